@@ -1,0 +1,37 @@
+# Every target says what it needs. `make` alone explains them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+ARGS ?=
+
+.PHONY: help check test build images demo bench up down clean-docker
+
+help: ## this list
+	@echo 'Caisson. Prerequisite: cargo 1.95 or newer; the rest is installed or named by the target that needs it.'; echo
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+check: ## form, lints, licences, unused dependencies (cargo-deny, cargo-machete)
+	@tests/support/check.sh
+
+test: ## every test; those of the real parts where Docker and a gitea are there. ARGS='…' goes to cargo test
+	@tests/support/test.sh $(ARGS)
+
+build: ## the programs for this machine, in target/release
+	@compose/build.sh
+
+images: ## the images, without a registry (debootstrap, as root); nothing is done that is done already
+	@programs=$$(tests/support/programs.sh) && CAISSON_PROGRAMS=$$programs compose/images/build.sh sandbox router
+
+demo: ## the whole trip on a sample repository; DEMO_AUTO=1 approves by itself, DEMO_KEEP=1 keeps the forge up
+	@compose/demo.sh
+
+bench: ## what docs/spec.md promises, measured on this machine; fails on a broken ratio
+	@tests/support/bench.sh $(ARGS)
+
+up: ## Gitea, broker and caisson in containers (compose/compose.yaml)
+	@compose/up.sh
+
+down: ## stops what `make up` started; data stays
+	@compose/down.sh
+
+clean-docker: ## removes what tests and the demo left in the container engine; images and `make up` stay
+	@compose/clean.sh

@@ -1,0 +1,153 @@
+//! A sandbox and an action in it, against the engine's own command line. Needs Docker, `caisson-sandbox:local` and the static runner.
+
+use crate::line::{Line, ms, quantile, ratio};
+use broker::{Broker as Desk, Settings};
+use caisson::sandbox::broker::{Broker, SocketBroker};
+use caisson::sandbox::link::Link;
+use protocol::broker::{ChamberLimits, ChamberSpec, Purpose};
+use protocol::runner::{Limits, Op};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const ROUNDS: u64 = 12;
+const IMAGE: &str = "caisson-sandbox:local";
+
+fn docker(words: &[&str]) -> bool {
+    let mut command = Command::new("docker");
+    command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn runner() -> Option<PathBuf> {
+    std::env::var_os("CAISSON_RUNNER").map(PathBuf::from).filter(|path| path.is_file())
+}
+
+fn spec(name: String) -> ChamberSpec {
+    ChamberSpec {
+        name,
+        task: None,
+        purpose: Purpose::Probe,
+        image: IMAGE.to_owned(),
+        berth: None,
+        limits: ChamberLimits {
+            memory_bytes: 512 << 20,
+            pids: 128,
+            cpus: 2.0,
+            workspace_bytes: 64 << 20,
+            tmp_bytes: 64 << 20,
+            nofile: 1024,
+        },
+        env: Vec::new(),
+        profile: "sealed".to_owned(),
+    }
+}
+
+fn op() -> (Op, Limits) {
+    (Op::Bash { command: "true".to_owned() }, Limits { wall_ms: 10_000, output_bytes: 4096 })
+}
+
+/// What a careful person would type, with its first output.
+fn bare_run() -> Duration {
+    let began = Instant::now();
+    let hardened = "run --rm --network none --cap-drop ALL --security-opt no-new-privileges --read-only --user 10001:10001 \
+                    --pids-limit 128 --memory 512m --log-driver none --tmpfs /tmp --entrypoint sh";
+    let mut words: Vec<&str> = hardened.split_whitespace().collect();
+    words.extend([IMAGE, "-c", "echo ready"]);
+    assert!(docker(&words), "docker run");
+    began.elapsed()
+}
+
+pub async fn measure() -> Vec<Line> {
+    let Some(runner) = runner() else {
+        eprintln!("skipped: sandbox lines need CAISSON_RUNNER, the static runner (make bench sets it)");
+        return Vec::new();
+    };
+    if !docker(&["image", "inspect", IMAGE]) {
+        eprintln!("skipped: sandbox lines need Docker and the image {IMAGE} (make images)");
+        return Vec::new();
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let socket = dir.path().join("broker.sock");
+    let mut settings = Settings::new(&socket, "bench", &runner);
+    settings.images = vec![IMAGE.to_owned()];
+    let desk = Desk::bind(settings).expect("a broker");
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let desk = tokio::spawn(desk.run(async move {
+        // The other end going away means the same.
+        let _ = stopped.await;
+    }));
+    let lines = sandboxes(&SocketBroker::new(&socket)).await;
+    drop(stop);
+    desk.await.expect("ended");
+    lines
+}
+
+async fn sandboxes(broker: &SocketBroker) -> Vec<Line> {
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for round in 0..=ROUNDS {
+        let name = format!("bench-{round}");
+        let began = Instant::now();
+        broker.create(&spec(name.clone())).await.expect("created");
+        broker.start(&name).await.expect("started");
+        let stream = Box::new(broker.attach(&name).await.expect("attached"));
+        let (link, _) = Link::attach(stream, 1).await.expect("a runner");
+        let (op, limits) = op();
+        link.run(1, op, limits).await.expect("ran");
+        // The first round fills caches on both sides.
+        if round > 0 {
+            ours.push(began.elapsed());
+            bare.push(bare_run());
+        }
+        if round == ROUNDS {
+            let lines = actions(&link, broker, &name, &mut ours, &mut bare).await;
+            broker.remove(&name).await.expect("removed");
+            return lines;
+        }
+        broker.remove(&name).await.expect("removed");
+    }
+    Vec::new()
+}
+
+async fn actions(
+    link: &Link,
+    broker: &SocketBroker,
+    name: &str,
+    ours: &mut [Duration],
+    bare: &mut [Duration],
+) -> Vec<Line> {
+    let container =
+        Command::new("docker").args(["ps", "-q", "--filter", &format!("name={name}")]).output().expect("docker");
+    let container = String::from_utf8_lossy(&container.stdout).trim().to_owned();
+    let (mut frames, mut execs) = (Vec::new(), Vec::new());
+    for id in 2..202u64 {
+        let (op, limits) = op();
+        let began = Instant::now();
+        link.run(id, op, limits).await.expect("ran");
+        frames.push(began.elapsed());
+        link.ack(id).await.expect("acknowledged");
+        if id % 10 == 0 {
+            let began = Instant::now();
+            assert!(docker(&["exec", &container, "true"]), "docker exec");
+            execs.push(began.elapsed());
+        }
+    }
+    assert!(broker.inspect(name).await.expect("asked").is_some());
+    let (made, run) = (quantile(ours, 0.5), quantile(bare, 0.5));
+    let (frame, exec) = (quantile(&mut frames, 0.5), quantile(&mut execs, 0.5));
+    let (start, act) = (ratio(made, run), ratio(frame, exec));
+    vec![
+        Line::held(
+            "sandbox create → first action's output, against a hardened `docker run`",
+            format!("{} against {}: {start:.2} ×", ms(made), ms(run)),
+            "≤ 1.3 ×",
+            start <= 1.3,
+        ),
+        Line::held(
+            "an action (`bash true`), frame out → result in, against `docker exec`",
+            format!("{} against {}: 1/{:.0}", ms(frame), ms(exec), 1.0 / act),
+            "≤ 1/50",
+            act <= 1.0 / 50.0,
+        ),
+    ]
+}

@@ -1,0 +1,111 @@
+//! Webhook intake with the store against the same listener that only verifies.
+
+use crate::line::{Line, ms, quantile, ratio};
+use caisson::config::Secret;
+use caisson::forge::verify;
+use caisson::server::{Hooks, hook_router};
+use caisson::store::Store;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const CONNECTIONS: usize = 32;
+const EACH: usize = 150;
+
+fn body() -> Vec<u8> {
+    let text = "x".repeat(6000);
+    serde_json::json!({ "repository": { "id": 1 }, "number": 1, "text": text }).to_string().into_bytes()
+}
+
+fn signature(body: &[u8]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(b"sekret").expect("any length");
+    mac.update(body);
+    format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
+}
+
+async fn listen(app: axum::Router) -> std::net::SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move { axum::serve(listener, app).await.expect("served") });
+    address
+}
+
+/// The same road without a store: reads, verifies, parses, answers.
+fn bare() -> axum::Router {
+    let take = async |headers: axum::http::HeaderMap, body: axum::body::Bytes| {
+        let header = headers.get("x-hub-signature-256").and_then(|v| v.to_str().ok());
+        assert!(verify(&[Secret::new("sekret")], header, &body).is_ok());
+        assert!(serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok());
+        axum::http::StatusCode::ACCEPTED
+    };
+    axum::Router::new().route("/webhooks/gitea/shop", axum::routing::post(take))
+}
+
+/// One connection that posts one after the other; the time of each.
+async fn posts(address: std::net::SocketAddr, count: usize) -> Vec<Duration> {
+    let (body, mut times) = (body(), Vec::with_capacity(count));
+    let signature = signature(&body);
+    let mut stream = TcpStream::connect(address).await.expect("connected");
+    stream.set_nodelay(true).expect("set");
+    let mut answer = [0u8; 4096];
+    // Unique within the run: the port is this connection's own.
+    let port = stream.local_addr().expect("an address").port();
+    for number in 0..count {
+        let head = format!(
+            "POST /webhooks/gitea/shop HTTP/1.1\r\nhost: x\r\nx-gitea-delivery: {port}-{number}\r\nx-gitea-event-type: issues\r\n\
+             x-hub-signature-256: {signature}\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let began = Instant::now();
+        stream.write_all(&[head.as_bytes(), &body].concat()).await.expect("sent");
+        let read = stream.read(&mut answer).await.expect("answered");
+        assert!(answer[..read].starts_with(b"HTTP/1.1 202"), "{}", String::from_utf8_lossy(&answer[..read]));
+        times.push(began.elapsed());
+    }
+    times
+}
+
+async fn load(address: std::net::SocketAddr) -> (f64, Duration) {
+    let began = Instant::now();
+    let works: Vec<_> = (0..CONNECTIONS).map(|_| tokio::spawn(posts(address, EACH))).collect();
+    let mut all = Vec::new();
+    for work in works {
+        all.extend(work.await.expect("joined"));
+    }
+    let rate = all.len() as f64 / began.elapsed().as_secs_f64();
+    (rate, quantile(&mut all, 0.99))
+}
+
+pub async fn measure() -> Vec<Line> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = Store::open(dir.path()).await.expect("a store");
+    let secrets = HashMap::from([("shop".to_owned(), vec![Secret::new("sekret")])]);
+    let hooks = Hooks { secrets, store, bell: Arc::new(tokio::sync::Notify::new()) };
+    let durable = listen(hook_router(Arc::new(hooks), 1 << 20)).await;
+    let plain = listen(bare()).await;
+    posts(plain, 20).await;
+    posts(durable, 20).await;
+    let (mut with, mut without) = ((0.0, Duration::ZERO), (0.0, Duration::ZERO));
+    for _ in 0..3 {
+        let (b, d) = (load(plain).await, load(durable).await);
+        without = if b.0 > without.0 { b } else { without };
+        with = if d.0 > with.0 { d } else { with };
+    }
+    let single = quantile(&mut posts(durable, 100).await, 0.5);
+    let share = with.0 / without.0;
+    let late = ratio(with.1, without.1);
+    vec![
+        Line::held(
+            "webhook intake, durable, 32 connections, against the same listener without a store",
+            format!("{:.0}/s against {:.0}/s: {share:.2} ×", with.0, without.0),
+            "≥ 0.3 ×",
+            share >= 0.3,
+        ),
+        Line::held("… its p99", format!("{} against {}: {late:.1} ×", ms(with.1), ms(without.1)), "≤ 8 ×", late <= 8.0),
+        Line::shown("webhook intake, durable, 1 connection, p50", ms(single)),
+    ]
+}

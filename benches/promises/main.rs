@@ -1,0 +1,36 @@
+//! What `docs/spec.md` promises, measured on this machine: `make bench`. Each line has its measure, and fails only on a ratio whose two
+//! sides were measured in the same run; absolute times are printed, for machines differ. Parts that need Docker say when they skip.
+
+mod chamber;
+mod fold;
+mod intake;
+mod line;
+
+use line::Line;
+
+fn main() -> std::process::ExitCode {
+    // `cargo bench` passes `--bench`; words of one's own choose parts.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let mut lines: Vec<Line> = Vec::new();
+    let chosen = |part: &str| wanted.is_empty() || wanted.iter().any(|word| word == part);
+    runtime.block_on(async {
+        if chosen("intake") {
+            lines.extend(intake::measure().await);
+        }
+        if chosen("fold") {
+            lines.extend(fold::measure().await);
+        }
+        if chosen("chamber") {
+            lines.extend(chamber::measure().await);
+        }
+    });
+    println!("| what | measured | promised | |\n|---|---|---|---|");
+    lines.iter().for_each(|line| println!("{line}"));
+    let broken = lines.iter().filter(|line| line.broken()).count();
+    if broken > 0 {
+        eprintln!("{broken} promise(s) broken");
+        return std::process::ExitCode::FAILURE;
+    }
+    std::process::ExitCode::SUCCESS
+}

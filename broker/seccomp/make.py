@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Writes sealed.json and debug.json from the filter that the engine itself resolved for a container without capabilities.
+
+  make.py <config.json of such a container> <asm/unistd_64.h>
+
+The first is below /run/docker/containerd/daemon/io.containerd.runtime.v2.task/moby/<id>/ while the container runs
+(`docker run -d --cap-drop ALL --network none <image> sleep 60`). Everything allowed there is a name, or a name with
+conditions; this script takes away what an agent has no use for and narrows what it keeps. The result is an allowlist.
+"""
+import json
+import pathlib
+import re
+import sys
+
+# Taken away though the engine's default allows it: kernel surface that ordinary development does not need.
+CLOSED = set("""
+io_uring_setup io_uring_enter io_uring_register ptrace process_vm_readv process_vm_writev process_madvise
+process_mrelease memfd_secret kcmp name_to_handle_at open_by_handle_at fanotify_init fanotify_mark add_key
+request_key keyctl bpf perf_event_open userfaultfd mbind set_mempolicy migrate_pages move_pages modify_ldt
+adjtimex clock_adjtime socketcall ipc epoll_ctl_old epoll_wait_old pidfd_getfd quotactl acct
+""".split())
+# Decided below, argument by argument.
+NARROWED = {"socket", "socketpair", "personality", "clone", "clone3"}
+# Newer than the engine that was asked; each acts on the caller's own memory, descriptors and files only.
+ADDED = ["cachestat", "fchmodat2", "futex_requeue", "futex_wait", "futex_wake", "getxattrat", "listxattrat", "mseal",
+         "removexattrat", "setxattrat"]
+# mknod stays: mkfifo is mknod, and a device node needs CAP_MKNOD anyway.
+NEEDED = ["mknod", "mknodat", "execve", "openat", "futex", "rseq", "statx", "close_range"]
+
+EQ = "SCMP_CMP_EQ"
+NEW_NAMESPACES = 0x7E020000
+
+
+def rule(names, args=None, action="SCMP_ACT_ALLOW", errno=None):
+    made = {"names": names, "action": action}
+    if errno is not None:
+        made["errnoRet"] = errno
+    if args:
+        made["args"] = args
+    return made
+
+
+def equal(*pairs):
+    return [{"index": index, "value": value, "op": EQ} for index, value in pairs]
+
+
+def narrowed(personalities):
+    unix, inet, inet6, netlink = 1, 2, 10, 16
+    rules = [rule(["socket"], equal((0, unix))), rule(["socketpair"], equal((0, unix)))]
+    for family in (inet, inet6):
+        for protocol in (0, 6, 17):  # whatever fits the type, TCP, UDP
+            rules.append(rule(["socket"], equal((0, family), (2, protocol))))
+    rules.append(rule(["socket"], equal((0, netlink), (2, 0))))  # NETLINK_ROUTE, for getifaddrs
+    for value in personalities:
+        rules.append(rule(["personality"], equal((0, value))))
+    no_namespaces = [{"index": 0, "value": NEW_NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]
+    rules.append(rule(["clone"], no_namespaces))
+    # Its flags lie in memory, where no filter sees them; ENOSYS makes the C library fall back to clone.
+    rules.append(rule(["clone3"], action="SCMP_ACT_ERRNO", errno=38))
+    return rules
+
+
+def profile(names, personalities):
+    return {
+        "defaultAction": "SCMP_ACT_ERRNO",
+        "defaultErrnoRet": 1,
+        "archMap": [
+            {"architecture": "SCMP_ARCH_X86_64", "subArchitectures": []},
+            {"architecture": "SCMP_ARCH_AARCH64", "subArchitectures": []},
+        ],
+        "syscalls": [rule(sorted(names))] + narrowed(personalities),
+    }
+
+
+def main():
+    config = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    known = set(re.findall(r"#define __NR_(\w+)", pathlib.Path(sys.argv[2]).read_text()))
+    engine = {name for it in config["linux"]["seccomp"]["syscalls"] if it["action"] == "SCMP_ACT_ALLOW"
+              for name in it["names"]}
+    names = (engine & known) - CLOSED - NARROWED | set(ADDED)
+    missing = [name for name in NEEDED if name not in names]
+    if missing:
+        sys.exit(f"the filter given lacks {missing}: not a default one")
+    here = pathlib.Path(__file__).parent
+    debug = names | {"ptrace", "process_vm_readv", "process_vm_writev"}
+    no_random_addresses = 0x0040000
+    for file, what in (("sealed.json", profile(names, (0, 0xFFFFFFFF))),
+                       ("debug.json", profile(debug, (0, no_random_addresses, 0xFFFFFFFF)))):
+        (here / file).write_text(json.dumps(what, indent=1) + "\n")
+
+
+main()

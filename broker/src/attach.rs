@@ -1,0 +1,103 @@
+//! The byte stream between a client and a container's stdin and stdout. Bytes are passed on, never read.
+//! Tests: `tests/docker.rs`.
+//!
+//! What a container writes to stderr is dropped: a runner has nothing to say there, and nobody must be flooded by it.
+
+use std::sync::PoisonError;
+
+use bollard::container::{AttachContainerResults, LogOutput};
+use bollard::query_parameters::AttachContainerOptionsBuilder;
+use futures_util::StreamExt;
+use protocol::broker::{ChamberState, Problem, ProblemKind};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio_util::sync::CancellationToken;
+
+use crate::desk::Desk;
+use crate::engine::problem;
+use crate::name::Kind;
+
+/// As much as the runner puts into one frame.
+const PIECE: usize = 256 << 10;
+
+/// An open stream, and what ends it when somebody else attaches.
+pub struct Attached {
+    engine: AttachContainerResults,
+    taken: CancellationToken,
+}
+
+impl Desk {
+    pub async fn attach(&self, name: &str) -> Result<Attached, Problem> {
+        let (id, state) = self.chamber(name).await?;
+        match state {
+            ChamberState::Running => self.open(&id).await,
+            ChamberState::Paused => Err(conflict(name, "is paused; unpause it first")),
+            _ => Err(conflict(name, "does not run; start it first")),
+        }
+    }
+
+    pub async fn attach_router(&self) -> Result<Attached, Problem> {
+        let name = self.names.router_part(Kind::Router);
+        let found = self.find(&name, Kind::Router).await?;
+        let running = found.as_ref().and_then(|it| it.state.as_ref()?.running) == Some(true);
+        match found.and_then(|it| it.id) {
+            Some(id) if running => self.open(&id).await,
+            _ => Err(Problem::new(ProblemKind::Conflict, "the router does not run; set it up first")),
+        }
+    }
+
+    async fn open(&self, id: &str) -> Result<Attached, Problem> {
+        let options = AttachContainerOptionsBuilder::default().stream(true).stdin(true).stdout(true).build();
+        let taken = CancellationToken::new();
+        {
+            let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+            streams.retain(|_, stream| !stream.is_cancelled());
+            // Two hosts on one stream would mix their bytes: the older one is cut off.
+            if let Some(older) = streams.insert(id.to_owned(), taken.clone()) {
+                older.cancel();
+            }
+        }
+        let engine = self.docker()?.attach_container(id, Some(options)).await.map_err(problem)?;
+        Ok(Attached { engine, taken })
+    }
+}
+
+impl Attached {
+    /// Until either side ends, or another client attaches.
+    pub async fn pump(mut self, from: impl AsyncRead + Unpin, to: impl AsyncWrite + Unpin, stop: CancellationToken) {
+        let inward = inward(from, &mut self.engine.input);
+        let outward = outward(&mut self.engine.output, to);
+        tokio::select! {
+            () = inward => {}
+            () = outward => {}
+            () = self.taken.cancelled() => {}
+            () = stop.cancelled() => {}
+        }
+        self.taken.cancel();
+    }
+}
+
+async fn inward(mut from: impl AsyncRead + Unpin, to: &mut (impl AsyncWrite + Unpin)) {
+    let mut piece = vec![0; PIECE];
+    while let Ok(length @ 1..) = from.read(&mut piece).await {
+        if to.write_all(&piece[..length]).await.is_err() || to.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn outward<E>(
+    from: &mut (impl futures_util::Stream<Item = Result<LogOutput, E>> + Unpin),
+    mut to: impl AsyncWrite + Unpin,
+) {
+    while let Some(Ok(piece)) = from.next().await {
+        if let LogOutput::StdOut { message } = piece
+            && (to.write_all(&message).await.is_err() || to.flush().await.is_err())
+        {
+            return;
+        }
+    }
+}
+
+fn conflict(name: &str, why: &str) -> Problem {
+    Problem::new(ProblemKind::Conflict, format!("chamber {name} {why}"))
+}

@@ -1,0 +1,156 @@
+//! Where the way out lies: which network the berths are cut from, and what stands where in a berth. Pure. Tests: below.
+//!
+//! The arithmetic of a berth is `protocol::router`'s, since the router tells berths apart by the same numbers. Here the
+//! operator's network is halved: berths from the lower half, the holder's outer network at the start of the upper one, so
+//! that nothing outside can ever look like a berth.
+
+use std::net::Ipv4Addr;
+
+use protocol::broker::Problem;
+use protocol::router::{Net, Pool};
+
+use crate::name::Names;
+
+/// Starting a holder takes longer with each network; beyond this it would take many seconds.
+pub const MAX_BERTHS: u32 = 64;
+
+/// What is tried where the operator names no network.
+pub const CANDIDATES: [&str; 5] =
+    ["10.90.0.0/20", "10.213.0.0/20", "10.171.80.0/20", "172.29.240.0/20", "192.168.224.0/20"];
+
+/// Where a chamber stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The engine's name of the berth's network.
+    pub network: String,
+    pub subnet: Net,
+    /// From which the engine may choose; router and gateway lie outside.
+    pub range: Net,
+    /// Nobody's until the router claims it.
+    pub gateway: Ipv4Addr,
+    pub holder: Ipv4Addr,
+    /// The chamber's own.
+    pub address: Ipv4Addr,
+}
+
+/// How the operator's network is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    whole: Net,
+    berths: Pool,
+    outer: Net,
+}
+
+impl Layout {
+    /// A private IPv4 network of /16 to /27.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let wrong = |why: String| Problem::refused(format!("pool {text:?}: {why}; write for example 10.90.0.0/20"));
+        let whole: Net = text.parse().map_err(|error: protocol::router::NetError| wrong(error.to_string()))?;
+        if !(16..=27).contains(&whole.prefix) {
+            return Err(wrong("it must be between /16 and /27".into()));
+        }
+        let lower = Net { addr: whole.addr, prefix: whole.prefix + 1 };
+        let upper = u32::from(whole.addr) + (1 << (31 - u32::from(whole.prefix)));
+        let berths = Pool::new(lower).map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { whole, berths, outer: Net { addr: Ipv4Addr::from(upper), prefix: 28 } })
+    }
+
+    pub fn whole(&self) -> Net {
+        self.whole
+    }
+
+    /// What the router is told: any source address in here is a berth's.
+    pub fn berths(&self) -> Net {
+        self.berths.net()
+    }
+
+    /// The holder's way out.
+    pub fn outer(&self) -> Net {
+        self.outer
+    }
+
+    /// How many berths there can be.
+    pub fn room(&self) -> u32 {
+        self.berths.berths().min(MAX_BERTHS)
+    }
+
+    /// Berth `number`, counted from 0.
+    pub fn berth(&self, names: &Names, number: u32) -> Result<Place, Problem> {
+        let pool = &self.berths;
+        let found = (number < self.room()).then_some(()).and_then(|()| {
+            let range = pool.sandboxes(number)?;
+            Some(Place {
+                network: names.berth(number),
+                subnet: pool.subnet(number)?,
+                range,
+                gateway: pool.gateway(number)?,
+                holder: pool.router(number)?,
+                address: Ipv4Addr::from(u32::from(range.addr) + 2),
+            })
+        });
+        found.ok_or_else(|| {
+            Problem::refused(format!("{} has room for {} berths, not for berth {number}", self.whole, self.room()))
+        })
+    }
+}
+
+/// Whether two networks share an address.
+pub fn overlap(one: Net, other: Net) -> bool {
+    one.contains(other.addr) || other.contains(one.addr)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Names {
+        Names::new("one").unwrap()
+    }
+
+    #[test]
+    fn berths_lie_side_by_side_and_the_outer_network_apart() {
+        let layout = Layout::parse("10.90.0.0/20").unwrap();
+        assert_eq!(layout.outer().to_string(), "10.90.8.0/28");
+        assert_eq!(layout.berths().to_string(), "10.90.0.0/21");
+        let all: Vec<Net> = (0..MAX_BERTHS).map(|number| layout.berth(&names(), number).unwrap().subnet).collect();
+        for (place, net) in all.iter().enumerate() {
+            assert!(overlap(*net, layout.berths()) && !overlap(*net, layout.outer()));
+            assert!(all[place + 1..].iter().all(|other| !overlap(*other, *net)), "{net}");
+        }
+    }
+
+    #[test]
+    fn what_the_engine_may_hand_out_is_neither_gateway_nor_holder() {
+        let place = Layout::parse("10.90.0.0/20").unwrap().berth(&names(), 0).unwrap();
+        assert_eq!(place.address, Ipv4Addr::new(10, 90, 0, 10));
+        assert!(!place.range.contains(place.gateway) && !place.range.contains(place.holder));
+        assert!(place.range.contains(place.address));
+    }
+
+    #[test]
+    fn a_small_pool_says_how_much_fits() {
+        let layout = Layout::parse("192.168.7.0/27").unwrap();
+        assert_eq!(layout.room(), 1);
+        assert!(layout.berth(&names(), 0).is_ok());
+        assert!(layout.berth(&names(), 1).unwrap_err().text.contains("room for 1"));
+    }
+
+    #[test]
+    fn only_private_networks_of_a_sane_size_are_taken() {
+        for bad in ["8.8.8.0/24", "10.0.0.0/8", "10.0.0.0/28", "10.0.0.1/24", "172.32.0.0/20", "fd00::/64", "x/20", ""]
+        {
+            assert!(Layout::parse(bad).is_err(), "{bad}");
+        }
+        for pool in CANDIDATES {
+            assert_eq!(Layout::parse(pool).unwrap().room(), MAX_BERTHS, "{pool}");
+        }
+    }
+
+    #[test]
+    fn overlap_is_seen_both_ways() {
+        let net = |text: &str| text.parse::<Net>().unwrap();
+        assert!(overlap(net("10.0.0.0/8"), net("10.90.0.0/20")) && overlap(net("10.90.0.0/20"), net("10.0.0.0/8")));
+        assert!(!overlap(net("10.90.0.0/20"), net("10.90.16.0/20")));
+        assert!(overlap(net("0.0.0.0/0"), net("10.90.0.0/20")));
+    }
+}

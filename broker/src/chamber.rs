@@ -1,0 +1,254 @@
+//! Chambers: made, started, paused, stopped, removed, looked at. Each operation may be repeated. Tests: `tests/docker.rs`.
+//!
+//! A chamber is found by its name and then judged by its labels; what is done to it is done by the engine's own id, so a
+//! container that takes its name in between is never touched.
+
+use std::time::Duration;
+
+use bollard::models::{ContainerInspectResponse, ContainerState, ContainerStateStatusEnum};
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, ListContainersOptionsBuilder, RemoveContainerOptionsBuilder, RemoveVolumeOptions,
+    StopContainerOptionsBuilder,
+};
+use protocol::broker::{Chamber, ChamberSpec, ChamberState, Problem, ProblemKind, Purpose};
+
+use crate::berth::{Layout, Place};
+use crate::desk::Desk;
+use crate::engine::{Missing, is_conflict, is_gone, problem, status};
+use crate::name::{self, Kind};
+use crate::seal::{self, Fittings};
+
+impl Desk {
+    pub async fn create(&self, spec: &ChamberSpec) -> Result<(), Problem> {
+        name::check_spec(spec, self.settings.max_memory_bytes, self.settings.plain_workspaces)?;
+        crate::seccomp::profile(&spec.profile)?;
+        let _floor = self.floor.read().await;
+        self.in_lane(&spec.name, async {
+            if let Some(found) = self.find(&self.names.chamber(&spec.name), Kind::Chamber).await? {
+                return same(spec, &found);
+            }
+            let (image, runner) = self.chamber_image(&spec.image).await?;
+            let place = match spec.berth {
+                Some(number) => Some(self.place(number).await?),
+                None => None,
+            };
+            let fit = Fittings {
+                image: &image,
+                runner,
+                place: place.as_ref(),
+                runtime: self.settings.runtime.as_deref(),
+                host: self.host().await?,
+            };
+            let body = seal::chamber(&self.names, spec, &fit)?;
+            self.workspace(spec).await?;
+            let options = CreateContainerOptionsBuilder::default().name(&self.names.chamber(&spec.name)).build();
+            self.docker()?.create_container(Some(options), body).await.map_err(problem).map(|_| ())
+        })
+        .await
+    }
+
+    pub async fn start(&self, name: &str) -> Result<(), Problem> {
+        self.in_lane(name, async {
+            let (id, state) = self.chamber(name).await?;
+            match state {
+                ChamberState::Running => return Ok(()),
+                ChamberState::Paused => return Err(conflict(name, "is paused; unpause it instead")),
+                ChamberState::Gone => return Err(conflict(name, "is being removed")),
+                ChamberState::Created | ChamberState::Exited { .. } => {}
+            }
+            self.docker()?.start_container(&id, None).await.map_err(|error| start_problem(name, error))
+        })
+        .await
+    }
+
+    pub async fn pause(&self, name: &str) -> Result<(), Problem> {
+        self.in_lane(name, async {
+            match self.chamber(name).await? {
+                (_, ChamberState::Paused) => Ok(()),
+                (id, ChamberState::Running) => self.docker()?.pause_container(&id).await.map_err(problem),
+                _ => Err(conflict(name, "does not run")),
+            }
+        })
+        .await
+    }
+
+    pub async fn unpause(&self, name: &str) -> Result<(), Problem> {
+        self.in_lane(name, async {
+            match self.chamber(name).await? {
+                (id, ChamberState::Paused) => self.docker()?.unpause_container(&id).await.map_err(problem),
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+
+    pub async fn stop(&self, name: &str) -> Result<(), Problem> {
+        self.in_lane(name, async {
+            let (id, state) = self.chamber(name).await?;
+            if !matches!(state, ChamberState::Running | ChamberState::Paused) {
+                return Ok(());
+            }
+            let options = StopContainerOptionsBuilder::default().t(0).build();
+            match self.docker()?.stop_container(&id, Some(options)).await {
+                Ok(()) => Ok(()),
+                Err(error) if status(&error) == Some(304) || is_gone(&error) => Ok(()),
+                Err(error) => Err(problem(error)),
+            }
+        })
+        .await
+    }
+
+    pub async fn remove(&self, name: &str) -> Result<(), Problem> {
+        name::check_chamber(name)?;
+        let _floor = self.floor.read().await;
+        self.in_lane(name, self.remove_now(name)).await
+    }
+
+    /// Without taking the floor: for those who hold it.
+    pub async fn remove_now(&self, name: &str) -> Result<(), Problem> {
+        if let Some(found) = self.find(&self.names.chamber(name), Kind::Chamber).await? {
+            self.remove_container(&found.id.unwrap_or_default()).await?;
+        }
+        self.remove_workspace(name).await
+    }
+
+    pub async fn inspect(&self, name: &str) -> Result<Option<Chamber>, Problem> {
+        name::check_chamber(name)?;
+        Ok(self.find(&self.names.chamber(name), Kind::Chamber).await?.as_ref().map(described))
+    }
+
+    pub async fn list(&self) -> Result<Vec<Chamber>, Problem> {
+        let filters = self.names.filter(Some(Kind::Chamber));
+        let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
+        let docker = self.docker()?;
+        let mut chambers = Vec::new();
+        for summary in docker.list_containers(Some(options)).await.map_err(problem)? {
+            // Gone since it was listed: not there.
+            if let Some(found) = docker.inspect_container(&summary.id.unwrap_or_default(), None).await.or_gone()? {
+                chambers.push(described(&found));
+            }
+        }
+        chambers.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(chambers)
+    }
+
+    /// Id and state of one that must be there.
+    pub async fn chamber(&self, name: &str) -> Result<(String, ChamberState), Problem> {
+        name::check_chamber(name)?;
+        let found = self.find(&self.names.chamber(name), Kind::Chamber).await?;
+        let found = found.ok_or_else(|| Problem::new(ProblemKind::NotFound, format!("there is no chamber {name}")))?;
+        let state = state(found.state.as_ref());
+        Ok((found.id.unwrap_or_default(), state))
+    }
+
+    /// Kills it and waits until its name is free again.
+    pub async fn remove_container(&self, id: &str) -> Result<(), Problem> {
+        let docker = self.docker()?;
+        for _ in 0..60 {
+            let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
+            match docker.remove_container(id, Some(options)).await {
+                Ok(()) => return Ok(()),
+                Err(error) if is_gone(&error) => return Ok(()),
+                // Somebody else is at it.
+                Err(error) if is_conflict(&error) => tokio::time::sleep(Duration::from_millis(500)).await,
+                Err(error) => return Err(problem(error)),
+            }
+        }
+        Err(Problem::unavailable(format!("the engine has not finished removing container {id} within 30 s")))
+    }
+
+    /// A berth that the way out has.
+    async fn place(&self, number: u32) -> Result<Place, Problem> {
+        let absent = || {
+            let text = format!("there is no berth {number} yet: set up the router with at least {} berths", number + 1);
+            Problem::new(ProblemKind::NotFound, text)
+        };
+        let network = self.docker()?.inspect_network(&self.names.berth(number), None).await.or_gone()?;
+        let labels = network.ok_or_else(absent)?.labels;
+        if !self.names.owns(labels.as_ref(), Kind::Berth) {
+            return Err(Problem::refused(format!("network {} is not this installation's", self.names.berth(number))));
+        }
+        let pool = labels.unwrap_or_default().remove(name::POOL).unwrap_or_default();
+        Layout::parse(&pool)?.berth(&self.names, number)
+    }
+
+    /// An empty workspace: what an earlier chamber of that name left is removed first.
+    async fn workspace(&self, spec: &ChamberSpec) -> Result<(), Problem> {
+        self.remove_workspace(&spec.name).await?;
+        let made = self.docker()?.create_volume(seal::workspace(&self.names, spec)).await.map_err(problem)?;
+        if self.names.owns(Some(&made.labels), Kind::Workspace) {
+            return Ok(());
+        }
+        Err(Problem::refused(format!("volume {} is not this installation's; remove it by hand", made.name)))
+    }
+
+    async fn remove_workspace(&self, name: &str) -> Result<(), Problem> {
+        let docker = self.docker()?;
+        let volume = self.names.workspace(name);
+        let Some(found) = docker.inspect_volume(&volume).await.or_gone()? else { return Ok(()) };
+        if !self.names.owns(Some(&found.labels), Kind::Workspace) {
+            return Err(Problem::refused(format!("volume {volume} is not this installation's and is not touched")));
+        }
+        docker.remove_volume(&volume, None::<RemoveVolumeOptions>).await.or_gone().map(|_| ())
+    }
+}
+
+fn same(spec: &ChamberSpec, found: &ContainerInspectResponse) -> Result<(), Problem> {
+    if label(found, name::SPEC) == Some(seal::spec_hash(spec)?.as_str()) {
+        return Ok(());
+    }
+    Err(conflict(&spec.name, "exists with another specification; remove it first"))
+}
+
+fn conflict(name: &str, why: &str) -> Problem {
+    Problem::new(ProblemKind::Conflict, format!("chamber {name} {why}"))
+}
+
+fn start_problem(name: &str, error: bollard::errors::Error) -> Problem {
+    let text = error.to_string();
+    if text.contains("Address already in use") {
+        return conflict(name, "cannot start: another chamber holds its berth; remove or stop that one first");
+    }
+    if text.contains("seccomp") {
+        return Problem::refused(format!("chamber {name} cannot start: the engine takes no seccomp profile ({text})"));
+    }
+    problem(error)
+}
+
+fn label<'a>(found: &'a ContainerInspectResponse, key: &str) -> Option<&'a str> {
+    found.config.as_ref()?.labels.as_ref()?.get(key).map(String::as_str)
+}
+
+fn described(found: &ContainerInspectResponse) -> Chamber {
+    let started = found.state.as_ref().and_then(|state| state.started_at.clone());
+    Chamber {
+        name: label(found, name::NAME).unwrap_or_default().to_owned(),
+        purpose: label(found, name::PURPOSE).and_then(Purpose::from_label).unwrap_or(Purpose::Task),
+        task: label(found, name::TASK).and_then(|id| id.parse().ok()),
+        state: state(found.state.as_ref()),
+        // The engine writes the year 1 for never.
+        boot: started.filter(|at| !at.is_empty() && !at.starts_with("0001-")),
+        address: address(found),
+    }
+}
+
+fn address(found: &ContainerInspectResponse) -> Option<String> {
+    let networks = found.network_settings.as_ref()?.networks.as_ref()?;
+    networks.values().find_map(|endpoint| {
+        let fixed = endpoint.ipam_config.as_ref().and_then(|ipam| ipam.ipv4_address.clone());
+        fixed.or_else(|| endpoint.ip_address.clone()).filter(|address| !address.is_empty())
+    })
+}
+
+fn state(state: Option<&ContainerState>) -> ChamberState {
+    let Some(state) = state else { return ChamberState::Gone };
+    match state.status {
+        Some(ContainerStateStatusEnum::CREATED) => ChamberState::Created,
+        Some(ContainerStateStatusEnum::RUNNING) => ChamberState::Running,
+        Some(ContainerStateStatusEnum::PAUSED) => ChamberState::Paused,
+        Some(ContainerStateStatusEnum::EXITED) => {
+            ChamberState::Exited { code: state.exit_code.unwrap_or(-1), oom: state.oom_killed.unwrap_or(false) }
+        }
+        _ => ChamberState::Gone,
+    }
+}

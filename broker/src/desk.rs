@@ -1,0 +1,162 @@
+//! What all requests share: the settings, the engine's client, and what was asked of the engine once.
+//! Tests: `tests/docker.rs`.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bollard::Docker;
+use bollard::models::{ContainerInspectResponse, SystemInfo, SystemInfoCgroupVersionEnum};
+use protocol::broker::{EngineInfo, Problem, VERSION};
+use sha2::{Digest, Sha256};
+use tokio::sync::{OnceCell, RwLock};
+use tokio_util::sync::CancellationToken;
+
+use crate::Settings;
+use crate::engine::{self, Missing, problem};
+use crate::image::Images;
+use crate::name::{Kind, Names};
+use crate::seal::Host;
+use crate::seccomp;
+
+/// The program that becomes PID 1 of each chamber.
+pub struct RunnerProgram {
+    pub bytes: Vec<u8>,
+    /// Hex.
+    pub sha256: String,
+}
+
+pub struct Desk {
+    pub settings: Settings,
+    pub names: Names,
+    pub runner: RunnerProgram,
+    pub images: Images,
+    /// The volume that holds the runner, once it is known to hold it.
+    pub supplied: OnceCell<String>,
+    /// Chambers are made and removed under a shared lock; reaping takes it alone, or it would reap what is being made.
+    pub floor: RwLock<()>,
+    /// The way out is made by one request at a time.
+    pub gate: tokio::sync::Mutex<()>,
+    /// One stream for each container: who attaches last has it.
+    pub streams: Mutex<HashMap<String, CancellationToken>>,
+    docker: OnceLock<Docker>,
+    info: OnceCell<SystemInfo>,
+    lanes: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+impl Desk {
+    /// Reads the runner; does not need the engine.
+    pub fn new(settings: Settings) -> Result<Self, Problem> {
+        let names = Names::new(&settings.installation)?;
+        Ok(Self {
+            names,
+            runner: read_runner(&settings.runner)?,
+            images: Images::default(),
+            supplied: OnceCell::new(),
+            floor: RwLock::new(()),
+            gate: tokio::sync::Mutex::new(()),
+            streams: Mutex::default(),
+            docker: OnceLock::new(),
+            info: OnceCell::new(),
+            lanes: Mutex::default(),
+            settings,
+        })
+    }
+
+    pub fn docker(&self) -> Result<&Docker, Problem> {
+        if let Some(docker) = self.docker.get() {
+            return Ok(docker);
+        }
+        let docker = engine::connect(&self.settings.engine)?;
+        Ok(self.docker.get_or_init(|| docker))
+    }
+
+    pub async fn info(&self) -> Result<&SystemInfo, Problem> {
+        self.info.get_or_try_init(async || self.docker()?.info().await.map_err(problem)).await
+    }
+
+    pub async fn host(&self) -> Result<Host, Problem> {
+        let info = self.info().await?;
+        Ok(Host {
+            cores: info.ncpu.filter(|cores| *cores > 0).unwrap_or(1) as f64,
+            cgroup2: info.cgroup_version == Some(SystemInfoCgroupVersionEnum::_2),
+            ipv6: Path::new("/proc/sys/net/ipv6").exists(),
+        })
+    }
+
+    pub async fn hello(&self, version: u32) -> Result<EngineInfo, Problem> {
+        if version != VERSION {
+            return Err(Problem::refused(format!(
+                "the broker speaks version {VERSION}, the client {version}: run both from one release"
+            )));
+        }
+        self.docker()?.ping().await.map_err(problem)?;
+        let info = self.info().await?;
+        Ok(EngineInfo {
+            version: VERSION,
+            installation: self.names.installation().to_owned(),
+            engine: format!("Docker {}", info.server_version.as_deref().unwrap_or("of an unknown version")),
+            kernel: info.kernel_version.clone().unwrap_or_default(),
+            cgroup: if self.host().await?.cgroup2 { "2".into() } else { "1".into() },
+            runner: self.runner.sha256.clone(),
+            seccomp: seccomp::sealed_hash(),
+            images: self.settings.images.clone(),
+            warnings: warnings(info),
+        })
+    }
+
+    /// A container by its engine name, if it is ours and of that kind. One of the same name that is not ours is a refusal.
+    pub async fn find(&self, name: &str, kind: Kind) -> Result<Option<ContainerInspectResponse>, Problem> {
+        let Some(found) = self.docker()?.inspect_container(name, None).await.or_gone()? else { return Ok(None) };
+        let labels = found.config.as_ref().and_then(|config| config.labels.as_ref());
+        if self.names.owns(labels, kind) {
+            return Ok(Some(found));
+        }
+        Err(Problem::refused(format!(
+            "container {name} does not carry this installation's label and is not touched; remove it by hand or choose \
+             another installation id"
+        )))
+    }
+
+    /// Requests for one name follow each other.
+    pub async fn in_lane<T>(&self, name: &str, work: impl Future<Output = T>) -> T {
+        let lane = {
+            let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+            lanes.retain(|_, lane| Arc::strong_count(lane) > 1);
+            lanes.entry(name.to_owned()).or_default().clone()
+        };
+        let _held = lane.lock().await;
+        work.await
+    }
+}
+
+fn read_runner(path: &Path) -> Result<RunnerProgram, Problem> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| Problem::refused(format!("cannot read the runner {}: {error}", path.display())))?;
+    if !bytes.starts_with(b"\x7fELF") {
+        return Err(Problem::refused(format!("{} is no program: give the static caisson-runner", path.display())));
+    }
+    Ok(RunnerProgram { sha256: hex::encode(Sha256::digest(&bytes)), bytes })
+}
+
+/// What a person should know about this engine.
+fn warnings(info: &SystemInfo) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let lacks = |what: Option<bool>| what == Some(false);
+    let options = info.security_options.clone().unwrap_or_default();
+    let has = |word: &str| options.iter().any(|option| option.contains(word));
+    if !has("seccomp") {
+        warnings.push("the engine has no seccomp: chambers cannot be started with a profile".into());
+    }
+    if !has("apparmor") && !has("selinux") {
+        warnings.push("neither AppArmor nor SELinux stands behind seccomp and the missing capabilities".into());
+    }
+    if lacks(info.memory_limit) || lacks(info.pids_limit) || lacks(info.cpu_cfs_quota) {
+        warnings.push("the kernel lacks a cgroup limit (memory, pids or cpu): a chamber may starve the machine".into());
+    }
+    if lacks(info.swap_limit) {
+        warnings.push("the kernel does not account swap: a chamber may use swap beyond its memory".into());
+    }
+    warnings
+}

@@ -1,0 +1,192 @@
+//! Images: only those the operator listed, pinned to the id they had when first used, and looked into once.
+//! Never pulls, never builds. Tests: `tests/docker.rs`.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use bollard::models::ImageInspect;
+use bollard::query_parameters::{
+    AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder,
+};
+use futures_util::StreamExt;
+use protocol::broker::{ImageInfo, Problem, ProblemKind};
+
+use crate::desk::Desk;
+use crate::engine::{Missing, problem, status};
+use crate::name::short;
+use crate::seal::{self, Fittings};
+
+/// What was found out about images in this life of the broker.
+#[derive(Default)]
+pub struct Images {
+    /// By reference.
+    pinned: Mutex<HashMap<String, ImageInfo>>,
+    /// Ids of images that hold what a chamber needs.
+    fit: tokio::sync::Mutex<HashSet<String>>,
+}
+
+/// Says which programs are there; a shell that is not there cannot even say that.
+const LOOK: &str = "for it in git sh; do command -v $it >/dev/null || echo $it; done; echo looked";
+
+impl Desk {
+    /// `None` when the engine does not have it; one that nobody listed is refused, whether it is there or not.
+    pub async fn image(&self, reference: &str) -> Result<Option<ImageInfo>, Problem> {
+        let known = self.settings.images.iter().chain(&self.settings.router_images);
+        if !known.into_iter().any(|listed| listed == reference) {
+            return Err(unlisted(reference, &self.settings.images));
+        }
+        self.pin(reference).await
+    }
+
+    /// The id of a listed chamber image that is known to hold git and sh, and the volume that holds the runner.
+    pub async fn chamber_image(&self, reference: &str) -> Result<(String, &str), Problem> {
+        if !self.settings.images.iter().any(|listed| listed == reference) {
+            return Err(unlisted(reference, &self.settings.images));
+        }
+        let id = self.pin(reference).await?.ok_or_else(|| missing(reference))?.id;
+        let runner = self.runner_volume(&id).await?;
+        let mut fit = self.images.fit.lock().await;
+        if !fit.contains(&id) {
+            self.look_into(reference, &id, runner).await?;
+            fit.insert(id.clone());
+        }
+        Ok((id, runner))
+    }
+
+    /// The id of a listed router image.
+    pub async fn router_image(&self, reference: &str) -> Result<String, Problem> {
+        if !self.settings.router_images.iter().any(|listed| listed == reference) {
+            return Err(unlisted(reference, &self.settings.router_images));
+        }
+        Ok(self.pin(reference).await?.ok_or_else(|| missing(reference))?.id)
+    }
+
+    /// A tag that is moved later changes nothing until the broker is started anew.
+    async fn pin(&self, reference: &str) -> Result<Option<ImageInfo>, Problem> {
+        let pinned = self.images.pinned.lock().unwrap_or_else(PoisonError::into_inner).get(reference).cloned();
+        let ask = pinned.as_ref().map_or(reference, |image| image.id.as_str());
+        let Some(found) = self.docker()?.inspect_image(ask).await.or_gone()? else {
+            return match pinned {
+                None => Ok(None),
+                Some(old) => Err(Problem::new(
+                    ProblemKind::NotFound,
+                    format!(
+                        "image {reference} was {} and is gone; start the broker anew to take another",
+                        short(&old.id)
+                    ),
+                )),
+            };
+        };
+        let image = described(reference, found)?;
+        let mut all = self.images.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Some(all.entry(reference.to_owned()).or_insert(image).clone()))
+    }
+
+    /// Runs a shell in a container as tight as a chamber and asks it what is there.
+    async fn look_into(&self, reference: &str, id: &str, runner: &str) -> Result<(), Problem> {
+        let fit = Fittings {
+            image: id,
+            runner,
+            place: None,
+            runtime: self.settings.runtime.as_deref(),
+            host: self.host().await?,
+        };
+        let body = seal::throw_away(&self.names, &fit, &["/bin/sh", "-c", LOOK])?;
+        let name = self.names.helper(&format!("look-{}", short(id)));
+        self.discard_helper(&name).await?;
+        let options = CreateContainerOptionsBuilder::default().name(&name).build();
+        let made = self.docker()?.create_container(Some(options), body).await.map_err(problem)?;
+        let said = self.run_and_listen(&made.id).await;
+        self.discard_helper(&name).await?;
+        judge(reference, &said?)
+    }
+
+    /// What a container that ends by itself wrote; at most 4 KiB, at most 30 s.
+    async fn run_and_listen(&self, id: &str) -> Result<String, Problem> {
+        let docker = self.docker()?;
+        let options = AttachContainerOptionsBuilder::default().stream(true).stdout(true).stderr(true).build();
+        let mut attached = docker.attach_container(id, Some(options)).await.map_err(problem)?;
+        match docker.start_container(id, None).await {
+            Ok(()) => {}
+            // The engine could start nothing in it: there is no shell.
+            Err(error) if matches!(status(&error), Some(400 | 404)) => return Ok(String::new()),
+            Err(error) => return Err(problem(error)),
+        }
+        let mut said = Vec::new();
+        let listen = async {
+            while let Some(Ok(piece)) = attached.output.next().await {
+                said.extend_from_slice(&piece.into_bytes());
+                if said.len() > 4096 {
+                    break;
+                }
+            }
+        };
+        if tokio::time::timeout(std::time::Duration::from_secs(30), listen).await.is_err() {
+            return Err(Problem::unavailable(
+                "looking into the image took longer than 30 s; the machine may be overloaded",
+            ));
+        }
+        Ok(String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// A helper that an earlier life left, or that has done its work.
+    pub async fn discard_helper(&self, name: &str) -> Result<(), Problem> {
+        let Some(found) = self.find(name, crate::name::Kind::Helper).await? else { return Ok(()) };
+        let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
+        let id = found.id.unwrap_or_default();
+        self.docker()?.remove_container(&id, Some(options)).await.or_gone().map(|_| ())
+    }
+}
+
+fn described(reference: &str, found: ImageInspect) -> Result<ImageInfo, Problem> {
+    let volumes = found.config.and_then(|config| config.volumes).unwrap_or_default();
+    if !volumes.is_empty() {
+        return Err(Problem::refused(format!(
+            "image {reference} declares VOLUME {}, which would be written without a limit; build it without",
+            volumes.join(", ")
+        )));
+    }
+    let id = found.id.ok_or_else(|| Problem::new(ProblemKind::Engine, format!("image {reference} has no id")))?;
+    Ok(ImageInfo { id, size: found.size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0) })
+}
+
+fn judge(reference: &str, said: &str) -> Result<(), Problem> {
+    let mut lines: Vec<&str> = said.split_whitespace().collect();
+    if lines.pop() != Some("looked") {
+        return Err(Problem::refused(format!("image {reference} has no usable /bin/sh, which a chamber needs")));
+    }
+    if lines.is_empty() {
+        return Ok(());
+    }
+    Err(Problem::refused(format!(
+        "image {reference} lacks {}, which a chamber needs; install it there",
+        lines.join(", ")
+    )))
+}
+
+fn unlisted(reference: &str, listed: &[String]) -> Problem {
+    let listed = if listed.is_empty() { "none".to_owned() } else { listed.join(", ") };
+    Problem::refused(format!(
+        "image {reference:?} is not on the operator's list ({listed}); add it where the broker is started"
+    ))
+}
+
+fn missing(reference: &str) -> Problem {
+    Problem::new(
+        ProblemKind::NotFound,
+        format!("the engine has no image {reference}; build or load it (`make images`), the broker never pulls"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_refused_by_what_it_lacks() {
+        assert_eq!(judge("a:b", "looked\n"), Ok(()));
+        assert!(judge("a:b", "git\nlooked\n").unwrap_err().text.contains("a:b lacks git"));
+        assert!(judge("a:b", "").unwrap_err().text.contains("/bin/sh"));
+        assert!(judge("a:b", "exec format error").is_err());
+    }
+}

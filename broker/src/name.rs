@@ -1,0 +1,282 @@
+//! Names and labels on the engine, and what a name from outside may look like. Tests: below.
+//!
+//! Everything this installation owns is named `caisson-<installation>-…` and labelled with it; the label decides, the
+//! name only makes collisions impossible.
+
+use std::collections::HashMap;
+
+use protocol::broker::{ChamberSpec, Problem};
+
+/// Whose it is.
+pub const INSTALLATION: &str = "caisson.installation";
+/// What it is; see [`Kind`].
+pub const KIND: &str = "caisson.kind";
+/// A chamber's name as the client knows it, also on its workspace.
+pub const NAME: &str = "caisson.name";
+pub const PURPOSE: &str = "caisson.purpose";
+pub const TASK: &str = "caisson.task";
+/// sha256 of what was asked for.
+pub const SPEC: &str = "caisson.spec";
+/// The network all berths are cut from.
+pub const POOL: &str = "caisson.pool";
+/// A berth's number.
+pub const BERTH: &str = "caisson.berth";
+
+/// What a labelled thing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Chamber,
+    Workspace,
+    /// The volume that holds the runner.
+    Runner,
+    /// A container that lives only within one request.
+    Helper,
+    Holder,
+    Walls,
+    Router,
+    Berth,
+    Outer,
+}
+
+impl Kind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Chamber => "chamber",
+            Self::Workspace => "workspace",
+            Self::Runner => "runner",
+            Self::Helper => "helper",
+            Self::Holder => "holder",
+            Self::Walls => "walls",
+            Self::Router => "router",
+            Self::Berth => "berth",
+            Self::Outer => "outer",
+        }
+    }
+}
+
+/// This installation's names.
+#[derive(Clone, Debug)]
+pub struct Names {
+    installation: String,
+}
+
+impl Names {
+    pub fn new(installation: &str) -> Result<Self, Problem> {
+        if plain(installation, 24) {
+            return Ok(Self { installation: installation.to_owned() });
+        }
+        Err(Problem::refused(format!(
+            "installation id {installation:?} must be 1 to 24 of a-z, 0-9 and -, starting with a letter or digit"
+        )))
+    }
+
+    pub fn installation(&self) -> &str {
+        &self.installation
+    }
+
+    pub fn chamber(&self, name: &str) -> String {
+        format!("caisson-{}-box-{name}", self.installation)
+    }
+
+    pub fn workspace(&self, name: &str) -> String {
+        format!("caisson-{}-work-{name}", self.installation)
+    }
+
+    pub fn runner(&self, sha256: &str) -> String {
+        format!("caisson-{}-runner-{}", self.installation, short(sha256))
+    }
+
+    pub fn helper(&self, what: &str) -> String {
+        format!("caisson-{}-helper-{what}", self.installation)
+    }
+
+    pub fn router_part(&self, kind: Kind) -> String {
+        format!("caisson-{}-{}", self.installation, kind.as_str())
+    }
+
+    /// The outer network's name sorts before every berth's: the engine takes the default route from the first one.
+    pub fn outer(&self) -> String {
+        format!("caisson-{}-a-outer", self.installation)
+    }
+
+    pub fn berth(&self, number: u32) -> String {
+        format!("caisson-{}-berth-{number:03}", self.installation)
+    }
+
+    /// The labels that everything has.
+    pub fn labels(&self, kind: Kind) -> HashMap<String, String> {
+        HashMap::from([
+            (INSTALLATION.to_owned(), self.installation.clone()),
+            (KIND.to_owned(), kind.as_str().to_owned()),
+        ])
+    }
+
+    pub fn owns(&self, labels: Option<&HashMap<String, String>>, kind: Kind) -> bool {
+        let is = |key: &str, value: &str| labels.and_then(|all| all.get(key)).is_some_and(|it| it == value);
+        is(INSTALLATION, &self.installation) && is(KIND, kind.as_str())
+    }
+
+    /// For the engine's list calls.
+    pub fn filter(&self, kind: Option<Kind>) -> HashMap<String, Vec<String>> {
+        let mut labels = vec![format!("{INSTALLATION}={}", self.installation)];
+        labels.extend(kind.map(|kind| format!("{KIND}={}", kind.as_str())));
+        HashMap::from([("label".to_owned(), labels)])
+    }
+}
+
+/// The first twelve digits, as the engine shows ids.
+pub fn short(sha256: &str) -> &str {
+    let hex = sha256.strip_prefix("sha256:").unwrap_or(sha256);
+    hex.get(..12).unwrap_or(hex)
+}
+
+fn plain(text: &str, longest: usize) -> bool {
+    (1..=longest).contains(&text.len())
+        && !text.starts_with('-')
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// A chamber's name, before it goes anywhere near a path of the engine's API.
+pub fn check_chamber(name: &str) -> Result<(), Problem> {
+    if plain(name, 64) {
+        return Ok(());
+    }
+    Err(Problem::refused(format!(
+        "chamber name {name:?} must be 1 to 64 of a-z, 0-9 and -, starting with a letter or digit"
+    )))
+}
+
+/// Everything in a spec that can be judged without the engine.
+pub fn check_spec(spec: &ChamberSpec, max_memory: u64, plain_workspaces: bool) -> Result<(), Problem> {
+    check_chamber(&spec.name)?;
+    let limits = &spec.limits;
+    within("memory_bytes", limits.memory_bytes, 32 << 20, max_memory)?;
+    within("pids", limits.pids, 8, 32_768)?;
+    within("tmp_bytes", limits.tmp_bytes, 1 << 20, max_memory)?;
+    within("nofile", limits.nofile, 64, 1 << 20)?;
+    if limits.workspace_bytes != 0 || !plain_workspaces {
+        within("workspace_bytes", limits.workspace_bytes, 1 << 20, max_memory)?;
+    }
+    if !(limits.cpus.is_finite() && (0.01..=1024.0).contains(&limits.cpus)) {
+        return Err(Problem::refused(format!("limit cpus = {} must lie between 0.01 and 1024", limits.cpus)));
+    }
+    if spec.berth.is_some_and(|berth| berth >= crate::berth::MAX_BERTHS) {
+        return Err(Problem::refused(format!("there are at most {} berths", crate::berth::MAX_BERTHS)));
+    }
+    check_env(&spec.env)
+}
+
+fn within(what: &str, value: u64, least: u64, most: u64) -> Result<(), Problem> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(Problem::refused(format!("limit {what} = {value} must lie between {least} and {most}")))
+}
+
+/// The environment is readable for everyone who may inspect containers, and it steers the runner as PID 1.
+fn check_env(env: &[(String, String)]) -> Result<(), Problem> {
+    let total: usize = env.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if total > 32 << 10 {
+        return Err(Problem::refused("the environment of a chamber is longer than 32 KiB"));
+    }
+    for (name, value) in env {
+        let shaped = !name.is_empty()
+            && !name.starts_with(|first: char| first.is_ascii_digit())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if !shaped || value.contains('\0') {
+            return Err(Problem::refused(format!(
+                "{name:?} is no name of an environment variable, or its value has a NUL"
+            )));
+        }
+        if name.starts_with("LD_") || name.starts_with("CAISSON_") || name == "GLIBC_TUNABLES" {
+            return Err(Problem::refused(format!("environment variable {name} would steer the runner itself")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::broker::{ChamberLimits, Purpose};
+
+    fn spec() -> ChamberSpec {
+        ChamberSpec {
+            name: "t1-1".into(),
+            task: Some(1),
+            purpose: Purpose::Task,
+            image: "caisson-sandbox:local".into(),
+            berth: None,
+            limits: ChamberLimits::default(),
+            env: vec![("PIP_RETRIES".into(), "1".into())],
+            profile: "sealed".into(),
+        }
+    }
+
+    #[test]
+    fn the_default_is_fine() {
+        assert_eq!(check_spec(&spec(), 16 << 30, false), Ok(()));
+    }
+
+    #[test]
+    fn names_cannot_leave_their_place() {
+        for bad in ["", "-a", "a/b", "..", "a b", "A", "a\n", "a?b=c", "%2e", &"a".repeat(65)] {
+            assert!(check_chamber(bad).is_err(), "{bad:?}");
+        }
+        for bad in ["", "../x", "Ä", &"a".repeat(25)] {
+            assert!(Names::new(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn limits_have_a_floor_and_a_ceiling() {
+        let changes: [fn(&mut ChamberLimits); 9] = [
+            |it| it.memory_bytes = 0,
+            |it| it.memory_bytes = 32 << 30,
+            |it| it.pids = 0,
+            |it| it.pids = u64::MAX,
+            |it| it.cpus = f64::NAN,
+            |it| it.cpus = -1.0,
+            |it| it.workspace_bytes = 0,
+            |it| it.tmp_bytes = u64::MAX,
+            |it| it.nofile = 0,
+        ];
+        for change in changes {
+            let mut spec = spec();
+            change(&mut spec.limits);
+            assert!(check_spec(&spec, 16 << 30, false).is_err(), "{:?}", spec.limits);
+        }
+    }
+
+    #[test]
+    fn a_workspace_without_a_bound_needs_the_operator() {
+        let mut spec = spec();
+        spec.limits.workspace_bytes = 0;
+        assert!(check_spec(&spec, 16 << 30, true).is_ok());
+    }
+
+    #[test]
+    fn the_environment_cannot_steer_the_runner() {
+        for name in ["LD_PRELOAD", "CAISSON_WORKSPACE", "GLIBC_TUNABLES", "", "A=B", "1A", "A B"] {
+            let mut spec = spec();
+            spec.env = vec![(name.into(), "x".into())];
+            assert!(check_spec(&spec, 16 << 30, false).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_the_right_labels_make_it_ours() {
+        let names = Names::new("one").unwrap();
+        let other = Names::new("two").unwrap();
+        assert!(names.owns(Some(&names.labels(Kind::Chamber)), Kind::Chamber));
+        assert!(!names.owns(Some(&names.labels(Kind::Helper)), Kind::Chamber));
+        assert!(!names.owns(Some(&other.labels(Kind::Chamber)), Kind::Chamber));
+        assert!(!names.owns(None, Kind::Chamber));
+    }
+
+    #[test]
+    fn the_outer_network_comes_first() {
+        let names = Names::new("one").unwrap();
+        assert!(names.outer() < names.berth(0));
+    }
+}

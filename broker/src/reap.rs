@@ -1,0 +1,118 @@
+//! Removes what nobody needs any more, and only of this installation. Tests: `tests/docker.rs`.
+
+use std::collections::HashMap;
+
+use bollard::query_parameters::{
+    ListContainersOptionsBuilder, ListNetworksOptionsBuilder, ListVolumesOptionsBuilder, RemoveVolumeOptions,
+};
+use protocol::broker::Problem;
+
+use crate::desk::Desk;
+use crate::engine::{is_conflict, is_gone, problem, status};
+use crate::name::{self, Kind};
+
+impl Desk {
+    /// Chambers that `keep` does not name, workspaces without a chamber, helpers an earlier life left, runners of
+    /// another version, and networks that no way out holds. Answers what was removed.
+    pub async fn reap(&self, keep: &[String]) -> Result<Vec<String>, Problem> {
+        let _floor = self.floor.write().await;
+        let _gate = self.gate.lock().await;
+        let mut removed = Vec::new();
+        for chamber in self.list().await? {
+            if !keep.contains(&chamber.name) {
+                self.remove_now(&chamber.name).await?;
+                removed.push(chamber.name);
+            }
+        }
+        removed.extend(self.reap_containers(&[Kind::Helper]).await?);
+        removed.extend(self.reap_volumes(keep).await?);
+        if self.find(&self.names.router_part(Kind::Holder), Kind::Holder).await?.is_none() {
+            removed.extend(self.reap_containers(&[Kind::Walls, Kind::Router]).await?);
+            removed.extend(self.reap_networks().await?);
+        }
+        Ok(removed)
+    }
+
+    /// Everything: chambers, the way out, networks, volumes.
+    pub async fn teardown(&self) -> Result<Vec<String>, Problem> {
+        let mut removed = {
+            let _floor = self.floor.write().await;
+            let _gate = self.gate.lock().await;
+            self.reap_containers(&[Kind::Router, Kind::Walls, Kind::Holder]).await?
+        };
+        removed.extend(self.reap(&[]).await?);
+        let volume = self.names.runner(&self.runner.sha256);
+        if self.remove_volume(&volume).await? {
+            removed.push(volume);
+        }
+        Ok(removed)
+    }
+
+    async fn reap_containers(&self, kinds: &[Kind]) -> Result<Vec<String>, Problem> {
+        let mut removed = Vec::new();
+        for &kind in kinds {
+            let filters = self.names.filter(Some(kind));
+            let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
+            for found in self.docker()?.list_containers(Some(options)).await.map_err(problem)? {
+                if self.names.owns(found.labels.as_ref(), kind) {
+                    self.remove_container(found.id.as_deref().unwrap_or_default()).await?;
+                    removed.extend(
+                        found.names.unwrap_or_default().first().map(|name| name.trim_start_matches('/').to_owned()),
+                    );
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    async fn reap_volumes(&self, keep: &[String]) -> Result<Vec<String>, Problem> {
+        let filters = self.names.filter(None);
+        let options = ListVolumesOptionsBuilder::default().filters(&filters).build();
+        let volumes = self.docker()?.list_volumes(Some(options)).await.map_err(problem)?.volumes.unwrap_or_default();
+        let current = self.names.runner(&self.runner.sha256);
+        let mut removed = Vec::new();
+        for volume in volumes {
+            let kept = volume.labels.get(name::NAME).is_some_and(|name| keep.contains(name));
+            let workspace = self.names.owns(Some(&volume.labels), Kind::Workspace) && !kept;
+            let old_runner = self.names.owns(Some(&volume.labels), Kind::Runner) && volume.name != current;
+            if (workspace || old_runner) && self.remove_volume(&volume.name).await? {
+                removed.push(volume.name);
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Whether it went: one that a container still uses stays.
+    async fn remove_volume(&self, name: &str) -> Result<bool, Problem> {
+        match self.docker()?.remove_volume(name, None::<RemoveVolumeOptions>).await {
+            Ok(()) => Ok(true),
+            Err(error) if is_conflict(&error) || is_gone(&error) => Ok(false),
+            Err(error) => Err(problem(error)),
+        }
+    }
+
+    /// Networks of this installation, by name.
+    pub async fn own_networks(&self) -> Result<HashMap<String, bollard::models::Network>, Problem> {
+        let filters = self.names.filter(None);
+        let options = ListNetworksOptionsBuilder::default().filters(&filters).build();
+        let found = self.docker()?.list_networks(Some(options)).await.map_err(problem)?;
+        let ours = |labels: Option<&_>| self.names.owns(labels, Kind::Berth) || self.names.owns(labels, Kind::Outer);
+        let ours = found.into_iter().filter(|network| ours(network.labels.as_ref()));
+        Ok(ours.filter_map(|network| Some((network.name.clone()?, network))).collect())
+    }
+
+    /// Those that no container is on.
+    pub async fn reap_networks(&self) -> Result<Vec<String>, Problem> {
+        let mut removed = Vec::new();
+        for (name, network) in self.own_networks().await? {
+            match self.docker()?.remove_network(network.id.as_deref().unwrap_or(&name)).await {
+                Ok(()) => removed.push(name),
+                // 403: a chamber still stands on it.
+                Err(error) if is_gone(&error) || matches!(status(&error), Some(403 | 409)) => {}
+                Err(error) => return Err(problem(error)),
+            }
+        }
+        removed.sort();
+        Ok(removed)
+    }
+}

@@ -1,0 +1,203 @@
+//! The way out, made and kept: networks, holder, walls, router. Everything may be repeated; what stands and is right is
+//! left alone. Tests: `tests/docker.rs`.
+//!
+//! A restart of walls or router touches no network. A holder that was started anew leaves the others in a namespace that
+//! is dead though the engine says "running": their labels name the holder's life, so they are made anew.
+
+mod pool;
+mod shape;
+mod upstream;
+mod walls;
+
+use std::collections::HashSet;
+
+use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
+use bollard::query_parameters::{CreateContainerOptionsBuilder, RestartContainerOptionsBuilder};
+use protocol::broker::{Berth, Problem, ProblemKind, RouterInfo, RouterSpec};
+use protocol::router::Net;
+
+use crate::berth::{Layout, MAX_BERTHS, Place};
+use crate::desk::Desk;
+use crate::engine::problem;
+use crate::name::{self, Kind};
+use shape::Making;
+
+impl Desk {
+    pub async fn router_ensure(&self, spec: &RouterSpec) -> Result<RouterInfo, Problem> {
+        if !(1..=MAX_BERTHS).contains(&spec.berths) {
+            return Err(Problem::refused(format!(
+                "{} berths are asked for; there can be 1 to {MAX_BERTHS}",
+                spec.berths
+            )));
+        }
+        let upstream = match &spec.upstream {
+            Some(named) => upstream::parse(named)?,
+            None => upstream::of_this_machine()?,
+        };
+        let (private, public) = (nets(&spec.private)?, nets(&self.settings.public_ranges)?);
+        let _gate = self.gate.lock().await;
+        let image = self.router_image(&spec.image).await?;
+        let layout = self.layout(spec.pool.as_deref()).await?;
+        let places = self.networks(&layout, spec.berths).await?;
+        let making = Making {
+            names: &self.names,
+            layout: &layout,
+            image: &image,
+            upstream: &upstream,
+            private: &private,
+            public: &public,
+            ipv6: self.host().await?.ipv6,
+        };
+        let (holder, boot) = self.holder(&making, &places).await?;
+        self.part(Kind::Walls, making.walls(&holder, &boot)?).await?;
+        let router = self.part(Kind::Router, making.router(&holder, &boot)?).await?;
+        let berth = |(number, place): (u32, &Place)| Berth {
+            number,
+            subnet: place.subnet.to_string(),
+            gateway: place.gateway.to_string(),
+        };
+        let berths = (0..).zip(&places).map(berth).collect();
+        Ok(RouterInfo { pool: layout.whole().to_string(), berths, boot: started(&router) })
+    }
+
+    /// The router alone, beside its holder.
+    pub async fn router_restart(&self) -> Result<(), Problem> {
+        let _gate = self.gate.lock().await;
+        let name = self.names.router_part(Kind::Router);
+        let found = self.find(&name, Kind::Router).await?.and_then(|it| it.id);
+        let id = found.ok_or_else(|| Problem::new(ProblemKind::NotFound, "there is no router yet; set it up first"))?;
+        let options = RestartContainerOptionsBuilder::default().t(0).build();
+        self.docker()?.restart_container(&id, Some(options)).await.map_err(problem)
+    }
+
+    /// Outer network and berths; further berths than asked for stay.
+    async fn networks(&self, layout: &Layout, berths: u32) -> Result<Vec<Place>, Problem> {
+        let standing = self.own_networks().await?;
+        let docker = self.docker()?;
+        if !standing.contains_key(&self.names.outer()) {
+            docker.create_network(shape::outer_network(&self.names, layout)).await.map_err(problem)?;
+        }
+        let mut places = Vec::new();
+        for number in 0..berths {
+            let place = layout.berth(&self.names, number)?;
+            if !standing.contains_key(&place.network) {
+                let request = shape::berth_network(&self.names, layout, number, &place);
+                docker.create_network(request).await.map_err(problem)?;
+            }
+            places.push(place);
+        }
+        Ok(places)
+    }
+
+    /// Its id and which life of it this is. It runs, and stands in every berth.
+    async fn holder(&self, making: &Making<'_>, places: &[Place]) -> Result<(String, String), Problem> {
+        let name = self.names.router_part(Kind::Holder);
+        let body = making.holder()?;
+        let wanted = hash(&body);
+        let mut found = self.find(&name, Kind::Holder).await?;
+        // Another image alone is no reason: the holder only holds.
+        if let Some(old) = &found
+            && !is_made_so(old, &wanted)
+            && !is_running(old)
+        {
+            self.remove_container(old.id.as_deref().unwrap_or_default()).await?;
+            found = None;
+        }
+        let holder = match found {
+            Some(holder) => holder,
+            None => self.make(&name, Kind::Holder, body).await?,
+        };
+        let id = holder.id.clone().unwrap_or_default();
+        self.join(&holder, &id, places).await?;
+        if !is_running(&holder) {
+            self.docker()?.start_container(&id, None).await.map_err(problem)?;
+        }
+        let boot = self.must_find(&name, Kind::Holder).await?;
+        let boot = started(&boot).ok_or_else(|| ended("holder", &boot))?;
+        Ok((id, boot))
+    }
+
+    /// Connecting is cheaper before the start, so a new holder is connected first.
+    async fn join(&self, holder: &ContainerInspectResponse, id: &str, places: &[Place]) -> Result<(), Problem> {
+        let joined: HashSet<&String> = holder
+            .network_settings
+            .as_ref()
+            .and_then(|settings| settings.networks.as_ref())
+            .map(|networks| networks.keys().collect())
+            .unwrap_or_default();
+        for place in places.iter().filter(|place| !joined.contains(&place.network)) {
+            self.docker()?.connect_network(&place.network, shape::joining(id, place)).await.map_err(problem)?;
+        }
+        Ok(())
+    }
+
+    /// Walls or router: as wanted and running, or made anew.
+    async fn part(&self, kind: Kind, body: ContainerCreateBody) -> Result<ContainerInspectResponse, Problem> {
+        let name = self.names.router_part(kind);
+        if let Some(found) = self.find(&name, kind).await? {
+            if is_running(&found) && is_made_so(&found, &hash(&body)) {
+                return Ok(found);
+            }
+            self.remove_container(found.id.as_deref().unwrap_or_default()).await?;
+        }
+        let made = self.make(&name, kind, body).await?;
+        let id = made.id.unwrap_or_default();
+        if kind == Kind::Walls {
+            // Left running they would be taken for ready the next time.
+            if let Err(problem) = self.start_walls(&id).await {
+                self.remove_container(&id).await?;
+                return Err(problem);
+            }
+        } else {
+            self.docker()?.start_container(&id, None).await.map_err(problem)?;
+        }
+        self.must_find(&name, kind).await
+    }
+
+    async fn make(
+        &self,
+        name: &str,
+        kind: Kind,
+        body: ContainerCreateBody,
+    ) -> Result<ContainerInspectResponse, Problem> {
+        let options = CreateContainerOptionsBuilder::default().name(name).build();
+        self.docker()?.create_container(Some(options), body).await.map_err(problem)?;
+        self.must_find(name, kind).await
+    }
+
+    async fn must_find(&self, name: &str, kind: Kind) -> Result<ContainerInspectResponse, Problem> {
+        let found = self.find(name, kind).await?;
+        found.ok_or_else(|| {
+            Problem::unavailable(format!("container {name} went away while it was being set up; try again"))
+        })
+    }
+}
+
+fn nets(texts: &[String]) -> Result<Vec<Net>, Problem> {
+    texts.iter().map(|text| text.parse::<Net>().map_err(|error| Problem::refused(error.to_string()))).collect()
+}
+
+fn hash(body: &ContainerCreateBody) -> String {
+    body.labels.as_ref().and_then(|labels| labels.get(name::SPEC)).cloned().unwrap_or_default()
+}
+
+fn is_made_so(found: &ContainerInspectResponse, hash: &str) -> bool {
+    let labels = found.config.as_ref().and_then(|config| config.labels.as_ref());
+    labels.and_then(|labels| labels.get(name::SPEC)).is_some_and(|it| it == hash)
+}
+
+fn is_running(found: &ContainerInspectResponse) -> bool {
+    found.state.as_ref().and_then(|state| state.running) == Some(true)
+}
+
+/// When, if it runs.
+fn started(found: &ContainerInspectResponse) -> Option<String> {
+    is_running(found).then(|| found.state.as_ref()?.started_at.clone()).flatten()
+}
+
+fn ended(what: &str, found: &ContainerInspectResponse) -> Problem {
+    let code = found.state.as_ref().and_then(|state| state.exit_code).unwrap_or(-1);
+    let text =
+        format!("the router's {what} ended at once with exit code {code}; is the router's image one of this release?");
+    Problem::new(ProblemKind::Engine, text)
+}

@@ -1,0 +1,75 @@
+//! Starts the walls and waits for their word: until the rules stand and the gateways are claimed, no router is started.
+//! Tests: `tests/docker.rs`.
+
+use std::time::Duration;
+
+use bollard::container::LogOutput;
+use bollard::query_parameters::AttachContainerOptionsBuilder;
+use futures_util::{Stream, StreamExt};
+use protocol::broker::{Problem, ProblemKind};
+
+use crate::desk::Desk;
+use crate::engine::problem;
+
+/// What they write to stdout then.
+const READY: &str = "walls ready";
+/// Loading rules takes 0.1 s; the rest is for a machine under load.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Bytes of their output that are kept for an error.
+const KEPT: usize = 4096;
+
+impl Desk {
+    /// Attached before the start, so that not a word is lost.
+    pub async fn start_walls(&self, id: &str) -> Result<(), Problem> {
+        let docker = self.docker()?;
+        let options = AttachContainerOptionsBuilder::default().stream(true).stdout(true).stderr(true).build();
+        let mut attached = docker.attach_container(id, Some(options)).await.map_err(problem)?;
+        docker.start_container(id, None).await.map_err(problem)?;
+        match tokio::time::timeout(PATIENCE, listen(&mut attached.output)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(said)) => Err(Problem::new(
+                ProblemKind::Engine,
+                format!("the router's walls could not be raised, so no berth is opened: {}", said.trim()),
+            )),
+            Err(_) => {
+                Err(Problem::unavailable(format!("the router's walls were not ready within {} s", PATIENCE.as_secs())))
+            }
+        }
+    }
+}
+
+/// Until the word is said; otherwise what was said instead.
+async fn listen<E>(output: &mut (impl Stream<Item = Result<LogOutput, E>> + Unpin)) -> Result<(), String> {
+    let (mut words, mut complaints) = (String::new(), String::new());
+    while let Some(Ok(piece)) = output.next().await {
+        match piece {
+            LogOutput::StdErr { message } if complaints.len() < KEPT => {
+                complaints.push_str(&String::from_utf8_lossy(&message))
+            }
+            LogOutput::StdOut { message } if words.len() < KEPT => words.push_str(&String::from_utf8_lossy(&message)),
+            _ => {}
+        }
+        if words.lines().any(|line| line == READY) {
+            return Ok(());
+        }
+    }
+    Err(complaints)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn heard(pieces: Vec<LogOutput>) -> Result<(), String> {
+        listen(&mut futures_util::stream::iter(pieces.into_iter().map(Ok::<_, ()>))).await
+    }
+
+    #[tokio::test]
+    async fn the_word_may_come_in_pieces_but_only_on_stdout() {
+        let out = |text: &'static str| LogOutput::StdOut { message: text.into() };
+        let err = |text: &'static str| LogOutput::StdErr { message: text.into() };
+        assert_eq!(heard(vec![err("no limits\n"), out("walls "), out("ready\n")]).await, Ok(()));
+        assert_eq!(heard(vec![err("walls ready\n")]).await, Err("walls ready\n".into()));
+        assert_eq!(heard(vec![out("not walls ready\n"), err("broken\n")]).await, Err("broken\n".into()));
+    }
+}

@@ -1,0 +1,312 @@
+//! What a chamber's container looks like: one pure function from what was asked to the engine's configuration.
+//!
+//! Everything that makes the barrier stands here and nowhere else. The measured reasons are in the design's sandbox notes;
+//! each line is seen again from inside by `tests/docker.rs`.
+
+use std::collections::HashMap;
+
+use bollard::models::{
+    ContainerCreateBody, EndpointIpamConfig, EndpointSettings, HealthConfig, HostConfig, HostConfigCgroupnsModeEnum,
+    HostConfigLogConfig, Mount, MountType, MountVolumeOptions, NetworkingConfig, ResourcesUlimits, RestartPolicy,
+    RestartPolicyNameEnum, VolumeCreateRequest,
+};
+use protocol::broker::{AGENT_UID, ChamberLimits, ChamberSpec, Problem, RUNNER, WORKSPACE};
+use sha2::{Digest, Sha256};
+
+use crate::berth::Place;
+use crate::name::{self, Kind, Names};
+use crate::seccomp;
+
+/// What the engine can do, asked once.
+#[derive(Clone, Copy, Debug)]
+pub struct Host {
+    /// Processor cores: the engine refuses to promise more.
+    pub cores: f64,
+    pub cgroup2: bool,
+    /// Whether the kernel has IPv6, and so the setting that turns it off.
+    pub ipv6: bool,
+}
+
+/// What the broker adds to a spec.
+#[derive(Clone, Debug)]
+pub struct Fittings<'a> {
+    /// The image's id, never its name.
+    pub image: &'a str,
+    /// The volume that holds the runner.
+    pub runner: &'a str,
+    /// Network, gateway and address; `None` = no network.
+    pub place: Option<&'a Place>,
+    pub runtime: Option<&'a str>,
+    pub host: Host,
+}
+
+/// Masked beyond the engine's own list: the kernel's command line may hold the host's secrets.
+const MASKED: &[&str] = &[
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/cmdline",
+    "/proc/config.gz",
+    "/proc/interrupts",
+    "/proc/kallsyms",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/sys/devices/virtual/powercap",
+    "/sys/firmware",
+];
+
+const READ_ONLY: &[&str] = &["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+
+/// The container of a chamber.
+pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<ContainerCreateBody, Problem> {
+    let mut body = sealed(names, &spec.limits, &spec.profile, fit)?;
+    body.labels = Some(labels(names, spec)?);
+    body.env.get_or_insert_default().extend(spec.env.iter().map(|(name, value)| format!("{name}={value}")));
+    let mounts = body.host_config.get_or_insert_default().mounts.get_or_insert_default();
+    mounts.push(Mount {
+        target: Some(WORKSPACE.into()),
+        source: Some(names.workspace(&spec.name)),
+        typ: Some(MountType::VOLUME),
+        // A plain volume takes its owner from the image's directory; one in memory is given it.
+        volume_options: Some(MountVolumeOptions {
+            no_copy: Some(spec.limits.workspace_bytes != 0),
+            ..Default::default()
+        }),
+        ..Default::default()
+    });
+    Ok(body)
+}
+
+/// A container as tight as a chamber, without a workspace, that only looks at its image.
+pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result<ContainerCreateBody, Problem> {
+    let limits =
+        ChamberLimits { memory_bytes: 256 << 20, pids: 64, cpus: 1.0, tmp_bytes: 16 << 20, ..Default::default() };
+    let mut body = sealed(names, &limits, "sealed", fit)?;
+    body.labels = Some(names.labels(Kind::Helper));
+    body.entrypoint = Some(command.iter().map(|&word| word.to_owned()).collect());
+    body.open_stdin = Some(false);
+    body.working_dir = Some("/tmp".into());
+    Ok(body)
+}
+
+/// The volume of a workspace.
+pub fn workspace(names: &Names, spec: &ChamberSpec) -> VolumeCreateRequest {
+    let bytes = spec.limits.workspace_bytes;
+    let mut labels = names.labels(Kind::Workspace);
+    labels.insert(name::NAME.into(), spec.name.clone());
+    let inodes = (bytes / 2048).clamp(10_000, 4_000_000);
+    let options = format!("size={bytes},nr_inodes={inodes},uid={AGENT_UID},gid={AGENT_UID},mode=0755,nosuid,nodev");
+    let in_memory = [("type", "tmpfs".to_owned()), ("device", "tmpfs".to_owned()), ("o", options)];
+    let driver_opts = match bytes {
+        0 => HashMap::new(),
+        _ => in_memory.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+    };
+    VolumeCreateRequest {
+        name: Some(names.workspace(&spec.name)),
+        driver: Some("local".into()),
+        driver_opts: Some(driver_opts),
+        labels: Some(labels),
+        ..Default::default()
+    }
+}
+
+/// sha256 over everything that was asked: the same hash is the same chamber.
+pub fn spec_hash(spec: &ChamberSpec) -> Result<String, Problem> {
+    let text = serde_json::to_vec(spec).map_err(|error| Problem::refused(error.to_string()))?;
+    Ok(hex::encode(Sha256::digest(text)))
+}
+
+fn labels(names: &Names, spec: &ChamberSpec) -> Result<HashMap<String, String>, Problem> {
+    let mut labels = names.labels(Kind::Chamber);
+    // Set even when empty: an image could bring a label of that name.
+    labels.insert(name::TASK.into(), spec.task.map(|id| id.to_string()).unwrap_or_default());
+    labels.insert(name::NAME.into(), spec.name.clone());
+    labels.insert(name::PURPOSE.into(), spec.purpose.as_str().into());
+    labels.insert(name::SPEC.into(), spec_hash(spec)?);
+    Ok(labels)
+}
+
+fn sealed(
+    names: &Names,
+    limits: &ChamberLimits,
+    profile: &str,
+    fit: &Fittings<'_>,
+) -> Result<ContainerCreateBody, Problem> {
+    let profile = seccomp::profile(profile)?;
+    Ok(ContainerCreateBody {
+        // The same everywhere: the agent learns nothing from it.
+        hostname: Some("chamber".into()),
+        user: Some(format!("{AGENT_UID}:{AGENT_UID}")),
+        image: Some(fit.image.to_owned()),
+        entrypoint: Some(vec![RUNNER.into()]),
+        env: Some(vec![format!("CAISSON_WORKSPACE={WORKSPACE}"), "HOME=/home/agent".into()]),
+        working_dir: Some(WORKSPACE.into()),
+        tty: Some(false),
+        open_stdin: Some(true),
+        // The runner outlives its host: another one attaches later.
+        stdin_once: Some(false),
+        stop_signal: Some("SIGKILL".into()),
+        healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..Default::default() }),
+        labels: Some(names.labels(Kind::Helper)),
+        host_config: Some(host_config(limits, profile, fit)),
+        networking_config: fit.place.map(networking),
+        ..Default::default()
+    })
+}
+
+fn host_config(limits: &ChamberLimits, profile: &str, fit: &Fittings<'_>) -> HostConfig {
+    let memory = Some(limits.memory_bytes as i64);
+    HostConfig {
+        cap_drop: Some(vec!["ALL".into()]),
+        security_opt: Some(vec!["no-new-privileges".into(), format!("seccomp={profile}")]),
+        privileged: Some(false),
+        readonly_rootfs: Some(true),
+        masked_paths: Some(owned(MASKED)),
+        readonly_paths: Some(owned(READ_ONLY)),
+        tmpfs: Some(tmpfs(limits.tmp_bytes)),
+        mounts: Some(vec![runner_mount(fit.runner)]),
+        shm_size: Some(64 << 20),
+        memory,
+        memory_swap: memory,
+        nano_cpus: Some((limits.cpus.min(fit.host.cores) * 1e9) as i64),
+        pids_limit: Some(limits.pids as i64),
+        ulimits: Some(vec![ulimit("nofile", limits.nofile as i64), ulimit("core", 0)]),
+        log_config: Some(HostConfigLogConfig { typ: Some("none".into()), config: None }),
+        restart_policy: Some(RestartPolicy { name: Some(RestartPolicyNameEnum::NO), maximum_retry_count: None }),
+        ipc_mode: Some("private".into()),
+        cgroupns_mode: fit.host.cgroup2.then_some(HostConfigCgroupnsModeEnum::PRIVATE),
+        network_mode: Some(fit.place.map_or("none".into(), |place| place.network.clone())),
+        // Always given: an engine's resolver otherwise asks the host's, even where a network has no way out.
+        dns: Some(vec![fit.place.map_or("127.0.0.1".into(), |place| place.gateway.to_string())]),
+        dns_options: Some(owned(&["timeout:1", "attempts:2"])),
+        dns_search: Some(owned(&["."])),
+        extra_hosts: Some(Vec::new()),
+        sysctls: fit.host.ipv6.then(no_ipv6),
+        runtime: fit.runtime.map(str::to_owned),
+        ..Default::default()
+    }
+}
+
+fn networking(place: &Place) -> NetworkingConfig {
+    let endpoint = EndpointSettings {
+        ipam_config: Some(EndpointIpamConfig { ipv4_address: Some(place.address.to_string()), ..Default::default() }),
+        ..Default::default()
+    };
+    NetworkingConfig { endpoints_config: Some(HashMap::from([(place.network.clone(), endpoint)])) }
+}
+
+fn tmpfs(bytes: u64) -> HashMap<String, String> {
+    let common = format!("size={bytes},nr_inodes=200k,exec,nosuid,nodev,uid={AGENT_UID},gid={AGENT_UID}");
+    HashMap::from([
+        ("/tmp".to_owned(), format!("{common},mode=1777")),
+        ("/home/agent".to_owned(), format!("{common},mode=0700")),
+    ])
+}
+
+/// The runner's directory, read-only.
+fn runner_mount(volume: &str) -> Mount {
+    Mount {
+        target: Some(runner_directory().into()),
+        source: Some(volume.to_owned()),
+        typ: Some(MountType::VOLUME),
+        read_only: Some(true),
+        volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..Default::default() }),
+        ..Default::default()
+    }
+}
+
+/// Where the runner's volume is mounted.
+pub fn runner_directory() -> &'static str {
+    RUNNER.rsplit_once('/').map_or("/", |(directory, _)| directory)
+}
+
+/// A container that nobody restarts, without IPv6: what chambers and the router's holder share.
+pub fn no_ipv6() -> HashMap<String, String> {
+    ["all", "default"].map(|which| (format!("net.ipv6.conf.{which}.disable_ipv6"), "1".to_owned())).into()
+}
+
+fn ulimit(name: &str, value: i64) -> ResourcesUlimits {
+    ResourcesUlimits { name: Some(name.into()), soft: Some(value), hard: Some(value) }
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::broker::Purpose;
+
+    fn made(spec: &ChamberSpec, place: Option<&Place>) -> ContainerCreateBody {
+        let host = Host { cores: 2.0, cgroup2: true, ipv6: true };
+        let fit = Fittings { image: "sha256:aa", runner: "the-runner", place, runtime: None, host };
+        chamber(&Names::new("one").unwrap(), spec, &fit).unwrap()
+    }
+
+    fn spec() -> ChamberSpec {
+        ChamberSpec {
+            name: "t1".into(),
+            task: None,
+            purpose: Purpose::Task,
+            image: "some:tag".into(),
+            berth: None,
+            limits: ChamberLimits { cpus: 64.0, ..Default::default() },
+            env: vec![("A".into(), "b".into())],
+            profile: "sealed".into(),
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_host_gets_in() {
+        let host = made(&spec(), None).host_config.unwrap();
+        assert_eq!(host.binds, None);
+        assert_eq!(host.devices, None);
+        assert_eq!(host.cap_add, None);
+        assert_eq!(host.pid_mode, None);
+        assert_eq!(host.privileged, Some(false));
+        assert_eq!(host.network_mode.as_deref(), Some("none"));
+        assert!(host.mounts.unwrap().iter().all(|mount| mount.typ == Some(MountType::VOLUME)));
+    }
+
+    #[test]
+    fn memory_has_no_swap_beside_it_and_cores_are_what_there_is() {
+        let host = made(&spec(), None).host_config.unwrap();
+        assert_eq!(host.memory, host.memory_swap);
+        assert_eq!(host.nano_cpus, Some(2_000_000_000));
+    }
+
+    #[test]
+    fn the_image_is_named_by_its_id() {
+        assert_eq!(made(&spec(), None).image.as_deref(), Some("sha256:aa"));
+    }
+
+    #[test]
+    fn another_limit_is_another_chamber() {
+        let mut other = spec();
+        other.limits.pids += 1;
+        assert_eq!(spec_hash(&spec()), spec_hash(&spec()));
+        assert_ne!(spec_hash(&spec()), spec_hash(&other));
+    }
+
+    #[test]
+    fn a_berth_gives_a_fixed_address_and_only_the_router_as_name_server() {
+        let layout = crate::berth::Layout::parse("10.90.0.0/24").unwrap();
+        let place = layout.berth(&Names::new("one").unwrap(), 3).unwrap();
+        let body = made(&spec(), Some(&place));
+        assert_eq!(body.host_config.unwrap().dns, Some(vec!["10.90.0.49".into()]));
+        let endpoints = body.networking_config.unwrap().endpoints_config.unwrap();
+        let address = endpoints["caisson-one-berth-003"].ipam_config.as_ref().unwrap().ipv4_address.clone();
+        assert_eq!(address.as_deref(), Some("10.90.0.58"));
+    }
+
+    #[test]
+    fn a_workspace_in_memory_belongs_to_the_agent() {
+        let options = workspace(&Names::new("one").unwrap(), &spec()).driver_opts.unwrap();
+        assert!(options["o"].contains("uid=10001") && options["o"].contains("size=1073741824"), "{options:?}");
+    }
+}

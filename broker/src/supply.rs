@@ -1,0 +1,171 @@
+//! Brings the runner to the engine: one volume for each version of it, filled once through a container that is never
+//! started, so that no path of this machine is mounted. Tests: `tests/docker.rs`.
+
+use std::io::Read;
+
+use bollard::models::{ContainerCreateBody, HostConfig, Mount, MountType, VolumeCreateRequest};
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, DownloadFromContainerOptionsBuilder, UploadToContainerOptionsBuilder,
+};
+use futures_util::StreamExt;
+use protocol::broker::{Problem, ProblemKind, RUNNER};
+use sha2::{Digest, Sha256};
+
+use crate::desk::Desk;
+use crate::engine::{is_gone, problem};
+use crate::name::Kind;
+use crate::seal::runner_directory;
+
+/// A tar archive's block, in bytes.
+const BLOCK: usize = 512;
+
+impl Desk {
+    /// The volume that holds the runner; made, filled and read back when this life of the broker first needs it.
+    /// `image` is any image the engine has.
+    pub async fn runner_volume(&self, image: &str) -> Result<&str, Problem> {
+        self.supplied.get_or_try_init(async || self.supply(image).await).await.map(String::as_str)
+    }
+
+    async fn supply(&self, image: &str) -> Result<String, Problem> {
+        let volume = self.names.runner(&self.runner.sha256);
+        let docker = self.docker()?;
+        let request = VolumeCreateRequest {
+            name: Some(volume.clone()),
+            driver: Some("local".into()),
+            labels: Some(self.names.labels(Kind::Runner)),
+            ..Default::default()
+        };
+        // Creating one that exists answers the old one: a foreign one of that name is not ours to fill.
+        let made = docker.create_volume(request).await.map_err(problem)?;
+        if !self.names.owns(Some(&made.labels), Kind::Runner) {
+            return Err(Problem::refused(format!(
+                "volume {volume} does not carry this installation's label; remove it"
+            )));
+        }
+        let helper = self.names.helper("supply");
+        self.discard_helper(&helper).await?;
+        let options = CreateContainerOptionsBuilder::default().name(&helper).build();
+        let body = self.never_started(image, &volume);
+        let id = docker.create_container(Some(options), body).await.map_err(problem)?.id;
+        let filled = self.fill(&id).await;
+        self.discard_helper(&helper).await?;
+        filled.map(|()| volume)
+    }
+
+    fn never_started(&self, image: &str, volume: &str) -> ContainerCreateBody {
+        let mount = Mount {
+            target: Some(runner_directory().into()),
+            source: Some(volume.to_owned()),
+            typ: Some(MountType::VOLUME),
+            ..Default::default()
+        };
+        ContainerCreateBody {
+            image: Some(image.to_owned()),
+            entrypoint: Some(vec![RUNNER.into()]),
+            labels: Some(self.names.labels(Kind::Helper)),
+            host_config: Some(HostConfig {
+                network_mode: Some("none".into()),
+                cap_drop: Some(vec!["ALL".into()]),
+                mounts: Some(vec![mount]),
+                ..Default::default()
+            }),
+            ..Default::default()
+        }
+    }
+
+    async fn fill(&self, helper: &str) -> Result<(), Problem> {
+        if self.held(helper).await?.as_deref() == Some(self.runner.sha256.as_str()) {
+            return Ok(());
+        }
+        let (_, name) = RUNNER.rsplit_once('/').unwrap_or(("", RUNNER));
+        let options = UploadToContainerOptionsBuilder::default().path(runner_directory()).build();
+        let body = bollard::body_full(archive(name, &self.runner.bytes).into());
+        self.docker()?.upload_to_container(helper, Some(options), body).await.map_err(problem)?;
+        if self.held(helper).await?.as_deref() == Some(self.runner.sha256.as_str()) {
+            return Ok(());
+        }
+        Err(Problem::new(ProblemKind::Engine, "the runner read back from its volume is not the one that was put there"))
+    }
+
+    /// sha256 of the runner in the volume; `None` when there is none.
+    async fn held(&self, helper: &str) -> Result<Option<String>, Problem> {
+        let options = DownloadFromContainerOptionsBuilder::default().path(RUNNER).build();
+        let mut pieces = self.docker()?.download_from_container(helper, Some(options));
+        let mut tar = Vec::new();
+        let most = self.runner.bytes.len() + 64 * BLOCK;
+        while let Some(piece) = pieces.next().await {
+            match piece {
+                Ok(piece) if tar.len() + piece.len() <= most => tar.extend_from_slice(&piece),
+                Ok(_) => return Ok(Some("longer".into())),
+                Err(error) if is_gone(&error) => return Ok(None),
+                Err(error) => return Err(problem(error)),
+            }
+        }
+        Ok(only_file(&tar).map(|bytes| hex::encode(Sha256::digest(bytes))))
+    }
+}
+
+/// A ustar archive of one program, owned by root, readable and executable for everyone.
+fn archive(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut header = [0u8; BLOCK];
+    let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
+    put(0, name.as_bytes());
+    put(100, b"0000755\0");
+    put(108, b"0000000\0");
+    put(116, b"0000000\0");
+    put(124, format!("{:011o}\0", bytes.len()).as_bytes());
+    put(136, b"00000000000\0");
+    put(148, b"        ");
+    put(156, b"0");
+    put(257, b"ustar\x0000");
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let mut all = header.to_vec();
+    all.extend_from_slice(bytes);
+    all.resize(all.len().next_multiple_of(BLOCK) + 2 * BLOCK, 0);
+    all
+}
+
+/// The bytes of the archive's first plain file; extended headers before it are passed over.
+fn only_file(tar: &[u8]) -> Option<&[u8]> {
+    let mut rest = tar;
+    loop {
+        let (header, after) = rest.split_at_checked(BLOCK)?;
+        let mut digits = String::new();
+        header[124..136].take(12).read_to_string(&mut digits).ok()?;
+        let size = usize::from_str_radix(digits.trim_matches(['\0', ' ']), 8).ok()?;
+        match header[156] {
+            b'0' | 0 => return after.get(..size),
+            b'x' | b'g' | b'L' => rest = after.get(size.next_multiple_of(BLOCK)..)?,
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn an_archive_is_one_that_tar_reads() {
+        let bytes: Vec<u8> = (0..3000u32).map(|at| at as u8).collect();
+        let made = archive("caisson-runner", &bytes);
+        assert_eq!(only_file(&made), Some(&bytes[..]));
+        let mut tar =
+            Command::new("tar").args(["-xOf", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        tar.stdin.take().unwrap().write_all(&made).unwrap();
+        let out = tar.wait_with_output().unwrap();
+        assert!(out.status.success());
+        assert_eq!(out.stdout, bytes);
+    }
+
+    #[test]
+    fn a_torn_archive_holds_nothing() {
+        let made = archive("a", &[7; 1000]);
+        assert_eq!(only_file(&made[..700]), None);
+        assert_eq!(only_file(b""), None);
+        assert_eq!(only_file(&[0xff; 512]), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! A broker of its own installation over the real engine, a client for it, and a sure end.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use caisson_broker::{Broker, Settings, teardown};
+use protocol::broker::{Answer, ChamberLimits, ChamberSpec, Problem, Purpose, Request};
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+
+pub const IMAGE: &str = "caisson-sandbox:local";
+
+pub struct Lab {
+    pub settings: Settings,
+    pub installation: String,
+    /// Holds the socket's directory as long as the test goes on.
+    _dir: tempfile::TempDir,
+}
+
+/// The router's image: `CAISSON_ROUTER_IMAGE`, otherwise the local one.
+pub fn router_image() -> String {
+    std::env::var("CAISSON_ROUTER_IMAGE").unwrap_or_else(|_| "caisson-router:local".into())
+}
+
+/// Whether the engine and an image are there; says so when not, or fails where they are required.
+pub fn absent(image: &str) -> bool {
+    let found = Command::new("docker").args(["image", "inspect", "-f", "{{.Id}}", image]).output();
+    if found.is_ok_and(|out| out.status.success()) {
+        return false;
+    }
+    let required = std::env::var("CAISSON_REQUIRE").unwrap_or_default();
+    assert!(
+        !required.split(',').any(|it| it == "docker"),
+        "CAISSON_REQUIRE=docker, but there is no engine with {image}"
+    );
+    eprintln!("skipped: there is no container engine with image {image} (compose/images/ builds it)");
+    true
+}
+
+/// Runs a test in an installation of its own; whatever happens, nothing of it stays.
+pub async fn run<F: Future<Output = ()> + Send + 'static>(
+    change: impl FnOnce(&mut Settings),
+    test: impl FnOnce(Lab) -> F,
+) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let dir = tempfile::tempdir().unwrap();
+    let installation = format!("t{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let mut settings = Settings::new(dir.path().join("own/broker.sock"), &installation, shell());
+    settings.images = vec![IMAGE.into()];
+    settings.router_images = vec![router_image()];
+    change(&mut settings);
+    let broker = Broker::bind(settings.clone()).unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = tokio::spawn(broker.run(async move {
+        let _ = stopped.await;
+    }));
+    let outcome = tokio::spawn(test(Lab { settings: settings.clone(), installation, _dir: dir })).await;
+    let _ = stop.send(());
+    serving.await.unwrap();
+    // The runner of the settings may lie in the lab's directory, which is gone by now.
+    settings.runner = shell();
+    let removed = teardown(settings).await;
+    if let Err(panic) = outcome {
+        std::panic::resume_unwind(panic.into_panic());
+    }
+    removed.unwrap();
+}
+
+/// As PID 1 of a chamber it does what it reads: what a chamber is like is asked from inside.
+pub fn shell() -> PathBuf {
+    std::fs::canonicalize("/bin/sh").unwrap()
+}
+
+/// The static runner, where it was built.
+pub fn runner() -> Option<PathBuf> {
+    let named = std::env::var_os("CAISSON_RUNNER").map(PathBuf::from);
+    let target = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let usual = target.join("x86_64-unknown-linux-gnu/small/caisson-runner");
+    named.into_iter().chain([usual]).find(|path| path.exists())
+}
+
+pub fn spec(name: &str) -> ChamberSpec {
+    ChamberSpec {
+        name: name.into(),
+        task: Some(7),
+        purpose: Purpose::Probe,
+        image: IMAGE.into(),
+        berth: None,
+        limits: ChamberLimits {
+            memory_bytes: 512 << 20,
+            pids: 64,
+            cpus: 1.0,
+            workspace_bytes: 64 << 20,
+            tmp_bytes: 16 << 20,
+            nofile: 512,
+        },
+        env: vec![("GREETING".into(), "hello".into())],
+        profile: "sealed".into(),
+    }
+}
+
+impl Lab {
+    pub async fn ask<T: DeserializeOwned>(&self, request: &Request) -> Result<T, Problem> {
+        self.exchange(request).await.map(|(answer, _)| answer)
+    }
+
+    pub async fn exchange<T: DeserializeOwned>(
+        &self,
+        request: &Request,
+    ) -> Result<(T, BufReader<UnixStream>), Problem> {
+        let mut stream = BufReader::new(UnixStream::connect(&self.settings.socket).await.unwrap());
+        let mut line = serde_json::to_vec(request).unwrap();
+        line.push(b'\n');
+        stream.write_all(&line).await.unwrap();
+        let mut answer = String::new();
+        stream.read_line(&mut answer).await.unwrap();
+        match serde_json::from_str(&answer).unwrap() {
+            Answer::Ok(value) => Ok((value, stream)),
+            Answer::Error(problem) => Err(problem),
+        }
+    }
+
+    pub async fn done(&self, request: Request) {
+        self.ask::<()>(&request).await.unwrap_or_else(|problem| panic!("{request:?}: {problem}"));
+    }
+
+    pub async fn attach(&self, name: &str) -> Inside {
+        let (_, stream) = self.exchange::<()>(&Request::Attach { name: name.into() }).await.unwrap();
+        Inside { stream, count: 0 }
+    }
+
+    /// A running chamber and a shell in it.
+    pub async fn inside(&self, spec: &ChamberSpec) -> Inside {
+        self.done(Request::Create(spec.clone())).await;
+        self.done(Request::Start { name: spec.name.clone() }).await;
+        self.attach(&spec.name).await
+    }
+
+    /// What the engine itself says, by its own program: a second opinion.
+    pub fn docker(&self, words: &[&str]) -> String {
+        let out = Command::new("docker").args(words).output().unwrap();
+        String::from_utf8_lossy(&out.stdout).trim().to_owned()
+    }
+
+    pub fn box_name(&self, name: &str) -> String {
+        format!("caisson-{}-box-{name}", self.installation)
+    }
+}
+
+/// A shell that is PID 1 of a chamber.
+pub struct Inside {
+    pub stream: BufReader<UnixStream>,
+    count: u32,
+}
+
+impl Inside {
+    /// What a command writes, stderr included.
+    pub async fn sh(&mut self, command: &str) -> String {
+        self.count += 1;
+        let mark = format!("-- end {} --", self.count);
+        let text = format!("({command}\n) 2>&1 </dev/null\necho '{mark}'\n");
+        self.stream.write_all(text.as_bytes()).await.unwrap();
+        let mut said = String::new();
+        let read = async {
+            loop {
+                let mut line = String::new();
+                assert_ne!(self.stream.read_line(&mut line).await.unwrap(), 0, "the stream ended after {said:?}");
+                if line.trim_end() == mark {
+                    return;
+                }
+                said.push_str(&line);
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), read).await.unwrap_or_else(|_| panic!("no end of {command:?}"));
+        said.trim().to_owned()
+    }
+
+    /// The stream is over.
+    pub async fn ended(&mut self) -> bool {
+        let mut rest = Vec::new();
+        tokio::time::timeout(Duration::from_secs(20), self.stream.read_to_end(&mut rest)).await.is_ok()
+    }
+}

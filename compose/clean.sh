@@ -1,0 +1,16 @@
+#!/bin/sh
+# `make clean-docker`: removes containers, networks and volumes of tests (installations t<number>-…) and of the demo (demo…).
+# An installation in use has another name and stays. Images stay.
+set -eu
+
+ours() { # ours <container|network|volume>: "<id> <installation>" of each labelled one, the right ones kept
+    case $1 in
+        container) docker ps -a --filter label=caisson.installation --format '{{.ID}} {{.Label "caisson.installation"}}' ;;
+        *) docker "$1" ls --filter label=caisson.installation --format '{{.Name}} {{.Label "caisson.installation"}}' ;;
+    esac | awk '$2 ~ /^(t[0-9]+-|demo)/ { print $1 }'
+}
+
+timeout 10 docker version >/dev/null 2>&1 || { echo "the container engine does not answer: nothing to clean" >&2; exit 0; }
+for id in $(ours container); do docker rm -f -v "$id" >/dev/null && echo "container $id"; done
+for id in $(ours network); do docker network rm "$id" >/dev/null && echo "network $id"; done
+for id in $(ours volume); do docker volume rm "$id" >/dev/null && echo "volume $id"; done

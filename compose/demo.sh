@@ -1,0 +1,66 @@
+#!/bin/bash
+# `make demo`: prepares the machine, then shows one whole trip (tests/support/demo). Says what it installs before it does.
+#
+#   DEMO_AUTO=1     the demo gives the approvals itself, by the API of the person's account
+#   DEMO_KEEP=1     forge and bot stay up at the end, until Ctrl-C
+#   CAISSON_GITEA_BIN=path              a real Gitea (also: `gitea` on the PATH, or an image gitea/gitea)
+#   CAISSON_MODEL_KIND, _NAME, _KEY_FILE, _BASE_URL    a real model instead of the recording
+#
+# Leaves behind: packages, the images, and cargo's target directory. Everything else is gone at the end, also after Ctrl-C.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=dockerd.sh
+. compose/dockerd.sh
+
+say() { printf '== %s\n' "$*"; }
+die() { echo "demo: $*" >&2; exit 1; }
+
+say "Caisson's demo. It needs one thing that it does not install: cargo 1.95 or newer (https://rustup.rs)."
+command -v cargo >/dev/null || die "there is no cargo on the PATH"
+version=$(cargo --version | cut -d ' ' -f 2)
+printf '1.95.0\n%s\n' "${version%%-*}" | sort -V -C || die "cargo $version is older than 1.95; rustup update"
+
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || die "run it as root: Docker and debootstrap need that (there is no sudo)"
+    say "Docker and debootstrap need root: going on with sudo"
+    exec sudo --preserve-env=DEMO_AUTO,DEMO_KEEP,CAISSON_GITEA_BIN,CAISSON_MODEL_KIND,CAISSON_MODEL_NAME,CAISSON_MODEL_KEY_FILE,CAISSON_MODEL_BASE_URL \
+        env PATH="$PATH" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" "$PWD/compose/demo.sh"
+fi
+
+missing=()
+for it in docker:docker.io dockerd:docker.io debootstrap:debootstrap git:git cc:gcc python3:python3 iptables:iptables; do
+    command -v "${it%%:*}" >/dev/null || missing+=("${it#*:}")
+done
+[ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing+=(debian-archive-keyring)
+if [ ${#missing[@]} -gt 0 ]; then
+    command -v apt-get >/dev/null || die "install ${missing[*]} first: there is no apt-get here"
+    say "installing from the distribution: ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    timeout 300 apt-get update -q >/dev/null || true
+    timeout 900 apt-get install -q -y --no-install-recommends "${missing[@]}" >/dev/null || die "apt-get could not install ${missing[*]}"
+fi
+
+trap 'docker_stop' EXIT
+# The driver hears Ctrl-C too and ends in order; this waits for it.
+trap ':' INT TERM
+if ! docker_answers; then
+    say "starting dockerd (it is stopped again at the end)"
+    docker_start || die "without a container engine there is no sandbox"
+fi
+
+say "programs (cargo build; some minutes the first time)"
+programs=$(tests/support/programs.sh)
+cargo build --locked --quiet -p caisson --bin caisson --example demo
+target=${CARGO_TARGET_DIR:-$PWD/target}
+
+say "images (debootstrap; one or two minutes the first time, no registry)"
+CAISSON_PROGRAMS=$programs compose/images/build.sh sandbox router
+
+export CAISSON_RUNNER=$programs/caisson-runner CAISSON_DEMO_PROGRAM=$target/debug/caisson CAISSON_DEMO_INSTALLATION=demo-$$
+say "the trip"
+code=0
+"$target/debug/examples/demo" &
+driver=$!
+# `wait` ends early on a signal: the driver's own end is what counts.
+while kill -0 "$driver" 2>/dev/null; do wait "$driver" && code=0 || code=$?; done
+exit "$code"

@@ -1,0 +1,11 @@
+#!/bin/sh
+# `make down`: stops what `make up` started, and removes the sandboxes and networks of that installation. Data stays.
+set -eu
+HERE=$(cd "$(dirname "$0")" && pwd)
+timeout 10 docker version >/dev/null 2>&1 || { echo "the container engine does not answer: nothing runs" >&2; exit 0; }
+# shellcheck source=tool.sh
+. "$HERE/tool.sh"
+compose stop caisson
+# The broker knows what is its own; nobody asks it for anything new any more.
+compose run --rm -T --no-deps broker broker --socket=/tmp/none/broker.sock --installation=compose --teardown </dev/null || true
+compose down

@@ -1,0 +1,78 @@
+#!/bin/sh
+# Builds the images, with or without a registry.
+#
+#   build.sh [sandbox] [router] [caisson]    default: sandbox router, what `caisson serve` on this machine needs
+#
+#   CAISSON_BASE=image      what they start from; default caisson-base:local, which base.sh makes when it is not there.
+#                           Where a registry can be reached, debian:bookworm-slim does as well.
+#   CAISSON_PROGRAMS=dir    programs that were built before (caisson, caisson-runner, caisson-router); otherwise cargo
+#                           builds those that are needed
+#
+# Tags: caisson-sandbox:base, caisson-router:latest, caisson:latest, each also as :local. Works with the legacy builder.
+set -eu
+
+HERE=$(cd "$(dirname "$0")" && pwd)
+ROOT=$(cd "$HERE/../.." && pwd)
+BASE=${CAISSON_BASE:-caisson-base:local}
+CONTEXT=$(mktemp -d)
+trap 'rm -rf "$CONTEXT"' EXIT INT TERM
+
+die() { echo "build.sh: $*" >&2; exit 1; }
+
+docker version >/dev/null 2>&1 || die "the container engine does not answer; start it (systemctl start docker)"
+[ $# -gt 0 ] || set -- sandbox router
+# Does nothing when the base is there as base.sh would make it.
+[ "$BASE" != caisson-base:local ] || "$HERE/base.sh" "$BASE" >/dev/null
+docker image inspect "$BASE" >/dev/null 2>&1 || docker pull -q "$BASE" >/dev/null || die "there is no image $BASE"
+
+# Puts a program into the context. Runner and router are static: they run in whatever image they are put.
+program() {
+    if [ -n "${CAISSON_PROGRAMS:-}" ]; then
+        cp "$CAISSON_PROGRAMS/$1" "$CONTEXT/" || die "CAISSON_PROGRAMS=$CAISSON_PROGRAMS holds no $1"
+        return
+    fi
+    command -v cargo >/dev/null || die "cargo is needed to build $1; install Rust or set CAISSON_PROGRAMS"
+    target=$(rustc -vV | sed -n 's/^host: //p')
+    out=${CARGO_TARGET_DIR:-$ROOT/target}
+    if [ "$1" = caisson ]; then
+        (cd "$ROOT" && cargo build -q --locked --release -p caisson --bin caisson)
+        cp "$out/release/caisson" "$CONTEXT/"
+    else
+        # Naming the target keeps the flag from the build scripts.
+        (cd "$ROOT" && RUSTFLAGS='-C target-feature=+crt-static' \
+            cargo build -q --locked --profile small --target "$target" -p "$1" --bin "$1")
+        cp "$out/$target/small/$1" "$CONTEXT/"
+    fi
+}
+
+# image <name> <tag> <Dockerfile>. A tag made of the same base, Dockerfile and programs stays as it is.
+image() {
+    content=$({ docker image inspect -f '{{.Id}}' "$BASE"; cat "$3"; (cd "$CONTEXT" && sha256sum ./* 2>/dev/null); } | sha256sum | cut -c 1-16)
+    if [ "$(docker image inspect -f '{{with .Config.Labels}}{{index . "caisson.content"}}{{end}}' "$1:$2" 2>/dev/null || true)" = "$content" ]; then
+        docker tag "$1:$2" "$1:local"
+        echo "$1:$2 (there already)"
+        return
+    fi
+    docker build -q --label "caisson.content=$content" --build-arg BASE="$BASE" -t "$1:$2" -f "$3" "$CONTEXT" >"$CONTEXT.log" 2>&1 || {
+        cat "$CONTEXT.log" >&2
+        rm -f "$CONTEXT.log"
+        die "$1:$2 could not be built"
+    }
+    rm -f "$CONTEXT.log"
+    docker tag "$1:$2" "$1:local"
+    echo "$1:$2"
+}
+
+for it in "$@"; do
+    rm -rf "${CONTEXT:?}"/*
+    case $it in
+        sandbox) image caisson-sandbox base "$HERE/sandbox.Dockerfile" ;;
+        router) program caisson-router && image caisson-router latest "$ROOT/router/Dockerfile" ;;
+        caisson)
+            program caisson
+            program caisson-runner
+            image caisson latest "$HERE/caisson.Dockerfile"
+            ;;
+        *) die "there is no image \"$it\"; there are sandbox, router, caisson" ;;
+    esac
+done

@@ -1,0 +1,12 @@
+# Finds compose, to be sourced (sh): the plugin, or the program of that name. Sets nothing; defines `compose`.
+if docker compose version >/dev/null 2>&1; then
+    compose() { docker compose -p caisson -f "$HERE/compose.yaml" "$@"; }
+elif command -v docker-compose >/dev/null 2>&1; then
+    compose() { docker-compose -p caisson -f "$HERE/compose.yaml" "$@"; }
+else
+    echo "there is no docker compose: apt-get install docker-compose (Debian, Ubuntu), or docker-compose-plugin from Docker" >&2
+    exit 1
+fi
+# The group that may use the engine's socket, as the broker's container must name it.
+CAISSON_DOCKER_GID=${CAISSON_DOCKER_GID:-$(stat -c %g /var/run/docker.sock)}
+export CAISSON_DOCKER_GID

@@ -1,0 +1,56 @@
+#!/bin/sh
+# `make up`: Gitea, broker and caisson in containers. The first time: builds the images, makes Gitea's admin and the bot's accounts.
+#
+#   CAISSON_MODEL_KIND, _NAME, _BASE_URL    the model; its key stands in compose/secrets/model.key
+#   CAISSON_PORT, CAISSON_PUBLIC_URL        where people open Gitea (3000, http://localhost:3000)
+#   CAISSON_GITEA_IMAGE                     default gitea/gitea:1.25
+#
+# Repeat it as you like: what is there stays. `make down` stops it and keeps all data.
+set -eu
+HERE=$(cd "$(dirname "$0")" && pwd)
+die() { echo "up: $*" >&2; exit 1; }
+timeout 10 docker version >/dev/null 2>&1 || die "the container engine does not answer; start it (systemctl start docker)"
+# shellcheck source=tool.sh
+. "$HERE/tool.sh"
+[ "$(id -u)" = 0 ] || die "run it as root: the secrets are given to the containers' user"
+
+key=$HERE/secrets/model.key
+install -d -m 711 "$HERE/secrets"
+if [ ! -s "$key" ]; then
+    # A file must be there; a recording and most local servers want no key.
+    echo none >"$key"
+    [ "${CAISSON_MODEL_KIND:-anthropic}" != anthropic ] || echo "up: put the model's key into $key, then \`make up\` again" >&2
+fi
+chown 10100:10100 "$key"
+chmod 600 "$key"
+
+"$HERE/images/build.sh" sandbox router caisson
+compose up -d gitea broker
+
+echo "waiting for Gitea"
+count=0
+until compose exec -T gitea wget -q -O /dev/null http://127.0.0.1:3000/api/healthz 2>/dev/null; do
+    count=$((count + 1))
+    [ "$count" -lt 60 ] || die "Gitea does not answer; \`docker logs\` of its container says why"
+    sleep 2
+done
+
+if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson/caisson.toml </dev/null >/dev/null 2>&1; then
+    said=$(compose exec -T -u git gitea gitea admin user create --username admin --email admin@localhost.localdomain --admin \
+        --random-password --must-change-password=false \
+        --access-token --access-token-name caisson-setup --access-token-scopes all </dev/null) || die "Gitea's admin could not be made: $said"
+    token=$(printf '%s\n' "$said" | grep -oE '\b[0-9a-f]{40}\b' | head -n 1)
+    password=$(printf '%s\n' "$said" | sed -n "s/^generated random password is '\(.*\)'$/\1/p")
+    # By standard input: no secret in an argument, none in a file of the host.
+    printf '%s\n' "$token" | compose run --rm -T --no-deps --entrypoint sh caisson -c '
+        umask 077; cd /var/lib/caisson; cat >admin.token
+        caisson --config /var/lib/caisson/caisson.toml setup --admin-token-file admin.token \
+            --forge-url http://gitea:3000 --public-url "$0" --bot-url http://caisson:8440
+        code=$?; rm -f admin.token; exit $code' "${CAISSON_PUBLIC_URL:-http://localhost:3000}" || die "caisson setup failed"
+    echo "Gitea's admin: name admin, password $password (shown this once)"
+    echo "Delete the token caisson-setup under Settings, Applications: it is not needed any more."
+fi
+compose up -d
+# The bot reads its configuration when it starts.
+compose restart caisson
+echo "Open ${CAISSON_PUBLIC_URL:-http://localhost:3000}. Next: compose/caisson.sh repo add <git-url> --writer <login>, then \`make up\` again."

@@ -1,0 +1,236 @@
+//! Issues (pull requests are issues too), comments, labels of an issue, timeline.
+
+use super::{App, Caller, ListQuery, created, no_content, text};
+use crate::traps::hang_up;
+use crate::world::{Access, Result, ReviewState, refuse};
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+type RepoPath = Path<(String, String)>;
+type IssuePath = Path<(String, String, u64)>;
+
+pub(crate) async fn list(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Query(query): Query<ListQuery>,
+) -> Result<Response> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    let since = query.since_seconds()?;
+    let state = query.state.as_deref().unwrap_or("open");
+    let repo = &world.repos[at];
+    let wanted = repo.issues.values().rev().filter(|i| {
+        let kind = query.kind.as_deref().is_none_or(|k| (k == "pulls") == i.pull.is_some());
+        i.updated >= since && kind && (state == "all" || (state == "open") == i.open)
+    });
+    Ok(query.page(wanted.map(|i| world.issue_json(repo, i)).collect()))
+}
+
+pub(crate) async fn create(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (_, _) = caller.signed_in(&world)?;
+    let (at, author) = caller.at(&world, &o, &r, Access::Read)?;
+    let number = world.open_issue(at, author, text(&body, "title"), text(&body, "body"))?;
+    let repo = &world.repos[at];
+    Ok(created(world.issue_json(repo, world.issue(at, number)?)))
+}
+
+pub(crate) async fn get(State(app): App, caller: Caller, Path((o, r, n)): IssuePath) -> Result<Json<Value>> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    Ok(Json(world.issue_json(&world.repos[at], world.issue(at, n)?)))
+}
+
+/// The fields of a PATCH on an issue or pull request.
+pub(super) fn edits(body: &Value) -> (Option<&str>, Option<&str>, Option<bool>) {
+    let of = |name: &str| body.get(name).and_then(Value::as_str);
+    (of("title"), of("body"), of("state").map(|s| s == "open"))
+}
+
+pub(crate) async fn edit(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, n)): IssuePath,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
+    let (title, text, open) = edits(&body);
+    world.edit_issue(at, n, actor, title, text, open)?;
+    Ok(created(world.issue_json(&world.repos[at], world.issue(at, n)?)))
+}
+
+pub(crate) async fn comments(State(app): App, caller: Caller, Path((o, r, n)): IssuePath) -> Result<Json<Value>> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    let issue = world.issue(at, n)?;
+    Ok(Json(issue.comments.iter().map(|c| world.comment_json(&world.repos[at], issue, c)).collect()))
+}
+
+pub(crate) async fn comments_of_repo(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Query(query): Query<ListQuery>,
+) -> Result<Response> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    let since = query.since_seconds()?;
+    let repo = &world.repos[at];
+    let mut found: Vec<_> = repo.issues.values().flat_map(|i| i.comments.iter().map(move |c| (i, c))).collect();
+    found.retain(|(_, c)| c.updated >= since);
+    found.sort_by_key(|(_, c)| (c.created, c.id));
+    Ok(query.page(found.into_iter().map(|(i, c)| world.comment_json(repo, i, c)).collect()))
+}
+
+pub(crate) async fn create_comment(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, n)): IssuePath,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    let (at, author) = {
+        let world = app.world();
+        caller.signed_in(&world)?;
+        caller.at(&world, &o, &r, Access::Read)?
+    };
+    if let Some(lands_after) = app.switches.take_comment_cut() {
+        // The connection is gone at once; what was asked may still happen, later.
+        if let Some(delay) = lands_after {
+            let (app, body) = (Arc::clone(&app), text(&body, "body").to_owned());
+            tokio::spawn(async move {
+                tokio::time::sleep(delay).await;
+                let _ = app.world().add_comment(at, n, author, &body);
+            });
+        }
+        hang_up();
+    }
+    let mut world = app.world();
+    let id = world.add_comment(at, n, author, text(&body, "body"))?;
+    let issue = world.issue(at, n)?;
+    let comment = issue.comments.iter().find(|c| c.id == id);
+    Ok(created(comment.map_or(Value::Null, |c| world.comment_json(&world.repos[at], issue, c))))
+}
+
+/// 204 with nothing for what is no plain comment.
+pub(crate) async fn comment(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, id)): Path<(String, String, i64)>,
+) -> Result<Response> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    if let Some((number, place)) = world.comment_at(at, id) {
+        let issue = world.issue(at, number)?;
+        return Ok(Json(world.comment_json(&world.repos[at], issue, &issue.comments[place])).into_response());
+    }
+    let pulls = world.repos[at].issues.values().filter_map(|i| i.pull.as_ref());
+    if pulls.flat_map(|p| &p.reviews).any(|v| v.number == id || v.notes.iter().any(|note| note.id == id)) {
+        return Ok(no_content());
+    }
+    refuse(404, "comment does not exist")
+}
+
+pub(crate) async fn edit_comment(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, id)): Path<(String, String, i64)>,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
+    if text(&body, "body").is_empty() {
+        return refuse(422, "[Body]: Required");
+    }
+    world.edit_comment(at, id, actor, text(&body, "body"))?;
+    let Some((number, place)) = world.comment_at(at, id) else {
+        // A review's text: the answer looks like a comment's.
+        let time = crate::json::time(crate::world::now());
+        let shown = json!({
+            "id": id, "html_url": "", "pull_request_url": "", "issue_url": "", "user": world.user_json(actor),
+            "original_author": "", "original_author_id": 0, "body": text(&body, "body"), "assets": [], "created_at": time,
+            "updated_at": time,
+        });
+        return Ok(Json(shown).into_response());
+    };
+    let issue = world.issue(at, number)?;
+    Ok(Json(world.comment_json(&world.repos[at], issue, &issue.comments[place])).into_response())
+}
+
+pub(crate) async fn delete_comment(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, id)): Path<(String, String, i64)>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
+    world.delete_comment(at, id, actor)?;
+    Ok(no_content())
+}
+
+pub(crate) async fn labels(State(app): App, caller: Caller, Path((o, r, n)): IssuePath) -> Result<Json<Value>> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    Ok(Json(world.labels_json(&world.repos[at], world.issue(at, n)?).into()))
+}
+
+pub(crate) async fn add_labels(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, n)): IssuePath,
+    Json(body): Json<Value>,
+) -> Result<Json<Value>> {
+    let mut world = app.world();
+    let (at, actor) = caller.at(&world, &o, &r, Access::Write)?;
+    let given = body.get("labels").and_then(Value::as_array).cloned().unwrap_or_default();
+    let ids: Vec<i64> = given.iter().filter_map(Value::as_i64).collect();
+    world.add_labels(at, n, actor, &ids)?;
+    Ok(Json(world.labels_json(&world.repos[at], world.issue(at, n)?).into()))
+}
+
+pub(crate) async fn remove_label(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, n, id)): Path<(String, String, u64, i64)>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, actor) = caller.at(&world, &o, &r, Access::Write)?;
+    world.remove_label(at, n, actor, id)?;
+    Ok(no_content())
+}
+
+/// Comments and submitted reviews, in the order of their numbers.
+pub(crate) async fn timeline(State(app): App, caller: Caller, Path((o, r, n)): IssuePath) -> Result<Json<Value>> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    let (repo, issue) = (&world.repos[at], world.issue(at, n)?);
+    let mut entries: Vec<(i64, Value)> = Vec::new();
+    for comment in &issue.comments {
+        let mut value = world.comment_json(repo, issue, comment);
+        value["type"] = "comment".into();
+        entries.push((comment.id, value));
+    }
+    let reviews = issue.pull.iter().flat_map(|p| &p.reviews);
+    for review in reviews.filter(|v| !matches!(v.state, ReviewState::Pending | ReviewState::RequestReview)) {
+        let html = world.review_json(repo, issue, review)["html_url"].clone();
+        entries.push((
+            review.number,
+            json!({
+                "id": review.number, "type": "review", "html_url": html, "user": world.user_json(review.author),
+                "body": review.body, "review_id": review.id, "created_at": crate::json::time(review.submitted),
+                "updated_at": crate::json::time(review.shown_updated),
+            }),
+        ));
+    }
+    entries.sort_by_key(|(number, _)| *number);
+    Ok(Json(entries.into_iter().map(|(_, value)| value).collect()))
+}

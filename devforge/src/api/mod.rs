@@ -1,0 +1,156 @@
+//! Gitea's API below `/api/v1`, as far as Caisson, its setup and the contract suite call it.
+//! Here: who calls, how a refusal looks, paging. The calls are in `accounts`, `repos`, `issues` and `pulls`.
+
+pub(crate) mod accounts;
+pub(crate) mod issues;
+pub(crate) mod pulls;
+pub(crate) mod repos;
+
+use crate::traps::Switches;
+use crate::world::{Access, Refusal, Result, World, refuse};
+use axum::Json;
+use axum::extract::{FromRequestParts, State};
+use axum::http::{HeaderMap, StatusCode, header, request::Parts};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+pub(crate) struct Shared {
+    pub world: Mutex<World>,
+    pub switches: Arc<Switches>,
+    pub root: PathBuf,
+}
+
+pub(crate) type App = State<Arc<Shared>>;
+
+impl Shared {
+    /// A connection that is cut on purpose never holds this, but a test's panic might.
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, Json(json!({ "message": self.message, "url": "/api/swagger" }))).into_response()
+    }
+}
+
+/// Who calls, by token or password; nobody for a public read.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub login: Option<String>,
+    /// Signed in with the password: the only way in which tokens are made.
+    pub by_password: bool,
+}
+
+impl Caller {
+    /// The caller's id and login, or 401.
+    pub fn signed_in(&self, world: &World) -> Result<(i64, String)> {
+        match self.login.as_deref().and_then(|l| world.find_account(l)) {
+            Some(account) => Ok((account.id, account.login.clone())),
+            None => refuse(401, "token is required"),
+        }
+    }
+
+    pub fn admin(&self, world: &World) -> Result<()> {
+        let (_, login) = self.signed_in(world)?;
+        if world.account(&login)?.admin { Ok(()) } else { refuse(403, "user should be the site admin") }
+    }
+
+    /// The repository, the caller's id, if the right suffices.
+    pub fn at(&self, world: &World, owner: &str, name: &str, need: Access) -> Result<(usize, i64)> {
+        let at = world.repo(owner, name, self.login.as_deref(), need)?;
+        Ok((at, self.signed_in(world).map_or(0, |(id, _)| id)))
+    }
+}
+
+/// The credentials of a request, for the API and for git alike. A wrong one is refused, never taken as nobody.
+pub(crate) fn caller(world: &World, headers: &HeaderMap) -> Result<Caller> {
+    let nobody = Caller { login: None, by_password: false };
+    let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(nobody) };
+    let value = value.to_str().unwrap_or_default();
+    let found = match value.split_once(' ') {
+        Some(("token" | "Bearer", token)) => world.by_token(token).map(|a| (a, false)),
+        Some(("Basic", encoded)) => {
+            let text = base64::engine::general_purpose::STANDARD.decode(encoded).unwrap_or_default();
+            let text = String::from_utf8(text).unwrap_or_default();
+            let (user, password) = text.split_once(':').unwrap_or((text.as_str(), ""));
+            let by_password = world.by_password(user, password).map(|a| (a, true));
+            by_password.or_else(|| [password, user].into_iter().find_map(|t| world.by_token(t)).map(|a| (a, false)))
+        }
+        _ => None,
+    };
+    let Some((account, by_password)) = found else { return refuse(401, "invalid username, password or token") };
+    let sudo = headers.get("Sudo").and_then(|v| v.to_str().ok()).filter(|_| account.admin);
+    match sudo {
+        Some(login) => Ok(Caller { login: Some(world.account(login)?.login.clone()), by_password: false }),
+        None => Ok(Caller { login: Some(account.login.clone()), by_password }),
+    }
+}
+
+impl FromRequestParts<Arc<Shared>> for Caller {
+    type Rejection = Refusal;
+    async fn from_request_parts(parts: &mut Parts, shared: &Arc<Shared>) -> Result<Self> {
+        caller(&shared.world(), &parts.headers)
+    }
+}
+
+/// While an outage is set, every call is answered with it, before anything is read.
+pub(crate) async fn outage(State(shared): App, request: axum::extract::Request, next: Next) -> Response {
+    match shared.switches.outage() {
+        Some(0) => crate::traps::hang_up(),
+        Some(status) => refuse::<()>(status, "").into_response(),
+        None => next.run(request).await,
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListQuery {
+    page: Option<usize>,
+    limit: Option<usize>,
+    pub state: Option<String>,
+    pub since: Option<String>,
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+}
+
+impl ListQuery {
+    pub fn since_seconds(&self) -> Result<i64> {
+        match &self.since {
+            None => Ok(0),
+            Some(text) => match text.parse::<jiff::Timestamp>() {
+                Ok(time) => Ok(time.as_second()),
+                Err(e) => refuse(422, e.to_string()),
+            },
+        }
+    }
+
+    /// One page with its total: 30 by default, at most 50.
+    pub fn page(&self, all: Vec<Value>) -> Response {
+        let total = all.len();
+        let limit = self.limit.filter(|l| *l > 0).unwrap_or(30).min(50);
+        let skip = self.page.unwrap_or(1).max(1).saturating_sub(1).saturating_mul(limit);
+        let items: Vec<Value> = all.into_iter().skip(skip).take(limit).collect();
+        ([("X-Total-Count", total.to_string())], Json(items)).into_response()
+    }
+}
+
+pub(crate) fn created(value: Value) -> Response {
+    (StatusCode::CREATED, Json(value)).into_response()
+}
+
+pub(crate) fn no_content() -> Response {
+    StatusCode::NO_CONTENT.into_response()
+}
+
+/// A text field of a JSON body; absent reads as empty.
+pub(crate) fn text<'a>(body: &'a Value, name: &str) -> &'a str {
+    body.get(name).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,394 @@
+//! Repositories: themselves, who may, labels, hooks, keys, protection, branches, statuses.
+
+use super::accounts::new_label;
+use super::{App, Caller, ListQuery, created, no_content, text};
+use crate::git;
+use crate::world::{Access, Hook, Result, Status, World, refuse};
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+
+type RepoPath = Path<(String, String)>;
+
+pub(crate) async fn get(State(app): App, caller: Caller, Path((o, r)): RepoPath) -> Result<Json<Value>> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    Ok(Json(world.repo_json(&world.repos[at], caller.login.as_deref())))
+}
+
+pub(crate) async fn edit(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Json(body): Json<Value>,
+) -> Result<Json<Value>> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    let repo = &mut world.repos[at];
+    let new_name = text(&body, "name").to_owned();
+    let old = (!new_name.is_empty() && new_name != repo.name).then(|| std::mem::replace(&mut repo.name, new_name));
+    let flag = |name: &str| body.get(name).and_then(Value::as_bool);
+    repo.has_actions = flag("has_actions").unwrap_or(repo.has_actions);
+    repo.private = flag("private").unwrap_or(repo.private);
+    if !text(&body, "default_branch").is_empty() {
+        text(&body, "default_branch").clone_into(&mut repo.default_branch);
+    }
+    if let Some(old) = old {
+        let repo = &world.repos[at];
+        let (owner, new) = (repo.owner.clone(), repo.name.clone());
+        let moved = std::fs::rename(git::path(&app.root, &owner, &old), git::path(&app.root, &owner, &new));
+        moved.or_else(|e| refuse(500, e.to_string()))?;
+        world.old_names.push((owner, old));
+    }
+    Ok(Json(world.repo_json(&world.repos[at], caller.login.as_deref())))
+}
+
+pub(crate) async fn delete(State(app): App, caller: Caller, Path((o, r)): RepoPath) -> Result<Response> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Owner)?;
+    world.repos.remove(at);
+    Ok(no_content())
+}
+
+fn access_word(access: Access) -> &'static str {
+    match access {
+        Access::None => "none",
+        Access::Read => "read",
+        Access::Write => "write",
+        Access::Admin => "admin",
+        Access::Owner => "owner",
+    }
+}
+
+pub(crate) async fn collaborators(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Query(query): Query<ListQuery>,
+) -> Result<Response> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    let logins = world.repos[at].collaborators.keys();
+    Ok(query.page(logins.filter_map(|l| world.find_account(l)).map(|a| world.account_json(a)).collect()))
+}
+
+pub(crate) async fn add_collaborator(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, login)): Path<(String, String, String)>,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    let login = world.account(&login)?.login.clone();
+    let access = match text(&body, "permission") {
+        "read" => Access::Read,
+        "admin" => Access::Admin,
+        _ => Access::Write,
+    };
+    world.repos[at].collaborators.insert(login, access);
+    Ok(no_content())
+}
+
+pub(crate) async fn remove_collaborator(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, login)): Path<(String, String, String)>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    world.repos[at].collaborators.remove(&login);
+    Ok(no_content())
+}
+
+/// For oneself or a repository's admin.
+pub(crate) async fn permission(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, login)): Path<(String, String, String)>,
+) -> Result<Json<Value>> {
+    let world = app.world();
+    let (_, own) = caller.signed_in(&world)?;
+    let need = if own.eq_ignore_ascii_case(&login) { Access::Read } else { Access::Admin };
+    let (at, _) = caller.at(&world, &o, &r, need)?;
+    let account = world.account(&login)?;
+    let word = access_word(world.access(&world.repos[at], Some(&account.login)));
+    Ok(Json(json!({ "permission": word, "role_name": word, "user": world.account_json(account) })))
+}
+
+pub(crate) async fn labels(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Query(query): Query<ListQuery>,
+) -> Result<Response> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    Ok(query.page(world.repos[at].labels.iter().map(|l| world.label_json(l)).collect()))
+}
+
+pub(crate) async fn create_label(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Write)?;
+    let label = new_label(&mut world, &body)?;
+    let value = world.label_json(&label);
+    world.repos[at].labels.push(label);
+    Ok(created(value))
+}
+
+/// The narrow names read back wide, as Gitea's do; the secret is never given back.
+fn hook_json(hook: &Hook) -> Value {
+    let events: Vec<&str> = hook.events.iter().map(|e| e.strip_suffix("_only").unwrap_or(e)).collect();
+    json!({
+        "id": hook.id, "type": "gitea", "branch_filter": "", "active": hook.active, "events": events,
+        "config": { "url": hook.url, "content_type": "json" }, "authorization_header": "",
+    })
+}
+
+pub(crate) async fn hooks(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Query(query): Query<ListQuery>,
+) -> Result<Response> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    Ok(query.page(world.repos[at].hooks.iter().map(hook_json).collect()))
+}
+
+pub(crate) async fn create_hook(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    let config = body.get("config").cloned().unwrap_or_default();
+    if text(&config, "url").is_empty() || text(&config, "content_type").is_empty() {
+        return refuse(422, "Missing config option: url, content_type");
+    }
+    let id = world.id();
+    let mut events: Vec<String> =
+        body.get("events").and_then(|e| serde_json::from_value(e.clone()).ok()).unwrap_or_default();
+    if events.is_empty() {
+        events.push("push".into());
+    }
+    let (url, secret) = (text(&config, "url").to_owned(), text(&config, "secret").to_owned());
+    let active = body.get("active").and_then(Value::as_bool).unwrap_or(false);
+    let hook = Hook { id, url, secret, events, active };
+    let value = hook_json(&hook);
+    world.repos[at].hooks.push(hook);
+    Ok(created(value))
+}
+
+pub(crate) async fn delete_hook(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, id)): Path<(String, String, i64)>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    let before = world.repos[at].hooks.len();
+    world.repos[at].hooks.retain(|h| h.id != id);
+    if world.repos[at].hooks.len() == before { refuse(404, "hook does not exist") } else { Ok(no_content()) }
+}
+
+pub(crate) async fn test_hook(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, id)): Path<(String, String, i64)>,
+) -> Result<Response> {
+    let world = app.world();
+    let (at, actor) = caller.at(&world, &o, &r, Access::Admin)?;
+    if world.repos[at].is_empty() {
+        return refuse(404, "repository is empty");
+    }
+    match world.repos[at].hooks.iter().find(|h| h.id == id) {
+        Some(hook) => world.emit_test(at, hook, actor),
+        None => return refuse(404, "hook does not exist"),
+    }
+    Ok(no_content())
+}
+
+pub(crate) async fn keys(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Query(q): Query<ListQuery>,
+) -> Result<Response> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    Ok(q.page(
+        world.repos[at].keys.iter().map(|(id, title)| json!({ "id": id, "title": title, "read_only": true })).collect(),
+    ))
+}
+
+pub(crate) async fn create_key(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    let id = world.id();
+    let title = text(&body, "title").to_owned();
+    world.repos[at].keys.push((id, title.clone()));
+    Ok(created(json!({ "id": id, "title": title, "read_only": true })))
+}
+
+pub(crate) async fn push_mirrors(State(app): App, caller: Caller, Path((o, r)): RepoPath) -> Result<Json<Value>> {
+    caller.at(&app.world(), &o, &r, Access::Admin)?;
+    Ok(Json(json!([])))
+}
+
+pub(crate) async fn protections(State(app): App, caller: Caller, Path((o, r)): RepoPath) -> Result<Json<Value>> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    Ok(Json(world.repos[at].protections.iter().cloned().map(Value::Object).collect()))
+}
+
+pub(crate) async fn create_protection(
+    State(app): App,
+    caller: Caller,
+    Path((o, r)): RepoPath,
+    Json(mut body): Json<Map<String, Value>>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    let name = body.get("rule_name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if name.is_empty() {
+        return refuse(422, "rule_name is required");
+    }
+    if world.repos[at].protections.iter().any(|p| rule_name(p) == name) {
+        return refuse(403, "Branch protection already exist");
+    }
+    drop_powerless(&world, at, &mut body);
+    world.repos[at].protections.push(body.clone());
+    Ok(created(Value::Object(body)))
+}
+
+/// Users on the whitelist who may not write are dropped without a word, as Gitea drops them.
+fn drop_powerless(world: &World, at: usize, body: &mut Map<String, Value>) {
+    let Some(Value::Array(names)) = body.get_mut("push_whitelist_usernames") else { return };
+    names.retain(|n| n.as_str().is_some_and(|login| world.access(&world.repos[at], Some(login)) >= Access::Write));
+}
+
+fn rule_name(rule: &Map<String, Value>) -> &str {
+    rule.get("rule_name").and_then(Value::as_str).unwrap_or_default()
+}
+
+pub(crate) async fn protection(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, name)): Path<(String, String, String)>,
+) -> Result<Json<Value>> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    match world.repos[at].protections.iter().find(|p| rule_name(p) == name) {
+        Some(rule) => Ok(Json(Value::Object(rule.clone()))),
+        None => refuse(404, "The target couldn't be found."),
+    }
+}
+
+pub(crate) async fn edit_protection(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, name)): Path<(String, String, String)>,
+    Json(mut body): Json<Map<String, Value>>,
+) -> Result<Json<Value>> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    drop_powerless(&world, at, &mut body);
+    let Some(rule) = world.repos[at].protections.iter_mut().find(|p| rule_name(p) == name) else {
+        return refuse(404, "The target couldn't be found.");
+    };
+    rule.extend(body);
+    Ok(Json(Value::Object(rule.clone())))
+}
+
+/// Whether the branch rules keep `login` from writing `reference`.
+pub(crate) fn is_denied(world: &World, at: usize, login: &str, reference: &str) -> bool {
+    let Some(branch) = reference.strip_prefix("refs/heads/") else { return false };
+    let flag = |rule: &Map<String, Value>, name: &str| rule.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let rules = &world.repos[at].protections;
+    // An exact rule comes before a pattern.
+    let exact = rules.iter().find(|p| rule_name(p) == branch);
+    let Some(rule) = exact.or_else(|| rules.iter().find(|p| pattern(rule_name(p), branch))) else { return false };
+    let listed = rule.get("push_whitelist_usernames").and_then(Value::as_array);
+    let named = listed.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(login)));
+    !flag(rule, "enable_push") || (flag(rule, "enable_push_whitelist") && !named)
+}
+
+/// `prefix/**` and `prefix/*`, which is all that our rules use.
+fn pattern(rule: &str, branch: &str) -> bool {
+    match rule.strip_suffix("**") {
+        Some(prefix) => branch.starts_with(prefix),
+        None => rule.strip_suffix('*').and_then(|p| branch.strip_prefix(p)).is_some_and(|rest| !rest.contains('/')),
+    }
+}
+
+pub(crate) async fn branch(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, name)): Path<(String, String, String)>,
+) -> Result<Json<Value>> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    match world.repos[at].refs.get(&format!("refs/heads/{name}")) {
+        Some(sha) => Ok(Json(json!({ "name": name, "commit": { "id": sha }, "protected": false }))),
+        None => refuse(404, "The target couldn't be found."),
+    }
+}
+
+pub(crate) async fn statuses(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, sha)): Path<(String, String, String)>,
+    Query(query): Query<ListQuery>,
+) -> Result<Response> {
+    let world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
+    let repo = &world.repos[at];
+    let mut found: Vec<&Status> = repo.statuses.iter().filter(|s| s.sha == sha).collect();
+    // Newest second first; within a second in no useful order, as on a real forge.
+    found.sort_by_key(|s| (std::cmp::Reverse(s.created), s.id));
+    Ok(query.page(found.into_iter().map(|s| world.status_json(repo, s)).collect()))
+}
+
+pub(crate) async fn create_status(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, sha)): Path<(String, String, String)>,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    caller.at(&app.world(), &o, &r, Access::Write)?;
+    if !git::has_commit(&git::path(&app.root, &o, &r), &sha).await {
+        // What Gitea answers for a commit that it doesn't know.
+        return refuse(500, "");
+    }
+    let mut world = app.world();
+    let (at, author) = caller.at(&world, &o, &r, Access::Write)?;
+    let field = |name: &str| text(&body, name).to_owned();
+    let status = Status {
+        id: world.id(),
+        sha,
+        state: field("state"),
+        context: field("context"),
+        description: field("description"),
+        target_url: field("target_url"),
+        author,
+        created: crate::world::now(),
+    };
+    world.emit_status(at, &status);
+    world.repos[at].statuses.push(status);
+    let repo = &world.repos[at];
+    Ok(created(repo.statuses.last().map_or(Value::Null, |s| world.status_json(repo, s))).into_response())
+}

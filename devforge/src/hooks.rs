@@ -1,0 +1,253 @@
+//! Signed deliveries, with Gitea's headers and habits: one try each, in order, possibly lost, late or doubled (see `traps`).
+//! Owns the queue and the payloads' outer shape; must not change the world.
+
+use crate::traps::Switches;
+use crate::world::{Hook, Issue, Repo, World};
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// Gitea's `DELIVER_TIMEOUT`.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// One delivery on its way.
+#[derive(Debug)]
+pub(crate) struct Posting {
+    url: String,
+    secret: String,
+    event: &'static str,
+    event_type: &'static str,
+    body: String,
+}
+
+/// The two names of an event: `X-Gitea-Event` (coarse) and `X-Gitea-Event-Type`, which differ in surprising ways.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kind(pub &'static str, pub &'static str);
+
+pub(crate) const ISSUES: Kind = Kind("issues", "issues");
+pub(crate) const ISSUE_LABEL: Kind = Kind("issues", "issue_label");
+pub(crate) const ISSUE_COMMENT: Kind = Kind("issue_comment", "issue_comment");
+pub(crate) const PULL_COMMENT: Kind = Kind("issue_comment", "pull_request_comment");
+pub(crate) const PULL: Kind = Kind("pull_request", "pull_request");
+pub(crate) const PULL_SYNC: Kind = Kind("pull_request", "pull_request_sync");
+pub(crate) const PULL_LABEL: Kind = Kind("pull_request", "pull_request_label");
+pub(crate) const REVIEW_REQUEST: Kind = Kind("pull_request", "pull_request_review_request");
+pub(crate) const APPROVED: Kind = Kind("pull_request_approved", "pull_request_review_approved");
+pub(crate) const REJECTED: Kind = Kind("pull_request_rejected", "pull_request_review_rejected");
+pub(crate) const REVIEW_COMMENT: Kind = Kind("pull_request_comment", "pull_request_review_comment");
+pub(crate) const PUSH: Kind = Kind("push", "push");
+pub(crate) const CREATE: Kind = Kind("create", "create");
+pub(crate) const DELETE: Kind = Kind("delete", "delete");
+pub(crate) const STATUS: Kind = Kind("status", "status");
+
+/// Whether a hook's list of events covers an event type, with the widening names that Gitea accepts.
+fn covers(events: &[String], event_type: &str) -> bool {
+    let is = |name: &str| events.iter().any(|e| e == name);
+    match event_type {
+        "issues" => is("issues") || is("issues_only"),
+        "issue_label" => is("issues") || is("issue_label"),
+        "issue_comment" => is("issues") || is("issue_comment"),
+        "pull_request" => is("pull_request") || is("pull_request_only"),
+        "pull_request_review_approved" | "pull_request_review_rejected" | "pull_request_review_comment" => {
+            is("pull_request") || is("pull_request_review")
+        }
+        other if other.starts_with("pull_request") => is("pull_request") || is(other),
+        other => is(other),
+    }
+}
+
+impl World {
+    fn emit(&self, at: usize, kind: Kind, actor: i64, mut body: Map<String, Value>) {
+        let repo = &self.repos[at];
+        body.insert("repository".into(), self.repo_json(repo, Some(self.login_of(actor))));
+        body.insert("sender".into(), self.user_json(actor));
+        for hook in repo.hooks.iter().filter(|h| h.active && covers(&h.events, kind.1)) {
+            self.post(hook, kind, &body);
+        }
+    }
+
+    fn post(&self, hook: &Hook, Kind(event, event_type): Kind, body: &Map<String, Value>) {
+        let body = serde_json::to_string_pretty(body).unwrap_or_default();
+        let posting = Posting { url: hook.url.clone(), secret: hook.secret.clone(), event, event_type, body };
+        // The queue ends with the forge; a delivery after that has nobody to go to.
+        let _ = self.postings.send(posting);
+    }
+
+    pub fn emit_issue(&self, at: usize, number: u64, kind: Kind, action: &str, actor: i64, changes: Option<Value>) {
+        let repo = &self.repos[at];
+        let Some(issue) = repo.issues.get(&number) else { return };
+        let mut body = fields(json!({ "action": action, "number": number, "commit_id": "" }));
+        changes.map(|c| body.insert("changes".into(), c));
+        if issue.pull.is_some() {
+            body.insert("pull_request".into(), self.pull_json(repo, issue, None));
+            body.insert("requested_reviewer".into(), Value::Null);
+            body.insert("review".into(), Value::Null);
+        } else {
+            body.insert("issue".into(), self.issue_json(repo, issue));
+        }
+        self.emit(at, kind, actor, body);
+    }
+
+    pub fn emit_comment(
+        &self,
+        at: usize,
+        number: u64,
+        comment: Value,
+        action: &str,
+        actor: i64,
+        changes: Option<Value>,
+    ) {
+        let repo = &self.repos[at];
+        let Some(issue) = repo.issues.get(&number) else { return };
+        let is_pull = issue.pull.is_some();
+        let mut body = fields(json!({ "action": action, "issue": self.issue_json(repo, issue), "comment": comment }));
+        body.insert("is_pull".into(), is_pull.into());
+        changes.map(|c| body.insert("changes".into(), c));
+        if is_pull {
+            body.insert("pull_request".into(), self.pull_json(repo, issue, None));
+        }
+        self.emit(at, if is_pull { PULL_COMMENT } else { ISSUE_COMMENT }, actor, body);
+    }
+
+    /// A review's delivery names neither the review nor its commit: only its kind and its text.
+    pub fn emit_review(&self, at: usize, number: u64, kind: Kind, content: &str, actor: i64) {
+        let repo = &self.repos[at];
+        let Some(issue) = repo.issues.get(&number) else { return };
+        let body = fields(json!({
+            "action": "reviewed", "number": number, "pull_request": self.pull_json(repo, issue, None), "commit_id": "",
+            "requested_reviewer": self.user_json(actor), "review": { "type": kind.1, "content": content },
+        }));
+        self.emit(at, kind, actor, body);
+    }
+
+    pub fn emit_push(&self, at: usize, reference: &str, before: &str, after: &str, actor: i64) {
+        let repo = &self.repos[at];
+        self.emit(at, PUSH, actor, self.push_body(repo, reference, before, after, actor));
+    }
+
+    fn push_body(&self, repo: &Repo, reference: &str, before: &str, after: &str, actor: i64) -> Map<String, Value> {
+        let compare = format!("{}/{}/{}/compare/{before}...{after}", self.base, repo.owner, repo.name);
+        fields(json!({
+            "ref": reference, "before": before, "after": after, "compare_url": compare, "commits": [], "total_commits": 1,
+            "head_commit": null, "pusher": self.user_json(actor),
+        }))
+    }
+
+    /// `create` and `delete` carry the short name.
+    pub fn emit_ref(&self, at: usize, kind: Kind, reference: &str, sha: &str, actor: i64) {
+        let (ref_type, short) = match reference.strip_prefix("refs/tags/") {
+            Some(tag) => ("tag", tag),
+            None => ("branch", reference.strip_prefix("refs/heads/").unwrap_or(reference)),
+        };
+        let body = match kind.0 {
+            "create" => json!({ "sha": sha, "ref": short, "ref_type": ref_type }),
+            _ => json!({ "ref": short, "ref_type": ref_type, "pusher_type": "user" }),
+        };
+        self.emit(at, kind, actor, fields(body));
+    }
+
+    pub fn emit_status(&self, at: usize, status: &crate::world::Status) {
+        let body = json!({
+            "commit": { "id": status.sha }, "context": status.context, "created_at": crate::json::time(status.created),
+            "description": status.description, "id": status.id, "sha": status.sha, "state": status.state,
+            "target_url": status.target_url, "updated_at": crate::json::time(status.created),
+        });
+        self.emit(at, STATUS, status.author, fields(body));
+    }
+
+    /// The forge's own test: a push from a commit to itself, to one hook only.
+    pub fn emit_test(&self, at: usize, hook: &Hook, actor: i64) {
+        let repo = &self.repos[at];
+        let tip =
+            repo.refs.get(&format!("refs/heads/{}", repo.default_branch)).cloned().unwrap_or_else(|| "0".repeat(40));
+        let mut body = self.push_body(repo, &format!("refs/heads/{}", repo.default_branch), &tip, &tip, actor);
+        body.insert("repository".into(), self.repo_json(repo, None));
+        body.insert("sender".into(), self.user_json(actor));
+        self.post(hook, PUSH, &body);
+    }
+}
+
+fn fields(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+pub(crate) fn changes(of: &Issue, title: Option<&str>, body: Option<&str>) -> Value {
+    let mut changes = Map::new();
+    title.filter(|t| *t != of.title).map(|_| changes.insert("title".into(), json!({ "from": of.title })));
+    body.filter(|b| *b != of.body).map(|_| changes.insert("body".into(), json!({ "from": of.body })));
+    Value::Object(changes)
+}
+
+/// Delivers until the forge ends. Answers are ignored, as Gitea ignores them: nothing is ever tried again.
+pub(crate) async fn deliver(mut queue: UnboundedReceiver<Posting>, switches: Arc<Switches>) {
+    let Ok(http) = reqwest::Client::builder().timeout(TIMEOUT).build() else { return };
+    let mut count = 0u32;
+    while let Some(posting) = queue.recv().await {
+        count = count.wrapping_add(1);
+        let traps = switches.traps();
+        let nth = |every: u32| every > 0 && count.is_multiple_of(every);
+        if switches.take_lost_hook() || nth(traps.hook_lose_every) {
+            tracing::debug!(event = posting.event_type, "delivery lost on purpose");
+            continue;
+        }
+        tokio::time::sleep(traps.hook_delay).await;
+        for _ in 0..if nth(traps.hook_double_every) { 2 } else { 1 } {
+            if let Err(e) = send(&http, &posting).await {
+                tracing::debug!(event = posting.event_type, "delivery failed: {e}");
+            }
+        }
+    }
+}
+
+fn hex_mac<M: Mac + KeyInit>(secret: &str, body: &str) -> String {
+    // An empty secret makes empty digests, which a listener must refuse.
+    if secret.is_empty() {
+        return String::new();
+    }
+    <M as KeyInit>::new_from_slice(secret.as_bytes())
+        .map(|mac| hex::encode(mac.chain_update(body.as_bytes()).finalize().into_bytes()))
+        .unwrap_or_default()
+}
+
+async fn send(http: &reqwest::Client, posting: &Posting) -> reqwest::Result<()> {
+    let uuid = uuid::Uuid::new_v4().to_string();
+    let digest = hex_mac::<Hmac<sha2::Sha256>>(&posting.secret, &posting.body);
+    let mut request = http.post(&posting.url).header("Content-Type", "application/json");
+    for forge in ["Gitea", "Gogs", "GitHub"] {
+        request = request
+            .header(format!("X-{forge}-Delivery"), &uuid)
+            .header(format!("X-{forge}-Event"), posting.event)
+            .header(format!("X-{forge}-Event-Type"), posting.event_type);
+    }
+    for forge in ["Gitea", "GitHub"] {
+        request = request.header(format!("X-{forge}-Hook-Installation-Target-Type"), "repository");
+    }
+    request = request.header("X-Gitea-Signature", &digest).header("X-Gogs-Signature", &digest);
+    request = request.header("X-Hub-Signature-256", format!("sha256={digest}"));
+    let old = hex_mac::<Hmac<sha1::Sha1>>(&posting.secret, &posting.body);
+    request = request.header("X-Hub-Signature", format!("sha1={old}"));
+    request.body(posting.body.clone()).send().await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::covers;
+
+    #[test]
+    fn wide_and_narrow_names_cover_what_gitea_says() {
+        let wide = ["issues".to_owned(), "pull_request".to_owned()];
+        let narrow = ["issues_only".to_owned(), "pull_request_only".to_owned()];
+        for event in ["issues", "issue_comment", "issue_label", "pull_request_comment", "pull_request_review_approved"]
+        {
+            assert!(covers(&wide, event), "{event}");
+        }
+        assert!(covers(&narrow, "issues") && covers(&narrow, "pull_request"));
+        assert!(!covers(&narrow, "issue_comment") && !covers(&narrow, "pull_request_review_approved"));
+        assert!(covers(&["pull_request_review".to_owned()], "pull_request_review_rejected"));
+    }
+}

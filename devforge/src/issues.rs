@@ -1,0 +1,201 @@
+//! What happens to issues, comments and labels, whoever asks: the API, a page or a person of a test.
+//! Rights are checked here. Each function leaves the hooks that Gitea would send.
+
+use crate::hooks::{self, ISSUE_LABEL, ISSUES, PULL, PULL_LABEL};
+use crate::world::{Access, Comment, Issue, Label, Repo, Result, World, now, refuse};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+impl World {
+    pub fn add_repo(&mut self, owner: &str, name: &str, private: bool, default_branch: &str) -> Result<i64> {
+        let owner = self.account(owner)?.login.clone();
+        if self.repo_at(&owner, name).is_some() {
+            return refuse(409, "The repository with the same name already exists.");
+        }
+        let good = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+        if !good || name.starts_with('.') {
+            return refuse(422, format!("repository name is not usable [name: {name}]"));
+        }
+        let id = self.id();
+        self.repos.push(Repo {
+            id,
+            owner,
+            name: name.to_owned(),
+            private,
+            default_branch: default_branch.to_owned(),
+            has_actions: true,
+            created: now(),
+            collaborators: BTreeMap::new(),
+            labels: Vec::new(),
+            issues: BTreeMap::new(),
+            hooks: Vec::new(),
+            keys: Vec::new(),
+            statuses: Vec::new(),
+            protections: Vec::new(),
+            refs: BTreeMap::new(),
+            fresh: BTreeMap::new(),
+            empty_until: None,
+        });
+        Ok(id)
+    }
+
+    /// A new issue without its hook: pull requests use it too. Returns the number.
+    pub(crate) fn new_issue(&mut self, at: usize, author: i64, title: &str, body: &str) -> Result<u64> {
+        if title.trim().is_empty() {
+            return refuse(422, "[Title]: Required");
+        }
+        let (id, time) = (self.id(), now());
+        let issues = &mut self.repos[at].issues;
+        let number = issues.last_key_value().map_or(1, |(n, _)| n + 1);
+        let (title, body) = (title.to_owned(), body.to_owned());
+        issues.insert(
+            number,
+            Issue {
+                id,
+                number,
+                title,
+                body,
+                author,
+                open: true,
+                created: time,
+                updated: time,
+                labels: vec![],
+                comments: vec![],
+                pull: None,
+            },
+        );
+        Ok(number)
+    }
+
+    pub fn open_issue(&mut self, at: usize, author: i64, title: &str, body: &str) -> Result<u64> {
+        let number = self.new_issue(at, author, title, body)?;
+        self.emit_issue(at, number, ISSUES, "opened", author, None);
+        Ok(number)
+    }
+
+    /// The author or a writer may edit. `None` leaves a field as it is.
+    pub fn edit_issue(
+        &mut self,
+        at: usize,
+        number: u64,
+        actor: i64,
+        title: Option<&str>,
+        body: Option<&str>,
+        open: Option<bool>,
+    ) -> Result<()> {
+        let may = self.access(&self.repos[at], Some(self.login_of(actor))) >= Access::Write;
+        let issue = self.issue(at, number)?;
+        if issue.author != actor && !may {
+            return refuse(403, "user should be the poster or have write access");
+        }
+        if issue.pull.as_ref().is_some_and(|p| p.merged.is_some()) && open.is_some() {
+            return refuse(412, "cannot change state of this pull request, it was already merged");
+        }
+        let kind = if issue.pull.is_some() { PULL } else { ISSUES };
+        let edited = title.is_some_and(|t| t != issue.title) || body.is_some_and(|b| b != issue.body);
+        let changes = hooks::changes(issue, title, body);
+        let issue = self.issue_mut(at, number)?;
+        title.unwrap_or(&issue.title.clone()).clone_into(&mut issue.title);
+        body.unwrap_or(&issue.body.clone()).clone_into(&mut issue.body);
+        let flipped = open.filter(|o| *o != issue.open);
+        issue.open = flipped.unwrap_or(issue.open);
+        issue.updated = now();
+        if edited {
+            self.emit_issue(at, number, kind, "edited", actor, Some(changes));
+        }
+        if let Some(open) = flipped {
+            self.emit_issue(at, number, kind, if open { "reopened" } else { "closed" }, actor, None);
+        }
+        Ok(())
+    }
+
+    pub fn add_comment(&mut self, at: usize, number: u64, author: i64, body: &str) -> Result<i64> {
+        if body.is_empty() {
+            return refuse(422, "[Body]: Required");
+        }
+        if self.issue(at, number).is_err() {
+            // As Gitea answers, though 404 would be right.
+            return refuse(500, "");
+        }
+        let (id, time) = (self.number(), now());
+        let issue = self.issue_mut(at, number)?;
+        issue.comments.push(Comment { id, author, body: body.to_owned(), created: time, updated: time });
+        issue.updated = time;
+        self.emit_comment(at, number, self.comment_value(at, number, id), "created", author, None);
+        Ok(id)
+    }
+
+    fn comment_value(&self, at: usize, number: u64, id: i64) -> Value {
+        let repo = &self.repos[at];
+        let found = repo.issues.get(&number).and_then(|i| Some((i, i.comments.iter().find(|c| c.id == id)?)));
+        found.map_or(Value::Null, |(issue, comment)| self.comment_json(repo, issue, comment))
+    }
+
+    /// The author or *anyone with write access* may edit: an edited text proves nothing about who wrote it.
+    /// A review's number is taken too: then only the shown text changes, which the timeline alone tells.
+    pub fn edit_comment(&mut self, at: usize, id: i64, actor: i64, body: &str) -> Result<()> {
+        if self.comment_at(at, id).is_none() {
+            return self.edit_shown_review(at, id, actor);
+        }
+        let (number, place) = self.own_comment(at, id, actor)?;
+        let comment = &mut self.issue_mut(at, number)?.comments[place];
+        let old = std::mem::replace(&mut comment.body, body.to_owned());
+        comment.updated = now().max(comment.created);
+        let changes = json!({ "body": { "from": old } });
+        self.emit_comment(at, number, self.comment_value(at, number, id), "edited", actor, Some(changes));
+        Ok(())
+    }
+
+    pub fn delete_comment(&mut self, at: usize, id: i64, actor: i64) -> Result<()> {
+        let (number, place) = self.own_comment(at, id, actor)?;
+        let value = self.comment_value(at, number, id);
+        self.issue_mut(at, number)?.comments.remove(place);
+        self.emit_comment(at, number, value, "deleted", actor, None);
+        Ok(())
+    }
+
+    fn own_comment(&self, at: usize, id: i64, actor: i64) -> Result<(u64, usize)> {
+        let Some((number, place)) = self.comment_at(at, id) else { return refuse(404, "comment does not exist") };
+        let writer = self.access(&self.repos[at], Some(self.login_of(actor))) >= Access::Write;
+        if self.issue(at, number)?.comments[place].author != actor && !writer {
+            return refuse(403, "user should be the poster or have write access");
+        }
+        Ok((number, place))
+    }
+
+    /// Adds labels by id; ids that aren't there are ignored, and of an exclusive scope only the newest stays.
+    pub fn add_labels(&mut self, at: usize, number: u64, actor: i64, ids: &[i64]) -> Result<()> {
+        let of_owner = self.find_account(&self.repos[at].owner).map_or(vec![], |a| a.labels.clone());
+        let known: Vec<Label> = self.repos[at].labels.iter().cloned().chain(of_owner).collect();
+        let find = |id: i64| known.iter().find(|l| l.id == id);
+        let issue = self.issue_mut(at, number)?;
+        for label in ids.iter().filter_map(|id| find(*id)) {
+            if let Some(scope) = exclusive_scope(label) {
+                issue.labels.retain(|l| find(*l).and_then(exclusive_scope) != Some(scope));
+            }
+            if !issue.labels.contains(&label.id) {
+                issue.labels.push(label.id);
+            }
+        }
+        issue.updated = now();
+        self.labels_changed(at, number, actor)
+    }
+
+    pub fn remove_label(&mut self, at: usize, number: u64, actor: i64, id: i64) -> Result<()> {
+        let issue = self.issue_mut(at, number)?;
+        issue.labels.retain(|l| *l != id);
+        issue.updated = now();
+        self.labels_changed(at, number, actor)
+    }
+
+    fn labels_changed(&self, at: usize, number: u64, actor: i64) -> Result<()> {
+        let kind = if self.issue(at, number)?.pull.is_some() { PULL_LABEL } else { ISSUE_LABEL };
+        self.emit_issue(at, number, kind, "label_updated", actor, None);
+        Ok(())
+    }
+}
+
+/// `scope` of an exclusive `scope/name`.
+fn exclusive_scope(label: &Label) -> Option<&str> {
+    label.name.rsplit_once('/').map(|(scope, _)| scope).filter(|_| label.exclusive)
+}

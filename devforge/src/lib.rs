@@ -1,0 +1,209 @@
+//! A small forge that behaves as Gitea 1.25.4 does: for tests, in the process, and for the demo where no Gitea is there.
+//! Owns: the part of Gitea's API that Caisson, its setup and the contract suite call; signed hooks; git over HTTP by git's own
+//! `http-backend`; plain pages for people; and Gitea's traps as switches. State is in memory, repositories lie in a directory.
+//! Must never be linked into the bot itself, and must not be put on a network: it has no limits against misuse.
+//! Tests: in each file, and `tests/contract.rs` of the root package, which runs one suite against this and against a real Gitea.
+
+#![recursion_limit = "256"]
+
+mod api;
+mod git;
+mod hooks;
+mod issues;
+mod json;
+mod markdown;
+mod pages;
+mod person;
+mod reviews;
+mod routes;
+mod smart_http;
+mod traps;
+mod world;
+
+pub use person::Person;
+pub use reviews::{NewNote, NewReview};
+pub use traps::Traps;
+pub use world::{Access, Refusal, ReviewState};
+
+use anyhow::Context;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How to start. The default is a free loopback port, a directory that goes away with the forge, and the harmless traps on.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub traps: Traps,
+    /// 0 = any free port. Anything but loopback is for closed networks of the machine's own (containers).
+    pub listen: SocketAddr,
+    /// Where the repositories lie; none = a temporary directory.
+    pub dir: Option<PathBuf>,
+    /// What the forge calls itself in addresses; none = its listening address.
+    pub url: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { traps: Traps::default(), listen: (Ipv4Addr::LOCALHOST, 0).into(), dir: None, url: None }
+    }
+}
+
+impl Options {
+    /// Quick and regular: for stories that are about something else.
+    pub fn quiet() -> Self {
+        Self { traps: Traps::none(), ..Self::default() }
+    }
+}
+
+/// A running forge; it ends when this is dropped. The site admin's name is `root`.
+pub struct Devforge {
+    shared: Arc<api::Shared>,
+    url: String,
+    admin_token: String,
+    tasks: Vec<tokio::task::JoinHandle<()>>,
+    _dir: Option<tempfile::TempDir>,
+}
+
+impl Drop for Devforge {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl Devforge {
+    pub async fn start(options: Options) -> anyhow::Result<Self> {
+        let temporary = if options.dir.is_none() { Some(tempfile::tempdir()?) } else { None };
+        let root = match (&options.dir, &temporary) {
+            (Some(dir), _) => dir.clone(),
+            (None, Some(dir)) => dir.path().to_owned(),
+            (None, None) => anyhow::bail!("no directory for the repositories"),
+        };
+        std::fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
+        let listener = tokio::net::TcpListener::bind(options.listen)
+            .await
+            .with_context(|| format!("cannot listen on {}; is the port taken?", options.listen))?;
+        let url = options.url.unwrap_or(format!("http://{}", listener.local_addr()?));
+        let (postings, queue) = tokio::sync::mpsc::unbounded_channel();
+        let mut world = world::World::new(url.clone(), postings);
+        world.add_account("root", "", true).map_err(|e| anyhow::anyhow!(e.message))?;
+        let admin_token =
+            world.add_token("root", "start", vec!["all".into()]).map_err(|e| anyhow::anyhow!(e.message))?.value;
+        let switches = Arc::new(traps::Switches::new(options.traps));
+        let shared = Arc::new(api::Shared { world: Mutex::new(world), switches: Arc::clone(&switches), root });
+        let app = routes::router(Arc::clone(&shared));
+        let serve = async move {
+            if let Err(e) = axum::serve(listener, app).await {
+                tracing::error!("devforge ended: {e}");
+            }
+        };
+        let tasks = vec![tokio::spawn(serve), tokio::spawn(hooks::deliver(queue, switches))];
+        Ok(Self { shared, url, admin_token, tasks, _dir: temporary })
+    }
+
+    /// Without a slash at the end.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The site admin's token, with every scope.
+    pub fn admin_token(&self) -> &str {
+        &self.admin_token
+    }
+
+    /// A person with a password.
+    pub fn add_person(&self, login: &str, password: &str) -> Result<Person, Refusal> {
+        self.shared.world().add_account(login, password, false)?;
+        Ok(self.as_person(login))
+    }
+
+    /// The hands of an account that is there.
+    pub fn as_person(&self, login: &str) -> Person {
+        Person { shared: Arc::clone(&self.shared), login: login.to_owned() }
+    }
+
+    /// A fresh token of an account.
+    pub fn add_token(&self, login: &str) -> Result<String, Refusal> {
+        let name = uuid::Uuid::new_v4().to_string();
+        Ok(self.shared.world().add_token(login, &name, vec!["all".into()])?.value)
+    }
+
+    pub fn add_organisation(&self, login: &str, owner: &str) -> Result<(), Refusal> {
+        self.shared.world().add_organisation(login, owner).map(drop)
+    }
+
+    /// An empty repository `owner/name` with the default branch `main`.
+    pub async fn add_repository(&self, repo: &str, private: bool) -> anyhow::Result<()> {
+        let (owner, name) = person::split(repo).map_err(|e| anyhow::anyhow!(e.message))?;
+        git::init(&self.repository_dir(repo), "main").await?;
+        self.shared.world().add_repo(owner, name, private, "main").map_err(|e| anyhow::anyhow!(e.message))?;
+        Ok(())
+    }
+
+    pub fn add_collaborator(&self, repo: &str, login: &str, access: Access) -> Result<(), Refusal> {
+        let (owner, name) = person::split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, name, Some("root"), Access::Read)?;
+        let login = world.account(login)?.login.clone();
+        world.repos[at].collaborators.insert(login, access);
+        Ok(())
+    }
+
+    /// Takes a collaborator's rights away.
+    pub fn remove_collaborator(&self, repo: &str, login: &str) -> Result<(), Refusal> {
+        let (owner, name) = person::split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, name, Some("root"), Access::Read)?;
+        world.repos[at].collaborators.remove(login);
+        Ok(())
+    }
+
+    /// Sets a hook for every event that the bot asks for; it is active at once.
+    pub fn add_hook(&self, repo: &str, url: &str, secret: &str) -> Result<(), Refusal> {
+        let (owner, name) = person::split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, name, Some("root"), Access::Read)?;
+        let id = world.id();
+        let events = ["issues", "pull_request", "push", "create", "delete", "status"].map(str::to_owned).to_vec();
+        let (url, secret) = (url.to_owned(), secret.to_owned());
+        world.repos[at].hooks.push(world::Hook { id, url, secret, events, active: true });
+        Ok(())
+    }
+
+    /// The bare repository on disk, for a test's own look. Pushes must go over HTTP, or the forge does not notice them.
+    pub fn repository_dir(&self, repo: &str) -> PathBuf {
+        let (owner, name) = repo.split_once('/').unwrap_or((repo, ""));
+        git::path(&self.shared.root, owner, name)
+    }
+
+    /// Where the repositories lie.
+    pub fn dir(&self) -> &Path {
+        &self.shared.root
+    }
+
+    pub fn set_traps(&self, traps: Traps) {
+        self.shared.switches.set_traps(traps);
+    }
+
+    /// The next review is cut after so many of its notes were stored: a PENDING review stays.
+    pub fn cut_next_review(&self, after_notes: usize) {
+        self.shared.switches.cut_review(after_notes);
+    }
+
+    /// The next comment's connection is cut at once; the comment lands after the delay, or never.
+    pub fn cut_next_comment(&self, lands_after: Option<Duration>) {
+        self.shared.switches.cut_comment(lands_after);
+    }
+
+    /// Every answer of API and git is this status until it is taken back; 0 hangs up without one.
+    pub fn set_outage(&self, status: Option<u16>) {
+        self.shared.switches.set_outage(status);
+    }
+
+    /// The next `count` deliveries are lost.
+    pub fn lose_hooks(&self, count: u32) {
+        self.shared.switches.lose_hooks(count);
+    }
+}

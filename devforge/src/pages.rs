@@ -1,0 +1,187 @@
+//! Plain pages for people: a list, an issue, a pull request with its reviews and a form to answer.
+//! The form carries the commit that the page showed: an approval is of what was seen, whatever was pushed since.
+
+use crate::api::{App, caller};
+use crate::markdown::{escape, render};
+use crate::person::Person;
+use crate::world::{Access, Issue, Repo, Result, ReviewState, World, refuse};
+use axum::extract::{Form, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use serde::Deserialize;
+use std::sync::Arc;
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
+pre{background:#f4f4f2;padding:.7rem;overflow:auto;font-size:13px}code{background:#f4f4f2}table{border-collapse:collapse}\
+td{border:1px solid #ccc;padding:.2rem .5rem}article{border:1px solid #ccc;border-radius:6px;margin:1rem 0;padding:0 1rem}\
+article>header{color:#555;border-bottom:1px solid #ddd;padding:.4rem 0}textarea{width:100%;height:6rem}small{color:#666}";
+
+fn page(title: &str, body: &str) -> Response {
+    let policy =
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+    let html = format!(
+        "<!doctype html><meta charset=utf-8><meta name=viewport content=\"width=device-width\"><title>{0}</title>\
+         <style>{STYLE}</style><h1>{0}</h1>{body}",
+        escape(title)
+    );
+    ([(header::CONTENT_SECURITY_POLICY, policy), (header::REFERRER_POLICY, "no-referrer")], Html(html)).into_response()
+}
+
+/// A refusal as a browser understands it: what needs an account asks for one.
+fn refused(refusal: crate::world::Refusal, known: bool) -> Response {
+    if !known && matches!(refusal.status, 401 | 404) {
+        return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Basic realm=\"devforge\"")]).into_response();
+    }
+    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let text = format!("<p>{} {}</p>", refusal.status, escape(&refusal.message));
+    (status, page("That did not work", &text)).into_response()
+}
+
+pub(crate) async fn home(State(app): App, headers: HeaderMap) -> Response {
+    let world = app.world();
+    let login = caller(&world, &headers).ok().and_then(|c| c.login);
+    let seen = world.repos.iter().filter(|r| world.access(r, login.as_deref()) > Access::None);
+    let line = |r: &Repo| format!("<li><a href=\"/{0}/{1}\">{0}/{1}</a></li>", escape(&r.owner), escape(&r.name));
+    page("devforge", &format!("<ul>{}</ul>", seen.map(line).collect::<String>()))
+}
+
+pub(crate) async fn repo(State(app): App, Path((o, r)): Path<(String, String)>, headers: HeaderMap) -> Response {
+    let world = app.world();
+    let login = caller(&world, &headers).ok().and_then(|c| c.login);
+    let at = match world.repo(&o, &r, login.as_deref(), Access::Read) {
+        Ok(at) => at,
+        Err(e) => return refused(e, login.is_some()),
+    };
+    let repo = &world.repos[at];
+    let line = |i: &Issue| {
+        let kind = if i.pull.is_some() { "pulls" } else { "issues" };
+        let state = if i.open { "open" } else { "closed" };
+        let place = format!("/{}/{}/{kind}/{}", escape(&repo.owner), escape(&repo.name), i.number);
+        format!("<li><a href=\"{place}\">#{} {}</a> <small>{state}</small></li>", i.number, escape(&i.title))
+    };
+    let list: String = repo.issues.values().rev().map(line).collect();
+    page(&format!("{}/{}", repo.owner, repo.name), &format!("<ul>{list}</ul>"))
+}
+
+type NumberPath = Path<(String, String, String, u64)>;
+
+pub(crate) async fn thread(State(app): App, Path((o, r, kind, n)): NumberPath, headers: HeaderMap) -> Response {
+    if kind != "issues" && kind != "pulls" {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let (title, body, range) = {
+        let world = app.world();
+        let login = caller(&world, &headers).ok().and_then(|c| c.login);
+        let found = world.repo(&o, &r, login.as_deref(), Access::Read).and_then(|at| Ok((at, world.issue(at, n)?)));
+        let (at, issue) = match found {
+            Ok(found) => found,
+            Err(e) => return refused(e, login.is_some()),
+        };
+        let repo = &world.repos[at];
+        let range = issue.pull.as_ref().map(|p| (p.base.clone(), p.head_sha.clone()));
+        (format!("{} #{n}", issue.title), thread_html(&world, repo, issue), range)
+    };
+    let diff = match range {
+        Some((base, head)) => {
+            crate::git::diff(&crate::git::path(&app.root, &o, &r), &base, &head).await.unwrap_or_default()
+        }
+        None => String::new(),
+    };
+    let diff = if diff.is_empty() { diff } else { format!("<h2>Changes</h2><pre>{}</pre>", escape(&diff)) };
+    page(&title, &format!("{body}{diff}"))
+}
+
+fn entry(anchor: i64, who: &str, what: &str, text: &str) -> String {
+    let (who, what) = (escape(who), escape(what));
+    format!("<article id=\"issuecomment-{anchor}\"><header><b>{who}</b> {what}</header>{}</article>", render(text))
+}
+
+fn thread_html(world: &World, repo: &Repo, issue: &Issue) -> String {
+    let mut entries: Vec<(i64, String)> = vec![(0, entry(0, world.login_of(issue.author), "opened", &issue.body))];
+    entries.extend(issue.comments.iter().map(|c| (c.id, entry(c.id, world.login_of(c.author), "said", &c.body))));
+    for review in issue.pull.iter().flat_map(|p| &p.reviews) {
+        let what = match review.state {
+            ReviewState::Pending | ReviewState::RequestReview => continue,
+            ReviewState::Approved => "approved",
+            ReviewState::RequestChanges => "asked for changes at",
+            ReviewState::Comment => "reviewed",
+        };
+        let commit = review.commit.get(..10).unwrap_or_default();
+        let mut html = entry(review.number, world.login_of(review.author), &format!("{what} {commit}"), &review.body);
+        for note in &review.notes {
+            let place = format!("on {}:{}", note.path, note.new_line.max(note.old_line));
+            html.push_str(&entry(note.id, world.login_of(note.author), &place, &note.body));
+        }
+        entries.push((review.number, html));
+    }
+    entries.sort_by_key(|(number, _)| *number);
+    let labels: Vec<String> =
+        world.labels_json(repo, issue).iter().filter_map(|l| l["name"].as_str()).map(escape).collect();
+    let state = if issue.pull.as_ref().is_some_and(|p| p.merged.is_some()) {
+        "merged"
+    } else if issue.open {
+        "open"
+    } else {
+        "closed"
+    };
+    let body: String = entries.into_iter().map(|(_, html)| html).collect();
+    format!("<p><small>{state} {}</small></p>{body}{}", labels.join(" "), form(issue))
+}
+
+fn form(issue: &Issue) -> String {
+    let commit = issue.pull.as_ref().map_or("", |p| p.head_sha.as_str());
+    let review = if issue.pull.is_some() {
+        "<button name=act value=approve>Approve</button> <button name=act value=changes>Request changes</button>"
+    } else {
+        ""
+    };
+    format!(
+        "<h2>Answer</h2><form method=post><input type=hidden name=commit value=\"{}\"><textarea name=text></textarea>\
+         <p>Name <input name=login required autocomplete=username> Password or token \
+         <input name=password type=password required autocomplete=current-password></p>\
+         <p><button name=act value=comment>Comment</button> {review} <button name=act value=close>Close</button></p></form>",
+        escape(commit)
+    )
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Said {
+    login: String,
+    password: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    commit: String,
+    act: String,
+}
+
+pub(crate) async fn say(State(app): App, Path((o, r, kind, n)): NumberPath, Form(said): Form<Said>) -> Response {
+    if kind != "issues" && kind != "pulls" {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let login = {
+        let world = app.world();
+        let by_token = || world.by_token(&said.password).filter(|a| a.login.eq_ignore_ascii_case(&said.login));
+        world.by_password(&said.login, &said.password).or_else(by_token).map(|a| a.login.clone())
+    };
+    let Some(login) = login else {
+        let refusal = refuse::<()>(403, "name and password do not fit").unwrap_err();
+        return refused(refusal, true);
+    };
+    let person = Person { shared: Arc::clone(&app), login };
+    let repo = format!("{o}/{r}");
+    match act(&person, &repo, n, &said) {
+        Ok(()) => Redirect::to(&format!("/{repo}/{kind}/{n}")).into_response(),
+        Err(e) => refused(e, true),
+    }
+}
+
+fn act(person: &Person, repo: &str, n: u64, said: &Said) -> Result<()> {
+    match said.act.as_str() {
+        "comment" => person.comment(repo, n, &said.text).map(drop),
+        "approve" => person.review(repo, n, ReviewState::Approved, &said.commit, &said.text, &[]).map(drop),
+        "changes" => person.review(repo, n, ReviewState::RequestChanges, &said.commit, &said.text, &[]).map(drop),
+        "close" => person.close(repo, n),
+        other => refuse(422, format!("{other} is no answer")),
+    }
+}

@@ -1,0 +1,167 @@
+//! A person at the forge, for tests and pages: does in the process what a browser would do.
+//! Repositories are named `owner/name`. Rights are those of the account, checked where the API checks them.
+
+use crate::api::Shared;
+use crate::reviews::{NewNote, NewReview};
+use crate::world::{Result, ReviewState, World, refuse};
+use std::sync::Arc;
+
+/// One account's hands. Every call answers as the API would: a [`crate::Refusal`] has its status.
+#[derive(Clone)]
+pub struct Person {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) login: String,
+}
+
+pub(crate) fn split(repo: &str) -> Result<(&str, &str)> {
+    repo.split_once('/').map_or_else(|| refuse(404, format!("{repo} is not owner/name")), Ok)
+}
+
+impl Person {
+    fn act<T>(&self, repo: &str, what: impl FnOnce(&mut World, usize, i64) -> Result<T>) -> Result<T> {
+        let (owner, name) = split(repo)?;
+        let mut world = self.shared.world();
+        let actor = world.account(&self.login)?.id;
+        let at = world.repo(owner, name, Some(&self.login), crate::world::Access::Read)?;
+        what(&mut world, at, actor)
+    }
+
+    pub fn login(&self) -> &str {
+        &self.login
+    }
+
+    /// Returns the issue's number.
+    pub fn open_issue(&self, repo: &str, title: &str, body: &str) -> Result<u64> {
+        self.act(repo, |world, at, me| world.open_issue(at, me, title, body))
+    }
+
+    pub fn edit_issue(&self, repo: &str, number: u64, title: Option<&str>, body: Option<&str>) -> Result<()> {
+        self.act(repo, |world, at, me| world.edit_issue(at, number, me, title, body, None))
+    }
+
+    /// Closes or reopens an issue or pull request.
+    pub fn set_open(&self, repo: &str, number: u64, open: bool) -> Result<()> {
+        self.act(repo, |world, at, me| world.edit_issue(at, number, me, None, None, Some(open)))
+    }
+
+    pub fn close(&self, repo: &str, number: u64) -> Result<()> {
+        self.set_open(repo, number, false)
+    }
+
+    /// Returns the comment's id, which is its number.
+    pub fn comment(&self, repo: &str, number: u64, body: &str) -> Result<i64> {
+        self.act(repo, |world, at, me| world.add_comment(at, number, me, body))
+    }
+
+    pub fn edit_comment(&self, repo: &str, id: i64, body: &str) -> Result<()> {
+        self.act(repo, |world, at, me| world.edit_comment(at, id, me, body))
+    }
+
+    pub fn delete_comment(&self, repo: &str, id: i64) -> Result<()> {
+        self.act(repo, |world, at, me| world.delete_comment(at, id, me))
+    }
+
+    /// Approves `commit`: what the person's page showed, which need not be the head any more. Returns the review's id.
+    pub fn approve(&self, repo: &str, pull: u64, commit: &str) -> Result<i64> {
+        self.review(repo, pull, ReviewState::Approved, commit, "", &[])
+    }
+
+    /// `notes` are (path, line in the new file, text).
+    pub fn request_changes(
+        &self,
+        repo: &str,
+        pull: u64,
+        commit: &str,
+        body: &str,
+        notes: &[(&str, i64, &str)],
+    ) -> Result<i64> {
+        self.review(repo, pull, ReviewState::RequestChanges, commit, body, notes)
+    }
+
+    /// A COMMENT review: decides nothing.
+    pub fn review_comment(&self, repo: &str, pull: u64, commit: &str, body: &str) -> Result<i64> {
+        self.review(repo, pull, ReviewState::Comment, commit, body, &[])
+    }
+
+    pub(crate) fn review(
+        &self,
+        repo: &str,
+        pull: u64,
+        state: ReviewState,
+        commit: &str,
+        body: &str,
+        notes: &[(&str, i64, &str)],
+    ) -> Result<i64> {
+        let note = |(path, line, text): &(&str, i64, &str)| NewNote {
+            path: (*path).to_owned(),
+            new_line: *line,
+            old_line: 0,
+            body: (*text).to_owned(),
+        };
+        let notes: Vec<NewNote> = notes.iter().map(note).collect();
+        let new = NewReview { state, body: body.to_owned(), commit: commit.to_owned(), notes };
+        self.act(repo, |world, at, me| {
+            world.check_review(at, pull, me, &new)?;
+            world.stage_notes(at, pull, me, &new.notes)?;
+            world.submit_review(at, pull, me, &new)
+        })
+    }
+
+    /// Answers under the first inline comment of a review; it is then listed under *that* review.
+    pub fn reply(&self, repo: &str, pull: u64, review: i64, body: &str) -> Result<()> {
+        self.act(repo, |world, at, me| world.reply(at, pull, review, me, body))
+    }
+
+    /// Deletes an own review.
+    pub fn delete_review(&self, repo: &str, pull: u64, review: i64) -> Result<()> {
+        self.act(repo, |world, at, me| world.delete_review(at, pull, review, me))
+    }
+
+    /// Edits the shown text of the review with this *number*, as the page allows its author and every writer.
+    pub fn edit_review(&self, repo: &str, number: i64) -> Result<()> {
+        self.act(repo, |world, at, me| world.edit_shown_review(at, number, me))
+    }
+
+    pub fn dismiss(&self, repo: &str, pull: u64, review: i64) -> Result<()> {
+        self.act(repo, |world, at, me| world.dismiss_review(at, pull, review, me))
+    }
+
+    /// Merges by a merge commit; a draft or a conflict is refused with 405.
+    pub async fn merge(&self, repo: &str, pull: u64) -> Result<()> {
+        let (owner, name) = split(repo)?;
+        let actor = self.shared.world().account(&self.login)?.id;
+        merge(&self.shared, (owner, name), pull, actor).await
+    }
+}
+
+pub(crate) async fn merge(shared: &Shared, (owner, name): (&str, &str), number: u64, actor: i64) -> Result<()> {
+    let (base, head, title, login) = {
+        let world = shared.world();
+        let login = world.login_of(actor).to_owned();
+        let at = world.repo(owner, name, Some(&login), crate::world::Access::Write)?;
+        let (issue, pull) = (world.issue(at, number)?, world.pull(at, number)?);
+        if crate::json::is_draft(&issue.title) {
+            return refuse(405, "Work in progress PRs cannot be merged");
+        }
+        if !issue.open {
+            return refuse(405, "the pull request is closed");
+        }
+        (pull.base.clone(), pull.head_sha.clone(), issue.title.clone(), login)
+    };
+    let dir = crate::git::path(&shared.root, owner, name);
+    let message = format!("Merge pull request '{title}' (#{number})");
+    let merged = match crate::git::merge(&dir, &base, &head, &login, &message).await {
+        Ok(commit) => commit,
+        Err(e) => return refuse(405, format!("{e:#}")),
+    };
+    let refs = crate::git::refs(&dir).await.or_else(|e| refuse(500, format!("{e:#}")))?;
+    let mut world = shared.world();
+    let at = world.repo(owner, name, Some(&login), crate::world::Access::Write)?;
+    let pull = world.pull_mut(at, number)?;
+    (pull.merged, pull.merged_by) = (Some(merged), Some(actor));
+    let issue = world.issue_mut(at, number)?;
+    (issue.open, issue.updated) = (false, crate::world::now());
+    world.emit_issue(at, number, crate::hooks::PULL, "closed", actor, None);
+    world.references_changed(at, actor, refs, shared.switches.traps());
+    Ok(())
+}

@@ -1,0 +1,306 @@
+//! Pull requests and their reviews, with the traps that Gitea has there: reviews are not atomic, `stale` lags, an approval of an old
+//! commit is taken, a new branch is not seen at once. Rights are checked here.
+
+use crate::hooks::{APPROVED, CREATE, DELETE, PULL, PULL_SYNC, REJECTED, REVIEW_COMMENT, REVIEW_REQUEST};
+use crate::traps::Traps;
+use crate::world::{Access, Inline, Pull, Result, Review, ReviewState, World, now, refuse};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// An inline comment to be made.
+#[derive(Debug, Clone, Default)]
+pub struct NewNote {
+    pub path: String,
+    pub new_line: i64,
+    pub old_line: i64,
+    pub body: String,
+}
+
+/// A review to be made.
+#[derive(Debug, Clone)]
+pub struct NewReview {
+    pub state: ReviewState,
+    pub body: String,
+    /// Empty: the head at this moment.
+    pub commit: String,
+    pub notes: Vec<NewNote>,
+}
+
+impl World {
+    pub fn open_pull(
+        &mut self,
+        at: usize,
+        author: i64,
+        text: (&str, &str),
+        head: &str,
+        base: &str,
+        traps: Traps,
+    ) -> Result<u64> {
+        let repo = &self.repos[at];
+        let lagging = repo.fresh.get(head).is_some_and(|seen| seen.elapsed() < traps.branch_lag);
+        let branch = |name: &str| repo.refs.get(&format!("refs/heads/{name}"));
+        let (Some(head_sha), Some(_), false) = (branch(head).cloned(), branch(base), lagging) else {
+            return refuse(404, "The target couldn't be found.");
+        };
+        let same = |p: &Pull| p.head == head && p.base == base;
+        if repo.issues.values().any(|i| i.open && i.pull.as_ref().is_some_and(same)) {
+            return refuse(409, "pull request already exists for these targets");
+        }
+        if repo.refs.get(&format!("refs/heads/{base}")) == Some(&head_sha) && head == base {
+            return refuse(422, "head and base are the same");
+        }
+        let number = self.new_issue(at, author, text.0, text.1)?;
+        let (head, base) = (head.to_owned(), base.to_owned());
+        let pull = Pull { head, base, head_sha, merged: None, merged_by: None, reviews: vec![] };
+        self.issue_mut(at, number)?.pull = Some(pull);
+        self.emit_issue(at, number, PULL, "opened", author, None);
+        Ok(number)
+    }
+
+    pub fn request_review(&mut self, at: usize, number: u64, actor: i64, login: &str) -> Result<()> {
+        let asked = self.account(login)?.id;
+        let author = self.issue(at, number)?.author;
+        self.pull(at, number)?;
+        if asked == author {
+            return refuse(422, "poster of pr can't be reviewer");
+        }
+        if self.access(&self.repos[at], Some(login)) < Access::Read {
+            return refuse(422, "Reviewer can't read");
+        }
+        let by_author = actor == author || self.access(&self.repos[at], Some(self.login_of(actor))) >= Access::Write;
+        if !by_author {
+            return refuse(403, "doer can't choose reviewer");
+        }
+        let waits = |r: &&Review| r.author == asked && r.state == ReviewState::RequestReview;
+        if self.pull(at, number)?.reviews.iter().find(waits).is_some() {
+            return Ok(());
+        }
+        let review = self.blank_review(asked, ReviewState::RequestReview);
+        self.pull_mut(at, number)?.reviews.push(review);
+        self.emit_issue(at, number, REVIEW_REQUEST, "review_requested", actor, None);
+        Ok(())
+    }
+
+    fn blank_review(&mut self, author: i64, state: ReviewState) -> Review {
+        let (id, time) = (self.id(), now());
+        Review {
+            id,
+            number: 0,
+            author,
+            state,
+            body: String::new(),
+            commit: String::new(),
+            official: false,
+            dismissed: false,
+            stale_from: None,
+            submitted: time,
+            shown_updated: time,
+            notes: vec![],
+        }
+    }
+
+    /// What Gitea refuses before it stores anything.
+    pub fn check_review(&self, at: usize, number: u64, author: i64, new: &NewReview) -> Result<()> {
+        let issue = self.issue(at, number)?;
+        self.pull(at, number)?;
+        let decides = matches!(new.state, ReviewState::Approved | ReviewState::RequestChanges);
+        if decides && issue.author == author {
+            let word = if new.state == ReviewState::Approved { "approve" } else { "reject" };
+            return refuse(422, format!("{word} your own pull is not allowed"));
+        }
+        if decides && !issue.open {
+            return refuse(422, "the pull request is closed");
+        }
+        let said = !new.body.trim().is_empty();
+        match new.state {
+            ReviewState::Comment if !said && new.notes.is_empty() => {
+                refuse(422, "review event COMMENT requires a body or a comment")
+            }
+            ReviewState::RequestChanges | ReviewState::Pending if !said => refuse(422, "review event requires a body"),
+            _ => Ok(()),
+        }
+    }
+
+    /// First half of a review: its notes go into the author's *pending* review, whichever request made that.
+    pub fn stage_notes(&mut self, at: usize, number: u64, author: i64, notes: &[NewNote]) -> Result<()> {
+        if notes.is_empty() {
+            return Ok(());
+        }
+        let pending = |r: &Review| r.author == author && r.state == ReviewState::Pending;
+        if !self.pull(at, number)?.reviews.iter().any(pending) {
+            let review = self.blank_review(author, ReviewState::Pending);
+            self.pull_mut(at, number)?.reviews.push(review);
+        }
+        for note in notes {
+            let inline = Inline {
+                id: self.number(),
+                author,
+                path: note.path.clone(),
+                new_line: if note.old_line > 0 { 0 } else { note.new_line },
+                old_line: note.old_line,
+                body: note.body.clone(),
+                created: now(),
+            };
+            if let Some(review) = self.pull_mut(at, number)?.reviews.iter_mut().find(|r| pending(r)) {
+                review.notes.push(inline);
+            }
+        }
+        Ok(())
+    }
+
+    /// Second half: the author's pending review, if there is one now, gets its text and state. Returns the review's id.
+    pub fn submit_review(&mut self, at: usize, number: u64, author: i64, new: &NewReview) -> Result<i64> {
+        let head = self.pull(at, number)?.head_sha.clone();
+        let commit = if new.commit.is_empty() { head.clone() } else { new.commit.clone() };
+        let writer = self.access(&self.repos[at], Some(self.login_of(author))) >= Access::Write;
+        let decides = matches!(new.state, ReviewState::Approved | ReviewState::RequestChanges);
+        let fallback = self.blank_review(author, new.state);
+        let shared_number = if new.state == ReviewState::Pending { 0 } else { self.number() };
+        let reviews = &mut self.pull_mut(at, number)?.reviews;
+        if decides {
+            for old in reviews.iter_mut().filter(|r| r.author == author && r.official) {
+                (old.official, old.dismissed) = (false, true);
+            }
+        }
+        // A posted review takes the author's open request away, a COMMENT too.
+        reviews.retain(|r| !(r.author == author && r.state == ReviewState::RequestReview));
+        let staged = reviews.iter().position(|r| r.author == author && r.state == ReviewState::Pending);
+        let mut review = staged.map_or(fallback, |place| reviews.remove(place));
+        review.number = shared_number;
+        review.state = new.state;
+        review.body.clone_from(&new.body);
+        review.official = decides && writer;
+        review.stale_from = (decides && commit != head).then(Instant::now);
+        review.commit = commit;
+        (review.submitted, review.shown_updated) = (now(), now());
+        let id = review.id;
+        reviews.push(review);
+        self.issue_mut(at, number)?.updated = now();
+        match new.state {
+            ReviewState::Approved => self.emit_review(at, number, APPROVED, &new.body, author),
+            ReviewState::RequestChanges => self.emit_review(at, number, REJECTED, &new.body, author),
+            ReviewState::Comment => self.emit_review(at, number, REVIEW_COMMENT, &new.body, author),
+            ReviewState::Pending | ReviewState::RequestReview => {}
+        }
+        Ok(id)
+    }
+
+    /// An own one, or any for a site admin.
+    pub fn delete_review(&mut self, at: usize, number: u64, review: i64, actor: i64) -> Result<()> {
+        let admin = self.accounts.iter().any(|a| a.id == actor && a.admin);
+        let Some(found) = self.pull(at, number)?.reviews.iter().find(|r| r.id == review && visible(r, actor)) else {
+            return refuse(404, "review does not exist");
+        };
+        if found.author != actor && !admin {
+            return refuse(403, "");
+        }
+        self.pull_mut(at, number)?.reviews.retain(|r| r.id != review);
+        Ok(())
+    }
+
+    /// Edits the shown text of the review with this number: the review's own `body` stays, as on a real forge.
+    pub fn edit_shown_review(&mut self, at: usize, number: i64, actor: i64) -> Result<()> {
+        let writer = self.access(&self.repos[at], Some(self.login_of(actor))) >= Access::Write;
+        let pulls = self.repos[at].issues.values_mut().filter_map(|i| i.pull.as_mut());
+        let Some(review) = pulls.flat_map(|p| &mut p.reviews).find(|r| r.number == number && number > 0) else {
+            return refuse(404, "comment does not exist");
+        };
+        if review.author != actor && !writer {
+            return refuse(403, "user should be the poster or have write access");
+        }
+        review.shown_updated = now();
+        Ok(())
+    }
+
+    /// Takes an approval's or rejection's force away. Repository admins only; no hook says so.
+    pub fn dismiss_review(&mut self, at: usize, number: u64, review: i64, actor: i64) -> Result<()> {
+        if self.access(&self.repos[at], Some(self.login_of(actor))) < Access::Admin {
+            return refuse(403, "must be repo admin");
+        }
+        match self.pull_mut(at, number)?.reviews.iter_mut().find(|r| r.id == review) {
+            Some(review) => (review.dismissed, review.official) = (true, false),
+            None => return refuse(404, "review does not exist"),
+        }
+        Ok(())
+    }
+
+    /// An answer under somebody's inline comment: it is listed under *that* review, whoever wrote it.
+    pub fn reply(&mut self, at: usize, number: u64, review: i64, author: i64, body: &str) -> Result<()> {
+        let id = self.number();
+        let Some(found) = self.pull_mut(at, number)?.reviews.iter_mut().find(|r| r.id == review) else {
+            return refuse(404, "review does not exist");
+        };
+        let Some(first) = found.notes.first().cloned() else { return refuse(422, "the review has no inline comment") };
+        found.notes.push(Inline { id, author, body: body.to_owned(), created: now(), ..first });
+        Ok(())
+    }
+
+    /// What a push changed, from the references before and after: hooks, heads of pull requests, staleness.
+    pub fn references_changed(&mut self, at: usize, actor: i64, refs: BTreeMap<String, String>, traps: Traps) {
+        let zero = "0".repeat(40);
+        let before = std::mem::replace(&mut self.repos[at].refs, refs);
+        let after = self.repos[at].refs.clone();
+        if before.is_empty() {
+            self.repos[at].empty_until = Some(Instant::now() + traps.branch_lag);
+        }
+        for (name, old) in before.iter().filter(|(name, _)| !after.contains_key(*name)) {
+            self.emit_ref(at, DELETE, name, old, actor);
+            self.head_gone(at, name, actor);
+        }
+        for (name, new) in &after {
+            let old = before.get(name);
+            if old == Some(new) {
+                continue;
+            }
+            let short = name.strip_prefix("refs/heads/");
+            if let (None, Some(short)) = (old, short) {
+                self.repos[at].fresh.insert(short.to_owned(), Instant::now());
+            }
+            if old.is_none() {
+                self.emit_ref(at, CREATE, name, new, actor);
+            }
+            self.emit_push(at, name, old.unwrap_or(&zero), new, actor);
+            if let Some(short) = short {
+                self.head_moved(at, short, new, actor, traps);
+            }
+        }
+    }
+
+    /// Deleting a head branch closes its open pull requests.
+    fn head_gone(&mut self, at: usize, name: &str, actor: i64) {
+        let Some(branch) = name.strip_prefix("refs/heads/") else { return };
+        let is_head = |p: &Pull| p.head == branch;
+        let open = self.repos[at].issues.values_mut().filter(|i| i.open && i.pull.as_ref().is_some_and(is_head));
+        let closed: Vec<u64> = open
+            .map(|issue| {
+                (issue.open, issue.updated) = (false, now());
+                issue.number
+            })
+            .collect();
+        for number in closed {
+            self.emit_issue(at, number, PULL, "closed", actor, None);
+        }
+    }
+
+    fn head_moved(&mut self, at: usize, branch: &str, new: &str, actor: i64, traps: Traps) {
+        let mut moved = Vec::new();
+        for issue in self.repos[at].issues.values_mut().filter(|i| i.open) {
+            let Some(pull) = issue.pull.as_mut().filter(|p| p.head == branch && p.head_sha != new) else { continue };
+            new.clone_into(&mut pull.head_sha);
+            for review in &mut pull.reviews {
+                // `stale` turns late: whoever trusts it approves what nobody has seen.
+                review.stale_from = if review.commit == new { None } else { Some(Instant::now() + traps.stale_lag) };
+            }
+            issue.updated = now();
+            moved.push(issue.number);
+        }
+        for number in moved {
+            self.emit_issue(at, number, PULL_SYNC, "synchronized", actor, None);
+        }
+    }
+}
+
+/// A pending review is there for its author only.
+pub(crate) fn visible(review: &Review, login_id: i64) -> bool {
+    review.state != ReviewState::Pending || review.author == login_id
+}

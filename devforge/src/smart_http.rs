@@ -1,0 +1,128 @@
+//! git over HTTP: who may, which references are protected, and what a push changed. git itself does the rest.
+
+use crate::api::{App, Shared, caller};
+use crate::git::{self, GitRequest};
+use crate::world::{Access, Result, refuse};
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+/// The two services, and how much right each needs.
+fn needed(service: &str) -> Result<Access> {
+    match service {
+        "git-upload-pack" => Ok(Access::Read),
+        "git-receive-pack" => Ok(Access::Write),
+        _ => refuse(403, "the dumb protocol is not served"),
+    }
+}
+
+pub(crate) async fn info(
+    app: App,
+    Path((owner, repo)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response {
+    let query = query.unwrap_or_default();
+    let service = query.split('&').find_map(|p| p.strip_prefix("service=")).unwrap_or_default().to_owned();
+    serve(app, (owner, repo, "info/refs"), &service, Method::GET, query, headers, Bytes::new()).await
+}
+
+pub(crate) async fn upload(
+    app: App,
+    Path((o, r)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    serve(app, (o, r, "git-upload-pack"), "git-upload-pack", Method::POST, String::new(), headers, body).await
+}
+
+pub(crate) async fn receive(
+    app: App,
+    Path((o, r)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    // A push that has arrived goes on when its client hangs up, and the forge notices it: as with a server's own git process.
+    let push = serve(app, (o, r, "git-receive-pack"), "git-receive-pack", Method::POST, String::new(), headers, body);
+    match tokio::spawn(push).await {
+        Ok(response) => response,
+        Err(e) => refuse::<()>(500, format!("the push ended: {e}")).into_response(),
+    }
+}
+
+async fn serve(
+    State(app): App,
+    (owner, repo, rest): (String, String, &'static str),
+    service: &str,
+    method: Method,
+    query: String,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let name = repo.strip_suffix(".git").unwrap_or(&repo).to_owned();
+    let (login, denied) = match judge(&app, (&owner, &name), service, &headers, &body) {
+        Ok(judged) => judged,
+        // git asks for credentials only after a 401 that says how.
+        Err(refusal) if refusal.status == 401 => {
+            return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Basic realm=\"Gitea\"")]).into_response();
+        }
+        Err(refusal) => return refusal.into_response(),
+    };
+    let of = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
+    let request = GitRequest {
+        method: method.to_string(),
+        path_info: format!("/{}/{}.git/{rest}", owner.to_lowercase(), name.to_lowercase()),
+        query,
+        content_type: of("content-type"),
+        content_encoding: of("content-encoding"),
+        protocol: of("git-protocol"),
+        user: login.clone(),
+        denied,
+        body,
+    };
+    let answer = match git::serve(&app.root, request).await {
+        Ok(answer) => answer,
+        Err(e) => return refuse::<()>(500, format!("{e:#}")).into_response(),
+    };
+    if rest == "git-receive-pack" {
+        noticed(&app, &owner, &name, login.as_deref()).await;
+    }
+    let mut response = (StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK), answer.body).into_response();
+    for (name, value) in answer.headers {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(&value)) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
+type Judged = (Option<String>, Vec<String>);
+
+/// Who pushes or reads, and which of the pushed references the branch rules forbid.
+fn judge(app: &Shared, (owner, name): (&str, &str), service: &str, headers: &HeaderMap, body: &[u8]) -> Result<Judged> {
+    let need = needed(service)?;
+    let world = app.world();
+    let who = caller(&world, headers)?;
+    let at = match world.repo(owner, name, who.login.as_deref(), need) {
+        // To nobody, what is private or not for writing looks as if credentials would help.
+        Err(_) if who.login.is_none() => return refuse(401, ""),
+        other => other?,
+    };
+    let (true, Some(login)) = (service == "git-receive-pack", who.login.as_deref()) else {
+        return Ok((who.login, vec![]));
+    };
+    let pushed = git::pushed_refs(body).into_iter();
+    let denied = pushed.filter(|name| crate::api::repos::is_denied(&world, at, login, name)).collect();
+    Ok((who.login.clone(), denied))
+}
+
+/// After a push: read the references again, and let the world draw its conclusions.
+async fn noticed(app: &Shared, owner: &str, name: &str, login: Option<&str>) {
+    let Ok(refs) = git::refs(&git::path(&app.root, owner, name)).await else { return };
+    let traps = app.switches.traps();
+    let mut world = app.world();
+    let Some(at) = world.repo_at(owner, name) else { return };
+    let actor = login.and_then(|l| world.find_account(l)).map_or(0, |a| a.id);
+    world.references_changed(at, actor, refs, traps);
+}

@@ -1,0 +1,124 @@
+//! What a real Gitea does now and then, as switches: each was seen on a running 1.25.4.
+//! Owns only the settings and the one-shot cuts; the places that act on them are `hooks`, `reviews` and `api`.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// The lasting habits. `Default` has those on that a correct client survives without help; `none()` has all off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Traps {
+    /// `POST /pulls` answers 404 for this long after its head branch was first pushed (seen: 0.6 s).
+    pub branch_lag: Duration,
+    /// `stale` of older approvals turns true only this long after a push (seen: more than 2 s).
+    pub stale_lag: Duration,
+    /// Reviews that one account posts at the same time share their inline comments out wrongly.
+    pub mix_reviews: bool,
+    /// Every n-th delivery never leaves (0 = none). Gitea tries each once.
+    pub hook_lose_every: u32,
+    /// Every n-th delivery comes twice, as if two hooks were set: same body, other UUID (0 = none).
+    pub hook_double_every: u32,
+    /// Deliveries leave this late.
+    pub hook_delay: Duration,
+}
+
+impl Default for Traps {
+    fn default() -> Self {
+        Self {
+            branch_lag: Duration::from_millis(600),
+            stale_lag: Duration::from_secs(2),
+            mix_reviews: true,
+            hook_lose_every: 0,
+            hook_double_every: 2,
+            hook_delay: Duration::from_millis(50),
+        }
+    }
+}
+
+impl Traps {
+    /// A forge that is quick and regular; only whole seconds and the shared numbering remain, which nothing turns off.
+    pub fn none() -> Self {
+        Self {
+            branch_lag: Duration::ZERO,
+            stale_lag: Duration::ZERO,
+            mix_reviews: false,
+            hook_lose_every: 0,
+            hook_double_every: 0,
+            hook_delay: Duration::ZERO,
+        }
+    }
+}
+
+/// What is to go wrong once, at the next call it fits.
+#[derive(Debug, Default)]
+pub(crate) struct Cuts {
+    review_after: Option<usize>,
+    comment_lands_after: Option<Option<Duration>>,
+    outage: Option<u16>,
+    lose_hooks: u32,
+}
+
+/// The switches while the forge runs.
+#[derive(Debug)]
+pub(crate) struct Switches {
+    traps: Mutex<Traps>,
+    cuts: Mutex<Cuts>,
+}
+
+/// The connection ends without an answer. `resume_unwind` ends the connection's task without a panic message.
+pub(crate) fn hang_up() -> ! {
+    std::panic::resume_unwind(Box::new("devforge: connection cut on purpose"))
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Switches {
+    pub fn new(traps: Traps) -> Self {
+        Self { traps: Mutex::new(traps), cuts: Mutex::default() }
+    }
+
+    pub fn traps(&self) -> Traps {
+        *locked(&self.traps)
+    }
+
+    pub fn set_traps(&self, traps: Traps) {
+        *locked(&self.traps) = traps;
+    }
+
+    pub fn cut_review(&self, after_notes: usize) {
+        locked(&self.cuts).review_after = Some(after_notes);
+    }
+
+    pub fn take_review_cut(&self) -> Option<usize> {
+        locked(&self.cuts).review_after.take()
+    }
+
+    pub fn cut_comment(&self, lands_after: Option<Duration>) {
+        locked(&self.cuts).comment_lands_after = Some(lands_after);
+    }
+
+    pub fn take_comment_cut(&self) -> Option<Option<Duration>> {
+        locked(&self.cuts).comment_lands_after.take()
+    }
+
+    pub fn set_outage(&self, status: Option<u16>) {
+        locked(&self.cuts).outage = status;
+    }
+
+    pub fn outage(&self) -> Option<u16> {
+        locked(&self.cuts).outage
+    }
+
+    pub fn lose_hooks(&self, count: u32) {
+        locked(&self.cuts).lose_hooks = count;
+    }
+
+    /// True if this delivery is one of those to be lost.
+    pub fn take_lost_hook(&self) -> bool {
+        let mut cuts = locked(&self.cuts);
+        let lost = cuts.lose_hooks > 0;
+        cuts.lose_hooks = cuts.lose_hooks.saturating_sub(1);
+        lost
+    }
+}

@@ -1,0 +1,353 @@
+//! Everything the forge remembers, in memory, and the questions about it: who is who, who may what.
+//! Must not speak HTTP or run git. Times are whole Unix seconds, as Gitea's are.
+
+use crate::hooks::Posting;
+use std::collections::BTreeMap;
+use std::time::Instant;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// Why something was refused: the HTTP status that Gitea answers, and its message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub status: u16,
+    pub message: String,
+}
+
+pub type Result<T> = std::result::Result<T, Refusal>;
+
+pub(crate) fn refuse<T>(status: u16, message: impl Into<String>) -> Result<T> {
+    Err(Refusal { status, message: message.into() })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    None,
+    Read,
+    Write,
+    Admin,
+    Owner,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Account {
+    pub id: i64,
+    pub login: String,
+    pub password: String,
+    pub admin: bool,
+    pub created: i64,
+    pub tokens: Vec<Token>,
+    /// An organisation has owners instead of a password.
+    pub owners: Option<Vec<String>>,
+    pub labels: Vec<Label>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Token {
+    pub id: i64,
+    pub name: String,
+    pub value: String,
+    pub scopes: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Label {
+    pub id: i64,
+    pub name: String,
+    pub color: String,
+    pub description: String,
+    pub exclusive: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Repo {
+    pub id: i64,
+    pub owner: String,
+    pub name: String,
+    pub private: bool,
+    pub default_branch: String,
+    pub has_actions: bool,
+    pub created: i64,
+    pub collaborators: BTreeMap<String, Access>,
+    pub labels: Vec<Label>,
+    pub issues: BTreeMap<u64, Issue>,
+    pub hooks: Vec<Hook>,
+    pub keys: Vec<(i64, String)>,
+    pub statuses: Vec<Status>,
+    pub protections: Vec<serde_json::Map<String, serde_json::Value>>,
+    /// Full reference names to commits, as of the last push.
+    pub refs: BTreeMap<String, String>,
+    /// When a branch was first pushed: the API does not see it at once.
+    pub fresh: BTreeMap<String, Instant>,
+    /// Until when the first push is not noticed.
+    pub empty_until: Option<Instant>,
+}
+
+impl Repo {
+    /// As Gitea says it: true for a moment after the first push.
+    pub fn is_empty(&self) -> bool {
+        self.refs.is_empty() || self.empty_until.is_some_and(|end| Instant::now() < end)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Issue {
+    pub id: i64,
+    pub number: u64,
+    pub title: String,
+    pub body: String,
+    pub author: i64,
+    pub open: bool,
+    pub created: i64,
+    pub updated: i64,
+    pub labels: Vec<i64>,
+    pub comments: Vec<Comment>,
+    pub pull: Option<Pull>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Comment {
+    pub id: i64,
+    pub author: i64,
+    pub body: String,
+    pub created: i64,
+    pub updated: i64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Pull {
+    pub head: String,
+    pub base: String,
+    /// The head's commit as last seen; stays when the branch is deleted.
+    pub head_sha: String,
+    pub merged: Option<String>,
+    pub merged_by: Option<i64>,
+    pub reviews: Vec<Review>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewState {
+    Pending,
+    Approved,
+    Comment,
+    RequestChanges,
+    RequestReview,
+}
+
+#[derive(Debug)]
+pub(crate) struct Review {
+    pub id: i64,
+    /// The number in its address, in one sequence with comments; 0 while pending.
+    pub number: i64,
+    pub author: i64,
+    pub state: ReviewState,
+    pub body: String,
+    pub commit: String,
+    pub official: bool,
+    pub dismissed: bool,
+    /// When it shows as stale: the lag after a push is a trap.
+    pub stale_from: Option<Instant>,
+    pub submitted: i64,
+    /// The last edit on the page; shows in the timeline only.
+    pub shown_updated: i64,
+    pub notes: Vec<Inline>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Inline {
+    pub id: i64,
+    pub author: i64,
+    pub path: String,
+    pub new_line: i64,
+    pub old_line: i64,
+    pub body: String,
+    pub created: i64,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Hook {
+    pub id: i64,
+    pub url: String,
+    pub secret: String,
+    pub events: Vec<String>,
+    pub active: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Status {
+    pub id: i64,
+    pub sha: String,
+    pub state: String,
+    pub context: String,
+    pub description: String,
+    pub target_url: String,
+    pub author: i64,
+    pub created: i64,
+}
+
+#[derive(Debug)]
+pub(crate) struct World {
+    pub base: String,
+    pub accounts: Vec<Account>,
+    pub repos: Vec<Repo>,
+    /// One rising sequence over comments and reviews of the whole forge.
+    pub next_number: i64,
+    /// Addresses that repositories had before: they answer 301.
+    pub old_names: Vec<(String, String)>,
+    pub next_id: i64,
+    pub postings: UnboundedSender<Posting>,
+}
+
+pub(crate) fn now() -> i64 {
+    jiff::Timestamp::now().as_second()
+}
+
+impl World {
+    pub fn new(base: String, postings: UnboundedSender<Posting>) -> Self {
+        Self {
+            base,
+            accounts: Vec::new(),
+            repos: Vec::new(),
+            next_number: 0,
+            old_names: Vec::new(),
+            next_id: 0,
+            postings,
+        }
+    }
+
+    /// A fresh id; one sequence for everything that has no sequence of its own.
+    pub fn id(&mut self) -> i64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    /// The next number of the sequence that comments and reviews share.
+    pub fn number(&mut self) -> i64 {
+        self.next_number += 1;
+        self.next_number
+    }
+
+    pub fn find_account(&self, login: &str) -> Option<&Account> {
+        self.accounts.iter().find(|a| a.login.eq_ignore_ascii_case(login))
+    }
+
+    pub fn account(&self, login: &str) -> Result<&Account> {
+        self.find_account(login).map_or_else(|| refuse(404, format!("user does not exist [name: {login}]")), Ok)
+    }
+
+    pub fn account_mut(&mut self, login: &str) -> Result<&mut Account> {
+        match self.accounts.iter_mut().find(|a| a.login.eq_ignore_ascii_case(login)) {
+            Some(account) => Ok(account),
+            None => refuse(404, format!("user does not exist [name: {login}]")),
+        }
+    }
+
+    pub fn add_account(&mut self, login: &str, password: &str, admin: bool) -> Result<i64> {
+        if self.find_account(login).is_some() {
+            return refuse(422, format!("user already exists [name: {login}]"));
+        }
+        let id = self.id();
+        self.accounts.push(Account {
+            id,
+            login: login.to_owned(),
+            password: password.to_owned(),
+            admin,
+            created: now(),
+            tokens: Vec::new(),
+            owners: None,
+            labels: Vec::new(),
+        });
+        Ok(id)
+    }
+
+    pub fn add_organisation(&mut self, login: &str, owner: &str) -> Result<i64> {
+        let owner = self.account(owner)?.login.clone();
+        let id = self.add_account(login, "", false)?;
+        self.account_mut(login)?.owners = Some(vec![owner]);
+        Ok(id)
+    }
+
+    /// A new token's value: 40 hexadecimal digits.
+    pub fn add_token(&mut self, login: &str, name: &str, scopes: Vec<String>) -> Result<Token> {
+        let id = self.id();
+        let account = self.account_mut(login)?;
+        if account.tokens.iter().any(|t| t.name == name) {
+            return refuse(400, "access token name has been used already");
+        }
+        let value = format!("{}{}", uuid::Uuid::new_v4().simple(), &uuid::Uuid::new_v4().simple().to_string()[..8]);
+        account.tokens.push(Token { id, name: name.to_owned(), value, scopes });
+        Ok(account.tokens[account.tokens.len() - 1].clone())
+    }
+
+    pub fn by_token(&self, value: &str) -> Option<&Account> {
+        self.accounts.iter().find(|a| a.tokens.iter().any(|t| !t.value.is_empty() && t.value == value))
+    }
+
+    pub fn by_password(&self, login: &str, password: &str) -> Option<&Account> {
+        self.find_account(login).filter(|a| a.owners.is_none() && !a.password.is_empty() && a.password == password)
+    }
+
+    pub fn login_of(&self, id: i64) -> &str {
+        self.accounts.iter().find(|a| a.id == id).map_or("Ghost", |a| a.login.as_str())
+    }
+
+    /// The right of an account (none = not signed in) to a repository's code.
+    pub fn access(&self, repo: &Repo, login: Option<&str>) -> Access {
+        let public = if repo.private { Access::None } else { Access::Read };
+        let Some(account) = login.and_then(|l| self.find_account(l)) else { return public };
+        let owners = self.find_account(&repo.owner).and_then(|o| o.owners.as_ref());
+        let owns = account.admin
+            || repo.owner.eq_ignore_ascii_case(&account.login)
+            || owners.is_some_and(|o| o.iter().any(|l| l == &account.login));
+        if owns {
+            return Access::Owner;
+        }
+        repo.collaborators.get(&account.login).copied().unwrap_or(Access::None).max(public)
+    }
+
+    pub fn repo_at(&self, owner: &str, name: &str) -> Option<usize> {
+        self.repos.iter().position(|r| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The repository's index, if `login` has at least `need`. What may not be seen isn't there.
+    pub fn repo(&self, owner: &str, name: &str, login: Option<&str>, need: Access) -> Result<usize> {
+        let Some(at) = self.repo_at(owner, name) else {
+            let moved = self.old_names.iter().any(|(o, n)| o == owner && n == name);
+            return refuse(if moved { 301 } else { 404 }, "The target couldn't be found.");
+        };
+        let has = self.access(&self.repos[at], login);
+        if has == Access::None {
+            return refuse(404, "The target couldn't be found.");
+        }
+        if has < need {
+            return refuse(403, "user should have the right to do this in the repository");
+        }
+        Ok(at)
+    }
+
+    pub fn issue_mut(&mut self, at: usize, number: u64) -> Result<&mut Issue> {
+        match self.repos[at].issues.get_mut(&number) {
+            Some(issue) => Ok(issue),
+            None => refuse(404, "The target couldn't be found."),
+        }
+    }
+
+    pub fn issue(&self, at: usize, number: u64) -> Result<&Issue> {
+        self.repos[at].issues.get(&number).map_or_else(|| refuse(404, "The target couldn't be found."), Ok)
+    }
+
+    pub fn pull(&self, at: usize, number: u64) -> Result<&Pull> {
+        self.issue(at, number)?.pull.as_ref().map_or_else(|| refuse(404, "The target couldn't be found."), Ok)
+    }
+
+    pub fn pull_mut(&mut self, at: usize, number: u64) -> Result<&mut Pull> {
+        match self.issue_mut(at, number)?.pull.as_mut() {
+            Some(pull) => Ok(pull),
+            None => refuse(404, "The target couldn't be found."),
+        }
+    }
+
+    /// Where a plain comment stands: the issue's number and its place there.
+    pub fn comment_at(&self, at: usize, id: i64) -> Option<(u64, usize)> {
+        self.repos[at].issues.values().find_map(|i| Some((i.number, i.comments.iter().position(|c| c.id == id)?)))
+    }
+}

@@ -1,0 +1,64 @@
+//! The pages as a browser uses them: hidden from strangers, agent's text harmless, an approval of exactly what was shown.
+
+use caisson_devforge::{Access, Devforge, Options};
+use std::path::Path;
+use std::process::Command;
+
+fn git(dir: &Path, args: &[&str]) -> String {
+    let run = || Command::new("git").arg("-C").arg(dir).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").output();
+    // The forge lives in this process: its workers must stay free to answer git.
+    let output = tokio::task::block_in_place(run).expect("git starts");
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// One more commit on the branch, pushed; returns it.
+fn push(forge: &Devforge, dir: &Path, token: &str, branch: &str, text: &str) -> String {
+    std::fs::write(dir.join("f.txt"), text).unwrap();
+    git(dir, &["checkout", "-q", "-B", branch]);
+    git(dir, &["add", "-A"]);
+    git(dir, &["-c", "user.name=t", "-c", "user.email=t@t.test", "commit", "-q", "-m", text]);
+    let header = format!("http.extraHeader=Authorization: token {token}");
+    git(dir, &["-c", &header, "push", "-q", &format!("{}/dev/shop.git", forge.url()), branch]);
+    git(dir, &["rev-parse", "HEAD"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_is_of_what_the_page_showed() {
+    let forge = Devforge::start(Options::quiet()).await.unwrap();
+    forge.add_person("dev", "pass word").unwrap();
+    let bot = forge.add_person("bot", "bot").unwrap();
+    forge.add_repository("dev/shop", true).await.unwrap();
+    forge.add_collaborator("dev/shop", "bot", Access::Write).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    git(dir.path(), &["init", "-q", "--initial-branch=main"]);
+    let token = forge.add_token("bot").unwrap();
+    push(&forge, dir.path(), &token, "main", "one\n");
+    let shown = push(&forge, dir.path(), &token, "agent/1-x", "one\n<script>two</script>\n");
+    let http = reqwest::Client::new();
+    let api = |path: &str| format!("{}/api/v1/repos/dev/shop/pulls{path}", forge.url());
+    let new = serde_json::json!({ "title": "WIP: x", "body": "<img src=x>", "head": "agent/1-x", "base": "main" });
+    let opened = http.post(api("")).header("Authorization", format!("token {token}")).json(&new).send().await.unwrap();
+    assert_eq!(opened.status(), 201);
+    bot.review_comment("dev/shop", 1, &shown, "### Checkpoint\n\n<script>x</script>").unwrap();
+
+    let url = format!("{}/dev/shop/pulls/1", forge.url());
+    assert_eq!(http.get(&url).send().await.unwrap().status(), 401, "a private page asks who is there");
+    let answer = http.get(&url).basic_auth("dev", Some("pass word")).send().await.unwrap();
+    assert!(answer.headers()["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'"));
+    let page = answer.text().await.unwrap();
+    assert!(page.contains("<h3>Checkpoint</h3>") && page.contains(&format!("value=\"{shown}\"")), "{page}");
+    assert!(!page.contains("<script") && !page.contains("<img"), "{page}");
+
+    // Somebody pushes while the person reads; what they approve is what they saw.
+    let later = push(&forge, dir.path(), &token, "agent/1-x", "three\n");
+    assert_ne!(later, shown);
+    let form =
+        |password: &'static str| [("login", "dev"), ("password", password), ("commit", &shown), ("act", "approve")];
+    assert_eq!(http.post(&url).form(&form("wrong")).send().await.unwrap().status(), 403);
+    let done = http.post(&url).basic_auth("dev", Some("pass word")).form(&form("pass word")).send().await.unwrap();
+    assert_eq!(done.status(), 200);
+    let reviews = http.get(api("/1/reviews")).header("Authorization", format!("token {token}")).send().await.unwrap();
+    let reviews: serde_json::Value = reviews.json().await.unwrap();
+    assert_eq!((&reviews[1]["state"], &reviews[1]["commit_id"]), (&"APPROVED".into(), &shown.into()));
+}

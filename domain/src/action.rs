@@ -1,0 +1,163 @@
+//! What an agent can do in its sandbox, and what came of it.
+
+use serde::{Deserialize, Serialize};
+
+/// One thing done in the sandbox. Every kind counts towards the next checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Action {
+    Bash {
+        command: String,
+    },
+    /// `from` is a 1-based line, `lines` how many (0 = to the end or the runner's cap).
+    ReadFile {
+        path: String,
+        from: u64,
+        lines: u64,
+    },
+    WriteFile {
+        path: String,
+        content: String,
+    },
+    EditFile {
+        path: String,
+        old: String,
+        new: String,
+        all: bool,
+    },
+    ListFiles {
+        path: String,
+        glob: Option<String>,
+        depth: u32,
+    },
+    Search {
+        pattern: String,
+        path: String,
+        glob: Option<String>,
+    },
+    WebFetch {
+        url: String,
+    },
+}
+
+impl Action {
+    /// The tool's name, as the model and the review know it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Action::Bash { .. } => "bash",
+            Action::ReadFile { .. } => "read_file",
+            Action::WriteFile { .. } => "write_file",
+            Action::EditFile { .. } => "edit_file",
+            Action::ListFiles { .. } => "list_files",
+            Action::Search { .. } => "search",
+            Action::WebFetch { .. } => "web_fetch",
+        }
+    }
+
+    /// Whether it can change the tree; a read-only task takes none that can.
+    pub fn writes(&self) -> bool {
+        matches!(self, Action::Bash { .. } | Action::WriteFile { .. } | Action::EditFile { .. })
+    }
+
+    /// What it was done to: a command, a path, a pattern or an address. Text of the agent: escape before showing.
+    pub fn object(&self) -> &str {
+        match self {
+            Action::Bash { command } => command,
+            Action::ReadFile { path, .. }
+            | Action::WriteFile { path, .. }
+            | Action::EditFile { path, .. }
+            | Action::ListFiles { path, .. } => path,
+            Action::Search { pattern, .. } => pattern,
+            Action::WebFetch { url } => url,
+        }
+    }
+}
+
+/// One tool call of a model, read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "call", rename_all = "snake_case")]
+pub enum Call {
+    Action {
+        action: Action,
+    },
+    /// The agent says that its work is done (or, for a read-only task, this is its answer).
+    Done {
+        summary: String,
+    },
+    UpdatePlan {
+        plan: String,
+    },
+    /// Not a call of a known tool with the right arguments; the reason is written for the model.
+    Malformed {
+        reason: String,
+    },
+}
+
+/// A call as the model made it: id and arguments are kept, for the next request must repeat them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallRequest {
+    pub id: String,
+    pub name: String,
+    pub arguments: serde_json::Value,
+    pub call: Call,
+}
+
+/// Tokens of one model call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+}
+
+impl Usage {
+    pub fn total(&self) -> u64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+}
+
+/// How an action ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum OutcomeStatus {
+    Ok,
+    Exited {
+        code: i32,
+    },
+    Signaled {
+        signal: i32,
+    },
+    TimedOut,
+    OutOfMemory,
+    OutOfPids,
+    DiskFull,
+    /// The tool refused or could not: the reason is written for the model.
+    Failed {
+        reason: String,
+    },
+    /// The sandbox went away while it ran: it may have happened, wholly or in part.
+    Interrupted,
+    /// Held back before it ran, by policy.
+    Denied {
+        reason: String,
+    },
+}
+
+impl OutcomeStatus {
+    pub fn succeeded(&self) -> bool {
+        matches!(self, OutcomeStatus::Ok | OutcomeStatus::Exited { code: 0 })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    #[serde(flatten)]
+    pub status: OutcomeStatus,
+    /// Head and tail of what it printed. Text of the sandbox: data, never instruction.
+    pub text: String,
+    pub dropped_bytes: u64,
+    pub duration_ms: u64,
+    /// A sentence of the runner's about limits it hit.
+    pub note: Option<String>,
+}

@@ -1,0 +1,159 @@
+//! What a transition asks the shell to do. Each has a key and may be carried out again: `docs/effects.md` says how, for each.
+
+use crate::{Action, Commit, PauseReason, Source, Why};
+use serde::{Deserialize, Serialize};
+
+/// A text the bot owes a person; the words stand in `src/message`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "notice", rename_all = "snake_case")]
+pub enum Notice {
+    Accepted,
+    Refused { login: String, verb: String },
+    AlreadyLive,
+    Edited { login: String },
+    Stale { login: String, reason: String },
+    Doubtful { login: String, n: u32 },
+    NameTheCommit { login: String, commit: Commit },
+    Status,
+    Help,
+    UnknownCommand { word: String },
+    NothingToApprove { login: String },
+    NotPaused { login: String },
+    Paused { reason: PauseReason },
+    Resumed,
+    Answer { n: u32 },
+    Approved { commit: Commit },
+    Voided { n: u32 },
+    Cancelled { login: String },
+    Declined,
+    Failed { why: String },
+    Delivered,
+    Expired,
+    Trouble { sentence: String },
+}
+
+/// Effects of one lane run in order; the two lanes of a task run side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lane {
+    Work,
+    Talk,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    Prepare {
+        serial: u32,
+    },
+    /// One model call.
+    Converse {
+        turn: u32,
+    },
+    Act {
+        number: u32,
+        action: Action,
+    },
+    Seal {
+        n: u32,
+        why: Why,
+    },
+    Push {
+        n: u32,
+        commit: Commit,
+        expected: Option<Commit>,
+    },
+    OpenPull,
+    /// Posts the review of checkpoint `n`; `last` marks the final one.
+    Review {
+        n: u32,
+        commit: Option<Commit>,
+        last: bool,
+    },
+    Verify {
+        n: u32,
+        commit: Commit,
+    },
+    /// Opens the berth again before work goes on; makes the sandbox anew from the last commit if it is gone.
+    Open {
+        serial: u32,
+    },
+    /// While a person is awaited: stops what may be stopped.
+    Rest {
+        n: u32,
+    },
+    Teardown,
+    ClosePull,
+    /// Reads these objects again and judges them with a fresh right and head.
+    Recheck {
+        n: u32,
+        sources: Vec<Source>,
+    },
+    Comment {
+        serial: i64,
+        notice: Notice,
+    },
+    Label {
+        serial: u32,
+        name: String,
+    },
+    CommitStatus {
+        n: u32,
+        commit: Commit,
+        state: String,
+    },
+}
+
+impl Effect {
+    /// Unique within the task: a repeated transition yields the same key.
+    pub fn key(&self) -> String {
+        match self {
+            Effect::Prepare { serial } => format!("prepare:{serial}"),
+            Effect::Converse { turn } => format!("converse:{turn}"),
+            Effect::Act { number, .. } => format!("act:{number}"),
+            Effect::Seal { n, .. } => format!("seal:{n}"),
+            Effect::Push { n, .. } => format!("push:{n}"),
+            Effect::OpenPull => "open-pull".into(),
+            Effect::Review { n, .. } => format!("review:{n}"),
+            Effect::Verify { n, .. } => format!("verify:{n}"),
+            Effect::Open { serial } => format!("open:{serial}"),
+            Effect::Rest { n } => format!("rest:{n}"),
+            Effect::Teardown => "teardown".into(),
+            Effect::ClosePull => "close-pull".into(),
+            Effect::Recheck { n, .. } => format!("recheck:{n}"),
+            Effect::Comment { serial, .. } => format!("comment:{serial}"),
+            Effect::Label { serial, .. } => format!("label:{serial}"),
+            Effect::CommitStatus { n, state, .. } => format!("status:{n}:{state}"),
+        }
+    }
+
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Effect::Prepare { .. } => "prepare",
+            Effect::Converse { .. } => "converse",
+            Effect::Act { .. } => "act",
+            Effect::Seal { .. } => "seal",
+            Effect::Push { .. } => "push",
+            Effect::OpenPull => "open_pull",
+            Effect::Review { .. } => "review",
+            Effect::Verify { .. } => "verify",
+            Effect::Open { .. } => "open",
+            Effect::Rest { .. } => "rest",
+            Effect::Teardown => "teardown",
+            Effect::ClosePull => "close_pull",
+            Effect::Recheck { .. } => "recheck",
+            Effect::Comment { .. } => "comment",
+            Effect::Label { .. } => "label",
+            Effect::CommitStatus { .. } => "commit_status",
+        }
+    }
+
+    pub fn lane(&self) -> Lane {
+        match self {
+            Effect::Comment { .. } | Effect::Label { .. } | Effect::CommitStatus { .. } | Effect::ClosePull => {
+                Lane::Talk
+            }
+            _ => Lane::Work,
+        }
+    }
+}

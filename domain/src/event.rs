@@ -1,0 +1,207 @@
+//! What happened to a task: the log whose fold is its state. Additive only: a stored event is read for ever.
+
+use crate::{
+    Account, Budget, CallRequest, Commit, Decision, End, Item, Millis, Outcome, PauseReason, Request, Source, Usage,
+    Why,
+};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    pub path: String,
+    pub added: u64,
+    pub removed: u64,
+    /// "added", "modified", "deleted", "renamed", "mode", "binary".
+    pub kind: String,
+}
+
+/// One checkpoint's tree after quarantine: a commit of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealedTree {
+    pub commit: Commit,
+    pub files: Vec<FileChange>,
+    /// Diff since the last checkpoint, capped.
+    pub diff: String,
+    /// Changed files that define or steer tests.
+    pub steering: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictKind {
+    Passed,
+    Failed,
+    /// No test command is known.
+    None,
+}
+
+/// What the bot's own run of the project's tests gave, on the exact commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub kind: VerdictKind,
+    pub command: Option<String>,
+    /// Where the command comes from: ".caisson.toml" or what it was detected by.
+    pub origin: Option<String>,
+    pub exit_code: Option<i32>,
+    pub base_exit_code: Option<i32>,
+    /// End of the output: reported by code under review.
+    pub tail: String,
+    pub duration_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    Requested {
+        request: Box<Request>,
+    },
+    PlaceGranted,
+    /// `every` is what the pinned project file narrows the checkpoint to.
+    Prepared {
+        base: Commit,
+        boot: String,
+        image: String,
+        every: u8,
+    },
+    /// A model call is about to be made; its worst case is charged until the answer is stored.
+    ModelCallStarted {
+        turn: u32,
+        worst_micro_usd: u64,
+    },
+    /// The model's server refused or was away: the call certainly cost nothing.
+    ModelCallUncharged {
+        turn: u32,
+    },
+    TurnCompleted {
+        turn: u32,
+        text: String,
+        calls: Vec<CallRequest>,
+        usage: Usage,
+        micro_usd: u64,
+        duration_ms: u64,
+        model: String,
+    },
+    /// A call of the turn got its answer without an action: a plan noted, a malformed call, one left over at a checkpoint.
+    CallAnswered {
+        turn: u32,
+        index: u32,
+        answer: String,
+        malformed: bool,
+    },
+    /// Counted when taken up. `number` rises over the whole task.
+    ActionStarted {
+        number: u32,
+        turn: u32,
+        index: u32,
+    },
+    ActionFinished {
+        number: u32,
+        outcome: Outcome,
+    },
+    PlanUpdated {
+        plan: String,
+    },
+    /// The agent said that it is done.
+    DoneSaid {
+        turn: u32,
+        index: u32,
+        summary: String,
+    },
+    /// A turn without any call: the model is asked to use a tool.
+    Nudged {
+        turn: u32,
+    },
+    /// Everything stops; the tree is taken (a read-only task posts its answer instead).
+    PublishStarted {
+        n: u32,
+        why: Why,
+    },
+    TreeSealed {
+        n: u32,
+        tree: SealedTree,
+    },
+    TreeUnchanged {
+        n: u32,
+        commit: Commit,
+    },
+    TreeRefused {
+        n: u32,
+        reasons: Vec<String>,
+    },
+    Pushed {
+        n: u32,
+        commit: Commit,
+    },
+    PullOpened {
+        number: u64,
+        url: String,
+    },
+    VerifyStarted {
+        n: u32,
+        commit: Commit,
+    },
+    Verified {
+        n: u32,
+        commit: Commit,
+        verdict: Verdict,
+    },
+    /// The verdict goes back to the agent.
+    VerdictReturned {
+        n: u32,
+        verdict: Verdict,
+    },
+    CheckpointPosted {
+        n: u32,
+        review: i64,
+        number: i64,
+        at: Millis,
+        commit: Option<Commit>,
+        last: bool,
+        verdict: Option<Verdict>,
+    },
+    /// The read-only task's answer stands on the issue.
+    Answered {
+        n: u32,
+        number: i64,
+        at: Millis,
+    },
+    CheckpointVoided {
+        n: u32,
+    },
+    /// Came while a checkpoint was being published: judged again, with a fresh look, once that stands.
+    DecisionHeld {
+        source: Source,
+        number: i64,
+    },
+    DecisionUsed {
+        decision: Box<Decision>,
+        n: u32,
+    },
+    DecisionRefused {
+        source: Source,
+        poster: Account,
+        reason: String,
+    },
+    FeedbackGiven {
+        items: Vec<Item>,
+        from: Source,
+    },
+    /// A read-only task goes on as one that may write.
+    WidenedToFix {
+        words: String,
+    },
+    BudgetGranted {
+        more: Budget,
+    },
+    Paused {
+        reason: PauseReason,
+    },
+    Resumed,
+    /// The sandbox had to be made anew; the work since the last commit is gone.
+    SandboxLost {
+        sentence: String,
+    },
+    Ended {
+        end: End,
+    },
+}

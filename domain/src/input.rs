@@ -1,0 +1,137 @@
+//! What can reach a task: results of its effects, decisions of people, timers. Each has a key that is used once.
+
+use crate::{Budget, CallRequest, Commit, Decision, Millis, Outcome, PauseReason, Request, SealedTree, Usage, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// An input with its key (unique in the store) and the time at which it was taken up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Envelope {
+    pub key: String,
+    pub now: Millis,
+    pub input: Input,
+}
+
+/// Why an effect could not be done, for good. What is only down is retried by the outbox and never comes here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "failure", rename_all = "snake_case")]
+pub enum Failure {
+    /// A person has to do something first: the sentence says what.
+    Blocked {
+        sentence: String,
+    },
+    ContextFull,
+    /// The sandbox is gone: it is made anew from the last commit.
+    SandboxGone {
+        sentence: String,
+    },
+    /// Nothing can mend it.
+    Fatal {
+        why: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "input", rename_all = "snake_case")]
+pub enum Input {
+    Requested {
+        request: Box<Request>,
+    },
+    /// One of the `--max-tasks` places is free.
+    PlaceFree,
+    /// `every` is what the pinned project file narrows the checkpoint to.
+    Prepared {
+        base: Commit,
+        boot: String,
+        image: String,
+        every: u8,
+    },
+    /// Recorded before the call goes out; answers no effect.
+    ModelCallStarting {
+        turn: u32,
+        worst_micro_usd: u64,
+    },
+    /// The call never reached a model, or was refused by its server.
+    ModelCallRefused {
+        turn: u32,
+    },
+    ModelAnswered {
+        turn: u32,
+        text: String,
+        calls: Vec<CallRequest>,
+        usage: Usage,
+        micro_usd: u64,
+        duration_ms: u64,
+        model: String,
+    },
+    ActionEnded {
+        number: u32,
+        outcome: Outcome,
+    },
+    TreeSealed {
+        n: u32,
+        tree: SealedTree,
+    },
+    TreeUnchanged {
+        n: u32,
+        commit: Commit,
+    },
+    TreeRefused {
+        n: u32,
+        reasons: Vec<String>,
+    },
+    Pushed {
+        n: u32,
+        commit: Commit,
+    },
+    PullOpened {
+        number: u64,
+        url: String,
+    },
+    Verified {
+        n: u32,
+        verdict: Verdict,
+    },
+    ReviewPosted {
+        n: u32,
+        review: i64,
+        number: i64,
+    },
+    AnswerPosted {
+        n: u32,
+        number: i64,
+    },
+    Opened {
+        fresh: Option<String>,
+    },
+    /// A sentence is owed to the person, nothing else changes.
+    Noticed {
+        notice: crate::Notice,
+    },
+    /// An effect whose result changes nothing: label, status, comment, rest, teardown.
+    Settled,
+    EffectFailed {
+        effect: String,
+        failure: Failure,
+    },
+    Decided {
+        decision: Box<Decision>,
+    },
+    IssueClosed,
+    PullClosed {
+        merged: bool,
+        by: String,
+    },
+    CheckpointVoided {
+        n: u32,
+    },
+    Fetched {
+        commit: Commit,
+    },
+    Granted {
+        more: Budget,
+    },
+    PauseAsked {
+        reason: PauseReason,
+    },
+    Expired,
+}

@@ -1,0 +1,35 @@
+//! What a task is: its words, its log of events, and the pure `transition` that decides what happens next.
+//!
+//! No I/O, no clock, no randomness stands here: `now` is a field of the input, and everything that must happen outside is returned
+//! as an [`Effect`]. The compiler holds it so: this crate has no runtime among its dependencies. Tests: `tests/` beside this file.
+
+pub mod action;
+pub mod budget;
+pub mod decision;
+pub mod effect;
+pub mod event;
+pub mod ids;
+pub mod input;
+pub mod state;
+pub mod task;
+pub mod transition;
+
+pub use action::{Action, Call, CallRequest, Outcome, OutcomeStatus, Usage};
+pub use budget::{Budget, Spent};
+pub use decision::{Access, Account, Decision, Item, Source, Verb};
+pub use effect::{Effect, Lane, Notice};
+pub use event::{Event, FileChange, SealedTree, Verdict, VerdictKind};
+pub use ids::{Commit, Millis, TaskId};
+pub use input::{Envelope, Failure, Input};
+pub use state::{End, PauseReason, State, Why};
+pub use task::{Checkpoint, Kind, Request, Task};
+pub use transition::{Step, transition};
+
+/// Actions between two approvals. An operator or a project can only lower it.
+pub const ACTIONS_PER_CHECKPOINT: u8 = 5;
+/// Actions a read-only task may take before it must answer.
+pub const READ_ONLY_ACTIONS: u8 = 20;
+/// Malformed or empty turns in a row after which a task pauses.
+pub const MALFORMED_LIMIT: u8 = 5;
+/// Failed verifications after which a person sees the failure instead of the agent.
+pub const VERIFY_LIMIT: u8 = 3;

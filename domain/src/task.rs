@@ -1,0 +1,357 @@
+//! A task as the fold of its log.
+
+use crate::{
+    Account, Budget, Call, CallRequest, Commit, End, Event, Item, Millis, Source, Spent, State, TaskId, Verdict,
+};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// May write; stops at every fifth action.
+    Fix,
+    /// Read-only; answers in a comment.
+    Plan,
+}
+
+/// What was asked, as it stood at the command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    pub kind: Kind,
+    /// The repository's key in the configuration.
+    pub repository: String,
+    pub issue: u64,
+    pub title: String,
+    /// The issue's text, then the command's own words. Data.
+    pub body: String,
+    pub words: String,
+    pub asker: Account,
+    pub issue_author: Account,
+    pub source: Source,
+    pub number: i64,
+    /// `agent/<issue>-<slug>[-k]`.
+    pub branch: String,
+    pub base_branch: String,
+    pub budget: Budget,
+    /// At most [`crate::ACTIONS_PER_CHECKPOINT`].
+    pub every: u8,
+    /// Issue closed by a merge counts as delivered where the repository has no upstream.
+    pub has_upstream: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    pub n: u32,
+    pub commit: Option<Commit>,
+    /// The forge's id of the review, and its number in the forge's order.
+    pub review: i64,
+    pub number: i64,
+    pub at: Millis,
+    pub last: bool,
+    pub void: bool,
+    pub used: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    pub id: TaskId,
+    pub state: State,
+    pub request: Option<Request>,
+    pub kind: Kind,
+    pub base: Option<Commit>,
+    pub boot: Option<String>,
+    /// Last commit on the agent's branch; the base before the first.
+    pub head: Option<Commit>,
+    /// Last commit that stands on the forge.
+    pub pushed: Option<Commit>,
+    pub pull: Option<u64>,
+    pub turn: u32,
+    pub actions: u32,
+    /// Actions since the last decision.
+    pub used: u8,
+    pub malformed: u8,
+    pub failures: u8,
+    /// Calls of the present turn that have no answer yet, in order: (index, call).
+    pub waiting: Vec<(u32, CallRequest)>,
+    pub running: Option<u32>,
+    /// Model calls of the coming turn that went out, and the worst case that the newest one is charged.
+    pub model_starts: u8,
+    pub model_worst: u64,
+    pub plan: Option<String>,
+    pub summary: Option<String>,
+    /// Taken from the sandbox but not yet posted.
+    pub sealed: Option<Commit>,
+    pub verdict: Option<Verdict>,
+    pub refusal: Vec<String>,
+    pub checkpoints: Vec<Checkpoint>,
+    /// The highest number a publication has taken; each is used for one tree only.
+    pub published_n: u32,
+    pub held: Vec<Source>,
+    /// Remarks that wait for the next decision.
+    pub remarks: Vec<Item>,
+    pub last_decider: Option<Account>,
+    pub granted: Budget,
+    pub spent: Spent,
+    /// Rises with each event: names effects that have no number of their own.
+    pub seq: u32,
+}
+
+impl Task {
+    pub fn new(id: TaskId) -> Self {
+        Task {
+            id,
+            state: State::Queued,
+            request: None,
+            kind: Kind::Fix,
+            base: None,
+            boot: None,
+            head: None,
+            pushed: None,
+            pull: None,
+            turn: 0,
+            actions: 0,
+            used: 0,
+            malformed: 0,
+            failures: 0,
+            waiting: Vec::new(),
+            running: None,
+            model_starts: 0,
+            model_worst: 0,
+            plan: None,
+            summary: None,
+            sealed: None,
+            verdict: None,
+            refusal: Vec::new(),
+            checkpoints: Vec::new(),
+            published_n: 0,
+            held: Vec::new(),
+            remarks: Vec::new(),
+            last_decider: None,
+            granted: Budget::default(),
+            spent: Spent::default(),
+            seq: 0,
+        }
+    }
+
+    /// Folds a whole log.
+    pub fn fold<'a>(id: TaskId, log: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut task = Task::new(id);
+        for event in log {
+            task.apply(event);
+        }
+        task
+    }
+
+    /// The newest checkpoint that was posted and stands.
+    pub fn checkpoint(&self) -> Option<&Checkpoint> {
+        self.checkpoints.last().filter(|c| !c.void)
+    }
+
+    /// Number of the next checkpoint.
+    pub fn next_n(&self) -> u32 {
+        match &self.state {
+            State::Publishing { n, .. } | State::Verifying { n, .. } => *n,
+            _ => self.published_n + 1,
+        }
+    }
+
+    pub fn every(&self) -> u8 {
+        match self.kind {
+            Kind::Plan => crate::READ_ONLY_ACTIONS,
+            Kind::Fix => self
+                .request
+                .as_ref()
+                .map_or(crate::ACTIONS_PER_CHECKPOINT, |r| r.every.clamp(1, crate::ACTIONS_PER_CHECKPOINT)),
+        }
+    }
+
+    /// Takes one event in. Total: an event that does not fit leaves the state as it is.
+    pub fn apply(&mut self, event: &Event) {
+        self.seq += 1;
+        match event {
+            Event::Requested { request } => {
+                self.kind = request.kind;
+                self.granted = request.budget;
+                self.request = Some((**request).clone());
+                self.state = State::Queued;
+            }
+            Event::PlaceGranted => self.state = State::Preparing,
+            Event::Prepared { base, boot, every, .. } => {
+                if let Some(request) = &mut self.request {
+                    request.every = request.every.min(*every).max(1);
+                }
+                self.head.get_or_insert_with(|| base.clone());
+                self.base.get_or_insert_with(|| base.clone());
+                self.boot = Some(boot.clone());
+                self.state = State::Running;
+            }
+            Event::PublishStarted { n, why } => {
+                self.published_n = self.published_n.max(*n);
+                self.state = State::Publishing { n: *n, why: *why };
+                self.verdict = None;
+                self.refusal.clear();
+            }
+            Event::VerifyStarted { n, commit } => {
+                self.published_n = self.published_n.max(*n);
+                self.state = State::Verifying { n: *n, commit: commit.clone() };
+            }
+            Event::Paused { reason } => {
+                let from = Box::new(std::mem::replace(&mut self.state, State::Queued));
+                self.state = State::Paused { reason: reason.clone(), from };
+            }
+            Event::Resumed => {
+                if let State::Paused { from, .. } = &self.state {
+                    self.state = (**from).clone();
+                    self.malformed = 0;
+                    self.model_starts = 0;
+                }
+            }
+            Event::Ended { end } => self.state = State::Ended { end: end.clone() },
+            Event::BudgetGranted { more } => self.granted.add(more),
+            Event::SandboxLost { .. } => self.running = None,
+            _ => self.apply_work(event),
+        }
+    }
+
+    fn apply_work(&mut self, event: &Event) {
+        match event {
+            Event::ModelCallStarted { worst_micro_usd, .. } => {
+                self.spent.micro_usd += worst_micro_usd;
+                self.model_worst = *worst_micro_usd;
+                self.model_starts += 1;
+            }
+            Event::ModelCallUncharged { .. } => {
+                self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst);
+                self.model_worst = 0;
+                self.model_starts = self.model_starts.saturating_sub(1);
+            }
+            Event::TurnCompleted { turn, calls, usage, micro_usd, duration_ms, .. } => {
+                self.turn = *turn;
+                self.spent.tokens += usage.total();
+                self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst) + micro_usd;
+                self.model_worst = 0;
+                self.model_starts = 0;
+                self.spent.work_ms += duration_ms;
+                self.waiting = calls.iter().cloned().enumerate().map(|(i, c)| (i as u32, c)).collect();
+            }
+            Event::CallAnswered { index, malformed, .. } => {
+                self.waiting.retain(|(i, _)| i != index);
+                self.malformed = if *malformed { self.malformed + 1 } else { self.malformed };
+            }
+            Event::Nudged { .. } => self.malformed += 1,
+            Event::ActionStarted { number, index, .. } => {
+                self.waiting.retain(|(i, _)| i != index);
+                self.running = Some(*number);
+                self.actions = *number;
+                self.used = self.used.saturating_add(1);
+                self.spent.actions += 1;
+                self.malformed = 0;
+            }
+            Event::ActionFinished { outcome, .. } => {
+                self.running = None;
+                self.spent.work_ms += outcome.duration_ms;
+            }
+            Event::PlanUpdated { plan } => self.plan = Some(plan.clone()),
+            Event::DoneSaid { index, summary, .. } => {
+                self.waiting.retain(|(i, _)| i != index);
+                self.summary = Some(summary.clone());
+                self.malformed = 0;
+            }
+            _ => self.apply_checkpoint(event),
+        }
+    }
+
+    fn apply_checkpoint(&mut self, event: &Event) {
+        match event {
+            Event::TreeSealed { tree, .. } => {
+                self.sealed = Some(tree.commit.clone());
+                self.head = Some(tree.commit.clone());
+                self.refusal.clear();
+            }
+            Event::TreeUnchanged { commit, .. } => {
+                self.sealed = Some(commit.clone());
+                self.refusal.clear();
+            }
+            Event::TreeRefused { reasons, .. } => {
+                self.sealed = None;
+                self.refusal = reasons.clone();
+                if self.used < self.every() {
+                    self.state = State::Running;
+                }
+            }
+            Event::Pushed { commit, .. } => self.pushed = Some(commit.clone()),
+            Event::PullOpened { number, .. } => self.pull = Some(*number),
+            Event::Verified { verdict, .. } => {
+                self.verdict = Some(verdict.clone());
+                if verdict.kind == crate::VerdictKind::Failed {
+                    self.failures += 1;
+                }
+            }
+            Event::VerdictReturned { .. } => self.state = State::Running,
+            Event::CheckpointPosted { n, review, number, at, commit, last, verdict } => {
+                self.push_checkpoint(*n, *review, *number, *at, commit.clone(), *last);
+                self.state = match (last, commit, verdict) {
+                    (true, Some(commit), Some(verdict)) => {
+                        State::FinalReview { n: *n, commit: commit.clone(), verdict: verdict.clone() }
+                    }
+                    _ => State::AwaitingReview { n: *n, commit: commit.clone() },
+                };
+            }
+            Event::Answered { n, number, at } => {
+                self.push_checkpoint(*n, 0, *number, *at, None, false);
+                self.state = State::AwaitingReview { n: *n, commit: None };
+            }
+            Event::CheckpointVoided { n } => {
+                self.checkpoints.iter_mut().filter(|c| c.n == *n).for_each(|c| c.void = true);
+            }
+            _ => self.apply_decision(event),
+        }
+    }
+
+    fn push_checkpoint(&mut self, n: u32, review: i64, number: i64, at: Millis, commit: Option<Commit>, last: bool) {
+        self.checkpoints.push(Checkpoint { n, commit, review, number, at, last, void: false, used: false });
+        self.sealed = None;
+    }
+
+    fn apply_decision(&mut self, event: &Event) {
+        match event {
+            Event::DecisionHeld { source, .. } => self.held.push(source.clone()),
+            Event::DecisionUsed { decision, n } => self.use_decision(decision, *n),
+            Event::FeedbackGiven { items, .. } => self.remarks.extend(items.iter().cloned()),
+            Event::WidenedToFix { .. } => self.kind = Kind::Fix,
+            Event::DecisionRefused { source, .. } => self.held.retain(|s| s != source),
+            _ => {}
+        }
+    }
+
+    fn use_decision(&mut self, decision: &crate::Decision, n: u32) {
+        self.held.clear();
+        self.last_decider = Some(decision.poster.clone());
+        self.checkpoints.iter_mut().filter(|c| c.n == n).for_each(|c| c.used = true);
+        let approved = matches!(decision.verb, crate::Verb::Approve { .. });
+        self.state = match (&self.state, approved) {
+            (State::FinalReview { commit, verdict, .. }, true) => {
+                State::Approved { commit: commit.clone(), verdict: verdict.clone() }
+            }
+            _ => {
+                self.used = 0;
+                self.malformed = 0;
+                self.remarks.clear();
+                State::Running
+            }
+        };
+    }
+
+    /// The end, once there is one.
+    pub fn end(&self) -> Option<&End> {
+        match &self.state {
+            State::Ended { end } => Some(end),
+            _ => None,
+        }
+    }
+
+    /// The next call of the present turn.
+    pub fn next_call(&self) -> Option<(u32, &Call)> {
+        self.waiting.first().map(|(i, c)| (*i, &c.call))
+    }
+}

@@ -1,0 +1,233 @@
+//! Decisions of people: who may, about which checkpoint, used once (security 17–19).
+
+use super::{Draft, work};
+use crate::{
+    Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, Notice, PauseReason, Source, State, Verb, Why,
+};
+
+/// A bare `/approve` this soon after a checkpoint that followed somebody else's decision may have meant the one before.
+const DOUBT_MS: i64 = 60_000;
+/// Fewer digits of a commit name nothing.
+const SHORTEST_COMMIT: usize = 7;
+
+pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
+    let login = decision.poster.login.clone();
+    match &decision.verb {
+        Verb::Status if decision.right >= Access::Read => return draft.answer(decision.number, Notice::Status),
+        Verb::Help if decision.right >= Access::Read => return draft.answer(decision.number, Notice::Help),
+        Verb::Unknown { word } if decision.right >= Access::Read => {
+            return draft.answer(decision.number, Notice::UnknownCommand { word: word.clone() });
+        }
+        Verb::Status | Verb::Help | Verb::Unknown { .. } => return,
+        Verb::Say { .. } if decision.edited || decision.right < Access::Write => return,
+        _ => {}
+    }
+    if decision.edited {
+        return refuse(draft, decision, "edited", Notice::Edited { login });
+    }
+    if decision.right < Access::Write {
+        let verb = verb_name(&decision.verb).to_owned();
+        return refuse(draft, decision, "no write access", Notice::Refused { login, verb });
+    }
+    allowed(draft, decision);
+}
+
+fn verb_name(verb: &Verb) -> &'static str {
+    match verb {
+        Verb::Approve { .. } => "approve",
+        Verb::Changes { .. } => "request changes",
+        Verb::Stop => "stop",
+        Verb::Resume => "resume",
+        Verb::Status => "status",
+        Verb::Help => "help",
+        Verb::Fix { .. } => "fix",
+        Verb::Plan { .. } => "plan",
+        Verb::Say { .. } => "comment",
+        Verb::Unknown { .. } => "unknown",
+    }
+}
+
+fn refuse(draft: &mut Draft, decision: &Decision, reason: &str, notice: Notice) {
+    draft.emit(Event::DecisionRefused {
+        source: decision.source.clone(),
+        poster: decision.poster.clone(),
+        reason: reason.to_owned(),
+    });
+    draft.answer(decision.number, notice);
+}
+
+fn allowed(draft: &mut Draft, decision: &Decision) {
+    let login = decision.poster.login.clone();
+    match &decision.verb {
+        Verb::Stop => draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login }),
+        Verb::Resume => resume(draft, decision),
+        Verb::Plan { .. } => draft.answer(decision.number, Notice::AlreadyLive),
+        Verb::Fix { words } => {
+            if draft.task.kind == Kind::Plan && matches!(draft.task.state, State::AwaitingReview { .. }) {
+                judge(draft, decision, Some(words.clone()));
+            } else {
+                draft.answer(decision.number, Notice::AlreadyLive);
+            }
+        }
+        Verb::Say { items } => {
+            draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
+        }
+        Verb::Approve { .. } | Verb::Changes { .. } => match &draft.task.state {
+            State::Publishing { .. } | State::Verifying { .. } => {
+                draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
+            }
+            State::AwaitingReview { .. } | State::FinalReview { .. } => judge(draft, decision, None),
+            _ => early(draft, decision),
+        },
+        Verb::Status | Verb::Help | Verb::Unknown { .. } => {}
+    }
+}
+
+/// Nothing waits for a decision: an approval is answered, remarks wait for the next decision.
+fn early(draft: &mut Draft, decision: &Decision) {
+    if let Verb::Changes { items } = &decision.verb {
+        draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
+    } else {
+        let login = decision.poster.login.clone();
+        refuse(draft, decision, "nothing to approve", Notice::NothingToApprove { login });
+    }
+}
+
+fn judge(draft: &mut Draft, decision: &Decision, words: Option<String>) {
+    let login = decision.poster.login.clone();
+    let Some(checkpoint) = draft.task.checkpoint().cloned() else {
+        return refuse(draft, decision, "no checkpoint stands", Notice::NothingToApprove { login });
+    };
+    if decision.number <= checkpoint.number {
+        let reason = format!("it was given before checkpoint {} stood", checkpoint.n);
+        return refuse(draft, decision, &reason.clone(), Notice::Stale { login, reason });
+    }
+    if matches!(decision.verb, Verb::Approve { .. })
+        && let Err((reason, notice)) = approves(draft, decision, &checkpoint)
+    {
+        return refuse(draft, decision, &reason, notice);
+    }
+    accept(draft, decision, &checkpoint, words);
+}
+
+fn stale(login: &str, reason: String) -> (String, Notice) {
+    (reason.clone(), Notice::Stale { login: login.to_owned(), reason })
+}
+
+/// Whether this approval is about exactly what stands there now.
+fn approves(draft: &Draft, decision: &Decision, at: &Checkpoint) -> Result<(), (String, Notice)> {
+    let login = &decision.poster.login;
+    let Verb::Approve { checkpoint, commit: named } = &decision.verb else { return Ok(()) };
+    if checkpoint.is_some_and(|c| c != at.n) {
+        return Err(stale(login, format!("it names another checkpoint than {}", at.n)));
+    }
+    if let Some(commit) = &at.commit {
+        about_commit(draft, decision, commit, named.as_deref())?;
+        if at.last && named.is_none() && !matches!(decision.source, Source::Review(_)) {
+            let notice = Notice::NameTheCommit { login: login.clone(), commit: commit.clone() };
+            return Err(("the final approval names its commit".to_owned(), notice));
+        }
+    }
+    let bare = checkpoint.is_none() && named.is_none() && matches!(decision.source, Source::Comment(_));
+    let other = draft.task.last_decider.as_ref().is_some_and(|a| a.id != decision.poster.id);
+    if bare && other && decision.at - at.at < DOUBT_MS {
+        return Err(("doubtful".to_owned(), Notice::Doubtful { login: login.clone(), n: at.n }));
+    }
+    Ok(())
+}
+
+fn about_commit(
+    draft: &Draft,
+    decision: &Decision,
+    commit: &Commit,
+    named: Option<&str>,
+) -> Result<(), (String, Notice)> {
+    let login = &decision.poster.login;
+    if named.is_some_and(|p| p.len() < SHORTEST_COMMIT || !commit.as_str().starts_with(p)) {
+        return Err(stale(login, format!("it names another commit than {}", commit.short())));
+    }
+    if matches!(decision.source, Source::Review(_)) && decision.commit.as_ref() != Some(commit) {
+        return Err(stale(login, format!("the page it was given on showed another commit than {}", commit.short())));
+    }
+    if decision.head.as_ref() != Some(commit) {
+        return Err(stale(login, format!("the branch no longer ends at {}", commit.short())));
+    }
+    let base = draft.task.request.as_ref().map(|r| r.base_branch.as_str());
+    if decision.base.as_deref() != base {
+        return Err(stale(login, "the pull request now aims at another branch".to_owned()));
+    }
+    Ok(())
+}
+
+fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option<String>) {
+    let plan = draft.task.kind == Kind::Plan;
+    let changes = matches!(decision.verb, Verb::Changes { .. });
+    draft.emit(Event::DecisionUsed { decision: Box::new(as_used(decision, words.is_some())), n: at.n });
+    match draft.task.state.clone() {
+        State::Approved { commit, .. } => {
+            draft.say(Notice::Approved { commit: commit.clone() });
+            draft.want(Effect::CommitStatus { n: at.n, commit, state: "success".to_owned() });
+            draft.want(Effect::Teardown);
+        }
+        _ => {
+            if plan && !changes {
+                draft.emit(Event::WidenedToFix { words: words.unwrap_or_default() });
+            }
+            draft.open();
+        }
+    }
+}
+
+/// `/fix` under a plan's answer approves it.
+fn as_used(decision: &Decision, fix: bool) -> Decision {
+    let mut used = decision.clone();
+    if fix {
+        used.verb = Verb::Approve { checkpoint: None, commit: None };
+    }
+    used
+}
+
+fn resume(draft: &mut Draft, decision: &Decision) {
+    let State::Paused { reason, from } = draft.task.state.clone() else {
+        return draft.answer(decision.number, Notice::NotPaused { login: decision.poster.login.clone() });
+    };
+    draft.emit(Event::Resumed);
+    if matches!(reason, PauseReason::Budget { .. })
+        && let Some(more) = draft.task.request.as_ref().map(|r| r.budget)
+    {
+        draft.emit(Event::BudgetGranted { more });
+    }
+    draft.answer(decision.number, Notice::Resumed);
+    again(draft, *from);
+}
+
+/// Wants anew what the pause cut short.
+fn again(draft: &mut Draft, from: State) {
+    match from {
+        State::Preparing => draft.want(Effect::Prepare { serial: draft.task.seq }),
+        State::Running if draft.task.running.is_none() => {
+            draft.open();
+        }
+        State::Publishing { n, why } => stage(draft, n, why),
+        State::Verifying { n, commit } if draft.task.verdict.is_none() => draft.want(Effect::Verify { n, commit }),
+        State::Verifying { n, commit } => draft.want(Effect::Review { n, commit: Some(commit), last: true }),
+        _ => {
+            work::proceed(draft);
+        }
+    }
+}
+
+fn stage(draft: &mut Draft, n: u32, why: Why) {
+    let sealed = draft.task.sealed.clone();
+    match sealed {
+        _ if draft.task.kind == Kind::Plan => draft.want(Effect::Review { n, commit: None, last: false }),
+        None if draft.task.refusal.is_empty() => draft.want(Effect::Seal { n, why }),
+        None => draft.want(Effect::Review { n, commit: None, last: false }),
+        Some(commit) if draft.task.pushed.as_ref() != Some(&commit) => {
+            let expected = draft.task.pushed.clone();
+            draft.want(Effect::Push { n, commit, expected });
+        }
+        Some(_) if draft.task.pull.is_none() => draft.want(Effect::OpenPull),
+        Some(commit) => draft.want(Effect::Review { n, commit: Some(commit), last: false }),
+    }
+}

@@ -1,0 +1,161 @@
+//! The task machine: what an input does to a task. Pure and total: every (state, input) pair has an answer, and one that does not
+//! fit changes nothing. Tests: `tests/machine/table.rs`, `tests/machine/properties.rs` (one end, no action past a checkpoint, any prefix folds).
+
+mod decide;
+mod publish;
+mod work;
+
+use crate::{Effect, End, Envelope, Event, Failure, Input, Notice, PauseReason, State, Task};
+
+/// What came of an input: events to store, then effects to carry out, in this order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Step {
+    pub events: Vec<Event>,
+    pub effects: Vec<Effect>,
+}
+
+/// A step in the making: each event is applied at once, so that what follows sees the new state.
+pub(crate) struct Draft {
+    pub task: Task,
+    pub now: crate::Millis,
+    step: Step,
+}
+
+impl Draft {
+    pub fn emit(&mut self, event: Event) {
+        self.task.apply(&event);
+        self.step.events.push(event);
+    }
+
+    pub fn want(&mut self, effect: Effect) {
+        self.step.effects.push(effect);
+    }
+
+    pub fn say(&mut self, notice: Notice) {
+        let serial = i64::from(self.task.seq) * 100 + self.step.effects.len() as i64;
+        self.want(Effect::Comment { serial, notice });
+    }
+
+    /// A notice in answer to the forge object with this number: its key does not depend on the log.
+    pub fn answer(&mut self, number: i64, notice: Notice) {
+        self.want(Effect::Comment { serial: -number, notice });
+    }
+
+    pub fn pause(&mut self, reason: PauseReason) {
+        self.emit(Event::Paused { reason: reason.clone() });
+        self.say(Notice::Paused { reason });
+    }
+
+    pub fn end(&mut self, end: End, notice: Notice) {
+        let keep_pull = matches!(end, End::Delivered | End::Expired);
+        self.emit(Event::Ended { end });
+        self.want(Effect::Teardown);
+        self.say(notice);
+        if self.task.pull.is_some() && !keep_pull {
+            self.want(Effect::ClosePull);
+        }
+    }
+
+    pub fn open(&mut self) {
+        self.want(Effect::Open { serial: self.task.seq });
+    }
+}
+
+/// Decides. `task` is the fold of the log so far; the result is to be stored in one transaction with the envelope's key.
+pub fn transition(task: &Task, envelope: &Envelope) -> Step {
+    let before = task.state.name();
+    let mut draft = Draft { task: task.clone(), now: envelope.now, step: Step::default() };
+    if !task.state.ended() {
+        take(&mut draft, &envelope.input);
+    }
+    let after = draft.task.state.name();
+    if before != after || (task.request.is_none() && draft.task.request.is_some()) {
+        draft.want(Effect::Label { serial: draft.task.seq, name: after.to_owned() });
+    }
+    draft.step
+}
+
+fn take(draft: &mut Draft, input: &Input) {
+    match input {
+        Input::Requested { request } => {
+            if draft.task.request.is_none() {
+                draft.emit(Event::Requested { request: request.clone() });
+                draft.say(Notice::Accepted);
+            }
+        }
+        Input::PlaceFree => {
+            if draft.task.state == State::Queued && draft.task.request.is_some() {
+                draft.emit(Event::PlaceGranted);
+                draft.want(Effect::Prepare { serial: draft.task.seq });
+            }
+        }
+        Input::Settled => {}
+        Input::Noticed { notice } => {
+            let serial = i64::from(draft.task.seq) * 100 + 50;
+            draft.want(Effect::Comment { serial, notice: notice.clone() });
+        }
+        Input::Decided { decision } => decide::decided(draft, decision),
+        Input::EffectFailed { effect, failure } => failed(draft, effect, failure),
+        Input::IssueClosed => draft.end(End::Declined, Notice::Declined),
+        Input::PullClosed { merged, .. } => pull_closed(draft, *merged),
+        Input::Fetched { commit } => {
+            if matches!(&draft.task.state, State::Approved { commit: approved, .. } if approved == commit) {
+                draft.end(End::Delivered, Notice::Delivered);
+            }
+        }
+        Input::Granted { more } => draft.emit(Event::BudgetGranted { more: *more }),
+        Input::PauseAsked { reason } => {
+            if !matches!(draft.task.state, State::Paused { .. } | State::Approved { .. }) {
+                draft.pause(reason.clone());
+            }
+        }
+        Input::Expired => {
+            if !draft.task.state.busy() {
+                draft.end(End::Expired, Notice::Expired);
+            }
+        }
+        Input::CheckpointVoided { n } => publish::voided(draft, *n),
+        Input::TreeSealed { .. }
+        | Input::TreeUnchanged { .. }
+        | Input::TreeRefused { .. }
+        | Input::Pushed { .. }
+        | Input::PullOpened { .. }
+        | Input::Verified { .. }
+        | Input::ReviewPosted { .. }
+        | Input::AnswerPosted { .. } => publish::published(draft, input),
+        Input::Prepared { .. }
+        | Input::ModelCallStarting { .. }
+        | Input::ModelCallRefused { .. }
+        | Input::ModelAnswered { .. }
+        | Input::ActionEnded { .. }
+        | Input::Opened { .. } => work::worked(draft, input),
+    }
+}
+
+/// A merge is a person's word that the work is taken; where an upstream holds the truth it counts only once it was approved.
+fn pull_closed(draft: &mut Draft, merged: bool) {
+    let upstream = draft.task.request.as_ref().is_some_and(|r| r.has_upstream);
+    let approved = matches!(draft.task.state, State::Approved { .. });
+    if merged && (approved || !upstream) {
+        draft.end(End::Delivered, Notice::Delivered);
+    } else {
+        draft.end(End::Declined, Notice::Declined);
+    }
+}
+
+fn failed(draft: &mut Draft, effect: &str, failure: &Failure) {
+    match failure {
+        Failure::Blocked { sentence } => {
+            if !matches!(draft.task.state, State::Paused { .. }) {
+                draft.pause(PauseReason::Blocked { sentence: sentence.clone() });
+            }
+        }
+        Failure::ContextFull => {
+            if draft.task.state == State::Running {
+                draft.pause(PauseReason::ContextFull);
+            }
+        }
+        Failure::SandboxGone { sentence } => work::sandbox_gone(draft, effect, sentence),
+        Failure::Fatal { why } => draft.end(End::Failed { why: why.clone() }, Notice::Failed { why: why.clone() }),
+    }
+}

@@ -1,0 +1,134 @@
+//! From a taken tree to a posted review, and the verification between them.
+
+use super::Draft;
+use crate::{Commit, Effect, Event, Input, Notice, State, VERIFY_LIMIT, Verdict, VerdictKind, Why};
+
+pub(super) fn published(draft: &mut Draft, input: &Input) {
+    let state = draft.task.state.clone();
+    match (input, state) {
+        (Input::TreeSealed { n, tree }, State::Publishing { n: now, .. }) if *n == now => {
+            let expected = draft.task.pushed.clone();
+            let commit = tree.commit.clone();
+            draft.emit(Event::TreeSealed { n: *n, tree: tree.clone() });
+            draft.want(Effect::Push { n: *n, commit, expected });
+        }
+        (Input::TreeUnchanged { n, commit }, State::Publishing { n: now, .. }) if *n == now => {
+            unchanged(draft, *n, commit)
+        }
+        (Input::TreeRefused { n, reasons }, State::Publishing { n: now, .. }) if *n == now => {
+            draft.emit(Event::TreeRefused { n: *n, reasons: reasons.clone() });
+            if draft.task.state == State::Running {
+                draft.open();
+            } else {
+                draft.want(Effect::Review { n: *n, commit: None, last: false });
+            }
+        }
+        (Input::Pushed { n, commit }, State::Publishing { n: now, why }) if *n == now => {
+            draft.emit(Event::Pushed { n: *n, commit: commit.clone() });
+            if draft.task.pull.is_none() { draft.want(Effect::OpenPull) } else { stands(draft, *n, commit, why) }
+        }
+        (Input::PullOpened { number, url }, State::Publishing { n, why }) => {
+            draft.emit(Event::PullOpened { number: *number, url: url.clone() });
+            if let Some(commit) = draft.task.pushed.clone() {
+                stands(draft, n, &commit, why);
+            }
+        }
+        (Input::Verified { n, verdict }, State::Verifying { n: now, commit }) if *n == now => {
+            verified(draft, *n, &commit, verdict);
+        }
+        (Input::ReviewPosted { n, review, number }, _) => posted(draft, *n, *review, *number),
+        (Input::AnswerPosted { n, number }, State::Publishing { n: now, .. }) if *n == now => {
+            draft.emit(Event::Answered { n: *n, number: *number, at: draft.now });
+            waiting(draft, *n);
+        }
+        _ => {}
+    }
+}
+
+/// The tree equals the last commit's. Without a pull request yet there is nothing to show but words.
+pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit) {
+    let State::Publishing { why, .. } = draft.task.state else { return };
+    draft.emit(Event::TreeUnchanged { n, commit: commit.clone() });
+    if draft.task.pull.is_some() {
+        stands(draft, n, commit, why);
+    } else {
+        draft.want(Effect::Review { n, commit: None, last: false });
+    }
+}
+
+/// The commit stands on the forge.
+fn stands(draft: &mut Draft, n: u32, commit: &Commit, why: Why) {
+    match why {
+        Why::Checkpoint => draft.want(Effect::Review { n, commit: Some(commit.clone()), last: false }),
+        Why::Done => {
+            draft.emit(Event::VerifyStarted { n, commit: commit.clone() });
+            draft.want(Effect::Verify { n, commit: commit.clone() });
+        }
+    }
+}
+
+fn verified(draft: &mut Draft, n: u32, commit: &Commit, verdict: &Verdict) {
+    draft.emit(Event::Verified { n, commit: commit.clone(), verdict: verdict.clone() });
+    let failed = verdict.kind == VerdictKind::Failed;
+    if failed && draft.task.failures < VERIFY_LIMIT && draft.task.used < draft.task.every() {
+        draft.emit(Event::VerdictReturned { n, verdict: verdict.clone() });
+        draft.open();
+        return;
+    }
+    draft.want(Effect::Review { n, commit: Some(commit.clone()), last: is_last(draft) });
+    let state = if failed { "failure" } else { "pending" };
+    draft.want(Effect::CommitStatus { n, commit: commit.clone(), state: state.to_owned() });
+}
+
+/// A review after verification is the final one unless the agent will get the failure back.
+fn is_last(draft: &Draft) -> bool {
+    let failed = draft.task.verdict.as_ref().is_some_and(|v| v.kind == VerdictKind::Failed);
+    !failed || draft.task.failures >= VERIFY_LIMIT
+}
+
+fn posted(draft: &mut Draft, n: u32, review: i64, number: i64) {
+    let (commit, last, verdict) = match &draft.task.state {
+        State::Publishing { n: now, .. } if *now == n => (draft.task.sealed.clone(), false, None),
+        State::Verifying { n: now, commit } if *now == n => {
+            (Some(commit.clone()), is_last(draft), draft.task.verdict.clone())
+        }
+        _ => return,
+    };
+    let status = if last { None } else { commit.clone() };
+    draft.emit(Event::CheckpointPosted { n, review, number, at: draft.now, commit, last, verdict });
+    if let Some(commit) = status {
+        draft.want(Effect::CommitStatus { n, commit, state: "pending".to_owned() });
+    }
+    waiting(draft, n);
+}
+
+/// A checkpoint stands: what came too early is judged now, and the sandbox may rest.
+fn waiting(draft: &mut Draft, n: u32) {
+    if !draft.task.held.is_empty() {
+        let sources = draft.task.held.clone();
+        draft.want(Effect::Recheck { n, sources });
+    }
+    draft.want(Effect::Rest { n });
+}
+
+/// Somebody edited or deleted the checkpoint's review: it approves nothing any more and is posted again under a new number.
+pub(super) fn voided(draft: &mut Draft, n: u32) {
+    let state = draft.task.state.clone();
+    let again = n + 1;
+    match state {
+        State::AwaitingReview { n: now, commit: Some(commit) } if now == n => {
+            draft.emit(Event::CheckpointVoided { n });
+            draft.say(Notice::Voided { n });
+            draft.emit(Event::PublishStarted { n: again, why: Why::Checkpoint });
+            draft.emit(Event::TreeUnchanged { n: again, commit: commit.clone() });
+            draft.want(Effect::Review { n: again, commit: Some(commit), last: false });
+        }
+        State::FinalReview { n: now, commit, .. } if now == n => {
+            draft.emit(Event::CheckpointVoided { n });
+            draft.say(Notice::Voided { n });
+            draft.emit(Event::VerifyStarted { n: again, commit: commit.clone() });
+            draft.want(Effect::Review { n: again, commit: Some(commit), last: true });
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,206 @@
+//! The turn loop: model answers, actions, counting, budgets.
+
+use super::Draft;
+use crate::{
+    ACTIONS_PER_CHECKPOINT, Action, Call, Effect, Event, Input, Kind, MALFORMED_LIMIT, Outcome, OutcomeStatus,
+    PauseReason, READ_ONLY_ACTIONS, State, Task, Why,
+};
+
+const LEFT_OVER: &str = "not run: a checkpoint was due; ask for it again if it is still wanted";
+const AFTER_DONE: &str = "not run: done was said in the same turn";
+const READ_ONLY: &str =
+    "not run: this task is read-only; use read_file, list_files, search or web_fetch, then call done with the answer";
+const MUST_ANSWER: &str = "not run: no actions are left; call done with the answer";
+
+pub(super) fn worked(draft: &mut Draft, input: &Input) {
+    match input {
+        Input::Prepared { base, boot, image, every } if draft.task.state == State::Preparing => {
+            let (base, boot, image) = (base.clone(), boot.clone(), image.clone());
+            draft.emit(Event::Prepared { base, boot, image, every: *every });
+            proceed(draft);
+        }
+        Input::ModelCallStarting { turn, worst_micro_usd }
+            if draft.task.state == State::Running && *turn == draft.task.turn + 1 =>
+        {
+            starting(draft, *turn, *worst_micro_usd);
+        }
+        Input::ModelCallRefused { turn } if draft.task.model_starts > 0 && *turn == draft.task.turn + 1 => {
+            draft.emit(Event::ModelCallUncharged { turn: *turn });
+        }
+        Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model }
+            if working(&draft.task) && *turn == draft.task.turn + 1 =>
+        {
+            draft.emit(Event::TurnCompleted {
+                turn: *turn,
+                text: text.clone(),
+                calls: calls.clone(),
+                usage: *usage,
+                micro_usd: *micro_usd,
+                duration_ms: *duration_ms,
+                model: model.clone(),
+            });
+            if calls.is_empty() {
+                draft.emit(Event::Nudged { turn: *turn });
+            }
+            proceed(draft);
+        }
+        Input::ActionEnded { number, outcome } if working(&draft.task) && draft.task.running == Some(*number) => {
+            ended(draft, *number, outcome);
+        }
+        Input::Opened { fresh } => {
+            if let Some(sentence) = fresh {
+                draft.emit(Event::SandboxLost { sentence: sentence.clone() });
+            }
+            proceed(draft);
+        }
+        _ => {}
+    }
+}
+
+/// Results of work that was under way are taken in while a task is paused too: nothing that happened is lost.
+fn working(task: &Task) -> bool {
+    match &task.state {
+        State::Running => true,
+        State::Paused { from, .. } => **from == State::Running,
+        _ => false,
+    }
+}
+
+fn starting(draft: &mut Draft, turn: u32, worst_micro_usd: u64) {
+    if draft.task.model_starts >= 3 {
+        let sentence =
+            "the model was called three times for one turn without an answer that could be stored".to_owned();
+        draft.pause(PauseReason::Stuck { sentence });
+    } else {
+        draft.emit(Event::ModelCallStarted { turn, worst_micro_usd });
+    }
+}
+
+fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
+    let interrupted = outcome.status == OutcomeStatus::Interrupted;
+    draft.emit(Event::ActionFinished { number, outcome: outcome.clone() });
+    if interrupted && draft.task.state == State::Running {
+        draft.open();
+    } else {
+        proceed(draft);
+    }
+}
+
+/// The sandbox went away under an effect.
+pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, sentence: &str) {
+    match draft.task.state.clone() {
+        State::Running => {
+            if let Some(number) = draft.task.running {
+                let outcome = Outcome {
+                    status: OutcomeStatus::Interrupted,
+                    text: String::new(),
+                    dropped_bytes: 0,
+                    duration_ms: 0,
+                    note: Some(sentence.to_owned()),
+                };
+                draft.emit(Event::ActionFinished { number, outcome });
+            }
+            draft.emit(Event::SandboxLost { sentence: sentence.to_owned() });
+            draft.open();
+        }
+        State::Publishing { n, .. } if effect.starts_with("seal") => {
+            draft.emit(Event::SandboxLost { sentence: sentence.to_owned() });
+            if let Some(head) = draft.task.head.clone() {
+                super::publish::unchanged(draft, n, &head);
+            }
+        }
+        State::Preparing => draft.want(Effect::Prepare { serial: draft.task.seq + 1 }),
+        _ => {}
+    }
+}
+
+/// Goes on as far as no effect is needed: answers what needs no sandbox, then wants one action, one model call or a checkpoint.
+pub(super) fn proceed(draft: &mut Draft) {
+    while draft.task.state == State::Running && draft.task.running.is_none() {
+        if draft.task.malformed >= MALFORMED_LIMIT {
+            let sentence = "five turns in a row held no usable tool call".to_owned();
+            return draft.pause(PauseReason::Stuck { sentence });
+        }
+        let full = draft.task.used >= draft.task.every();
+        let next = draft.task.waiting.first().map(|(index, request)| (*index, request.call.clone()));
+        match next {
+            Some((index, Call::Done { summary })) => return done(draft, index, summary),
+            _ if full && draft.task.kind == Kind::Fix => return checkpoint(draft),
+            None => return converse(draft),
+            Some((index, Call::Malformed { reason })) => answer(draft, index, &reason, true),
+            Some((index, Call::UpdatePlan { plan })) => {
+                draft.emit(Event::PlanUpdated { plan });
+                answer(draft, index, "noted", false);
+            }
+            Some((index, Call::Action { action })) => {
+                if act(draft, index, action, full) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn answer(draft: &mut Draft, index: u32, text: &str, malformed: bool) {
+    let turn = draft.task.turn;
+    draft.emit(Event::CallAnswered { turn, index, answer: text.to_owned(), malformed });
+}
+
+/// Takes an action up; true when the loop has to wait for something outside.
+fn act(draft: &mut Draft, index: u32, action: Action, full: bool) -> bool {
+    if draft.task.kind == Kind::Plan && (action.writes() || full) {
+        answer(draft, index, if full { MUST_ANSWER } else { READ_ONLY }, true);
+        return false;
+    }
+    if over_budget(draft) {
+        return true;
+    }
+    debug_assert!(draft.task.used < ACTIONS_PER_CHECKPOINT.max(READ_ONLY_ACTIONS));
+    let number = draft.task.actions + 1;
+    let turn = draft.task.turn;
+    draft.emit(Event::ActionStarted { number, turn, index });
+    draft.want(Effect::Act { number, action });
+    true
+}
+
+fn converse(draft: &mut Draft) {
+    if !over_budget(draft) {
+        draft.want(Effect::Converse { turn: draft.task.turn + 1 });
+    }
+}
+
+fn over_budget(draft: &mut Draft) -> bool {
+    match draft.task.granted.exhausted(&draft.task.spent) {
+        Some(what) => {
+            draft.pause(PauseReason::Budget { what: what.to_owned() });
+            true
+        }
+        None => false,
+    }
+}
+
+fn leave(draft: &mut Draft, why: &str) {
+    while let Some((index, _)) = draft.task.waiting.first() {
+        let index = *index;
+        answer(draft, index, why, false);
+    }
+}
+
+fn checkpoint(draft: &mut Draft) {
+    leave(draft, LEFT_OVER);
+    let n = draft.task.next_n();
+    draft.emit(Event::PublishStarted { n, why: Why::Checkpoint });
+    draft.want(Effect::Seal { n, why: Why::Checkpoint });
+}
+
+fn done(draft: &mut Draft, index: u32, summary: String) {
+    let turn = draft.task.turn;
+    draft.emit(Event::DoneSaid { turn, index, summary });
+    leave(draft, AFTER_DONE);
+    let n = draft.task.next_n();
+    draft.emit(Event::PublishStarted { n, why: Why::Done });
+    match draft.task.kind {
+        Kind::Fix => draft.want(Effect::Seal { n, why: Why::Done }),
+        Kind::Plan => draft.want(Effect::Review { n, commit: None, last: false }),
+    }
+}

@@ -1,0 +1,179 @@
+//! A task that is walked through inputs, with its whole log.
+
+use caisson_domain::*;
+
+pub const BASE: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+pub const ONE: &str = "1111111111111111111111111111111111111111";
+
+pub fn commit(text: &str) -> Commit {
+    Commit::parse(text).expect("a commit")
+}
+
+pub fn person(id: i64) -> Account {
+    Account { id, login: format!("p{id}") }
+}
+
+pub fn request(kind: Kind) -> Request {
+    Request {
+        kind,
+        repository: "shop".into(),
+        issue: 1,
+        title: "t".into(),
+        body: String::new(),
+        words: String::new(),
+        asker: person(7),
+        issue_author: person(7),
+        source: Source::Issue(1),
+        number: 0,
+        branch: "agent/1-t".into(),
+        base_branch: "main".into(),
+        budget: Budget::default(),
+        every: 5,
+        has_upstream: true,
+    }
+}
+
+pub fn call(call: Call) -> CallRequest {
+    CallRequest { id: "c".into(), name: "n".into(), arguments: serde_json::Value::Null, call }
+}
+
+pub fn bash() -> CallRequest {
+    call(Call::Action { action: Action::Bash { command: "true".into() } })
+}
+
+pub fn done() -> CallRequest {
+    call(Call::Done { summary: "did it".into() })
+}
+
+pub fn ok() -> Outcome {
+    Outcome {
+        status: OutcomeStatus::Exited { code: 0 },
+        text: String::new(),
+        dropped_bytes: 0,
+        duration_ms: 1,
+        note: None,
+    }
+}
+
+pub fn approval(number: i64) -> Decision {
+    Decision {
+        source: Source::Review(number),
+        number,
+        at: 1_000_000,
+        poster: person(7),
+        right: Access::Write,
+        commit: Some(commit(ONE)),
+        head: Some(commit(ONE)),
+        base: Some("main".into()),
+        text_hash: String::new(),
+        edited: false,
+        verb: Verb::Approve { checkpoint: None, commit: None },
+    }
+}
+
+pub struct Walk {
+    pub task: Task,
+    pub log: Vec<Event>,
+    pub last: Step,
+    at: i64,
+}
+
+impl Walk {
+    pub fn new(kind: Kind) -> Self {
+        let mut walk = Walk { task: Task::new(TaskId(1)), log: Vec::new(), last: Step::default(), at: 0 };
+        walk.feed(Input::Requested { request: Box::new(request(kind)) });
+        walk
+    }
+
+    pub fn feed(&mut self, input: Input) -> &mut Self {
+        self.at += 1;
+        let envelope = Envelope { key: self.at.to_string(), now: self.at, input };
+        self.last = transition(&self.task, &envelope);
+        for event in &self.last.events {
+            self.task.apply(event);
+            self.log.push(event.clone());
+        }
+        self
+    }
+
+    pub fn running(kind: Kind) -> Self {
+        let mut walk = Walk::new(kind);
+        walk.feed(Input::PlaceFree);
+        walk.feed(Input::Prepared { base: commit(BASE), boot: "b".into(), image: "i".into(), every: 5 });
+        walk
+    }
+
+    pub fn answer(&mut self, calls: Vec<CallRequest>) -> &mut Self {
+        let turn = self.task.turn + 1;
+        self.feed(Input::ModelCallStarting { turn, worst_micro_usd: 10 });
+        self.feed(Input::ModelAnswered {
+            turn,
+            text: "words".into(),
+            calls,
+            usage: Usage { input: 10, output: 5, ..Usage::default() },
+            micro_usd: 3,
+            duration_ms: 2,
+            model: "m".into(),
+        })
+    }
+
+    pub fn acts(&mut self, n: u32) -> &mut Self {
+        for _ in 0..n {
+            let number = self.task.running.expect("an action runs");
+            self.feed(Input::ActionEnded { number, outcome: ok() });
+        }
+        self
+    }
+
+    pub fn sealed(&mut self, n: u32) -> &mut Self {
+        let tree = SealedTree { commit: commit(ONE), files: Vec::new(), diff: String::new(), steering: Vec::new() };
+        self.feed(Input::TreeSealed { n, tree }).feed(Input::Pushed { n, commit: commit(ONE) });
+        if self.task.pull.is_none() {
+            self.feed(Input::PullOpened { number: 2, url: String::new() });
+        }
+        self
+    }
+
+    /// At checkpoint 1, posted with the forge's number 100.
+    pub fn at_checkpoint() -> Self {
+        let mut walk = Walk::running(Kind::Fix);
+        walk.answer(vec![bash(); 5]).acts(5).sealed(1);
+        walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100 });
+        walk
+    }
+
+    pub fn verdict(&mut self, n: u32, kind: VerdictKind) -> &mut Self {
+        let verdict = Verdict {
+            kind,
+            command: Some("test".into()),
+            origin: None,
+            exit_code: Some(0),
+            base_exit_code: None,
+            tail: String::new(),
+            duration_ms: 1,
+        };
+        self.feed(Input::Verified { n, verdict })
+    }
+
+    pub fn at_final() -> Self {
+        let mut walk = Walk::running(Kind::Fix);
+        walk.answer(vec![bash(), done()]).acts(1).sealed(1).verdict(1, VerdictKind::Passed);
+        walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100 });
+        walk
+    }
+
+    pub fn decide(&mut self, decision: Decision) -> &mut Self {
+        self.feed(Input::Decided { decision: Box::new(decision) })
+    }
+
+    pub fn wants(&self, kind: &str) -> bool {
+        self.last.effects.iter().any(|e| e.kind() == kind)
+    }
+
+    pub fn notice(&self) -> Option<&Notice> {
+        self.last.effects.iter().find_map(|e| match e {
+            Effect::Comment { notice, .. } => Some(notice),
+            _ => None,
+        })
+    }
+}

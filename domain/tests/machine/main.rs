@@ -1,0 +1,5 @@
+//! The task machine: its table, and what holds whatever comes in.
+
+mod common;
+mod properties;
+mod table;

@@ -1,0 +1,269 @@
+//! The table of durability.md, state by state.
+
+use crate::common::*;
+use caisson_domain::*;
+
+#[test]
+fn the_whole_way_to_delivered() {
+    let mut walk = Walk::at_checkpoint();
+    assert_eq!(walk.task.state, State::AwaitingReview { n: 1, commit: Some(commit(ONE)) });
+    walk.decide(approval(101));
+    assert_eq!((walk.task.state.name(), walk.task.used), ("running", 0));
+    assert!(walk.wants("open"));
+    walk.feed(Input::Opened { fresh: None }).answer(vec![bash(), done()]).acts(1);
+    walk.feed(Input::TreeUnchanged { n: 2, commit: commit(ONE) });
+    assert!(walk.wants("verify"));
+    walk.verdict(2, VerdictKind::Passed).feed(Input::ReviewPosted { n: 2, review: 51, number: 102 });
+    assert_eq!(walk.task.state.name(), "final-review");
+    walk.decide(approval(103));
+    assert_eq!(walk.task.state.name(), "approved");
+    walk.feed(Input::Fetched { commit: commit(ONE) });
+    assert_eq!(walk.task.end(), Some(&End::Delivered));
+}
+
+#[test]
+fn the_fifth_action_stops_everything_and_leftover_calls_are_answered() {
+    let mut walk = Walk::running(Kind::Fix);
+    walk.answer(vec![bash(); 7]).acts(5);
+    assert_eq!(walk.task.state, State::Publishing { n: 1, why: Why::Checkpoint });
+    let left =
+        walk.log.iter().filter(|e| matches!(e, Event::CallAnswered { answer, .. } if answer.contains("checkpoint")));
+    assert_eq!(left.count(), 2);
+    assert!(walk.wants("seal") && !walk.wants("act"));
+}
+
+#[test]
+fn done_right_after_the_fifth_action_goes_to_verification() {
+    let mut walk = Walk::running(Kind::Fix);
+    let mut calls = vec![bash(); 5];
+    calls.push(done());
+    walk.answer(calls).acts(5);
+    assert_eq!(walk.task.state, State::Publishing { n: 1, why: Why::Done });
+    walk.sealed(1);
+    assert!(walk.wants("verify"), "one review, not two");
+}
+
+#[test]
+fn an_approval_counts_once_and_only_for_what_stands() {
+    type Spoil = fn(&mut Decision);
+    let stale: [(&str, Spoil); 7] = [
+        ("older than the checkpoint", |d| d.number = 99),
+        ("of another commit", |d| d.commit = Some(commit(BASE))),
+        ("the branch moved", |d| d.head = Some(commit(BASE))),
+        ("the base was changed", |d| d.base = Some("evil".into())),
+        ("no write access", |d| d.right = Access::Read),
+        ("edited", |d| d.edited = true),
+        ("names another checkpoint", |d| d.verb = Verb::Approve { checkpoint: Some(2), commit: None }),
+    ];
+    for (why, spoil) in stale {
+        let mut walk = Walk::at_checkpoint();
+        let mut decision = approval(101);
+        spoil(&mut decision);
+        walk.decide(decision);
+        assert_eq!(walk.task.state.name(), "awaiting-review", "{why}");
+        assert!(walk.notice().is_some(), "{why}: the person is answered");
+        assert!(matches!(walk.log.last(), Some(Event::DecisionRefused { .. })), "{why}");
+    }
+}
+
+#[test]
+fn an_approval_that_comes_while_publishing_is_held_and_looked_at_again() {
+    let mut walk = Walk::running(Kind::Fix);
+    walk.answer(vec![bash(); 5]).acts(5);
+    walk.decide(approval(101));
+    assert_eq!(walk.task.state.name(), "publishing");
+    walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100 });
+    let recheck = walk.last.effects.iter().find(|e| e.kind() == "recheck");
+    assert_eq!(recheck, Some(&Effect::Recheck { n: 1, sources: vec![Source::Review(101)] }));
+    walk.decide(approval(101));
+    assert_eq!(walk.task.state.name(), "running");
+}
+
+#[test]
+fn a_bare_approve_just_after_somebody_elses_decision_is_asked_about() {
+    let mut walk = Walk::at_checkpoint();
+    walk.decide(approval(101)).feed(Input::Opened { fresh: None });
+    walk.answer(vec![bash(); 5]).acts(5).sealed(2);
+    walk.feed(Input::ReviewPosted { n: 2, review: 51, number: 102 });
+    let posted = walk.task.checkpoint().expect("posted").at;
+    let mut other = approval(103);
+    other.source = Source::Comment(103);
+    other.commit = None;
+    other.poster = person(8);
+    other.at = posted + 1000;
+    walk.decide(other.clone());
+    assert!(matches!(walk.notice(), Some(Notice::Doubtful { n: 2, .. })), "{:?}", walk.notice());
+    other.number = 104;
+    other.source = Source::Comment(104);
+    other.verb = Verb::Approve { checkpoint: Some(2), commit: None };
+    walk.decide(other);
+    assert_eq!(walk.task.state.name(), "running");
+}
+
+#[test]
+fn the_final_approval_names_its_commit() {
+    let mut walk = Walk::at_final();
+    let mut bare = approval(101);
+    bare.source = Source::Comment(101);
+    bare.commit = None;
+    walk.decide(bare.clone());
+    assert!(matches!(walk.notice(), Some(Notice::NameTheCommit { .. })));
+    bare.number = 102;
+    bare.source = Source::Comment(102);
+    bare.verb = Verb::Approve { checkpoint: None, commit: Some(ONE[..10].into()) };
+    walk.decide(bare);
+    assert_eq!(walk.task.state.name(), "approved");
+}
+
+#[test]
+fn a_failed_verification_goes_back_twice_then_to_a_person() {
+    let mut walk = Walk::running(Kind::Fix);
+    for n in 1..=3 {
+        walk.answer(vec![bash(), done()]).acts(1);
+        if n == 1 {
+            walk.sealed(n)
+        } else {
+            walk.feed(Input::TreeUnchanged { n, commit: commit(ONE) })
+        };
+        walk.verdict(n, VerdictKind::Failed);
+        if n < 3 {
+            assert_eq!(walk.task.state.name(), "running", "round {n}");
+            walk.feed(Input::Opened { fresh: None });
+        }
+    }
+    walk.feed(Input::ReviewPosted { n: 3, review: 50, number: 100 });
+    assert!(matches!(&walk.task.state, State::FinalReview { verdict, .. } if verdict.kind == VerdictKind::Failed));
+    assert_eq!(walk.task.used, 3, "verification never resets the count");
+}
+
+#[test]
+fn a_model_that_is_away_costs_nothing_and_pauses_nothing() {
+    let mut walk = Walk::running(Kind::Fix);
+    for _ in 0..10 {
+        walk.feed(Input::ModelCallStarting { turn: 1, worst_micro_usd: 10 });
+        walk.feed(Input::ModelCallRefused { turn: 1 });
+    }
+    assert_eq!((walk.task.spent.micro_usd, walk.task.state.name()), (0, "running"));
+}
+
+#[test]
+fn a_refused_tree_goes_to_the_agent_or_without_actions_left_to_a_person() {
+    let mut early = Walk::running(Kind::Fix);
+    early.answer(vec![bash(), done()]).acts(1);
+    early.feed(Input::TreeRefused { n: 1, reasons: vec!["a symlink".into()] });
+    assert_eq!(early.task.state.name(), "running");
+    let mut late = Walk::running(Kind::Fix);
+    late.answer(vec![bash(); 5]).acts(5);
+    late.feed(Input::TreeRefused { n: 1, reasons: vec!["a symlink".into()] });
+    assert!(matches!(late.last.effects[..], [Effect::Review { commit: None, .. }, ..]));
+}
+
+#[test]
+fn a_read_only_task_writes_nothing_answers_and_may_become_a_fix() {
+    let mut walk = Walk::running(Kind::Plan);
+    walk.answer(vec![bash(), done()]);
+    assert!(!walk.wants("act") && walk.task.used == 0, "bash is held back");
+    assert!(walk.wants("review"));
+    walk.feed(Input::AnswerPosted { n: 1, number: 100 });
+    let mut decision = approval(101);
+    decision.verb = Verb::Fix { words: "as planned".into() };
+    decision.source = Source::Comment(101);
+    walk.decide(decision);
+    assert_eq!((walk.task.kind, walk.task.state.name()), (Kind::Fix, "running"));
+    walk.feed(Input::Opened { fresh: None }).answer(vec![bash()]);
+    assert!(walk.wants("act"));
+}
+
+#[test]
+fn five_unusable_turns_pause_and_a_resume_goes_on() {
+    let mut walk = Walk::running(Kind::Fix);
+    for _ in 0..4 {
+        walk.answer(Vec::new());
+        assert_eq!(walk.task.state.name(), "running");
+    }
+    walk.answer(vec![call(Call::Malformed { reason: "no such tool".into() })]);
+    assert!(matches!(walk.task.state, State::Paused { reason: PauseReason::Stuck { .. }, .. }));
+    let mut resume = approval(101);
+    resume.verb = Verb::Resume;
+    walk.decide(resume);
+    assert!(walk.task.state.name() == "running" && walk.wants("open"));
+    walk.feed(Input::Opened { fresh: None });
+    assert!(walk.wants("converse"));
+}
+
+#[test]
+fn an_empty_purse_pauses_with_the_work_kept() {
+    let mut walk = Walk::running(Kind::Fix);
+    walk.feed(Input::Granted { more: Budget::default() });
+    walk.task.granted = Budget { micro_usd: 3, ..Budget::default() };
+    walk.answer(vec![bash()]);
+    assert!(matches!(&walk.task.state, State::Paused { reason: PauseReason::Budget { what }, .. } if what == "money"));
+    assert_eq!(walk.task.waiting.len(), 1, "the call waits");
+}
+
+#[test]
+fn a_call_whose_answer_was_lost_stays_charged_and_three_pause() {
+    let mut walk = Walk::running(Kind::Fix);
+    for _ in 0..3 {
+        walk.feed(Input::ModelCallStarting { turn: 1, worst_micro_usd: 10 });
+    }
+    assert_eq!(walk.task.spent.micro_usd, 30);
+    walk.feed(Input::ModelCallStarting { turn: 1, worst_micro_usd: 10 });
+    assert!(matches!(walk.task.state, State::Paused { .. }));
+}
+
+#[test]
+fn a_lost_sandbox_marks_the_action_and_is_made_anew() {
+    let mut walk = Walk::running(Kind::Fix);
+    walk.answer(vec![bash(), bash()]);
+    let failure = Failure::SandboxGone { sentence: "removed".into() };
+    walk.feed(Input::EffectFailed { effect: "act:1".into(), failure });
+    assert!(walk.wants("open") && walk.task.used == 1);
+    let marked =
+        |e: &&Event| matches!(e, Event::ActionFinished { outcome, .. } if outcome.status == OutcomeStatus::Interrupted);
+    assert_eq!(walk.log.iter().filter(marked).count(), 1);
+    walk.feed(Input::Opened { fresh: Some("made anew".into()) });
+    assert!(walk.wants("act"), "the second call is taken up");
+}
+
+#[test]
+fn a_person_may_stop_close_or_merge_at_any_time() {
+    let mut stop = approval(101);
+    stop.verb = Verb::Stop;
+    let mut walk = Walk::running(Kind::Fix);
+    walk.decide(stop);
+    assert!(matches!(walk.task.end(), Some(End::Cancelled { .. })) && walk.wants("teardown"));
+    let mut closed = Walk::at_checkpoint();
+    closed.feed(Input::IssueClosed);
+    assert_eq!(closed.task.end(), Some(&End::Declined));
+    assert!(closed.wants("close_pull"));
+    let mut merged = Walk::at_final();
+    merged.decide(approval(101)).feed(Input::PullClosed { merged: true, by: "alice".into() });
+    assert_eq!(merged.task.end(), Some(&End::Delivered));
+}
+
+#[test]
+fn a_deleted_review_is_posted_again_under_a_new_number() {
+    let mut walk = Walk::at_checkpoint();
+    walk.feed(Input::CheckpointVoided { n: 1 });
+    assert!(walk.wants("review"));
+    walk.feed(Input::ReviewPosted { n: 2, review: 60, number: 110 });
+    assert_eq!(walk.task.state, State::AwaitingReview { n: 2, commit: Some(commit(ONE)) });
+    walk.decide(approval(105));
+    assert_eq!(walk.task.state.name(), "awaiting-review", "what was given before the new one counts no more");
+    walk.decide(approval(111));
+    assert_eq!(walk.task.state.name(), "running");
+}
+
+#[test]
+fn what_is_blocked_pauses_and_a_resume_wants_the_same_step_again() {
+    let mut walk = Walk::running(Kind::Fix);
+    walk.answer(vec![bash(); 5]).acts(5);
+    let failure = Failure::Blocked { sentence: "the branch moved".into() };
+    walk.feed(Input::EffectFailed { effect: "seal:1".into(), failure });
+    assert_eq!(walk.task.state.name(), "paused");
+    let mut resume = approval(101);
+    resume.verb = Verb::Resume;
+    walk.decide(resume);
+    assert!(walk.wants("seal"));
+}

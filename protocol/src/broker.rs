@@ -1,0 +1,314 @@
+//! What `caisson serve` asks of `caisson broker`: one JSON line there, one JSON line back.
+//!
+//! After the answer to [`Request::Attach`] and [`Request::RouterAttach`] the connection is the raw byte stream of that
+//! container's stdin and stdout. A request names *what* is wanted; how a container is configured is the broker's alone,
+//! so nothing here can ask for a bind, a device, a capability or a host namespace.
+//! Client: `src/sandbox/broker.rs`. Server: `broker/`. Tests: below, and `broker/tests/docker.rs`.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of this protocol; [`Request::Hello`] with another one is refused.
+pub const VERSION: u32 = 1;
+/// The longest request or answer line, in bytes.
+pub const MAX_LINE: usize = 1 << 20;
+/// The user and group every chamber runs as.
+pub const AGENT_UID: u32 = 10001;
+/// Where a chamber's work lies.
+pub const WORKSPACE: &str = "/workspace";
+/// Where the runner lies in a chamber (read-only).
+pub const RUNNER: &str = "/opt/caisson/caisson-runner";
+
+/// One request line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// Answer: [`EngineInfo`].
+    Hello { version: u32 },
+    /// Answer: null. A chamber of that name with the same spec is fine; with another one it is a conflict.
+    Create(ChamberSpec),
+    /// Answer: null. Already running is fine.
+    Start { name: String },
+    /// Answer: null, then the raw stream; an older stream of the same chamber ends. One that does not run, or is paused,
+    /// is a conflict.
+    Attach { name: String },
+    /// Answer: null. Already paused is fine.
+    Pause { name: String },
+    /// Answer: null. Not paused is fine.
+    Unpause { name: String },
+    /// Answer: null. Kills at once; not running is fine.
+    Stop { name: String },
+    /// Answer: null. Kills and removes the chamber and its workspace; gone is fine.
+    Remove { name: String },
+    /// Answer: [`Chamber`] or null.
+    Inspect { name: String },
+    /// Answer: array of [`Chamber`], this installation's only.
+    List,
+    /// Answer: [`ImageInfo`], or null when the engine does not have it.
+    Image { reference: String },
+    /// Answer: [`RouterInfo`]. Holder, berths, walls and router exist and run afterwards.
+    RouterEnsure(RouterSpec),
+    /// Answer: null, then the raw stream of the router.
+    RouterAttach,
+    /// Answer: null. Starts the router anew beside its holder; networks stay.
+    RouterRestart,
+    /// Answer: array of the names removed: chambers of this installation that `keep` does not list, and what they left.
+    Reap { keep: Vec<String> },
+}
+
+/// What a chamber is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// An agent works in it.
+    Task,
+    /// Foreign git objects are checked in it.
+    Quarantine,
+    /// The project's own checks run in it.
+    Verify,
+    /// The barrier tests itself in it.
+    Probe,
+}
+
+impl Purpose {
+    /// The word in labels.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Quarantine => "quarantine",
+            Self::Verify => "verify",
+            Self::Probe => "probe",
+        }
+    }
+
+    /// The purpose a label names.
+    pub fn from_label(word: &str) -> Option<Self> {
+        [Self::Task, Self::Quarantine, Self::Verify, Self::Probe].into_iter().find(|it| it.as_str() == word)
+    }
+}
+
+/// One sealed container, as asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChamberSpec {
+    /// `[a-z0-9-]`, at most 64, starting with a letter or digit; unique in this installation.
+    pub name: String,
+    /// The task it belongs to; only written into a label.
+    pub task: Option<i64>,
+    pub purpose: Purpose,
+    /// One of the references the operator listed.
+    pub image: String,
+    /// Which berth's network, counted from 0; `None` = no network at all.
+    pub berth: Option<u32>,
+    pub limits: ChamberLimits,
+    /// Extra environment. Anyone who may inspect containers reads it: never a secret.
+    pub env: Vec<(String, String)>,
+    /// `sealed`, or `debug` (adds ptrace within the container).
+    pub profile: String,
+}
+
+/// What a chamber may use.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChamberLimits {
+    /// Memory in bytes, swap included (there is none); what lies in the workspace, /tmp and home counts too.
+    pub memory_bytes: u64,
+    /// Processes and threads.
+    pub pids: u64,
+    /// Processor cores; `1.5` is one and a half.
+    pub cpus: f64,
+    /// Size of the workspace in bytes, held in memory; 0 = a plain volume on the engine's disk without a limit,
+    /// which the operator must have allowed.
+    pub workspace_bytes: u64,
+    /// Size in bytes of /tmp, and of /home/agent.
+    pub tmp_bytes: u64,
+    /// Open files of one process.
+    pub nofile: u64,
+}
+
+impl Default for ChamberLimits {
+    fn default() -> Self {
+        Self {
+            memory_bytes: 2 << 30,
+            pids: 256,
+            cpus: 2.0,
+            workspace_bytes: 1 << 30,
+            tmp_bytes: 256 << 20,
+            nofile: 4096,
+        }
+    }
+}
+
+/// One container, as it stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chamber {
+    pub name: String,
+    pub purpose: Purpose,
+    pub task: Option<i64>,
+    pub state: ChamberState,
+    /// When it was last started, in the engine's words: another value is another boot. `None` = never started.
+    pub boot: Option<String>,
+    /// Its address in its berth.
+    pub address: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChamberState {
+    Created,
+    Running,
+    Paused,
+    Exited {
+        code: i64,
+        /// The runner itself ran out of memory. (For its children the runner tells.)
+        oom: bool,
+    },
+    /// Being removed, or dead.
+    Gone,
+}
+
+/// The engine behind the broker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EngineInfo {
+    /// The broker's [`VERSION`].
+    pub version: u32,
+    /// The installation whose containers it touches.
+    pub installation: String,
+    /// For example `Docker 20.10.24`.
+    pub engine: String,
+    pub kernel: String,
+    /// `1` or `2`.
+    pub cgroup: String,
+    /// sha256 of the runner that chambers get, hex.
+    pub runner: String,
+    /// sha256 of the seccomp profile `sealed`, hex.
+    pub seccomp: String,
+    /// References the operator listed.
+    pub images: Vec<String>,
+    /// What the engine lacks, in sentences for a person.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageInfo {
+    /// `sha256:…`
+    pub id: String,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// The way out: one holder with its berths, and the router in its network namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouterSpec {
+    /// How many berths (1 to 64).
+    pub berths: u32,
+    /// An IPv4 network that holds one /28 per berth and one for the outer network, such as `10.90.0.0/20`;
+    /// `None` = the broker takes the first free one of its own list.
+    pub pool: Option<String>,
+    /// The router's image, one the operator listed.
+    pub image: String,
+    /// The name server (`address` or `address:port`) that allowed names are asked of; `None` = this machine's first one
+    /// that is not a loopback address.
+    pub upstream: Option<String>,
+    /// IPv4 networks that the router's own walls refuse besides private and special ones: public addresses of one's own.
+    #[serde(default)]
+    pub private: Vec<String>,
+}
+
+/// What [`Request::RouterEnsure`] found or made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RouterInfo {
+    /// The network all berths and the outer network are cut from.
+    pub pool: String,
+    pub berths: Vec<Berth>,
+    /// When the router was last started; another value is another boot, which denies all until told.
+    pub boot: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Berth {
+    pub number: u32,
+    /// `a.b.c.d/28`
+    pub subnet: String,
+    /// The router's address in it: name server and only neighbour.
+    pub gateway: String,
+}
+
+/// One answer line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer<T> {
+    Ok(T),
+    Error(Problem),
+}
+
+/// Why not, for a person, and of which kind, for the caller.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("{text}")]
+pub struct Problem {
+    pub kind: ProblemKind,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProblemKind {
+    /// The engine (or the broker) is down or too slow: try again later.
+    Unavailable,
+    /// The request is malformed or outside what is allowed at all; asking again does not help.
+    Refused,
+    /// No such chamber, image or router.
+    NotFound,
+    /// It exists in another shape or state.
+    Conflict,
+    /// The engine failed in a way nobody foresaw.
+    Engine,
+}
+
+impl Problem {
+    pub fn new(kind: ProblemKind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into() }
+    }
+
+    pub fn refused(text: impl Into<String>) -> Self {
+        Self::new(ProblemKind::Refused, text)
+    }
+
+    pub fn unavailable(text: impl Into<String>) -> Self {
+        Self::new(ProblemKind::Unavailable, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_one_plain_line() {
+        let line = serde_json::to_string(&Request::Start { name: "t1".into() }).unwrap();
+        assert_eq!(line, r#"{"start":{"name":"t1"}}"#);
+        assert_eq!(serde_json::to_string(&Request::List).unwrap(), r#""list""#);
+    }
+
+    #[test]
+    fn what_is_not_in_the_protocol_is_refused() {
+        assert!(serde_json::from_str::<Request>(r#"{"start":{"name":"t1","privileged":true}}"#).is_err());
+        assert!(serde_json::from_str::<Request>(r#"{"exec":{"name":"t1"}}"#).is_err());
+    }
+
+    #[test]
+    fn answers_read_as_documented() {
+        let ok = serde_json::to_string(&Answer::Ok(Some(3))).unwrap();
+        assert_eq!(ok, r#"{"ok":3}"#);
+        let no: Answer<()> = Answer::Error(Problem::refused("no"));
+        assert_eq!(serde_json::to_string(&no).unwrap(), r#"{"error":{"kind":"refused","text":"no"}}"#);
+    }
+
+    #[test]
+    fn purposes_come_back_from_their_labels() {
+        for it in [Purpose::Task, Purpose::Quarantine, Purpose::Verify, Purpose::Probe] {
+            assert_eq!(Purpose::from_label(it.as_str()), Some(it));
+        }
+        assert_eq!(Purpose::from_label("other"), None);
+    }
+}

@@ -1,0 +1,9 @@
+//! The wire: what the host says to the runner, the router and the broker, and how it is framed.
+//!
+//! Owns the types and the framing. Must not do I/O nor know tokio: whoever reads or writes bytes brings its own.
+//! Framing tests stand in `frame.rs`, properties in `tests/frames.rs`.
+
+pub mod broker;
+pub mod frame;
+pub mod router;
+pub mod runner;

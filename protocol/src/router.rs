@@ -1,0 +1,228 @@
+//! What the host and the router say to each other, and the policy both judge by.
+//!
+//! Frames are [`crate::frame`]'s with a JSON head and no body, over the router's stdin (to it) and stdout (from it).
+//! The host sends `Hello` first; a router denies everything until it got a `Policy` and a berth's `Grant`.
+//! This module must not do I/O. Tests: `rule.rs`, `net.rs`, and at the end of this file.
+
+mod net;
+mod rule;
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+
+pub use net::{BERTH_PREFIX, Bogons, Net, NetError, Pool, SPECIAL, SYNTHETIC};
+pub use rule::{Rule, RuleError, check_name, public_suffix};
+
+pub const VERSION: u32 = 1;
+/// In an operator's list of rules: what follows names a preset, filled from the configuration of the operator's own tools.
+pub const PRESET: &str = "preset:";
+/// The largest message either side accepts, in bytes.
+pub const MAX_PAYLOAD: usize = 1 << 20;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToRouter {
+    /// Begins a control connection. Berths that aren't in `keep` are closed at once.
+    /// The answer repeats the nonce: whatever came before it was meant for another host.
+    Hello { version: u32, nonce: u64, keep: Vec<u32> },
+    /// What holds for every berth; a generation at or below the current one is refused.
+    Policy { generation: u64, policy: Policy },
+    /// Replaces what one berth may do (and opens it). Answered by `Granted` with the same serial.
+    Grant { berth: u32, serial: u64, rules: Vec<Rule> },
+    /// Cuts the berth's connections, forgets its names, denies all. Answered by `Closed`.
+    Close { berth: u32 },
+    /// Send log entries after this number, then every new one.
+    Log { after: u64 },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromRouter {
+    /// `boot` is random per start: log numbers and grants of another boot mean nothing.
+    Hello {
+        version: u32,
+        nonce: u64,
+        boot: String,
+        generation: u64,
+    },
+    Applied {
+        generation: u64,
+    },
+    Granted {
+        berth: u32,
+        serial: u64,
+    },
+    Closed {
+        berth: u32,
+    },
+    Entry(LogEntry),
+    /// A message that was not obeyed; nothing was opened by it.
+    Failed {
+        reason: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Allowed,
+    Denied,
+    /// Allowed, but the other side couldn't be resolved or reached.
+    Failed,
+}
+
+/// One connection, one denied name, or (`count` above 1) many alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogEntry {
+    /// Counts from 1 within one boot; gaps are entries that the ring had to drop.
+    pub seq: u64,
+    /// Unix milliseconds.
+    pub ts: i64,
+    pub berth: u32,
+    pub verdict: Verdict,
+    /// The rule that decided, as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// The name asked for; empty when none could be told (a direct address, or many names in one entry).
+    pub host: String,
+    /// 0 for a look-up.
+    pub port: u16,
+    /// The name inside TLS or in the Host header, where it was seen. Untrusted text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sni: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ip: Option<Ipv4Addr>,
+    /// Bytes from the sandbox, and to it.
+    pub up: u64,
+    pub down: u64,
+    pub ms: u64,
+    pub reason: String,
+    pub count: u64,
+}
+
+/// What holds for every berth. Order: `deny`, then `allow`, then the berth's own rules.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    pub deny: Vec<Rule>,
+    /// The operator's own, for every granted berth.
+    pub allow: Vec<Rule>,
+    /// Refused after resolving, besides [`SPECIAL`] and what the router was started with.
+    pub private: Vec<Net>,
+    pub caps: Caps,
+    /// Byte caps for single hosts (the rule's own spelling), instead of those in `caps`.
+    pub host_caps: Vec<HostCap>,
+    /// Refuse TLS whose hello may hide another name (ECH). Browsers send such a hello always, as noise.
+    pub refuse_ech: bool,
+}
+
+/// Limits for each berth.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Caps {
+    /// Connections open at once.
+    pub connections: u32,
+    /// Names held at once.
+    pub names: u32,
+    /// Names under wildcards that may be new within a minute: each leaks one label to its owner's name server.
+    pub wildcard_names_per_minute: u32,
+    /// Bytes for each rule since the berth was opened, from the sandbox and to it.
+    pub up: u64,
+    pub down: u64,
+}
+
+impl Default for Caps {
+    fn default() -> Caps {
+        Caps { connections: 256, names: 2_000, wildcard_names_per_minute: 60, up: 256 << 20, down: 16 << 30 }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostCap {
+    pub rule: String,
+    pub up: u64,
+    pub down: u64,
+}
+
+/// What the policy says about a name or a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision<'a> {
+    Allow(&'a Rule),
+    Deny { rule: Option<&'a Rule>, reason: &'static str },
+}
+
+impl Policy {
+    /// May this berth (with its own `granted` rules) connect to the name at the port?
+    #[must_use]
+    pub fn judge<'a>(&'a self, granted: &'a [Rule], name: &str, port: u16) -> Decision<'a> {
+        if let Some(rule) = self.deny.iter().find(|rule| rule.denies(name, port)) {
+            return Decision::Deny { rule: Some(rule), reason: "denied by the operator" };
+        }
+        match self.allow.iter().chain(granted).find(|rule| rule.allows(name, port)) {
+            Some(rule) => Decision::Allow(rule),
+            None if self.named(granted, name).is_some() => Decision::Deny { rule: None, reason: "port not allowed" },
+            None => Decision::Deny { rule: None, reason: "host not allowed" },
+        }
+    }
+
+    /// May the name be looked up: is there a port at which [`Policy::judge`] would allow it?
+    #[must_use]
+    pub fn judge_name<'a>(&'a self, granted: &'a [Rule], name: &str) -> Decision<'a> {
+        if let Some(rule) = self.deny.iter().find(|rule| rule.port.is_none() && rule.covers(name)) {
+            return Decision::Deny { rule: Some(rule), reason: "denied by the operator" };
+        }
+        match self.named(granted, name) {
+            Some(rule) => Decision::Allow(rule),
+            None => Decision::Deny { rule: None, reason: "host not allowed" },
+        }
+    }
+
+    /// An exact rule is preferred to a wildcard, so that only names which need one count as wildcard names.
+    fn named<'a>(&'a self, granted: &'a [Rule], name: &str) -> Option<&'a Rule> {
+        let all = || self.allow.iter().chain(granted).filter(|rule| rule.covers(name));
+        all().find(|rule| !rule.is_wildcard()).or_else(|| all().next())
+    }
+
+    /// The byte caps (up, down) for what one rule lets through.
+    #[must_use]
+    pub fn bytes_for(&self, rule: &str) -> (u64, u64) {
+        let own = self.host_caps.iter().find(|cap| cap.rule == rule);
+        own.map_or((self.caps.up, self.caps.down), |cap| (cap.up, cap.down))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(texts: &[&str]) -> Vec<Rule> {
+        texts.iter().map(|text| Rule::parse(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn deny_wins_then_allow_then_grants() {
+        let policy =
+            Policy { deny: rules(&["bad.a.test", "ok.test:80"]), allow: rules(&["*.a.test"]), ..Policy::default() };
+        let granted = rules(&["bad.a.test", "ok.test", "git.test:22"]);
+        let allowed = |name: &str, port| matches!(policy.judge(&granted, name, port), Decision::Allow(_));
+        assert!(allowed("x.a.test", 443) && allowed("ok.test", 443) && allowed("git.test", 22));
+        assert!(!allowed("bad.a.test", 443) && !allowed("ok.test", 80) && !allowed("git.test", 443));
+        let Decision::Deny { reason, .. } = policy.judge(&granted, "git.test", 23) else { panic!() };
+        assert_eq!(reason, "port not allowed");
+        assert!(matches!(policy.judge_name(&granted, "bad.a.test"), Decision::Deny { rule: Some(_), .. }));
+        assert!(matches!(policy.judge_name(&granted, "ok.test"), Decision::Allow(_)));
+        assert!(matches!(policy.judge_name(&granted, "other.test"), Decision::Deny { rule: None, .. }));
+    }
+
+    #[test]
+    fn messages_survive_the_wire() {
+        let message = ToRouter::Policy {
+            generation: 3,
+            policy: Policy { private: vec!["10.1.0.0/16".parse().unwrap()], ..Policy::default() },
+        };
+        let text = serde_json::to_string(&message).unwrap();
+        assert_eq!(serde_json::from_str::<ToRouter>(&text).unwrap(), message);
+        assert!(serde_json::from_str::<Policy>(r#"{"alow":[]}"#).is_err());
+    }
+}

@@ -1,0 +1,260 @@
+//! One rule of the egress policy: a host (or everything below a suffix) and a port.
+//!
+//! Owns how a rule is written, what is refused and why, and what it matches. The words are shown to people (`/allow`),
+//! so every error says what to write instead. Tests: at the end of this file, and properties in `router/tests/parsers.rs`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// `host` is an exact name or `*.suffix`, lower case ASCII without a final dot. `port` `None` means 443 and 80.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Rule {
+    pub host: String,
+    #[serde(default)]
+    pub port: Option<u16>,
+    /// Why it stands: shown in reviews and in the log.
+    #[serde(default)]
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    #[error("a rule names a host: write `host`, `host:port` or `*.suffix`")]
+    Empty,
+    #[error("`{0}` is a URL; write the host alone, such as `docs.example.org` or `docs.example.org:8443`")]
+    Url(String),
+    #[error("`{0}` is an address; rules name hosts, because the router judges by name")]
+    Address(String),
+    #[error("`{0}` is no port; write a number from 1 to 65535")]
+    Port(String),
+    #[error("`{0}` isn't ASCII; write its punycode form (`xn--…`), so that look-alikes can be told apart")]
+    NotAscii(String),
+    #[error("`{0}` is no host name: {1}")]
+    Name(String, &'static str),
+    #[error("`*` stands only at the front, as `*.example.org`; `{0}` has it elsewhere")]
+    Star(String),
+    #[error("`*.{0}` would allow names that anyone can register; name a host, or a suffix that one owner holds")]
+    PublicSuffix(String),
+}
+
+/// Second labels under which country registries sell names.
+const REGISTRY_LABELS: [&str; 16] =
+    ["ac", "co", "com", "edu", "gob", "gov", "gv", "go", "id", "ltd", "mil", "ne", "net", "nom", "or", "org"];
+
+/// Suffixes whose owner gives names to anybody: a wildcard there is an open door. Not a complete list; the real guard is
+/// that the operator or a writer wrote the rule.
+const SHARED_SUFFIXES: [&str; 28] = [
+    "github.io",
+    "githubusercontent.com",
+    "gitlab.io",
+    "pages.dev",
+    "workers.dev",
+    "r2.dev",
+    "netlify.app",
+    "vercel.app",
+    "herokuapp.com",
+    "amazonaws.com",
+    "cloudfront.net",
+    "elasticbeanstalk.com",
+    "azurewebsites.net",
+    "azureedge.net",
+    "core.windows.net",
+    "blob.core.windows.net",
+    "cloudapp.net",
+    "appspot.com",
+    "web.app",
+    "firebaseapp.com",
+    "run.app",
+    "fly.dev",
+    "onrender.com",
+    "ngrok.io",
+    "ngrok.app",
+    "trycloudflare.com",
+    "fastly.net",
+    "akamaized.net",
+];
+
+impl Rule {
+    /// Reads `host`, `host:port`, `*.suffix` or `*.suffix:port`. Case and one final dot don't matter.
+    ///
+    /// # Errors
+    /// A [`RuleError`] whose text says what to write instead.
+    pub fn parse(text: &str) -> Result<Rule, RuleError> {
+        let text = text.trim();
+        let shown = || text.chars().take(100).collect::<String>();
+        if text.is_empty() {
+            return Err(RuleError::Empty);
+        }
+        if !text.is_ascii() {
+            return Err(RuleError::NotAscii(shown()));
+        }
+        if text.contains('/') || text.contains('@') || text.contains('?') {
+            return Err(RuleError::Url(shown()));
+        }
+        if text.starts_with('[') || text.matches(':').count() > 1 {
+            return Err(RuleError::Address(shown()));
+        }
+        let (host, port) = match text.split_once(':') {
+            Some((host, port)) => (host, Some(parse_port(port)?)),
+            None => (text, None),
+        };
+        let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+        let (name, wild) = match host.strip_prefix("*.") {
+            Some(rest) => (rest, true),
+            None => (host.as_str(), false),
+        };
+        if name.contains('*') {
+            return Err(RuleError::Star(shown()));
+        }
+        check_name(name)?;
+        if wild && public_suffix(name) {
+            return Err(RuleError::PublicSuffix(name.to_owned()));
+        }
+        Ok(Rule { host, port, reason: String::new() })
+    }
+
+    #[must_use]
+    pub fn because(mut self, reason: impl Into<String>) -> Rule {
+        self.reason = reason.into();
+        self
+    }
+
+    #[must_use]
+    pub fn is_wildcard(&self) -> bool {
+        self.host.starts_with("*.")
+    }
+
+    /// Whether the rule names this host, whatever the port. `name` is lower case without a final dot.
+    #[must_use]
+    pub fn covers(&self, name: &str) -> bool {
+        match self.host.strip_prefix("*.") {
+            // At least one label in front: `*.example.org` isn't `example.org`.
+            Some(suffix) => name.strip_suffix(suffix).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.')),
+            None => name == self.host,
+        }
+    }
+
+    /// Whether it allows a connection: no port in the rule means 443 and 80.
+    #[must_use]
+    pub fn allows(&self, name: &str, port: u16) -> bool {
+        self.covers(name) && self.port.map_or(port == 443 || port == 80, |own| own == port)
+    }
+
+    /// Whether it, standing in a deny list, refuses a connection: no port in the rule means every port.
+    #[must_use]
+    pub fn denies(&self, name: &str, port: u16) -> bool {
+        self.covers(name) && self.port.is_none_or(|own| own == port)
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            Some(port) => write!(f, "{}:{port}", self.host),
+            None => f.write_str(&self.host),
+        }
+    }
+}
+
+fn parse_port(text: &str) -> Result<u16, RuleError> {
+    let bad = || RuleError::Port(text.chars().take(20).collect());
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(bad());
+    }
+    text.parse().ok().filter(|port| *port != 0).ok_or_else(bad)
+}
+
+/// A full host name of letters, digits and hyphens (RFC 1123), at least two labels, not an address in any spelling.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_name(name: &str) -> Result<(), RuleError> {
+    let bad = |why| Err(RuleError::Name(name.chars().take(100).collect(), why));
+    if name.is_empty() || name.len() > 253 {
+        return bad("it must have 1 to 253 characters");
+    }
+    let labels: Vec<&str> = name.split('.').collect();
+    for label in &labels {
+        if label.is_empty() || label.len() > 63 {
+            return bad("each part between dots must have 1 to 63 characters");
+        }
+        if !label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+            return bad("only letters, digits, hyphens and dots may stand in it");
+        }
+        if label.starts_with('-') || label.ends_with('-') {
+            return bad("no part may begin or end with a hyphen");
+        }
+    }
+    let last = labels[labels.len() - 1];
+    // Resolvers read 1.2.3, 0x7f.1 and 127.1 as addresses: a name's last label is never a number.
+    if last.bytes().all(|b| b.is_ascii_digit()) || last.starts_with("0x") {
+        return Err(RuleError::Address(name.to_owned()));
+    }
+    if labels.len() < 2 {
+        return bad("it needs a dot; a single word would be a machine of the local network");
+    }
+    Ok(())
+}
+
+/// Whether strangers can get names below this suffix, as far as that can be told without the full list.
+#[must_use]
+pub fn public_suffix(name: &str) -> bool {
+    let labels: Vec<&str> = name.split('.').collect();
+    let country = labels.len() == 2 && labels[1].len() == 2 && REGISTRY_LABELS.contains(&labels[0]);
+    labels.len() < 2 || country || SHARED_SUFFIXES.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_read() {
+        let rule = Rule::parse(" Docs.Example.ORG. ").unwrap();
+        assert_eq!((rule.host.as_str(), rule.port), ("docs.example.org", None));
+        assert_eq!(Rule::parse("a.test:8443").unwrap().port, Some(8443));
+        assert_eq!(Rule::parse("*.a.test:22").unwrap().to_string(), "*.a.test:22");
+    }
+
+    #[test]
+    fn what_is_refused_says_why() {
+        let cases = [
+            ("", "names a host"),
+            ("https://a.test/x", "host alone"),
+            ("me@a.test", "host alone"),
+            ("10.0.0.1", "is an address"),
+            ("[::1]:80", "is an address"),
+            ("0x7f.1", "is an address"),
+            ("a.0x7f", "is an address"),
+            ("a.test:0", "no port"),
+            ("a.test:+1", "no port"),
+            ("a.test:65536", "no port"),
+            ("bücher.test", "punycode"),
+            ("localhost", "needs a dot"),
+            ("a..test", "between dots"),
+            ("-a.test", "hyphen"),
+            ("a_b.test", "only letters"),
+            ("a.*.test", "at the front"),
+            ("*", "at the front"),
+            ("*.com", "needs a dot"),
+            ("*.co.uk", "anyone can register"),
+            ("*.github.io", "anyone can register"),
+        ];
+        for (text, expected) in cases {
+            let error = Rule::parse(text).expect_err(text).to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_a_rule_matches() {
+        let wild = Rule::parse("*.a.test").unwrap();
+        assert!(wild.allows("x.a.test", 443) && wild.allows("x.y.a.test", 80));
+        assert!(!wild.covers("a.test") && !wild.covers("xa.test") && !wild.covers(".a.test"));
+        let plain = Rule::parse("a.test").unwrap();
+        assert!(!plain.allows("a.test", 22) && plain.denies("a.test", 22));
+        let ssh = Rule::parse("a.test:22").unwrap();
+        assert!(ssh.allows("a.test", 22) && !ssh.allows("a.test", 443) && !ssh.denies("a.test", 443));
+    }
+}

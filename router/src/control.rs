@@ -1,0 +1,156 @@
+//! The host's orders on stdin, answers and the log on stdout.
+//!
+//! Never waits for a reader while it holds anything: the log is sent from the ring by number, so an unread pipe costs no
+//! memory, and a host that attaches later asks for what it missed. The end of stdin ends the program: without orders there
+//! is nothing to be allowed by. Tests: `router/tests/lab/`.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use protocol::frame::{Decoder, Message};
+use protocol::router::{FromRouter, MAX_PAYLOAD, ToRouter, VERSION};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+
+use crate::gate::Gate;
+
+/// How long connections may take to end after their berth was closed; they are dropped at once, so this is far too long.
+const CLOSING: Duration = Duration::from_secs(5);
+/// Marks that no log was asked for yet.
+const SILENT: u64 = u64::MAX;
+
+/// Obeys until stdin ends.
+///
+/// # Errors
+/// When either stream breaks.
+pub async fn run(
+    gate: Arc<Gate>,
+    boot: String,
+    mut orders: impl AsyncRead + Unpin,
+    answers: impl AsyncWrite + Unpin + Send + 'static,
+) -> io::Result<()> {
+    let sent = Arc::new(AtomicU64::new(SILENT));
+    let (queue, waiting) = mpsc::channel(64);
+    let writer = tokio::spawn(write(gate.clone(), sent.clone(), waiting, answers));
+    let mut decoder = Decoder::new(MAX_PAYLOAD);
+    let mut buffer = vec![0; 16 << 10];
+    loop {
+        let len = orders.read(&mut buffer).await?;
+        if len == 0 {
+            break;
+        }
+        for payload in decoder.push(&buffer[..len]) {
+            let order = payload.and_then(Message::<ToRouter>::from_payload);
+            let answer = match order {
+                Ok(order) => obey(&gate, &boot, &sent, order.head).await,
+                Err(bad) => Some(failed(format!("unreadable order: {bad}"))),
+            };
+            if let Some(answer) = answer
+                && queue.send(answer).await.is_err()
+            {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+        }
+    }
+    drop(queue);
+    writer.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+fn failed(reason: String) -> FromRouter {
+    FromRouter::Failed { reason }
+}
+
+async fn obey(gate: &Gate, boot: &str, sent: &AtomicU64, order: ToRouter) -> Option<FromRouter> {
+    Some(match order {
+        ToRouter::Hello { version, .. } if version != VERSION => failed(format!(
+            "this router speaks version {VERSION}, not {version}: use the image that belongs to the bot"
+        )),
+        ToRouter::Hello { keep, nonce, .. } => {
+            sent.store(SILENT, Ordering::Release);
+            for berth in gate.open_berths().into_iter().filter(|berth| !keep.contains(berth)) {
+                gone(gate.close(berth)).await;
+            }
+            FromRouter::Hello { version: VERSION, nonce, boot: boot.to_owned(), generation: gate.generation() }
+        }
+        ToRouter::Policy { generation, policy } => match gate.set_policy(generation, policy) {
+            Ok(()) => FromRouter::Applied { generation },
+            Err(reason) => failed(reason),
+        },
+        ToRouter::Grant { berth, serial, rules } => match gate.grant(berth, rules) {
+            Ok(()) => FromRouter::Granted { berth, serial },
+            Err(reason) => failed(reason),
+        },
+        ToRouter::Close { berth } => {
+            if gone(gate.close(berth)).await {
+                FromRouter::Closed { berth }
+            } else {
+                failed(format!("connections of berth {berth} did not end"))
+            }
+        }
+        ToRouter::Log { after } => {
+            // A number of another boot may lie ahead of ours: then everything is new.
+            sent.store(if after > gate.last_entry() { 0 } else { after }, Ordering::Release);
+            gate.logged.notify_one();
+            return None;
+        }
+    })
+}
+
+/// Waits until a closed berth's connections are gone.
+async fn gone(open: Option<Arc<AtomicU32>>) -> bool {
+    let Some(open) = open else { return true };
+    let all = async {
+        while open.load(Ordering::Acquire) > 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(CLOSING, all).await.is_ok()
+}
+
+async fn write(
+    gate: Arc<Gate>,
+    sent: Arc<AtomicU64>,
+    mut waiting: mpsc::Receiver<FromRouter>,
+    mut out: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    loop {
+        let answer = tokio::select! {
+            answer = waiting.recv() => match answer {
+                Some(answer) => Some(answer),
+                None => return Ok(()),
+            },
+            () = gate.logged.notified() => None,
+        };
+        let mut bytes = Vec::new();
+        // Entries first: whoever hears that a berth is closed has seen everything that happened in it.
+        entries(&gate, &sent, &mut out).await?;
+        if let Some(answer) = answer {
+            if matches!(answer, FromRouter::Hello { .. }) {
+                // Ends what a reader that died may have left half read.
+                bytes.push(0);
+            }
+            bytes.extend(frame(answer)?);
+            out.write_all(&bytes).await?;
+            out.flush().await?;
+        }
+    }
+}
+
+async fn entries(gate: &Gate, sent: &AtomicU64, out: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+    loop {
+        let after = sent.load(Ordering::Acquire);
+        let Some(entry) = (after != SILENT).then(|| gate.entry_after(after)).flatten() else {
+            return out.flush().await;
+        };
+        let seq = entry.seq;
+        out.write_all(&frame(FromRouter::Entry(entry))?).await?;
+        // A `Log` order in between wins.
+        let _ = sent.compare_exchange(after, seq, Ordering::AcqRel, Ordering::Acquire);
+    }
+}
+
+fn frame(message: FromRouter) -> io::Result<Vec<u8>> {
+    Message::bare(message).to_frame(MAX_PAYLOAD).map_err(io::Error::other)
+}

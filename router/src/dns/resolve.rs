@@ -1,0 +1,165 @@
+//! Asks the upstream resolver for an allowed name's addresses and checks them.
+//!
+//! The only code that sends a name out of the router; it is called for a connection that the policy allowed, never for a
+//! look-up alone. One private address among the answers refuses all of them (rebinding). Keeps a small cache.
+//! Tests: `router/tests/lab/` (rebinding, no query for denied names); reading answers: `router/tests/parsers.rs`.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::wire;
+
+const TRIES: u32 = 3;
+const WAIT: Duration = Duration::from_millis(1500);
+const CACHE: usize = 1024;
+/// A short answer is kept a moment, so that many connections at once ask once; a long one no longer than a minute,
+/// so that an operator's change is seen.
+const TTL_SECONDS: std::ops::RangeInclusive<u32> = 2..=60;
+/// A failure is kept as well: a name server that is silent for one name must not be asked by every connection to it.
+const FAILURE_SECONDS: u32 = 2;
+/// Questions at once: more than one berth's connections, so that no sandbox alone can use them up.
+const QUESTIONS: usize = 384;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    #[error("the name does not exist")]
+    NotFound,
+    #[error("the name server gave {0}, which is not a public address")]
+    Private(Ipv4Addr),
+    #[error("the name server did not answer")]
+    Silent,
+    #[error("the name server could not say (code {0})")]
+    Server(u8),
+}
+
+/// Until when, and what.
+type Kept = (Instant, Found);
+type Found = Result<Arc<[Ipv4Addr]>, ResolveError>;
+
+pub struct Resolver {
+    upstream: SocketAddr,
+    cache: Mutex<HashMap<String, Kept>>,
+    slots: Semaphore,
+}
+
+impl Resolver {
+    #[must_use]
+    pub fn new(upstream: SocketAddr) -> Resolver {
+        Resolver { upstream, cache: Mutex::default(), slots: Semaphore::new(QUESTIONS) }
+    }
+
+    /// The name's addresses, all of them public by `refuses`.
+    ///
+    /// # Errors
+    /// [`ResolveError`]; its text is for the log and for the agent.
+    pub async fn resolve(
+        &self,
+        name: &str,
+        refuses: impl Fn(Ipv4Addr) -> bool,
+    ) -> Result<Arc<[Ipv4Addr]>, ResolveError> {
+        let found = match self.cached(name) {
+            Some(found) => found,
+            None => self.ask(name).await,
+        };
+        let addresses = found?;
+        // Checked at every use, not when stored: the operator's ranges may have changed in between.
+        match addresses.iter().find(|address| refuses(**address)) {
+            Some(private) => Err(ResolveError::Private(*private)),
+            None => Ok(addresses),
+        }
+    }
+
+    fn cached(&self, name: &str) -> Option<Found> {
+        let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.get(name).filter(|(until, _)| *until > Instant::now()).map(|(_, found)| found.clone())
+    }
+
+    async fn ask(&self, name: &str) -> Found {
+        let _slot = self.slots.acquire().await.map_err(|_| ResolveError::Silent)?;
+        // Another connection may have asked while this one waited.
+        if let Some(found) = self.cached(name) {
+            return found;
+        }
+        let (found, seconds) = match self.query(name).await {
+            None => (Err(ResolveError::Silent), FAILURE_SECONDS),
+            Some(answer) => judged(answer),
+        };
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() >= CACHE {
+            let now = Instant::now();
+            cache.retain(|_, (until, _)| *until > now);
+            if cache.len() >= CACHE {
+                cache.clear();
+            }
+        }
+        cache.insert(name.to_owned(), (Instant::now() + Duration::from_secs(seconds.into()), found.clone()));
+        found
+    }
+
+    /// By UDP, each try from a fresh port with a fresh number; by TCP when the answer was cut short.
+    async fn query(&self, name: &str) -> Option<wire::Answer> {
+        for _ in 0..TRIES {
+            let id = random_id()?;
+            match timeout(WAIT, self.by_udp(name, id)).await {
+                Ok(Some(answer)) if answer.truncated => {
+                    return timeout(WAIT * 2, self.by_tcp(name, id)).await.ok().flatten();
+                }
+                Ok(Some(answer)) => return Some(answer),
+                Ok(None) => tokio::time::sleep(Duration::from_millis(50)).await,
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
+    async fn by_udp(&self, name: &str, id: u16) -> Option<wire::Answer> {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await.ok()?;
+        socket.connect(self.upstream).await.ok()?;
+        socket.send(&wire::question(id, name)).await.ok()?;
+        let mut buffer = [0; 4096];
+        loop {
+            let len = socket.recv(&mut buffer).await.ok()?;
+            // Anything else is a forgery or a late answer: wait on for ours.
+            if let Some(answer) = wire::parse_answer(&buffer[..len], id, name) {
+                return Some(answer);
+            }
+        }
+    }
+
+    async fn by_tcp(&self, name: &str, id: u16) -> Option<wire::Answer> {
+        let mut stream = TcpStream::connect(self.upstream).await.ok()?;
+        let question = wire::question(id, name);
+        let mut message = u16::try_from(question.len()).ok()?.to_be_bytes().to_vec();
+        message.extend_from_slice(&question);
+        stream.write_all(&message).await.ok()?;
+        let len = stream.read_u16().await.ok()?;
+        let mut buffer = vec![0; usize::from(len)];
+        stream.read_exact(&mut buffer).await.ok()?;
+        wire::parse_answer(&buffer, id, name)
+    }
+}
+
+/// What an answer says, and for how many seconds.
+fn judged(answer: wire::Answer) -> (Found, u32) {
+    match answer.code {
+        wire::NOERROR if !answer.addresses.is_empty() => {
+            let seconds = answer.ttl.clamp(*TTL_SECONDS.start(), *TTL_SECONDS.end());
+            (Ok(answer.addresses.into()), seconds)
+        }
+        wire::NOERROR | wire::NXDOMAIN => (Err(ResolveError::NotFound), FAILURE_SECONDS),
+        code => (Err(ResolveError::Server(code)), FAILURE_SECONDS),
+    }
+}
+
+fn random_id() -> Option<u16> {
+    let mut id = [0; 2];
+    getrandom::fill(&mut id).ok()?;
+    Some(u16::from_be_bytes(id))
+}

@@ -1,0 +1,99 @@
+//! The resolver that sandboxes see: a synthetic address for an allowed name, NXDOMAIN at once for every other.
+//!
+//! Asks nobody: a look-up alone never leaves the router, so names can't carry data out. By UDP and TCP.
+//! Tests: `router/tests/lab/`.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::wire::{self, BadQuery};
+use crate::gate::{Gate, NameVerdict};
+
+/// Answers are kept by clients this long, in seconds. The address stays the berth's while it is open, so longer would do no
+/// harm; shorter would only cost look-ups.
+const TTL: u32 = 60;
+const TCP_IDLE: Duration = Duration::from_secs(5);
+const TCP_QUERIES: u32 = 100;
+const TCP_OPEN: usize = 256;
+
+/// Serves until the socket fails.
+///
+/// # Errors
+/// When the socket can't be read any more.
+pub async fn udp(gate: Arc<Gate>, socket: UdpSocket) -> io::Result<()> {
+    let mut buffer = [0; wire::MAX_QUERY + 1];
+    loop {
+        let (len, from) = match socket.recv_from(&mut buffer).await {
+            Ok(got) => got,
+            // An ICMP error for an answer that nobody wanted any more.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
+            Err(error) => return Err(error),
+        };
+        if let Some(answer) = reply(&gate, from, &buffer[..len]) {
+            // A full send buffer drops the answer; the client asks again.
+            let _ = socket.try_send_to(&answer, from);
+        }
+    }
+}
+
+/// Serves until the listener fails.
+///
+/// # Errors
+/// Never in practice: failing to accept one connection is waited out.
+pub async fn tcp(gate: Arc<Gate>, listener: TcpListener) -> io::Result<()> {
+    let slots = Arc::new(Semaphore::new(TCP_OPEN));
+    loop {
+        let Ok((stream, from)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
+        let gate = gate.clone();
+        tokio::spawn(async move {
+            let _slot = slot;
+            // What ends a connection here is the client's own doing: there is nobody to tell.
+            let _ = one_tcp(&gate, stream, from).await;
+        });
+    }
+}
+
+async fn one_tcp(gate: &Gate, mut stream: TcpStream, from: SocketAddr) -> io::Result<()> {
+    for _ in 0..TCP_QUERIES {
+        let len = usize::from(timeout(TCP_IDLE, stream.read_u16()).await??);
+        if len > wire::MAX_QUERY {
+            return Ok(());
+        }
+        let mut query = vec![0; len];
+        timeout(TCP_IDLE, stream.read_exact(&mut query)).await??;
+        let Some(answer) = reply(gate, from, &query) else { return Ok(()) };
+        let mut message = u16::try_from(answer.len()).unwrap_or(0).to_be_bytes().to_vec();
+        message.extend_from_slice(&answer);
+        timeout(TCP_IDLE, stream.write_all(&message)).await??;
+    }
+    Ok(())
+}
+
+fn reply(gate: &Gate, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
+    let SocketAddr::V4(from) = from else { return None };
+    let berth = gate.berth_of(*from.ip()).filter(|berth| gate.may_ask(*berth))?;
+    let query = match wire::parse_query(bytes) {
+        Ok(query) => query,
+        Err(BadQuery::Ignore) => return None,
+        Err(BadQuery::Answer { id, code }) => return Some(wire::refusal(id, code)),
+    };
+    match gate.look_up(berth, &query.name) {
+        NameVerdict::Denied => Some(wire::answer(&query, wire::NXDOMAIN, None, 0)),
+        NameVerdict::Address(address) => {
+            // IPv6 and service records are answered empty: the name exists, and this is all there is.
+            let address: Option<Ipv4Addr> = matches!(query.kind, wire::A | wire::ANY).then_some(address);
+            Some(wire::answer(&query, wire::NOERROR, address, TTL))
+        }
+    }
+}

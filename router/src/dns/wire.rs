@@ -1,0 +1,219 @@
+//! DNS messages, as much of them as a resolver needs that answers with addresses only (RFC 1035).
+//!
+//! Reads queries from sandboxes and answers from the upstream: both are untrusted, both are read without following a
+//! compression pointer twice. Does no I/O. Tests: `router/tests/parsers.rs`.
+
+use std::net::Ipv4Addr;
+
+pub const A: u16 = 1;
+pub const CNAME: u16 = 5;
+pub const AAAA: u16 = 28;
+pub const ANY: u16 = 255;
+const IN: u16 = 1;
+
+pub const NOERROR: u8 = 0;
+pub const FORMERR: u8 = 1;
+pub const SERVFAIL: u8 = 2;
+pub const NXDOMAIN: u8 = 3;
+pub const NOTIMP: u8 = 4;
+
+/// The largest query that is read, in bytes. A name has at most 255, and EDNS options are small.
+pub const MAX_QUERY: usize = 2048;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    pub id: u16,
+    /// Lower case, without the final dot; empty for the root. Bytes that no host name has are shown as `?`.
+    pub name: String,
+    pub kind: u16,
+    pub recursion: bool,
+    /// The question as it came: an answer repeats it, with the client's own upper and lower case.
+    question: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadQuery {
+    /// No answer: not a query, or too broken to answer.
+    Ignore,
+    /// Answer with this code.
+    Answer { id: u16, code: u8 },
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..at + 2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
+}
+
+/// Reads one query.
+///
+/// # Errors
+/// What to do with a message that isn't a plain query for one name.
+pub fn parse_query(bytes: &[u8]) -> Result<Query, BadQuery> {
+    let (Some(id), Some(flags), Some(questions)) = (u16_at(bytes, 0), u16_at(bytes, 2), u16_at(bytes, 4)) else {
+        return Err(BadQuery::Ignore);
+    };
+    if bytes.len() < 12 || bytes.len() > MAX_QUERY || flags & 0x8000 != 0 {
+        return Err(BadQuery::Ignore);
+    }
+    if flags & 0x7800 != 0 {
+        return Err(BadQuery::Answer { id, code: NOTIMP });
+    }
+    // Two questions have no defined answer, so nobody asks them but to confuse.
+    if questions != 1 {
+        return Err(BadQuery::Ignore);
+    }
+    let broken = BadQuery::Answer { id, code: FORMERR };
+    let (name, end) = plain_name(bytes, 12).ok_or(broken)?;
+    let (Some(kind), Some(class)) = (u16_at(bytes, end), u16_at(bytes, end + 2)) else { return Err(broken) };
+    if class != IN {
+        return Err(BadQuery::Answer { id, code: NOTIMP });
+    }
+    Ok(Query { id, name, kind, recursion: flags & 0x0100 != 0, question: bytes[12..end + 4].to_vec() })
+}
+
+/// A name without compression, from `at`; with where it ends.
+fn plain_name(bytes: &[u8], mut at: usize) -> Option<(String, usize)> {
+    let mut name = String::new();
+    loop {
+        let len = usize::from(*bytes.get(at)?);
+        at += 1;
+        match len {
+            0 => return Some((name, at)),
+            1..=63 => push_label(&mut name, bytes.get(at..at + len)?),
+            _ => return None,
+        }
+        at += len;
+        if name.len() > 253 {
+            return None;
+        }
+    }
+}
+
+fn push_label(name: &mut String, label: &[u8]) {
+    if !name.is_empty() {
+        name.push('.');
+    }
+    let shown = |b: &u8| {
+        if b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_') { b.to_ascii_lowercase() as char } else { '?' }
+    };
+    name.extend(label.iter().map(shown));
+}
+
+/// An answer with no address, one, or an error code.
+#[must_use]
+pub fn answer(query: &Query, code: u8, address: Option<Ipv4Addr>, ttl: u32) -> Vec<u8> {
+    let flags = 0x8080 | u16::from(query.recursion) << 8 | u16::from(code);
+    let mut out = header(query.id, flags, 1, u16::from(address.is_some()));
+    out.extend_from_slice(&query.question);
+    if let Some(address) = address {
+        // 0xc00c: the name that stands at offset 12.
+        out.extend_from_slice(&[0xc0, 0x0c, 0, 1, 0, 1]);
+        out.extend_from_slice(&ttl.to_be_bytes());
+        out.extend_from_slice(&[0, 4]);
+        out.extend_from_slice(&address.octets());
+    }
+    out
+}
+
+/// An error without the question, for what couldn't be read.
+#[must_use]
+pub fn refusal(id: u16, code: u8) -> Vec<u8> {
+    header(id, 0x8080 | u16::from(code), 0, 0)
+}
+
+fn header(id: u16, flags: u16, questions: u16, answers: u16) -> Vec<u8> {
+    [id, flags, questions, answers, 0, 0].iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// A question for the name's A records. The name must be a checked host name.
+#[must_use]
+pub fn question(id: u16, name: &str) -> Vec<u8> {
+    let mut out = header(id, 0x0100, 1, 0);
+    for label in name.split('.').filter(|label| !label.is_empty()) {
+        let label = &label.as_bytes()[..label.len().min(63)];
+        out.push(u8::try_from(label.len()).unwrap_or(63));
+        out.extend_from_slice(label);
+    }
+    out.extend_from_slice(&[0, 0, 1, 0, 1]);
+    out
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub code: u8,
+    /// Cut short: ask again by TCP.
+    pub truncated: bool,
+    /// Every A record of the answer section that belongs to the name or an alias of it.
+    pub addresses: Vec<Ipv4Addr>,
+    /// The smallest time to live among them, in seconds.
+    pub ttl: u32,
+}
+
+/// Reads the upstream's answer to `question(id, name)`; nothing when it isn't one.
+#[must_use]
+pub fn parse_answer(bytes: &[u8], id: u16, name: &str) -> Option<Answer> {
+    let flags = u16_at(bytes, 2)?;
+    if u16_at(bytes, 0)? != id || flags & 0x8000 == 0 || u16_at(bytes, 4)? != 1 {
+        return None;
+    }
+    let (asked, end) = plain_name(bytes, 12)?;
+    if asked != name || u16_at(bytes, end)? != A || u16_at(bytes, end + 2)? != IN {
+        return None;
+    }
+    let code = u8::try_from(flags & 0xf).unwrap_or(SERVFAIL);
+    let mut answer = Answer { code, truncated: flags & 0x0200 != 0, addresses: Vec::new(), ttl: u32::MAX };
+    if !answer.truncated {
+        records(bytes, end + 4, u16_at(bytes, 6)?, asked, &mut answer)?;
+    }
+    Some(answer)
+}
+
+/// Walks the answer section along its chain of aliases. Records of other names are passed over.
+fn records(bytes: &[u8], mut at: usize, count: u16, mut owner: String, answer: &mut Answer) -> Option<()> {
+    for _ in 0..count.min(64) {
+        let (name, end) = packed_name(bytes, at)?;
+        let (kind, class) = (u16_at(bytes, end)?, u16_at(bytes, end + 2)?);
+        let ttl = u32::from(u16_at(bytes, end + 4)?) << 16 | u32::from(u16_at(bytes, end + 6)?);
+        let len = usize::from(u16_at(bytes, end + 8)?);
+        let data = bytes.get(end + 10..end + 10 + len)?;
+        at = end + 10 + len;
+        if class != IN || name != owner {
+            continue;
+        }
+        match (kind, data) {
+            (A, [a, b, c, d]) => answer.addresses.push(Ipv4Addr::new(*a, *b, *c, *d)),
+            (CNAME, _) => owner = packed_name(bytes, end + 10)?.0,
+            _ => continue,
+        }
+        answer.ttl = answer.ttl.min(ttl);
+    }
+    Some(())
+}
+
+/// A name that may end in a pointer backwards; with where it ends in place.
+fn packed_name(bytes: &[u8], start: usize) -> Option<(String, usize)> {
+    let (mut name, mut at, mut end, mut limit) = (String::new(), start, None, start);
+    loop {
+        let len = *bytes.get(at)?;
+        at += 1;
+        match len {
+            0 => return Some((name, end.unwrap_or(at))),
+            1..=63 => {
+                push_label(&mut name, bytes.get(at..at + usize::from(len))?);
+                at += usize::from(len);
+            }
+            0xc0.. => {
+                let target = usize::from(len & 0x3f) << 8 | usize::from(*bytes.get(at)?);
+                end.get_or_insert(at + 1);
+                // Strictly backwards, so that the walk ends.
+                if target >= limit {
+                    return None;
+                }
+                (at, limit) = (target, target);
+            }
+            _ => return None,
+        }
+        if name.len() > 253 {
+            return None;
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! What is allowed right now, and who is connected: the state that resolver, proxy and control share.
+//!
+//! Owns policy, berths, names and the log. A berth without a grant may do nothing; a change of policy reaches open
+//! connections through [`Gate::changes`]. One lock, never held across I/O. Must not open sockets.
+//! Tests: at the end of this file, and `router/tests/lab/`.
+
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use protocol::router::{Bogons, Caps, Decision, LogEntry, Net, Policy, Pool, Rule, Verdict, check_name};
+use tokio::sync::{Notify, watch};
+
+use crate::names::Names;
+use crate::ring::{Bucket, Event, Ring};
+
+/// Look-ups a second for each berth, after a burst.
+const ASK_RATE: f64 = 1000.0;
+
+/// Bytes a rule let through since its berth was opened.
+#[derive(Debug, Default)]
+pub struct Usage {
+    pub up: AtomicU64,
+    pub down: AtomicU64,
+}
+
+struct Berth {
+    /// Tells one loan of a berth from the next.
+    epoch: u64,
+    rules: Arc<[Rule]>,
+    open: Arc<AtomicU32>,
+    used: HashMap<String, Arc<Usage>>,
+    asks: Bucket,
+    wild: Bucket,
+}
+
+struct State {
+    generation: u64,
+    policy: Arc<Policy>,
+    bogons: Bogons,
+    berths: HashMap<u32, Berth>,
+    names: Names,
+    epochs: u64,
+}
+
+pub struct Gate {
+    pool: Pool,
+    berths: u32,
+    private: Vec<Net>,
+    public: Vec<Net>,
+    state: Mutex<State>,
+    ring: Mutex<Ring>,
+    changes: watch::Sender<u64>,
+    /// Rung when the log has something new.
+    pub logged: Notify,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum NameVerdict {
+    Address(Ipv4Addr),
+    Denied,
+}
+
+/// The right to one connection; counts against the berth's cap until it is dropped.
+#[derive(Debug)]
+pub struct Ticket {
+    pub berth: u32,
+    pub name: Arc<str>,
+    pub port: u16,
+    pub rule: String,
+    pub usage: Arc<Usage>,
+    /// Most bytes (up, down) for the rule in all.
+    pub caps: (u64, u64),
+    pub refuse_ech: bool,
+    epoch: u64,
+    open: Arc<AtomicU32>,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A connection that isn't allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denied {
+    pub name: Option<Arc<str>>,
+    pub rule: Option<String>,
+    pub reason: &'static str,
+}
+
+#[must_use]
+pub fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+impl Gate {
+    /// `private` and `public` as in [`Bogons::new`]: the policy can add to the first, nothing can add to the second.
+    #[must_use]
+    pub fn new(pool: Pool, berths: u32, private: Vec<Net>, public: Vec<Net>) -> Gate {
+        let bogons = Bogons::new(&private, &public);
+        let state = State {
+            generation: 0,
+            policy: Arc::default(),
+            bogons,
+            berths: HashMap::new(),
+            names: Names::default(),
+            epochs: 0,
+        };
+        let (state, ring, changes) = (Mutex::new(state), Mutex::default(), watch::Sender::new(0));
+        Gate { pool, berths: berths.min(pool.berths()), private, public, state, ring, changes, logged: Notify::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Which berth a source address belongs to.
+    #[must_use]
+    pub fn berth_of(&self, source: Ipv4Addr) -> Option<u32> {
+        self.pool.berth_of(source).filter(|berth| *berth < self.berths)
+    }
+
+    /// Whether the berth may ask one more name now. A closed berth may: it hears NXDOMAIN, which is quicker than silence.
+    #[must_use]
+    pub fn may_ask(&self, berth: u32) -> bool {
+        let mut state = self.state();
+        state.berths.get_mut(&berth).is_none_or(|berth| berth.asks.take(ASK_RATE, ASK_RATE, Instant::now()))
+    }
+
+    /// Answers a look-up and writes denials down.
+    #[must_use]
+    pub fn look_up(&self, berth: u32, name: &str) -> NameVerdict {
+        match self.state().look_up(berth, name) {
+            Ok(address) => NameVerdict::Address(address),
+            Err(denied) => {
+                // Reverse look-ups and other types of a name that was just refused are no news.
+                if !name.ends_with(".arpa") && !name.is_empty() && !self.ring().repeats(berth, name) {
+                    let reason = denied.reason.to_owned();
+                    self.log(Event { rule: denied.rule, reason, ..blank(berth, name, 0, Verdict::Denied) });
+                }
+                NameVerdict::Denied
+            }
+        }
+    }
+
+    /// Judges a connection from a berth to a synthetic address.
+    ///
+    /// # Errors
+    /// [`Denied`], not yet written to the log.
+    pub fn admit(&self, berth: u32, address: Ipv4Addr, port: u16) -> Result<Ticket, Denied> {
+        self.state().admit(berth, address, port)
+    }
+
+    /// Whether an open connection may go on under today's policy.
+    #[must_use]
+    pub fn still(&self, ticket: &Ticket) -> bool {
+        let state = self.state();
+        state.berths.get(&ticket.berth).is_some_and(|berth| {
+            let verdict = state.policy.judge(&berth.rules, &ticket.name, ticket.port);
+            berth.epoch == ticket.epoch && matches!(verdict, Decision::Allow(_))
+        })
+    }
+
+    /// Changes whenever anything may have become forbidden.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Whether a resolved address must not be connected to.
+    #[must_use]
+    pub fn refuses(&self, address: Ipv4Addr) -> bool {
+        self.state().bogons.refuses(address)
+    }
+
+    pub fn log(&self, event: Event) {
+        self.ring().push(event, now_ms());
+        self.logged.notify_one();
+    }
+
+    /// To be called once a second: writes what a flood added up.
+    pub fn tick(&self) {
+        if self.ring().tick(now_ms()) {
+            self.logged.notify_one();
+        }
+    }
+
+    #[must_use]
+    pub fn entry_after(&self, seq: u64) -> Option<LogEntry> {
+        self.ring().after(seq).cloned()
+    }
+
+    #[must_use]
+    pub fn last_entry(&self) -> u64 {
+        self.ring().last()
+    }
+
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.state().generation
+    }
+
+    /// Puts a newer policy in force for every berth.
+    ///
+    /// # Errors
+    /// When the generation is not newer, or a rule is malformed: the old policy then stays.
+    pub fn set_policy(&self, generation: u64, policy: Policy) -> Result<(), String> {
+        checked(policy.allow.iter().chain(&policy.deny))?;
+        let mut state = self.state();
+        if generation <= state.generation {
+            return Err(format!("policy {generation} is not newer than {}", state.generation));
+        }
+        let private: Vec<Net> = self.private.iter().chain(&policy.private).copied().collect();
+        state.bogons = Bogons::new(&private, &self.public);
+        (state.generation, state.policy) = (generation, Arc::new(policy));
+        drop(state);
+        self.changed();
+        Ok(())
+    }
+
+    /// Opens a berth or replaces its rules.
+    ///
+    /// # Errors
+    /// When the berth doesn't exist, no policy came yet, or a rule is malformed: the berth then keeps what it had.
+    pub fn grant(&self, berth: u32, rules: Vec<Rule>) -> Result<(), String> {
+        checked(&rules)?;
+        if berth >= self.berths {
+            return Err(format!("berth {berth} does not exist: there are {}", self.berths));
+        }
+        let mut state = self.state();
+        if state.generation == 0 {
+            return Err("a grant came before any policy".to_owned());
+        }
+        state.grant(berth, rules.into());
+        drop(state);
+        self.changed();
+        Ok(())
+    }
+
+    /// Denies the berth everything and forgets its names. The counter returned is 0 once its connections are gone.
+    #[must_use]
+    pub fn close(&self, berth: u32) -> Option<Arc<AtomicU32>> {
+        let mut state = self.state();
+        let old = state.berths.remove(&berth);
+        state.names.forget(berth);
+        drop(state);
+        self.changed();
+        old.map(|berth| berth.open)
+    }
+
+    /// The berths that are open.
+    #[must_use]
+    pub fn open_berths(&self) -> Vec<u32> {
+        self.state().berths.keys().copied().collect()
+    }
+
+    fn changed(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+}
+
+/// An event with nothing known but who and what.
+#[must_use]
+pub fn blank(berth: u32, host: &str, port: u16, verdict: Verdict) -> Event {
+    let (rule, sni, ip, reason) = (None, None, None, String::new());
+    Event { berth, verdict, rule, host: host.to_owned(), port, sni, ip, up: 0, down: 0, ms: 0, reason }
+}
+
+/// Rules come over the wire as they were parsed by the host; they are read again here, because the router trusts nobody.
+fn checked<'a>(rules: impl IntoIterator<Item = &'a Rule>) -> Result<(), String> {
+    for rule in rules {
+        let again = Rule::parse(&rule.to_string()).map_err(|error| error.to_string())?;
+        if again.host != rule.host || again.port != rule.port {
+            return Err(format!("rule `{rule}` is not in its plain form, `{again}`"));
+        }
+    }
+    Ok(())
+}
+
+fn wild_bucket(caps: &Caps) -> (f64, f64) {
+    (f64::from(caps.wildcard_names_per_minute), f64::from(caps.wildcard_names_per_minute) / 60.0)
+}
+
+impl State {
+    fn look_up(&mut self, berth: u32, name: &str) -> Result<Ipv4Addr, Denied> {
+        let deny = |reason| Denied { name: None, rule: None, reason };
+        let policy = self.policy.clone();
+        let lent = self.berths.get_mut(&berth).ok_or(deny("the berth is closed"))?;
+        let rules = lent.rules.clone();
+        check_name(name).map_err(|_| deny("not a host name"))?;
+        let rule = match policy.judge_name(&rules, name) {
+            Decision::Allow(rule) => rule,
+            Decision::Deny { rule, reason } => {
+                return Err(Denied { name: None, rule: rule.map(ToString::to_string), reason });
+            }
+        };
+        if let Some(address) = self.names.address(berth, name) {
+            return Ok(address);
+        }
+        let (burst, rate) = wild_bucket(&policy.caps);
+        if rule.is_wildcard() && !lent.wild.take(burst, rate, Instant::now()) {
+            return Err(Denied { rule: Some(rule.to_string()), ..deny("too many new names under a wildcard") });
+        }
+        let cap = usize::try_from(policy.caps.names).unwrap_or(usize::MAX);
+        self.names.assign(berth, name, cap).ok_or(deny("too many names"))
+    }
+
+    fn admit(&mut self, berth: u32, address: Ipv4Addr, port: u16) -> Result<Ticket, Denied> {
+        let deny = |reason| Denied { name: None, rule: None, reason };
+        let lent = self.berths.get_mut(&berth).ok_or(deny("the berth is closed"))?;
+        let name = self.names.name(berth, address).ok_or(deny("not an address of this sandbox"))?;
+        let rule = match self.policy.judge(&lent.rules, &name, port) {
+            Decision::Allow(rule) => rule.to_string(),
+            Decision::Deny { rule, reason } => {
+                return Err(Denied { name: Some(name.clone()), rule: rule.map(ToString::to_string), reason });
+            }
+        };
+        let deny = |reason| Denied { name: Some(name.clone()), rule: Some(rule.clone()), reason };
+        if lent.open.load(Ordering::Acquire) >= self.policy.caps.connections {
+            return Err(deny("too many connections at once"));
+        }
+        let usage = lent.used.entry(rule.clone()).or_default().clone();
+        let caps = self.policy.bytes_for(&rule);
+        if usage.up.load(Ordering::Relaxed) >= caps.0 || usage.down.load(Ordering::Relaxed) >= caps.1 {
+            return Err(deny("the byte cap of this rule is used up"));
+        }
+        lent.open.fetch_add(1, Ordering::AcqRel);
+        let (epoch, open, refuse_ech) = (lent.epoch, lent.open.clone(), self.policy.refuse_ech);
+        Ok(Ticket { berth, name, port, rule, usage, caps, refuse_ech, epoch, open })
+    }
+
+    fn grant(&mut self, berth: u32, rules: Arc<[Rule]>) {
+        let policy = self.policy.clone();
+        // Exact names get their addresses now, so that those a client kept over a router's restart still lead somewhere.
+        let exact = policy.allow.iter().chain(rules.iter()).filter(|rule| !rule.is_wildcard());
+        for rule in exact {
+            let cap = usize::try_from(policy.caps.names).unwrap_or(usize::MAX);
+            let _ = self.names.assign(berth, &rule.host, cap);
+        }
+        if let Some(lent) = self.berths.get_mut(&berth) {
+            lent.rules = rules;
+            return;
+        }
+        self.epochs += 1;
+        let (asks, wild) = (Bucket::full(ASK_RATE), Bucket::full(wild_bucket(&policy.caps).0));
+        let (open, used) = (Arc::default(), HashMap::new());
+        self.berths.insert(berth, Berth { epoch: self.epochs, rules, open, used, asks, wild });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(caps: Caps, allow: &[&str]) -> Gate {
+        let gate = Gate::new("10.90.0.0/20".parse().unwrap(), 8, vec![], vec![]);
+        gate.set_policy(1, Policy { caps, ..Policy::default() }).unwrap();
+        gate.grant(1, allow.iter().map(|text| Rule::parse(text).unwrap()).collect()).unwrap();
+        gate
+    }
+
+    fn address(gate: &Gate, berth: u32, name: &str) -> Option<Ipv4Addr> {
+        match gate.look_up(berth, name) {
+            NameVerdict::Address(address) => Some(address),
+            NameVerdict::Denied => None,
+        }
+    }
+
+    #[test]
+    fn a_fresh_gate_denies_and_takes_no_grant_before_a_policy() {
+        let gate = Gate::new("10.90.0.0/20".parse().unwrap(), 8, vec![], vec![]);
+        assert_eq!(address(&gate, 1, "a.test"), None);
+        assert!(gate.grant(1, vec![]).is_err());
+    }
+
+    #[test]
+    fn an_address_is_judged_by_todays_rules_and_only_for_its_berth() {
+        let gate = gate(Caps::default(), &["a.test"]);
+        let synthetic = address(&gate, 1, "a.test").unwrap();
+        let ticket = gate.admit(1, synthetic, 443).unwrap();
+        assert!(gate.still(&ticket));
+        assert_eq!(gate.admit(1, synthetic, 22).unwrap_err().reason, "port not allowed");
+        gate.grant(2, vec![Rule::parse("b.test").unwrap()]).unwrap();
+        assert_eq!(gate.admit(2, synthetic, 443).unwrap_err().reason, "not an address of this sandbox");
+        gate.grant(1, vec![]).unwrap();
+        assert!(!gate.still(&ticket));
+        assert_eq!(gate.admit(1, synthetic, 443).unwrap_err().reason, "host not allowed");
+    }
+
+    #[test]
+    fn closing_forgets_names_and_ends_tickets_even_when_lent_again() {
+        let gate = gate(Caps::default(), &["a.test"]);
+        let ticket = gate.admit(1, address(&gate, 1, "a.test").unwrap(), 443).unwrap();
+        let open = gate.close(1).unwrap();
+        assert_eq!(open.load(Ordering::Acquire), 1);
+        gate.grant(1, vec![Rule::parse("a.test").unwrap()]).unwrap();
+        assert!(!gate.still(&ticket));
+        drop(ticket);
+        assert_eq!(open.load(Ordering::Acquire), 0);
+    }
+
+    #[test]
+    fn connections_names_wildcards_and_bytes_are_capped() {
+        let caps = Caps { connections: 2, names: 5, wildcard_names_per_minute: 3, up: 10, down: 10 };
+        let gate = gate(caps, &["a.test", "*.w.test"]);
+        let synthetic = address(&gate, 1, "a.test").unwrap();
+        let first = gate.admit(1, synthetic, 443).unwrap();
+        let _second = gate.admit(1, synthetic, 443).unwrap();
+        assert_eq!(gate.admit(1, synthetic, 443).unwrap_err().reason, "too many connections at once");
+        first.usage.up.store(10, Ordering::Relaxed);
+        drop(first);
+        assert_eq!(gate.admit(1, synthetic, 443).unwrap_err().reason, "the byte cap of this rule is used up");
+        let got = (0..10).filter(|n| address(&gate, 1, &format!("x{n}.w.test")).is_some()).count();
+        assert_eq!(got, 3);
+        assert!(address(&gate, 1, "x0.w.test").is_some(), "a name that has an address keeps it");
+    }
+
+    #[test]
+    fn malformed_or_old_policies_change_nothing() {
+        let gate = gate(Caps::default(), &["a.test"]);
+        let odd = Rule { host: "A.test".into(), port: None, reason: String::new() };
+        assert!(gate.grant(1, vec![odd.clone()]).is_err());
+        assert!(gate.set_policy(2, Policy { allow: vec![odd], ..Policy::default() }).is_err());
+        assert!(gate.set_policy(1, Policy::default()).is_err());
+        assert!(gate.grant(8, vec![]).is_err());
+        assert!(address(&gate, 1, "a.test").is_some());
+    }
+}

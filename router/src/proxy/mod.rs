@@ -1,0 +1,133 @@
+//! The transparent proxy: every connection of every sandbox ends here and is judged.
+//!
+//! The walls redirect connections to synthetic addresses to this listener; the kernel still knows where they wanted to go
+//! (`SO_ORIGINAL_DST`), the gate knows which name that address stands for in which berth. Owns admission, the end of a
+//! connection and its log entry; what happens in between is `session`. Tests: `router/tests/lab/`.
+
+pub mod deny;
+pub mod head;
+pub mod hello;
+pub mod pump;
+mod session;
+mod web;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use nix::sys::socket::{getsockopt, setsockopt, sockopt};
+use protocol::router::Verdict;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use crate::dns::resolve::Resolver;
+use crate::gate::{Denied, Gate, Ticket, blank};
+use crate::ring::Event;
+use deny::{ACCESS_DENIED, Voice, break_off, refuse};
+use session::{End, Session};
+
+/// How long a client that is refused anyway may take to say something.
+const HEAR: Duration = Duration::from_millis(1000);
+
+/// Accepts until the listener fails. `most`: connections at once, all berths together.
+///
+/// # Errors
+/// Never in practice: running out of descriptors is waited out.
+pub async fn serve(gate: Arc<Gate>, resolver: Arc<Resolver>, listener: TcpListener, most: usize) -> io::Result<()> {
+    let slots = Arc::new(Semaphore::new(most));
+    loop {
+        let Ok((client, from)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let Some((berth, wanted)) = whence(&gate, &client, from) else {
+            break_off(&client);
+            continue;
+        };
+        let Ok(slot) = slots.clone().try_acquire_owned() else {
+            break_off(&client);
+            let reason = "the router is full".to_owned();
+            gate.log(Event { reason, ..blank(berth, "", wanted.1, Verdict::Denied) });
+            continue;
+        };
+        let (gate, resolver) = (gate.clone(), resolver.clone());
+        tokio::spawn(async move {
+            let _slot = slot;
+            tune(&client);
+            match gate.admit(berth, wanted.0, wanted.1) {
+                Ok(ticket) => connection(&gate, &resolver, client, ticket).await,
+                Err(denied) => turn_away(&gate, client, berth, wanted, denied).await,
+            }
+        });
+    }
+}
+
+/// The berth a connection came from and the address and port it was made to.
+fn whence(gate: &Gate, client: &TcpStream, from: SocketAddr) -> Option<(u32, (Ipv4Addr, u16))> {
+    let SocketAddr::V4(from) = from else { return None };
+    let wanted = getsockopt(&client.as_fd(), sockopt::OriginalDst).ok()?;
+    let address = Ipv4Addr::from(u32::from_be(wanted.sin_addr.s_addr));
+    Some((gate.berth_of(*from.ip())?, (address, u16::from_be(wanted.sin_port))))
+}
+
+/// Sends small writes at once, and finds out when the other side is gone.
+fn tune(stream: &TcpStream) {
+    let _ = stream.set_nodelay(true);
+    let _ = setsockopt(&stream.as_fd(), sockopt::KeepAlive, &true);
+    let _ = setsockopt(&stream.as_fd(), sockopt::TcpKeepIdle, &60);
+    let _ = setsockopt(&stream.as_fd(), sockopt::TcpKeepInterval, &20);
+    let _ = setsockopt(&stream.as_fd(), sockopt::TcpKeepCount, &3);
+}
+
+async fn turn_away(gate: &Gate, client: TcpStream, berth: u32, (address, port): (Ipv4Addr, u16), denied: Denied) {
+    let host = denied.name.as_deref().unwrap_or_default();
+    let (rule, reason) = (denied.rule.clone(), denied.reason.to_owned());
+    let ip = denied.name.is_none().then_some(address);
+    gate.log(Event { rule, reason, ip, ..blank(berth, host, port, Verdict::Denied) });
+    let voice = match port {
+        80 => Voice::Http(403),
+        443 => Voice::Tls(ACCESS_DENIED),
+        _ => Voice::None,
+    };
+    // An answer before the client spoke would be read as the answer to something else.
+    if voice == Voice::None || timeout(HEAR, client.peek(&mut [0])).await.is_err() {
+        return break_off(&client);
+    }
+    let shown = if host.is_empty() { address.to_string() } else { host.to_owned() };
+    refuse(&client, voice, &format!("{shown}:{port}: {}", denied.reason)).await;
+}
+
+/// One admitted connection from here to its log entry.
+async fn connection(gate: &Gate, resolver: &Resolver, client: TcpStream, ticket: Ticket) {
+    let started = Instant::now();
+    let mut changes = gate.changes();
+    let mut session = Session::new(gate, resolver, &ticket, client);
+    let end = {
+        let mut run = std::pin::pin!(session.run());
+        loop {
+            tokio::select! {
+                end = &mut run => break end,
+                _ = changes.changed() => {
+                    if !gate.still(&ticket) {
+                        break End::Cut("no longer allowed".to_owned());
+                    }
+                }
+            }
+        }
+    };
+    let (verdict, reason) = match &end {
+        End::Done => (Verdict::Allowed, String::new()),
+        End::Denied { reason, .. } | End::Cut(reason) => (Verdict::Denied, reason.clone()),
+        End::Failed { reason, .. } => (Verdict::Failed, reason.clone()),
+        End::Broken(reason) => (Verdict::Allowed, reason.clone()),
+    };
+    let (up, down) = (session.meter.up.load(Ordering::Relaxed), session.meter.down.load(Ordering::Relaxed));
+    let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (rule, sni, ip) = (Some(ticket.rule.clone()), session.sni.take(), session.ip);
+    gate.log(Event { rule, sni, ip, up, down, ms, reason, ..blank(ticket.berth, &ticket.name, ticket.port, verdict) });
+    session.finish(end).await;
+}

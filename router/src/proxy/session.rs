@@ -1,0 +1,256 @@
+//! One connection: find out what it speaks, hold it to the name it was made to, connect, carry.
+//!
+//! Order matters: the client's first words are judged before anything is asked upstream or sent out. Port 443 must be TLS,
+//! port 80 must be HTTP; on other ports TLS and HTTP are recognised and held to the name as well, anything else is carried
+//! as it is. Must not decide about hosts and ports: that is the gate's. Tests: `router/tests/lab/`.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::deny::{ACCESS_DENIED, INTERNAL_ERROR, Voice, break_off, refuse};
+use super::head::Refusal;
+use super::hello::{HelloError, HelloReader};
+use super::pump::{Meter, Way, pump, receive, send};
+use crate::dns::resolve::{ResolveError, Resolver};
+use crate::gate::{Gate, Ticket};
+
+/// How long a client may take until its hello or its request's head is whole.
+pub const HEAD_TIME: Duration = Duration::from_secs(10);
+/// On a port of no known protocol: how long the client may be silent before the server is asked to speak first.
+const SERVER_FIRST: Duration = Duration::from_millis(250);
+const CONNECT: Duration = Duration::from_secs(5);
+const TRIES: usize = 3;
+
+#[derive(Debug)]
+pub enum End {
+    Done,
+    Denied {
+        voice: Voice,
+        reason: String,
+    },
+    Failed {
+        voice: Voice,
+        reason: String,
+    },
+    /// The right to it ended while it was open.
+    Cut(String),
+    /// One side went away in the middle.
+    Broken(String),
+}
+
+pub struct Session<'a> {
+    pub gate: &'a Gate,
+    pub resolver: &'a Resolver,
+    pub ticket: &'a Ticket,
+    pub client: TcpStream,
+    pub upstream: Option<TcpStream>,
+    pub meter: Meter,
+    /// The name inside, where one was seen.
+    pub sni: Option<String>,
+    pub ip: Option<Ipv4Addr>,
+}
+
+type Step<T> = Result<T, End>;
+
+pub fn denied<T>(voice: Voice, reason: impl Into<String>) -> Step<T> {
+    Err(End::Denied { voice, reason: reason.into() })
+}
+
+pub fn broken(error: io::Error) -> End {
+    match error.kind() {
+        io::ErrorKind::QuotaExceeded => End::Cut(super::pump::OVER_CAP.to_owned()),
+        io::ErrorKind::TimedOut => End::Broken("idle for too long".to_owned()),
+        kind => End::Broken(format!("connection lost: {kind}")),
+    }
+}
+
+impl<'a> Session<'a> {
+    pub fn new(gate: &'a Gate, resolver: &'a Resolver, ticket: &'a Ticket, client: TcpStream) -> Session<'a> {
+        let meter = Meter::new(ticket.usage.clone(), ticket.caps);
+        Session { gate, resolver, ticket, client, upstream: None, meter, sni: None, ip: None }
+    }
+
+    pub async fn run(&mut self) -> End {
+        let end = match self.ticket.port {
+            443 => self.tls(Vec::new()).await,
+            80 => self.web(Vec::new()).await,
+            _ => self.unknown().await,
+        };
+        end.err().unwrap_or(End::Done)
+    }
+
+    /// Closes both sides in the way that fits how it ended.
+    pub async fn finish(self, end: End) {
+        match end {
+            End::Done => {}
+            End::Denied { voice, reason } | End::Failed { voice, reason } => {
+                if let Some(upstream) = &self.upstream {
+                    break_off(upstream);
+                }
+                let shown = format!("{}:{}: {reason}", self.ticket.name, self.ticket.port);
+                refuse(&self.client, voice, &shown).await;
+            }
+            End::Cut(_) | End::Broken(_) => {
+                break_off(&self.client);
+                self.upstream.iter().for_each(break_off);
+            }
+        }
+    }
+
+    /// Collects the hello, compares its name, and only then connects.
+    async fn tls(&mut self, first: Vec<u8>) -> Step<()> {
+        let deadline = Instant::now() + HEAD_TIME;
+        let mut reader = HelloReader::default();
+        let mut bytes = first;
+        let hello = loop {
+            match reader.push(&bytes) {
+                Ok(Some(hello)) => break hello,
+                Ok(None) => {}
+                // What isn't TLS can't read an alert.
+                Err(error @ HelloError::NotTls) => return denied(Voice::None, error.to_string()),
+                Err(error) => return denied(Voice::Tls(ACCESS_DENIED), error.to_string()),
+            }
+            bytes = self.hear(deadline, Voice::None, "no TLS hello in time").await?;
+        };
+        self.sni.clone_from(&hello.sni);
+        match hello.sni {
+            None => return denied(Voice::Tls(ACCESS_DENIED), "no server name in the TLS hello"),
+            Some(sni) if sni != *self.ticket.name => {
+                return denied(Voice::Tls(ACCESS_DENIED), format!("TLS asks for another name, {sni}"));
+            }
+            Some(_) if hello.ech && self.ticket.refuse_ech => {
+                return denied(Voice::Tls(ACCESS_DENIED), "the TLS hello may hide another name (ECH)");
+            }
+            Some(_) => {}
+        }
+        self.connect(Voice::Tls(INTERNAL_ERROR)).await?;
+        self.carry(reader.wire()).await
+    }
+
+    /// Waits for more of the client's first words.
+    pub async fn hear(&mut self, deadline: Instant, late: Voice, why: &str) -> Step<Vec<u8>> {
+        match timeout_at(deadline, receive(&self.client, 16 << 10, &self.meter)).await {
+            Err(_) => denied(late, why),
+            Ok(Err(error)) => Err(broken(error)),
+            Ok(Ok(bytes)) if bytes.is_empty() => Err(End::Broken("closed before it asked for anything".to_owned())),
+            Ok(Ok(bytes)) => Ok(bytes),
+        }
+    }
+
+    /// A port of no known protocol: whoever speaks first shows what it is.
+    async fn unknown(&mut self) -> Step<()> {
+        // Readiness alone may be a false alarm; a byte to look at is not.
+        let (mut byte, mut other) = ([0], [0]);
+        if timeout(SERVER_FIRST, self.client.peek(&mut byte)).await.is_err() {
+            self.connect(Voice::None).await?;
+            let Some(upstream) = &self.upstream else { return Err(End::Broken("not connected".to_owned())) };
+            tokio::select! {
+                said = self.client.peek(&mut byte) => drop(said.map_err(broken)?),
+                _ = upstream.peek(&mut other) => return self.carry(&[]).await,
+            }
+        }
+        let deadline = Instant::now() + HEAD_TIME;
+        let mut first = Vec::new();
+        loop {
+            first.extend(self.hear(deadline, Voice::None, "no first words in time").await?);
+            match speaks(&first) {
+                Speech::Tls => return self.tls(first).await,
+                Speech::Http => return self.web(first).await,
+                Speech::Other => break,
+                Speech::Unclear => {}
+            }
+        }
+        self.connect(Voice::None).await?;
+        self.carry(&first).await
+    }
+
+    /// Resolves the name, checks every address, and connects to one that was checked.
+    pub async fn connect(&mut self, voice: Voice) -> Step<()> {
+        if self.upstream.is_some() {
+            return Ok(());
+        }
+        let name = &*self.ticket.name;
+        let addresses = match self.resolver.resolve(name, |address| self.gate.refuses(address)).await {
+            Ok(addresses) => addresses,
+            Err(error @ ResolveError::Private(address)) => {
+                self.ip = Some(address);
+                let voice = if let Voice::Http(_) = voice { Voice::Http(403) } else { voice };
+                return denied(voice, error.to_string());
+            }
+            Err(error) => return Err(End::Failed { voice, reason: error.to_string() }),
+        };
+        let mut reason = String::new();
+        for address in addresses.iter().take(TRIES) {
+            self.ip = Some(*address);
+            match timeout(CONNECT, TcpStream::connect((*address, self.ticket.port))).await {
+                Ok(Ok(stream)) => {
+                    super::tune(&stream);
+                    self.upstream = Some(stream);
+                    return Ok(());
+                }
+                Ok(Err(error)) => reason = format!("could not connect to {address}: {}", error.kind()),
+                Err(_) => reason = format!("could not connect to {address} in time"),
+            }
+        }
+        Err(End::Failed { voice, reason })
+    }
+
+    /// Sends on what was read so far, then everything in both directions.
+    pub async fn carry(&self, first: &[u8]) -> Step<()> {
+        let Some(upstream) = &self.upstream else { return Err(End::Broken("not connected".to_owned())) };
+        self.meter.add(Way::Up, first.len()).map_err(broken)?;
+        let up = async {
+            send(upstream, first).await?;
+            pump(&self.client, upstream, Way::Up, &self.meter).await
+        };
+        let down = pump(upstream, &self.client, Way::Down, &self.meter);
+        tokio::try_join!(up, down).map_err(broken)?;
+        Ok(())
+    }
+
+    pub fn refusal<T>(&mut self, refusal: Refusal) -> Step<T> {
+        self.sni = refusal.host;
+        denied(Voice::Http(refusal.status), refusal.reason)
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Speech {
+    Tls,
+    Http,
+    Other,
+    /// So far the beginning of more than one.
+    Unclear,
+}
+
+fn speaks(first: &[u8]) -> Speech {
+    const METHODS: [&str; 10] =
+        ["GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS ", "CONNECT ", "TRACE ", "PRI "];
+    if first.first() == Some(&22) {
+        Speech::Tls
+    } else if METHODS.iter().any(|method| first.starts_with(method.as_bytes())) {
+        Speech::Http
+    } else if METHODS.iter().any(|method| method.as_bytes().starts_with(first)) {
+        Speech::Unclear
+    } else {
+        Speech::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_words_tell_the_protocol() {
+        assert_eq!(speaks(b"\x16\x03"), Speech::Tls);
+        assert_eq!(speaks(b"GET / HT"), Speech::Http);
+        assert_eq!(speaks(b"P"), Speech::Unclear);
+        assert_eq!(speaks(b"SSH-2.0-x"), Speech::Other);
+        assert_eq!(speaks(b"GETX"), Speech::Other);
+    }
+}

@@ -1,0 +1,152 @@
+//! Plain HTTP: one request for each connection, judged and written anew.
+//!
+//! The request goes out with `Connection: close`; its body is followed to its end and nothing behind it is sent on, so a
+//! second request with another Host has no way through. A websocket gets its way once the server agreed with 101.
+//! Reading heads: `head`. Tests: `router/tests/lab/`.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+
+use super::deny::Voice;
+use super::head::{Body, Chunks, MAX_HEAD, Request, find_end, judge};
+use super::pump::{Way, pump, receive, send};
+use super::session::{End, HEAD_TIME, Session, broken};
+
+/// How long a server may take to answer an upgrade.
+const UPGRADE_TIME: Duration = Duration::from_secs(30);
+/// What a client may send behind its request before it is no longer read.
+const BEHIND: usize = 256 << 10;
+
+impl Session<'_> {
+    /// Reads one request, judges it, carries it and its answer.
+    pub async fn web(&mut self, first: Vec<u8>) -> Result<(), End> {
+        let deadline = Instant::now() + HEAD_TIME;
+        let mut bytes = first;
+        let end = loop {
+            match find_end(&bytes) {
+                Ok(Some(end)) => break end,
+                Ok(None) => {}
+                Err(_) if bytes.first() == Some(&22) => {
+                    return super::session::denied(Voice::None, "TLS on the port of plain HTTP");
+                }
+                Err(refusal) => return self.refusal(refusal),
+            }
+            if bytes.first() == Some(&22) {
+                return super::session::denied(Voice::None, "TLS on the port of plain HTTP");
+            }
+            bytes.extend(self.hear(deadline, Voice::Http(408), "no request in time").await?);
+        };
+        let request = match judge(&bytes[..end], &self.ticket.name, self.ticket.port) {
+            Ok(request) => request,
+            Err(refusal) => return self.refusal(refusal),
+        };
+        let rest = bytes.split_off(end);
+        self.connect(Voice::Http(502)).await?;
+        let Some(upstream) = &self.upstream else { return Err(End::Broken("not connected".to_owned())) };
+        self.meter.add(Way::Up, request.head.len()).map_err(broken)?;
+        send(upstream, &request.head).await.map_err(broken)?;
+        if request.upgrade {
+            self.websocket(upstream, rest).await
+        } else {
+            self.exchange(upstream, &request, rest).await
+        }
+    }
+
+    /// The body one way, the answer the other; over when the answer is.
+    async fn exchange(&self, upstream: &TcpStream, request: &Request, rest: Vec<u8>) -> Result<(), End> {
+        let up = async {
+            self.body(upstream, request.body, rest).await?;
+            self.discard().await?;
+            // The client is done or no longer read; the answer decides when the connection ends.
+            std::future::pending::<io::Result<()>>().await
+        };
+        let down = pump(upstream, &self.client, Way::Down, &self.meter);
+        tokio::select! {
+            Err(error) = up => Err(broken(error)),
+            answered = down => answered.map_err(broken),
+        }
+    }
+
+    /// Sends the request's body and not a byte more.
+    async fn body(&self, upstream: &TcpStream, body: Body, rest: Vec<u8>) -> io::Result<()> {
+        let mut bytes = rest;
+        let mut left = match body {
+            Body::Length(length) => length,
+            Body::Chunked => return self.chunked(upstream, bytes).await,
+        };
+        while left > 0 {
+            if bytes.is_empty() {
+                bytes = receive(&self.client, 64 << 10, &self.meter).await?;
+                if bytes.is_empty() {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+            let own = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            self.meter.add(Way::Up, own)?;
+            send(upstream, &bytes[..own]).await?;
+            left -= own as u64;
+            bytes.clear();
+        }
+        Ok(())
+    }
+
+    async fn chunked(&self, upstream: &TcpStream, rest: Vec<u8>) -> io::Result<()> {
+        let mut chunks = Chunks::default();
+        let mut bytes = rest;
+        loop {
+            let (own, done) = chunks.push(&bytes).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+            self.meter.add(Way::Up, own)?;
+            send(upstream, &bytes[..own]).await?;
+            if done {
+                return Ok(());
+            }
+            bytes = receive(&self.client, 64 << 10, &self.meter).await?;
+            if bytes.is_empty() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    /// Reads away what follows the request, so that it is never sent on and a client that went away is noticed.
+    async fn discard(&self) -> io::Result<()> {
+        let mut behind = 0;
+        while behind < BEHIND {
+            let bytes = receive(&self.client, 4 << 10, &self.meter).await?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            behind += bytes.len();
+        }
+        Ok(())
+    }
+
+    /// Holds everything back until the server switched protocols; if it doesn't, only its answer passes.
+    async fn websocket(&self, upstream: &TcpStream, rest: Vec<u8>) -> Result<(), End> {
+        let mut answer = Vec::new();
+        let deadline = Instant::now() + UPGRADE_TIME;
+        while !answer.windows(4).any(|four| four == b"\r\n\r\n") {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(bytes) = timeout(left, receive(upstream, 4 << 10, &self.meter)).await else {
+                return Err(End::Failed {
+                    voice: Voice::Http(502),
+                    reason: "no answer to the upgrade in time".to_owned(),
+                });
+            };
+            let bytes = bytes.map_err(broken)?;
+            answer.extend_from_slice(&bytes);
+            if bytes.is_empty() || answer.len() > MAX_HEAD {
+                break;
+            }
+        }
+        self.meter.add(Way::Down, answer.len()).map_err(broken)?;
+        send(&self.client, &answer).await.map_err(broken)?;
+        if answer.starts_with(b"HTTP/1.1 101 ") {
+            return self.carry(&rest).await;
+        }
+        super::pump::end(upstream).map_err(broken)?;
+        pump(upstream, &self.client, Way::Down, &self.meter).await.map_err(broken)
+    }
+}

@@ -1,0 +1,225 @@
+//! The log: the last entries, numbered, in bounded memory.
+//!
+//! One entry for each connection and each denied name. Each berth may write so many a second; what comes beyond that is
+//! added up by kind and written once a second with its count, so that a flood costs neither memory nor its neighbours' log.
+//! Does no I/O. Tests: at the end of this file.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+use protocol::router::{LogEntry, Verdict};
+
+/// Entries kept: about 2 MB at most.
+const KEPT: usize = 8192;
+const BURST: f64 = 400.0;
+const PER_SECOND: f64 = 40.0;
+/// Kinds that are told apart while a berth is flooding.
+const KINDS: usize = 64;
+/// A denied look-up of the same name within this time (IPv4 and IPv6 are asked for together) is the same event.
+const SAME: Duration = Duration::from_millis(1500);
+
+/// What is known about an event before it is numbered.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub berth: u32,
+    pub verdict: Verdict,
+    pub rule: Option<String>,
+    pub host: String,
+    pub port: u16,
+    pub sni: Option<String>,
+    pub ip: Option<Ipv4Addr>,
+    pub up: u64,
+    pub down: u64,
+    pub ms: u64,
+    pub reason: String,
+}
+
+/// Allows `rate` events a second after a burst.
+#[derive(Debug, Clone, Copy)]
+pub struct Bucket {
+    level: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    #[must_use]
+    pub fn full(burst: f64) -> Bucket {
+        Bucket { level: burst, at: Instant::now() }
+    }
+
+    pub fn take(&mut self, burst: f64, rate: f64, now: Instant) -> bool {
+        let grown = self.level + now.saturating_duration_since(self.at).as_secs_f64() * rate;
+        self.level = grown.min(burst);
+        self.at = now;
+        let allowed = self.level >= 1.0;
+        if allowed {
+            self.level -= 1.0;
+        }
+        allowed
+    }
+}
+
+type Kind = (u32, Verdict, String, u16, String);
+
+#[derive(Default)]
+pub struct Ring {
+    entries: VecDeque<LogEntry>,
+    last: u64,
+    buckets: HashMap<u32, Bucket>,
+    waiting: HashMap<Kind, (Event, u64)>,
+    lately: HashMap<(u32, String), Instant>,
+}
+
+impl Ring {
+    /// Writes the event down, now or added up with others like it.
+    pub fn push(&mut self, event: Event, ts: i64) {
+        let now = Instant::now();
+        let bucket = self.buckets.entry(event.berth).or_insert_with(|| Bucket::full(BURST));
+        if bucket.take(BURST, PER_SECOND, now) {
+            return self.write(event, 1, ts);
+        }
+        let (berth, verdict) = (event.berth, event.verdict);
+        let mut kind = (berth, verdict, event.host.clone(), event.port, event.reason.clone());
+        let known = self.waiting.contains_key(&kind);
+        if !known && self.waiting.keys().filter(|other| other.0 == berth).count() >= KINDS {
+            kind = (berth, verdict, String::new(), 0, "many different ones in a short time".to_owned());
+        }
+        let (_, _, host, port, reason) = kind.clone();
+        let (sum, count) = self.waiting.entry(kind).or_insert_with(|| {
+            let rest = Event { host, port, reason, up: 0, down: 0, ms: 0, sni: None, ip: None, ..event.clone() };
+            (rest, 0)
+        });
+        sum.up += event.up;
+        sum.down += event.down;
+        *count += 1;
+    }
+
+    /// Whether this denied look-up was just written down (and remembers it from now on).
+    pub fn repeats(&mut self, berth: u32, name: &str) -> bool {
+        let now = Instant::now();
+        if self.lately.len() > 1024 {
+            self.lately.retain(|_, at| now.duration_since(*at) < SAME);
+            if self.lately.len() > 1024 {
+                self.lately.clear();
+            }
+        }
+        let key = (berth, name.to_owned());
+        match self.lately.get(&key) {
+            Some(at) if now.duration_since(*at) < SAME => true,
+            _ => {
+                self.lately.insert(key, now);
+                false
+            }
+        }
+    }
+
+    /// Writes what was added up; called once a second. True when there was something.
+    pub fn tick(&mut self, ts: i64) -> bool {
+        let waiting = std::mem::take(&mut self.waiting);
+        let some = !waiting.is_empty();
+        for (event, count) in waiting.into_values() {
+            self.write(event, count, ts);
+        }
+        some
+    }
+
+    fn write(&mut self, event: Event, count: u64, ts: i64) {
+        self.last += 1;
+        if self.entries.len() == KEPT {
+            self.entries.pop_front();
+        }
+        let Event { berth, verdict, rule, host, port, sni, ip, up, down, ms, reason } = event;
+        let seq = self.last;
+        self.entries.push_back(LogEntry {
+            seq,
+            ts,
+            berth,
+            verdict,
+            rule,
+            host,
+            port,
+            sni,
+            ip,
+            up,
+            down,
+            ms,
+            reason,
+            count,
+        });
+    }
+
+    /// The number of the newest entry.
+    #[must_use]
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// The first entry after `seq` that is still kept.
+    #[must_use]
+    pub fn after(&self, seq: u64) -> Option<&LogEntry> {
+        let first = self.entries.front()?.seq;
+        let index = seq.saturating_add(1).saturating_sub(first);
+        self.entries.get(usize::try_from(index).ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(berth: u32, host: &str) -> Event {
+        let (rule, sni, ip) = (None, None, None);
+        let (up, down, ms) = (1, 2, 3);
+        Event {
+            berth,
+            verdict: Verdict::Denied,
+            rule,
+            host: host.into(),
+            port: 0,
+            sni,
+            ip,
+            up,
+            down,
+            ms,
+            reason: "r".into(),
+        }
+    }
+
+    #[test]
+    fn entries_are_numbered_and_can_be_read_on_from_anywhere() {
+        let mut ring = Ring::default();
+        for n in 0..5 {
+            ring.push(event(n, "a.test"), 0);
+        }
+        assert_eq!(ring.after(0).map(|e| e.seq), Some(1));
+        assert_eq!(ring.after(4).map(|e| e.seq), Some(5));
+        assert_eq!(ring.after(5), None);
+        assert_eq!(ring.after(u64::MAX), None);
+    }
+
+    #[test]
+    fn a_flood_is_added_up_and_leaves_the_neighbour_alone() {
+        let mut ring = Ring::default();
+        for n in 0..100_000 {
+            ring.push(event(1, &format!("x{n}.test")), 0);
+        }
+        ring.push(event(2, "quiet.test"), 0);
+        assert_eq!(ring.entries.back().map(|e| e.berth), Some(2));
+        assert!(ring.waiting.len() <= KINDS + 1);
+        assert!(ring.tick(0));
+        let counted: u64 = ring.entries.iter().filter(|e| e.berth == 1).map(|e| e.count).sum();
+        assert_eq!(counted, 100_000);
+        assert!(ring.entries.len() < 1000);
+        assert!(!ring.tick(0));
+    }
+
+    #[test]
+    fn the_oldest_are_dropped() {
+        let mut ring = Ring::default();
+        for n in 0..KEPT as u32 + 10 {
+            ring.push(event(n, "a.test"), 0);
+        }
+        assert_eq!(ring.after(0).map(|e| e.seq), Some(11));
+    }
+}

@@ -1,0 +1,120 @@
+//! What runs in a sandbox: look-ups and connections, each with what came of it.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
+
+use caisson_router::dns::wire;
+
+use crate::net::Net;
+
+/// No answer of a lab takes so long; a denial that does has failed to be felt.
+const PATIENCE: Duration = Duration::from_millis(2500);
+
+pub struct Sandbox<'a> {
+    pub net: &'a Net,
+    pub berth: u32,
+}
+
+#[derive(Debug)]
+pub struct Talk {
+    pub connected: bool,
+    pub heard: Vec<u8>,
+    /// Ended by the other side, one way or the other, before patience did.
+    pub ended: bool,
+    pub took: Duration,
+}
+
+impl Talk {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.heard).into_owned()
+    }
+
+    /// Nothing was heard and it was over soon.
+    pub fn refused(&self) -> bool {
+        self.heard.is_empty() && (!self.connected || self.ended) && self.took < Duration::from_millis(1500)
+    }
+}
+
+impl Sandbox<'_> {
+    fn place(&self) -> String {
+        format!("s{}", self.berth)
+    }
+
+    pub fn inside<T: Send>(&self, job: impl FnOnce() -> T + Send) -> T {
+        self.net.within(&self.place(), job)
+    }
+
+    /// Asks the gateway by UDP: the answer's code and address.
+    pub fn look_up(&self, name: &str) -> (u8, Option<Ipv4Addr>) {
+        // Twice, as every resolver library does.
+        let asked = || self.ask(&wire::question(77, name));
+        let answer = asked().or_else(asked).expect("an answer");
+        let read = wire::parse_answer(&answer, 77, &name.to_lowercase()).expect("an answer to the question");
+        (read.code, read.addresses.first().copied())
+    }
+
+    pub fn address(&self, name: &str) -> Ipv4Addr {
+        self.look_up(name).1.unwrap_or_else(|| panic!("{name} has no address"))
+    }
+
+    pub fn ask(&self, query: &[u8]) -> Option<Vec<u8>> {
+        let gateway = SocketAddr::from((self.net.gateway(self.berth), 53));
+        self.inside(|| {
+            let socket = UdpSocket::bind("0.0.0.0:0").expect("bind");
+            socket.connect(gateway).expect("connect");
+            socket.set_read_timeout(Some(PATIENCE)).expect("time-out");
+            socket.send(query).ok()?;
+            let mut buffer = vec![0; 4096];
+            let len = socket.recv(&mut buffer).ok()?;
+            buffer.truncate(len);
+            Some(buffer)
+        })
+    }
+
+    /// Connects, sends the parts with a pause after each, and listens until the other side ends or `patience` does.
+    pub fn parts(&self, address: Ipv4Addr, port: u16, parts: &[&[u8]], pause: Duration, patience: Duration) -> Talk {
+        self.inside(|| {
+            let started = Instant::now();
+            let target = SocketAddr::from((address, port));
+            let Ok(mut stream) = TcpStream::connect_timeout(&target, PATIENCE) else {
+                return Talk { connected: false, heard: vec![], ended: true, took: started.elapsed() };
+            };
+            let _ = stream.set_nodelay(true);
+            for part in parts {
+                if stream.write_all(part).is_err() {
+                    break;
+                }
+                std::thread::sleep(pause);
+            }
+            let (heard, ended) = listen(&mut stream, patience);
+            Talk { connected: true, heard, ended, took: started.elapsed() }
+        })
+    }
+
+    pub fn say(&self, address: Ipv4Addr, port: u16, bytes: &[u8]) -> Talk {
+        self.parts(address, port, &[bytes], Duration::ZERO, PATIENCE)
+    }
+
+    /// The same to a name.
+    pub fn call(&self, name: &str, port: u16, bytes: &[u8]) -> Talk {
+        self.say(self.address(name), port, bytes)
+    }
+}
+
+fn listen(stream: &mut TcpStream, patience: Duration) -> (Vec<u8>, bool) {
+    let until = Instant::now() + patience;
+    let (mut heard, mut buffer) = (Vec::new(), [0; 1 << 16]);
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
+            return (heard, false);
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) => return (heard, true),
+            Ok(len) => heard.extend_from_slice(&buffer[..len]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return (heard, false),
+            Err(_) => return (heard, true),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The outer walls: order at start, and what holds without the proxy.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use crate::Lab;
+use crate::internet::{ECHO, Internet, WEB};
+use crate::net::{self, GOOD, LAN, METADATA, Net};
+use crate::router::Router;
+use crate::sandbox::Sandbox;
+
+fn gateways(net: &Net) -> usize {
+    let output = Command::new("ip").args(["-n", &net.name("r"), "-4", "-o", "addr"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    ["10.90.240.1/32", "10.90.240.17/32"].iter().filter(|gateway| text.contains(**gateway)).count()
+}
+
+#[test]
+fn nothing_is_claimed_before_the_rules_stand() {
+    if !net::possible() {
+        return;
+    }
+    let net = Net::new();
+    let mut router = Router::new(&net);
+    // A packet filter that refuses everything.
+    let fake = router.program().join("bin");
+    std::fs::create_dir(&fake).unwrap();
+    let tool = fake.join("iptables-restore");
+    std::fs::write(&tool, "#!/bin/sh\necho 'no such table' >&2\nexit 2\n").unwrap();
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin:/usr/sbin:/sbin", fake.display());
+    let error = router.raise_walls(Some(&path)).unwrap_err();
+    assert!(error.contains("no such table"), "{error}");
+    assert_eq!(gateways(&net), 0);
+    router.raise_walls(None).unwrap();
+    assert_eq!(gateways(&net), 2);
+}
+
+#[test]
+fn walls_can_be_raised_again_and_claim_what_appears() {
+    let Some(mut lab) = Lab::open(&["good.test"]) else { return };
+    lab.net.set("r", &["addr", "del", "10.90.240.18/28", "dev", "berth1"]);
+    lab.net.set("r", &["addr", "del", "10.90.240.17/32", "dev", "berth1"]);
+    assert_eq!(gateways(&lab.net), 1);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(3);
+    lab.net.set("r", &["addr", "add", "10.90.240.18/28", "dev", "berth1"]);
+    while gateways(&lab.net) < 2 {
+        assert!(std::time::Instant::now() < until, "the gateway was not claimed");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let count = || {
+        let output = Command::new("ip").args(["netns", "exec", &lab.net.name("r"), "iptables-save"]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).lines().filter(|line| line.starts_with("-A")).count()
+    };
+    let before = count();
+    assert!(before > 20, "{before} rules");
+    let mut again = Router::new(&lab.net);
+    again.raise_walls(None).unwrap();
+    assert_eq!(count(), before);
+    assert!(
+        lab.sandbox(0).call("good.test", WEB, b"GET / HTTP/1.1\r\nHost: good.test\r\n\r\n").text().ends_with("hello")
+    );
+    lab.router.close(0);
+}
+
+#[test]
+fn as_the_proxys_user_only_public_addresses_are_reached() {
+    let Some(lab) = Lab::open(&["good.test"]) else { return };
+    let reach = |mut command: Command, address: &str, port: u16| {
+        let script = format!("timeout 2 bash -c 'exec 3<>/dev/tcp/{address}/{port}'");
+        command.args(["bash", "-c", &script]).stderr(std::process::Stdio::null()).status().unwrap().success()
+    };
+    assert!(reach(lab.router.as_proxy(), GOOD, ECHO));
+    let before = lab.net.arrived();
+    for address in
+        [LAN, METADATA, "10.90.240.10", "10.90.240.26", "224.0.0.1", "100.64.0.1", "172.17.0.1", "192.168.1.1"]
+    {
+        assert!(!reach(lab.router.as_proxy(), address, ECHO), "{address}");
+    }
+    // Another user in there has no way out at all.
+    let mut root = Command::new("ip");
+    root.args(["netns", "exec", &lab.net.name("r")]);
+    assert!(!reach(root, GOOD, ECHO));
+    assert_eq!(lab.net.arrived(), before, "packets left");
+}
+
+/// Without walls every attack of this suite would show: the lab is no blind witness.
+#[test]
+fn a_hole_shows_in_the_lab() {
+    if !net::possible() {
+        return;
+    }
+    let net = Net::new();
+    let internet = Internet::start(&net);
+    net.set("r", &["addr", "add", "10.90.240.1/32", "dev", "berth0"]);
+    net.within("r", || std::fs::write("/proc/sys/net/ipv4/ip_forward", "1")).unwrap();
+    let sandbox = Sandbox { net: &net, berth: 0 };
+    let before = net.arrived();
+    for address in [GOOD, LAN, METADATA] {
+        let talk = sandbox.say(address.parse().unwrap(), WEB, b"GET / HTTP/1.1\r\n\r\n");
+        assert!(talk.text().ends_with("hello"), "{address}: {talk:?}");
+        assert_eq!(internet.hits(address, WEB).len(), 1);
+    }
+    assert!(net.arrived() > before);
+    // And with forwarding on, the walls refuse to stand on it: they turn it off.
+    let mut router = Router::new(&net);
+    router.raise_walls(None).unwrap();
+    assert!(!sandbox.say(GOOD.parse().unwrap(), WEB, b"GET / HTTP/1.1\r\n\r\n").connected);
+}

@@ -1,0 +1,91 @@
+//! Listing files, and the walk that listing and searching share: `.gitignore` counts, `.git` is left out, links are not followed.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::{Walk, WalkBuilder};
+use nix::fcntl::OFlag;
+use nix::sys::stat::Mode;
+
+use super::path::show;
+use super::{FileError, Scope};
+
+/// Entries that are shown.
+const SHOWN: usize = 2000;
+
+/// The directory (or file) to begin at, and a walk from it. `depth` 0: without end.
+pub fn walk(scope: &Scope<'_>, path: &str, depth: u32) -> Result<(PathBuf, Walk), FileError> {
+    let relative = scope.workspace.relative(path)?;
+    // Opening it decides whether it lies inside; the walk itself follows no link.
+    scope
+        .workspace
+        .open_at(&relative, OFlag::O_PATH, Mode::empty())
+        .map_err(|error| scope.workspace.explain(&relative, error))?;
+    let start = scope.workspace.root().join(&relative);
+    let start = start.canonicalize().map_err(FileError::io(show(&relative)))?;
+    let Ok(inside) = start.strip_prefix(scope.workspace.root()) else {
+        return FileError::told(format!("{} leads out of the workspace", show(&relative)));
+    };
+    let inside = inside.to_owned();
+    let mut builder = WalkBuilder::new(&start);
+    builder.hidden(false).require_git(false).git_global(false).git_exclude(false).follow_links(false);
+    builder.max_depth(if depth == 0 { None } else { usize::try_from(depth).ok() });
+    builder.sort_by_file_name(std::ffi::OsStr::cmp);
+    builder.filter_entry(|entry| entry.file_name() != ".git");
+    Ok((inside, builder.build()))
+}
+
+/// A glob over paths below the start; without a slash it is matched against names alone.
+pub struct Filter {
+    glob: Option<(GlobMatcher, bool)>,
+}
+
+impl Filter {
+    pub fn new(glob: Option<&str>) -> Result<Self, FileError> {
+        let Some(text) = glob.filter(|text| !text.is_empty()) else { return Ok(Self { glob: None }) };
+        let matcher = GlobBuilder::new(text).literal_separator(true).build();
+        let matcher = matcher.map_err(|error| FileError::Told(format!("the glob {text} is malformed: {error}")))?;
+        Ok(Self { glob: Some((matcher.compile_matcher(), text.contains('/'))) })
+    }
+
+    pub fn accepts(&self, below: &Path) -> bool {
+        match &self.glob {
+            None => true,
+            Some((glob, true)) => glob.is_match(below),
+            Some((glob, false)) => below.file_name().is_some_and(|name| glob.is_match(name)),
+        }
+    }
+}
+
+pub fn list_files(scope: &Scope<'_>, path: &str, glob: Option<&str>, depth: u32) -> Result<String, FileError> {
+    let filter = Filter::new(glob)?;
+    let (start, walk) = walk(scope, path, depth)?;
+    let root = scope.workspace.root().join(&start);
+    let (mut out, mut shown, mut left) = (String::new(), 0_usize, 0_usize);
+    for entry in walk.flatten() {
+        if scope.stop.is_cancelled() {
+            break;
+        }
+        let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
+        if entry.depth() == 0 && is_dir || !filter.accepts(below) || (is_dir && glob.is_some()) {
+            continue;
+        }
+        if shown >= SHOWN || out.len() > scope.cap.saturating_sub(500) {
+            left += 1;
+            continue;
+        }
+        shown += 1;
+        let inside = entry.path().strip_prefix(scope.workspace.root()).unwrap_or(entry.path());
+        out.push_str(&inside.to_string_lossy());
+        out.push_str(if is_dir { "/\n" } else { "\n" });
+    }
+    if shown == 0 {
+        let what = glob.map_or(String::new(), |glob| format!(" that match {glob}"));
+        return Ok(format!("[no files{what} in {}; what .gitignore names is left out]", show(&start)));
+    }
+    if left > 0 {
+        out.push_str(&format!("[{left} more; name a directory, a glob or a smaller depth]"));
+    }
+    Ok(out)
+}

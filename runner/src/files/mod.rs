@@ -1,0 +1,100 @@
+//! File operations of the agent, inside the workspace and nowhere else.
+//!
+//! Owns paths, reading, writing, listing and searching. They run as the runner, which could read its own `/proc`; so no path leaves the
+//! workspace, neither by `..` nor by a link. Errors are sentences a model can act on.
+
+mod edit;
+mod list;
+mod path;
+mod read;
+mod search;
+mod suggest;
+mod write;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::runner::{Limits, Op, Status};
+use tokio_util::sync::CancellationToken;
+
+use crate::lane::Lane;
+use crate::output::cap;
+use crate::pressure;
+use crate::session::Done;
+
+pub use self::path::Workspace;
+
+/// Longest file that is read or edited, in bytes.
+const MAX_FILE: u64 = 16 << 20;
+
+/// Why a file operation failed.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("{0}")]
+    Told(String),
+    #[error("{what}: {error}")]
+    Io { what: String, error: std::io::Error },
+}
+
+impl FileError {
+    fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |error| Self::Io { what, error }
+    }
+
+    fn told<T>(text: impl Into<String>) -> Result<T, Self> {
+        Err(Self::Told(text.into()))
+    }
+
+    fn is_full(&self) -> bool {
+        matches!(self, Self::Io { error, .. } if error.kind() == std::io::ErrorKind::StorageFull)
+    }
+}
+
+/// What a file operation may use.
+struct Scope<'a> {
+    workspace: &'a Workspace,
+    /// Bytes that its text should not exceed.
+    cap: usize,
+    stop: &'a CancellationToken,
+}
+
+/// Carries out a file operation on a thread of its own, since any path may lie on something slow.
+pub async fn run(workspace: Arc<Workspace>, lane: &Arc<Lane>, op: Op, limits: Limits) -> Done {
+    let stop = lane.cancel.child_token();
+    let cap = cap(limits);
+    let work = {
+        let (workspace, stop) = (Arc::clone(&workspace), stop.clone());
+        tokio::task::spawn_blocking(move || act(&Scope { workspace: &workspace, cap, stop: &stop }, op))
+    };
+    let result = tokio::select! {
+        biased;
+        result = work => result,
+        () = lane.cancel.cancelled() => return Done::bare(Status::Cancelled),
+        () = tokio::time::sleep(Duration::from_millis(limits.wall_ms)) => {
+            stop.cancel();
+            return Done::bare(Status::TimedOut);
+        }
+    };
+    match result {
+        Ok(Ok(text)) => Done::ok(text),
+        Ok(Err(error)) if error.is_full() => {
+            Done { note: pressure::full(workspace.root()), ..Done::bare(Status::DiskFull) }
+        }
+        Ok(Err(error)) => Done::failed(error.to_string()),
+        Err(_) => Done::failed("the runner failed while it carried this out"),
+    }
+}
+
+fn act(scope: &Scope<'_>, op: Op) -> Result<String, FileError> {
+    match op {
+        Op::ReadFile { path, from, lines } => read::read_file(scope, &path, from, lines),
+        Op::WriteFile { path, content } => write::write_file(scope, &path, &content),
+        Op::EditFile { path, old, new, all } => edit::edit_file(scope, &path, &edit::Edit { old, new, all }),
+        Op::ListFiles { path, glob, depth } => list::list_files(scope, &path, glob.as_deref(), depth),
+        Op::Search { pattern, path, glob } => search::search(scope, &pattern, &path, glob.as_deref()),
+        Op::Bash { .. } | Op::Exec { .. } | Op::WebFetch { .. } | Op::Quiesce => {
+            FileError::told("this is no file operation")
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Paths that stay in the workspace.
+//!
+//! A path is normalised as text, then opened by the kernel beneath the workspace's own descriptor (`openat2`). Where that call does not
+//! exist or is filtered, each component is opened without following links.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat, openat2};
+use nix::sys::stat::{Mode, mkdirat};
+
+use super::{FileError, suggest};
+
+pub struct Workspace {
+    root: PathBuf,
+    fd: OwnedFd,
+}
+
+impl Workspace {
+    /// # Errors
+    /// If `root` is no directory that can be opened.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        let root = root.canonicalize()?;
+        let fd = nix::fcntl::open(&root, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
+        Ok(Self { root, fd })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// `path` relative to the workspace, without `.` and `..`; empty for the workspace itself.
+    pub fn relative(&self, path: &str) -> Result<PathBuf, FileError> {
+        let outside = || FileError::told(format!("{path} lies outside the workspace {}", self.root.display()));
+        if path.contains('\0') {
+            return FileError::told("a path can't hold a zero byte");
+        }
+        let given = Path::new(path);
+        let inside = if given.is_absolute() {
+            match given.strip_prefix(&self.root) {
+                Ok(inside) => inside,
+                Err(_) => return outside(),
+            }
+        } else {
+            given
+        };
+        let mut normal = PathBuf::new();
+        for part in inside.components() {
+            match part {
+                Component::Normal(name) => normal.push(name),
+                Component::CurDir => {}
+                Component::ParentDir if normal.pop() => {}
+                Component::ParentDir | Component::RootDir | Component::Prefix(_) => return outside(),
+            }
+        }
+        Ok(normal)
+    }
+
+    /// Opens what `relative` returned. Never blocks on a pipe, never becomes a terminal.
+    pub fn open_at(&self, relative: &Path, flags: OFlag, mode: Mode) -> io::Result<OwnedFd> {
+        let path = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        // A bare reference opens nothing, and the kernel refuses such flags with it.
+        let calm = if flags.contains(OFlag::O_PATH) { OFlag::empty() } else { OFlag::O_NOCTTY | OFlag::O_NONBLOCK };
+        let flags = flags | OFlag::O_CLOEXEC | calm;
+        // The kernel refuses a mode where nothing is made.
+        let mode = if flags.contains(OFlag::O_CREAT) { mode } else { Mode::empty() };
+        let resolve = ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS;
+        match openat2(&self.fd, path, OpenHow::new().flags(flags).mode(mode).resolve(resolve)) {
+            Err(Errno::ENOSYS | Errno::EPERM) => self.open_by_component(path, flags, mode),
+            opened => Ok(opened?),
+        }
+    }
+
+    /// Without `openat2`: no link is followed at all.
+    fn open_by_component(&self, path: &Path, flags: OFlag, mode: Mode) -> io::Result<OwnedFd> {
+        let mut at = self.fd.as_fd().try_clone_to_owned()?;
+        let mut parts = path.components().peekable();
+        while let Some(part) = parts.next() {
+            if parts.peek().is_none() {
+                return Ok(openat(&at, part.as_os_str(), flags | OFlag::O_NOFOLLOW, mode)?);
+            }
+            let step = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+            at = openat(&at, part.as_os_str(), step, Mode::empty())?;
+        }
+        Ok(at)
+    }
+
+    /// A regular file, for reading. The error says what is there instead.
+    pub fn open_file(&self, relative: &Path) -> Result<File, FileError> {
+        let fd =
+            self.open_at(relative, OFlag::O_RDONLY, Mode::empty()).map_err(|error| self.explain(relative, error))?;
+        let file = File::from(fd);
+        let kind = file.metadata().map_err(FileError::io("looking at the file"))?.file_type();
+        if kind.is_dir() {
+            return FileError::told(format!("{} is a directory; list_files shows what is in it", show(relative)));
+        }
+        if !kind.is_file() {
+            return FileError::told(format!("{} is no regular file", show(relative)));
+        }
+        Ok(file)
+    }
+
+    /// The directory that holds `relative`, made with its parents if `make`.
+    pub fn open_parent(&self, relative: &Path, make: bool) -> Result<OwnedFd, FileError> {
+        let parent = relative.parent().unwrap_or(Path::new(""));
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
+        match self.open_at(parent, flags, Mode::empty()) {
+            Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
+                let above = self.open_parent(parent, true)?;
+                let name = parent.file_name().unwrap_or_default();
+                match mkdirat(&above, name, Mode::from_bits_truncate(0o777)) {
+                    Ok(()) | Err(Errno::EEXIST) => {}
+                    Err(error) => return Err(self.explain(parent, error.into())),
+                }
+                self.open_at(parent, flags, Mode::empty()).map_err(|error| self.explain(parent, error))
+            }
+            opened => opened.map_err(|error| self.explain(parent, error)),
+        }
+    }
+
+    /// A sentence for a path that could not be opened.
+    pub fn explain(&self, relative: &Path, error: io::Error) -> FileError {
+        let shown = show(relative);
+        match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
+            Errno::ENOENT => FileError::Told(suggest::missing(self, relative)),
+            Errno::EXDEV | Errno::ELOOP => FileError::Told(format!(
+                "{shown} leads through a symbolic link that is absolute or leaves the workspace; links are not followed out of it"
+            )),
+            Errno::ENOTDIR => FileError::Told(format!("a part of {shown} is a file and not a directory")),
+            Errno::EISDIR => FileError::Told(format!("{shown} is a directory")),
+            Errno::EACCES => FileError::Told(format!("{shown} may not be accessed: permission denied")),
+            Errno::ENAMETOOLONG => FileError::Told(format!("a name in {shown} is too long")),
+            _ => FileError::Io { what: shown, error },
+        }
+    }
+}
+
+pub fn show(relative: &Path) -> String {
+    if relative.as_os_str().is_empty() { ".".to_owned() } else { relative.display().to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn workspace() -> (tempfile::TempDir, Workspace) {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(dir.path().join("src")).expect("src");
+        std::fs::write(dir.path().join("src/a.txt"), "inside").expect("a file");
+        symlink("/etc/hostname", dir.path().join("absolute")).expect("a link");
+        symlink("../../etc", dir.path().join("out")).expect("a link");
+        symlink("src/a.txt", dir.path().join("in")).expect("a link");
+        let workspace = Workspace::open(dir.path()).expect("a workspace");
+        (dir, workspace)
+    }
+
+    #[test]
+    fn paths_are_normalised_and_may_not_leave() {
+        let (_dir, workspace) = workspace();
+        let absolute = workspace.root().join("src/./b").display().to_string();
+        for (path, wanted) in [("", ""), (".", ""), ("src/../x", "x"), ("./a//b", "a/b"), (absolute.as_str(), "src/b")]
+        {
+            assert_eq!(workspace.relative(path).expect(path), Path::new(wanted));
+        }
+        for path in ["..", "a/../../b", "/etc/passwd", "/", "a\0b"] {
+            assert!(workspace.relative(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn links_are_followed_inside_and_refused_outside() {
+        let (_dir, workspace) = workspace();
+        assert!(workspace.open_file(Path::new("in")).is_ok());
+        for path in ["absolute", "out/passwd"] {
+            let error = workspace.open_file(Path::new(path)).expect_err(path).to_string();
+            assert!(error.contains("symbolic link"), "{error}");
+        }
+    }
+
+    #[test]
+    fn without_openat2_no_link_is_followed() {
+        let (_dir, workspace) = workspace();
+        let open = |path: &str| workspace.open_by_component(Path::new(path), OFlag::O_RDONLY, Mode::empty());
+        assert!(open("src/a.txt").is_ok());
+        for path in ["in", "absolute", "out/passwd"] {
+            assert!(open(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_named_pipe_does_not_block() {
+        let (dir, workspace) = workspace();
+        nix::unistd::mkfifo(&dir.path().join("pipe"), Mode::S_IRWXU).expect("a pipe");
+        let error = workspace.open_file(Path::new("pipe")).expect_err("no file").to_string();
+        assert!(error.contains("no regular file"), "{error}");
+    }
+}

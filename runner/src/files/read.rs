@@ -1,0 +1,79 @@
+//! Reading a file with line numbers.
+
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::Path;
+
+use super::path::show;
+use super::{FileError, MAX_FILE, Scope};
+
+/// Lines shown unless the caller says how many.
+const LINES: u64 = 2000;
+/// Longest line that is shown whole, in bytes.
+const LINE: usize = 2000;
+
+/// All bytes of a file, if it is not too long.
+pub fn bytes(scope: &Scope<'_>, relative: &Path) -> Result<Vec<u8>, FileError> {
+    let file = scope.workspace.open_file(relative)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(FileError::io(format!("reading {}", show(relative))))?;
+    if bytes.len() as u64 > MAX_FILE {
+        return FileError::told(format!(
+            "{} is longer than {} MiB; look at parts of it with bash (head, tail, sed -n)",
+            show(relative),
+            MAX_FILE >> 20
+        ));
+    }
+    Ok(bytes)
+}
+
+/// Whether these are the bytes of something that is not text.
+pub fn is_binary(bytes: &[u8]) -> bool {
+    bytes[..bytes.len().min(8192)].contains(&0)
+}
+
+/// `from`: the first line, counted from 1. `lines`: at most so many; 0 for the default.
+pub fn read_file(scope: &Scope<'_>, path: &str, from: u64, lines: u64) -> Result<String, FileError> {
+    let relative = scope.workspace.relative(path)?;
+    let bytes = bytes(scope, &relative)?;
+    let shown = show(&relative);
+    if is_binary(&bytes) {
+        return Ok(format!("[{shown} is binary: {} bytes]", bytes.len()));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let total = text.lines().count() as u64;
+    if total == 0 {
+        return Ok(format!("[{shown} is empty]"));
+    }
+    let from = from.max(1);
+    if from > total {
+        return FileError::told(format!("{shown} has {total} lines; line {from} does not exist"));
+    }
+    let wanted = if lines == 0 { LINES } else { lines };
+    let (mut out, mut next) = (String::new(), from);
+    let window = text.lines().skip(usize::try_from(from - 1).unwrap_or(usize::MAX));
+    for line in window.take(usize::try_from(wanted).unwrap_or(usize::MAX)) {
+        let line = shorten(line);
+        if out.len() + line.len() > scope.cap.saturating_sub(200) && next > from {
+            break;
+        }
+        // Writing to a string can't fail.
+        let _ = writeln!(out, "{next:>6}\t{line}");
+        next += 1;
+    }
+    if next <= total {
+        let _ = write!(out, "[lines {from}-{} of {total}; read on with from={next}]", next - 1);
+    } else if from > 1 {
+        let _ = write!(out, "[lines {from}-{total} of {total}]");
+    }
+    Ok(out)
+}
+
+/// A line that is too long to show, cut with a word about it.
+pub fn shorten(line: &str) -> String {
+    if line.len() <= LINE {
+        return line.to_owned();
+    }
+    let end = line.floor_char_boundary(LINE);
+    format!("{} [... {} bytes more in this line]", &line[..end], line.len() - end)
+}

@@ -1,0 +1,75 @@
+//! Writing a file as a whole: beside its place first, then into it, so that a full disk leaves the old content.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
+use nix::sys::stat::{Mode, SFlag, fchmod, fstatat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use super::path::show;
+use super::{FileError, Scope};
+
+pub fn write_file(scope: &Scope<'_>, path: &str, content: &str) -> Result<String, FileError> {
+    let relative = scope.workspace.relative(path)?;
+    let existed = replace(scope, &relative, content.as_bytes(), true)?;
+    let what = if existed { "replaced" } else { "made" };
+    let lines = content.lines().count();
+    Ok(format!("{what} {}: {lines} lines, {} bytes", show(&relative), content.len()))
+}
+
+/// Puts `content` at `relative`. True if a file was there before; its mode stays.
+pub fn replace(scope: &Scope<'_>, relative: &Path, content: &[u8], make_parents: bool) -> Result<bool, FileError> {
+    let Some(name) = relative.file_name() else {
+        return FileError::told("the workspace itself is a directory; name a file in it");
+    };
+    let parent = scope.workspace.open_parent(relative, make_parents)?;
+    let mode = existing_mode(&parent, name, relative)?;
+    let mut suffix = [0; 8];
+    getrandom::fill(&mut suffix).map_err(|error| FileError::Told(format!("no random bytes: {error}")))?;
+    let beside = format!(".caisson-{}.tmp", hex::encode(suffix));
+    let written = write_beside(&parent, &beside, content, mode)
+        .and_then(|()| renameat(&parent, beside.as_str(), &parent, name).map_err(std::io::Error::from));
+    if let Err(error) = written {
+        // Gone already if it never came to be.
+        let _ = unlinkat(&parent, beside.as_str(), UnlinkatFlags::NoRemoveDir);
+        return Err(match error.kind() {
+            std::io::ErrorKind::StorageFull => FileError::Io { what: format!("writing {}", show(relative)), error },
+            _ => scope.workspace.explain(relative, error),
+        });
+    }
+    Ok(mode.is_some())
+}
+
+/// The mode of the file that is there, if one is. Anything but a regular file is refused.
+fn existing_mode(parent: &OwnedFd, name: &OsStr, relative: &Path) -> Result<Option<Mode>, FileError> {
+    let shown = show(relative);
+    let stat = match fstatat(parent, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(Errno::ENOENT) => return Ok(None),
+        Err(error) => return Err(FileError::Io { what: shown, error: error.into() }),
+    };
+    match SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits()) {
+        SFlag::S_IFREG => Ok(Some(Mode::from_bits_truncate(stat.st_mode))),
+        SFlag::S_IFDIR => FileError::told(format!("{shown} is a directory")),
+        SFlag::S_IFLNK => {
+            let target = readlinkat(parent, name).unwrap_or_default();
+            FileError::told(format!("{shown} is a symbolic link to {}; name that file instead", target.display()))
+        }
+        _ => FileError::told(format!("{shown} is no regular file")),
+    }
+}
+
+fn write_beside(parent: &OwnedFd, name: &str, content: &[u8], mode: Option<Mode>) -> std::io::Result<()> {
+    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let mut file = File::from(openat(parent, name, flags, Mode::from_bits_truncate(0o666))?);
+    file.write_all(content)?;
+    if let Some(mode) = mode {
+        fchmod(&file, mode)?;
+    }
+    Ok(())
+}

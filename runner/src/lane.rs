@@ -1,0 +1,143 @@
+//! What a running request shares with the session: its end, its input, its window.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use protocol::runner::WINDOW;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+#[derive(Debug, Default)]
+struct Input {
+    buffer: BytesMut,
+    /// Bytes received, and those that the request has taken.
+    received: u64,
+    taken: u64,
+    last: bool,
+}
+
+#[derive(Debug)]
+pub struct Lane {
+    pub id: u64,
+    /// Fired by Cancel, by Quiesce, and by a new connection if the request streams.
+    pub cancel: CancellationToken,
+    /// The connection that took the stream is gone: nothing more of it may be sent.
+    detached: AtomicBool,
+    input: Mutex<Input>,
+    arrived: Notify,
+    /// Bytes of output that the host has taken.
+    taken: AtomicU64,
+    opened: Notify,
+    fault: Mutex<Option<String>>,
+}
+
+impl Lane {
+    pub fn new(id: u64) -> Self {
+        Self {
+            id,
+            cancel: CancellationToken::new(),
+            detached: AtomicBool::new(false),
+            input: Mutex::default(),
+            arrived: Notify::new(),
+            taken: AtomicU64::new(0),
+            opened: Notify::new(),
+            fault: Mutex::default(),
+        }
+    }
+
+    fn input(&self) -> MutexGuard<'_, Input> {
+        self.input.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn detach(&self) {
+        self.detached.store(true, Ordering::SeqCst);
+        self.cancel.cancel();
+    }
+
+    pub fn is_detached(&self) -> bool {
+        self.detached.load(Ordering::SeqCst)
+    }
+
+    /// Ends the request for something that it or its host did wrong.
+    pub fn fail(&self, reason: &str) {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason.to_owned());
+        self.cancel.cancel();
+    }
+
+    pub fn fault(&self) -> Option<String> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Bytes for stdin. A host that ignores the window or skips bytes ends its request.
+    pub fn feed(&self, offset: u64, last: bool, bytes: &[u8]) {
+        let mut input = self.input();
+        let received = input.received + bytes.len() as u64;
+        if input.last || offset != input.received || received > input.taken + WINDOW {
+            drop(input);
+            return self.fail("its input had a gap or came faster than it was taken");
+        }
+        input.received = received;
+        input.last = last;
+        input.buffer.extend_from_slice(bytes);
+        drop(input);
+        self.arrived.notify_one();
+    }
+
+    /// The next bytes for stdin; `None` at their end.
+    pub async fn next(&self) -> Option<Bytes> {
+        loop {
+            {
+                let mut input = self.input();
+                if !input.buffer.is_empty() {
+                    return Some(input.buffer.split().freeze());
+                }
+                if input.last {
+                    return None;
+                }
+            }
+            self.arrived.notified().await;
+        }
+    }
+
+    /// Counts bytes as taken by stdin; their sum so far.
+    pub fn took(&self, bytes: usize) -> u64 {
+        let mut input = self.input();
+        input.taken += bytes as u64;
+        input.taken
+    }
+
+    /// The host has taken `bytes` bytes of output.
+    pub fn open_window(&self, bytes: u64) {
+        self.taken.fetch_max(bytes, Ordering::SeqCst);
+        self.opened.notify_one();
+    }
+
+    /// Waits until another `len` bytes after `sent` are within the window.
+    pub async fn window(&self, sent: u64, len: usize) {
+        while sent + len as u64 > self.taken.load(Ordering::SeqCst).saturating_add(WINDOW) {
+            self.opened.notified().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn input_beyond_the_window_or_with_a_gap_ends_the_request() {
+        let lane = Lane::new(1);
+        lane.feed(0, false, &[1; 10]);
+        assert!(lane.fault().is_none());
+        assert_eq!(lane.next().await.map(|bytes| bytes.len()), Some(10));
+        lane.feed(11, false, &[1; 10]);
+        assert!(lane.fault().is_some() && lane.cancel.is_cancelled());
+
+        let lane = Lane::new(2);
+        lane.feed(0, false, &vec![1; usize::try_from(WINDOW).expect("fits")]);
+        assert!(lane.fault().is_none());
+        lane.feed(WINDOW, false, &[1]);
+        assert!(lane.fault().is_some());
+    }
+}

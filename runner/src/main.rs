@@ -1,0 +1,100 @@
+//! `caisson-runner`: PID 1 of a sandbox. Carries out what the host asks over stdin and stdout.
+//!
+//! Owns the processes of the sandbox, its workspace's file operations and the way a page is fetched from inside. Must not decide
+//! anything: what is allowed is the host's business and the container's. It runs as the agent's own user, so it keeps nothing
+//! secret, is not dumpable, and the host trusts nothing it says.
+//! Tests: beside each module, and `tests/` drive the built binary over pipes.
+
+mod children;
+mod files;
+mod harden;
+mod host;
+mod job;
+mod lane;
+mod output;
+mod pressure;
+mod quiesce;
+mod session;
+mod streams;
+mod table;
+mod web;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Where the workspace is, unless it is `/workspace`.
+const WORKSPACE: &str = "CAISSON_WORKSPACE";
+
+const USAGE: &str = "caisson-runner: speaks with its host over stdin and stdout
+  caisson-runner             serve the host
+  caisson-runner hold        sleep until SIGTERM
+  caisson-runner web-fetch <url>
+                             print a page as Markdown
+  caisson-runner --version";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args_os().skip(1);
+    let command = args.next().map(OsString::into_string);
+    let done = match command {
+        None => serve(),
+        Some(Ok(word)) if word == "--version" => {
+            println!("caisson-runner {} (protocol {})", env!("CARGO_PKG_VERSION"), protocol::runner::VERSION);
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(Ok(word)) if word == "hold" => hold(),
+        Some(Ok(word)) if word == "web-fetch" => web::main(args.next().and_then(|url| url.into_string().ok())),
+        Some(_) => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("caisson-runner: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+/// One thread runs everything; blocking file work has a few of its own.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(4)
+        .thread_keep_alive(std::time::Duration::from_secs(u64::from(u32::MAX)))
+        .build()?;
+    Ok(runtime)
+}
+
+fn serve() -> anyhow::Result<ExitCode> {
+    harden::start()?;
+    let workspace = std::env::var_os(WORKSPACE).map_or_else(|| PathBuf::from("/workspace"), PathBuf::from);
+    let workspace = files::Workspace::open(&workspace)
+        .map_err(|error| anyhow::anyhow!("can't open the workspace {}: {error}", workspace.display()))?;
+    let host = host::Host::take_over_stdio()?;
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
+        // Its first thread must exist before a fork bomb can take the last process slot: with one, later work only waits.
+        tokio::task::spawn_blocking(|| ()).await?;
+        session::serve(host, workspace).await
+    });
+    // The end comes at once: file work that still runs is not waited for.
+    runtime.shutdown_background();
+    if !harden::is_init() {
+        // The kernel does this when PID 1 ends.
+        quiesce::kill_all(&mut std::collections::HashSet::new());
+    }
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+/// Keeps a container, and the namespaces it holds, alive.
+fn hold() -> anyhow::Result<ExitCode> {
+    harden::start()?;
+    runtime()?.block_on(async {
+        let children = children::Children::default();
+        tokio::select! {
+            () = session::terminated()? => Ok(()),
+            never = children.reap() => never,
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,124 @@
+//! Text that must not grow: its head and its tail are kept, what lies between is counted.
+
+use std::collections::VecDeque;
+
+use protocol::runner::{Limits, MAX_TEXT};
+
+/// Room for the sentence that stands where bytes were left out.
+const MARK: usize = 96;
+
+/// The cap of a request's text, in bytes.
+pub fn cap(limits: Limits) -> usize {
+    let asked = if limits.output_bytes == 0 { MAX_TEXT } else { limits.output_bytes.min(MAX_TEXT) };
+    usize::try_from(asked).unwrap_or(usize::MAX).max(2 * MARK)
+}
+
+/// Output as it comes.
+#[derive(Debug)]
+pub struct Capture {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    /// Bytes for each half.
+    half: usize,
+    dropped: u64,
+}
+
+impl Capture {
+    pub fn new(cap: usize) -> Self {
+        Self { head: Vec::new(), tail: VecDeque::new(), half: (cap - MARK) / 2, dropped: 0 }
+    }
+
+    pub fn push(&mut self, bytes: &[u8]) {
+        let room = self.half - self.head.len();
+        let (head, rest) = bytes.split_at(room.min(bytes.len()));
+        self.head.extend_from_slice(head);
+        let rest = if rest.len() > self.half {
+            let skip = rest.len() - self.half;
+            self.dropped += skip as u64;
+            &rest[skip..]
+        } else {
+            rest
+        };
+        let over = (self.tail.len() + rest.len()).saturating_sub(self.half);
+        self.tail.drain(..over);
+        self.dropped += over as u64;
+        self.tail.extend(rest);
+    }
+
+    /// The text, and how many bytes it leaves out.
+    pub fn text(&self, cap: usize) -> (String, u64) {
+        let (front, back) = self.tail.as_slices();
+        if self.dropped == 0 {
+            let all = [self.head.as_slice(), front, back].concat();
+            return fit(String::from_utf8_lossy(&all).into_owned(), cap);
+        }
+        // A character that the cut took apart shows as a replacement character at most.
+        let head = String::from_utf8_lossy(&self.head).into_owned();
+        let tail = String::from_utf8_lossy(&[front, back].concat()).into_owned();
+        let text = join(&head, self.dropped, &tail);
+        let (text, more) = fit(text, cap);
+        (text, self.dropped + more)
+    }
+}
+
+fn join(head: &str, dropped: u64, tail: &str) -> String {
+    format!("{head}\n[... {dropped} bytes left out ...]\n{tail}")
+}
+
+/// `text` within `cap` bytes, and how many of its bytes that left out.
+pub fn fit(text: String, cap: usize) -> (String, u64) {
+    if text.len() <= cap {
+        return (text, 0);
+    }
+    let half = (cap - MARK) / 2;
+    let head = text.floor_char_boundary(half);
+    let tail = text.ceil_char_boundary(text.len() - half);
+    let dropped = (tail - head) as u64;
+    (join(&text[..head], dropped, &text[tail..]), dropped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_is_untouched() {
+        let mut capture = Capture::new(1000);
+        capture.push(b"a\n");
+        capture.push(&[b'x'; 700]);
+        let (text, dropped) = capture.text(1000);
+        assert_eq!((text.len(), dropped), (702, 0));
+        assert!(text.starts_with("a\nxx"));
+    }
+
+    #[test]
+    fn head_and_tail_stay_and_the_rest_is_counted() {
+        let mut capture = Capture::new(1000);
+        capture.push(b"first ");
+        for _ in 0..1000 {
+            capture.push(&[b'x'; 777]);
+        }
+        capture.push(b" last");
+        let (text, dropped) = capture.text(1000);
+        assert!(text.starts_with("first xx") && text.ends_with("xx last"));
+        assert!(text.len() <= 1000);
+        assert_eq!(dropped, 6 + 777_000 + 5 - 2 * ((1000 - MARK as u64) / 2));
+        assert!(text.contains(&format!("[... {dropped} bytes left out ...]")));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_not_outgrow_the_cap() {
+        let mut capture = Capture::new(1000);
+        capture.push(&[0xff; 900]);
+        let (text, dropped) = capture.text(1000);
+        assert!(text.len() <= 1000 && dropped > 0);
+    }
+
+    #[test]
+    fn a_cut_never_splits_a_character() {
+        for cap in 200..260 {
+            let (text, _) = fit("ä€😀".repeat(100), cap);
+            assert!(text.len() <= cap);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The bytes of one process: captured as text, or moved in chunks under a window.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use protocol::runner::{CHUNK, FromRunner};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::{Receiver, Sender};
+
+use crate::host::Teller;
+use crate::lane::Lane;
+use crate::output::Capture;
+
+const READ: usize = 64 << 10;
+
+/// Both ends of a pipe that no other process inherits: to read, to write.
+pub fn pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
+    let (from, to) = std::io::pipe()?;
+    Ok((from.into(), to.into()))
+}
+
+/// Output that is kept as text. Reads on when the text has been taken: a process left in the background must not die of a closed
+/// pipe, nor block on a full one.
+pub async fn capture(from: OwnedFd, into: Arc<Mutex<Capture>>) {
+    let Ok(mut from) = Receiver::from_owned_fd(from) else { return };
+    let mut buffer = vec![0; READ];
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        into.lock().unwrap_or_else(PoisonError::into_inner).push(&buffer[..count]);
+    }
+}
+
+/// Sends a process's stdout as fast as the host takes it, then its end.
+pub async fn send(from: OwnedFd, lane: Arc<Lane>, teller: Arc<Teller>) {
+    let Ok(mut from) = Receiver::from_owned_fd(from) else { return lane.fail("its output can't be read") };
+    let mut buffer = vec![0; CHUNK];
+    let mut sent = 0_u64;
+    loop {
+        let Ok(count) = from.read(&mut buffer).await else { return lane.fail("its output can't be read") };
+        lane.window(sent, count).await;
+        if lane.is_detached() {
+            return;
+        }
+        let head = FromRunner::Output { id: lane.id, offset: sent, last: count == 0 };
+        if !teller.tell_with(head, Bytes::copy_from_slice(&buffer[..count])) {
+            return lane.fail("the host does not read its output");
+        }
+        if count == 0 {
+            return;
+        }
+        sent += count as u64;
+    }
+}
+
+/// Writes what the host sends to a process's stdin. A process that does not want it is no error: the rest is taken and thrown away,
+/// so that the host comes to its end.
+pub async fn receive(to: OwnedFd, lane: Arc<Lane>, teller: Arc<Teller>) {
+    let mut to = Sender::from_owned_fd(to).ok();
+    while let Some(bytes) = lane.next().await {
+        if let Some(pipe) = &mut to
+            && pipe.write_all(&bytes).await.is_err()
+        {
+            to = None;
+        }
+        let taken = lane.took(bytes.len());
+        if !lane.is_detached() {
+            // Lost only when the host reads nothing at all; then it can't go on anyway.
+            teller.tell(FromRunner::Taken { id: lane.id, bytes: taken });
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The agent's tools: files, search, pages.
+
+mod common;
+
+use std::os::unix::fs::symlink;
+
+use axum::Router;
+use axum::response::{Html, Redirect};
+use axum::routing::get;
+use caisson::sandbox::link::Link;
+use common::{LIMITS, Runner};
+use protocol::runner::{Op, Outcome, Status};
+
+/// One link and the next free id.
+struct Tools {
+    link: Link,
+    next: std::cell::Cell<u64>,
+}
+
+impl Tools {
+    async fn of(runner: &Runner) -> Self {
+        Self { link: runner.attach(1).await.0, next: std::cell::Cell::new(1) }
+    }
+
+    async fn outcome(&self, op: Op) -> Outcome {
+        let id = self.next.replace(self.next.get() + 1);
+        self.link.run(id, op, LIMITS).await.expect("an outcome")
+    }
+
+    /// Its text, or why it failed.
+    async fn text(&self, op: Op) -> String {
+        let outcome = self.outcome(op).await;
+        match outcome.status {
+            Status::Ok => outcome.text,
+            Status::Failed { reason } => format!("failed: {reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn read(path: &str) -> Op {
+    Op::ReadFile { path: path.to_owned(), from: 1, lines: 0 }
+}
+
+fn write(path: &str, content: &str) -> Op {
+    Op::WriteFile { path: path.to_owned(), content: content.to_owned() }
+}
+
+fn edit(path: &str, old: &str, new: &str, all: bool) -> Op {
+    Op::EditFile { path: path.to_owned(), old: old.to_owned(), new: new.to_owned(), all }
+}
+
+fn list(path: &str, glob: Option<&str>, depth: u32) -> Op {
+    Op::ListFiles { path: path.to_owned(), glob: glob.map(str::to_owned), depth }
+}
+
+fn search(pattern: &str, path: &str, glob: Option<&str>) -> Op {
+    Op::Search { pattern: pattern.to_owned(), path: path.to_owned(), glob: glob.map(str::to_owned) }
+}
+
+#[tokio::test]
+async fn files_are_written_read_and_edited() {
+    let runner = Runner::start();
+    let tools = Tools::of(&runner).await;
+    assert_eq!(tools.text(write("a/b/c.txt", "one\ntwo\nthree\n")).await, "made a/b/c.txt: 3 lines, 14 bytes");
+    assert_eq!(tools.text(read("a/b/c.txt")).await, "     1\tone\n     2\ttwo\n     3\tthree\n");
+    let part = Op::ReadFile { path: "a/b/c.txt".to_owned(), from: 2, lines: 1 };
+    assert_eq!(tools.text(part).await, "     2\ttwo\n[lines 2-2 of 3; read on with from=3]");
+    let edited = tools.text(edit("a/b/c.txt", "two\n", "zwei\n", false)).await;
+    assert!(edited.starts_with("a/b/c.txt: replaced once\n") && edited.contains("     2\tzwei\n"), "{edited}");
+    assert_eq!(runner.read("a/b/c.txt"), "one\nzwei\nthree\n");
+    assert!(tools.text(edit("a/b/c.txt", "e", "E", false)).await.contains("`old` occurs 4 times (lines 1, 2, 3, 3)"));
+    assert!(tools.text(edit("a/b/c.txt", "four", "4", false)).await.contains("`old` occurs 0 times"));
+    assert!(tools.text(edit("a/b/c.txt", "e", "E", true)).await.contains("replaced 4 times"));
+    assert!(tools.text(read("a/c.txt")).await.contains("no such file: a/c.txt; did you mean a/b/c.txt?"));
+    assert!(tools.text(read("a")).await.contains("is a directory"));
+}
+
+#[tokio::test]
+async fn an_edited_script_stays_executable() {
+    use std::os::unix::fs::PermissionsExt;
+    let runner = Runner::start();
+    let tools = Tools::of(&runner).await;
+    runner.write("run.sh", "echo a\n");
+    let path = runner.workspace().join("run.sh");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    tools.text(edit("run.sh", "a", "b", false)).await;
+    assert_eq!(std::fs::metadata(&path).expect("metadata").permissions().mode() & 0o777, 0o755);
+}
+
+#[tokio::test]
+async fn no_path_and_no_link_leads_out_of_the_workspace() {
+    let runner = Runner::start();
+    std::fs::write(runner.outside().join("secret"), "secret words").expect("a file");
+    symlink(runner.outside(), runner.workspace().join("out")).expect("a link");
+    symlink("../secret", runner.workspace().join("near")).expect("a link");
+    symlink("/proc/self/environ", runner.workspace().join("environ")).expect("a link");
+    let tools = Tools::of(&runner).await;
+    let outside = runner.outside().join("secret").display().to_string();
+    for path in ["../secret", "out/secret", "near", "environ", outside.as_str(), "/proc/self/environ"] {
+        for op in [read(path), write(path, "x"), edit(path, "secret", "x", false), search("secret", path, None)] {
+            let said = tools.text(op).await;
+            assert!(said.starts_with("failed: "), "{path}: {said}");
+        }
+    }
+    for op in [list("out", None, 0), list("..", None, 0), search("secret", "..", None)] {
+        assert!(tools.text(op).await.starts_with("failed: "));
+    }
+    assert!(!tools.text(search("secret", ".", None)).await.contains("words"));
+    assert_eq!(std::fs::read_to_string(runner.outside().join("secret")).expect("a file"), "secret words");
+}
+
+#[tokio::test]
+async fn listing_and_searching_honour_gitignore() {
+    let runner = Runner::start();
+    runner.write(".gitignore", "target/\n*.log\n");
+    runner.write("src/main.rs", "fn main() {\n    needle();\n}\n");
+    runner.write("src/deep/lib.rs", "// a needle too\n");
+    runner.write("target/out.rs", "needle\n");
+    runner.write("build.log", "needle\n");
+    runner.write(".git/config", "needle\n");
+    runner.write("binary", "needle\0\n");
+    let tools = Tools::of(&runner).await;
+    let all = tools.text(list("", None, 0)).await;
+    assert_eq!(all, ".gitignore\nbinary\nsrc/\nsrc/deep/\nsrc/deep/lib.rs\nsrc/main.rs\n");
+    assert_eq!(tools.text(list(".", None, 1)).await, ".gitignore\nbinary\nsrc/\n");
+    assert_eq!(tools.text(list("src", Some("*.rs"), 0)).await, "src/deep/lib.rs\nsrc/main.rs\n");
+    assert_eq!(tools.text(list("", Some("src/*.rs"), 0)).await, "src/main.rs\n");
+    let found = tools.text(search("need.e", "", None)).await;
+    assert_eq!(found, "src/deep/lib.rs:1: // a needle too\nsrc/main.rs:2:     needle();\n");
+    assert_eq!(tools.text(search("needle", "src/main.rs", None)).await, "src/main.rs:2:     needle();\n");
+    assert!(tools.text(search("needle", "", Some("*.toml"))).await.starts_with("[no match in 0 files"));
+    assert!(tools.text(search("(", "", None)).await.contains("no regular expression"));
+}
+
+async fn site() -> String {
+    let deep = "<div>".repeat(4_000);
+    let site = Router::new()
+        .route("/", get(|| async { Html("<h1>Title</h1><p>a <a href='/x'>link</a></p><script>no</script>") }))
+        .route("/moved", get(|| async { Redirect::temporary("/") }))
+        .route("/round", get(|| async { Redirect::temporary("/round") }))
+        .route("/away", get(|| async { Redirect::temporary("file:///etc/passwd") }))
+        .route("/json", get(|| async { ([("content-type", "application/json")], "{\"a\": 1}") }))
+        .route("/slow", get(std::future::pending::<&'static str>))
+        .route("/huge", get(|| async { "x".repeat(6 << 20) }))
+        .route("/deep", get(move || async move { Html(deep) }));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move { axum::serve(listener, site).await });
+    format!("http://{address}")
+}
+
+fn fetch(url: &str) -> Op {
+    Op::WebFetch { url: url.to_owned() }
+}
+
+#[tokio::test]
+async fn a_page_comes_as_markdown_and_is_labelled() {
+    let runner = Runner::start();
+    let tools = Tools::of(&runner).await;
+    let site = site().await;
+    let text = tools.text(fetch(&format!("{site}/"))).await;
+    assert!(text.starts_with(&format!("[untrusted text from {site}/: HTTP 200, text/html")), "{text}");
+    assert!(text.contains("# Title\n\na [link](/x)") && !text.contains("no</script"));
+    let moved = tools.text(fetch(&format!("{site}/moved"))).await;
+    assert!(moved.starts_with(&format!("[untrusted text from {site}/ (asked for {site}/moved): HTTP 200")), "{moved}");
+    assert!(tools.text(fetch(&format!("{site}/json"))).await.contains("{\"a\": 1}"));
+    assert!(tools.text(fetch(&format!("{site}/gone"))).await.contains("HTTP 404"));
+    let huge = tools.outcome(fetch(&format!("{site}/huge"))).await;
+    assert!(huge.text.contains("only the first 4 MiB were read") && huge.dropped_bytes > 4_000_000);
+    let deep = tools.outcome(fetch(&format!("{site}/deep"))).await;
+    assert!(matches!(deep.status, Status::Ok | Status::Failed { .. }), "{deep:?}");
+    let name = site.replace("127.0.0.1", "localhost");
+    assert!(tools.text(fetch(&format!("{name}/json"))).await.contains("{\"a\": 1}"));
+}
+
+#[tokio::test]
+async fn what_can_not_be_fetched_says_why() {
+    let runner = Runner::start();
+    let tools = Tools::of(&runner).await;
+    let site = site().await;
+    assert!(tools.text(fetch("ftp://example.org/")).await.contains("only http and https"));
+    assert!(tools.text(fetch("nonsense")).await.contains("is no URL"));
+    assert!(tools.text(fetch(&format!("{site}/round"))).await.contains("redirects"));
+    let away = tools.text(fetch(&format!("{site}/away"))).await;
+    assert!(away.starts_with("failed: "), "{away}");
+    let closed = tools.text(fetch("http://127.0.0.1:9/")).await;
+    assert!(closed.contains("blocked or down: no connection to 127.0.0.1:9"), "{closed}");
+    let slow = tools.link.run(900, fetch(&format!("{site}/slow")), common::limits(400, 0)).await.expect("an outcome");
+    assert_eq!(slow.status, Status::TimedOut);
+}

@@ -1,0 +1,164 @@
+//! One running bot: its parts put together, started, drained. `cli::serve` gives it the real parts, the stories give it theirs.
+//!
+//! Owns nothing but the wiring and the order of starting and stopping.
+
+mod places;
+mod way_out;
+
+use crate::config::{Process, Secret};
+use crate::effect::{Lanes, Performer};
+use crate::engine::EngineConfig;
+use crate::forge::{Account, Forge};
+use crate::git::{Auth, Repos};
+use crate::handler::{Intake, Reader};
+use crate::llm::Model;
+use crate::sandbox::Sandboxes;
+use crate::sandbox::broker::Broker;
+use crate::server::{Hooks, Ops, hook_router, ops_router};
+use crate::store::Store;
+use crate::task::{Machine, Outbox, now};
+use anyhow::{Context, Result};
+use metrics_exporter_prometheus::PrometheusHandle;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+pub use places::Places;
+pub use way_out::{LogInbox, keep_log, router_spec, way_out};
+
+/// How long work under way may take to end when the bot is told to stop; what is left is done by the next life.
+const DRAIN: Duration = Duration::from_secs(20);
+
+/// What a bot is made from.
+pub struct Parts {
+    pub config: Arc<Process>,
+    pub store: Store,
+    pub epoch: i64,
+    pub forge: Arc<dyn Forge>,
+    pub me: Account,
+    pub sync: Option<Account>,
+    pub auth: Auth,
+    pub broker: Arc<dyn Broker>,
+    pub sandboxes: Arc<Sandboxes>,
+    pub model: Arc<dyn Model>,
+    pub repos: Repos,
+    pub mark_key: Secret,
+    pub ops_token: Secret,
+    pub hook_secrets: HashMap<String, Vec<Secret>>,
+    pub metrics: PrometheusHandle,
+}
+
+pub struct Bot {
+    pub machine: Arc<Machine>,
+    /// Where the hooks and the operations listener really listen.
+    pub hooks: SocketAddr,
+    pub ops: SocketAddr,
+    outbox: Arc<Outbox>,
+    /// No new work begins.
+    stopping: CancellationToken,
+    works: Vec<JoinHandle<()>>,
+}
+
+impl Bot {
+    pub async fn start(parts: Parts) -> Result<Bot> {
+        let stopping = CancellationToken::new();
+        let locks = parts.repos.forget_locks().context("the local repositories cannot be read")?;
+        if locks > 0 {
+            tracing::info!(locks, "removed locks that killed git processes left");
+        }
+        let (machine, moved) = Machine::new(parts.store.clone(), parts.epoch);
+        let config = parts.config.clone();
+        let performer = Arc::new(performer(&parts));
+        let reader = Reader::new(config.clone(), parts.forge.clone(), machine.clone(), &parts.me, parts.sync.as_ref());
+        let reader = Arc::new(reader);
+        let outbox = Outbox::new(machine.clone(), performer, reader.clone(), stopping.clone());
+        let bell = Arc::new(Notify::new());
+        let intake = Arc::new(Intake::new(reader, bell.clone(), stopping.clone()));
+        let places = Places::new(machine.clone(), config.max_tasks, stopping.clone());
+        let live: Vec<i64> = parts.store.live_tasks().await?.iter().map(|row| row.id).collect();
+        match parts.sandboxes.reap(&live).await {
+            Ok(gone) if !gone.is_empty() => tracing::info!(?gone, "removed what tasks that have ended left behind"),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "orphans could not be looked for"),
+        }
+        let hooks = Hooks { secrets: parts.hook_secrets, store: parts.store.clone(), bell };
+        let ops = Ops {
+            machine: machine.clone(),
+            forge: parts.forge,
+            broker: parts.broker,
+            metrics: parts.metrics,
+            token: parts.ops_token,
+        };
+        let mut works = Vec::new();
+        let hooks = hook_router(Arc::new(hooks), config.listen.max_body_bytes);
+        let hooks = listen(config.listen.webhooks, hooks, &stopping, &mut works).await?;
+        let ops = listen(config.listen.ops, ops_router(Arc::new(ops)), &stopping, &mut works).await?;
+        works.push(tokio::spawn(outbox.clone().run(moved)));
+        works.push(tokio::spawn(places.run()));
+        let every = Duration::from_secs(config.forge.poll_s.max(1));
+        let rounds = intake.clone();
+        works.push(tokio::spawn(async move { rounds.reconcile(every).await }));
+        works.push(tokio::spawn(async move { intake.run().await }));
+        Ok(Bot { machine, hooks, ops, outbox, stopping, works })
+    }
+
+    /// Begins nothing new, lets what is under way end, and returns; false when something had to be left to the next life.
+    pub async fn stop(self) -> bool {
+        self.stopping.cancel();
+        let settled = self.outbox.settle(DRAIN).await;
+        for work in self.works {
+            work.abort();
+        }
+        settled
+    }
+}
+
+fn performer(parts: &Parts) -> Performer {
+    Performer {
+        config: parts.config.clone(),
+        store: parts.store.clone(),
+        forge: parts.forge.clone(),
+        me: parts.me.clone(),
+        auth: parts.auth.clone(),
+        sandboxes: parts.sandboxes.clone(),
+        model: parts.model.clone(),
+        engine: EngineConfig::new(parts.mark_key.clone(), parts.config.model.max_output_tokens),
+        repos: parts.repos.clone(),
+        mark_key: parts.mark_key.clone(),
+        epoch: parts.epoch,
+        lanes: Lanes::default(),
+    }
+}
+
+async fn listen(
+    at: SocketAddr,
+    router: axum::Router,
+    stopping: &CancellationToken,
+    works: &mut Vec<JoinHandle<()>>,
+) -> Result<SocketAddr> {
+    let listener = TcpListener::bind(at).await.with_context(|| {
+        format!("cannot listen on {at}: another program has the port, or it is not ours; change [listen]")
+    })?;
+    let address = listener.local_addr()?;
+    let stopping = stopping.clone();
+    works.push(tokio::spawn(async move {
+        let serve = axum::serve(listener, router).with_graceful_shutdown(stopping.cancelled_owned());
+        if let Err(error) = serve.await {
+            tracing::error!(%error, %address, "a listener ended");
+        }
+    }));
+    Ok(address)
+}
+
+/// Milliseconds after which a task nobody touches expires.
+pub(crate) const EXPIRES_MS: i64 = 30 * 24 * 3600 * 1000;
+
+/// When a task that was last touched at `updated_at` has expired.
+pub(crate) fn expired(updated_at: i64) -> bool {
+    now() - updated_at > EXPIRES_MS
+}

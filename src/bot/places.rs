@@ -1,0 +1,66 @@
+//! `--max-tasks` places: who is in line gets the next free one. A task that waits for a person takes none.
+
+use super::expired;
+use crate::store::StoreError;
+use crate::task::Machine;
+use domain::{Input, TaskId};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+const BUSY: [&str; 4] = ["preparing", "running", "publishing", "verifying"];
+/// How often the line is looked at; a look is one indexed read.
+const LOOK: Duration = Duration::from_millis(200);
+/// Looks between two searches for tasks that nobody touches any more.
+const EXPIRY_LOOKS: u32 = 5 * 60 * 60;
+
+pub struct Places {
+    machine: Arc<Machine>,
+    max: usize,
+    stopping: CancellationToken,
+}
+
+impl Places {
+    pub fn new(machine: Arc<Machine>, max: usize, stopping: CancellationToken) -> Self {
+        Self { machine, max: max.max(1), stopping }
+    }
+
+    pub async fn run(self) {
+        let mut looks = 0u32;
+        while !self.stopping.is_cancelled() {
+            let result = match looks % EXPIRY_LOOKS {
+                0 => self.expire().await,
+                _ => self.fill().await,
+            };
+            if let Err(error) = result {
+                tracing::warn!(%error, "the line of tasks could not be looked at");
+            }
+            looks = looks.wrapping_add(1);
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                () = self.stopping.cancelled() => return,
+            }
+        }
+    }
+
+    async fn fill(&self) -> Result<(), StoreError> {
+        let live = self.machine.store().live_tasks().await?;
+        let busy = live.iter().filter(|row| BUSY.contains(&row.state.as_str())).count();
+        let free = self.max.saturating_sub(busy);
+        for row in live.iter().filter(|row| row.state == "queued").take(free) {
+            let id = TaskId(row.id);
+            self.machine.feed(id, &format!("place:{id}"), Input::PlaceFree, None).await?;
+        }
+        Ok(())
+    }
+
+    async fn expire(&self) -> Result<(), StoreError> {
+        for row in self.machine.store().live_tasks().await? {
+            if expired(row.updated_at) && !BUSY.contains(&row.state.as_str()) {
+                let id = TaskId(row.id);
+                self.machine.feed(id, &format!("expired:{id}"), Input::Expired, None).await?;
+            }
+        }
+        Ok(())
+    }
+}

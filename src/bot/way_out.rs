@@ -1,0 +1,99 @@
+//! The way out of sandboxes as this process sees it: the router reached through the broker, its log kept with the tasks.
+
+use crate::config::Process;
+use crate::egress::{Dial, Duplex, Egress, OnEntry, Settings, own_addresses, policy};
+use crate::sandbox::broker::Broker;
+use crate::sandbox::{Gate, Sandboxes};
+use crate::store::Store;
+use anyhow::Result;
+use async_trait::async_trait;
+use domain::TaskId;
+use protocol::broker::RouterSpec;
+use protocol::router::{LogEntry, Rule};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// Log entries that wait to be stored; more are counted by the router's own ring and come with the next connection.
+const WAITING: usize = 4096;
+const BATCH: usize = 256;
+
+/// Finds the router again whenever it is gone: makes sure of it, then takes its stdio.
+struct Through {
+    broker: Arc<dyn Broker>,
+    spec: RouterSpec,
+}
+
+#[async_trait]
+impl Dial for Through {
+    async fn dial(&self) -> std::io::Result<Box<dyn Duplex>> {
+        let failed = |error: protocol::broker::Problem| std::io::Error::other(error.to_string());
+        self.broker.router_ensure(&self.spec).await.map_err(failed)?;
+        let stream = self.broker.router_attach().await.map_err(failed)?;
+        Ok(Box::new(stream))
+    }
+}
+
+/// The router as the sandboxes' gate.
+struct Door(Arc<Egress>);
+
+#[async_trait]
+impl Gate for Door {
+    async fn open(&self, berth: u32, rules: &[Rule]) -> Result<(), String> {
+        self.0.open(berth, rules).await.map_err(|error| error.to_string())
+    }
+
+    async fn close(&self, berth: u32) -> Result<(), String> {
+        self.0.close(berth).await.map_err(|error| error.to_string())
+    }
+}
+
+/// The router's log on its way to the store.
+pub struct LogInbox(mpsc::Receiver<LogEntry>);
+
+/// The router that a configuration asks for.
+pub fn router_spec(config: &Process) -> RouterSpec {
+    let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    RouterSpec {
+        berths: config.router.berths,
+        pool: some(&config.router.pool),
+        image: config.router.image.clone(),
+        upstream: some(&config.router.upstream),
+        private: config.egress.private_ranges.clone(),
+    }
+}
+
+/// Makes sure of a router and gives the operator's policy to it. Fails when there is none: a bot with a network never starts open.
+pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<dyn Gate>, LogInbox)> {
+    let (entries, inbox) = mpsc::channel(WAITING);
+    let on_entry: OnEntry = Arc::new(move |_boot, entry| {
+        if entries.try_send(entry.clone()).is_err() {
+            metrics::counter!("caisson_egress_dropped_total").increment(1);
+        }
+    });
+    let through = Through { broker: broker.clone(), spec: router_spec(config) };
+    let first = through.dial().await?;
+    let from = &config.egress;
+    let mut policy = policy(&from.allow, &from.deny, &from.private_ranges)?;
+    policy.private.extend(own_addresses());
+    let settings = Settings { policy, dial: Some(Arc::new(through)), on_entry: Some(on_entry), resume: None };
+    let egress = Egress::new(settings);
+    egress.attach(first).await?;
+    Ok((Arc::new(Door(egress)), LogInbox(inbox)))
+}
+
+/// Keeps each entry with the task that holds its berth.
+pub async fn keep_log(mut inbox: LogInbox, store: Store, sandboxes: Arc<Sandboxes>) {
+    let mut batch = Vec::with_capacity(BATCH);
+    while inbox.0.recv_many(&mut batch, BATCH).await > 0 {
+        let Ok(live) = store.live_tasks().await else { continue };
+        for entry in batch.drain(..) {
+            let holder = live.iter().find(|row| sandboxes.berth(row.id) == Some(entry.berth));
+            let (Some(row), Ok(body)) = (holder, serde_json::to_string(&entry)) else { continue };
+            // Unique within the task, and the same when the router tells it twice.
+            let seq = (entry.ts << 12) | (entry.seq & 0xFFF) as i64;
+            if let Err(error) = store.keep_egress(TaskId(row.id), vec![(seq, entry.ts, body)]).await {
+                tracing::warn!(%error, "a line of the router's log was not kept");
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! From a task's log to a view. Pure; what the log cannot know comes in as [`Around`].
+
+use super::view::{
+    ActionLine, ActionResult, BlockedLine, CheckpointView, EvidenceLine, FileLine, Spent, VerdictKind, VerdictView,
+};
+use domain::{Action, Call, Event, Outcome, OutcomeStatus, Task, Verdict};
+use std::collections::BTreeMap;
+
+/// What stands outside the task's log.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    pub compare_url: Option<String>,
+    pub log_url: Option<String>,
+    /// What the router refused since the last checkpoint.
+    pub blocked: Vec<BlockedLine>,
+    /// The model has a price.
+    pub priced: bool,
+    /// The model is a recording.
+    pub scripted: bool,
+}
+
+/// The view of checkpoint `n`, made while it is being published: everything since the one before it.
+pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointView {
+    let start = log.iter().rposition(|event| is_posted(event, n)).map_or(0, |at| at + 1);
+    let window = &log[start..];
+    let request = task.request.as_ref();
+    let mut view = CheckpointView {
+        task: task.id.0,
+        n,
+        summary: summary(window),
+        next: next_item(task.plan.as_deref().unwrap_or_default()),
+        branch: request.map(|r| r.branch.clone()).unwrap_or_default(),
+        base_branch: request.map(|r| r.base_branch.clone()).unwrap_or_default(),
+        asked: request.map(|r| r.asker.login.clone()),
+        commit: task.sealed.as_ref().map(|commit| commit.as_str().to_owned()),
+        refused: task.refusal.clone(),
+        spent: Spent {
+            tokens: task.spent.tokens,
+            cost_micros: task.spent.micro_usd,
+            priced: around.priced,
+            granted_micros: Some(task.granted.micro_usd).filter(|micros| *micros > 0),
+            duration_ms: task.spent.work_ms,
+        },
+        verdict: task.verdict.as_ref().map(verdict),
+        compare_url: around.compare_url,
+        log_url: around.log_url,
+        blocked: around.blocked,
+        scripted: around.scripted,
+        ..CheckpointView::default()
+    };
+    actions(&mut view, log, window);
+    trees(&mut view, window);
+    view
+}
+
+fn is_posted(event: &Event, n: u32) -> bool {
+    match event {
+        Event::CheckpointPosted { n: posted, .. } | Event::Answered { n: posted, .. } => *posted < n,
+        _ => false,
+    }
+}
+
+/// What the agent said it did: its words at `done`, or the last thing it said.
+fn summary(window: &[Event]) -> String {
+    let done = window.iter().rev().find_map(|event| match event {
+        Event::DoneSaid { summary, .. } => Some(summary.clone()),
+        _ => None,
+    });
+    let said = || {
+        window.iter().rev().find_map(|event| match event {
+            Event::TurnCompleted { text, .. } if !text.trim().is_empty() => Some(text.clone()),
+            _ => None,
+        })
+    };
+    done.filter(|text| !text.trim().is_empty()).or_else(said).unwrap_or_default()
+}
+
+/// The first open item of the plan's check list.
+fn next_item(plan: &str) -> String {
+    let open = plan.lines().map(str::trim_start).find_map(|line| {
+        let line = line.trim_start_matches(['-', '*', '+']).trim_start();
+        line.strip_prefix("[ ]")
+    });
+    open.unwrap_or_default().trim().to_owned()
+}
+
+fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
+    let mut asked: BTreeMap<(u32, u32), &Action> = BTreeMap::new();
+    for event in log {
+        if let Event::TurnCompleted { turn, calls, .. } = event {
+            for (index, call) in (0_u32..).zip(calls) {
+                if let Call::Action { action } = &call.call {
+                    asked.insert((*turn, index), action);
+                }
+            }
+        }
+    }
+    let mut ended: BTreeMap<u32, &Outcome> = BTreeMap::new();
+    for event in window {
+        if let Event::ActionFinished { number, outcome } = event {
+            ended.insert(*number, outcome);
+        }
+    }
+    for event in window {
+        let Event::ActionStarted { number, turn, index } = event else { continue };
+        let Some(action) = asked.get(&(*turn, *index)) else { continue };
+        let outcome = ended.get(number).copied();
+        let result = outcome.map_or(ActionResult::Interrupted, |outcome| result(action, outcome, &view.blocked));
+        if let (Action::Bash { command }, ActionResult::Exited { code, note, .. }) = (action, &result) {
+            let note = note.clone();
+            view.evidence.push(EvidenceLine { command: command.clone(), exit_code: *code, note });
+        }
+        let (kind, what) = (action.kind().to_owned(), action.object().to_owned());
+        view.actions.push(ActionLine { n: *number, kind, what, result });
+    }
+    // A command that reported on tests says more than one that listed files.
+    if view.evidence.iter().any(|line| line.note.is_some()) {
+        view.evidence.retain(|line| line.note.is_some());
+    }
+}
+
+fn result(action: &Action, outcome: &Outcome, blocked: &[BlockedLine]) -> ActionResult {
+    let ms = outcome.duration_ms;
+    match &outcome.status {
+        OutcomeStatus::Ok => succeeded(action, outcome),
+        OutcomeStatus::Exited { code } => ActionResult::Exited { code: *code, note: test_summary(&outcome.text), ms },
+        OutcomeStatus::Signaled { signal } => ActionResult::Signaled { signal: *signal, ms },
+        OutcomeStatus::TimedOut => ActionResult::TimedOut { ms },
+        OutcomeStatus::OutOfMemory => ActionResult::Exhausted("memory"),
+        OutcomeStatus::OutOfPids => ActionResult::Exhausted("processes"),
+        OutcomeStatus::DiskFull => ActionResult::Exhausted("disk space"),
+        OutcomeStatus::Interrupted => ActionResult::Interrupted,
+        OutcomeStatus::Denied { reason } => ActionResult::Denied(reason.clone()),
+        OutcomeStatus::Failed { reason } => match action {
+            Action::WebFetch { url } if is_blocked(url, blocked) => ActionResult::Blocked,
+            _ => ActionResult::Failed(reason.clone()),
+        },
+    }
+}
+
+fn succeeded(action: &Action, outcome: &Outcome) -> ActionResult {
+    match action {
+        Action::Bash { .. } => {
+            ActionResult::Exited { code: 0, note: test_summary(&outcome.text), ms: outcome.duration_ms }
+        }
+        Action::EditFile { old, new, .. } => {
+            let (added, removed) = changed_lines(old, new);
+            ActionResult::Changed { added, removed }
+        }
+        Action::WriteFile { content, .. } => ActionResult::Lines(content.lines().count() as u64),
+        Action::ReadFile { .. } | Action::ListFiles { .. } | Action::Search { .. } | Action::WebFetch { .. } => {
+            ActionResult::Lines(outcome.text.lines().count() as u64)
+        }
+    }
+}
+
+fn is_blocked(url: &str, blocked: &[BlockedLine]) -> bool {
+    let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
+    host.is_some_and(|host| blocked.iter().any(|line| line.host.eq_ignore_ascii_case(&host)))
+}
+
+/// Lines that differ between an edit's two texts, without those they share at both ends.
+fn changed_lines(old: &str, new: &str) -> (u64, u64) {
+    let (old, new): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
+    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let rest = old.len().min(new.len()) - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    ((new.len() - head - tail) as u64, (old.len() - head - tail) as u64)
+}
+
+/// The line in which a test runner sums up, if there is one near the end.
+fn test_summary(text: &str) -> Option<String> {
+    let sums_up = |line: &&str| {
+        let counted = line.split_whitespace().zip(line.split_whitespace().skip(1)).any(|(number, word)| {
+            let word = word.trim_end_matches([',', ';', '.']);
+            number.chars().all(|c| c.is_ascii_digit()) && matches!(word, "passed" | "failed" | "passing" | "failing")
+        });
+        counted || line.starts_with("test result:") || line.starts_with("FAILED (") || line.starts_with("OK (")
+    };
+    let line = text.lines().rev().take(30).map(|line| line.trim().trim_matches('=').trim()).find(sums_up)?;
+    Some(crate::text::cut(line, 80).0.to_owned())
+}
+
+fn trees(view: &mut CheckpointView, window: &[Event]) {
+    for event in window {
+        let Event::TreeSealed { tree, .. } = event else { continue };
+        for file in &tree.files {
+            match view.files.iter_mut().find(|known| known.path == file.path) {
+                Some(known) => {
+                    known.added += file.added;
+                    known.removed += file.removed;
+                }
+                None => {
+                    let path = file.path.clone();
+                    view.files.push(FileLine { path, added: file.added, removed: file.removed });
+                }
+            }
+        }
+        for path in &tree.steering {
+            if !view.steering.contains(path) {
+                view.steering.push(path.clone());
+            }
+        }
+        view.diff.push_str(&tree.diff);
+    }
+}
+
+fn verdict(verdict: &Verdict) -> VerdictView {
+    VerdictView {
+        kind: match verdict.kind {
+            domain::VerdictKind::Passed => VerdictKind::Passed,
+            domain::VerdictKind::Failed => VerdictKind::Failed,
+            domain::VerdictKind::None => VerdictKind::None,
+        },
+        exit_code: verdict.exit_code,
+        command: verdict.command.clone(),
+        chosen_by: verdict.origin.clone().unwrap_or_default(),
+        tail: verdict.tail.clone(),
+        base_exit: verdict.base_exit_code,
+        tries: 1,
+    }
+}

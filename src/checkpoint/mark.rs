@@ -1,0 +1,78 @@
+//! The keyed mark in the last line of whatever the bot posts, by which a retry finds it again (security 22).
+//!
+//! `<!-- caisson:<key> <mac> -->`. Anybody can write such a line; only this installation can make one that verifies,
+//! and it counts only under the bot's own account (the caller checks the poster).
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+const PREFIX: &str = "<!-- caisson:";
+const SUFFIX: &str = " -->";
+/// Hexadecimal digits of the code that stand in the mark: 128 bits.
+const DIGITS: usize = 32;
+
+/// The mark's line, without a line feed. `key` is the effect's key: letters, digits and `:/#._=-` (others become `_`,
+/// so that a key can never end the comment).
+pub fn mark(secret: &[u8], key: &str) -> String {
+    let key = safe(key);
+    format!("{PREFIX}{key} {}{SUFFIX}", code(secret, &key))
+}
+
+/// The key in the text's last line, if its mark verifies under `secret`.
+pub fn find(secret: &[u8], text: &str) -> Option<String> {
+    let line = text.trim_end().lines().next_back()?.trim();
+    let (key, given) = line.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.split_once(' ')?;
+    let expected = code(secret, key);
+    let same: bool = subtle::ConstantTimeEq::ct_eq(expected.as_bytes(), given.as_bytes()).into();
+    (same && key == safe(key)).then(|| key.to_owned())
+}
+
+fn safe(key: &str) -> String {
+    // `--` ends a comment in some parsers.
+    let kept: String =
+        key.chars().map(|c| if c.is_ascii_alphanumeric() || ":/#._=-".contains(c) { c } else { '_' }).collect();
+    kept.replace("--", "-_")
+}
+
+fn code(secret: &[u8], key: &str) -> String {
+    // An HMAC takes a key of any length; only a type-level length could be refused.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { return String::new() };
+    mac.update(b"caisson mark v1\n");
+    mac.update(key.as_bytes());
+    let mut digits = hex::encode(mac.finalize().into_bytes());
+    digits.truncate(DIGITS);
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &[u8] = b"0123456789abcdef";
+
+    #[test]
+    fn a_mark_is_found_again() {
+        let text = format!("Hello\n\n{}\n", mark(SECRET, "task:1/checkpoint:2"));
+        assert_eq!(find(SECRET, &text).as_deref(), Some("task:1/checkpoint:2"));
+        assert_eq!(find(SECRET, &text.replace('\n', "\r\n")).as_deref(), Some("task:1/checkpoint:2"));
+    }
+
+    #[test]
+    fn a_planted_mark_is_not() {
+        let real = mark(SECRET, "review:1");
+        assert_eq!(find(b"another", &real), None);
+        assert_eq!(find(SECRET, &real.replace("review:1", "review:2")), None);
+        assert_eq!(find(SECRET, &format!("{real}\nmore text")), None);
+        assert_eq!(find(SECRET, "<!-- caisson:review:1  -->"), None);
+        assert_eq!(find(SECRET, "<!-- caisson:review:1 -->"), None);
+        assert_eq!(find(SECRET, ""), None);
+    }
+
+    #[test]
+    fn a_key_cannot_leave_the_comment() {
+        let line = mark(SECRET, "x --> <img src=y>\n@all ----");
+        assert_eq!(line.matches("-->").count(), 1);
+        assert!(!line.contains('\n') && !line.contains('@'));
+        assert!(find(SECRET, &line).is_some());
+    }
+}

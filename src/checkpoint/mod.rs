@@ -1,0 +1,17 @@
+//! What a checkpoint shows, and how the bot finds its own posts again.
+//!
+//! Owns the reviews' wording and layout (`render`), the data they are made from (`view`) and how it is gathered from a
+//! task's log (`gather`), the inline notes (`notes`), the state labels and status texts (`label`), and the keyed mark
+//! (`mark`). Must not ask the forge or the store. Tests: `src/checkpoint/tests.rs`.
+
+mod diff;
+pub mod gather;
+pub mod label;
+pub mod mark;
+mod notes;
+pub mod render;
+#[cfg(test)]
+mod tests;
+pub mod view;
+
+pub use render::{render_checkpoint, render_final, render_notes};

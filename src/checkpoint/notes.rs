@@ -1,0 +1,78 @@
+//! Inline notes on changed lines: few, and only where a line deserves a second look. Ours, with foreign text as code.
+
+use super::diff::{Hunk, added_lines};
+use super::view::{ActionResult, CheckpointView};
+use crate::text::{code, cut, is_hidden, one_line};
+use std::collections::BTreeSet;
+
+/// Notes on one review: each is one more thing that a cut request may leave behind.
+const MAX_NOTES: usize = 4;
+/// Lines longer than this, in characters, are remarked on.
+const LONG: usize = 400;
+
+/// One note: the path as git has it, the new file's line, Markdown.
+pub type InlineNote = (String, u64, String);
+
+/// The most telling notes first; never two on one file and reason, never more than four.
+pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
+    if view.commit.is_none() {
+        return Vec::new();
+    }
+    let lines = added_lines(&view.diff);
+    let mut notes = Notes { out: Vec::new(), seen: BTreeSet::new() };
+    for line in &lines {
+        if line.added.chars().any(|c| is_hidden(c) && c != '\t') {
+            let shown = one_line(line.added.trim());
+            let text = format!("This line holds characters that don't show: {}", code(cut(&shown, 120).0));
+            notes.push(line, "hidden", text);
+        }
+        if line.added.chars().count() > LONG {
+            notes.push(line, "long", "A very long line: scroll to its end before you approve.".to_owned());
+        }
+    }
+    for line in &lines {
+        if view.steering.iter().any(|path| path == line.path) {
+            let text = "This file can make the checks pass without the code being right.".to_owned();
+            notes.push(line, "steering", text);
+        }
+    }
+    for line in &lines {
+        if let Some(text) = origin(view, line.path) {
+            notes.push(line, "origin", text);
+        }
+    }
+    notes.out
+}
+
+struct Notes<'a> {
+    out: Vec<InlineNote>,
+    seen: BTreeSet<(&'a str, &'static str)>,
+}
+
+impl<'a> Notes<'a> {
+    fn push(&mut self, at: &Hunk<'a>, why: &'static str, text: String) {
+        let nameable = !at.path.chars().any(is_hidden);
+        // One line of reasons per file is enough where it came from.
+        let known = why == "origin" && self.out.iter().any(|note| note.0 == at.path);
+        if nameable && !known && self.out.len() < MAX_NOTES && self.seen.insert((at.path, why)) {
+            self.out.push((at.path.to_owned(), at.line, text));
+        }
+    }
+}
+
+/// Which of this checkpoint's actions wrote the file, if one did so by name.
+fn origin(view: &CheckpointView, path: &str) -> Option<String> {
+    let wrote = |kind: &str| kind == "edit_file" || kind == "write_file";
+    let numbers: Vec<_> = view
+        .actions
+        .iter()
+        .filter(|a| wrote(&a.kind) && a.what.trim_start_matches("./") == path)
+        .filter(|a| !matches!(a.result, ActionResult::Failed(_) | ActionResult::Denied(_)))
+        .map(|a| a.n.to_string())
+        .collect();
+    match numbers.as_slice() {
+        [] => None,
+        [one] => Some(format!("Written by action {one}.")),
+        many => Some(format!("Written by actions {}.", many.join(", "))),
+    }
+}

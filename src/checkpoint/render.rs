@@ -1,0 +1,314 @@
+//! From a view to the review's Markdown. Pure.
+//!
+//! Whatever is foreign goes through `text`; whatever is cut is named. The mark is added by the effect that posts.
+//! Tests: `src/checkpoint/tests.rs` (snapshots, and a hostile view through a Markdown parser).
+
+use super::view::{ActionLine, ActionResult, CheckpointView, VerdictKind, VerdictView};
+use crate::command::{answer_line, spec};
+use crate::text::{code, count, dollars, duration, grouped, host_name, plain_cell, prose, prose_cell};
+use std::fmt::Write as _;
+
+pub use super::notes::{InlineNote, render_notes};
+
+/// Bytes of the longest body, its mark not counted. A forge takes more; a person doesn't.
+pub const MAX_BODY: usize = 60 * 1024 - 512;
+/// Bytes of the diff shown in one review.
+const MAX_DIFF: usize = 40 * 1024;
+/// Things of one kind that are listed by name; further ones are counted.
+const MAX_NAMED: usize = 8;
+const MAX_SUMMARY: usize = 1200;
+const MAX_NEXT: usize = 500;
+
+/// The review of an ordinary checkpoint; one without a commit says why there is none.
+pub fn render_checkpoint(view: &CheckpointView) -> String {
+    let mut out = format!("### Checkpoint {}{} · waiting for you\n\n", view.n, range(view));
+    says(&mut out, view);
+    actions(&mut out, view);
+    changed(&mut out, view);
+    evidence(&mut out, view);
+    if let Some(verdict) = &view.verdict {
+        let _ = writeln!(out, "**Checks** — {}", verdict_line(verdict, view));
+    }
+    if !view.next.trim().is_empty() {
+        let _ = writeln!(out, "**Next**, says the agent — {}", prose(&view.next, MAX_NEXT));
+    }
+    out.push('\n');
+    refusal(&mut out, view);
+    let foot = foot(view, None);
+    finish(out, view, foot)
+}
+
+/// The review of finished work: what the agent says beside what the log shows, and the bot's own verdict.
+pub fn render_final(view: &CheckpointView) -> String {
+    let (sign, words) = match view.verdict.as_ref().map(|v| v.kind) {
+        Some(VerdictKind::Passed) => ("✅", "the checks pass"),
+        Some(VerdictKind::Failed) => ("❌", "the checks fail"),
+        Some(VerdictKind::None) | None => ("⚠️", "nothing was found to check it with"),
+    };
+    let mut out = format!("### Final review · checkpoint {}{} · {sign} {words}\n\n", view.n, range(view));
+    columns(&mut out, view);
+    actions(&mut out, view);
+    changed(&mut out, view);
+    if let Some(verdict) = &view.verdict {
+        let _ = writeln!(out, "**Verdict** — {}", verdict_line(verdict, view));
+    }
+    out.push('\n');
+    if let Some(verdict) = view.verdict.as_ref().filter(|v| !v.tail.trim().is_empty()) {
+        tail(&mut out, verdict);
+    }
+    let bind = view.commit.as_deref().map(|commit| short(commit).to_owned());
+    let foot = foot(view, bind.as_deref());
+    finish(out, view, foot)
+}
+
+/// The first ten digits of a commit.
+pub(super) fn short(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
+}
+
+fn range(view: &CheckpointView) -> String {
+    match (view.actions.first(), view.actions.last()) {
+        (Some(first), Some(last)) if first.n == last.n => format!(" · action {}", first.n),
+        (Some(first), Some(last)) => format!(" · actions {}–{}", first.n, last.n),
+        _ => String::new(),
+    }
+}
+
+fn says(out: &mut String, view: &CheckpointView) {
+    if view.summary.trim().is_empty() {
+        out.push_str("The agent said nothing about these actions.\n\n");
+    } else {
+        let _ = writeln!(out, "**The agent says** — {}\n", prose(&view.summary, MAX_SUMMARY));
+    }
+}
+
+fn actions(out: &mut String, view: &CheckpointView) {
+    if view.actions.is_empty() {
+        return;
+    }
+    out.push_str("| # | action | result |\n|--:|---|---|\n");
+    for action in &view.actions {
+        let what = plain_cell(format!("{} {}", action.kind, action.what).trim());
+        let _ = writeln!(out, "| {} | {what} | {} |", action.n, result(action));
+    }
+    out.push('\n');
+}
+
+fn result(action: &ActionLine) -> String {
+    let cell = |text: &str| plain_cell(crate::text::cut(text, 100).0);
+    match &action.result {
+        ActionResult::Done => "done".to_owned(),
+        ActionResult::Lines(lines) => count(*lines, "line"),
+        ActionResult::Changed { added, removed } => plus_minus(*added, *removed),
+        ActionResult::Exited { code, note, ms } => {
+            let sign = if *code == 0 { "✅" } else { "❌" };
+            let note = note.as_deref().map(|note| format!(" · {}", cell(note))).unwrap_or_default();
+            format!("{sign} exit {code}{note} · {}", duration(*ms))
+        }
+        ActionResult::Signaled { signal, ms } => format!("❌ ended by signal {signal} · {}", duration(*ms)),
+        ActionResult::TimedOut { ms } => format!("⏱ stopped after {}", duration(*ms)),
+        ActionResult::Exhausted(what) => format!("❌ {what} ran out"),
+        ActionResult::Blocked => "⛔ blocked by the router".to_owned(),
+        ActionResult::Denied(reason) => format!("⛔ refused: {}", cell(reason)),
+        ActionResult::Interrupted => "⚠️ interrupted; it may have run".to_owned(),
+        ActionResult::Failed(reason) => format!("❌ {}", cell(reason)),
+    }
+}
+
+fn plus_minus(added: u64, removed: u64) -> String {
+    match (added, removed) {
+        (0, 0) => "±0".to_owned(),
+        (added, 0) => format!("+{}", grouped(added)),
+        (0, removed) => format!("−{}", grouped(removed)),
+        (added, removed) => format!("+{} −{}", grouped(added), grouped(removed)),
+    }
+}
+
+fn changed(out: &mut String, view: &CheckpointView) {
+    let since = if view.n > 1 { format!("checkpoint {}", view.n - 1) } else { code(&view.base_branch) };
+    if !view.refused.is_empty() {
+        let _ = writeln!(out, "**Changed since {since}** — not shown: the tree was refused, nothing was pushed");
+        return;
+    }
+    if view.files.is_empty() {
+        let _ = writeln!(out, "**Changed since {since}** — nothing");
+        return;
+    }
+    let (added, removed) = view.files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
+    let files = count(view.files.len() as u64, "file");
+    let link = view.compare_url.as_deref().map(|url| format!(" · [diff]({url})")).unwrap_or_default();
+    let steering = match view.steering.len() {
+        0 => "no file that steers tests changed".to_owned(),
+        1 => "⚠️ 1 file that steers tests changed".to_owned(),
+        many => format!("⚠️ {} files that steer tests changed", grouped(many as u64)),
+    };
+    let _ = writeln!(out, "**Changed since {since}** — {files}, {}{link} · {steering}", plus_minus(added, removed));
+}
+
+fn evidence(out: &mut String, view: &CheckpointView) {
+    if view.evidence.is_empty() {
+        out.push_str("**Evidence** — none: no command ran\n");
+        return;
+    }
+    let lines = view.evidence.iter().rev().take(3).rev().map(|line| {
+        let note = line.note.as_deref().map(|note| format!(", {}", code(note))).unwrap_or_default();
+        format!("{} exit {}{note}", code(&line.command), line.exit_code)
+    });
+    let lines = lines.collect::<Vec<_>>().join(" · ");
+    let _ = writeln!(out, "**Evidence** — from the log: {lines} (reported by code under review)");
+}
+
+fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
+    let Some(command) = &verdict.command else {
+        return "⚠️ none: no test command was found; name one in `.caisson.toml`".to_owned();
+    };
+    let sign = match verdict.kind {
+        VerdictKind::Passed => "✅",
+        VerdictKind::Failed => "❌",
+        VerdictKind::None => "⚠️",
+    };
+    let exit = |code: Option<i32>| code.map_or("did not end".to_owned(), |code| format!("exit {code}"));
+    let on = view.commit.as_deref().map(|commit| format!(" on `{}`", short(commit))).unwrap_or_default();
+    let base = verdict.base_exit.map(|code| format!(" · on the base: exit {code}")).unwrap_or_default();
+    let tries = if verdict.tries > 1 { format!(" · try {}", verdict.tries) } else { String::new() };
+    format!(
+        "{sign} {} {}{on}, run by the bot in a fresh container{base}{tries} · command from {}",
+        code(command),
+        exit(verdict.exit_code),
+        code(&verdict.chosen_by)
+    )
+}
+
+fn tail(out: &mut String, verdict: &VerdictView) {
+    let shown = verdict.tail.trim_end();
+    let start = shown.char_indices().rev().nth(4000).map_or(0, |(at, _)| at);
+    out.push_str("<details><summary>The end of its output (reported by code under review)</summary>\n\n");
+    if start > 0 {
+        let _ = writeln!(out, "{} before this are not shown.\n", count(start as u64, "byte"));
+    }
+    out.push_str(&crate::text::fence(&shown[start..], "text"));
+    out.push_str("\n</details>\n\n");
+}
+
+fn columns(out: &mut String, view: &CheckpointView) {
+    let agent =
+        if view.summary.trim().is_empty() { "nothing".to_owned() } else { prose_cell(&view.summary, MAX_SUMMARY) };
+    let mut log = Vec::new();
+    if let Some(verdict) = &view.verdict {
+        log.push(match (verdict.kind, verdict.exit_code) {
+            (VerdictKind::Passed, _) => "✅ the bot's own run of the checks passed".to_owned(),
+            (VerdictKind::Failed, Some(code)) => format!("❌ the bot's own run of the checks failed with exit {code}"),
+            (VerdictKind::Failed, None) => "❌ the bot's own run of the checks did not end".to_owned(),
+            (VerdictKind::None, _) => "⚠️ the bot found no checks to run".to_owned(),
+        });
+        if verdict.base_exit == Some(0) && verdict.kind == VerdictKind::Passed {
+            log.push("the same checks passed on the base already: they don't show this change".to_owned());
+        }
+    }
+    for line in view.evidence.iter().rev().take(3).rev() {
+        log.push(format!("{} exit {}", plain_cell(&line.command), line.exit_code));
+    }
+    let (added, removed) = view.files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
+    log.push(format!(
+        "{} changed since the last checkpoint, {}",
+        count(view.files.len() as u64, "file"),
+        plus_minus(added, removed)
+    ));
+    let _ = writeln!(out, "| the agent says | the log shows |\n|---|---|\n| {agent} | {} |\n", log.join("<br>"));
+}
+
+fn refusal(out: &mut String, view: &CheckpointView) {
+    if view.refused.is_empty() {
+        return;
+    }
+    out.push_str(
+        "> [!WARNING]\n> The work was not taken out of the sandbox, so there is no diff and nothing to merge:\n",
+    );
+    for reason in view.refused.iter().take(MAX_NAMED) {
+        let _ = writeln!(out, "> - {}", code(reason));
+    }
+    more(out, view.refused.len(), "> - ", "reason");
+    out.push_str("> \n> An approval lets the agent go on and mend it.\n\n");
+}
+
+fn more(out: &mut String, all: usize, lead: &str, noun: &str) {
+    if all > MAX_NAMED {
+        let _ = writeln!(out, "{lead}and {} more", count((all - MAX_NAMED) as u64, noun));
+    }
+}
+
+fn warnings(view: &CheckpointView) -> String {
+    let mut out = String::new();
+    if !view.steering.is_empty() {
+        let names = view.steering.iter().take(MAX_NAMED).map(|path| code(path)).collect::<Vec<_>>().join(", ");
+        let rest = view.steering.len().saturating_sub(MAX_NAMED);
+        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let _ = writeln!(
+            out,
+            "> [!WARNING]\n> Changed, and able to make checks pass without the code being right: {names}{rest}. Read these first.\n"
+        );
+    }
+    if !view.blocked.is_empty() {
+        let hosts = view.blocked.iter().take(MAX_NAMED).map(|line| {
+            let name = match host_name(&line.host) {
+                Some(host) => host.shown(Some(line.port)),
+                None => code(&format!("{}:{}", line.host, line.port)),
+            };
+            format!("{name} ({}×)", grouped(line.count))
+        });
+        let hosts = hosts.collect::<Vec<_>>().join(", ");
+        let rest = view.blocked.len().saturating_sub(MAX_NAMED);
+        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let number = count(view.blocked.len() as u64, "host");
+        let _ = writeln!(out, "> [!WARNING]\n> {number} blocked: {hosts}{rest}. {}\n", allow_hint(view));
+    }
+    out
+}
+
+/// Says how a host can be allowed, by whichever way exists.
+fn allow_hint(view: &CheckpointView) -> String {
+    let name = view.blocked.iter().find_map(|line| host_name(&line.host));
+    match (spec("allow"), name) {
+        (Some(_), Some(host)) => {
+            format!("Comment {} to let this task reach it.", code(&format!("/allow {}", host.ascii)))
+        }
+        (Some(_), None) => "Such a name can't be allowed.".to_owned(),
+        (None, _) => "The operator can add a name to `egress.allow`.".to_owned(),
+    }
+}
+
+fn foot(view: &CheckpointView, bind: Option<&str>) -> String {
+    let asked = view.asked.as_deref().map(|login| format!(" ({} is asked)", code(login))).unwrap_or_default();
+    let mut out = format!("**Answer**{asked}: {}\n", answer_line(bind));
+    if bind.is_some() {
+        let _ = writeln!(out, "Once approved, `caisson fetch` brings {} into your own clone.", code(&view.branch));
+    }
+    let spent = &view.spent;
+    let granted = spent.granted_micros.map(|micros| format!(" of {}", dollars(micros))).unwrap_or_default();
+    let money = if spent.priced { format!("{}{granted}", dollars(spent.cost_micros)) } else { "no price".to_owned() };
+    let mut facts = vec![
+        format!("task {}", view.task),
+        format!("{} tokens", grouped(spent.tokens)),
+        money,
+        duration(spent.duration_ms),
+        view.commit.as_deref().map_or("no commit".to_owned(), |commit| format!("commit `{}`", short(commit))),
+    ];
+    if view.scripted {
+        facts.push("the model was a recording".to_owned());
+    }
+    if let Some(url) = &view.log_url {
+        facts.push(format!("[log]({url})"));
+    }
+    let _ = writeln!(out, "\n<sub>{}</sub>", facts.join(" · "));
+    out
+}
+
+/// Puts the diff where room is left for it, then the warnings and the foot.
+fn finish(mut out: String, view: &CheckpointView, foot: String) -> String {
+    let warnings = warnings(view);
+    let room = MAX_BODY.saturating_sub(out.len() + warnings.len() + foot.len()).min(MAX_DIFF);
+    out.push_str(&super::diff::section(view, room));
+    out.push_str(&warnings);
+    out.push_str(&foot);
+    out
+}

@@ -1,0 +1,147 @@
+//! What a review shows: plain data, gathered by the effect that posts it. No text is made here.
+//!
+//! Strings named *foreign* are shown as code only; `render` sees to it, whoever fills them need not.
+
+/// One of the five lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ActionLine {
+    /// The action's number in its task, from 1.
+    pub n: u32,
+    /// The tool's name: `bash`, `edit_file`, …
+    pub kind: String,
+    /// Foreign: its main argument — the command, the path, the address.
+    pub what: String,
+    pub result: ActionResult,
+}
+
+/// How an action ended, as the log has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ActionResult {
+    /// Nothing more to say than that it was done.
+    #[default]
+    Done,
+    /// Lines read, listed or found.
+    Lines(u64),
+    /// Lines added and removed in a file.
+    Changed { added: u64, removed: u64 },
+    /// A command's end. `note` is foreign (a test summary); `ms` is how long it ran.
+    Exited { code: i32, note: Option<String>, ms: u64 },
+    /// Ended by a signal of this number.
+    Signaled { signal: i32, ms: u64 },
+    /// It ran into its wall-clock limit.
+    TimedOut { ms: u64 },
+    /// Memory, processes or disk ran out; the word says which (ours).
+    Exhausted(&'static str),
+    /// The router refused it.
+    Blocked,
+    /// An inspector refused it; foreign reason.
+    Denied(String),
+    /// It may have run: the sandbox went away meanwhile.
+    Interrupted,
+    /// The tool refused it; foreign reason.
+    Failed(String),
+}
+
+/// One changed file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileLine {
+    /// Foreign.
+    pub path: String,
+    pub added: u64,
+    pub removed: u64,
+}
+
+/// One command and its end, as evidence.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EvidenceLine {
+    /// Foreign.
+    pub command: String,
+    pub exit_code: i32,
+    /// Foreign: the summary line of a test run.
+    pub note: Option<String>,
+}
+
+/// A host the router refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockedLine {
+    /// Foreign.
+    pub host: String,
+    pub port: u16,
+    pub count: u64,
+}
+
+/// Spent so far, in this task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub tokens: u64,
+    /// Micro-dollars; 0 and `priced` false where the model has no price.
+    pub cost_micros: u64,
+    pub priced: bool,
+    /// Micro-dollars granted; none = the budget isn't in money.
+    pub granted_micros: Option<u64>,
+    /// Working time of the whole task, waiting left out.
+    pub duration_ms: u64,
+}
+
+/// What the bot's own run of the checks said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerdictKind {
+    Passed,
+    Failed,
+    /// There was nothing to run.
+    None,
+}
+
+/// The verdict of a verification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerdictView {
+    pub kind: VerdictKind,
+    pub exit_code: Option<i32>,
+    /// Foreign: the command that ran; none when nothing was found to run.
+    pub command: Option<String>,
+    /// Where the command comes from: `.caisson.toml`, or the file it was detected by.
+    pub chosen_by: String,
+    /// Foreign: the end of its output.
+    pub tail: String,
+    /// The same command on the base commit; none when it didn't run there.
+    pub base_exit: Option<i32>,
+    pub tries: u32,
+}
+
+/// Everything one review says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckpointView {
+    pub task: i64,
+    /// This checkpoint's number, from 1.
+    pub n: u32,
+    pub actions: Vec<ActionLine>,
+    /// Foreign: what and why, in the agent's words.
+    pub summary: String,
+    /// Foreign: what comes next, in the agent's words.
+    pub next: String,
+    pub files: Vec<FileLine>,
+    /// Foreign paths among `files` that define or steer tests.
+    pub steering: Vec<String>,
+    /// Foreign: since the last checkpoint.
+    pub diff: String,
+    /// Bytes of the diff that were cut before it came here.
+    pub diff_cut_bytes: u64,
+    pub evidence: Vec<EvidenceLine>,
+    pub blocked: Vec<BlockedLine>,
+    pub spent: Spent,
+    /// None when there is no commit: nothing changed, or the tree was refused.
+    pub commit: Option<String>,
+    pub branch: String,
+    pub base_branch: String,
+    /// Foreign reasons why the tree was refused; not empty = no commit.
+    pub refused: Vec<String>,
+    /// Address for people of the comparison `base...branch`; ours.
+    pub compare_url: Option<String>,
+    /// Address for people of the whole log; ours.
+    pub log_url: Option<String>,
+    pub verdict: Option<VerdictView>,
+    /// Who is asked to answer (a forge login, shown as code).
+    pub asked: Option<String>,
+    /// The model was a recording, not a model.
+    pub scripted: bool,
+}

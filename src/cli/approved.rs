@@ -1,0 +1,168 @@
+//! What `caisson fetch` is told of a branch: from the store beside the bot, the evidence read again on the forge.
+
+use super::lock;
+use super::serve::USER_AGENT;
+use crate::config::process::Repository;
+use crate::config::{Process, Secret};
+use crate::fetch::{Approved, ApprovedSource, Offer, Standing};
+use crate::forge::{Access, Account, Forge, ForgeError, Gitea, RepoRef, ReviewState};
+use crate::git::{Auth, Branch, RemoteUrl};
+use crate::server::FetchedReport;
+use crate::store::Store;
+use crate::task::{Machine, now};
+use anyhow::{Context, Result};
+use async_trait::async_trait;
+use domain::{Commit, Decision, Event, Input, Source, State, TaskId, Verb};
+use sha2::{Digest, Sha256};
+
+pub struct StoreSource {
+    config: Process,
+    store: Store,
+    forge: Gitea,
+    auth: Auth,
+}
+
+impl StoreSource {
+    pub async fn open(config: Process) -> Result<Self> {
+        let url = config.forge.url.clone().context("forge.url is not configured; run `caisson setup`")?;
+        let file =
+            config.forge.token_file.as_deref().context("forge.token_file is not configured; run `caisson setup`")?;
+        let token = Secret::read(file)?;
+        let forge = Gitea::new(&url, token.clone(), USER_AGENT)?;
+        let me = forge.whoami().await.context("the forge does not answer")?;
+        let store = Store::open(&config.state_dir).await?;
+        Ok(Self { auth: Auth::basic(&me.login, token.expose()), config, store, forge })
+    }
+
+    /// The configured repository of a task, and the decision that approved its final checkpoint.
+    async fn evidence(&self, offer: &Offer) -> Result<(RepoRef, u64, Decision), String> {
+        let id = TaskId(offer.task);
+        let task = self.store.task(id).await.map_err(|e| e.to_string())?;
+        let request = task.request.as_ref().ok_or("the task has no request")?;
+        let entry = self.config.repository(&request.repository).ok_or("its repository is not configured any more")?;
+        let log = self.store.log(id).await.map_err(|e| e.to_string())?;
+        let used = log.into_iter().rev().find_map(|(_, event)| match event {
+            Event::DecisionUsed { decision, .. } if matches!(decision.verb, Verb::Approve { .. }) => Some(*decision),
+            _ => None,
+        });
+        let pull = task.pull.ok_or("the task has no pull request")?;
+        Ok((at(entry), pull, used.ok_or("no approval was used")?))
+    }
+
+    async fn review_stands(
+        &self,
+        at: &RepoRef,
+        pull: u64,
+        id: i64,
+        used: &Decision,
+    ) -> Result<Option<String>, ForgeError> {
+        let reviews = self.forge.reviews(at, pull).await?;
+        Ok(match reviews.iter().find(|review| review.id == id) {
+            None => Some("the approving review was deleted".to_owned()),
+            Some(review) if review.state != ReviewState::Approved => Some("the approval was dismissed".to_owned()),
+            Some(review) if hash(&review.body) != used.text_hash => Some("the approving review was edited".to_owned()),
+            Some(_) => None,
+        })
+    }
+
+    async fn comment_stands(&self, at: &RepoRef, id: i64, used: &Decision) -> Result<Option<String>, ForgeError> {
+        Ok(match self.forge.comment(at, id).await? {
+            None => Some("the approving comment was deleted".to_owned()),
+            Some(comment) if hash(&comment.body) != used.text_hash => {
+                Some("the approving comment was edited".to_owned())
+            }
+            Some(_) => None,
+        })
+    }
+}
+
+fn hash(text: &str) -> String {
+    hex::encode(Sha256::digest(text.as_bytes()))
+}
+
+fn at(entry: &Repository) -> RepoRef {
+    RepoRef::new(&entry.owner, &entry.name)
+}
+
+#[async_trait]
+impl ApprovedSource for StoreSource {
+    async fn offer(&self, branch: &Branch) -> Result<Option<Offer>, String> {
+        for entry in &self.config.repositories {
+            let row = self.store.task_of_branch(&entry.key, branch.as_str()).await.map_err(|e| e.to_string())?;
+            let Some(row) = row else { continue };
+            let task = self.store.task(TaskId(row.id)).await.map_err(|e| e.to_string())?;
+            let (Some(base), Some(newest)) = (task.base.clone(), task.pushed.clone()) else { continue };
+            let log = self.store.log(task.id).await.map_err(|e| e.to_string())?;
+            let by = log.iter().rev().find_map(|(_, event)| match event {
+                Event::DecisionUsed { decision, .. } => Some(decision.poster.login.clone()),
+                _ => None,
+            });
+            let approved = match (&task.state, by) {
+                (State::Approved { commit, .. }, Some(by)) => Some(Approved { commit: commit.clone(), by }),
+                (State::Ended { end: domain::End::Delivered }, Some(by)) => {
+                    Some(Approved { commit: newest.clone(), by })
+                }
+                _ => None,
+            };
+            let base_url = self.config.forge.url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned());
+            let url = format!("{}/{}.git", base_url.unwrap_or_default(), at(entry));
+            return Ok(Some(Offer {
+                task: row.id,
+                title: row.title,
+                branch: branch.clone(),
+                url: RemoteUrl::parse(&url).map_err(|e| e.to_string())?,
+                auth: Some(self.auth.clone()),
+                base,
+                newest,
+                approved,
+                verdict: task.verdict.clone(),
+            }));
+        }
+        Ok(None)
+    }
+
+    async fn standing(&self, offer: &Offer) -> Result<Standing, String> {
+        let (at, pull, used) = self.evidence(offer).await?;
+        let withdrawn = match used.source {
+            Source::Review(id) => self.review_stands(&at, pull, id, &used).await,
+            Source::Comment(id) => self.comment_stands(&at, id, &used).await,
+            Source::Issue(_) => Ok(Some("an issue's text approves nothing".to_owned())),
+        };
+        if let Some(why) = withdrawn.map_err(|e| e.to_string())? {
+            return Ok(Standing::Withdrawn(why));
+        }
+        let poster = Account { id: used.poster.id, login: used.poster.login.clone() };
+        let right = self.forge.permission(&at, &poster).await.map_err(|e| e.to_string())?;
+        Ok(match right >= Access::Write {
+            true => Standing::Stands,
+            false => Standing::Withdrawn(format!("{} may not write to {at} any more", poster.login)),
+        })
+    }
+
+    /// Tells a running bot, or writes it down where none runs.
+    async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String> {
+        match lock::take(&self.config.state_dir) {
+            Ok(_lock) => {
+                let epoch = self.store.begin_epoch(now()).await.map_err(|e| e.to_string())?;
+                let (machine, _moved) = Machine::new(self.store.clone(), epoch);
+                let key = format!("fetched:{}:{commit}", offer.task);
+                let input = Input::Fetched { commit: commit.clone() };
+                machine.feed(TaskId(offer.task), &key, input, None).await.map_err(|e| e.to_string())?;
+                Ok(())
+            }
+            Err(_) => self.tell(offer, commit).await.map_err(|e| format!("the running bot could not be told: {e:#}")),
+        }
+    }
+}
+
+impl StoreSource {
+    async fn tell(&self, offer: &Offer, commit: &Commit) -> Result<()> {
+        let token = Secret::read(&self.config.state_dir.join("ops.token"))?;
+        let url = format!("http://{}/fetched", self.config.listen.ops);
+        let report = FetchedReport { task: offer.task, commit: commit.clone() };
+        let client = reqwest::Client::builder().timeout(std::time::Duration::from_secs(10)).no_proxy().build()?;
+        let answer = client.post(url).bearer_auth(token.expose()).json(&report).send().await?;
+        anyhow::ensure!(answer.status().is_success(), "it answered {}", answer.status());
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! On one machine nobody has to start the broker by hand: where none listens, `serve` starts one beside itself.
+//!
+//! It is a process of its own all the same: this one never opens the engine's socket. It stays when `serve` ends, for what it holds
+//! are containers that outlive both; the next `serve` finds it.
+
+use super::printer::Complaint;
+use crate::config::Process;
+use crate::sandbox::broker::{Broker, SocketBroker};
+use anyhow::{Context, Result};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use protocol::broker::EngineInfo;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const TRIES: u32 = 100;
+const WAIT: Duration = Duration::from_millis(100);
+
+/// Makes sure that a broker answers on the configured socket.
+pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<()> {
+    if broker.hello().await.is_ok() {
+        return Ok(());
+    }
+    let log = config.state_dir.join("broker.log");
+    let _stays = start(config, &config.broker.socket, &log)?;
+    answer(broker, &log).await.map(|_| ())
+}
+
+/// Waits until the broker that was just started answers.
+async fn answer(broker: &dyn Broker, log: &Path) -> Result<EngineInfo> {
+    let mut last = String::new();
+    for _ in 0..TRIES {
+        match broker.hello().await {
+            Ok(info) => return Ok(info),
+            Err(error) => last = error.to_string(),
+        }
+        tokio::time::sleep(WAIT).await;
+    }
+    let attempt = format!("read {}, or start `caisson broker` by hand and see what it says", log.display());
+    Err(Complaint::new("the broker was started and does not answer").because(last).attempt(attempt).into())
+}
+
+fn start(config: &Process, socket: &Path, log: &Path) -> Result<Child> {
+    let own = std::env::current_exe().context("this program does not know where it lies")?;
+    let log = OpenOptions::new().create(true).append(true).mode(0o600).open(log)?;
+    let mut command = Command::new(own);
+    command.arg("broker").arg("--socket").arg(socket).args(["--installation", &config.installation]);
+    for image in std::iter::once(&config.sandbox.image).chain(&config.sandbox.images) {
+        command.args(["--image", image]);
+    }
+    command.args(["--router-image", &config.router.image]);
+    command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    // A group of its own: Ctrl-C in this terminal is not meant for it.
+    command.process_group(0).spawn().context("the broker could not be started")
+}
+
+/// A broker for one look: on a socket of its own, gone with this value. What it finds of the installation stays as it is.
+pub(super) struct Lent {
+    pub broker: SocketBroker,
+    pub info: EngineInfo,
+    _child: Started,
+    _dir: TempDir,
+}
+
+struct Started(Child);
+
+impl Lent {
+    pub async fn start(config: &Process) -> Result<Lent> {
+        let dir = tempfile::tempdir().context("no temporary directory can be made")?;
+        // Its directory is made by the broker, closed to others.
+        let socket = dir.path().join("own/broker.sock");
+        let child = Started(start(config, &socket, &dir.path().join("broker.log"))?);
+        let broker = SocketBroker::new(&socket);
+        let info = match answer(&broker, &dir.path().join("broker.log")).await {
+            Ok(info) => info,
+            // The log goes with the directory: its end is what helps.
+            Err(error) => {
+                let log = std::fs::read_to_string(dir.path().join("broker.log")).unwrap_or_default();
+                return Err(error.context(log.lines().last().unwrap_or("it wrote nothing").to_owned()));
+            }
+        };
+        Ok(Lent { broker, info, _child: child, _dir: dir })
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let pid = Pid::from_raw(self.0.id() as i32);
+        let _ = kill(pid, Signal::SIGTERM);
+        for _ in 0..50 {
+            if matches!(self.0.try_wait(), Ok(Some(_)) | Err(_)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,65 @@
+//! `caisson config`: checks the configuration and says what holds; `--defaults` prints every key with its meaning.
+
+use super::printer::Printer;
+use crate::config::{DEFAULTS, Process};
+use anyhow::Result;
+use clap::Args;
+use std::path::Path;
+
+#[derive(Debug, Args)]
+pub struct Config {
+    /// Print the documented defaults: every key there is.
+    #[arg(long)]
+    defaults: bool,
+}
+
+impl Config {
+    pub fn run(self, file: &Path) -> Result<()> {
+        let printer = Printer::terminal();
+        if self.defaults {
+            printer.say(DEFAULTS.trim_end());
+            return Ok(());
+        }
+        let config = Process::load(file)?;
+        printer.good(&format!("{} can be used", file.display()));
+        printer.fields(&summary(&config));
+        if config.forge.url.is_none() {
+            printer
+                .hint("no forge yet: caisson setup --forge-url http://localhost:3000 --admin-token-file admin.token");
+        } else if config.repositories.is_empty() {
+            printer.hint("no repository yet: caisson repo add <git-url>");
+        }
+        Ok(())
+    }
+}
+
+fn summary(config: &Process) -> Vec<(&'static str, String)> {
+    let none = || "none".to_owned();
+    let keys: Vec<_> = config.repositories.iter().map(|r| r.key.as_str()).collect();
+    let list = |items: &[String]| if items.is_empty() { none() } else { items.join(", ") };
+    vec![
+        ("state", config.state_dir.display().to_string()),
+        ("forge", config.forge.url.as_ref().map_or_else(none, ToString::to_string)),
+        ("hooks", config.listen.webhooks.to_string()),
+        ("health", config.listen.ops.to_string()),
+        ("model", format!("{:?} {}", config.model.kind, config.model.name).trim_end().to_lowercase()),
+        ("image", config.sandbox.image.clone()),
+        ("hosts", list(&config.egress.allow)),
+        ("repositories", if keys.is_empty() { none() } else { keys.join(", ") }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_is_told_without_a_secret() {
+        let text = "[forge]\nurl = \"http://127.0.0.1:3000\"\ntoken_file = \"secrets/bot\"\n";
+        let config = Process::from_layers(Path::new("/etc/caisson/caisson.toml"), text, &|_| None).unwrap();
+        let fields = summary(&config);
+        assert!(fields.contains(&("forge", "http://127.0.0.1:3000/".to_owned())));
+        assert!(fields.contains(&("hosts", "none".to_owned())));
+        assert!(!format!("{fields:?}").contains("secrets"));
+    }
+}

@@ -1,0 +1,90 @@
+//! Broker, container engine, images, router.
+
+use super::sheet::Sheet;
+use crate::bot::router_spec;
+use crate::cli::broker_child;
+use crate::config::Process;
+use crate::config::process::Network;
+use crate::sandbox::broker::{Broker, SocketBroker};
+use protocol::broker::EngineInfo;
+use std::collections::BTreeSet;
+
+const BUILD: &str = "`make images` builds it here; or pull it, and name it in the configuration";
+
+pub(super) async fn look(sheet: &mut Sheet, config: &Process, running: bool) {
+    let broker = SocketBroker::new(&config.broker.socket);
+    match broker.hello().await {
+        Ok(info) => {
+            sheet.good("broker", format!("answers on {}", config.broker.socket.display()));
+            parts(sheet, config, &broker, &info).await;
+            router(sheet, config, &broker, running).await;
+        }
+        Err(error) if running => {
+            let attempt =
+                "read broker.log in the state directory; `caisson serve` starts a broker when it is started anew";
+            sheet.fault("broker", error.to_string(), attempt);
+        }
+        Err(_) => match broker_child::Lent::start(config).await {
+            Ok(lent) => {
+                sheet.note("broker", "none runs; looked with one that is gone again (`caisson serve` starts its own)");
+                parts(sheet, config, &lent.broker, &lent.info).await;
+            }
+            Err(error) => sheet.fault(
+                "broker",
+                format!("{error:#}"),
+                "install Docker Engine and start it; `docker version` must answer",
+            ),
+        },
+    }
+}
+
+async fn parts(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, info: &EngineInfo) {
+    sheet.good("engine", format!("{}, kernel {}, cgroup v{}", info.engine, info.kernel, info.cgroup));
+    sheet.good("engine", format!("seccomp profile {}, runner {}", short(&info.seccomp), short(&info.runner)));
+    if info.installation != config.installation {
+        let text = format!("the broker serves installation {}, not {}", info.installation, config.installation);
+        sheet.fault("broker", text, "give each installation its own broker.socket");
+    }
+    // The broker warns where nothing of the kind is on.
+    if std::fs::read_to_string("/sys/module/apparmor/parameters/enabled").is_ok_and(|text| text.trim() == "Y") {
+        sheet.good("engine", "AppArmor is on");
+    }
+    for warning in &info.warnings {
+        sheet.note("engine", warning);
+    }
+    let mut wanted: BTreeSet<&str> = config.sandbox.images.iter().map(String::as_str).collect();
+    wanted.insert(&config.sandbox.image);
+    if config.sandbox.network == Network::Router {
+        wanted.insert(&config.router.image);
+    }
+    for reference in wanted {
+        match broker.image(reference).await {
+            Ok(Some(image)) => sheet.good("images", format!("{reference}, {} MB", image.size / 1_000_000)),
+            Ok(None) => sheet.fault("images", format!("{reference} is not there"), BUILD),
+            Err(error) => sheet.fault("images", format!("{reference}: {error}"), BUILD),
+        }
+    }
+}
+
+async fn router(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, running: bool) {
+    match config.sandbox.network {
+        Network::None => sheet.note("router", "sandboxes have no network at all (sandbox.network = \"none\")"),
+        // A router belongs to a running bot: looking must not leave one behind.
+        Network::Router if !running => sheet.note("router", "made when `caisson serve` starts"),
+        Network::Router => match broker.router_ensure(&router_spec(config)).await {
+            Ok(_) => sheet.good(
+                "router",
+                format!("runs, {} berths; {} names allowed", config.router.berths, config.egress.allow.len()),
+            ),
+            Err(error) => sheet.fault(
+                "router",
+                error.to_string(),
+                "docker logs of the router's container say more; then start `caisson serve` anew",
+            ),
+        },
+    }
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}

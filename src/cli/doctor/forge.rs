@@ -1,0 +1,73 @@
+//! The forge, the two accounts, and each repository as `caisson repo add` leaves it. Reads only.
+
+use super::sheet::Sheet;
+use crate::cli::printer::Complaint;
+use crate::cli::repo::{self, Accounts};
+use crate::config::Process;
+use crate::config::process::Repository as Entry;
+use crate::forge::{Forge, ForgeError, RepoRef};
+
+/// The facts that this client relies on were checked from this version on.
+const OLDEST: (u32, u32) = (1, 23);
+
+/// The forge answers, and knows both tokens.
+pub(super) async fn accounts(sheet: &mut Sheet, config: &Process) -> Option<Accounts> {
+    let setup = "caisson setup --forge-url http://localhost:3000 --admin-token-file admin.token";
+    let Some(url) = config.forge.url.as_ref() else {
+        sheet.fault("forge", "none is configured", setup);
+        return None;
+    };
+    let accounts = match Accounts::open(config).await {
+        Ok(accounts) => accounts,
+        Err(error) => {
+            let transient = error.downcast_ref::<ForgeError>().is_some_and(ForgeError::is_transient);
+            let attempt = match error.downcast_ref::<Complaint>() {
+                Some(complaint) => complaint.attempt.clone(),
+                None if transient => "start the forge, or mend forge.url".to_owned(),
+                None => {
+                    "`caisson setup --adopt` with another --config makes new tokens for the same accounts".to_owned()
+                }
+            };
+            sheet.fault("forge", format!("{url}: {error:#}"), attempt);
+            return None;
+        }
+    };
+    match accounts.forge.version().await {
+        Ok(version) => judge_version(sheet, url.as_str(), &version),
+        Err(error) => sheet.fault("forge", format!("{url}: {error}"), "check forge.url, and that the forge runs"),
+    }
+    sheet.good("forge", format!("{} works, {} keeps the default branches", accounts.bot.login, accounts.sync.login));
+    Some(accounts)
+}
+
+fn judge_version(sheet: &mut Sheet, url: &str, version: &str) {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    let text = format!("{url} is version {version}");
+    if found < OLDEST {
+        sheet.note("forge", format!("{text}: older than {}.{}, where nothing was tried", OLDEST.0, OLDEST.1));
+    } else {
+        sheet.good("forge", text);
+    }
+}
+
+/// One repository as `caisson repo add` leaves it: rights, protection, hook, Actions, other listeners. Returns our hook.
+pub(super) async fn repository(sheet: &mut Sheet, config: &Process, accounts: &Accounts, entry: &Entry) -> Option<i64> {
+    let part = format!("repository {}", entry.key);
+    let add = format!("repeat `caisson repo add` for {}: it repairs what it set", entry.key);
+    match repo::faults(config, accounts, entry).await {
+        Ok(faults) if faults.is_empty() => {
+            let text =
+                format!("{}/{} as it was added: branches kept, one hook, nobody else listens", entry.owner, entry.name);
+            sheet.good(&part, text);
+        }
+        Ok(faults) => faults.into_iter().for_each(|fault| sheet.fault(&part, fault, &add)),
+        Err(error) => sheet.fault(&part, format!("{error:#}"), "try again when the forge answers"),
+    }
+    for name in &entry.accepted_foreign {
+        sheet.note(&part, format!("{name} was accepted when it was added"));
+    }
+    let url = config.hook_url(&entry.key);
+    let hooks = accounts.forge.hooks(&RepoRef::new(&entry.owner, &entry.name)).await.unwrap_or_default();
+    hooks.iter().find(|hook| hook.url == url && hook.active).map(|hook| hook.id)
+}

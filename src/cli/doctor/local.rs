@@ -1,0 +1,132 @@
+//! What can be judged on this machine alone: the configuration, the state directory, secrets' modes, free space. Tests: below.
+
+use super::sheet::Sheet;
+use crate::config::Process;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+/// A checkpoint's packs, a store that grows and a log must fit; below this a full disk is hours away.
+const FLOOR: u64 = 2 << 30;
+
+/// Reads the configuration; each problem is a fault of its own.
+pub(super) fn configuration(sheet: &mut Sheet, file: &Path) -> Option<Process> {
+    match Process::load(file) {
+        Ok(config) => {
+            sheet.good("configuration", format!("{}, installation {}", file.display(), config.installation));
+            Some(config)
+        }
+        Err(error) => {
+            for line in error.to_string().lines() {
+                let attempt = "mend the line; `caisson config --defaults` prints every key with its meaning";
+                sheet.fault("configuration", line, attempt);
+            }
+            None
+        }
+    }
+}
+
+/// State directory, secrets and free space.
+pub(super) fn state(sheet: &mut Sheet, config: &Process) {
+    let directory = &config.state_dir;
+    if !directory.exists() {
+        sheet.note("state", format!("{} is not there yet; the first `caisson serve` makes it", directory.display()));
+    } else {
+        closed(sheet, "state", directory, "700");
+    }
+    let forge = &config.forge;
+    let model = &config.model;
+    let named = [&forge.token_file, &forge.sync_token_file, &model.key_file].into_iter().flatten();
+    for path in named.chain(config.repositories.iter().flat_map(|entry| &entry.secret_files)) {
+        closed(sheet, "secrets", path, "600");
+    }
+    space(sheet, directory);
+}
+
+/// A file or directory that only its owner may touch, and whose owner is this process's user.
+fn closed(sheet: &mut Sheet, part: &str, path: &Path, wanted: &str) {
+    let shown = path.display();
+    let found = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) => {
+            let attempt =
+                "run doctor as the bot's user; a lost secret is made again by `caisson setup` or `caisson repo add`";
+            return sheet.fault(part, format!("{shown}: {error}"), attempt);
+        }
+    };
+    let mode = found.permissions().mode() & 0o777;
+    let me = nix::unistd::geteuid().as_raw();
+    // Mounted for one container, whose runtime decides its mode.
+    let mounted = path.starts_with("/run/secrets");
+    if mounted {
+        sheet.good(part, format!("{shown}, mounted"));
+    } else if mode & 0o077 != 0 {
+        sheet.fault(part, format!("{shown} has mode {mode:o}: others may read it"), format!("chmod {wanted} {shown}"));
+    } else if found.uid() != me {
+        let attempt = format!("chown {me} {shown}, or run doctor as the bot's user");
+        sheet.fault(part, format!("{shown} belongs to user {}", found.uid()), attempt);
+    } else {
+        sheet.good(part, format!("{shown}, mode {mode:o}"));
+    }
+}
+
+fn space(sheet: &mut Sheet, directory: &Path) {
+    let there = directory.ancestors().find(|it| it.exists()).unwrap_or(directory);
+    match nix::sys::statvfs::statvfs(there) {
+        Ok(disk) => {
+            let free = disk.blocks_available() * disk.fragment_size();
+            let text = format!("{:.1} GiB free at {}", free as f64 / f64::from(1u32 << 30), there.display());
+            if free < FLOOR {
+                sheet.fault("disk", text, "make room: below 2 GiB a task may fill the disk while it works");
+            } else {
+                sheet.good("disk", text);
+            }
+        }
+        Err(error) => sheet.fault("disk", format!("{}: {error}", there.display()), "check that the disk is there"),
+    }
+}
+
+/// Whether the bot runs; where it doesn't, whether its ports are free.
+pub(super) fn process(sheet: &mut Sheet, config: &Process, running: bool) {
+    if running {
+        return sheet.good("bot", format!("`caisson serve` answers on {}", config.listen.ops));
+    }
+    sheet.note("bot", "`caisson serve` does not run");
+    for at in [config.listen.webhooks, config.listen.ops] {
+        if let Err(error) = std::net::TcpListener::bind(at) {
+            let attempt = format!("`ss -ltnp` shows who has port {}; end it, or change [listen]", at.port());
+            sheet.fault("bot", format!("{at} cannot be listened on: {error}"), attempt);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_others_may_read_is_a_fault_with_its_cure() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("token");
+        std::fs::write(&path, "x").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let mut sheet = Sheet::default();
+        closed(&mut sheet, "secrets", &path, "600");
+        assert!(sheet.findings[0].attempt.starts_with("chmod 600 "));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let mut sheet = Sheet::default();
+        closed(&mut sheet, "secrets", &path, "600");
+        assert_eq!(sheet.faults(), 0);
+        closed(&mut sheet, "secrets", &dir.path().join("lost"), "600");
+        assert_eq!(sheet.faults(), 1);
+    }
+
+    #[test]
+    fn a_configuration_that_cannot_be_read_names_its_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("caisson.toml");
+        std::fs::write(&path, "\n[forge]\nurll = \"x\"\n").unwrap();
+        let mut sheet = Sheet::default();
+        assert!(configuration(&mut sheet, &path).is_none());
+        assert!(sheet.findings[0].found.contains(":3"), "{:?}", sheet.findings);
+    }
+}

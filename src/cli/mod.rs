@@ -1,0 +1,87 @@
+//! One file for each subcommand.
+
+mod approved;
+pub mod broker;
+mod broker_child;
+mod config;
+mod doctor;
+pub mod fetch;
+mod lock;
+pub mod printer;
+mod repo;
+mod serve;
+mod setup;
+mod task;
+
+use crate::config::Process;
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+/// A coding-agent bot that lives beside your forge: it works in a sealed container, stops after every five actions and
+/// goes on only when somebody who may write to the repository says so.
+#[derive(Debug, Parser)]
+#[command(name = "caisson", version, after_help = AFTER, disable_help_subcommand = true)]
+pub struct Cli {
+    /// The configuration file.
+    #[arg(long, global = true, env = "CAISSON_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER: &str = "\
+First steps on your own forge:
+  caisson setup --forge-url http://localhost:3000 --admin-token-file admin.token
+  caisson repo add https://github.com/you/project.git
+  caisson serve
+Then open an issue that says `/fix`, and answer the reviews. `caisson fetch <clone> <branch>` brings the work home.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Prepare a forge: accounts, tokens, organisation, first configuration.
+    Setup(setup::Setup),
+    /// Bring a repository to the forge, look at them, check them.
+    #[command(subcommand)]
+    Repo(repo::RepoCommand),
+    /// Run the bot: take hooks, work on tasks.
+    Serve(serve::Serve),
+    /// Check every part, and say what to do for each fault.
+    Doctor(doctor::Doctor),
+    /// Hold the container engine's socket for the bot: the only process that talks to the engine.
+    Broker(broker::BrokerArgs),
+    /// Check the configuration; print every key there is.
+    Config(config::Config),
+    /// Bring an approved branch home into your clone, checked.
+    Fetch(fetch::FetchArgs),
+    /// Look at tasks.
+    #[command(subcommand)]
+    Task(task::TaskCommand),
+}
+
+impl Cli {
+    /// Where the configuration is: `--config`, `$CAISSON_CONFIG`, or the user's own folder.
+    fn config(&self) -> PathBuf {
+        self.config.clone().unwrap_or_else(|| {
+            let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+            let folder = std::env::var_os("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
+            folder.join("caisson/caisson.toml")
+        })
+    }
+
+    pub async fn run(self) -> anyhow::Result<()> {
+        let config = self.config();
+        match self.command {
+            Command::Setup(setup) => setup.run(&config).await,
+            Command::Repo(repo) => repo.run(&config).await,
+            Command::Serve(serve) => serve.run(&config).await,
+            Command::Doctor(doctor) => doctor.run(&config).await,
+            Command::Broker(args) => broker::run(args).await,
+            Command::Config(args) => args.run(&config),
+            Command::Fetch(args) => {
+                let source = approved::StoreSource::open(Process::load(&config)?).await?;
+                args.run(&source).await
+            }
+            Command::Task(task) => task.run(&config).await,
+        }
+    }
+}

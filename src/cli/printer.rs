@@ -1,0 +1,312 @@
+//! The one way to a terminal.
+//!
+//! Owns colours, tables and how an error looks. Nothing else writes to stdout or stderr of a subcommand. Whatever is
+//! printed has its control, bidirectional and invisible characters shown escaped; the only escape sequences that leave
+//! are this file's own colours, and those only on a terminal and without `NO_COLOR`. Tests: below.
+
+use crate::text::{one_line, visible};
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+use std::sync::Mutex;
+
+/// What went wrong, told to a person: what, why, and what to try.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Complaint {
+    pub what: String,
+    /// Causes, outermost first.
+    pub why: Vec<String>,
+    /// A command or a sentence; empty where `what` says it already.
+    pub attempt: String,
+}
+
+impl Complaint {
+    pub fn new(what: impl Into<String>) -> Complaint {
+        Complaint { what: what.into(), ..Complaint::default() }
+    }
+
+    pub fn because(mut self, why: impl Into<String>) -> Complaint {
+        self.why.push(why.into());
+        self
+    }
+
+    pub fn attempt(mut self, attempt: impl Into<String>) -> Complaint {
+        self.attempt = attempt.into();
+        self
+    }
+}
+
+impl std::fmt::Display for Complaint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Complaint {}
+
+impl From<&anyhow::Error> for Complaint {
+    /// A complaint that travelled as an error stays itself; any other chain becomes what and why.
+    fn from(error: &anyhow::Error) -> Complaint {
+        if let Some(complaint) = error.downcast_ref::<Complaint>() {
+            return complaint.clone();
+        }
+        let mut chain = error.chain().map(ToString::to_string);
+        let what = chain.next().unwrap_or_default();
+        // Many errors repeat their cause in their own text.
+        let why = chain.filter(|cause| !what.contains(cause.as_str())).collect();
+        Complaint { what, why, attempt: String::new() }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Colour {
+    Red,
+    Green,
+    Yellow,
+    Dim,
+    Bold,
+}
+
+impl Colour {
+    fn code(self) -> &'static str {
+        match self {
+            Colour::Red => "31",
+            Colour::Green => "32",
+            Colour::Yellow => "33",
+            Colour::Dim => "2",
+            Colour::Bold => "1",
+        }
+    }
+}
+
+struct Stream {
+    to: Mutex<Box<dyn Write + Send>>,
+    colours: bool,
+}
+
+impl Stream {
+    fn put(&self, text: &str) {
+        if let Ok(mut to) = self.to.lock() {
+            // A closed pipe (`caisson task list | head`) is no error.
+            let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
+        }
+    }
+
+    fn paint(&self, colour: Colour, text: &str) -> String {
+        if self.colours { format!("\u{1b}[{}m{text}\u{1b}[0m", colour.code()) } else { text.to_owned() }
+    }
+}
+
+/// Prints to stdout what was asked for, and to stderr what went wrong and how things go.
+pub struct Printer {
+    out: Stream,
+    err: Stream,
+}
+
+impl Printer {
+    /// The process's own terminal. Colours only where it is one, `NO_COLOR` is unset or empty and `TERM` is not `dumb`.
+    pub fn terminal() -> Printer {
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let wanted = !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        Printer::to(
+            Box::new(io::stdout()),
+            wanted && io::stdout().is_terminal(),
+            Box::new(io::stderr()),
+            wanted && io::stderr().is_terminal(),
+        )
+    }
+
+    /// A printer to anything, for tests.
+    pub fn to(out: Box<dyn Write + Send>, out_colours: bool, err: Box<dyn Write + Send>, err_colours: bool) -> Printer {
+        let stream = |to, colours| Stream { to: Mutex::new(to), colours };
+        Printer { out: stream(out, out_colours), err: stream(err, err_colours) }
+    }
+
+    /// Lines as they are.
+    pub fn say(&self, text: &str) {
+        self.out.put(&format!("{}\n", visible(text)));
+    }
+
+    /// A heading.
+    pub fn heading(&self, text: &str) {
+        self.out.put(&format!("{}\n", self.out.paint(Colour::Bold, &one_line(text))));
+    }
+
+    /// Something that is as it should be.
+    pub fn good(&self, text: &str) {
+        self.signed(Colour::Green, "✓", text);
+    }
+
+    /// Something to look at.
+    pub fn warn(&self, text: &str) {
+        self.signed(Colour::Yellow, "!", text);
+    }
+
+    /// Something that is not as it should be; the command goes on.
+    pub fn bad(&self, text: &str) {
+        self.signed(Colour::Red, "✗", text);
+    }
+
+    /// What to do next.
+    pub fn hint(&self, text: &str) {
+        self.signed(Colour::Dim, "→", text);
+    }
+
+    fn signed(&self, colour: Colour, sign: &str, text: &str) {
+        // Further lines stand under the first.
+        let text = visible(text).replace('\n', "\n  ");
+        self.out.put(&format!("{} {text}\n", self.out.paint(colour, sign)));
+    }
+
+    /// Progress, to stderr: a pipe that reads stdout doesn't see it.
+    pub fn step(&self, text: &str) {
+        self.err.put(&format!("{} {}\n", self.err.paint(Colour::Dim, "·"), visible(text)));
+    }
+
+    /// Names with their values, aligned.
+    pub fn fields(&self, fields: &[(&str, String)]) {
+        let width = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        let mut text = String::new();
+        for (name, value) in fields {
+            let padded = format!("{name:width$}");
+            let _ = writeln!(text, "{}  {}", self.out.paint(Colour::Dim, &padded), one_line(value));
+        }
+        self.out.put(&text);
+    }
+
+    /// A table: its head, then its rows; a row may be shorter than the head.
+    pub fn table(&self, head: &[&str], rows: &[Vec<String>]) {
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
+        let mut widths: Vec<usize> = head.iter().map(|name| name.chars().count()).collect();
+        for row in &rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let line = |cells: &mut dyn Iterator<Item = &str>| {
+            let cells = cells.zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        };
+        let mut text = format!("{}\n", self.out.paint(Colour::Bold, &line(&mut head.iter().copied())));
+        for row in &rows {
+            let _ = writeln!(text, "{}", line(&mut row.iter().map(String::as_str)));
+        }
+        self.out.put(&text);
+    }
+
+    /// A value for a machine: one JSON line.
+    pub fn json(&self, value: &serde_json::Value) {
+        // JSON text escapes control characters; what else hides is escaped in JSON's own way, so that it stays JSON.
+        let mut text = String::new();
+        for c in value.to_string().chars() {
+            if crate::text::is_hidden(c) {
+                let mut units = [0; 2];
+                for unit in c.encode_utf16(&mut units) {
+                    let _ = write!(text, "\\u{unit:04x}");
+                }
+            } else {
+                text.push(c);
+            }
+        }
+        self.out.put(&format!("{text}\n"));
+    }
+
+    /// An error, to stderr: what, why, what to try.
+    pub fn error(&self, complaint: &Complaint) {
+        let mut text = format!("{} {}\n", self.err.paint(Colour::Red, "error:"), indent(&complaint.what));
+        for why in &complaint.why {
+            let _ = writeln!(text, "  {} {}", self.err.paint(Colour::Dim, "why:"), indent(why));
+        }
+        if !complaint.attempt.is_empty() {
+            let _ = writeln!(text, "  {} {}", self.err.paint(Colour::Green, "try:"), indent(&complaint.attempt));
+        }
+        self.err.put(&text);
+    }
+}
+
+fn indent(text: &str) -> String {
+    visible(text.trim_end()).replace('\n', "\n       ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[derive(Clone, Default)]
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Buffer {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn printed(colours: bool, act: impl Fn(&Printer)) -> String {
+        let buffer = Buffer::default();
+        act(&Printer::to(Box::new(buffer.clone()), colours, Box::new(buffer.clone()), colours));
+        let bytes = buffer.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn no_control_sequence_of_others_leaves() {
+        let evil = "a\u{1b}]0;title\u{7}\u{1b}[2Jb\u{202e}c\u{9b}31m\r";
+        let act = |p: &Printer| {
+            p.say(evil);
+            p.good(evil);
+            p.fields(&[("name", evil.to_owned())]);
+            p.table(&["h"], &[vec![evil.to_owned()]]);
+            p.error(&Complaint::new(evil).because(evil).attempt(evil));
+            p.step(evil);
+            p.json(&serde_json::json!({ "x": evil }));
+        };
+        let plain = printed(false, act);
+        assert!(!plain.chars().any(|c| crate::text::is_hidden(c) && c != '\n'), "{plain:?}");
+        let coloured = printed(true, act);
+        let foreign = coloured
+            .split("\u{1b}[")
+            .skip(1)
+            .any(|rest| !["0m", "1m", "2m", "31m", "32m", "33m"].iter().any(|own| rest.starts_with(own)));
+        assert!(!foreign && !coloured.contains('\u{7}') && !coloured.contains('\u{202e}'), "{coloured:?}");
+    }
+
+    #[test]
+    fn an_error_says_what_why_and_what_to_try() {
+        let source = io::Error::other("connection refused");
+        let error = anyhow::Error::new(source).context("the forge at http://127.0.0.1:3000 can't be reached");
+        let complaint = Complaint::from(&error).attempt("caisson doctor");
+        insta::assert_snapshot!(printed(false, |p| p.error(&complaint)), @"
+        error: the forge at http://127.0.0.1:3000 can't be reached
+          why: connection refused
+          try: caisson doctor
+        ");
+        let kept = anyhow::Error::new(complaint.clone());
+        assert_eq!(Complaint::from(&kept), complaint);
+    }
+
+    #[test]
+    fn tables_are_aligned() {
+        let rows = [vec!["1".to_owned(), "running".to_owned()], vec!["12".to_owned(), "paused".to_owned()]];
+        insta::assert_snapshot!(printed(false, |p| p.table(&["task", "state"], &rows)), @"
+        task  state
+        1     running
+        12    paused
+        ");
+        insta::assert_snapshot!(printed(false, |p| p.fields(&[("a", "1".into()), ("long", "2".into())])), @"
+        a     1
+        long  2
+        ");
+    }
+
+    #[test]
+    fn json_stays_json() {
+        let value = serde_json::json!({ "x": "\u{202e}\u{e0041}\u{1b}" });
+        let text = printed(false, |p| p.json(&value));
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        assert!(text.contains("\\u202e\\udb40\\udc41\\u001b"), "{text}");
+    }
+}

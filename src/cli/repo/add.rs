@@ -1,0 +1,276 @@
+//! `caisson repo add`: one repository, from an address or a path to a place where tasks can start. Every step may be repeated.
+
+use super::{AGENT_BRANCHES, Accounts};
+use crate::checkpoint::label::LABELS;
+use crate::cli::printer::{Complaint, Printer};
+use crate::cli::setup::ORGANISATION;
+use crate::config::Process;
+use crate::config::process::Repository as Entry;
+use crate::config::project::{self, Project};
+use crate::config::write::put_repository;
+use crate::effect::granted;
+use crate::forge::{Access, Forge, ForgeError, RepoRef, Repository};
+use crate::git::{Auth, Branch, RemoteUrl, Repos};
+use crate::secret::Secret;
+use anyhow::{Context, Result};
+use clap::Args;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long the forge may take to notice the first push.
+const NOTICE: Duration = Duration::from_secs(20);
+
+#[derive(Debug, Args)]
+pub struct Add {
+    /// What to copy: https://…, ssh://…, or a path on this machine. Its default branch and tags are taken.
+    #[arg(value_name = "GIT-URL|PATH")]
+    source: String,
+    /// Its name on the forge and its key here (default: the last part of the address).
+    #[arg(long)]
+    name: Option<String>,
+    /// The organisation or account on the forge that will own it.
+    #[arg(long, default_value = ORGANISATION)]
+    owner: String,
+    /// A person who may write to it, and so decide about checkpoints. Repeat for more.
+    #[arg(long = "writer", value_name = "LOGIN")]
+    writers: Vec<String>,
+    /// Accept what its .caisson.toml asks for beyond your grants: the hash that was shown.
+    #[arg(long, value_name = "HASH")]
+    accept: Option<String>,
+    /// Accept a foreign hook, deploy key or Actions that would read a push: the name that was shown. Repeat for more.
+    #[arg(long = "accept-foreign", value_name = "NAME")]
+    accept_foreign: Vec<String>,
+}
+
+/// What is being added.
+struct Plan {
+    key: String,
+    repo: RepoRef,
+    source: RemoteUrl,
+    branch: Branch,
+    /// The entry of an earlier run.
+    before: Option<Entry>,
+}
+
+impl Add {
+    pub(super) async fn run(self, config: &Process, file: &Path, printer: &Printer) -> Result<()> {
+        let accounts = Accounts::open(config).await?;
+        let scratch = config.state_dir.join(format!("import-{}", std::process::id()));
+        let git = Repos::new(&scratch);
+        let done = self.steps(config, file, printer, &accounts, &git).await;
+        // Only a copy lies there; a failure to remove it is not the step's failure.
+        let _ = std::fs::remove_dir_all(&scratch);
+        done
+    }
+
+    async fn steps(
+        &self,
+        config: &Process,
+        file: &Path,
+        printer: &Printer,
+        accounts: &Accounts,
+        git: &Repos,
+    ) -> Result<()> {
+        let plan = self.plan(config, git).await?;
+        let commit = git.copy_in(&plan.key, &plan.source, &plan.branch).await?;
+        let accepted = self.wishes(config, printer, git, &plan, &commit).await?;
+        let on_forge = place(&plan, accounts, printer).await?;
+        if on_forge.empty {
+            let to = RemoteUrl::parse(&format!("{}/{}.git", accounts.base.as_str().trim_end_matches('/'), plan.repo))?;
+            let auth = Auth::basic(&accounts.sync.login, accounts.sync_token.expose());
+            git.copy_out(&plan.key, &to, &auth, &plan.branch).await?;
+            printer.good(&format!("{} and its tags pushed", plan.branch));
+            noticed(&plan, accounts).await?;
+        }
+        accounts.forge.set_default_branch(&plan.repo, plan.branch.as_str()).await?;
+        self.rights(&plan, accounts, printer).await?;
+        let secret_file = hook_secret(file, &plan)?;
+        let hook_url = config.hook_url(&plan.key);
+        let hook = accounts.forge.replace_hook(&plan.repo, &hook_url, &Secret::read(&secret_file)?).await?;
+        printer.good(&format!("hook {} to {hook_url}", hook.id));
+        let foreign = accounts.foreign(&plan.repo, &hook_url).await?;
+        self.judge_foreign(&foreign, printer)?;
+        let entry = Entry {
+            key: plan.key.clone(),
+            owner: on_forge.owner,
+            name: on_forge.name,
+            id: on_forge.id,
+            secret_files: vec![secret_file],
+            default_branch: plan.branch.as_str().to_owned(),
+            upstream: plan.source.as_str().to_owned(),
+            accepted,
+            accepted_foreign: foreign,
+        };
+        put_repository(file, &entry)?;
+        printer.good(&format!("{} is ready: {}", plan.repo, on_forge.html_url));
+        printer.hint("start or restart `caisson serve`, then open an issue that begins with /fix");
+        Ok(())
+    }
+
+    async fn plan(&self, config: &Process, git: &Repos) -> Result<Plan> {
+        let local = std::fs::canonicalize(&self.source).ok().filter(|_| !self.source.contains("://"));
+        let text = local.map_or_else(|| self.source.clone(), |path| path.display().to_string());
+        let source = RemoteUrl::parse(&text)?;
+        let name = self.name.clone().unwrap_or_else(|| last_part(source.as_str()));
+        let key = key_of(&name);
+        let before = config.repository(&key).cloned();
+        let repo =
+            before.as_ref().map_or_else(|| RepoRef::new(&self.owner, &name), |b| RepoRef::new(&b.owner, &b.name));
+        let (branch, _) =
+            git.remote_head(&source).await.with_context(|| format!("{} cannot be read", source.as_str()))?;
+        Ok(Plan { key, repo, source, branch, before })
+    }
+
+    /// What the repository asks for. Returns the hash that is accepted, if any; what isn't accepted has no effect.
+    async fn wishes(
+        &self,
+        config: &Process,
+        printer: &Printer,
+        git: &Repos,
+        plan: &Plan,
+        commit: &domain::Commit,
+    ) -> Result<String> {
+        let Some(bytes) = git.show(&plan.key, commit, project::FILE, project::MAX_BYTES).await? else {
+            printer.say(&format!("no {}: the tests will be detected", project::FILE));
+            return Ok(String::new());
+        };
+        let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", project::FILE))?;
+        let asked = Project::parse(project::FILE, &text)?;
+        let wishes = asked.wishes(&granted(config));
+        if wishes.is_empty() {
+            printer.good(&format!("{} asks for nothing beyond your grants", project::FILE));
+            return Ok(String::new());
+        }
+        printer.heading(&format!("{} asks for more than you grant", project::FILE));
+        for wish in &wishes {
+            printer.say(&format!("  {} = {}: {}", wish.key, wish.value, wish.means));
+        }
+        let before = plan.before.as_ref().map_or("", |b| b.accepted.as_str());
+        if self.accept.as_deref() == Some(asked.hash()) || before == asked.hash() {
+            printer.good("accepted, for exactly this text");
+            return Ok(asked.hash().to_owned());
+        }
+        if self.accept.is_some() {
+            let complaint = Complaint::new("the hash given to --accept belongs to another text");
+            return Err(complaint.attempt(format!("read the above, then --accept {}", asked.hash())).into());
+        }
+        printer.warn("none of this has an effect until you accept it");
+        printer.hint(&format!("caisson repo add {} --accept {}", self.source, asked.hash()));
+        Ok(String::new())
+    }
+
+    /// Who may what. People who were added on the forge keep their rights.
+    async fn rights(&self, plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<()> {
+        let (forge, repo) = (&accounts.forge, &plan.repo);
+        forge.disable_actions(repo).await?;
+        for login in &self.writers {
+            forge
+                .ensure_collaborator(repo, login, Access::Write)
+                .await
+                .with_context(|| format!("{login} cannot be added"))?;
+        }
+        forge.ensure_protection(repo, plan.branch.as_str(), &[&accounts.sync.login]).await?;
+        forge.ensure_protection(repo, AGENT_BRANCHES, &[&accounts.bot.login]).await?;
+        printer.good(&format!(
+            "{} is for {}, {AGENT_BRANCHES} for {}",
+            plan.branch, accounts.sync.login, accounts.bot.login
+        ));
+        for label in &LABELS {
+            forge.ensure_label(repo, label.name, &format!("#{}", label.colour), label.description).await?;
+        }
+        let ours = [&accounts.sync.login, &accounts.bot.login];
+        let people: Vec<String> = forge.collaborators(repo).await?.into_iter().filter(|l| !ours.contains(&l)).collect();
+        if people.is_empty() {
+            printer.warn("nobody but the owners may write here yet, so nobody could approve");
+            printer.hint("add people on the forge, or repeat this with --writer <login>");
+        } else {
+            printer.good(&format!("people: {}", people.join(", ")));
+        }
+        Ok(())
+    }
+
+    fn judge_foreign(&self, foreign: &[String], printer: &Printer) -> Result<()> {
+        let left: Vec<&String> = foreign.iter().filter(|name| !self.accept_foreign.contains(name)).collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        printer.heading("each checkpoint is a push; these would run or read it");
+        for name in &left {
+            printer.bad(name);
+        }
+        let complaint = Complaint::new("the repository is not added while unknown parts would read its pushes");
+        let attempt = format!("remove them on the forge, or accept each by name: --accept-foreign '{}'", left[0]);
+        Err(complaint.attempt(attempt).into())
+    }
+}
+
+/// The repository on the forge: made, or the one of an earlier run. Somebody else's is never taken.
+async fn place(plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<Repository> {
+    let found = match accounts.forge.repository(&plan.repo).await {
+        Ok(found) => found,
+        Err(ForgeError::NotFound(_)) => {
+            accounts.forge.create_repository(&plan.repo, plan.branch.as_str()).await?;
+            printer.good(&format!("repository {} made", plan.repo));
+            accounts.forge.repository(&plan.repo).await?
+        }
+        Err(e) => return Err(e.into()),
+    };
+    let known = plan.before.as_ref().is_some_and(|b| b.id == found.id);
+    if !found.empty && !known {
+        let complaint = Complaint::new(format!("{} is on the forge already and is not empty", plan.repo));
+        return Err(complaint.attempt("choose another --name").into());
+    }
+    accounts.forge.ensure_collaborator(&plan.repo, &accounts.sync.login, Access::Write).await?;
+    Ok(found)
+}
+
+/// The forge notices its first push late; until then it refuses hooks' tests and pull requests.
+async fn noticed(plan: &Plan, accounts: &Accounts) -> Result<()> {
+    let end = Instant::now() + NOTICE;
+    while accounts.forge.repository(&plan.repo).await?.empty {
+        if Instant::now() > end {
+            return Err(Complaint::new("the forge does not notice the push").attempt("repeat this command").into());
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Ok(())
+}
+
+/// The hook's secret: one for each repository, made once.
+fn hook_secret(config: &Path, plan: &Plan) -> Result<std::path::PathBuf> {
+    if let Some(file) = plan.before.as_ref().and_then(|b| b.secret_files.first()) {
+        return Ok(file.clone());
+    }
+    let folder = config.parent().context("the configuration needs a folder")?;
+    let folder = std::fs::canonicalize(folder)?;
+    let file = folder.join("secrets").join(format!("hook-{}", plan.key));
+    Secret::read_or_make(&file)?;
+    Ok(file)
+}
+
+/// `shop` of `https://host/lab/shop.git`.
+fn last_part(address: &str) -> String {
+    let part = address.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+    part.strip_suffix(".git").unwrap_or(part).to_owned()
+}
+
+/// A key for addresses and folders: lower-case letters, digits and hyphens.
+fn key_of(name: &str) -> String {
+    let plain: String = name.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    plain.trim_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_keys_come_from_addresses() {
+        for (address, name) in
+            [("https://host/lab/shop.git", "shop"), ("git@host:lab/My_Shop.git", "My_Shop"), ("/srv/git/shop/", "shop")]
+        {
+            assert_eq!(last_part(address), name);
+        }
+        assert_eq!(key_of("My_Shop.rs"), "my-shop-rs");
+    }
+}

@@ -1,0 +1,73 @@
+//! `caisson repo check`: reads back what `repo add` set. Changes nothing; one line for each thing that does not stand.
+
+use super::{AGENT_BRANCHES, Accounts};
+use crate::cli::printer::{Complaint, Printer};
+use crate::config::Process;
+use crate::config::process::Repository as Entry;
+use crate::forge::{Access, Forge, ForgeError, RepoRef};
+use anyhow::Result;
+
+pub(super) async fn run(config: &Process, key: Option<&str>, printer: &Printer) -> Result<()> {
+    let accounts = Accounts::open(config).await?;
+    let chosen: Vec<&Entry> = config.repositories.iter().filter(|r| key.is_none_or(|k| r.key == k)).collect();
+    if let (Some(key), true) = (key, chosen.is_empty()) {
+        return Err(Complaint::new(format!("no repository has the key {key}")).attempt("caisson repo list").into());
+    }
+    let mut broken = 0;
+    for entry in chosen {
+        let wrong = faults(config, &accounts, entry).await?;
+        if wrong.is_empty() {
+            printer.good(&format!("{}/{}", entry.owner, entry.name));
+        }
+        for fault in &wrong {
+            printer.bad(&format!("{}: {fault}", entry.key));
+        }
+        broken += usize::from(!wrong.is_empty());
+    }
+    if broken == 0 {
+        return Ok(());
+    }
+    let complaint = Complaint::new(format!("{broken} of the repositories are not as the bot needs them"));
+    Err(complaint.attempt("repeat `caisson repo add` for each: it repairs what it set").into())
+}
+
+/// What does not stand. Only the forge being away is an error.
+pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry: &Entry) -> Result<Vec<String>> {
+    let repo = RepoRef::new(&entry.owner, &entry.name);
+    let found = match accounts.forge.repository(&repo).await {
+        Ok(found) => found,
+        Err(e @ (ForgeError::NotFound(_) | ForgeError::Conflict(_))) => return Ok(vec![e.to_string()]),
+        Err(e) => return Err(e.into()),
+    };
+    let mut wrong = Vec::new();
+    if found.id != entry.id {
+        wrong.push(format!("another repository has taken the name (id {} instead of {})", found.id, entry.id));
+        return Ok(wrong);
+    }
+    if found.default_branch != entry.default_branch {
+        wrong.push(format!("its default branch is {} instead of {}", found.default_branch, entry.default_branch));
+    }
+    let rules = [(entry.default_branch.as_str(), &accounts.sync), (AGENT_BRANCHES, &accounts.bot)];
+    for (rule, account) in rules {
+        if !accounts.forge.is_protected(&repo, rule, &[&account.login]).await? {
+            wrong.push(format!("{rule} is not kept for {}", account.login));
+        }
+    }
+    if accounts.forge.permission(&repo, &accounts.sync).await? < Access::Write {
+        wrong.push(format!("{} may not write", accounts.sync.login));
+    }
+    let url = config.hook_url(&entry.key);
+    let hooks = accounts.forge.hooks(&repo).await?;
+    match hooks.iter().filter(|h| h.url == url).collect::<Vec<_>>()[..] {
+        [hook] if hook.active => {}
+        [_] => wrong.push(format!("the hook to {url} is not active")),
+        [] => wrong.push(format!("there is no hook to {url}")),
+        _ => wrong.push(format!("there is more than one hook to {url}")),
+    }
+    for name in accounts.foreign(&repo, &url).await? {
+        if !entry.accepted_foreign.contains(&name) {
+            wrong.push(format!("would run or read each push: {name}"));
+        }
+    }
+    Ok(wrong)
+}

@@ -1,0 +1,138 @@
+//! `caisson serve`: reads the configuration, takes the state directory's lock, reaches forge, broker and router, runs the bot until
+//! SIGTERM or Ctrl-C, then drains.
+
+use super::lock;
+use super::printer::{Complaint, Printer};
+use crate::bot::{Bot, Parts, keep_log, way_out};
+use crate::config::process::Network;
+use crate::config::{Process, Secret};
+use crate::forge::{Account, Forge, Gitea};
+use crate::git::{Auth, Repos};
+use crate::llm;
+use crate::sandbox::broker::{Broker, SocketBroker};
+use crate::sandbox::{Sandboxes, Settings};
+use crate::store::Store;
+use crate::{task, telemetry};
+use anyhow::{Context, Result};
+use clap::Args;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::signal::unix::{SignalKind, signal};
+
+pub const USER_AGENT: &str = concat!("caisson/", env!("CARGO_PKG_VERSION"));
+
+/// Runs in the foreground; SIGTERM or Ctrl-C lets work under way end, a second Ctrl-C does not wait.
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// Tasks that work at the same time (instead of max_tasks of the configuration).
+    #[arg(long, value_name = "N")]
+    max_tasks: Option<usize>,
+}
+
+impl Serve {
+    pub async fn run(self, config: &Path) -> Result<()> {
+        telemetry::start()?;
+        let mut config = Process::load(config)?;
+        config.max_tasks = self.max_tasks.unwrap_or(config.max_tasks);
+        let _lock = lock::take(&config.state_dir)?;
+        let config = Arc::new(config);
+        let bot = Bot::start(assemble(&config).await?).await?;
+        let printer = Printer::terminal();
+        printer.good(&format!("hooks on http://{}, health and metrics on http://{}", bot.hooks, bot.ops));
+        for entry in &config.repositories {
+            printer.say(&format!("  {}/{} → {}", entry.owner, entry.name, config.hook_url(&entry.key)));
+        }
+        if config.repositories.is_empty() {
+            printer.hint("no repository yet: `caisson repo add <git-url>`, then start again");
+        }
+        wait_for_end().await?;
+        printer.step("stopping: work under way may end; Ctrl-C again does not wait");
+        tokio::select! {
+            settled = bot.stop() => {
+                if !settled {
+                    printer.step("some work was left to the next start; nothing is lost");
+                }
+            }
+            result = wait_for_end() => result?,
+        }
+        Ok(())
+    }
+}
+
+async fn wait_for_end() -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        result = tokio::signal::ctrl_c() => result?,
+    }
+    Ok(())
+}
+
+/// Reaches everything a bot needs; what is missing is named with what to do.
+async fn assemble(config: &Arc<Process>) -> Result<Parts> {
+    let url = config.forge.url.clone().ok_or_else(|| {
+        Complaint::new("no forge is configured").attempt("caisson setup --forge-url … --admin-token-file …")
+    })?;
+    let token = secret(config.forge.token_file.as_deref(), "forge.token_file")?;
+    let forge = Gitea::new(&url, token.clone(), USER_AGENT)?;
+    let me = forge.whoami().await.with_context(|| format!("the forge at {url} does not answer the bot's token"))?;
+    let sync = sync_account(config, &url).await?;
+    let store = Store::open(&config.state_dir).await?;
+    let epoch = store.begin_epoch(task::now()).await?;
+    let broker: Arc<dyn Broker> = Arc::new(SocketBroker::new(&config.broker.socket));
+    super::broker_child::ensure(config, broker.as_ref()).await?;
+    let (gate, log) = match config.sandbox.network {
+        Network::Router => way_out(config, &broker).await.map(|(gate, log)| (Some(gate), Some(log)))?,
+        Network::None => (None, None),
+    };
+    let repos = Repos::new(config.state_dir.join("repos"));
+    let sandboxes = Sandboxes::new(broker.clone(), gate, repos.clone(), settings(config), epoch as u64)?;
+    let sandboxes = Arc::new(sandboxes);
+    if let Some(log) = log {
+        tokio::spawn(keep_log(log, store.clone(), sandboxes.clone()));
+    }
+    Ok(Parts {
+        model: llm::configured(&config.model).map_err(|why| Complaint::new("the model cannot be used").because(why))?,
+        hook_secrets: hook_secrets(config)?,
+        mark_key: Secret::read_or_make(&config.mark_key_file())?,
+        ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,
+        auth: Auth::basic(&me.login, token.expose()),
+        metrics: telemetry::recorder()?,
+        config: config.clone(),
+        forge: Arc::new(forge),
+        sandboxes,
+        store,
+        epoch,
+        me,
+        sync,
+        broker,
+        repos,
+    })
+}
+
+fn secret(path: Option<&Path>, key: &str) -> Result<Secret> {
+    let path = path.ok_or_else(|| Complaint::new(format!("{key} is not configured")).attempt("caisson setup"))?;
+    Ok(Secret::read(path)?)
+}
+
+async fn sync_account(config: &Process, url: &url::Url) -> Result<Option<Account>> {
+    let Some(path) = &config.forge.sync_token_file else { return Ok(None) };
+    let forge = Gitea::new(url, Secret::read(path)?, USER_AGENT)?;
+    Ok(Some(forge.whoami().await.context("the forge does not answer the token in forge.sync_token_file")?))
+}
+
+fn hook_secrets(config: &Process) -> Result<HashMap<String, Vec<Secret>>> {
+    let mut secrets = HashMap::new();
+    for entry in &config.repositories {
+        let read: Result<Vec<Secret>, _> = entry.secret_files.iter().map(|path| Secret::read(path)).collect();
+        secrets.insert(entry.key.clone(), read?);
+    }
+    Ok(secrets)
+}
+
+fn settings(config: &Process) -> Settings {
+    let mut settings = Settings::new(&config.state_dir, &config.sandbox.image);
+    settings.berths = config.router.berths;
+    settings
+}

@@ -1,0 +1,175 @@
+//! `caisson setup`: once for each forge. Makes the two accounts and their tokens, the organisation and the first configuration.
+//! Owns no credential afterwards: the admin's token is read and forgotten, the accounts' passwords are thrown away.
+//! Tests: `tests/setup.rs`, over the built-in forge and a real Gitea.
+
+use super::printer::{Complaint, Printer};
+use super::serve::USER_AGENT;
+use crate::config::write::{Fresh, write_fresh};
+use crate::forge::gitea::admin::{Admin, BOT_SCOPES, Made, SYNC_SCOPES};
+use crate::forge::{Forge, ForgeError, Gitea};
+use crate::secret::Secret;
+use anyhow::{Context, Result};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use url::Url;
+
+/// Where repositories are put unless somebody says otherwise.
+pub const ORGANISATION: &str = "caisson-projects";
+
+/// Prepare a forge: two accounts, their tokens, an organisation, and the first configuration.
+#[derive(Debug, Args)]
+pub struct Setup {
+    /// The forge as the bot reaches it, for example http://127.0.0.1:3000
+    #[arg(long, value_name = "URL")]
+    pub forge_url: Url,
+    /// The forge as people reach it in a browser, if that differs.
+    #[arg(long, value_name = "URL")]
+    pub public_url: Option<Url>,
+    /// The bot's webhook listener as the forge reaches it, if that isn't the configured listening address.
+    #[arg(long, value_name = "URL")]
+    pub bot_url: Option<Url>,
+    /// A file with a site admin's token (scopes: admin, organization, user). It is used once and not kept.
+    #[arg(long, value_name = "FILE")]
+    pub admin_token_file: PathBuf,
+    /// The organisation that will own the repositories.
+    #[arg(long, value_name = "NAME", default_value = ORGANISATION)]
+    pub organisation: String,
+    /// The account that works: pushes agent branches, writes reviews.
+    #[arg(long, value_name = "NAME", default_value = "caisson")]
+    pub account: String,
+    /// The account that alone may push to default branches.
+    #[arg(long, value_name = "NAME", default_value = "caisson-sync")]
+    pub sync_account: String,
+    /// Take over accounts of these names that are there already: their passwords are replaced.
+    #[arg(long)]
+    pub adopt: bool,
+}
+
+/// The files that setup makes beside the configuration.
+struct Files {
+    bot: PathBuf,
+    sync: PathBuf,
+}
+
+impl Setup {
+    pub async fn run(self, config: &Path) -> Result<()> {
+        let printer = Printer::terminal();
+        let folder = config.parent().context("the configuration needs a folder")?;
+        if config.exists() {
+            let complaint = Complaint::new(format!("{} is there already", config.display()));
+            return Err(complaint.attempt("use it, or name another file with --config").into());
+        }
+        let files = Files { bot: folder.join("secrets/forge-token"), sync: folder.join("secrets/forge-sync-token") };
+        let token = Secret::read(&self.admin_token_file)?;
+        let admin = Admin::new(&self.forge_url, token.clone(), USER_AGENT)?;
+        let reach = Gitea::new(&self.forge_url, token, USER_AGENT)?;
+        let version = reach.version().await.with_context(|| format!("{} is no forge that answers", self.forge_url))?;
+        printer.good(&format!("{} runs {version}", self.forge_url));
+        let bot = self.account(&admin, &printer, &self.account, &BOT_SCOPES).await?;
+        let sync = self.account(&admin, &printer, &self.sync_account, &SYNC_SCOPES).await?;
+        self.organisation(&admin, &printer).await?;
+        self.check(&bot, &self.account).await?;
+        self.check(&sync, &self.sync_account).await?;
+        keep(&bot, &files.bot, self.adopt)?;
+        keep(&sync, &files.sync, self.adopt)?;
+        write_fresh(config, &self.fresh())?;
+        printer.good(&format!("wrote {} and two token files beside it", config.display()));
+        self.say_settings(&printer);
+        Ok(())
+    }
+
+    async fn account(&self, admin: &Admin, printer: &Printer, login: &str, scopes: &[&str]) -> Result<Secret> {
+        let password = Secret::random().map_err(anyhow::Error::msg)?;
+        if admin.account(login).await?.is_some() {
+            if !self.adopt {
+                let complaint = Complaint::new(format!("the forge has an account {login} already"));
+                let attempt =
+                    "if it is left from an earlier setup, add --adopt; otherwise choose --account and --sync-account";
+                return Err(complaint.attempt(attempt).into());
+            }
+            admin.set_password(login, &password).await?;
+            printer.good(&format!("account {login} taken over"));
+        } else {
+            // `.invalid` is reserved: no mail for the bot ever leaves the forge.
+            admin.create_account(login, &format!("{login}@caisson.invalid"), &password).await.map_err(needs_admin)?;
+            printer.good(&format!("account {login} made"));
+        }
+        Ok(admin.create_token(login, &password, "caisson", scopes).await?)
+    }
+
+    async fn organisation(&self, admin: &Admin, printer: &Printer) -> Result<()> {
+        let name = &self.organisation;
+        match admin.ensure_organisation(name, &self.account).await? {
+            Made::New => printer.good(&format!("organisation {name} made, owned by {}", self.account)),
+            Made::Before if admin.is_member(name, &self.account).await? => {
+                printer.good(&format!("organisation {name} is there, {} belongs to it", self.account));
+            }
+            Made::Before => {
+                let complaint = Complaint::new(format!("the organisation {name} belongs to somebody else"));
+                return Err(complaint
+                    .attempt(format!("make {} its owner, or choose --organisation", self.account))
+                    .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The token works, and for the account it was made for: a flag "must change password" would show here.
+    async fn check(&self, token: &Secret, login: &str) -> Result<()> {
+        let found = Gitea::new(&self.forge_url, token.clone(), USER_AGENT)?.whoami().await?;
+        if found.login.eq_ignore_ascii_case(login) {
+            return Ok(());
+        }
+        Err(Complaint::new(format!("the token made for {login} belongs to {}", found.login)).into())
+    }
+
+    fn fresh(&self) -> Fresh {
+        let text = |url: &Option<Url>| url.as_ref().map(|u| u.as_str().to_owned()).unwrap_or_default();
+        Fresh {
+            forge_url: self.forge_url.as_str().to_owned(),
+            public_url: text(&self.public_url),
+            bot_url: text(&self.bot_url),
+            token_file: "secrets/forge-token".into(),
+            sync_token_file: "secrets/forge-sync-token".into(),
+        }
+    }
+
+    fn say_settings(&self, printer: &Printer) {
+        let host = self.bot_url.as_ref().and_then(Url::host_str).unwrap_or("127.0.0.1");
+        printer.heading("set this in the forge's app.ini, then restart it");
+        for line in app_ini(host) {
+            printer.say(&line);
+        }
+        printer.hint("then: caisson repo add <git-url>");
+    }
+}
+
+/// What the forge must be told: it refuses private addresses for hooks by default, and its defaults are open elsewhere.
+pub fn app_ini(bot_host: &str) -> Vec<String> {
+    vec![
+        "  [webhook]".into(),
+        format!("  ALLOWED_HOST_LIST = {bot_host}"),
+        "  [migrations]".into(),
+        "  ALLOW_LOCALNETWORKS = false".into(),
+        "  [service]".into(),
+        "  DISABLE_REGISTRATION = true".into(),
+    ]
+}
+
+fn keep(token: &Secret, file: &Path, adopt: bool) -> Result<()> {
+    if adopt && file.exists() {
+        std::fs::remove_file(file).with_context(|| format!("cannot replace {}", file.display()))?;
+    }
+    Ok(token.write(file)?)
+}
+
+/// Of all refusals this one has a known cause.
+fn needs_admin(error: ForgeError) -> anyhow::Error {
+    match error {
+        ForgeError::Forbidden(text) => Complaint::new("the admin token may not make accounts")
+            .because(text)
+            .attempt("make a token of a site admin with the scopes write:admin, write:organization and write:user")
+            .into(),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,188 @@
+//! From Markdown to commands. Pure.
+
+use super::{Command, Parsed, Scope};
+use crate::text::host_name;
+use pulldown_cmark::{Event, Options, Parser, Tag};
+use std::ops::Range;
+
+/// Longest argument kept, in characters; more is cut (an issue's body belongs to the issue, not to its command).
+const MAX_WORDS: usize = 16_000;
+
+/// Reads one text. Never fails: what is no command is plain text.
+pub fn parse(text: &str) -> Parsed {
+    let lines = Lines::read(text);
+    let mut commands = Vec::new();
+    for (at, (start, word)) in lines.open.iter().enumerate() {
+        let end = lines.open.get(at + 1).map_or(text.len(), |(next, _)| *next);
+        let after = &text[start + 1 + word.len()..end];
+        commands.push(command(&word.to_ascii_lowercase(), after));
+    }
+    Parsed { plain: commands.is_empty(), commands }
+}
+
+struct Lines {
+    /// Where a command line begins (its slash), and its word.
+    open: Vec<(usize, String)>,
+}
+
+impl Lines {
+    fn read(text: &str) -> Lines {
+        let options = Options::ENABLE_TABLES
+            | Options::ENABLE_GFM
+            | Options::ENABLE_FOOTNOTES
+            | Options::ENABLE_MATH
+            | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
+        let mut open = Vec::new();
+        // Nesting at this point: what stands directly in a top-level paragraph counts, anything deeper doesn't.
+        let mut depth = 0_usize;
+        let mut paragraph = false;
+        for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+            match event {
+                Event::Start(tag) => {
+                    paragraph |= depth == 0 && matches!(tag, Tag::Paragraph);
+                    depth += 1;
+                }
+                Event::End(_) => {
+                    depth -= 1;
+                    paragraph &= depth > 0;
+                }
+                Event::Text(_) => {
+                    let Some(word) = command_word(text, &range) else { continue };
+                    if paragraph && depth == 1 {
+                        open.push((range.start, word.to_owned()));
+                    }
+                }
+                Event::Code(_)
+                | Event::InlineMath(_)
+                | Event::DisplayMath(_)
+                | Event::Html(_)
+                | Event::InlineHtml(_)
+                | Event::FootnoteReference(_)
+                | Event::SoftBreak
+                | Event::HardBreak
+                | Event::Rule
+                | Event::TaskListMarker(_) => {}
+            }
+        }
+        Lines { open }
+    }
+}
+
+fn starts_source_line(text: &str, at: usize) -> bool {
+    let before = &text[..at];
+    let line = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
+    before[line..].chars().all(|c| c == ' ')
+}
+
+/// The word behind a slash that begins a line: ASCII letters up to white space or the line's end.
+fn command_word<'a>(text: &'a str, range: &Range<usize>) -> Option<&'a str> {
+    let rest = text[range.start..].strip_prefix('/')?;
+    if !starts_source_line(text, range.start) {
+        return None;
+    }
+    let word = rest.split(|c: char| c.is_whitespace()).next().unwrap_or_default();
+    let letters = !word.is_empty() && word.len() <= 20 && word.chars().all(|c| c.is_ascii_alphabetic());
+    letters.then_some(word)
+}
+
+fn command(word: &str, after: &str) -> Command {
+    let line = after.lines().next().unwrap_or_default().trim();
+    match word {
+        "fix" => Command::Fix(words(after)),
+        "plan" => Command::Plan(words(after)),
+        "revise" if words(after).is_empty() => malformed("revise", "say what to change after it"),
+        "revise" => Command::Revise(words(after)),
+        // Whatever stands behind a stop, it is a stop.
+        "stop" => Command::Stop,
+        "resume" => Command::Resume,
+        "status" => Command::Status,
+        "help" => Command::Help,
+        "approve" => approve(line),
+        "allow" => allow(line),
+        "deny" => deny(line),
+        _ => Command::Unknown(word.to_owned()),
+    }
+}
+
+fn malformed(name: &'static str, why: &str) -> Command {
+    Command::Malformed { name, why: why.to_owned() }
+}
+
+fn words(after: &str) -> String {
+    after.trim().chars().take(MAX_WORDS).collect()
+}
+
+fn approve(line: &str) -> Command {
+    if line.is_empty() {
+        return Command::Approve { checkpoint: None, commit: None };
+    }
+    let digits = line.strip_prefix(['c', 'C']).unwrap_or(line);
+    if digits.len() <= 5
+        && let Ok(number) = digits.parse::<u32>()
+        && number > 0
+    {
+        return Command::Approve { checkpoint: Some(number), commit: None };
+    }
+    let sha = line.trim_matches('`');
+    if (7..=64).contains(&sha.len()) && sha.chars().all(|c| c.is_ascii_hexdigit()) {
+        return Command::Approve { checkpoint: None, commit: Some(sha.to_ascii_lowercase()) };
+    }
+    malformed("approve", "after it may stand a checkpoint (`c3`) or a commit of at least seven digits, nothing else")
+}
+
+fn target(text: &str) -> Result<(String, Option<u16>), &'static str> {
+    let text = text.trim_matches('`');
+    let (name, port) = match text.rsplit_once(':') {
+        None => (text, None),
+        Some((name, port)) => {
+            let number = port
+                .parse::<u16>()
+                .ok()
+                .filter(|number| *number > 0)
+                .ok_or("the port is not a number from 1 to 65535")?;
+            (name, Some(number))
+        }
+    };
+    let (star, bare) = match name.strip_prefix("*.") {
+        Some(bare) => ("*.", bare),
+        None => ("", name),
+    };
+    let host = host_name(bare).ok_or("that is not a host name; leave `https://` and the path away")?;
+    let address = host.ascii.starts_with('[') || host.ascii.parse::<std::net::IpAddr>().is_ok();
+    if address {
+        return Err("addresses can't be allowed, only names: the router judges by name");
+    }
+    if !host.ascii.contains('.') {
+        return Err("that is not a public host name");
+    }
+    Ok((format!("{star}{}", host.ascii), port))
+}
+
+fn allow(line: &str) -> Command {
+    let mut parts = line.split_whitespace();
+    let Some(first) = parts.next() else { return malformed("allow", "name the host after it") };
+    let scope = match parts.next() {
+        None | Some("task") => Scope::Task,
+        Some("repo") => Scope::Repository,
+        Some(_) => return malformed("allow", "after the host may stand `task` or `repo`"),
+    };
+    if parts.next().is_some() {
+        return malformed("allow", "one host at a time");
+    }
+    match target(first) {
+        Ok((host, port)) => Command::Allow { host, port, scope },
+        Err(why) => malformed("allow", why),
+    }
+}
+
+fn deny(line: &str) -> Command {
+    let mut parts = line.split_whitespace();
+    match (parts.next(), parts.next()) {
+        (Some(first), None) => match target(first) {
+            Ok((host, port)) => Command::Deny { host, port },
+            Err(why) => malformed("deny", why),
+        },
+        (None, _) => malformed("deny", "name the host after it"),
+        (Some(_), Some(_)) => malformed("deny", "one host at a time"),
+    }
+}

@@ -1,0 +1,135 @@
+use super::*;
+use proptest::prelude::*;
+
+fn one(text: &str) -> Command {
+    let parsed = parse(text);
+    assert_eq!(parsed.commands.len(), 1, "{parsed:?}");
+    parsed.commands.into_iter().next().unwrap()
+}
+
+fn none(text: &str) {
+    let parsed = parse(text);
+    assert!(parsed.commands.is_empty() && parsed.plain, "{text:?}: {parsed:?}");
+}
+
+#[test]
+fn each_command_is_read() {
+    let approve = |checkpoint, commit: Option<&str>| Command::Approve { checkpoint, commit: commit.map(str::to_owned) };
+    assert_eq!(one("/fix"), Command::Fix(String::new()));
+    assert_eq!(
+        one("/Fix the parser\nand its tests\r\n\r\n```\ncode\n```"),
+        Command::Fix("the parser\nand its tests\r\n\r\n```\ncode\n```".into())
+    );
+    assert_eq!(one("/plan where is it"), Command::Plan("where is it".into()));
+    assert_eq!(one("  /approve  "), approve(None, None));
+    assert_eq!(one("/approve c3"), approve(Some(3), None));
+    assert_eq!(one("/approve 12"), approve(Some(12), None));
+    assert_eq!(one("/approve F26AF04E7F"), approve(None, Some("f26af04e7f")));
+    assert!(matches!(one("/approve looks good"), Command::Malformed { name: "approve", .. }));
+    assert!(matches!(one("/approve 0"), Command::Malformed { .. }));
+    assert!(matches!(one("/revise"), Command::Malformed { name: "revise", .. }));
+    assert_eq!(one("/revise use `parse`"), Command::Revise("use `parse`".into()));
+    assert_eq!(one("/stop please"), Command::Stop);
+    assert_eq!(one("/resume"), Command::Resume);
+    assert_eq!(one("/status"), Command::Status);
+    assert_eq!(one("/help"), Command::Help);
+    assert_eq!(one("/frobnicate now"), Command::Unknown("frobnicate".into()));
+}
+
+#[test]
+fn hosts_are_normalised_or_refused() {
+    let allow = |host: &str, port, scope| Command::Allow { host: host.into(), port, scope };
+    assert_eq!(one("/allow Semver.org"), allow("semver.org", None, Scope::Task));
+    assert_eq!(one("/allow `bücher.example:8443` repo"), allow("xn--bcher-kva.example", Some(8443), Scope::Repository));
+    assert_eq!(one("/allow *.example.org task"), allow("*.example.org", None, Scope::Task));
+    assert_eq!(one("/deny semver.org:443"), Command::Deny { host: "semver.org".into(), port: Some(443) });
+    for bad in
+        ["", "https://a.example/x", "10.0.0.1", "[::1]", "localhost", "a.example:0", "a.example b.example", "0x7f.1"]
+    {
+        assert!(matches!(one(&format!("/allow {bad}")), Command::Malformed { name: "allow", .. }), "{bad}");
+    }
+}
+
+#[test]
+fn no_command_hides_in_markdown() {
+    for text in [
+        "> /approve",
+        "> quoted\n/approve",
+        "```\n/approve\n```",
+        "~~~\n/approve",
+        "    /approve",
+        "`\n/approve`",
+        "<!--\n/approve\n-->",
+        "text <!-- \n/approve --> more",
+        "<details>\n/approve\n</details>",
+        "- /approve",
+        "- item\n  /approve",
+        "1. x\n\n   /approve",
+        "# /approve",
+        "/approve\n---",
+        "| a |\n|---|\n| /approve |",
+        "/approve | b\n---|---\n",
+        "please /approve",
+        "[text\n/approve](http://x.example)",
+        "**bold\n/approve**",
+        "$$\n/approve\n$$",
+        "---\nx: 1\n/approve\n---\n",
+        "/usr/bin/env is a path",
+        "/approve\u{200b}",
+        "//approve",
+        "\\/approve",
+        "/\napprove",
+    ] {
+        none(text);
+    }
+}
+
+#[test]
+fn a_command_may_follow_text() {
+    assert_eq!(one("Looks right.\n/approve\n"), Command::Approve { checkpoint: None, commit: None });
+    assert_eq!(one("> /stop\n\n/approve"), Command::Approve { checkpoint: None, commit: None });
+    assert_eq!(one("```\n/stop\n```\n/status"), Command::Status);
+}
+
+#[test]
+fn stop_beats_changes_beats_approval() {
+    let parsed = parse("/approve\n/revise not yet\n/status");
+    assert_eq!(parsed.commands.len(), 3);
+    assert_eq!(parsed.strongest(), Some(&Command::Revise("not yet".into())));
+    assert_eq!(parse("/approve\n/stop\n/revise x").strongest(), Some(&Command::Stop));
+    assert_eq!(parse("/status\n/help").strongest(), Some(&Command::Status));
+    assert_eq!(parse("/status\n/approve").strongest().map(Command::name), Some("approve"));
+    assert_eq!(parse("words").strongest(), None);
+    assert_eq!(
+        parse("/approve c1\n/approve c2").strongest(),
+        Some(&Command::Approve { checkpoint: Some(1), commit: None })
+    );
+}
+
+#[test]
+fn the_table_and_the_parser_agree() {
+    for spec in COMMANDS {
+        let parsed = one(&format!("/{}", spec.name));
+        assert_eq!(parsed.name(), spec.name);
+        assert!(!matches!(parsed, Command::Unknown(_)));
+        assert!(spec.syntax.starts_with(&format!("/{}", spec.name)));
+    }
+    assert_eq!(
+        answer_line(None),
+        "approve this review (or `/approve`) · request changes with comments on lines · `/revise …` · `/stop`"
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_without_panic(text in "\\PC{0,80}|[/a-z> `<!\\-\\n\\r\\t|*#]{0,80}") {
+        let parsed = parse(&text);
+        prop_assert_eq!(parsed.plain, parsed.commands.is_empty());
+    }
+
+    #[test]
+    fn a_quoted_text_never_commands(text in "[/a-z `\\n]{0,60}") {
+        let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
+        prop_assert!(parse(&quoted).plain);
+    }
+}

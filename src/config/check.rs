@@ -1,0 +1,173 @@
+//! What no type can say: the values that make no sense together. Each sentence says what to do.
+
+use super::load::Problem;
+use super::process::{ModelKind, Process, Repository};
+use protocol::router::Rule;
+use std::net::{IpAddr, SocketAddr};
+
+/// Everything wrong with it, not only the first thing.
+pub(super) fn problems(config: &Process) -> Vec<Problem> {
+    let mut found = Found(Vec::new());
+    found.general(config);
+    found.model(config);
+    found.limits(config);
+    found.network(config);
+    for (at, repository) in config.repositories.iter().enumerate() {
+        found.repository(at, repository);
+        let twin = config.repositories[..at].iter().any(|r| r.key == repository.key || r.id == repository.id);
+        found.when(
+            twin,
+            &format!("repositories.{at}.key"),
+            "another repository has the same key or id; remove one of them",
+        );
+    }
+    found.0
+}
+
+struct Found(Vec<Problem>);
+
+impl Found {
+    fn when(&mut self, wrong: bool, key: &str, what: &str) {
+        if wrong {
+            self.0.push(Problem { line: None, key: key.to_owned(), what: what.to_owned() });
+        }
+    }
+
+    fn general(&mut self, config: &Process) {
+        let name = &config.installation;
+        let fit = !name.is_empty() && name.len() <= 20 && is_key(name);
+        self.when(
+            !fit,
+            "installation",
+            "take up to 20 lower-case letters, digits and hyphens, beginning with a letter",
+        );
+        self.when(config.max_tasks == 0, "max_tasks", "with 0 no task would ever run; set at least 1");
+        self.when(
+            config.listen.webhooks == config.listen.ops && config.listen.ops.port() != 0,
+            "listen.ops",
+            "must differ from listen.webhooks; take another port",
+        );
+        self.when(
+            config.listen.max_body_bytes < 4096,
+            "listen.max_body_bytes",
+            "no hook is that small; set at least 4096",
+        );
+        self.when(config.forge.poll_s == 0, "forge.poll_s", "the bot would read without a pause; set at least 1");
+        let both = config.forge.token_file.is_some() && config.forge.token_file == config.forge.sync_token_file;
+        self.when(
+            both,
+            "forge.sync_token_file",
+            "must be another account's token than forge.token_file; run `caisson setup`",
+        );
+    }
+
+    fn model(&mut self, config: &Process) {
+        let model = &config.model;
+        match model.kind {
+            ModelKind::Scripted => {
+                self.when(
+                    model.script.is_none(),
+                    "model.script",
+                    "kind = \"scripted\" needs the file with the recording",
+                );
+            }
+            ModelKind::Anthropic => {}
+            ModelKind::Openai => {
+                let nothing = model.base_url.is_none() && model.key_file.is_none();
+                self.when(nothing, "model.key_file", "set the file with the key, or base_url of a local server");
+            }
+        }
+        let prices = [model.price_input, model.price_output, model.price_cache_read, model.price_cache_write];
+        let odd = prices.iter().any(|price| !price.is_finite() || *price < 0.0);
+        self.when(odd, "model.price_input", "prices are dollars for a million tokens, 0 or more");
+        let small = model.context_tokens < model.max_output_tokens.saturating_mul(2) || model.max_output_tokens == 0;
+        self.when(small, "model.context_tokens", "must be at least twice max_output_tokens, and that above 0");
+    }
+
+    fn limits(&mut self, config: &Process) {
+        let sandbox = &config.sandbox;
+        self.when(sandbox.image.is_empty(), "sandbox.image", "name the image that tasks run in");
+        self.when(sandbox.memory_mib < 64, "sandbox.memory_mib", "nothing runs in less than 64");
+        self.when(sandbox.pids < 16, "sandbox.pids", "a shell and its commands need at least 16");
+        self.when(!(sandbox.cpus.is_finite() && sandbox.cpus > 0.0), "sandbox.cpus", "set a number above 0");
+        self.when(sandbox.workspace_mib < 16, "sandbox.workspace_mib", "no repository fits; set at least 16");
+        self.when(sandbox.action_wall_s == 0, "sandbox.action_wall_s", "set at least 1 second");
+        self.when(sandbox.verify_wall_s == 0, "sandbox.verify_wall_s", "set at least 1 second");
+        self.when(!(1..=768).contains(&sandbox.action_output_kib), "sandbox.action_output_kib", "set 1 to 768");
+        let budget = &config.budget;
+        self.when(!(budget.dollars.is_finite() && budget.dollars >= 0.0), "budget.dollars", "set 0 (no limit) or more");
+        self.when(budget.tokens == 0, "budget.tokens", "set a number above 0");
+        self.when(budget.actions == 0, "budget.actions", "set a number above 0");
+        self.when(budget.minutes == 0, "budget.minutes", "set a number above 0");
+        self.when(budget.read_only_actions == 0, "budget.read_only_actions", "set a number above 0");
+        self.when(!(1..=64).contains(&config.router.berths), "router.berths", "set 1 to 64");
+    }
+
+    /// A rule that can't be read would silently not deny, so the whole is refused.
+    fn network(&mut self, config: &Process) {
+        for (key, rules) in [("egress.allow", &config.egress.allow), ("egress.deny", &config.egress.deny)] {
+            for rule in rules {
+                // A preset is filled, and refused if it can't be, when the policy is made.
+                if rule.starts_with(protocol::router::PRESET) {
+                    continue;
+                }
+                if let Err(why) = Rule::parse(rule) {
+                    self.when(true, key, &why.to_string());
+                }
+            }
+        }
+        for range in config.egress.private_ranges.iter().filter(|range| !is_range(range)) {
+            self.when(
+                true,
+                "egress.private_ranges",
+                &format!("{range:?} is no range of addresses such as 10.1.0.0/16"),
+            );
+        }
+        self.when(!is_range(&config.router.pool), "router.pool", "is no range of addresses such as 10.213.0.0/20");
+        let upstream = &config.router.upstream;
+        let address = upstream.parse::<IpAddr>().is_ok() || upstream.parse::<SocketAddr>().is_ok();
+        self.when(
+            !upstream.is_empty() && !address,
+            "router.upstream",
+            "is no address; write one, or \"\" for the machine's own",
+        );
+    }
+
+    fn repository(&mut self, at: usize, repository: &Repository) {
+        let key = |name: &str| format!("repositories.{at}.{name}");
+        let fit = is_key(&repository.key) && repository.key.len() <= 40;
+        self.when(
+            !fit,
+            &key("key"),
+            "take up to 40 lower-case letters, digits and hyphens, beginning with a letter or digit",
+        );
+        self.when(repository.owner.is_empty(), &key("owner"), "name the owner on the forge");
+        self.when(repository.name.is_empty(), &key("name"), "name the repository on the forge");
+        self.when(
+            repository.id < 1,
+            &key("id"),
+            "is the forge's number of the repository, above 0; run `caisson repo add`",
+        );
+        let secrets = repository.secret_files.len();
+        self.when(
+            !(1..=2).contains(&secrets),
+            &key("secret_files"),
+            "name one file, or two while the secret is being changed",
+        );
+    }
+}
+
+fn is_range(text: &str) -> bool {
+    let Some((address, bits)) = text.split_once('/') else { return false };
+    let longest = match address.parse::<IpAddr>() {
+        Ok(IpAddr::V4(_)) => 32,
+        Ok(IpAddr::V6(_)) => 128,
+        Err(_) => return false,
+    };
+    bits.parse::<u8>().is_ok_and(|bits| bits <= longest)
+}
+
+fn is_key(text: &str) -> bool {
+    let good = text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    good && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+}

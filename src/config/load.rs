@@ -1,0 +1,237 @@
+//! Layers — defaults, file, environment — and errors that name file, line and key.
+
+use super::process::Process;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
+
+/// The documented defaults, as they are loaded.
+pub const DEFAULTS: &str = include_str!("defaults.toml");
+
+/// Keys of one `[[repositories]]` table.
+const REPOSITORY_KEYS: [&str; 9] =
+    ["key", "owner", "name", "id", "secret_files", "default_branch", "upstream", "accepted", "accepted_foreign"];
+
+/// One thing wrong, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// 1-based line in the file; none when the value isn't from the file.
+    pub line: Option<usize>,
+    /// `forge.url`; empty when no key is to blame.
+    pub key: String,
+    pub what: String,
+}
+
+/// Why a configuration was refused.
+#[derive(Debug, thiserror::Error)]
+pub struct ConfigError {
+    pub file: PathBuf,
+    /// Never empty.
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, problem) in self.problems.iter().enumerate() {
+            if at > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{}", self.file.display())?;
+            if let Some(line) = problem.line {
+                write!(f, ":{line}")?;
+            }
+            if !problem.key.is_empty() {
+                write!(f, ": {}", problem.key)?;
+            }
+            write!(f, ": {}", problem.what)?;
+        }
+        Ok(())
+    }
+}
+
+impl Process {
+    /// Loads defaults, the file and the process's environment, and checks the whole.
+    pub fn load(file: &Path) -> Result<Process, ConfigError> {
+        let text = std::fs::read_to_string(file).map_err(|why| ConfigError {
+            file: file.to_owned(),
+            problems: vec![Problem {
+                line: None,
+                key: String::new(),
+                what: format!("can't be read: {why}; run `caisson setup` to make one, or name it with --config"),
+            }],
+        })?;
+        Process::from_layers(file, &text, &|name| std::env::var(name).ok())
+    }
+
+    /// As [`Process::load`], of given text and environment. Pure but for the working directory.
+    pub fn from_layers(
+        file: &Path,
+        text: &str,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Process, ConfigError> {
+        let fail = |problems| ConfigError { file: file.to_owned(), problems };
+        let places = Places::read(text).map_err(|problem| fail(vec![problem]))?;
+        let mut merged: Table = toml::from_str(DEFAULTS).map_err(|why| fail(vec![Problem::plain(why.message())]))?;
+        let unknown = places.unknown(&merged);
+        if !unknown.is_empty() {
+            return Err(fail(unknown));
+        }
+        let over: Table = toml::from_str(text).map_err(|why| fail(vec![Problem::plain(why.message())]))?;
+        lay_over(&mut merged, over);
+        let from_environment = apply_environment(&mut merged, "", environment).map_err(|p| fail(vec![p]))?;
+        let mut process = typed(&merged).map_err(|mut problem| {
+            problem.line = places.line(&problem.key);
+            fail(vec![problem])
+        })?;
+        let mut problems = super::check::problems(&process);
+        for problem in &mut problems {
+            let set_outside = from_environment.contains(&problem.key);
+            problem.line = if set_outside { None } else { places.line(&problem.key) };
+        }
+        if !problems.is_empty() {
+            return Err(fail(problems));
+        }
+        let folder = std::path::absolute(file).ok().and_then(|f| f.parent().map(Path::to_owned)).unwrap_or_default();
+        process.make_absolute(&folder);
+        process.file = file.to_owned();
+        Ok(process)
+    }
+}
+
+impl Problem {
+    fn plain(what: &str) -> Problem {
+        Problem { line: None, key: String::new(), what: what.to_owned() }
+    }
+}
+
+/// The key to blame stands in the error's text only: try each table alone to find it.
+fn typed(merged: &Table) -> Result<Process, Problem> {
+    Value::Table(merged.clone()).try_into::<Process>().map_err(|why| {
+        let text = why.to_string();
+        let key = text.lines().find_map(|line| line.trim().strip_prefix("in `")?.strip_suffix('`')).unwrap_or_default();
+        Problem { line: None, key: key.to_owned(), what: why.message().to_owned() }
+    })
+}
+
+fn lay_over(base: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => lay_over(below, above),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Sets every key that the environment names, with the type its default has. Answers with the keys it set.
+fn apply_environment(
+    table: &mut Table,
+    prefix: &str,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<String>, Problem> {
+    let mut set = Vec::new();
+    for (name, value) in table.iter_mut() {
+        let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        if let Value::Table(inner) = value {
+            set.extend(apply_environment(inner, &key, environment)?);
+            continue;
+        }
+        let variable = format!("CAISSON_{}", key.replace('.', "_").to_uppercase());
+        let Some(text) = environment(&variable) else { continue };
+        *value = read_as(value, &text).ok_or_else(|| Problem {
+            line: None,
+            key: key.clone(),
+            what: format!("{variable} holds no {}; change or unset it", value.type_str()),
+        })?;
+        set.push(key);
+    }
+    Ok(set)
+}
+
+fn read_as(like: &Value, text: &str) -> Option<Value> {
+    match like {
+        Value::String(_) => Some(Value::String(text.to_owned())),
+        Value::Integer(_) => text.parse().ok().map(Value::Integer),
+        Value::Float(_) => text.parse().ok().map(Value::Float),
+        Value::Boolean(_) => text.parse().ok().map(Value::Boolean),
+        Value::Array(_) => {
+            let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+            Some(Value::Array(parts.map(|part| Value::String(part.to_owned())).collect()))
+        }
+        Value::Table(_) | Value::Datetime(_) => None,
+    }
+}
+
+/// Where each key of the file stands.
+struct Places {
+    lines: Vec<(String, usize)>,
+}
+
+impl Places {
+    fn read(text: &str) -> Result<Places, Problem> {
+        let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+        let table = DeTable::parse(text).map_err(|why| Problem {
+            line: why.span().map(|span| line_at(span.start)),
+            key: String::new(),
+            what: format!("this is no TOML: {}", why.message()),
+        })?;
+        let mut lines = Vec::new();
+        walk(table.get_ref(), "", &line_at, &mut lines);
+        Ok(Places { lines })
+    }
+
+    fn line(&self, key: &str) -> Option<usize> {
+        let mut key = key;
+        loop {
+            if let Some((_, line)) = self.lines.iter().find(|(known, _)| known == key) {
+                return Some(*line);
+            }
+            // A key that isn't in the file is missing from its table: point there.
+            key = key.rsplit_once('.')?.0;
+        }
+    }
+
+    fn unknown(&self, defaults: &Table) -> Vec<Problem> {
+        let known = |key: &str| match key.split_once('.') {
+            _ if key == "repositories" => true,
+            Some(("repositories", rest)) => rest
+                .rsplit('.')
+                .next()
+                .is_some_and(|last| REPOSITORY_KEYS.contains(&last) || last.parse::<usize>().is_ok()),
+            Some((table, rest)) => defaults.get(table).and_then(Value::as_table).is_some_and(|t| t.contains_key(rest)),
+            None => defaults.contains_key(key),
+        };
+        let strangers = self.lines.iter().filter(|(key, _)| !known(key));
+        strangers
+            .map(|(key, line)| Problem {
+                line: Some(*line),
+                key: key.clone(),
+                what: "no such key; `caisson config --defaults` lists them all".to_owned(),
+            })
+            .collect()
+    }
+}
+
+fn walk(table: &DeTable<'_>, prefix: &str, line_at: &dyn Fn(usize) -> usize, lines: &mut Vec<(String, usize)>) {
+    for (name, value) in table.iter() {
+        let key = if prefix.is_empty() { name.get_ref().to_string() } else { format!("{prefix}.{}", name.get_ref()) };
+        lines.push((key.clone(), line_at(name.span().start)));
+        match value.get_ref() {
+            DeValue::Table(inner) => walk(inner, &key, line_at, lines),
+            DeValue::Array(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    if let DeValue::Table(inner) = item.get_ref() {
+                        walk(inner, &format!("{key}.{at}"), line_at, lines);
+                    }
+                }
+            }
+            DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_) => {}
+        }
+    }
+}

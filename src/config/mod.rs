@@ -1,0 +1,17 @@
+//! Configuration: of the process (`process`, from a documented defaults file, a file and the environment), and of a
+//! project. Must not reach anything over a network. Tests: `src/config/tests.rs`.
+
+pub mod process;
+pub mod project;
+pub mod write;
+
+mod check;
+mod load;
+mod secret;
+#[cfg(test)]
+mod tests;
+
+pub use crate::secret::Secret;
+pub use load::{ConfigError, DEFAULTS, Problem};
+pub use process::Process;
+pub use secret::SecretError;

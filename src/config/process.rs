@@ -1,0 +1,223 @@
+//! The process's own configuration, typed. What each key means stands in `defaults.toml`, and only there.
+
+use serde::{Deserialize, Deserializer, de};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use url::Url;
+
+/// Everything in `caisson.toml`. Made by [`Process::load`] only, so that it is always checked.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Process {
+    pub state_dir: PathBuf,
+    pub installation: String,
+    pub max_tasks: usize,
+    pub automation_accounts: Vec<String>,
+    pub forge: Forge,
+    pub listen: Listen,
+    pub model: Model,
+    pub sandbox: Sandbox,
+    pub router: Router,
+    pub egress: Egress,
+    pub budget: Budget,
+    pub broker: Broker,
+    #[serde(default)]
+    pub repositories: Vec<Repository>,
+    /// The file this came from; relative paths have been made absolute against its folder.
+    #[serde(skip)]
+    pub file: PathBuf,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forge {
+    #[serde(deserialize_with = "address")]
+    pub url: Option<Url>,
+    #[serde(deserialize_with = "address")]
+    pub public_url: Option<Url>,
+    #[serde(deserialize_with = "address")]
+    pub bot_url: Option<Url>,
+    #[serde(deserialize_with = "path")]
+    pub token_file: Option<PathBuf>,
+    #[serde(deserialize_with = "path")]
+    pub sync_token_file: Option<PathBuf>,
+    pub settle_ms: u64,
+    pub poll_s: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Listen {
+    pub webhooks: SocketAddr,
+    pub ops: SocketAddr,
+    pub max_body_bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelKind {
+    Anthropic,
+    Openai,
+    Scripted,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    pub kind: ModelKind,
+    #[serde(deserialize_with = "address")]
+    pub base_url: Option<Url>,
+    pub name: String,
+    #[serde(deserialize_with = "path")]
+    pub key_file: Option<PathBuf>,
+    #[serde(deserialize_with = "path")]
+    pub script: Option<PathBuf>,
+    pub context_tokens: u64,
+    pub max_output_tokens: u64,
+    /// Dollars for a million tokens, as the other three.
+    pub price_input: f64,
+    pub price_output: f64,
+    pub price_cache_read: f64,
+    pub price_cache_write: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    Router,
+    None,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sandbox {
+    pub image: String,
+    pub images: Vec<String>,
+    pub network: Network,
+    pub memory_mib: u64,
+    pub pids: u32,
+    pub cpus: f64,
+    pub workspace_mib: u64,
+    pub tmp_mib: u64,
+    pub nofile: u64,
+    pub action_wall_s: u64,
+    pub action_output_kib: u64,
+    pub verify_wall_s: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Router {
+    pub image: String,
+    pub berths: u32,
+    pub pool: String,
+    pub upstream: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Egress {
+    pub allow: Vec<String>,
+    pub deny: Vec<String>,
+    pub private_ranges: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    pub dollars: f64,
+    pub tokens: u64,
+    pub actions: u32,
+    pub minutes: u32,
+    pub read_only_actions: u32,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Broker {
+    pub socket: PathBuf,
+}
+
+/// One repository the bot works on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repository {
+    /// Lower-case letters, digits and hyphens: the hook's path and the local repository's folder.
+    pub key: String,
+    pub owner: String,
+    pub name: String,
+    pub id: i64,
+    pub secret_files: Vec<PathBuf>,
+    #[serde(default = "main_branch")]
+    pub default_branch: String,
+    #[serde(default)]
+    pub upstream: String,
+    #[serde(default)]
+    pub accepted: String,
+    #[serde(default)]
+    pub accepted_foreign: Vec<String>,
+}
+
+fn main_branch() -> String {
+    "main".to_owned()
+}
+
+fn address<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Url>, D::Error> {
+    let text = String::deserialize(input)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let url = Url::parse(&text).map_err(|why| de::Error::custom(format!("this is no address: {why}")))?;
+    let plain = matches!(url.scheme(), "http" | "https") && url.has_host();
+    if !plain || !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
+        return Err(de::Error::custom("an address is http:// or https://, a host, and no password or query"));
+    }
+    Ok(Some(url))
+}
+
+fn path<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::Error> {
+    let text = String::deserialize(input)?;
+    Ok((!text.is_empty()).then(|| PathBuf::from(text)))
+}
+
+impl Process {
+    /// The repository of this key.
+    pub fn repository(&self, key: &str) -> Option<&Repository> {
+        self.repositories.iter().find(|r| r.key == key)
+    }
+
+    /// The forge as people reach it. None before `caisson setup`.
+    pub fn people_url(&self) -> Option<&Url> {
+        self.forge.public_url.as_ref().or(self.forge.url.as_ref())
+    }
+
+    /// The hook's address for one repository, as the forge reaches it.
+    pub fn hook_url(&self, key: &str) -> String {
+        let base = match &self.forge.bot_url {
+            Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+            None => format!("http://{}", self.listen.webhooks),
+        };
+        format!("{base}/webhooks/gitea/{key}")
+    }
+
+    /// The file whose random bytes key this installation's marks.
+    pub fn mark_key_file(&self) -> PathBuf {
+        self.state_dir.join("mark.key")
+    }
+
+    pub(super) fn make_absolute(&mut self, folder: &Path) {
+        let fix = |path: &mut PathBuf| *path = folder.join(&*path);
+        fix(&mut self.state_dir);
+        // The socket lives with the state unless somebody said where.
+        self.broker.socket = self.state_dir.join(&self.broker.socket);
+        for optional in [
+            &mut self.forge.token_file,
+            &mut self.forge.sync_token_file,
+            &mut self.model.key_file,
+            &mut self.model.script,
+        ] {
+            optional.iter_mut().for_each(fix);
+        }
+        self.repositories.iter_mut().flat_map(|r| &mut r.secret_files).for_each(fix);
+    }
+}

@@ -1,0 +1,300 @@
+//! What a repository says about itself: `.caisson.toml` on its default branch.
+//!
+//! Owns its grammar, how it narrows what the operator granted, and the list of what it merely wishes for. It must not
+//! grant anything: whatever goes beyond [`Granted`] stays without effect until the operator accepted the file's hash
+//! (`caisson repo add` and `repo check` show the wishes). The file is read at the commit a task starts from, never from
+//! the agent's branch. Tests: below.
+//!
+//! ```toml
+//! test = "cargo test --offline"       # what verification runs
+//! setup = ["cargo fetch"]             # wish
+//! image = "caisson/rust"              # one of the operator's images, otherwise a wish
+//! profile = "rust"                    # toolchain profile, in place of an image
+//! egress = ["docs.example.org"]       # wish, unless the operator allows the host anyway
+//! protected = ["deploy/**"]           # the agent may not change these (on top of the defaults)
+//! [checkpoint]
+//! every = 3                           # 1 to 5 actions
+//! [budget]
+//! usd = 1.5
+//! tokens = 200000
+//! actions = 40
+//! minutes = 30
+//! ```
+
+use domain::{ACTIONS_PER_CHECKPOINT, Budget};
+use protocol::router::Rule;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+/// The file's name at the root of a repository.
+pub const FILE: &str = ".caisson.toml";
+/// Longest file that is read, in bytes.
+pub const MAX_BYTES: u64 = 64 << 10;
+/// Longest command, in bytes.
+const MAX_COMMAND: usize = 4096;
+
+/// The file as it stands. Everything in it is the repository's own word: data until narrowed by [`Project::within`].
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Project {
+    pub test: Option<String>,
+    pub setup: Vec<String>,
+    pub image: Option<String>,
+    pub profile: Option<String>,
+    /// Rules as written (`host`, `host:port`, `*.suffix`).
+    pub egress: Vec<String>,
+    /// Glob patterns, relative to the root.
+    pub protected: Vec<String>,
+    pub checkpoint: Checkpoint,
+    pub budget: Limits,
+    #[serde(skip)]
+    hash: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Checkpoint {
+    /// Actions between two approvals: 1 to 5.
+    pub every: Option<u8>,
+}
+
+/// Wanted budgets; each can only lower the operator's.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// US dollars.
+    pub usd: Option<f64>,
+    pub tokens: Option<u64>,
+    pub actions: Option<u64>,
+    pub minutes: Option<u64>,
+}
+
+/// What is wrong with a file, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {}{text}", key.as_ref().map(|k| format!("`{k}`: ")).unwrap_or_default())]
+pub struct ProjectError {
+    pub file: String,
+    /// Counted from 1.
+    pub line: usize,
+    pub key: Option<String>,
+    pub text: String,
+}
+
+/// What the operator granted to this repository.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Granted {
+    /// The image used when the project names none.
+    pub image: String,
+    /// References a project may choose from.
+    pub images: Vec<String>,
+    /// Toolchain profiles and the image each stands for.
+    pub profiles: Vec<(String, String)>,
+    /// Hosts every task may reach.
+    pub egress: Vec<Rule>,
+    /// At most 5.
+    pub every: u8,
+    pub budget: Budget,
+}
+
+/// One thing that goes beyond what the operator granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// The key in the file.
+    pub key: &'static str,
+    /// As written there. Text of the repository: escape before showing.
+    pub value: String,
+    /// What accepting it would mean, for the operator.
+    pub means: String,
+}
+
+/// What holds for a task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effective {
+    pub image: String,
+    pub test: Option<String>,
+    /// Empty unless the wishes were accepted.
+    pub setup: Vec<String>,
+    /// Rules beyond the operator's own; empty unless the wishes were accepted.
+    pub egress: Vec<Rule>,
+    pub protected: Vec<String>,
+    pub every: u8,
+    pub budget: Budget,
+}
+
+impl Project {
+    /// Reads a file. `file` is its name in errors.
+    ///
+    /// # Errors
+    /// File, line and key of the first mistake: TOML's own, an unknown key, a value out of range, a malformed host or pattern.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ProjectError> {
+        if text.len() as u64 > MAX_BYTES {
+            let text = format!("the file is longer than {MAX_BYTES} bytes; shorten it");
+            return Err(ProjectError { file: file.to_owned(), line: 1, key: None, text });
+        }
+        let mut project: Self = toml::from_str(text).map_err(|e| from_toml(file, text, &e))?;
+        project.check().map_err(|(key, why)| ProjectError {
+            file: file.to_owned(),
+            line: line_of_key(text, key),
+            key: Some(key.to_owned()),
+            text: why,
+        })?;
+        project.hash = hex::encode(Sha256::digest(text.as_bytes()));
+        Ok(project)
+    }
+
+    /// SHA-256 of the file, in hex: what an operator accepts. Empty when there is no file.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let most = ACTIONS_PER_CHECKPOINT;
+        if self.checkpoint.every.is_some_and(|n| n == 0 || n > most) {
+            return Err((
+                "every",
+                format!("a checkpoint comes after 1 to {most} actions; a project can only ask for fewer"),
+            ));
+        }
+        if self.image.is_some() && self.profile.is_some() {
+            return Err(("profile", "name an image or a profile, not both".to_owned()));
+        }
+        for (key, command) in self.test.iter().map(|c| ("test", c)).chain(self.setup.iter().map(|c| ("setup", c))) {
+            if command.trim().is_empty() || command.len() > MAX_COMMAND || command.contains('\0') {
+                return Err((key, format!("a command has 1 to {MAX_COMMAND} bytes and no zero byte")));
+            }
+        }
+        for wanted in &self.egress {
+            Rule::parse(wanted).map_err(|e| ("egress", e.to_string()))?;
+        }
+        for pattern in &self.protected {
+            let said = |e: globset::Error| ("protected", format!("{pattern:?} is no pattern: {}", e.kind()));
+            globset::Glob::new(pattern).map_err(said)?;
+            if pattern.starts_with('/') {
+                return Err(("protected", format!("{pattern:?} starts with `/`; patterns are relative to the root")));
+            }
+        }
+        if self.budget.usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
+            return Err(("usd", "a budget is more than zero".to_owned()));
+        }
+        for (key, value) in
+            [("tokens", self.budget.tokens), ("actions", self.budget.actions), ("minutes", self.budget.minutes)]
+        {
+            if value == Some(0) {
+                return Err((key, "a budget is more than zero".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        let parsed = self.egress.iter().filter_map(|text| Rule::parse(text).ok());
+        parsed.map(|rule| rule.because("asked for by .caisson.toml")).collect()
+    }
+
+    /// What goes beyond `granted` and stays without effect until its hash is accepted.
+    pub fn wishes(&self, granted: &Granted) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        if let Some(image) =
+            self.image.as_ref().filter(|image| !granted.images.contains(image) && **image != granted.image)
+        {
+            let means =
+                "tasks would run in an image that is not on your list; it must be listed there first".to_owned();
+            wishes.push(Wish { key: "image", value: image.clone(), means });
+        }
+        if let Some(profile) = self.profile.as_ref().filter(|p| granted.profile(p).is_none()) {
+            let means = "tasks would run in the image of a toolchain profile that you have not built".to_owned();
+            wishes.push(Wish { key: "profile", value: profile.clone(), means });
+        }
+        for command in &self.setup {
+            let means = "this command would run in each new sandbox, with the network the task has".to_owned();
+            wishes.push(Wish { key: "setup", value: command.clone(), means });
+        }
+        for (rule, text) in self.rules().into_iter().zip(&self.egress) {
+            if !granted.reaches(&rule) {
+                let means = format!("sandboxes of this repository could send data to {text}");
+                wishes.push(Wish { key: "egress", value: text.clone(), means });
+            }
+        }
+        wishes
+    }
+
+    /// What holds: the operator's grants, narrowed by the file, widened only if `accepted` is the file's very hash.
+    ///
+    /// An image outside the operator's list never holds, accepted or not: the list is the operator's to change.
+    pub fn within(&self, granted: &Granted, accepted: Option<&str>) -> Effective {
+        let trusted = !self.hash.is_empty() && accepted == Some(self.hash.as_str());
+        let listed = self.image.clone().filter(|image| granted.images.contains(image));
+        let profile = self.profile.as_ref().and_then(|p| granted.profile(p));
+        let budget = &self.budget;
+        let wanted = Budget {
+            micro_usd: budget.usd.map_or(0, micro),
+            tokens: budget.tokens.unwrap_or(0),
+            actions: budget.actions.unwrap_or(0),
+            work_ms: budget.minutes.map_or(0, |m| m.saturating_mul(60_000)),
+        };
+        let every = granted.every.clamp(1, ACTIONS_PER_CHECKPOINT);
+        Effective {
+            image: listed.or(profile).unwrap_or_else(|| granted.image.clone()),
+            test: self.test.clone(),
+            setup: if trusted { self.setup.clone() } else { Vec::new() },
+            egress: if trusted { self.rules() } else { Vec::new() },
+            protected: self.protected.clone(),
+            every: self.checkpoint.every.map_or(every, |n| n.min(every)),
+            budget: lower(&granted.budget, &wanted),
+        }
+    }
+}
+
+impl Granted {
+    fn profile(&self, name: &str) -> Option<String> {
+        self.profiles.iter().find(|(known, _)| known == name).map(|(_, image)| image.clone())
+    }
+
+    /// Whether the operator's own rules cover the wanted one already. A wildcard is covered by the same wildcard only.
+    fn reaches(&self, wanted: &Rule) -> bool {
+        self.egress.iter().any(|own| {
+            let host = own.host == wanted.host || !wanted.is_wildcard() && own.covers(&wanted.host);
+            host && (own.port == wanted.port || own.port.is_none() && matches!(wanted.port, Some(80 | 443)))
+        })
+    }
+}
+
+/// Millionths of a dollar, rounded down; a sum beyond the range of the budget is no limit worth keeping.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked above to be positive and finite; `as` saturates
+fn micro(usd: f64) -> u64 {
+    ((usd * 1_000_000.0) as u64).max(1)
+}
+
+/// Field by field the smaller one; zero means no limit.
+fn lower(granted: &Budget, wanted: &Budget) -> Budget {
+    let min = |a: u64, b: u64| match (a, b) {
+        (0, b) => b,
+        (a, 0) => a,
+        (a, b) => a.min(b),
+    };
+    Budget {
+        micro_usd: min(granted.micro_usd, wanted.micro_usd),
+        tokens: min(granted.tokens, wanted.tokens),
+        actions: min(granted.actions, wanted.actions),
+        work_ms: min(granted.work_ms, wanted.work_ms),
+    }
+}
+
+fn from_toml(file: &str, text: &str, e: &toml::de::Error) -> ProjectError {
+    let at = e.span().map_or(0, |span| span.start).min(text.len());
+    let line = text.as_bytes()[..at].iter().filter(|b| **b == b'\n').count() + 1;
+    let written = text.lines().nth(line - 1).unwrap_or_default();
+    let key = written.split('=').next().unwrap_or_default().trim().trim_matches(['[', ']', '"', '\'']).to_owned();
+    let key = Some(key).filter(|k| !k.is_empty() && k.len() <= 64);
+    ProjectError { file: file.to_owned(), line, key, text: e.message().to_owned() }
+}
+
+/// The line on which a key is set, for mistakes that TOML itself does not see.
+fn line_of_key(text: &str, key: &str) -> usize {
+    let sets = |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+    text.lines().position(sets).map_or(1, |at| at + 1)
+}
+
+#[cfg(test)]
+#[path = "project_tests.rs"]
+mod tests;

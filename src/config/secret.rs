@@ -1,0 +1,74 @@
+//! Secrets and their files: read only where nobody else may, written with mode 0600, made where they are missing.
+
+use crate::secret::Secret;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+impl Secret {
+    /// The secret's bytes, for keyed hashes.
+    pub fn bytes(&self) -> &[u8] {
+        self.expose().as_bytes()
+    }
+
+    /// Reads a file with one secret: the white space around it is dropped, an empty one and one that every user of the
+    /// machine may read are refused (except below /run/secrets, which is mounted for one container).
+    pub fn read(path: &Path) -> Result<Secret, SecretError> {
+        let shown = path.display().to_string();
+        let text =
+            fs::read_to_string(path).map_err(|source| SecretError::Unreadable { path: shown.clone(), source })?;
+        let mode = fs::metadata(path).map(|m| m.permissions().mode()).unwrap_or(0o777);
+        if mode & 0o007 != 0 && !path.starts_with("/run/secrets") {
+            return Err(SecretError::Open { path: shown });
+        }
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(SecretError::Empty { path: shown });
+        }
+        if text.chars().any(char::is_control) {
+            return Err(SecretError::Lines { path: shown });
+        }
+        Ok(Secret::new(text))
+    }
+
+    /// Reads the file, or makes it with 32 random bytes in hexadecimal and mode 0600.
+    pub fn read_or_make(path: &Path) -> Result<Secret, SecretError> {
+        if path.exists() {
+            return Secret::read(path);
+        }
+        let mut bytes = [0_u8; 32];
+        getrandom::fill(&mut bytes).map_err(|e| SecretError::Unwritable {
+            path: path.display().to_string(),
+            source: io::Error::other(e.to_string()),
+        })?;
+        let secret = Secret::new(hex::encode(bytes));
+        secret.write(path)?;
+        Ok(secret)
+    }
+
+    /// Writes a new file with mode 0600; an existing one is left alone and the call fails.
+    pub fn write(&self, path: &Path) -> Result<(), SecretError> {
+        let fail = |source| SecretError::Unwritable { path: path.display().to_string(), source };
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(fail)?;
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(fail)?;
+        file.write_all(self.bytes()).and_then(|()| file.write_all(b"\n")).and_then(|()| file.sync_all()).map_err(fail)
+    }
+}
+
+/// Why a secret could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    #[error("{path}: can't read this secret: {source}; check the path and the file's owner")]
+    Unreadable { path: String, source: io::Error },
+    #[error("{path}: can't write this secret: {source}; if the file is already there, remove it first")]
+    Unwritable { path: String, source: io::Error },
+    #[error("{path}: every user of this machine may read this secret; run: chmod 600 {path}")]
+    Open { path: String },
+    #[error("{path}: the file is empty; put the secret into it")]
+    Empty { path: String },
+    #[error("{path}: a secret is one line; this file holds more")]
+    Lines { path: String },
+}

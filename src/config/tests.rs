@@ -1,0 +1,165 @@
+use super::process::{ModelKind, Network, Repository};
+use super::*;
+use std::path::{Path, PathBuf};
+
+fn load(text: &str) -> Result<Process, ConfigError> {
+    Process::from_layers(Path::new("/etc/caisson/caisson.toml"), text, &|_| None)
+}
+
+fn refused(text: &str) -> String {
+    load(text).unwrap_err().to_string()
+}
+
+#[test]
+fn the_defaults_load_and_are_safe() {
+    let config = load("").unwrap();
+    assert_eq!(config.state_dir, Path::new("/etc/caisson/state"));
+    assert_eq!(config.broker.socket, Path::new("/etc/caisson/state/broker.sock"));
+    assert!(config.egress.allow.is_empty());
+    assert_eq!(config.sandbox.network, Network::Router);
+    assert!(config.listen.webhooks.ip().is_loopback() && config.listen.ops.ip().is_loopback());
+    assert!(config.budget.dollars > 0.0);
+    assert_eq!(config.forge.url, None);
+    assert_eq!(config.hook_url("semver"), "http://127.0.0.1:8440/webhooks/gitea/semver");
+}
+
+#[test]
+fn every_default_is_documented() {
+    let mut comment = false;
+    for line in DEFAULTS.lines() {
+        let is_key = line.contains(" = ") && !line.starts_with('#');
+        let documented = comment || line.contains('#') || !is_key;
+        // A run of keys shares the comment above its first; an empty line ends it.
+        comment = line.starts_with('#') || (comment && is_key);
+        let plain = ["memory_mib", "pids", "cpus", "workspace_mib", "tmp_mib", "nofile", "image ="];
+        assert!(documented || plain.iter().any(|key| line.starts_with(key)) || line.starts_with("network"), "{line}");
+    }
+}
+
+#[test]
+fn the_file_lies_over_the_defaults_and_the_environment_over_both() {
+    let text =
+        "max_tasks = 2\n[model]\nkind = \"scripted\"\nscript = \"demo.json\"\n[egress]\nallow = [\"a.example\"]\n";
+    let environment = |name: &str| match name {
+        "CAISSON_MAX_TASKS" => Some("7".to_owned()),
+        "CAISSON_FORGE_URL" => Some("http://127.0.0.1:3000".to_owned()),
+        "CAISSON_EGRESS_DENY" => Some("b.example, c.example".to_owned()),
+        _ => None,
+    };
+    let config = Process::from_layers(Path::new("/x/caisson.toml"), text, &environment).unwrap();
+    assert_eq!(config.max_tasks, 7);
+    assert_eq!(config.model.kind, ModelKind::Scripted);
+    assert_eq!(config.model.script.as_deref(), Some(Path::new("/x/demo.json")));
+    assert_eq!(config.forge.url.unwrap().as_str(), "http://127.0.0.1:3000/");
+    assert_eq!(config.egress.deny, ["b.example", "c.example"]);
+    let bad =
+        Process::from_layers(Path::new("/x/c.toml"), "", &|name| (name == "CAISSON_MAX_TASKS").then(|| "x".into()));
+    assert_eq!(
+        bad.unwrap_err().to_string(),
+        "/x/c.toml: max_tasks: CAISSON_MAX_TASKS holds no integer; change or unset it"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_named_by_file_line_and_key() {
+    let at = "/etc/caisson/caisson.toml";
+    assert_eq!(
+        refused("max_tasks = 1\n\n[forge]\nulr = \"x\"\n"),
+        format!("{at}:4: forge.ulr: no such key; `caisson config --defaults` lists them all")
+    );
+    assert_eq!(
+        refused("[[repositories]]\nkey = \"a\"\nhook = 1\n"),
+        format!("{at}:3: repositories.0.hook: no such key; `caisson config --defaults` lists them all")
+    );
+    assert!(refused("[forge]\nurl = \"ftp://x\"\n").starts_with(&format!("{at}:2: forge.url: ")));
+    assert!(refused("max_tasks = \"many\"\n").starts_with(&format!("{at}:1: max_tasks: ")));
+    assert!(refused("[sandbox]\n\nnetwork = \"open\"\n").starts_with(&format!("{at}:3: sandbox.network: ")));
+    assert!(refused("a = = 1\n").starts_with(&format!("{at}:1: this is no TOML: ")));
+    assert_eq!(
+        refused("max_tasks = 0\n[model]\nkind = \"scripted\"\n"),
+        format!(
+            "{at}:1: max_tasks: with 0 no task would ever run; set at least 1\n\
+             {at}:2: model.script: kind = \"scripted\" needs the file with the recording"
+        )
+    );
+    let error = Process::load(Path::new("/nowhere/caisson.toml")).unwrap_err().to_string();
+    assert!(error.contains("caisson setup"), "{error}");
+}
+
+#[test]
+fn a_rule_that_cannot_be_read_is_refused_when_it_is_loaded() {
+    for (key, text) in [
+        ("egress.deny", "[egress]\ndeny = [\"ok.example\", \"https://evil.example/x\"]\n"),
+        ("egress.allow", "[egress]\nallow = [\"10.0.0.1\"]\n"),
+        ("egress.private_ranges", "[egress]\nprivate_ranges = [\"10.0.0.0\"]\n"),
+        ("router.pool", "[router]\npool = \"10.0.0.0/33\"\n"),
+        ("router.upstream", "[router]\nupstream = \"dns.example\"\n"),
+    ] {
+        let said = refused(text);
+        assert!(said.starts_with(&format!("/etc/caisson/caisson.toml:2: {key}: ")), "{said}");
+    }
+}
+
+#[test]
+fn a_password_in_an_address_is_refused() {
+    let text = refused("[forge]\nurl = \"http://bot:hunter2@forge.example\"\n");
+    assert!(text.contains("no password") && !text.contains("hunter2"), "{text}");
+}
+
+#[test]
+fn secrets_are_read_from_closed_files_and_never_shown() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("secrets/token");
+    Secret::new("hunter2").write(&path).unwrap();
+    let secret = Secret::read(&path).unwrap();
+    assert_eq!(secret.expose(), "hunter2");
+    assert!(!format!("{secret:?}").contains("hunter2"));
+    assert!(Secret::new("other").write(&path).is_err(), "an existing secret is never replaced");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(matches!(Secret::read(&path), Err(SecretError::Open { .. })));
+    let made = folder.path().join("mark.key");
+    let first = Secret::read_or_make(&made).unwrap();
+    assert_eq!(first.expose().len(), 64);
+    assert_eq!(Secret::read_or_make(&made).unwrap(), first);
+    let empty = folder.path().join("empty");
+    std::fs::write(&empty, "\n").unwrap();
+    std::fs::set_permissions(&empty, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(matches!(Secret::read(&empty), Err(SecretError::Empty { .. })));
+}
+
+#[test]
+fn a_repository_is_added_without_losing_a_comment() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("caisson.toml");
+    let fresh = write::Fresh {
+        forge_url: "http://127.0.0.1:3000".into(),
+        token_file: "secrets/bot".into(),
+        ..Default::default()
+    };
+    write::write_fresh(&path, &fresh).unwrap();
+    assert!(matches!(write::write_fresh(&path, &fresh), Err(write::WriteError::Exists { .. })));
+    let text = std::fs::read_to_string(&path).unwrap() + "\n[budget]\ndollars = 2.0 # enough for now\n";
+    std::fs::write(&path, text).unwrap();
+    let mut repository = Repository {
+        key: "semver".into(),
+        owner: "team".into(),
+        name: "semver".into(),
+        id: 7,
+        secret_files: vec![PathBuf::from("secrets/semver")],
+        default_branch: "main".into(),
+        ..Default::default()
+    };
+    write::put_repository(&path, &repository).unwrap();
+    repository.accepted = "abc".into();
+    write::put_repository(&path, &repository).unwrap();
+    write::set(&path, "budget.dollars", 3.0).unwrap();
+    write::set(&path, "sandbox.image", "mine").unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("dollars = 3.0 # enough for now"), "{text}");
+    let config = Process::load(&path).unwrap();
+    assert_eq!(config.repositories.len(), 1);
+    assert_eq!(config.repositories[0].accepted, "abc");
+    assert_eq!(config.repositories[0].secret_files[0], folder.path().join("secrets/semver"));
+    assert_eq!(config.sandbox.image, "mine");
+}

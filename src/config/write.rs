@@ -1,0 +1,130 @@
+//! Changes to `caisson.toml` that keep everything a person wrote in it, and the first file of an installation.
+
+use super::process::Repository;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value, value};
+
+/// Why the file could not be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error("{path}: {source}; check that the folder exists and is yours")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{path}: this is no TOML: {why}; repair it first")]
+    Toml { path: PathBuf, why: String },
+    #[error("{path}: there is already a configuration; use it, or name another file with --config")]
+    Exists { path: PathBuf },
+}
+
+/// What `caisson setup` knows when it writes the first file. Paths may be relative to the file's folder.
+#[derive(Clone, Debug, Default)]
+pub struct Fresh {
+    pub forge_url: String,
+    pub public_url: String,
+    pub bot_url: String,
+    pub token_file: String,
+    pub sync_token_file: String,
+}
+
+/// The text of a first configuration: what setup knows, and where the rest is explained.
+pub fn fresh(from: &Fresh) -> String {
+    let quoted = |text: &str| Value::from(text).to_string().trim().to_owned();
+    format!(
+        "# Caisson. Every key with its meaning and its default: `caisson config --defaults`.\n\
+         # Check this file with `caisson doctor`.\n\n\
+         [forge]\nurl = {}\npublic_url = {}\nbot_url = {}\ntoken_file = {}\nsync_token_file = {}\n\n\
+         # Which model works, and the file with its key.\n\
+         [model]\nkind = \"anthropic\"\nname = \"\"\nkey_file = \"\"\n",
+        quoted(&from.forge_url),
+        quoted(&from.public_url),
+        quoted(&from.bot_url),
+        quoted(&from.token_file),
+        quoted(&from.sync_token_file),
+    )
+}
+
+/// Writes a first configuration, mode 0600. Refuses to replace one.
+pub fn write_fresh(path: &Path, from: &Fresh) -> Result<(), WriteError> {
+    if path.exists() {
+        return Err(WriteError::Exists { path: path.to_owned() });
+    }
+    replace(path, &fresh(from))
+}
+
+/// Adds the repository, or replaces the entry with the same key. Everything else stays as it was written.
+pub fn put_repository(path: &Path, repository: &Repository) -> Result<(), WriteError> {
+    let mut document = read(path)?;
+    let entry = document.entry("repositories").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+    let Some(tables) = entry.as_array_of_tables_mut() else {
+        let why = "`repositories` is not written as [[repositories]]".to_owned();
+        return Err(WriteError::Toml { path: path.to_owned(), why });
+    };
+    let same = |table: &Table| table.get("key").and_then(Item::as_str) == Some(repository.key.as_str());
+    let at = tables.iter().position(same);
+    if let Some(table) = at.and_then(|at| tables.get_mut(at)) {
+        fill(table, repository);
+    } else {
+        let mut table = Table::new();
+        fill(&mut table, repository);
+        tables.push(table);
+    }
+    replace(path, &document.to_string())
+}
+
+/// Sets one key, such as `model.name`. The tables on the way are made where they are missing.
+pub fn set(path: &Path, key: &str, new: impl Into<Value>) -> Result<(), WriteError> {
+    let mut document = read(path)?;
+    let (tables, last) = key.rsplit_once('.').map_or((Vec::new(), key), |(t, last)| (t.split('.').collect(), last));
+    let mut table = document.as_table_mut();
+    for name in tables {
+        let item = table.entry(name).or_insert_with(|| Item::Table(Table::new()));
+        let Some(inner) = item.as_table_mut() else {
+            return Err(WriteError::Toml { path: path.to_owned(), why: format!("`{name}` is not a table") });
+        };
+        table = inner;
+    }
+    put(table, last, new.into());
+    replace(path, &document.to_string())
+}
+
+fn fill(table: &mut Table, repository: &Repository) {
+    put(table, "key", repository.key.as_str().into());
+    put(table, "owner", repository.owner.as_str().into());
+    put(table, "name", repository.name.as_str().into());
+    put(table, "id", repository.id.into());
+    let files: Array = repository.secret_files.iter().map(|file| file.display().to_string()).collect();
+    put(table, "secret_files", files.into());
+    put(table, "default_branch", repository.default_branch.as_str().into());
+    put(table, "upstream", repository.upstream.as_str().into());
+    put(table, "accepted", repository.accepted.as_str().into());
+    let foreign: Array = repository.accepted_foreign.iter().map(String::as_str).collect();
+    put(table, "accepted_foreign", foreign.into());
+}
+
+/// Replaces the value and keeps the comment behind it.
+fn put(table: &mut Table, key: &str, mut new: Value) {
+    if let Some(old) = table.get_mut(key).and_then(Item::as_value_mut) {
+        *new.decor_mut() = old.decor().clone();
+        *old = new;
+    } else {
+        table.insert(key, value(new));
+    }
+}
+
+fn read(path: &Path) -> Result<DocumentMut, WriteError> {
+    let text = fs::read_to_string(path).map_err(|source| WriteError::Io { path: path.to_owned(), source })?;
+    text.parse()
+        .map_err(|why: toml_edit::TomlError| WriteError::Toml { path: path.to_owned(), why: why.message().to_owned() })
+}
+
+/// Writes beside the file, then renames: a cut leaves the old one whole.
+fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
+    let fail = |source| WriteError::Io { path: path.to_owned(), source };
+    let beside = path.with_extension("toml.new");
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside).map_err(fail)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
+    fs::rename(&beside, path).map_err(fail)
+}

@@ -1,0 +1,51 @@
+//! One action in the sandbox. Never repeated: the runner runs an id at most once, and one that may have run is told as interrupted.
+
+use super::{Performer, Trouble};
+use domain::{Action, Input, Outcome, OutcomeStatus, Task};
+use protocol::runner::{Limits, Status};
+
+impl Performer {
+    pub(super) async fn act(&self, task: &Task, number: u32, action: &Action) -> Result<Input, Trouble> {
+        let limits = Limits {
+            wall_ms: self.config.sandbox.action_wall_s * 1000,
+            output_bytes: self.config.sandbox.action_output_kib << 10,
+        };
+        let acted = self.sandboxes.act(task.id.0, u64::from(number), action, limits).await?;
+        let outcome = match acted.interrupted {
+            true => interrupted(),
+            false => outcome(acted.outcome),
+        };
+        Ok(Input::ActionEnded { number, outcome })
+    }
+}
+
+fn interrupted() -> Outcome {
+    Outcome {
+        status: OutcomeStatus::Interrupted,
+        text: String::new(),
+        dropped_bytes: 0,
+        duration_ms: 0,
+        note: Some("the sandbox went away while this ran: it may have happened, wholly or in part".to_owned()),
+    }
+}
+
+pub(super) fn outcome(from: protocol::runner::Outcome) -> Outcome {
+    let status = match from.status {
+        Status::Ok => OutcomeStatus::Ok,
+        Status::Exited { code } => OutcomeStatus::Exited { code },
+        Status::Signaled { signal } => OutcomeStatus::Signaled { signal },
+        Status::TimedOut => OutcomeStatus::TimedOut,
+        Status::OutOfMemory => OutcomeStatus::OutOfMemory,
+        Status::OutOfPids => OutcomeStatus::OutOfPids,
+        Status::DiskFull => OutcomeStatus::DiskFull,
+        Status::Failed { reason } => OutcomeStatus::Failed { reason },
+        Status::Cancelled => OutcomeStatus::Interrupted,
+    };
+    Outcome {
+        status,
+        text: from.text,
+        dropped_bytes: from.dropped_bytes,
+        duration_ms: from.duration_ms,
+        note: from.note,
+    }
+}

@@ -1,0 +1,45 @@
+//! One model call. Its worst case is charged before it goes out; the whole answer and the true charge arrive in one step.
+//! Repeated freely: a call whose answer was lost costs its worst case, and three of them pause the task.
+
+use super::{Feed, Performer, Trouble};
+use crate::engine::{self, TurnError};
+use crate::llm::retry::Patience;
+use crate::store::EffectRow;
+use domain::{Event, Failure, Input, State, Task};
+use tokio_util::sync::CancellationToken;
+
+impl Performer {
+    pub(super) async fn converse(
+        &self,
+        task: &Task,
+        turn: u32,
+        row: &EffectRow,
+        feed: &dyn Feed,
+    ) -> Result<Input, Trouble> {
+        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        let ready = match engine::prepare(task, &log, &self.engine, self.model.as_ref()) {
+            Ok(ready) => ready,
+            Err(refusal) => return Ok(Input::PauseAsked { reason: refusal.reason() }),
+        };
+        let starting = Input::ModelCallStarting { turn, worst_micro_usd: ready.worst_micro_usd };
+        let key = format!("model:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
+        match feed.feed(task.id, &key, starting).await? {
+            Some(now) if now.state == State::Running => {}
+            // Paused meanwhile: the resume asks anew.
+            _ => return Ok(Input::Settled),
+        }
+        let patience = Patience::default();
+        // Dropping this future ends the call; the outbox drops it when the task ends.
+        match engine::converse(self.model.as_ref(), &ready, &patience, &CancellationToken::new()).await {
+            Ok(answer) => Ok(answer.into_input()),
+            Err(TurnError::Cancelled) => Err(Trouble::later("the model call was called off")),
+            Err(TurnError::Later { sentence, after_ms }) => {
+                let key = format!("refused:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
+                feed.feed(task.id, &key, Input::ModelCallRefused { turn }).await?;
+                Err(Trouble::Later { sentence, after_ms })
+            }
+            Err(TurnError::Failed(Failure::ContextFull)) => Err(Trouble::Failed(Failure::ContextFull)),
+            Err(TurnError::Failed(failure)) => Err(Trouble::Failed(failure)),
+        }
+    }
+}

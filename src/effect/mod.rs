@@ -1,0 +1,145 @@
+//! Carries out what a transition asked for, one file for each kind. `docs/effects.md` says for each: its key, how it is repeated,
+//! what it may leave behind.
+//!
+//! An effect answers with the input that closes it, or with [`Trouble`]: what is only down is tried again and is no verdict.
+//! Nothing here decides what happens next; that is `domain::transition`'s. Tests: `tests/stories/`.
+
+mod act;
+mod converse;
+mod lanes;
+mod prepare;
+mod publish;
+mod repository;
+mod review;
+mod talk;
+mod verify;
+mod view;
+
+pub use lanes::Lanes;
+pub(crate) use repository::granted;
+pub use repository::{Repository, budget};
+
+use crate::config::{Process, Secret};
+use crate::engine::EngineConfig;
+use crate::forge::{Account, Forge, ForgeError};
+use crate::git::{Auth, GitError, Repos};
+use crate::llm::Model;
+use crate::sandbox::{SandboxError, Sandboxes};
+use crate::store::{EffectRow, Store, StoreError};
+use domain::{Effect, Failure, Input, Task, TaskId};
+use std::sync::Arc;
+
+/// Why an effect was not done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trouble {
+    /// Something it needs is down or busy: again later, after `after_ms` or the outbox's own back-off.
+    Later {
+        sentence: String,
+        after_ms: Option<u64>,
+    },
+    Failed(Failure),
+}
+
+impl Trouble {
+    pub fn later(sentence: impl Into<String>) -> Self {
+        Trouble::Later { sentence: sentence.into(), after_ms: None }
+    }
+
+    /// A person has to do something first.
+    pub fn blocked(sentence: impl Into<String>) -> Self {
+        Trouble::Failed(Failure::Blocked { sentence: sentence.into() })
+    }
+}
+
+impl From<ForgeError> for Trouble {
+    fn from(error: ForgeError) -> Self {
+        let sentence = error.to_string();
+        match error {
+            ForgeError::Unavailable { retry_after_ms, .. } => Trouble::Later { sentence, after_ms: retry_after_ms },
+            ForgeError::Ambiguous(_) | ForgeError::Protocol(_) => Trouble::later(sentence),
+            _ => Trouble::blocked(sentence),
+        }
+    }
+}
+
+impl From<GitError> for Trouble {
+    fn from(error: GitError) -> Self {
+        let sentence = error.to_string();
+        if error.is_transient() { Trouble::later(sentence) } else { Trouble::blocked(sentence) }
+    }
+}
+
+impl From<SandboxError> for Trouble {
+    fn from(error: SandboxError) -> Self {
+        match error {
+            SandboxError::Unavailable(why) => Trouble::later(format!("the sandbox cannot be reached: {why}")),
+            SandboxError::Gone(sentence) => Trouble::Failed(Failure::SandboxGone { sentence }),
+            SandboxError::Refused(sentence) | SandboxError::Limit(sentence) => Trouble::blocked(sentence),
+        }
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Trouble::later(error.to_string())
+    }
+}
+
+/// Takes an input to a task in the middle of an effect.
+#[async_trait::async_trait]
+pub trait Feed: Send + Sync {
+    /// The task as it then is; none when the key had been used before.
+    async fn feed(&self, id: TaskId, key: &str, input: Input) -> Result<Option<Task>, StoreError>;
+}
+
+pub struct Performer {
+    pub config: Arc<Process>,
+    pub store: Store,
+    pub forge: Arc<dyn Forge>,
+    /// The bot's own account.
+    pub me: Account,
+    pub auth: Auth,
+    pub sandboxes: Arc<Sandboxes>,
+    pub model: Arc<dyn Model>,
+    pub engine: EngineConfig,
+    pub repos: Repos,
+    /// Signs the marks by which our own posts are found again.
+    pub mark_key: Secret,
+    pub epoch: i64,
+    /// Posts on one pull request go out one after the other: the forge mixes concurrent ones of one account.
+    pub lanes: Lanes,
+}
+
+impl Performer {
+    /// Does one effect. `row.tries` counts the tries before this one.
+    pub async fn perform(&self, task: &Task, row: &EffectRow, feed: &dyn Feed) -> Result<Input, Trouble> {
+        match &row.effect {
+            Effect::Prepare { .. } => self.prepare(task).await,
+            Effect::Converse { turn } => self.converse(task, *turn, row, feed).await,
+            Effect::Act { number, action } => self.act(task, *number, action).await,
+            Effect::Seal { n, why } => self.seal(task, *n, *why).await,
+            Effect::Push { n, commit, expected } => self.push(task, *n, commit, expected.as_ref()).await,
+            Effect::OpenPull => self.open_pull(task, self.ambiguous(row)).await,
+            Effect::Review { n, commit, last } => self.review(task, row, *n, commit.as_ref(), *last).await,
+            Effect::Verify { n, commit } => self.verify(task, *n, commit, row.tries).await,
+            Effect::Open { .. } => self.open(task).await,
+            Effect::Rest { .. } => self.rest(task).await,
+            Effect::Teardown => self.teardown(task).await,
+            Effect::ClosePull => self.close_pull(task).await,
+            Effect::Comment { notice, .. } => self.comment(task, row, notice).await,
+            Effect::Label { name, .. } => self.label(task, name).await,
+            Effect::CommitStatus { n, commit, state } => self.commit_status(task, *n, commit, state).await,
+            Effect::Recheck { .. } => Ok(Input::Settled),
+        }
+    }
+
+    /// Whether an earlier try may have done it without our knowing.
+    fn ambiguous(&self, row: &EffectRow) -> bool {
+        row.tries > 0
+    }
+
+    /// Gives what an interrupted request may still do time to land.
+    async fn settle(&self) {
+        tokio::time::sleep(std::time::Duration::from_millis(self.config.forge.settle_ms)).await;
+    }
+}

@@ -1,0 +1,63 @@
+//! The sandbox: made with the repository in it, opened for work, let rest, removed.
+
+use super::{Performer, Trouble};
+use crate::git::Branch;
+use crate::sandbox::{PrepareSpec, SandboxError};
+use domain::{Commit, Input, Task};
+
+impl Performer {
+    pub(super) async fn prepare(&self, task: &Task) -> Result<Input, Trouble> {
+        let repository = self.repository(task)?;
+        self.nobody_listens(&repository).await?;
+        self.repos.fetch(&repository.key, &repository.url, Some(&self.auth)).await?;
+        let base = match &task.base {
+            Some(base) => base.clone(),
+            None => self.repos.resolve(&repository.key, &Branch::parse(&self.request(task)?.base_branch)?).await?,
+        };
+        let (_, effective) = self.effective(&repository, &base).await?;
+        let boot = self.make(task, &base, &base).await?;
+        Ok(Input::Prepared { base, boot, image: effective.image, every: effective.every })
+    }
+
+    /// Makes the task's sandbox with `tip` checked out, and opens its berth.
+    async fn make(&self, task: &Task, base: &Commit, tip: &Commit) -> Result<String, Trouble> {
+        let repository = self.repository(task)?;
+        let (_, effective) = self.effective(&repository, base).await?;
+        let spec = PrepareSpec {
+            task: task.id.0,
+            attempt: 1,
+            repo_key: repository.key,
+            base: tip.clone(),
+            image: effective.image.clone(),
+            limits: self.chamber_limits(),
+            network: self.networked(),
+            egress: self.rules(&effective),
+        };
+        Ok(self.sandboxes.prepare(&spec).await?.boot)
+    }
+
+    /// Work goes on. A sandbox that is gone is made anew from the last commit; what was not committed is lost, and said.
+    pub(super) async fn open(&self, task: &Task) -> Result<Input, Trouble> {
+        match self.sandboxes.open(task.id.0).await {
+            Ok(()) => return Ok(Input::Opened { fresh: None }),
+            Err(SandboxError::Gone(why)) => tracing::warn!(task = task.id.0, why, "the sandbox is made anew"),
+            Err(other) => return Err(other.into()),
+        }
+        let base = self.base(task)?;
+        let tip = task.head.clone().unwrap_or_else(|| base.clone());
+        self.make(task, &base, &tip).await?;
+        let sentence = format!("the sandbox had to be made anew; it stands at {}", tip.short());
+        Ok(Input::Opened { fresh: Some(sentence) })
+    }
+
+    /// A person is awaited: the sandbox keeps its files and uses no processor.
+    pub(super) async fn rest(&self, task: &Task) -> Result<Input, Trouble> {
+        self.sandboxes.rest(task.id.0).await?;
+        Ok(Input::Settled)
+    }
+
+    pub(super) async fn teardown(&self, task: &Task) -> Result<Input, Trouble> {
+        self.sandboxes.remove(task.id.0).await?;
+        Ok(Input::Settled)
+    }
+}

@@ -1,0 +1,127 @@
+//! From the sandbox's tree to a branch and a pull request on the forge.
+
+use super::{Performer, Trouble};
+use crate::forge::{ForgeError, NewPull, PullEdit, PullRequest};
+use crate::git::{PushSpec, Pushed};
+use crate::message;
+use crate::sandbox::{SealSpec, Sealed};
+use domain::{Commit, Input, SealedTree, Task, Why};
+use std::time::Duration;
+
+/// A new branch is not there at once for the forge's API.
+const PULL_TRIES: u32 = 50;
+const PULL_WAIT: Duration = Duration::from_millis(200);
+
+impl Performer {
+    pub(super) async fn seal(&self, task: &Task, n: u32, why: Why) -> Result<Input, Trouble> {
+        let repository = self.repository(task)?;
+        let base = self.base(task)?;
+        let parent = task.head.clone().unwrap_or_else(|| base.clone());
+        let (_, effective) = self.effective(&repository, &base).await?;
+        let spec = SealSpec {
+            task: task.id.0,
+            n,
+            parent: parent.clone(),
+            base,
+            message: message::commit(self.request(task)?.issue, n, why == Why::Done),
+            date_ms: self.started_at(task, n).await?,
+            repo_key: repository.key,
+            protected: effective.protected,
+        };
+        Ok(match self.sandboxes.seal(&spec).await? {
+            Sealed::Commit { commit, files, diff, steering } => {
+                Input::TreeSealed { n, tree: SealedTree { commit, files, diff, steering } }
+            }
+            Sealed::Unchanged => Input::TreeUnchanged { n, commit: parent },
+            Sealed::Refused { reasons } => Input::TreeRefused { n, reasons },
+        })
+    }
+
+    /// When publishing began, from the log: a repeated seal makes the same commit.
+    async fn started_at(&self, task: &Task, n: u32) -> Result<i64, Trouble> {
+        let log = self.store.log(task.id).await?;
+        let began = |event: &domain::Event| matches!(event, domain::Event::PublishStarted { n: at, .. } if *at == n);
+        let at = log.iter().rev().find(|(_, event)| began(event)).map_or(0, |(at, _)| *at);
+        Ok(at)
+    }
+
+    pub(super) async fn push(&self, task: &Task, n: u32, new: &Commit, old: Option<&Commit>) -> Result<Input, Trouble> {
+        let repository = self.repository(task)?;
+        self.nobody_listens(&repository).await?;
+        let branch = self.branch(task)?;
+        let spec = PushSpec { url: &repository.url, auth: Some(&self.auth), branch: &branch, new, expected_old: old };
+        match self.repos.push(&repository.key, spec).await? {
+            Pushed::Done | Pushed::AlreadyThere => Ok(Input::Pushed { n, commit: new.clone() }),
+            Pushed::Moved { found } => {
+                Err(Trouble::blocked(message::branch_moved(branch.as_str(), found.as_ref(), old)))
+            }
+        }
+    }
+
+    /// Opens the draft pull request, or finds the one an earlier try opened.
+    pub(super) async fn open_pull(&self, task: &Task, ambiguous: bool) -> Result<Input, Trouble> {
+        let repository = self.repository(task)?;
+        let request = self.request(task)?;
+        if ambiguous && let Some(found) = self.own_pull(&repository.at, task).await? {
+            return opened(&found);
+        }
+        let new = NewPull {
+            title: message::pull_title(&request.title),
+            body: message::pull_body(request.issue, task.id.0),
+            head: request.branch.clone(),
+            base: request.base_branch.clone(),
+        };
+        for _ in 0..PULL_TRIES {
+            match self.forge.open_pull(&repository.at, &new).await {
+                Ok(pull) => {
+                    self.ask_for_review(&repository.at, pull.number, &request.asker.login).await;
+                    return opened(&pull);
+                }
+                // Right after the push the API does not see the branch yet: no verdict.
+                Err(ForgeError::NotFound(_)) => tokio::time::sleep(PULL_WAIT).await,
+                Err(ForgeError::Conflict(why)) => {
+                    let found = self.own_pull(&repository.at, task).await?;
+                    return found.map_or_else(|| Err(Trouble::blocked(why)), |pull| opened(&pull));
+                }
+                Err(other) => return Err(other.into()),
+            }
+        }
+        Err(Trouble::later("the forge does not see the pushed branch yet"))
+    }
+
+    /// Our pull request is one of our account's from this very repository; a fork's of the same name is not.
+    async fn own_pull(&self, at: &crate::forge::RepoRef, task: &Task) -> Result<Option<PullRequest>, Trouble> {
+        let branch = &self.request(task)?.branch;
+        let ours = |pull: &PullRequest| {
+            pull.author.id == self.me.id && pull.head_repo.as_deref().is_none_or(|name| name == at.to_string())
+        };
+        Ok(self.forge.pulls_of_branch(at, branch).await?.into_iter().find(ours))
+    }
+
+    /// So that somebody is told. A forge that cannot ask this person is no reason to stop.
+    async fn ask_for_review(&self, at: &crate::forge::RepoRef, number: u64, login: &str) {
+        if let Err(error) = self.forge.request_review(at, number, login).await {
+            tracing::warn!(%error, number, login, "the asker could not be asked for review");
+        }
+    }
+
+    pub(super) async fn close_pull(&self, task: &Task) -> Result<Input, Trouble> {
+        let repository = self.repository(task)?;
+        if let Some(number) = task.pull {
+            let pull = self.forge.pull(&repository.at, number).await?;
+            if pull.open {
+                self.forge
+                    .edit_pull(&repository.at, number, &PullEdit { open: Some(false), ..PullEdit::default() })
+                    .await?;
+            }
+        }
+        Ok(Input::Settled)
+    }
+}
+
+fn opened(pull: &PullRequest) -> Result<Input, Trouble> {
+    if !pull.open {
+        return Err(Trouble::blocked(format!("pull request {} was closed; reopen it and say `/resume`", pull.number)));
+    }
+    Ok(Input::PullOpened { number: pull.number, url: pull.html_url.clone() })
+}

@@ -1,0 +1,136 @@
+//! What holds for a task's repository: its place on the forge, and the project file pinned at the task's base.
+
+use super::{Performer, Trouble};
+use crate::config::Process;
+use crate::config::process::Network;
+use crate::config::project::{Effective, Granted, Project};
+use crate::forge::RepoRef;
+use crate::git::{Branch, RemoteUrl};
+use domain::{ACTIONS_PER_CHECKPOINT, Budget, Commit, Request, Task};
+use protocol::broker::ChamberLimits;
+use protocol::router::Rule;
+
+const PROJECT_FILE: &str = ".caisson.toml";
+const PROJECT_BYTES: u64 = 64 << 10;
+
+/// A configured repository, ready to be used.
+pub struct Repository {
+    pub key: String,
+    pub at: RepoRef,
+    pub url: RemoteUrl,
+    pub accepted: Option<String>,
+    pub accepted_foreign: Vec<String>,
+}
+
+/// What an operator grants every task.
+pub(crate) fn granted(config: &Process) -> Granted {
+    let because = |rule: Rule| rule.because("allowed by the operator");
+    Granted {
+        image: config.sandbox.image.clone(),
+        images: config.sandbox.images.clone(),
+        profiles: Vec::new(),
+        egress: config.egress.allow.iter().filter_map(|text| Rule::parse(text).ok()).map(because).collect(),
+        every: ACTIONS_PER_CHECKPOINT,
+        budget: budget(config),
+    }
+}
+
+/// What one task may use.
+pub fn budget(config: &Process) -> Budget {
+    Budget {
+        micro_usd: (config.budget.dollars * 1e6) as u64,
+        tokens: config.budget.tokens,
+        actions: u64::from(config.budget.actions),
+        work_ms: u64::from(config.budget.minutes) * 60_000,
+    }
+}
+
+impl Performer {
+    pub(super) fn request<'a>(&self, task: &'a Task) -> Result<&'a Request, Trouble> {
+        task.request.as_ref().ok_or_else(|| Trouble::blocked("the task has no request in its log"))
+    }
+
+    pub(super) fn repository(&self, task: &Task) -> Result<Repository, Trouble> {
+        let key = &self.request(task)?.repository;
+        let entry = self.config.repository(key).ok_or_else(|| {
+            Trouble::blocked(format!("the repository {key} is not configured any more; add it with `caisson repo add`"))
+        })?;
+        let at = RepoRef::new(&entry.owner, &entry.name);
+        let base = self.config.forge.url.as_ref().ok_or_else(|| Trouble::blocked("forge.url is not configured"))?;
+        let url = format!("{}/{}/{}.git", base.as_str().trim_end_matches('/'), entry.owner, entry.name);
+        Ok(Repository {
+            key: key.clone(),
+            at,
+            url: RemoteUrl::parse(&url)?,
+            accepted: Some(entry.accepted.clone()).filter(|hash| !hash.is_empty()),
+            accepted_foreign: entry.accepted_foreign.clone(),
+        })
+    }
+
+    pub(super) fn branch(&self, task: &Task) -> Result<Branch, Trouble> {
+        Ok(Branch::parse(&self.request(task)?.branch)?)
+    }
+
+    pub(super) fn base(&self, task: &Task) -> Result<Commit, Trouble> {
+        task.base.clone().ok_or_else(|| Trouble::blocked("the task has no base yet"))
+    }
+
+    /// The project file as it stands at the task's base, within what the operator granted.
+    pub(super) async fn effective(
+        &self,
+        repository: &Repository,
+        base: &Commit,
+    ) -> Result<(Project, Effective), Trouble> {
+        let file = self.repos.show(&repository.key, base, PROJECT_FILE, PROJECT_BYTES).await?;
+        let project = match file {
+            Some(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                Project::parse(PROJECT_FILE, &text).map_err(|e| Trouble::blocked(e.to_string()))?
+            }
+            None => Project::default(),
+        };
+        let effective = project.within(&granted(&self.config), repository.accepted.as_deref());
+        Ok((project, effective))
+    }
+
+    /// What a sandbox of this task may reach.
+    pub(super) fn rules(&self, effective: &Effective) -> Vec<Rule> {
+        let denied: Vec<Rule> = self.config.egress.deny.iter().filter_map(|text| Rule::parse(text).ok()).collect();
+        let mut rules = granted(&self.config).egress;
+        rules.extend(effective.egress.iter().cloned());
+        rules.retain(|rule| !denied.iter().any(|deny| deny.covers(&rule.host)));
+        rules
+    }
+
+    pub(super) fn networked(&self) -> bool {
+        self.config.sandbox.network == Network::Router
+    }
+
+    pub(super) fn chamber_limits(&self) -> ChamberLimits {
+        let sandbox = &self.config.sandbox;
+        ChamberLimits {
+            memory_bytes: sandbox.memory_mib << 20,
+            pids: u64::from(sandbox.pids),
+            cpus: sandbox.cpus,
+            workspace_bytes: sandbox.workspace_mib << 20,
+            tmp_bytes: sandbox.tmp_mib << 20,
+            nofile: sandbox.nofile,
+        }
+    }
+
+    /// Whatever else would run or read a push refuses the repository until the operator accepts it by name (security 16).
+    pub(super) async fn nobody_listens(&self, repository: &Repository) -> Result<(), Trouble> {
+        let mut foreign = self.forge.foreign(&repository.at).await?;
+        let own = self.config.hook_url(&repository.key);
+        let ours = |name: &str| name.starts_with("hook ") && name.split(' ').nth(2) == Some(own.as_str());
+        foreign.retain(|name| !ours(name) && !repository.accepted_foreign.contains(name));
+        if foreign.is_empty() {
+            return Ok(());
+        }
+        Err(Trouble::blocked(format!(
+            "a push to {} would also reach: {}. Remove it on the forge, or accept it by name with `caisson repo add --accept`",
+            repository.at,
+            foreign.join(", ")
+        )))
+    }
+}

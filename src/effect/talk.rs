@@ -1,0 +1,99 @@
+//! Comments, labels and commit statuses.
+
+use super::{Performer, Trouble};
+use crate::checkpoint::{label, mark};
+use crate::forge::{Comment, NewStatus, StatusState};
+use crate::message::{self, About};
+use crate::store::EffectRow;
+use domain::{Commit, Input, Notice, Task};
+
+impl Performer {
+    pub(super) async fn comment(&self, task: &Task, row: &EffectRow, notice: &Notice) -> Result<Input, Trouble> {
+        let request = self.request(task)?;
+        let url = self.pull_url(task);
+        let about = About { task, pull_url: url.as_deref(), scripted: self.model.scripted() };
+        let text = message::notice(notice, &about);
+        let issue = matches!(notice, Notice::Accepted) || task.pull.is_none();
+        let number = if issue { request.issue } else { task.pull.unwrap_or(request.issue) };
+        self.post_once(task, row, number, &text).await?;
+        Ok(Input::Settled)
+    }
+
+    /// Posts a comment so that exactly one stands: found again by its mark under our own account.
+    pub(super) async fn post_once(
+        &self,
+        task: &Task,
+        row: &EffectRow,
+        number: u64,
+        text: &str,
+    ) -> Result<Comment, Trouble> {
+        let repository = self.repository(task)?;
+        let key = format!("{}:{}", task.id, row.key);
+        let body = format!("{text}\n\n{}", mark::mark(self.mark_key.bytes(), &key));
+        let _lane = self.lanes.enter(&repository.key, number).await;
+        if self.ambiguous(row) {
+            self.settle().await;
+            let mut ours: Vec<Comment> = self.forge.comments(&repository.at, number).await?;
+            ours.retain(|c| {
+                c.author.id == self.me.id && mark::find(self.mark_key.bytes(), &c.body).as_deref() == Some(&key)
+            });
+            ours.sort_by_key(|comment| comment.id);
+            for younger in ours.iter().skip(1) {
+                self.forge.delete_comment(&repository.at, younger.id).await?;
+            }
+            if let Some(first) = ours.into_iter().next() {
+                return Ok(first);
+            }
+        }
+        let comment = self.forge.post_comment(&repository.at, number, &body).await?;
+        self.store.remember_post(task.id, &row.key, comment.id).await?;
+        Ok(comment)
+    }
+
+    /// One exclusive label says the state; the forge takes the others of its scope away.
+    pub(super) async fn label(&self, task: &Task, state: &str) -> Result<Input, Trouble> {
+        let repository = self.repository(task)?;
+        if task.state.name() != state {
+            // A newer label is already in line.
+            return Ok(Input::Settled);
+        }
+        let Some(label) = label::of_state(state) else { return Ok(Input::Settled) };
+        let request = self.request(task)?;
+        for number in [Some(request.issue), task.pull].into_iter().flatten() {
+            self.forge.add_label(&repository.at, number, label.name).await?;
+        }
+        Ok(Input::Settled)
+    }
+
+    pub(super) async fn commit_status(
+        &self,
+        task: &Task,
+        n: u32,
+        commit: &Commit,
+        state: &str,
+    ) -> Result<Input, Trouble> {
+        let repository = self.repository(task)?;
+        let description = message::status_line(state, n, task.verdict.as_ref());
+        let state = match state {
+            "success" => StatusState::Success,
+            "failure" => StatusState::Failure,
+            _ => StatusState::Pending,
+        };
+        let newest = self.forge.statuses(&repository.at, commit.as_str()).await?;
+        if newest.iter().any(|s| s.context == label::STATUS_CONTEXT && s.state == state && s.description == description)
+        {
+            return Ok(Input::Settled);
+        }
+        let target_url = self.pull_url(task).unwrap_or_default();
+        let new = NewStatus { context: label::STATUS_CONTEXT.to_owned(), state, description, target_url };
+        self.forge.post_status(&repository.at, commit.as_str(), &new).await?;
+        Ok(Input::Settled)
+    }
+
+    /// The pull request's address for people.
+    pub(super) fn pull_url(&self, task: &Task) -> Option<String> {
+        let repository = self.repository(task).ok()?;
+        let base = self.config.people_url()?;
+        task.pull.map(|pull| format!("{}/{}/pulls/{pull}", base.as_str().trim_end_matches('/'), repository.at))
+    }
+}

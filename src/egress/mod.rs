@@ -1,0 +1,231 @@
+//! The router's client: which hosts a sandbox may reach, told to the router and confirmed by it.
+//!
+//! Owns the wanted state (policy, rules of each open berth) and brings every router to it: a fresh one gets the whole
+//! policy and every open berth before anything else happens. Nothing counts as open or closed before the router said so;
+//! if it can't be reached, `open` fails and the sandbox reaches nothing. Must not judge connections itself.
+//! Tests: `tests.rs` (a router in memory), `router/tests/lab/` (the real one).
+
+mod link;
+mod policy;
+mod presets;
+mod tally;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use protocol::router::{LogEntry, Policy, Rule};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Mutex, Notify};
+
+use link::Link;
+pub use policy::{BadPolicy, own_addresses, policy};
+pub use tally::Blocked;
+use tally::Tally;
+
+/// The router's stdin and stdout in one.
+pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+/// How to get at a router, again and again.
+#[async_trait]
+pub trait Dial: Send + Sync {
+    /// # Errors
+    /// When there is none, or it isn't running.
+    async fn dial(&self) -> std::io::Result<Box<dyn Duplex>>;
+}
+
+/// Gets every log entry, in order, with the router's boot (numbers start anew with each).
+pub type OnEntry = Arc<dyn Fn(&str, &LogEntry) + Send + Sync>;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EgressError {
+    /// Try again later: sandboxes reach nothing meanwhile.
+    #[error("the router can't be reached: {0}")]
+    Gone(String),
+    /// Trying again changes nothing.
+    #[error("the router refused: {0}")]
+    Refused(String),
+}
+
+pub type Result<T> = std::result::Result<T, EgressError>;
+
+/// How long between attempts to reach a router that is gone.
+const AGAIN: Duration = Duration::from_millis(250);
+
+pub struct Settings {
+    pub policy: Policy,
+    /// Without it only [`Egress::attach`] brings a router.
+    pub dial: Option<Arc<dyn Dial>>,
+    pub on_entry: Option<OnEntry>,
+    /// The last log entry that was stored: (boot, number).
+    pub resume: Option<(String, u64)>,
+}
+
+pub struct Egress {
+    dial: Option<Arc<dyn Dial>>,
+    wanted: Mutex<Wanted>,
+    journal: Arc<Journal>,
+}
+
+/// The open ones, with their rules.
+type Berths = BTreeMap<u32, Vec<Rule>>;
+
+struct Wanted {
+    policy: Policy,
+    berths: Berths,
+    link: Option<Link>,
+}
+
+/// What the router tells by itself.
+struct Journal {
+    tally: StdMutex<Tally>,
+    /// The newest entry seen: (boot, number).
+    seen: StdMutex<Option<(String, u64)>>,
+    on_entry: Option<OnEntry>,
+    /// Rung when a connection to the router ended.
+    lost: Notify,
+}
+
+impl Journal {
+    fn entry(&self, boot: &str, entry: &LogEntry) {
+        lock(&self.tally).count(entry);
+        *lock(&self.seen) = Some((boot.to_owned(), entry.seq));
+        if let Some(on_entry) = &self.on_entry {
+            on_entry(boot, entry);
+        }
+    }
+}
+
+fn lock<T>(mutex: &StdMutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Egress {
+    /// Reaches nothing yet. With `dial`, a background task keeps a router at hand as long as this lives, so that running
+    /// tasks go on after the router was restarted. Must be called within a tokio runtime.
+    #[must_use]
+    pub fn new(settings: Settings) -> Arc<Egress> {
+        let Settings { policy, dial, on_entry, resume } = settings;
+        let (tally, seen, lost) = (StdMutex::default(), StdMutex::new(resume), Notify::new());
+        let journal = Arc::new(Journal { tally, seen, on_entry, lost });
+        let wanted = Mutex::new(Wanted { policy, berths: BTreeMap::new(), link: None });
+        let egress = Arc::new(Egress { dial, wanted, journal: journal.clone() });
+        if egress.dial.is_some() {
+            tokio::spawn(keep(Arc::downgrade(&egress), journal));
+        }
+        egress
+    }
+
+    /// Speaks through this stream from now on, after the router behind it has the whole policy and every open berth.
+    ///
+    /// # Errors
+    /// When the router speaks another version, refuses, or goes away; nothing is open then.
+    pub async fn attach(&self, stream: Box<dyn Duplex>) -> Result<()> {
+        let mut wanted = self.wanted.lock().await;
+        wanted.link = None;
+        let Wanted { policy, berths, link } = &mut *wanted;
+        *link = Some(self.introduce(stream, policy, berths).await?);
+        Ok(())
+    }
+
+    async fn introduce(&self, stream: Box<dyn Duplex>, policy: &Policy, berths: &Berths) -> Result<Link> {
+        let keep: Vec<u32> = berths.keys().copied().collect();
+        let mut link = Link::open(stream, keep, &self.journal).await?;
+        link.policy(policy).await?;
+        for (berth, rules) in berths {
+            link.grant(*berth, rules).await?;
+        }
+        Ok(link)
+    }
+
+    async fn link<'a>(&self, wanted: &'a mut Wanted) -> Result<&'a mut Link> {
+        if wanted.link.as_ref().is_none_or(Link::is_over) {
+            wanted.link = None;
+            let gone = |text: String| EgressError::Gone(text);
+            let dial = self.dial.as_ref().ok_or_else(|| gone("it is not attached".to_owned()))?;
+            let stream = dial.dial().await.map_err(|error| gone(error.to_string()))?;
+            let Wanted { policy, berths, link } = wanted;
+            *link = Some(self.introduce(stream, policy, berths).await?);
+        }
+        wanted.link.as_mut().ok_or_else(|| EgressError::Gone("it is not attached".to_owned()))
+    }
+
+    /// Opens a berth with these rules, or replaces the rules of one that is open. Returns once the router obeys them.
+    /// Counts of what was blocked begin anew when the berth was closed before.
+    ///
+    /// # Errors
+    /// [`EgressError`]; a berth that was closed stays closed then, one that was open keeps its old rules.
+    pub async fn open(&self, berth: u32, rules: &[Rule]) -> Result<()> {
+        let mut wanted = self.wanted.lock().await;
+        let fresh = !wanted.berths.contains_key(&berth);
+        let granted = async { self.link(&mut wanted).await?.grant(berth, rules).await }.await;
+        if matches!(granted, Err(EgressError::Gone(_))) {
+            // It may have obeyed and died before saying so: the next router is told which berths stay open.
+            wanted.link = None;
+        }
+        granted?;
+        if fresh {
+            lock(&self.journal.tally).forget(berth);
+        }
+        wanted.berths.insert(berth, rules.to_vec());
+        Ok(())
+    }
+
+    /// Cuts the berth's connections and forgets its names. Only `Ok` says that it is so: a berth may be lent again then.
+    ///
+    /// # Errors
+    /// When the router can't confirm it. The berth is closed here all the same, so a router that comes back closes it.
+    pub async fn close(&self, berth: u32) -> Result<()> {
+        let mut wanted = self.wanted.lock().await;
+        wanted.berths.remove(&berth);
+        let closed = async { self.link(&mut wanted).await?.close(berth).await }.await;
+        if closed.is_err() {
+            wanted.link = None;
+        }
+        closed
+    }
+
+    /// Puts another policy in force for every berth.
+    ///
+    /// # Errors
+    /// [`EgressError`]; the old policy then stays in force.
+    pub async fn set_policy(&self, policy: Policy) -> Result<()> {
+        let mut wanted = self.wanted.lock().await;
+        self.link(&mut wanted).await?.policy(&policy).await?;
+        wanted.policy = policy;
+        Ok(())
+    }
+
+    /// What was denied in the berth since it was last opened, the most frequent first. Names are untrusted text.
+    pub async fn blocked(&self, berth: u32) -> Vec<Blocked> {
+        lock(&self.journal.tally).blocked(berth)
+    }
+
+    /// Bytes (up, down) that went through the berth since it was last opened.
+    pub async fn volume(&self, berth: u32) -> (u64, u64) {
+        lock(&self.journal.tally).volume(berth)
+    }
+
+    /// Whether a router that has the whole policy is at hand right now.
+    pub async fn is_attached(&self) -> bool {
+        self.wanted.lock().await.link.as_ref().is_some_and(|link| !link.is_over())
+    }
+}
+
+/// Reaches a router, and another when it went away.
+async fn keep(egress: Weak<Egress>, journal: Arc<Journal>) {
+    loop {
+        // Looks in from time to time as well: this task must end when nobody needs it any more.
+        let _ = tokio::time::timeout(AGAIN, journal.lost.notified()).await;
+        let Some(egress) = egress.upgrade() else { return };
+        let mut wanted = egress.wanted.lock().await;
+        if let Err(error) = egress.link(&mut wanted).await {
+            tracing::debug!(%error, "router");
+        }
+    }
+}

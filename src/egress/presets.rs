@@ -1,0 +1,112 @@
+//! Rules from what the operator's own tools are configured to use: `preset:cargo`, `preset:pypi` and so on.
+//!
+//! No registry's host stands in this code: a preset is a list of files, keys and variables to look in, mirrors included.
+//! A tool that is configured for nothing gives nothing, and says so. Must not run the tools. Tests: `tests.rs`.
+
+use std::path::{Path, PathBuf};
+
+use protocol::router::Rule;
+use url::Url;
+
+/// Where one tool says which hosts it uses.
+struct Preset {
+    name: &'static str,
+    /// Below the home directory if they begin with `~`, otherwise below the root. A folder stands for the files in it.
+    files: &'static [&'static str],
+    /// Keys whose values are addresses; a key may have a scope in front (`@team:registry`).
+    keys: &'static [&'static str],
+    variables: &'static [&'static str],
+}
+
+const PRESETS: [Preset; 5] = [
+    Preset {
+        name: "cargo",
+        files: &["~/.cargo/config.toml", "~/.cargo/config"],
+        keys: &["registry", "index", "dl"],
+        variables: &["CARGO_REGISTRIES_CRATES_IO_INDEX"],
+    },
+    Preset {
+        name: "pypi",
+        files: &["/etc/pip.conf", "/etc/xdg/pip/pip.conf", "~/.config/pip/pip.conf", "~/.pip/pip.conf"],
+        keys: &["index-url", "extra-index-url", "index_url", "extra_index_url"],
+        variables: &["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"],
+    },
+    Preset {
+        name: "npm",
+        files: &["/etc/npmrc", "/usr/etc/npmrc", "/usr/local/etc/npmrc", "~/.npmrc"],
+        keys: &["registry"],
+        variables: &["npm_config_registry", "NPM_CONFIG_REGISTRY"],
+    },
+    Preset { name: "go", files: &["~/.config/go/env"], keys: &["GOPROXY"], variables: &["GOPROXY"] },
+    Preset {
+        name: "debian",
+        files: &["/etc/apt/sources.list", "/etc/apt/sources.list.d"],
+        keys: &["URIs", "deb", "deb-src"],
+        variables: &[],
+    },
+];
+
+/// The machine whose tools are asked: two folders and its environment.
+pub struct Machine<'a> {
+    pub root: &'a Path,
+    pub home: &'a Path,
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// The rules a preset stands for on this machine.
+///
+/// # Errors
+/// When there is no such preset, the tool is configured for no host, or a host of it can't be a rule.
+pub fn rules(name: &str, machine: &Machine<'_>) -> Result<Vec<Rule>, String> {
+    let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
+        let known = PRESETS.map(|preset| preset.name).join(", ");
+        return Err(format!("there is no preset `{name}`; there are {known}"));
+    };
+    let variables = preset.variables.iter().filter_map(|name| (machine.variable)(name));
+    let mut found: Vec<Url> = variables.flat_map(|value| addresses(&value)).collect();
+    for file in preset.files.iter().flat_map(|file| files(file, machine)) {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        found.extend(text.lines().flat_map(|line| of_line(line, preset.keys)));
+    }
+    let mut rules: Vec<Rule> = Vec::new();
+    for url in found {
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { continue };
+        let rule = Rule::parse(&format!("{host}:{port}")).map_err(|error| format!("preset {name}: {error}"))?;
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    if rules.is_empty() {
+        let places = [preset.files, preset.variables].concat().join(", ");
+        return Err(format!("preset {name}: no host is configured in {places}; write the hosts into egress.allow"));
+    }
+    let reason = format!("preset {name}");
+    Ok(rules.into_iter().map(|rule| rule.because(reason.as_str())).collect())
+}
+
+fn files(pattern: &str, machine: &Machine<'_>) -> Vec<PathBuf> {
+    let path = match pattern.strip_prefix("~/") {
+        Some(rest) => machine.home.join(rest),
+        None => machine.root.join(pattern.trim_start_matches('/')),
+    };
+    let Ok(entries) = std::fs::read_dir(&path) else { return vec![path] };
+    let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    inside.sort();
+    inside
+}
+
+/// `key = value`, `key: value` or `key value`; comments give nothing.
+fn of_line(line: &str, keys: &[&str]) -> Vec<Url> {
+    let line = line.trim();
+    let end = line.find(|c: char| c == '=' || c.is_whitespace()).unwrap_or(line.len());
+    let key = line[..end].trim_end_matches(':');
+    let key = key.rsplit_once(':').map_or(key, |(_, key)| key);
+    if keys.contains(&key) { addresses(&line[end..]) } else { Vec::new() }
+}
+
+/// Every web address in a value. Other words (`direct`, a suite's name, an option) are passed over.
+fn addresses(value: &str) -> Vec<Url> {
+    let words = value.split(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '"' | '\'' | '='));
+    let urls = words.filter_map(|word| Url::parse(word.trim_start_matches("sparse+")).ok());
+    urls.filter(|url| matches!(url.scheme(), "http" | "https")).collect()
+}

@@ -1,0 +1,308 @@
+//! The client against a router in memory that can be killed, and that remembers what it was told.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use protocol::frame::{Decoder, Message};
+use protocol::router::{FromRouter, MAX_PAYLOAD, ToRouter, VERSION, Verdict};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+
+use super::*;
+
+fn rule(text: &str) -> Rule {
+    Rule::parse(text).unwrap()
+}
+
+fn entry(seq: u64, berth: u32, host: &str, count: u64) -> LogEntry {
+    let (rule, sni, ip) = (None, None, None);
+    let (verdict, reason) = (Verdict::Denied, "host not allowed".to_owned());
+    LogEntry {
+        seq,
+        ts: 0,
+        berth,
+        verdict,
+        rule,
+        host: host.into(),
+        port: 0,
+        sni,
+        ip,
+        up: 0,
+        down: 0,
+        ms: 0,
+        reason,
+        count,
+    }
+}
+
+/// Every start is a new boot. Writes down what it is told, shortened.
+#[derive(Default)]
+struct Fake {
+    boots: AtomicU32,
+    told: Mutex<Vec<String>>,
+    down: AtomicBool,
+    mute: AtomicBool,
+    version: AtomicU32,
+    running: Mutex<Vec<tokio::task::JoinHandle<()>>>,
+}
+
+impl Fake {
+    fn new() -> Arc<Fake> {
+        let fake = Fake::default();
+        fake.version.store(VERSION, Ordering::SeqCst);
+        Arc::new(fake)
+    }
+
+    fn start(self: &Arc<Fake>) -> Box<dyn Duplex> {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let boot = self.boots.fetch_add(1, Ordering::SeqCst) + 1;
+        let fake = self.clone();
+        let task = tokio::spawn(async move { fake.serve(theirs, boot).await });
+        self.running.lock().unwrap().push(task);
+        Box::new(ours)
+    }
+
+    fn kill(&self) {
+        self.running.lock().unwrap().drain(..).for_each(|task| task.abort());
+    }
+
+    fn told(&self) -> Vec<String> {
+        std::mem::take(&mut self.told.lock().unwrap())
+    }
+
+    async fn serve(&self, mut stream: DuplexStream, boot: u32) {
+        let mut decoder = Decoder::new(MAX_PAYLOAD);
+        let mut buffer = [0; 4096];
+        while let Ok(len @ 1..) = stream.read(&mut buffer).await {
+            for payload in decoder.push(&buffer[..len]).into_iter().flatten() {
+                for answer in self.obey(Message::from_payload(payload).unwrap().head, boot) {
+                    let frame = Message::bare(answer).to_frame(MAX_PAYLOAD).unwrap();
+                    stream.write_all(&frame).await.unwrap();
+                }
+            }
+        }
+    }
+
+    fn obey(&self, order: ToRouter, boot: u32) -> Vec<FromRouter> {
+        let (word, answers) = match order {
+            ToRouter::Hello { keep, nonce, .. } => {
+                let version = self.version.load(Ordering::SeqCst);
+                let stale = FromRouter::Hello { version, nonce: nonce ^ 1, boot: "old".into(), generation: 99 };
+                let hello = FromRouter::Hello { version, nonce, boot: format!("b{boot}"), generation: 7 };
+                (format!("hello {keep:?}"), vec![stale, hello])
+            }
+            ToRouter::Policy { generation, .. } => {
+                (format!("policy {generation}"), vec![FromRouter::Applied { generation }])
+            }
+            ToRouter::Grant { berth: 9, .. } => {
+                ("grant 9".into(), vec![FromRouter::Failed { reason: "no berth 9".into() }])
+            }
+            ToRouter::Grant { berth, serial, rules } => {
+                (format!("grant {berth} {}", rules.len()), vec![FromRouter::Granted { berth, serial }])
+            }
+            ToRouter::Close { berth } => {
+                let last = FromRouter::Entry(entry(8, berth, "late.test", 1));
+                (format!("close {berth}"), vec![last, FromRouter::Closed { berth }])
+            }
+            ToRouter::Log { after } => {
+                let entries = [entry(6, 1, "evil.test", 2), entry(7, 1, "evil.test", 3)];
+                (format!("log {after}"), entries.into_iter().filter(|e| e.seq > after).map(FromRouter::Entry).collect())
+            }
+        };
+        self.told.lock().unwrap().push(word);
+        if self.mute.load(Ordering::SeqCst) { Vec::new() } else { answers }
+    }
+}
+
+struct Dialled(Arc<Fake>);
+
+#[async_trait]
+impl Dial for Dialled {
+    async fn dial(&self) -> std::io::Result<Box<dyn Duplex>> {
+        if self.0.down.load(Ordering::SeqCst) {
+            return Err(std::io::Error::other("not running"));
+        }
+        Ok(self.0.start())
+    }
+}
+
+fn egress(dial: Option<Arc<dyn Dial>>) -> Arc<Egress> {
+    Egress::new(Settings { policy: Policy::default(), dial, on_entry: None, resume: None })
+}
+
+#[tokio::test]
+async fn without_a_router_nothing_opens() {
+    let egress = egress(None);
+    assert!(matches!(egress.open(1, &[rule("a.test")]).await, Err(EgressError::Gone(_))));
+    assert!(matches!(egress.close(1).await, Err(EgressError::Gone(_))));
+}
+
+#[tokio::test]
+async fn a_router_gets_the_policy_before_anything_opens() {
+    let fake = Fake::new();
+    let egress = egress(None);
+    egress.attach(fake.start()).await.unwrap();
+    egress.open(1, &[rule("a.test")]).await.unwrap();
+    egress.open(1, &[rule("a.test"), rule("b.test")]).await.unwrap();
+    egress.close(1).await.unwrap();
+    assert_eq!(fake.told(), ["hello []", "log 0", "policy 8", "grant 1 1", "grant 1 2", "close 1"]);
+}
+
+#[tokio::test]
+async fn a_restarted_router_is_brought_to_the_same_state_without_being_asked() {
+    let fake = Fake::new();
+    let egress = egress(Some(Arc::new(Dialled(fake.clone()))));
+    egress.open(1, &[rule("a.test")]).await.unwrap();
+    egress.open(2, &[rule("b.test")]).await.unwrap();
+    egress.close(2).await.unwrap();
+    fake.told();
+    fake.kill();
+    let wanted = ["hello [1]", "log 0", "policy 8", "grant 1 1"];
+    let seen = async {
+        let mut told = Vec::new();
+        while told.len() < wanted.len() {
+            told.extend(fake.told());
+            tokio::task::yield_now().await;
+        }
+        told
+    };
+    assert_eq!(tokio::time::timeout(Duration::from_secs(5), seen).await.unwrap(), wanted);
+}
+
+#[tokio::test]
+async fn a_router_that_stays_away_opens_nothing() {
+    let fake = Fake::new();
+    let egress = egress(Some(Arc::new(Dialled(fake.clone()))));
+    egress.open(1, &[rule("a.test")]).await.unwrap();
+    fake.down.store(true, Ordering::SeqCst);
+    fake.kill();
+    tokio::task::yield_now().await;
+    assert!(matches!(egress.open(2, &[]).await, Err(EgressError::Gone(_))));
+    assert!(!egress.is_attached().await);
+}
+
+#[tokio::test]
+async fn a_router_that_does_not_answer_is_taken_for_gone() {
+    let fake = Fake::new();
+    let egress = egress(None);
+    egress.attach(fake.start()).await.unwrap();
+    fake.mute.store(true, Ordering::SeqCst);
+    assert_eq!(egress.open(1, &[]).await, Err(EgressError::Gone("it does not answer".into())));
+    assert!(!egress.is_attached().await);
+}
+
+#[tokio::test]
+async fn refusals_are_told_apart_and_leave_the_link_whole() {
+    let fake = Fake::new();
+    let egress = egress(None);
+    egress.attach(fake.start()).await.unwrap();
+    assert_eq!(egress.open(9, &[]).await, Err(EgressError::Refused("no berth 9".into())));
+    egress.open(1, &[]).await.unwrap();
+    fake.version.store(VERSION + 1, Ordering::SeqCst);
+    assert!(matches!(egress.attach(fake.start()).await, Err(EgressError::Refused(text)) if text.contains("version")));
+    assert!(!egress.is_attached().await);
+}
+
+#[tokio::test]
+async fn blocked_hosts_are_counted_until_the_berth_is_opened_anew() {
+    let fake = Fake::new();
+    let stored = Arc::new(Mutex::new(Vec::new()));
+    let sink = stored.clone();
+    let on_entry: OnEntry = Arc::new(move |boot, entry| sink.lock().unwrap().push((boot.to_owned(), entry.seq)));
+    let resume = Some(("b1".to_owned(), 6));
+    let egress = Egress::new(Settings { policy: Policy::default(), dial: None, on_entry: Some(on_entry), resume });
+    egress.attach(fake.start()).await.unwrap();
+    egress.close(1).await.unwrap();
+    let blocked = egress.blocked(1).await;
+    assert_eq!(
+        blocked.iter().map(|b| (b.host.as_str(), b.count)).collect::<Vec<_>>(),
+        [("evil.test", 3), ("late.test", 1)]
+    );
+    assert_eq!(*stored.lock().unwrap(), [("b1".to_owned(), 7), ("b1".to_owned(), 8)]);
+    egress.open(1, &[]).await.unwrap();
+    assert_eq!(egress.blocked(1).await, []);
+}
+
+#[test]
+fn counting_stays_bounded() {
+    let mut tally = Tally::default();
+    for n in 0..1000 {
+        tally.count(&entry(n, 1, &format!("x{n}.test"), 1));
+    }
+    let blocked = tally.blocked(1);
+    assert!(blocked.len() <= 201);
+    assert_eq!(blocked.iter().map(|b| b.count).sum::<u64>(), 1000);
+}
+
+#[test]
+fn an_operators_words_are_read_all_or_not_at_all() {
+    let words = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let good = policy(&words(&["a.test", "*.b.test:22"]), &words(&["c.test"]), &words(&["8.8.8.0/24"])).unwrap();
+    assert_eq!((good.allow.len(), good.deny.len(), good.private.len()), (2, 1, 1));
+    let bad =
+        policy(&words(&["https://a.test"]), &words(&["10.0.0.1"]), &words(&["8.8.8.8/24"])).unwrap_err().to_string();
+    assert!(bad.contains("allow: ") && bad.contains("deny: ") && bad.contains("private_ranges: "), "{bad}");
+}
+
+#[test]
+fn presets_come_from_the_tools_own_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        "home/.cargo/config.toml",
+        "[source.near]\n# registry = \"https://old.test/\"\nregistry = \"sparse+https://Crates.near.test/i/\"\n",
+    );
+    write(
+        "home/.npmrc",
+        "registry=https://npm.near.test:8443/\n@team:registry=https://team.near.test\n//npm.near.test/:_authToken=s3cret\n",
+    );
+    write(
+        "etc/apt/sources.list",
+        "deb [signed-by=/k.gpg] http://deb.near.test/debian stable main\n#deb http://no.test x\n",
+    );
+    write("etc/apt/sources.list.d/more.sources", "Types: deb\nURIs: https://more.near.test/debian\nSuites: stable\n");
+    write("etc/pip.conf", "[global]\nindex-url = https://10.0.0.5/simple\n");
+    let home = folder.path().join("home");
+    let variable = |name: &str| (name == "GOPROXY").then(|| "https://go.near.test|direct".to_owned());
+    let machine = presets::Machine { root: folder.path(), home: &home, variable: &variable };
+    let read = |name: &str| -> std::result::Result<Vec<String>, String> {
+        Ok(presets::rules(name, &machine)?.iter().map(ToString::to_string).collect())
+    };
+    assert_eq!(read("cargo").unwrap(), ["crates.near.test:443"]);
+    assert_eq!(read("npm").unwrap(), ["npm.near.test:8443", "team.near.test:443"]);
+    assert_eq!(read("go").unwrap(), ["go.near.test:443"]);
+    assert_eq!(read("debian").unwrap(), ["deb.near.test:80", "more.near.test:443"]);
+    assert!(read("pypi").unwrap_err().contains("is an address"));
+    assert!(read("maven").unwrap_err().contains("there are cargo, pypi"));
+    std::fs::remove_file(home.join(".npmrc")).unwrap();
+    assert!(read("npm").unwrap_err().contains("no host is configured"));
+}
+
+/// The router's own gate and control, without its network.
+#[tokio::test]
+async fn the_real_gate_obeys() {
+    use router::control;
+    use router::gate::{Gate, NameVerdict};
+    let gate = Arc::new(Gate::new("10.90.0.0/24".parse().unwrap(), 4, vec![], vec![]));
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (reading, writing) = tokio::io::split(theirs);
+    tokio::spawn(control::run(gate.clone(), "boot".into(), reading, writing));
+    let known = |name: &str| matches!(gate.look_up(1, name), NameVerdict::Address(_));
+    let egress = egress(None);
+    egress.attach(Box::new(ours)).await.unwrap();
+    egress.open(1, &[rule("a.test")]).await.unwrap();
+    assert!(known("a.test") && !known("b.test"));
+    egress
+        .set_policy(Policy { allow: vec![rule("b.test")], deny: vec![rule("a.test")], ..Policy::default() })
+        .await
+        .unwrap();
+    assert!(known("b.test") && !known("a.test"));
+    assert!(matches!(egress.open(7, &[]).await, Err(EgressError::Refused(text)) if text.contains("does not exist")));
+    egress.close(1).await.unwrap();
+    assert!(!known("b.test"));
+    let blocked = egress.blocked(1).await;
+    assert!(blocked.iter().any(|it| it.host == "a.test" && it.port.is_none()), "{blocked:?}");
+}

@@ -1,0 +1,280 @@
+//! The conversation, rebuilt from a task's log.
+//!
+//! Owns: which event becomes which words, and their order. Pure, and append-only: a longer log gives a request that begins with
+//! the shorter one's turns (so a vendor's cache keeps serving the beginning), and the same log gives the same bytes.
+//! Must not: count for real (the fold does; here it is only told), leave a call without a result, or put a stranger's words
+//! outside a fence. Tests: `history_tests.rs`.
+
+use domain::{
+    Call, CallRequest, Commit, Decision, Event, Item, Kind, Outcome, Request, Task, Verb, Verdict, VerdictKind,
+};
+use minijinja::context;
+
+use super::fence::{Fence, Trust, seen};
+use super::{EngineConfig, feedback, outcome, prompt, tools};
+use crate::llm::{ModelRequest, ToolCall, ToolResult, Turn};
+use crate::text;
+
+const NO_RESULT: &str = "interrupted: nothing is known of this call; it may have run. Look before you repeat it";
+const NOTED_DONE: &str = "noted: the host takes the work from here";
+const NOTED_ANSWER: &str = "noted: the answer is posted";
+/// The most of a failed verification's output that is sent, in characters.
+const TAIL: usize = 8_000;
+
+/// The next request of a task whose log is `log` and whose fold is `task`.
+pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> ModelRequest {
+    let fence = Fence::new(&config.secret, task.id);
+    let mut replay = Replay::new(&fence, config.result_chars);
+    for event in log {
+        replay.take(event);
+    }
+    replay.flush();
+    let template = match task.kind {
+        Kind::Fix => "system",
+        Kind::Plan => "plan",
+    };
+    let repository = task.request.as_ref().map(|r| fence.inline(&r.repository)).unwrap_or_default();
+    let system = prompt::render(template, context! { repository, every => task.every(), nonce => fence.nonce() });
+    ModelRequest {
+        system,
+        turns: replay.turns,
+        tools: tools::specs(task.kind),
+        max_output_tokens: config.max_output_tokens,
+    }
+}
+
+/// The turns so far, and what waits to become one.
+struct Replay<'a> {
+    fence: &'a Fence,
+    cap: usize,
+    turns: Vec<Turn>,
+    open: Option<Open<'a>>,
+    /// Words for the model since its last answer; they follow that answer's results.
+    notes: Vec<String>,
+    /// Remarks that decided nothing: they come with the next decision.
+    remarks: Vec<Item>,
+    request: Option<&'a Request>,
+    kind: Kind,
+    used: u8,
+    head: Option<&'a Commit>,
+}
+
+/// An answer whose calls get their results.
+struct Open<'a> {
+    calls: &'a [CallRequest],
+    results: Vec<Option<(String, bool)>>,
+    /// Number, index and place of the actions taken up.
+    actions: Vec<(u32, usize, String)>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(fence: &'a Fence, cap: usize) -> Self {
+        Replay {
+            fence,
+            cap,
+            turns: Vec::new(),
+            open: None,
+            notes: Vec::new(),
+            remarks: Vec::new(),
+            request: None,
+            kind: Kind::Fix,
+            used: 0,
+            head: None,
+        }
+    }
+
+    fn take(&mut self, event: &'a Event) {
+        match event {
+            Event::Requested { request } => self.requested(request),
+            Event::Prepared { base, .. } => self.head = Some(self.head.unwrap_or(base)),
+            Event::TurnCompleted { text, calls, .. } => self.answered(text, calls),
+            Event::CallAnswered { index, answer, malformed, .. } => {
+                let error = *malformed || answer.starts_with("not run");
+                self.result(*index, self.fence.inline_long(answer), error);
+            }
+            Event::ActionStarted { number, index, .. } => self.started(*number, *index),
+            Event::ActionFinished { number, outcome } => self.finished(*number, outcome),
+            Event::DoneSaid { index, .. } => {
+                let noted = if self.kind == Kind::Plan { NOTED_ANSWER } else { NOTED_DONE };
+                self.result(*index, noted.to_owned(), false);
+            }
+            Event::Nudged { .. } => self.say("nudge", context! { read_only => self.kind == Kind::Plan }),
+            Event::TreeSealed { tree, .. } => self.head = Some(&tree.commit),
+            Event::TreeRefused { reasons, .. } => {
+                let reasons: Vec<String> = reasons.iter().map(|reason| self.fence.inline(reason)).collect();
+                self.say("refused", context! { reasons });
+            }
+            Event::Verified { commit, verdict, .. } => self.verified(commit, verdict),
+            Event::DecisionUsed { decision, n } => self.decided(decision, *n),
+            Event::FeedbackGiven { items, .. } => self.remarks.extend(items.iter().cloned()),
+            Event::WidenedToFix { words } => self.widened(words),
+            Event::Resumed => self.say("resumed", context! {}),
+            Event::SandboxLost { .. } => {
+                let commit = self.head.map_or("the base", Commit::short);
+                self.say("lost", context! { commit });
+            }
+            // What the model needn't know, or learns by another event.
+            Event::PlaceGranted
+            | Event::ModelCallStarted { .. }
+            | Event::ModelCallUncharged { .. }
+            | Event::PlanUpdated { .. }
+            | Event::PublishStarted { .. }
+            | Event::TreeUnchanged { .. }
+            | Event::Pushed { .. }
+            | Event::PullOpened { .. }
+            | Event::VerifyStarted { .. }
+            | Event::VerdictReturned { .. }
+            | Event::CheckpointPosted { .. }
+            | Event::Answered { .. }
+            | Event::CheckpointVoided { .. }
+            | Event::DecisionHeld { .. }
+            | Event::DecisionRefused { .. }
+            | Event::BudgetGranted { .. }
+            | Event::Paused { .. }
+            | Event::Ended { .. } => {}
+        }
+    }
+
+    fn say(&mut self, file: &str, values: minijinja::Value) {
+        self.notes.push(prompt::render(file, values));
+    }
+
+    fn every(&self) -> u8 {
+        match self.kind {
+            Kind::Plan => domain::READ_ONLY_ACTIONS,
+            Kind::Fix => self.request.map_or(domain::ACTIONS_PER_CHECKPOINT, |r| r.every),
+        }
+    }
+
+    fn requested(&mut self, request: &'a Request) {
+        self.request = Some(request);
+        self.kind = request.kind;
+        let asker = self.fence.inline(&request.asker.login);
+        let author = self.fence.inline(&request.issue_author.login);
+        let (command, hidden) = seen(&request.words);
+        let (issue, more) = seen(&format!("Title: {}\n\n{}", request.title, request.body));
+        let trust = if request.issue_author == request.asker { Trust::Write } else { Trust::None };
+        let words = match command.is_empty() {
+            true => String::new(),
+            false => self.fence.wrap(&format!("the task, by {asker}"), Trust::Write, &command),
+        };
+        let values = context! {
+            asker, words,
+            read_only => request.kind == Kind::Plan,
+            issue => request.issue,
+            repository => self.fence.inline(&request.repository),
+            base_branch => self.fence.inline(&request.base_branch),
+            text => self.fence.wrap(&format!("issue {} by {author}", request.issue), trust, &issue),
+            hidden => hidden + more,
+        };
+        self.say("task", values);
+    }
+
+    fn answered(&mut self, text: &str, calls: &'a [CallRequest]) {
+        self.flush();
+        self.turns.push(Turn::Assistant { text: text.to_owned(), calls: calls.iter().map(as_made).collect() });
+        self.open = Some(Open { calls, results: vec![None; calls.len()], actions: Vec::new() });
+    }
+
+    fn result(&mut self, index: u32, text: String, error: bool) {
+        let slot = self.open.as_mut().and_then(|open| open.results.get_mut(index as usize));
+        if let Some(slot) = slot {
+            *slot = Some((text, error));
+        }
+    }
+
+    fn started(&mut self, number: u32, index: u32) {
+        self.used = self.used.saturating_add(1);
+        let (used, every) = (self.used, self.every());
+        let place = match (self.kind, used >= every) {
+            (_, false) => format!("action {used} of {every}"),
+            (Kind::Fix, true) => format!("action {used} of {every}: a checkpoint comes next"),
+            (Kind::Plan, true) => format!("action {used} of {every}: answer with done now"),
+        };
+        if let Some(open) = &mut self.open {
+            open.actions.push((number, index as usize, place));
+        }
+    }
+
+    fn finished(&mut self, number: u32, ended: &Outcome) {
+        let Some(open) = &mut self.open else { return };
+        let Some((_, index, place)) = open.actions.iter().find(|(n, _, _)| *n == number) else { return };
+        let (Some(call), Some(slot)) = (open.calls.get(*index), open.results.get_mut(*index)) else { return };
+        *slot = Some(outcome::render(self.fence, call, ended, place, self.cap));
+    }
+
+    fn verified(&mut self, commit: &Commit, verdict: &Verdict) {
+        let kind = match verdict.kind {
+            VerdictKind::Passed => "passed",
+            VerdictKind::Failed => "failed",
+            VerdictKind::None => "none",
+        };
+        let (tail, _) = outcome::shortened(&verdict.tail, TAIL);
+        let code = |code: i32| if code == 0 { "it passed there".to_owned() } else { format!("exit code {code}") };
+        let values = context! {
+            kind,
+            commit => commit.short(),
+            command => self.fence.inline(verdict.command.as_deref().unwrap_or_default()),
+            exit => verdict.exit_code,
+            base => verdict.base_exit_code.map(code),
+            tail => self.fence.wrap("output of the checks", Trust::None, &tail),
+        };
+        self.say("verified", values);
+    }
+
+    fn decided(&mut self, decision: &Decision, n: u32) {
+        self.used = 0;
+        let mut items = std::mem::take(&mut self.remarks);
+        let values = context! {
+            n, login => self.fence.inline(&decision.poster.login), every => self.every(), read_only => self.kind == Kind::Plan,
+        };
+        match &decision.verb {
+            Verb::Changes { items: more } => {
+                items.extend(more.iter().cloned());
+                self.say("revise", values);
+            }
+            // A plan's approval is said by the event that widens the task.
+            _ if self.kind == Kind::Plan => {}
+            _ => self.say("approved", values),
+        }
+        if !items.is_empty() {
+            self.notes.push(feedback::render(self.fence, &items));
+        }
+    }
+
+    fn widened(&mut self, words: &str) {
+        self.kind = Kind::Fix;
+        self.say("widened", context! { every => self.every() });
+        let (words, _) = seen(words);
+        if !words.is_empty() {
+            self.notes.push(self.fence.wrap("the task, by the person who approved", Trust::Write, &words));
+        }
+    }
+
+    /// Closes what is open: first the results of the last answer, then the words that came since.
+    fn flush(&mut self) {
+        if let Some(open) = self.open.take().filter(|open| !open.calls.is_empty()) {
+            let results = open.calls.iter().zip(open.results).map(|(call, result)| {
+                let (text, error) = result.unwrap_or_else(|| (NO_RESULT.to_owned(), true));
+                ToolResult { call_id: call.id.clone(), name: call.name.clone(), text, error }
+            });
+            self.turns.push(Turn::Results(results.collect()));
+        }
+        if !self.notes.is_empty() {
+            self.turns.push(Turn::User { text: std::mem::take(&mut self.notes).join("\n\n") });
+        }
+    }
+}
+
+/// A stored call, as the model made it.
+fn as_made(call: &CallRequest) -> ToolCall {
+    let malformed = match &call.call {
+        Call::Malformed { reason } => Some(text::cut(reason, 200).0.to_owned()),
+        Call::Action { .. } | Call::Done { .. } | Call::UpdatePlan { .. } => None,
+    };
+    ToolCall { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone(), malformed }
+}
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;

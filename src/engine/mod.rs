@@ -1,0 +1,41 @@
+//! The engine: from a task's log to one request to the model, and from its answer to typed calls.
+//!
+//! Owns: the prompts (`prompts/`), the tools' schemas and their arguments, the rebuilt conversation, the fences around text
+//! that isn't ours, the estimate of its size, and what a call may cost. Everything but [`turn::converse`] is pure: the same log
+//! gives the same request, so a killed call is repeated word for word. Must not: count actions or decide about checkpoints
+//! (`domain::transition` does), carry out a call (`sandbox`), keep anything between two calls.
+//! Tests: beside each file; whole conversations as snapshots in `history_tests.rs`.
+
+mod arguments;
+pub mod budget;
+pub mod context;
+mod feedback;
+mod fence;
+pub mod history;
+mod outcome;
+mod prompt;
+pub mod tools;
+pub mod turn;
+
+use crate::secret::Secret;
+
+pub use fence::Fence;
+pub use turn::{Answer, Ready, Refusal, TurnError, converse, prepare};
+
+/// What the operator sets for every conversation.
+#[derive(Debug, Clone)]
+pub struct EngineConfig {
+    /// Makes each task's fence mark: kept for the life of the installation, or prompts no longer replay identically.
+    pub secret: Secret,
+    /// The longest answer asked for, in tokens.
+    pub max_output_tokens: u64,
+    /// The most of one action's output that is sent, in characters; the middle of longer output is left out and counted.
+    pub result_chars: usize,
+}
+
+impl EngineConfig {
+    /// With the usual cap on one action's output.
+    pub fn new(secret: Secret, max_output_tokens: u64) -> Self {
+        Self { secret, max_output_tokens, result_chars: 24_000 }
+    }
+}

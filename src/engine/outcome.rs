@@ -1,0 +1,141 @@
+//! One action's outcome, as the model reads it.
+//!
+//! Owns: the sentence for each way an action can end, and the cap on what is sent of its output. Must not: judge it.
+//! Tests: below and in `history_tests.rs`.
+
+use domain::{Action, Call, CallRequest, Outcome, OutcomeStatus};
+
+use super::fence::{Fence, Trust};
+use crate::text;
+
+/// The text of the call's result, and whether the tool failed. `place` says where the action stands in its round.
+pub(super) fn render(fence: &Fence, call: &CallRequest, outcome: &Outcome, place: &str, cap: usize) -> (String, bool) {
+    let (sentence, error) = sentence(fence, outcome);
+    let mut text = format!("{sentence} [{place}]");
+    if let Some(note) = &outcome.note {
+        text.push_str(&format!("\nNote: {}", fence.inline(note)));
+    }
+    if outcome.text.contains("\r\n") {
+        text.push_str("\nNote: lines end with CR LF.");
+    }
+    if outcome.text.chars().any(|c| text::is_hidden(c) && !matches!(c, '\n' | '\t' | '\r' | '\u{1b}')) {
+        text.push_str(
+            "\nNote: characters that nobody sees are shown as \\u{…}; the file holds the characters themselves.",
+        );
+    }
+    if outcome.text.is_empty() {
+        if outcome.status.succeeded() {
+            text.push_str("\n(no output)");
+        }
+        return (text, error);
+    }
+    let (body, missing) = shortened(&outcome.text, cap);
+    if missing > 0 {
+        text.push_str(&format!("\nNote: {missing} characters in the middle are left out here."));
+    }
+    if outcome.dropped_bytes > 0 {
+        text.push_str(&format!("\nNote: it printed {} bytes more in the middle than is kept.", outcome.dropped_bytes));
+    }
+    text.push('\n');
+    text.push_str(&fence.wrap(&source(call), Trust::None, &body));
+    (text, error)
+}
+
+/// Tool and object: what the block is about.
+fn source(call: &CallRequest) -> String {
+    let Call::Action { action } = &call.call else { return call.name.clone() };
+    let (object, missing) = text::cut(action.object(), 80);
+    let more = if missing > 0 { "…" } else { "" };
+    match action {
+        Action::Bash { .. } => "output of bash".to_owned(),
+        Action::ReadFile { .. } => format!("file {object}{more}"),
+        Action::WebFetch { .. } => format!("page {object}{more}"),
+        Action::WriteFile { .. } | Action::EditFile { .. } | Action::ListFiles { .. } | Action::Search { .. } => {
+            format!("{} {object}{more}", action.kind())
+        }
+    }
+}
+
+fn sentence(fence: &Fence, outcome: &Outcome) -> (String, bool) {
+    let after = text::duration(outcome.duration_ms);
+    match &outcome.status {
+        OutcomeStatus::Ok => (format!("ok, {after}"), false),
+        OutcomeStatus::Exited { code } => (format!("exit code {code}, {after}"), false),
+        OutcomeStatus::Signaled { signal } => (format!("killed by signal {signal} after {after}"), true),
+        OutcomeStatus::TimedOut => {
+            (format!("timed out: it was killed after {after}. What it did until then stays done"), true)
+        }
+        OutcomeStatus::OutOfMemory => (format!("killed after {after}: the container's memory was used up"), true),
+        OutcomeStatus::OutOfPids => {
+            (format!("failed after {after}: the container's limit of processes is reached"), true)
+        }
+        OutcomeStatus::DiskFull => (format!("failed after {after}: the disk of the container is full"), true),
+        OutcomeStatus::Failed { reason } => (format!("failed: {}", fence.inline(reason)), true),
+        OutcomeStatus::Interrupted => {
+            let what =
+                "interrupted: the sandbox went away. It may have run, wholly or in part; look before you repeat it";
+            (what.to_owned(), true)
+        }
+        OutcomeStatus::Denied { reason } => (format!("not run, it is denied: {}", fence.inline(reason)), true),
+    }
+}
+
+/// Head and tail of a long text with a line between them, and how many characters are missing. The head gets a third: errors
+/// stand at the end.
+pub(super) fn shortened(text: &str, cap: usize) -> (String, usize) {
+    let total = text.chars().count();
+    if total <= cap {
+        return (text.to_owned(), 0);
+    }
+    let head: String = text.chars().take(cap / 3).collect();
+    let tail: String = text.chars().skip(total - (cap - cap / 3)).collect();
+    let missing = total - cap;
+    (format!("{head}\n[… {missing} characters left out …]\n{tail}"), missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::Secret;
+    use domain::TaskId;
+
+    fn rendered(status: OutcomeStatus, text: &str) -> (String, bool) {
+        let fence = Fence::new(&Secret::new("k"), TaskId(1));
+        let action = Action::Bash { command: "make".into() };
+        let call = CallRequest {
+            id: "c".into(),
+            name: "bash".into(),
+            arguments: serde_json::json!({}),
+            call: Call::Action { action },
+        };
+        let outcome = Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 1500, note: None };
+        render(&fence, &call, &outcome, "action 1 of 5", 100)
+    }
+
+    #[test]
+    fn each_end_has_its_sentence() {
+        let failed = OutcomeStatus::Failed { reason: "no such\nfile".into() };
+        assert_eq!(rendered(OutcomeStatus::Ok, ""), ("ok, 1.5 s [action 1 of 5]\n(no output)".into(), false));
+        assert!(rendered(OutcomeStatus::Exited { code: 2 }, "x").0.starts_with("exit code 2, 1.5 s ["));
+        assert_eq!(rendered(failed, ""), ("failed: no such\\nfile [action 1 of 5]".into(), true));
+        assert!(rendered(OutcomeStatus::TimedOut, "half").0.contains("timed out"));
+        assert!(rendered(OutcomeStatus::Interrupted, "").0.contains("may have run"));
+        assert!(rendered(OutcomeStatus::Denied { reason: "protected".into() }, "").1);
+    }
+
+    #[test]
+    fn long_output_loses_its_middle_and_says_so() {
+        let long = format!("head{}é tail", "x".repeat(500));
+        let (text, _) = rendered(OutcomeStatus::Ok, &long);
+        assert!(text.contains("410 characters in the middle are left out"), "{text}");
+        assert!(text.contains("headx") && text.contains("é tail"), "{text}");
+        assert_eq!(shortened("short", 5), ("short".into(), 0));
+    }
+
+    #[test]
+    fn what_the_fence_shows_otherwise_is_named() {
+        assert!(rendered(OutcomeStatus::Ok, "a\r\nb").0.contains("CR LF"));
+        let hidden = rendered(OutcomeStatus::Ok, "a\u{200b}b").0;
+        assert!(hidden.contains("a\\u{200b}b") && hidden.contains("nobody sees"), "{hidden}");
+    }
+}

@@ -1,0 +1,57 @@
+//! The prompts: files under `prompts/`, compiled in.
+//!
+//! Owns: the one place that renders them. Must not: hold wording of its own. A variable that a file names and nobody gives is
+//! an error, and the tests render every file.
+
+use std::sync::LazyLock;
+
+use minijinja::{Environment, UndefinedBehavior, Value};
+
+const FILES: [(&str, &str); 11] = [
+    ("system", include_str!("../../prompts/system.md")),
+    ("plan", include_str!("../../prompts/plan.md")),
+    ("task", include_str!("../../prompts/turn/task.md")),
+    ("nudge", include_str!("../../prompts/turn/nudge.md")),
+    ("approved", include_str!("../../prompts/turn/approved.md")),
+    ("revise", include_str!("../../prompts/turn/revise.md")),
+    ("widened", include_str!("../../prompts/turn/widened.md")),
+    ("verified", include_str!("../../prompts/turn/verified.md")),
+    ("refused", include_str!("../../prompts/turn/refused.md")),
+    ("lost", include_str!("../../prompts/turn/lost.md")),
+    ("resumed", include_str!("../../prompts/turn/resumed.md")),
+];
+
+static PROMPTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    for (name, text) in FILES {
+        environment.add_template(name, text).expect("the prompts are compiled in, and a test renders each");
+    }
+    environment
+});
+
+/// Renders one file. Values are put in as they are: fencing them is the caller's.
+pub(super) fn render(name: &str, values: Value) -> String {
+    let template = PROMPTS.get_template(name).expect("the prompts are compiled in, and a test renders each");
+    let text = template.render(values).expect("every variable of a prompt is given, and a test renders each");
+    text.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use minijinja::context;
+
+    #[test]
+    fn every_file_renders() {
+        let all = context! {
+            repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w",
+            asker => "alice", text => "t", hidden => 2, n => 1, login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
+            base => 0, tail => "x", reasons => vec!["a link leaves the tree"],
+        };
+        for (name, _) in FILES {
+            let text = render(name, all.clone());
+            assert!(!text.is_empty() && !text.contains("{{") && !text.contains("{%"), "{name}: {text}");
+        }
+    }
+}

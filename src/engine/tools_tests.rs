@@ -1,0 +1,99 @@
+//! What is offered, and every way in which a call can be wrong.
+
+use super::*;
+
+fn call(name: &str, arguments: Value) -> ToolCall {
+    ToolCall { id: "c1".into(), name: name.into(), arguments, malformed: None }
+}
+
+fn read(name: &str, arguments: Value) -> Action {
+    match parse(&call(name, arguments)).unwrap() {
+        Call::Action { action } => action,
+        other => panic!("no action: {other:?}"),
+    }
+}
+
+fn refusal(name: &str, arguments: Value) -> String {
+    parse(&call(name, arguments)).unwrap_err()
+}
+
+#[test]
+fn a_read_only_task_is_offered_nothing_that_writes() {
+    let names = |kind| specs(kind).into_iter().map(|s| s.name).collect::<Vec<_>>().join(" ");
+    assert_eq!(names(Kind::Fix), "bash read_file write_file edit_file list_files search web_fetch update_plan done");
+    assert_eq!(names(Kind::Plan), "read_file list_files search web_fetch update_plan done");
+}
+
+#[test]
+fn the_schemas_are_what_the_vendors_ask_for() {
+    for tool in specs(Kind::Fix) {
+        let schema = &tool.parameters;
+        assert_eq!(schema["type"], "object", "{}", tool.name);
+        let properties = schema["properties"].as_object().unwrap();
+        for name in schema["required"].as_array().unwrap() {
+            assert!(properties.contains_key(name.as_str().unwrap()), "{}: {name}", tool.name);
+        }
+        assert!(properties.values().all(|p| p["type"].is_string() && p["description"].is_string()), "{}", tool.name);
+        assert!(tool.description.len() < 1024 && !tool.description.contains("  "), "{}", tool.name);
+    }
+}
+
+#[test]
+fn every_tool_has_a_reading() {
+    let with_all = json!({ "command": "c", "path": "p", "content": "", "old": "o", "new": "n", "pattern": "x", "url": "https://h", "plan": "p", "summary": "s" });
+    for tool in specs(Kind::Fix) {
+        assert!(parse(&call(&tool.name, with_all.clone())).is_ok(), "{}", tool.name);
+    }
+}
+
+#[test]
+fn defaults_are_filled_in() {
+    assert_eq!(read("read_file", json!({"path": " a "})), Action::ReadFile { path: "a".into(), from: 1, lines: 0 });
+    assert_eq!(read("list_files", json!({})), Action::ListFiles { path: ".".into(), glob: None, depth: 3 });
+    let search = read("search", json!({"pattern": "x", "path": "", "glob": null}));
+    assert_eq!(search, Action::Search { pattern: "x".into(), path: ".".into(), glob: None });
+}
+
+#[test]
+fn habits_from_elsewhere_are_understood() {
+    let edit = read(
+        "functions.edit_file",
+        json!({"file_path": "a", "old_string": "x", "new_string": "y", "replace_all": "true"}),
+    );
+    assert_eq!(edit, Action::EditFile { path: "a".into(), old: "x".into(), new: "y".into(), all: true });
+    let lines = read("read_file", json!({"path": "a", "from": "3", "lines": 2.0}));
+    assert_eq!(lines, Action::ReadFile { path: "a".into(), from: 3, lines: 2 });
+    let plan = parse(&call("update_plan", json!({"plan": ["one", "two"]}))).unwrap();
+    assert_eq!(plan, Call::UpdatePlan { plan: "- one\n- two".into() });
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    insta::assert_snapshot!(
+        [
+            refusal("python", json!({})),
+            refusal("bash", json!({})),
+            refusal("bash", json!({"command": ["ls", "-l"]})),
+            refusal("bash", json!({"command": "  "})),
+            refusal("read_file", json!({"file": 3})),
+            refusal("read_file", json!({"path": "a", "from": -1})),
+            refusal("edit_file", json!({"path": "a", "old": "", "new": "b"})),
+            refusal("edit_file", json!({"path": "a", "old": "b", "new": "b"})),
+            refusal("edit_file", json!({"path": "a", "old": "b", "new": "c", "all": 1})),
+            refusal("web_fetch", json!({"url": "file:///etc/passwd"})),
+            refusal("web_fetch", json!({"url": "https://me:pw@h"})),
+            refusal("web_fetch", json!({"url": "h"})),
+            refusal("write_file", json!({"path": "a", "content": "x".repeat(1 << 20)})),
+            refusal("done", json!({"note": "x"})),
+            parse(&ToolCall { malformed: Some("{\"command\": \"ls".into()), ..call("bash", json!({})) }).unwrap_err(),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_kept_as_malformed() {
+    let stored = request(&call("nothing", json!({"a": 1})));
+    assert_eq!((stored.id.as_str(), stored.name.as_str(), &stored.arguments), ("c1", "nothing", &json!({"a": 1})));
+    assert!(matches!(stored.call, Call::Malformed { reason } if reason.contains("the tools are bash")));
+}

@@ -1,0 +1,161 @@
+//! One turn: the request and its worst case, the call with its retries, the answer as an input of the task.
+//!
+//! Owns: the way between `domain` and `llm` for one model call. Must not: store or count anything: the caller records
+//! `ModelCallStarting` with [`Ready::worst_micro_usd`] before [`converse`] and the answer after it (durability, "model call").
+//! Tests: `turn_tests.rs`.
+
+use std::time::Instant;
+
+use domain::{CallRequest, Event, Failure, Input, PauseReason, Task, Usage};
+use tokio_util::sync::CancellationToken;
+
+use super::budget::{self, TooMuch};
+use super::{EngineConfig, context, history, tools};
+use crate::llm::retry::{self, Patience, RetryError};
+use crate::llm::{self, Model, ModelError, ModelRequest, ModelResponse};
+
+/// A call that may be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ready {
+    pub turn: u32,
+    pub request: ModelRequest,
+    /// Estimated.
+    pub prompt_tokens: u64,
+    pub worst_micro_usd: u64,
+}
+
+/// Why no call is made. The task pauses with [`Refusal::reason`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("the conversation has about {prompt_tokens} tokens, and the model holds {context_tokens} with its answer")]
+    ContextFull { prompt_tokens: u64, context_tokens: u64 },
+    #[error("the next call may cost more {what} than is left")]
+    Budget { what: &'static str },
+}
+
+impl Refusal {
+    pub fn reason(&self) -> PauseReason {
+        match self {
+            Refusal::ContextFull { .. } => PauseReason::ContextFull,
+            Refusal::Budget { what } => PauseReason::Budget { what: (*what).to_owned() },
+        }
+    }
+}
+
+/// The next call of a task whose log is `log` and whose fold is `task`. Pure.
+pub fn prepare(task: &Task, log: &[Event], config: &EngineConfig, model: &dyn Model) -> Result<Ready, Refusal> {
+    let mut request = history::request(task, log, config);
+    let prompt_tokens = context::estimate(&request, log);
+    let context_tokens = model.context_tokens();
+    let left = budget::left(&task.granted, &task.spent);
+    let allowed = budget::allow(&left, &model.price(), prompt_tokens, request.max_output_tokens, context_tokens);
+    let allowance = allowed.map_err(|why| match why {
+        TooMuch::Context => Refusal::ContextFull { prompt_tokens, context_tokens },
+        TooMuch::Budget(what) => Refusal::Budget { what },
+    })?;
+    request.max_output_tokens = allowance.max_output_tokens;
+    Ok(Ready { turn: task.turn + 1, request, prompt_tokens, worst_micro_usd: allowance.worst_micro_usd })
+}
+
+/// A complete answer with its charge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub turn: u32,
+    pub text: String,
+    pub calls: Vec<CallRequest>,
+    pub usage: Usage,
+    pub micro_usd: u64,
+    pub duration_ms: u64,
+    pub model: String,
+}
+
+impl Answer {
+    pub fn into_input(self) -> Input {
+        let Answer { turn, text, calls, usage, micro_usd, duration_ms, model } = self;
+        Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model }
+    }
+}
+
+/// How a call ended without an answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TurnError {
+    #[error("cancelled")]
+    Cancelled,
+    /// Nothing is wrong with the task: try again later, not before `after_ms` where the server named a time.
+    #[error("{sentence}")]
+    Later { sentence: String, after_ms: Option<u64> },
+    /// A person must act first.
+    #[error("{0:?}")]
+    Failed(Failure),
+}
+
+/// Makes the call, waiting and asking again as `patience` says. Dropping the future or firing `cancel` ends it at once.
+pub async fn converse(
+    model: &dyn Model,
+    ready: &Ready,
+    patience: &Patience,
+    cancel: &CancellationToken,
+) -> Result<Answer, TurnError> {
+    let started = Instant::now();
+    let response = retry::respond(model, &ready.request, patience, cancel).await.map_err(failed)?;
+    let usage = counted(ready, &response);
+    let text = match response.truncated && response.calls.is_empty() {
+        true => format!(
+            "{}\n[cut off: the answer reached its limit of {} tokens]",
+            response.text, ready.request.max_output_tokens
+        ),
+        false => response.text,
+    };
+    Ok(Answer {
+        turn: ready.turn,
+        text,
+        calls: response.calls.iter().map(tools::request).collect(),
+        usage: Usage {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+        },
+        micro_usd: model.price().cost(&usage),
+        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        model: model.label(),
+    })
+}
+
+/// What the server counted; where it counted nothing, our estimate, so that a silent server isn't free.
+fn counted(ready: &Ready, response: &ModelResponse) -> llm::Usage {
+    if response.usage.total() > 0 {
+        return response.usage;
+    }
+    let calls: usize = response.calls.iter().map(|call| call.name.len() + call.arguments.to_string().len()).sum();
+    let output = (response.text.chars().count() + calls).div_ceil(4) as u64;
+    llm::Usage { input: ready.prompt_tokens, output, ..llm::Usage::default() }
+}
+
+fn failed(error: RetryError) -> TurnError {
+    let (error, tries) = match error {
+        RetryError::Cancelled => return TurnError::Cancelled,
+        RetryError::Failed { error, tries } => (error, tries),
+    };
+    match error {
+        ModelError::RateLimited { retry_after_ms } => {
+            TurnError::Later { sentence: format!("{error} (tried {tries} times)"), after_ms: retry_after_ms }
+        }
+        ModelError::Unavailable(_) | ModelError::Malformed(_) => {
+            TurnError::Later { sentence: format!("{error} (tried {tries} times)"), after_ms: None }
+        }
+        ModelError::ContextFull => TurnError::Failed(Failure::ContextFull),
+        ModelError::Unauthorized(_) => {
+            let sentence = format!("{error}. Put a valid key into the model's key file, restart, then `/resume`");
+            TurnError::Failed(Failure::Blocked { sentence })
+        }
+        ModelError::BadRequest(_) => {
+            let sentence = format!("{error}. Check the model's settings, then `/resume`");
+            TurnError::Failed(Failure::Blocked { sentence })
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "turn_tests.rs"]
+mod tests;

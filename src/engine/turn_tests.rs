@@ -1,0 +1,69 @@
+//! One turn against recordings: its charge, its refusals, and what an error means for the task.
+
+use super::*;
+use crate::llm::Scripted;
+use crate::secret::Secret;
+use domain::{Budget, Call, TaskId};
+
+fn model(script: &str, context: u64) -> Scripted {
+    Scripted::from_toml(&format!("name = 't'\n{script}"), context).unwrap()
+}
+
+fn config() -> EngineConfig {
+    EngineConfig::new(Secret::new("k"), 1000)
+}
+
+fn task(granted: Budget) -> Task {
+    Task { granted, ..Task::new(TaskId(1)) }
+}
+
+async fn ask(script: &str) -> Result<Answer, TurnError> {
+    let model = model(script, 100_000);
+    let ready = prepare(&task(Budget::default()), &[], &config(), &model).unwrap();
+    let once = Patience { tries: 1, ..Patience::default() };
+    converse(&model, &ready, &once, &CancellationToken::new()).await
+}
+
+#[tokio::test]
+async fn an_answer_becomes_typed_calls() {
+    let answer = ask("[[turn]]\ntext = 'hi'\ncall = [{ name = 'bash', arguments = { command = 'ls' } }, { name = 'oops' }]\nusage = { input = 5, output = 6 }").await.unwrap();
+    assert_eq!((answer.turn, answer.text.as_str(), answer.usage.total(), answer.micro_usd), (1, "hi", 11, 0));
+    assert!(matches!(&answer.calls[0].call, Call::Action { .. }));
+    assert!(matches!(&answer.calls[1].call, Call::Malformed { .. }));
+    assert!(answer.model.contains("scripted"));
+    assert!(matches!(answer.into_input(), Input::ModelAnswered { turn: 1, .. }));
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_says_so_and_a_silent_server_is_not_free() {
+    let answer =
+        ask("[[turn]]\ntext = 'half a sen'\ntruncated = true\nusage = { input = 0, output = 0 }").await.unwrap();
+    assert!(answer.text.contains("cut off") && answer.text.contains("1000 tokens"));
+    assert!(answer.usage.input > 500 && answer.usage.output == 3, "{:?}", answer.usage);
+}
+
+#[tokio::test]
+async fn errors_say_who_must_act() {
+    let error = async |kind: &str| ask(&format!("[[turn]]\nerror = '{kind}'")).await.unwrap_err();
+    assert_eq!(error("context_full").await, TurnError::Failed(Failure::ContextFull));
+    assert!(matches!(error("rate_limited").await, TurnError::Later { after_ms: None, .. }));
+    assert!(
+        matches!(error("unavailable").await, TurnError::Later { sentence, .. } if sentence.contains("can't be reached"))
+    );
+    assert!(
+        matches!(error("unauthorized").await, TurnError::Failed(Failure::Blocked { sentence }) if sentence.contains("key file"))
+    );
+    let short = ask("[[conversation]]\nwhen = 'never'\nturn = []").await.unwrap_err();
+    assert!(matches!(short, TurnError::Failed(Failure::Blocked { sentence }) if sentence.contains("has 0 answers")));
+}
+
+#[test]
+fn a_full_context_and_an_empty_purse_are_seen_before_sending() {
+    let script = "[[turn]]\ntext = 'x'";
+    let full = prepare(&task(Budget::default()), &[], &config(), &model(script, 1000)).unwrap_err();
+    assert_eq!(full.reason(), PauseReason::ContextFull);
+    assert!(full.to_string().contains("the model holds 1000"));
+    let few = Budget { tokens: 300, ..Budget::default() };
+    let refusal = prepare(&task(few), &[], &config(), &model(script, 100_000)).unwrap_err();
+    assert_eq!(refusal.reason(), PauseReason::Budget { what: "tokens".into() });
+}

@@ -1,0 +1,364 @@
+//! What must be looked at before it lies on a developer's machine.
+//!
+//! Owns three lists, as pure functions over changed paths: what no clone should take, what acts by itself (editors, shells,
+//! hooks, agents, git) and needs a person's word for each path, and what merely runs when the project is built. Tests: below.
+
+use std::collections::{HashMap, HashSet};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use crate::git::listing::{Change, Entry};
+use crate::sandbox::policy::{Limits, escapes, fold, twins, wrong_name};
+
+pub use crate::sandbox::policy::shown;
+
+/// One path that needs a person's word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub path: String,
+    pub why: String,
+}
+
+/// All of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Sentences; no flag helps.
+    pub never: Vec<String>,
+    pub ask: Vec<Finding>,
+    /// Sentences.
+    pub notes: Vec<String>,
+}
+
+/// Patterns and what such a file does by itself.
+const ACTS: &[(&str, &[&str])] = &[
+    ("steers what git does with files", &["**/.gitattributes", "**/.gitmodules", "**/.lfsconfig", ".gitconfig"]),
+    (
+        "is run by a shell or a directory manager on entering",
+        &[
+            "**/.envrc",
+            "**/.direnvrc",
+            "**/.autoenv",
+            "**/.tool-versions",
+            "**/mise.toml",
+            "**/.mise.toml",
+            "**/.mise/**",
+            "**/.inputrc",
+        ],
+    ),
+    (
+        "is run or obeyed by an editor on opening",
+        &[
+            "**/.vscode/**",
+            "**/*.code-workspace",
+            "**/.idea/**",
+            "**/.devcontainer/**",
+            "**/.devcontainer.json",
+            "**/.vimrc",
+            "**/.exrc",
+            "**/.nvimrc",
+            "**/.nvim.lua",
+            "**/.lvimrc",
+            "**/.dir-locals.el",
+            "**/.dir-locals-2.el",
+            "**/.fleet/**",
+            "**/.zed/**",
+            "**/.sublime-project",
+            "**/*.sublime-project",
+            "**/.helix/**",
+        ],
+    ),
+    (
+        "is run by a forge or another machine",
+        &[
+            ".github/workflows/**",
+            ".github/actions/**",
+            ".gitea/**",
+            ".forgejo/**",
+            ".gitlab-ci.yml",
+            ".gitlab/**",
+            ".woodpecker.yml",
+            ".woodpecker/**",
+            ".drone.yml",
+            ".circleci/**",
+            ".travis.yml",
+            ".buildkite/**",
+            "Jenkinsfile",
+            "azure-pipelines.yml",
+            "bitbucket-pipelines.yml",
+            ".builds/**",
+            ".ci/**",
+        ],
+    ),
+    (
+        "becomes or configures a git hook",
+        &[
+            "**/.husky/**",
+            "**/.githooks/**",
+            ".pre-commit-config.yaml",
+            "lefthook.yml",
+            "lefthook.yaml",
+            ".lefthook/**",
+            ".overcommit.yml",
+        ],
+    ),
+    (
+        "instructs coding agents",
+        &[
+            "**/AGENTS.md",
+            "**/CLAUDE.md",
+            "**/CLAUDE.local.md",
+            "**/GEMINI.md",
+            "**/.cursorrules",
+            "**/.cursor/**",
+            "**/.windsurfrules",
+            "**/.windsurf/**",
+            "**/.clinerules",
+            "**/.clinerules/**",
+            "**/.aider*",
+            "**/.claude/**",
+            "**/.codex/**",
+            "**/.gemini/**",
+            "**/.continue/**",
+            "**/.mcp.json",
+            "**/.github/copilot-instructions.md",
+            "**/.github/instructions/**",
+            "**/.github/prompts/**",
+            "**/.goosehints",
+            "**/.roo/**",
+            "**/.junie/**",
+        ],
+    ),
+    ("steers the bot itself", &[".caisson.toml", ".caisson/**"]),
+    (
+        "changes what a tool runs or where it fetches from, for every command in this directory",
+        &[
+            "**/.cargo/config",
+            "**/.cargo/config.toml",
+            "**/rust-toolchain",
+            "**/rust-toolchain.toml",
+            "**/.npmrc",
+            "**/.yarnrc",
+            "**/.yarnrc.yml",
+            "**/.yarn/**",
+            "**/.pnpmfile.cjs",
+            "**/pip.conf",
+            "**/.pypirc",
+            "**/sitecustomize.py",
+            "**/usercustomize.py",
+            "**/*.pth",
+            "**/.gdbinit",
+            "**/.lldbinit",
+            "**/.netrc",
+            "**/.bazelrc",
+            "**/.mvn/**",
+            "**/gradle-wrapper.jar",
+            "**/gradle-wrapper.properties",
+            "**/.bundle/config",
+            "**/.irbrc",
+            "**/.pryrc",
+            "**/.ruby-version",
+            "**/.python-version",
+            "**/.node-version",
+            "**/.nvmrc",
+            "**/.terraformrc",
+            "**/.curlrc",
+            "**/.wgetrc",
+        ],
+    ),
+];
+
+/// Files that run when the project is built or tested.
+const BUILDS: &[&str] = &[
+    "**/Makefile",
+    "**/GNUmakefile",
+    "**/*.mk",
+    "**/justfile",
+    "**/build.rs",
+    "**/Cargo.toml",
+    "**/Cargo.lock",
+    "**/package.json",
+    "**/package-lock.json",
+    "**/yarn.lock",
+    "**/pnpm-lock.yaml",
+    "**/setup.py",
+    "**/setup.cfg",
+    "**/pyproject.toml",
+    "**/conftest.py",
+    "**/tox.ini",
+    "**/noxfile.py",
+    "**/CMakeLists.txt",
+    "**/*.cmake",
+    "**/meson.build",
+    "**/configure",
+    "**/Dockerfile",
+    "**/*.dockerfile",
+    "**/docker-compose*.y*ml",
+    "**/compose*.y*ml",
+    "**/go.mod",
+    "**/go.sum",
+    "**/Rakefile",
+    "**/Gemfile",
+    "**/*.gradle",
+    "**/*.gradle.kts",
+    "**/pom.xml",
+    "**/webpack.config.*",
+    "**/vite.config.*",
+    "**/jest.config.*",
+    "**/*.sh",
+];
+
+/// Judges what would be written: `changes` against what stands now, `entries` and `links` of the tree that would stand then.
+pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec<u8>>) -> Findings {
+    let mut found = Findings::default();
+    let limits = Limits::default();
+    let changed: HashSet<&[u8]> = changes.iter().map(|c| c.path.as_slice()).collect();
+    for change in changes.iter().filter(|c| !c.deleted()) {
+        found.never.extend(wrong_name(&change.path, &limits));
+    }
+    for (path, target) in links {
+        found.never.extend(escapes(path, target, links, &changed));
+    }
+    let (acts, builds) = (Acts::new(), globs(BUILDS));
+    for change in changes {
+        let path = String::from_utf8_lossy(&change.path).into_owned();
+        let why = kind(change).map(str::to_owned).or_else(|| acts.why(&change.path, change.deleted()));
+        if let Some(why) = why {
+            found.ask.push(Finding { path, why });
+        } else if builds.is_match(fold(&change.path)) || (change.new_mode == "100755" && change.old_mode != "100755") {
+            found.notes.push(format!("{} runs when the project is built or tested", shown(&change.path)));
+        }
+    }
+    let added: HashSet<&[u8]> = changes.iter().filter(|c| c.status == 'A').map(|c| c.path.as_slice()).collect();
+    found.ask.extend(twin_findings(entries, &added));
+    found.never.sort();
+    found.never.dedup();
+    found
+}
+
+fn kind(change: &Change) -> Option<&'static str> {
+    match change.new_mode.as_str() {
+        "120000" => Some("is a symbolic link"),
+        "160000" => Some("is a submodule: another repository"),
+        _ => None,
+    }
+}
+
+/// One finding for each new path of a pair, so that each can be accepted by its own name.
+fn twin_findings(entries: &[Entry], added: &HashSet<&[u8]>) -> Vec<Finding> {
+    let mut forms: HashMap<String, usize> = HashMap::new();
+    for entry in entries {
+        *forms.entry(fold(&entry.path)).or_default() += 1;
+    }
+    let pairs = twins(entries.iter().map(|e| e.path.as_slice()), added);
+    if pairs.is_empty() {
+        return Vec::new();
+    }
+    let doubled = |path: &[u8]| {
+        let ends = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(at, _)| at).chain([path.len()]);
+        ends.map(|end| fold(&path[..end])).any(|form| forms.get(&form).is_some_and(|count| *count > 1))
+    };
+    let mut paths: Vec<&[u8]> = added.iter().copied().filter(|path| doubled(path)).collect();
+    paths.sort_unstable();
+    let finding = |path: &[u8]| Finding {
+        path: String::from_utf8_lossy(path).into_owned(),
+        why: "is the same file as another on systems that fold case or Unicode".to_owned(),
+    };
+    paths.into_iter().map(finding).collect()
+}
+
+/// The table above, compiled.
+struct Acts(Vec<(&'static str, GlobSet)>);
+
+impl Acts {
+    fn new() -> Self {
+        Self(ACTS.iter().map(|(why, patterns)| (*why, globs(patterns))).collect())
+    }
+
+    fn why(&self, path: &[u8], deleted: bool) -> Option<String> {
+        let folded = fold(path);
+        let (why, _) = self.0.iter().find(|(_, set)| set.is_match(&folded))?;
+        Some(if deleted { format!("is removed, and {why}") } else { (*why).to_owned() })
+    }
+}
+
+/// The tables are ours and tested to compile; a pattern that would not is left out of the set and caught there.
+fn globs(patterns: &[&str]) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        if let Ok(glob) = GlobBuilder::new(&pattern.to_lowercase()).literal_separator(true).build() {
+            set.add(glob);
+        }
+    }
+    set.build().unwrap_or_else(|_| GlobSet::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str, mode: &str) -> Change {
+        let path = path.as_bytes().to_vec();
+        Change { old_mode: "000000".into(), new_mode: mode.into(), id: String::new(), status: 'A', path }
+    }
+
+    fn look(paths: &[&str]) -> Findings {
+        let changes: Vec<Change> = paths.iter().map(|p| change(p, "100644")).collect();
+        let entries: Vec<Entry> = changes
+            .iter()
+            .map(|c| Entry { mode: c.new_mode.clone(), id: String::new(), path: c.path.clone() })
+            .collect();
+        judge(&changes, &entries, &HashMap::new())
+    }
+
+    #[test]
+    fn every_pattern_compiles() {
+        for (_, patterns) in ACTS {
+            assert_eq!(globs(patterns).len(), patterns.len());
+        }
+        assert_eq!(globs(BUILDS).len(), BUILDS.len());
+    }
+
+    #[test]
+    fn what_acts_by_itself_needs_a_word() {
+        for path in [
+            ".envrc",
+            "sub/.envrc",
+            ".vscode/tasks.json",
+            ".VSCode/settings.json",
+            ".github/workflows/x.yml",
+            "AGENTS.md",
+            "deep/CLAUDE.md",
+            ".gitattributes",
+            ".lfsconfig",
+            ".husky/pre-commit",
+            ".npmrc",
+            ".cargo/config.toml",
+            ".mcp.json",
+            ".caisson.toml",
+        ] {
+            assert_eq!(look(&[path]).ask.len(), 1, "{path}");
+        }
+        assert_eq!(look(&["src/main.rs", "README.md"]), Findings::default());
+    }
+
+    #[test]
+    fn what_runs_when_built_is_named() {
+        let found = look(&["Makefile", "src/build.rs", "package.json"]);
+        assert_eq!((found.ask.len(), found.notes.len()), (0, 3));
+    }
+
+    #[test]
+    fn twins_links_and_names() {
+        let found = look(&["README", "readme", "other"]);
+        assert_eq!(found.ask.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["README", "readme"]);
+        let link = [change("l", "120000")];
+        let target = |t: &str| HashMap::from([(b"l".to_vec(), t.as_bytes().to_vec())]);
+        assert_eq!(judge(&link, &[], &target("x")).ask.len(), 1);
+        assert_eq!(judge(&link, &[], &target("/etc/passwd")).never.len(), 1);
+        assert_eq!(look(&["a\u{202e}b"]).never.len(), 1);
+        assert_eq!(
+            judge(&[change("s", "160000")], &[], &HashMap::new()).ask[0].why,
+            "is a submodule: another repository"
+        );
+    }
+}

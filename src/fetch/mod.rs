@@ -1,0 +1,280 @@
+//! `caisson fetch`: an approved branch comes home into a developer's clone, judged before the first write.
+//!
+//! Owns the order of things: ask the bot what was approved ([`ApprovedSource`]), see that the approval still stands on the
+//! forge, fetch exactly that object, judge what it would put into the clone (`judge.rs`), see that nothing uncommitted is in
+//! its way (`obstacles.rs`), and only then write. Whatever is refused leaves the clone as it was. All git is in
+//! `git::Home`. Must not know the store or a forge. Tests: beside each file, and `tests/trees.rs`.
+
+pub mod judge;
+mod obstacles;
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use domain::{Commit, Verdict, VerdictKind};
+
+use crate::git::listing::Change;
+use crate::git::{Auth, Branch, GitError, Home, Merged, RemoteUrl, Tree};
+use judge::Findings;
+
+/// What the bot knows about a branch of one of its tasks.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    pub task: i64,
+    pub title: String,
+    pub branch: Branch,
+    /// Where the branch lies, as this machine reaches the forge.
+    pub url: RemoteUrl,
+    pub auth: Option<Auth>,
+    /// The commit of the default branch the task started from.
+    pub base: Commit,
+    /// The newest commit the bot published.
+    pub newest: Commit,
+    /// The final approval, if one was given and used.
+    pub approved: Option<Approved>,
+    /// The bot's own run of the tests on the approved commit (or, without one, on the newest).
+    pub verdict: Option<Verdict>,
+}
+
+/// A final approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approved {
+    pub commit: Commit,
+    /// Login of who gave it.
+    pub by: String,
+}
+
+/// Whether an approval can still be relied on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    Stands,
+    /// Dismissed, edited, deleted, or its giver lost the right: why, for a person.
+    Withdrawn(String),
+}
+
+/// Who is asked: the bot's store together with its forge. Errors are sentences for a person.
+#[async_trait]
+pub trait ApprovedSource: Send + Sync {
+    /// What is known of the branch; `None` = no task of this bot made it.
+    async fn offer(&self, branch: &Branch) -> Result<Option<Offer>, String>;
+
+    /// Reads the evidence of the approval again on the forge, now.
+    async fn standing(&self, offer: &Offer) -> Result<Standing, String>;
+
+    /// The commit lies in a clone: the task is delivered. Called once, after everything was written.
+    async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String>;
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Any directory inside the clone.
+    pub clone: PathBuf,
+    pub branch: String,
+    /// A new branch instead of changes in the work tree.
+    pub as_branch: bool,
+    /// Paths that were looked at and are wanted although they act by themselves.
+    pub accept: Vec<String>,
+    pub unreviewed: bool,
+    pub unverified: bool,
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Brought {
+    pub task: i64,
+    pub commit: Commit,
+    /// Status letter and path of each file.
+    pub files: Vec<(char, String)>,
+    /// The clone stood elsewhere than the task's base: a three-way merge without conflicts.
+    pub merged: bool,
+    /// The branch that was made, if one was asked for.
+    pub branch: Option<Branch>,
+    /// Loud: checks that were skipped because the caller said so, and what could not be told to the bot.
+    pub warnings: Vec<String>,
+    /// Files that run when the project is built or tested: worth a look first.
+    pub notes: Vec<String>,
+}
+
+/// Why nothing was brought. The clone is as it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Refusal {
+    pub what: String,
+    /// One line each.
+    pub reasons: Vec<String>,
+    /// What to do about it.
+    pub attempt: String,
+}
+
+impl Refusal {
+    fn new(what: impl Into<String>, attempt: impl Into<String>) -> Self {
+        Self { what: what.into(), reasons: Vec::new(), attempt: attempt.into() }
+    }
+
+    fn because<I: IntoIterator<Item = String>>(mut self, reasons: I) -> Self {
+        self.reasons.extend(reasons);
+        self
+    }
+}
+
+impl From<GitError> for Refusal {
+    fn from(e: GitError) -> Self {
+        let attempt = if e.is_transient() { "try again when the forge answers" } else { "" };
+        Self::new(e.to_string(), attempt)
+    }
+}
+
+/// Brings a branch home.
+///
+/// # Errors
+/// [`Refusal`], with the clone untouched.
+pub async fn fetch(wanted: &Wanted, source: &dyn ApprovedSource) -> Result<Brought, Refusal> {
+    let name = Branch::parse(&wanted.branch)?;
+    let offer = source.offer(&name).await.map_err(|e| Refusal::new(e, "caisson doctor"))?;
+    let unknown = || Refusal::new(format!("no task of this bot made the branch {name}"), "caisson task list");
+    let offer = offer.ok_or_else(unknown)?;
+    let mut warnings = Vec::new();
+    let commit = reviewed(wanted, source, &offer, &mut warnings).await?;
+    verified(wanted, &offer, &commit, &mut warnings)?;
+    let home = Home::open(&wanted.clone).await?;
+    home.fetch(&offer.url, offer.auth.as_ref(), &commit).await?;
+    if !home.is_ancestor(&offer.base, &commit).await? {
+        let said =
+            format!("the commit {} does not descend from the task's base {}", commit.short(), offer.base.short());
+        return Err(Refusal::new(said, "look at the branch on the forge: somebody rewrote it"));
+    }
+    let plan = Plan::make(wanted, &home, &offer, &commit).await?;
+    let findings = plan.judge(&home, wanted).await?;
+    if wanted.as_branch {
+        home.branch(&offer.branch, &commit).await?;
+    } else {
+        clear(&home, &plan).await?;
+        home.apply(&plan.to, &plan.changes).await?;
+    }
+    if let Err(e) = source.delivered(&offer, &commit).await {
+        warnings.push(format!("the files are here, but the bot could not be told so: {e}"));
+    }
+    Ok(Brought {
+        task: offer.task,
+        commit,
+        files: plan.changes.iter().map(|c| (c.status, String::from_utf8_lossy(&c.path).into_owned())).collect(),
+        merged: plan.merged,
+        branch: wanted.as_branch.then_some(offer.branch),
+        warnings,
+        notes: findings.notes,
+    })
+}
+
+/// The commit to bring: the approved one, while its approval stands.
+async fn reviewed(
+    wanted: &Wanted,
+    source: &dyn ApprovedSource,
+    offer: &Offer,
+    warnings: &mut Vec<String>,
+) -> Result<Commit, Refusal> {
+    let why = match &offer.approved {
+        None => "nobody has given the final approval for it".to_owned(),
+        Some(approved) => match source.standing(offer).await {
+            Ok(Standing::Stands) => return Ok(approved.commit.clone()),
+            Ok(Standing::Withdrawn(why)) => format!("the approval by {} no longer stands: {why}", approved.by),
+            Err(e) => format!("whether the approval by {} still stands cannot be asked: {e}", approved.by),
+        },
+    };
+    if wanted.unreviewed {
+        let newest = offer.newest.clone();
+        warnings.push(format!("NOT REVIEWED: {why}; taking the newest commit {}", newest.short()));
+        return Ok(newest);
+    }
+    let attempt = "approve it on the forge; or, at your own risk, repeat with --unreviewed";
+    Err(Refusal::new(format!("the branch {} is not approved", offer.branch), attempt).because([why]))
+}
+
+fn verified(wanted: &Wanted, offer: &Offer, commit: &Commit, warnings: &mut Vec<String>) -> Result<(), Refusal> {
+    let why = match offer.verdict.as_ref().map(|verdict| verdict.kind) {
+        Some(VerdictKind::Passed) => return Ok(()),
+        Some(VerdictKind::Failed) => "the bot's own run of the tests failed",
+        Some(VerdictKind::None) => "the project has no test command, so nothing was run",
+        None => "the bot has not run the tests on it",
+    };
+    if wanted.unverified {
+        warnings.push(format!("NOT VERIFIED: {why} ({})", commit.short()));
+        return Ok(());
+    }
+    let attempt = "look at the final review; or, at your own risk, repeat with --unverified";
+    Err(Refusal::new(format!("the commit {} is not verified", commit.short()), attempt).because([why.to_owned()]))
+}
+
+/// What would be written.
+struct Plan {
+    to: Tree,
+    changes: Vec<Change>,
+    merged: bool,
+}
+
+impl Plan {
+    async fn make(wanted: &Wanted, home: &Home, offer: &Offer, commit: &Commit) -> Result<Self, Refusal> {
+        if wanted.as_branch {
+            let (from, to) = (home.tree(&offer.base).await?, home.tree(commit).await?);
+            return Ok(Self { changes: home.changes(&from, &to).await?, to, merged: false });
+        }
+        let to = match home.merged(&offer.base, commit).await? {
+            Merged::Tree(tree) => tree,
+            Merged::Conflict(paths) => {
+                let said = "your clone and the branch changed the same places";
+                let attempt = format!(
+                    "check {} out and repeat, or repeat with --as-branch and merge by hand",
+                    offer.base.short()
+                );
+                return Err(Refusal::new(said, attempt).because(paths.iter().map(|p| judge::shown(p.as_bytes()))));
+            }
+        };
+        let from = home.tree(home.head()).await?;
+        let changes = home.changes(&from, &to).await?;
+        Ok(Self { changes, to, merged: *home.head() != offer.base })
+    }
+
+    async fn judge(&self, home: &Home, wanted: &Wanted) -> Result<Findings, Refusal> {
+        let entries = home.entries(&self.to).await?;
+        let links = home.links(&entries).await?;
+        let findings = judge::judge(&self.changes, &entries, &links);
+        if !findings.never.is_empty() {
+            let attempt = "request changes on the forge: this must not come into a clone";
+            return Err(Refusal::new("the branch holds what no clone should take", attempt).because(findings.never));
+        }
+        let open: Vec<&judge::Finding> = findings.ask.iter().filter(|f| !wanted.accept.contains(&f.path)).collect();
+        if open.is_empty() {
+            return Ok(findings);
+        }
+        let reasons = open.iter().map(|f| format!("{}: {}", judge::shown(f.path.as_bytes()), f.why));
+        let attempt = format!("look at each; what you want, repeat with --accept {}", quoted(&open[0].path));
+        Err(Refusal::new("the branch holds files that act by themselves", attempt).because(reasons.collect::<Vec<_>>()))
+    }
+}
+
+/// Nothing of the developer's own may be in the way.
+async fn clear(home: &Home, plan: &Plan) -> Result<(), Refusal> {
+    let dirty = home.uncommitted().await?;
+    if !dirty.is_empty() {
+        let reasons = dirty.iter().take(20).map(|path| judge::shown(path.as_bytes())).collect::<Vec<_>>();
+        let attempt = "commit or stash them first, or repeat with --as-branch";
+        return Err(Refusal::new("your clone has uncommitted changes", attempt).because(reasons));
+    }
+    let blocked = obstacles::find(home.root(), &plan.changes);
+    if blocked.is_empty() {
+        return Ok(());
+    }
+    let attempt = "move them away first (they are not in git: untracked or ignored), or repeat with --as-branch";
+    Err(Refusal::new("files that git does not know stand where the branch would write", attempt).because(blocked))
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+/// The clone's place, for messages.
+pub fn place(path: &Path) -> String {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string()
+}

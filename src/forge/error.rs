@@ -1,0 +1,35 @@
+//! What can go wrong with a forge, and whether trying again makes sense. No error text carries a token or a URL's userinfo.
+
+use thiserror::Error;
+
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum ForgeError {
+    /// Not there, or not to be seen by this account.
+    #[error("the forge has no {0} (or this account may not see it)")]
+    NotFound(String),
+    /// The forge's state is in the way: a duplicate, a renamed repository, an archived one, not mergeable.
+    #[error("the forge refuses because of its present state: {0}")]
+    Conflict(String),
+    /// The token is refused or the account lacks the right.
+    #[error("the forge forbids it: {0}")]
+    Forbidden(String),
+    /// The forge refuses the request as such.
+    #[error("the forge calls the request invalid: {0}")]
+    Invalid(String),
+    /// Nothing was done; the forge is away, overloaded, or answered a read with a 5xx.
+    #[error("the forge cannot be reached or is overloaded: {text}")]
+    Unavailable { text: String, retry_after_ms: Option<u64> },
+    /// A write was sent and its answer is lost or a 5xx: it may have happened or still happen.
+    #[error("the forge did not say whether it was done: {0}")]
+    Ambiguous(String),
+    /// The answer isn't what the forge's API promises.
+    #[error("the forge answered something unexpected: {0}")]
+    Protocol(String),
+}
+
+impl ForgeError {
+    /// Trying later can help. An ambiguous write must be read back before it is tried again.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Ambiguous(_))
+    }
+}

@@ -1,0 +1,208 @@
+//! Gitea's words into ours: pure functions, no calls. An answer that lacks what we rely on is a protocol error, never a guess.
+//! Tests: below, and the contract suite.
+
+use super::wire;
+use crate::forge::{
+    Access, Account, Comment, ForgeError, Issue, PullRequest, Repository, Result, Review, ReviewComment, ReviewState,
+    Status, StatusState,
+};
+use gitea_sdk_rs as sdk;
+
+/// RFC 3339 to Unix milliseconds. Absent and Gitea's "unset" (year 1) become 0.
+pub(super) fn millis(text: Option<&str>) -> Result<i64> {
+    let Some(text) = text.filter(|t| !t.is_empty()) else { return Ok(0) };
+    let time: jiff::Timestamp = text.parse().map_err(|_| ForgeError::Protocol(format!("{text:?} is no time")))?;
+    Ok(time.as_millisecond().max(0))
+}
+
+/// A deleted account comes as `null` or with an id below 1; both are the ghost.
+pub(super) fn account(user: Option<wire::User>) -> Account {
+    let user = user.unwrap_or(wire::User { id: -1, login: "Ghost".into() });
+    Account { id: user.id, login: user.login }
+}
+
+pub(super) fn sdk_account(user: Option<&sdk::types::User>) -> Account {
+    account(user.map(|u| wire::User { id: u.id, login: u.user_name.clone() }))
+}
+
+pub(super) fn access(word: &str) -> Access {
+    match word {
+        "owner" => Access::Owner,
+        "admin" => Access::Admin,
+        "write" => Access::Write,
+        "read" => Access::Read,
+        // Anything unknown gives no right.
+        _ => Access::None,
+    }
+}
+
+pub(super) fn repository(repo: wire::Repo) -> Result<Repository> {
+    let owner = repo.full_name.split_once('/').map(|(owner, _)| owner.to_owned());
+    let owner = owner.ok_or_else(|| ForgeError::Protocol(format!("repository {} has no owner", repo.id)))?;
+    Ok(Repository {
+        id: repo.id,
+        owner,
+        name: repo.name,
+        default_branch: repo.default_branch,
+        empty: repo.empty,
+        private: repo.private,
+        archived: repo.archived,
+        clone_url: repo.clone_url,
+        html_url: repo.html_url,
+    })
+}
+
+pub(super) fn issue(issue: wire::Issue) -> Result<Issue> {
+    Ok(Issue {
+        id: issue.id,
+        number: issue.number,
+        title: issue.title,
+        body: issue.body,
+        author: account(issue.user),
+        open: issue.state == "open",
+        created_at: millis(issue.created_at.as_deref())?,
+        updated_at: millis(issue.updated_at.as_deref())?,
+        is_pull: issue.pull_request.is_some_and(|p| !p.is_null()),
+        html_url: issue.html_url,
+    })
+}
+
+pub(super) fn comment(comment: wire::Comment) -> Result<Comment> {
+    // Repository-wide lists carry no number: it stands in one of the two addresses, the other is empty.
+    let number =
+        [&comment.issue_url, &comment.pull_request_url, &comment.html_url].into_iter().find_map(|u| number_in(u));
+    Ok(Comment {
+        issue: number.ok_or_else(|| ForgeError::Protocol(format!("comment {} names no issue", comment.id)))?,
+        id: comment.id,
+        author: account(comment.user),
+        body: comment.body,
+        created_at: millis(comment.created_at.as_deref())?,
+        updated_at: millis(comment.updated_at.as_deref())?,
+        html_url: comment.html_url,
+    })
+}
+
+/// The issue's number of `…/issues/7#issuecomment-9` or `…/pulls/7`.
+fn number_in(url: &str) -> Option<u64> {
+    url.split('#').next()?.rsplit('/').next()?.parse().ok()
+}
+
+/// The N of `#issuecomment-N`; 0 where the address has none.
+pub(super) fn forge_number(html_url: &str) -> i64 {
+    html_url.rsplit_once("#issuecomment-").and_then(|(_, n)| n.parse().ok()).unwrap_or(0)
+}
+
+pub(super) fn pull(pull: wire::Pull) -> Result<PullRequest> {
+    let missing = |end: &str| ForgeError::Protocol(format!("pull request {} has no {end}", pull.number));
+    let (head, base) = (pull.head.ok_or_else(|| missing("head"))?, pull.base.ok_or_else(|| missing("base"))?);
+    // After the branch is deleted the reference is a `refs/pull/…`; the label still says which branch it was.
+    let gone = head.reference.starts_with("refs/pull/") && !head.label.is_empty();
+    Ok(PullRequest {
+        id: pull.id,
+        number: pull.number,
+        title: pull.title,
+        body: pull.body,
+        open: pull.state == "open",
+        merged: pull.merged,
+        draft: pull.draft,
+        head_ref: if gone { head.label } else { head.reference },
+        head_sha: head.sha,
+        base_ref: base.reference,
+        base_sha: base.sha,
+        head_repo: head.repo.map(|r| r.full_name),
+        author: account(pull.user),
+        html_url: pull.html_url,
+        created_at: millis(pull.created_at.as_deref())?,
+        updated_at: millis(pull.updated_at.as_deref())?,
+    })
+}
+
+pub(super) fn review(review: wire::Review) -> Result<Review> {
+    let state = match review.state.as_str() {
+        _ if review.dismissed => ReviewState::Dismissed,
+        "APPROVED" => ReviewState::Approved,
+        "REQUEST_CHANGES" => ReviewState::RequestChanges,
+        "COMMENT" => ReviewState::Comment,
+        "PENDING" => ReviewState::Pending,
+        "REQUEST_REVIEW" => ReviewState::RequestReview,
+        other => return Err(ForgeError::Protocol(format!("review {} has the unknown state {other:?}", review.id))),
+    };
+    let submitted_at = millis(review.submitted_at.as_deref())?;
+    Ok(Review {
+        id: review.id,
+        number: forge_number(&review.html_url),
+        author: account(review.user),
+        state,
+        body: review.body,
+        commit: review.commit_id,
+        submitted_at,
+        updated_at: millis(review.updated_at.as_deref())?.max(submitted_at),
+        comments: review.comments_count,
+        html_url: review.html_url,
+    })
+}
+
+pub(super) fn review_comment(c: &sdk::types::PullReviewComment) -> ReviewComment {
+    ReviewComment {
+        id: c.id,
+        review: c.review_id,
+        author: sdk_account(c.reviewer.as_deref()),
+        path: c.path.clone(),
+        line: u64::try_from(c.line_num).ok().filter(|n| *n > 0),
+        body: c.body.clone(),
+        created_at: c.created.unix_timestamp().saturating_mul(1000),
+        updated_at: c.updated.unix_timestamp().saturating_mul(1000),
+    }
+}
+
+pub(super) fn status(status: wire::Status) -> Status {
+    let state = match status.status.as_str() {
+        "success" => StatusState::Success,
+        "error" => StatusState::Error,
+        "failure" => StatusState::Failure,
+        "warning" => StatusState::Warning,
+        "skipped" => StatusState::Skipped,
+        // Gitea stores a mistyped state as typed and counts it as pending; so do we.
+        _ => StatusState::Pending,
+    };
+    Status { context: status.context, state, description: status.description, target_url: status.target_url }
+}
+
+pub(super) fn status_word(state: StatusState) -> &'static str {
+    match state {
+        StatusState::Pending => "pending",
+        StatusState::Success => "success",
+        StatusState::Error => "error",
+        StatusState::Failure => "failure",
+        StatusState::Warning => "warning",
+        StatusState::Skipped => "skipped",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_from_addresses() {
+        assert_eq!(number_in("http://f/o/r/issues/7#issuecomment-9"), Some(7));
+        assert_eq!(number_in("http://f/o/r/pulls/12"), Some(12));
+        assert_eq!(number_in(""), None);
+        assert_eq!(forge_number("http://f/o/r/pulls/2#issuecomment-41"), 41);
+        assert_eq!(forge_number("http://f/o/r/pulls/2"), 0);
+    }
+
+    #[test]
+    fn times_with_any_offset_are_the_same_instant() {
+        assert_eq!(millis(Some("2026-11-22T10:00:00Z")), millis(Some("2026-11-22T11:00:00+01:00")));
+        assert_eq!(millis(None), Ok(0));
+        assert_eq!(millis(Some("0001-01-01T00:00:00Z")), Ok(0));
+        assert!(millis(Some("yesterday")).is_err());
+    }
+
+    #[test]
+    fn an_unknown_permission_gives_nothing() {
+        assert_eq!(access("maintainer"), Access::None);
+        assert!(access("admin") > access("write"));
+    }
+}

@@ -1,0 +1,183 @@
+//! What a repository's owner sets up: the repository, who may write, labels, protection, the hook. Used by `caisson repo add` and
+//! `repo check` only; each `ensure_*` reads first and reads back, because Gitea drops without a word what it doesn't like.
+//! Tests: the contract suite, `tests/setup.rs`.
+
+use super::admin::Made;
+use super::raw::seg;
+use super::reader::base;
+use super::{Gitea, wire};
+use crate::forge::{Access, ForgeError, RepoRef, Repository, Result};
+use crate::secret::Secret;
+use reqwest::Method;
+use serde_json::json;
+
+/// The narrow names: the wide ones would bring every kind twice. A pull request's plain comments need `pull_request_comment`.
+pub const HOOK_EVENTS: [&str; 11] = [
+    "issues_only",
+    "issue_label",
+    "issue_comment",
+    "pull_request_only",
+    "pull_request_comment",
+    "pull_request_review",
+    "pull_request_sync",
+    "pull_request_review_request",
+    "push",
+    "create",
+    "delete",
+];
+
+/// A hook as the forge tells it; its secret is never told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookInfo {
+    pub id: i64,
+    pub url: String,
+    pub active: bool,
+    pub events: Vec<String>,
+}
+
+impl Gitea {
+    /// An empty, private repository without Actions in an organisation. `Conflict` if the name is taken.
+    pub async fn create_repository(&self, repo: &RepoRef, default_branch: &str) -> Result<Repository> {
+        let body = json!({
+            "name": repo.name, "private": true, "auto_init": false, "default_branch": default_branch,
+        });
+        let path = format!("/orgs/{}/repos", seg(&repo.owner));
+        let made: wire::Repo = self.raw.write(Method::POST, &path, &body).await?;
+        self.disable_actions(repo).await?;
+        super::convert::repository(made)
+    }
+
+    /// Switches Actions off and reads back that they are.
+    pub async fn disable_actions(&self, repo: &RepoRef) -> Result<()> {
+        let now: wire::Repo = self.raw.write(Method::PATCH, &base(repo), &json!({ "has_actions": false })).await?;
+        if now.has_actions {
+            return Err(ForgeError::Conflict(format!("Actions of {repo} stay on; switch them off on the forge")));
+        }
+        Ok(())
+    }
+
+    pub async fn set_default_branch(&self, repo: &RepoRef, branch: &str) -> Result<()> {
+        self.raw.put(Method::PATCH, &base(repo), Some(&json!({ "default_branch": branch }))).await
+    }
+
+    /// Gives `login` at least `access` (read, write or admin); one who has more keeps it.
+    pub async fn ensure_collaborator(&self, repo: &RepoRef, login: &str, access: Access) -> Result<Made> {
+        let path = format!("{}/collaborators/{}", base(repo), seg(login));
+        let has = self.raw.find::<wire::Permission>(&format!("{path}/permission")).await?;
+        if has.is_some_and(|p| super::convert::access(&p.permission) >= access) {
+            return Ok(Made::Before);
+        }
+        let word = match access {
+            Access::Admin | Access::Owner => "admin",
+            Access::Write => "write",
+            Access::Read | Access::None => "read",
+        };
+        self.raw.put(Method::PUT, &path, Some(&json!({ "permission": word }))).await?;
+        Ok(Made::New)
+    }
+
+    /// Everybody who was added to the repository by name.
+    pub async fn collaborators(&self, repo: &RepoRef) -> Result<Vec<String>> {
+        let found: Vec<wire::User> = self.raw.pages(&format!("{}/collaborators", base(repo))).await?;
+        Ok(found.into_iter().map(|u| u.login).collect())
+    }
+
+    /// A label of the repository: `scope/name` ones are made exclusive within their scope. Duplicates are not made.
+    pub async fn ensure_label(&self, repo: &RepoRef, name: &str, color: &str, description: &str) -> Result<Made> {
+        let path = format!("{}/labels", base(repo));
+        let there: Vec<wire::Label> = self.raw.pages(&path).await?;
+        let exclusive = name.contains('/');
+        if let Some(label) = there.iter().find(|l| l.name == name) {
+            if label.exclusive != exclusive {
+                let at = format!("{path}/{}", label.id);
+                self.raw.put(Method::PATCH, &at, Some(&json!({ "exclusive": exclusive }))).await?;
+            }
+            return Ok(Made::Before);
+        }
+        let body = json!({ "name": name, "color": color, "description": description, "exclusive": exclusive });
+        let made: wire::Label = self.raw.write(Method::POST, &path, &body).await?;
+        if made.exclusive != exclusive {
+            return Err(ForgeError::Protocol(format!("label {name} was not made exclusive")));
+        }
+        Ok(Made::New)
+    }
+
+    /// A branch rule (name or pattern) by which only `pushers` may push. Read back: whoever may not write is dropped silently.
+    pub async fn ensure_protection(&self, repo: &RepoRef, rule: &str, pushers: &[&str]) -> Result<Made> {
+        let path = format!("{}/branch_protections", base(repo));
+        let body = json!({
+            "rule_name": rule, "enable_push": true, "enable_push_whitelist": true,
+            "push_whitelist_usernames": pushers, "push_whitelist_deploy_keys": false, "enable_force_push": false,
+            "block_admin_merge_override": false,
+        });
+        let there: Option<Vec<wire::Protection>> = self.raw.get(&path).await?;
+        let found = there.unwrap_or_default().into_iter().find(|p| p.rule_name == rule);
+        let made = match found {
+            Some(rule) if guards(&rule, pushers) => return Ok(Made::Before),
+            Some(_) => {
+                self.raw.put(Method::PATCH, &format!("{path}/{}", seg(rule)), Some(&body)).await?;
+                Made::Before
+            }
+            None => {
+                self.raw.put(Method::POST, &path, Some(&body)).await?;
+                Made::New
+            }
+        };
+        let now: wire::Protection = self.raw.get(&format!("{path}/{}", seg(rule))).await?;
+        if guards(&now, pushers) {
+            return Ok(made);
+        }
+        let names = now.push_whitelist_usernames.join(", ");
+        Err(ForgeError::Conflict(format!("the rule {rule} lets [{names}] push instead of [{}]", pushers.join(", "))))
+    }
+
+    /// Whether the rule is there as `ensure_protection` makes it.
+    pub async fn is_protected(&self, repo: &RepoRef, rule: &str, pushers: &[&str]) -> Result<bool> {
+        let path = format!("{}/branch_protections/{}", base(repo), seg(rule));
+        Ok(self.raw.find::<wire::Protection>(&path).await?.is_some_and(|p| guards(&p, pushers)))
+    }
+
+    pub async fn hooks(&self, repo: &RepoRef) -> Result<Vec<HookInfo>> {
+        let found: Vec<wire::Hook> = self.raw.pages(&format!("{}/hooks", base(repo))).await?;
+        let info = |h: wire::Hook| HookInfo {
+            id: h.id,
+            url: h.config.get("url").cloned().unwrap_or_default(),
+            active: h.active,
+            events: h.events,
+        };
+        Ok(found.into_iter().map(info).collect())
+    }
+
+    /// Sets the one hook to `url`. Gitea cannot change a hook's secret, so an earlier one to the same address goes after the new is there.
+    pub async fn replace_hook(&self, repo: &RepoRef, url: &str, secret: &Secret) -> Result<HookInfo> {
+        if secret.is_empty() {
+            return Err(ForgeError::Invalid("a hook without a secret proves nothing".into()));
+        }
+        let before = self.hooks(repo).await?;
+        let body = json!({
+            "type": "gitea", "active": true, "events": HOOK_EVENTS, "branch_filter": "",
+            "config": { "url": url, "content_type": "json", "secret": secret.expose() },
+        });
+        let made: wire::Hook = self.raw.write(Method::POST, &format!("{}/hooks", base(repo)), &body).await?;
+        for old in before.iter().filter(|h| h.url == url) {
+            self.raw.delete(&format!("{}/hooks/{}", base(repo), old.id)).await?;
+        }
+        let now = self.hooks(repo).await?;
+        let found = now.into_iter().find(|h| h.id == made.id && h.active && h.url == url);
+        found.ok_or_else(|| ForgeError::Protocol(format!("the hook of {repo} is not there, or not active")))
+    }
+
+    /// Asks the forge to send its test delivery through a hook.
+    pub async fn test_hook(&self, repo: &RepoRef, id: i64) -> Result<()> {
+        self.raw.put(Method::POST, &format!("{}/hooks/{id}/tests", base(repo)), None).await
+    }
+}
+
+fn guards(rule: &wire::Protection, pushers: &[&str]) -> bool {
+    let named = |login: &str| rule.push_whitelist_usernames.iter().any(|n| n.eq_ignore_ascii_case(login));
+    rule.enable_push
+        && rule.enable_push_whitelist
+        && !rule.enable_force_push
+        && rule.push_whitelist_usernames.len() == pushers.len()
+        && pushers.iter().all(|p| named(p))
+}

@@ -1,0 +1,262 @@
+//! One HTTP client for everything that goes to the forge, and the calls for which the SDK is not safe.
+//! Owns: the token, timeouts, size cap, paging, and how an answer or its absence becomes a [`ForgeError`].
+//! Must not know what an answer means. Tests: below, and the contract suite.
+
+use crate::forge::{ForgeError, Result};
+use crate::secret::Secret;
+use reqwest::{Method, StatusCode, header};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::time::Duration;
+use url::Url;
+
+/// An answer above this is cut off and refused: a forge's page of fifty objects is far below.
+const MAX_ANSWER: usize = 32 << 20;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The most that Gitea gives by default; a server with a lower limit is noticed by its total.
+const PAGE: usize = 50;
+const MAX_PAGES: usize = 400;
+
+/// Whether the request changes something: decides what a lost answer means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+}
+
+/// How to prove who we are. Basic is only for making tokens, which Gitea allows in no other way.
+#[derive(Debug, Clone)]
+pub(super) enum Credential {
+    Token(Secret),
+    Basic { user: String, password: Secret },
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Raw {
+    http: reqwest::Client,
+    base: String,
+    credential: Credential,
+}
+
+/// A successful answer: its status (200, 201, 204 …), body and `X-Total-Count`.
+pub(super) struct Answer {
+    pub status: StatusCode,
+    pub body: Vec<u8>,
+    pub total: Option<usize>,
+}
+
+/// The client that is handed to the SDK too: no redirects (a redirected POST silently becomes a GET), bounded waits.
+pub(super) fn http_client(user_agent: &str) -> Result<reqwest::Client> {
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(TIMEOUT)
+        .user_agent(user_agent)
+        .build()
+        .map_err(|e| ForgeError::Protocol(format!("the HTTP client cannot be built: {}", e.without_url())))
+}
+
+impl Raw {
+    pub fn new(http: reqwest::Client, base: &Url, credential: Credential) -> Self {
+        Self { http, base: base.as_str().trim_end_matches('/').to_owned(), credential }
+    }
+
+    /// `path` is below `/api/v1` and already escaped (see [`seg`]).
+    pub async fn send(&self, kind: Kind, method: Method, path: &str, body: Option<&Value>) -> Result<Answer> {
+        let mut request = self.http.request(method.clone(), format!("{}/api/v1{path}", self.base));
+        request = request.header(header::ACCEPT, "application/json");
+        request = match &self.credential {
+            Credential::Token(token) => {
+                let mut value = header::HeaderValue::from_str(&format!("token {}", token.expose()))
+                    .map_err(|_| ForgeError::Forbidden("the token holds characters that no token has".into()))?;
+                value.set_sensitive(true);
+                request.header(header::AUTHORIZATION, value)
+            }
+            Credential::Basic { user, password } => request.basic_auth(user, Some(password.expose())),
+        };
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let what = format!("{method} {}", path.split('?').next().unwrap_or(path));
+        let response = request.send().await.map_err(|e| from_transport(kind, &what, e))?;
+        take(kind, &what, response).await
+    }
+
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
+        let answer = self.send(Kind::Read, Method::GET, path, None).await?;
+        decode(Kind::Read, path, &answer.body)
+    }
+
+    /// As `get`, with `None` for what isn't there.
+    pub async fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
+        match self.get(path).await {
+            Ok(found) => Ok(Some(found)),
+            Err(ForgeError::NotFound(_)) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    pub async fn write<T: DeserializeOwned>(&self, method: Method, path: &str, body: &Value) -> Result<T> {
+        let answer = self.send(Kind::Write, method, path, Some(body)).await?;
+        decode(Kind::Write, path, &answer.body)
+    }
+
+    /// A write whose answer's body says nothing.
+    pub async fn put(&self, method: Method, path: &str, body: Option<&Value>) -> Result<()> {
+        self.send(Kind::Write, method, path, body).await.map(drop)
+    }
+
+    /// As `put`, where "not there" is the wanted end.
+    pub async fn delete(&self, path: &str) -> Result<()> {
+        match self.put(Method::DELETE, path, None).await {
+            Err(ForgeError::NotFound(_)) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Every page of a list; `null` counts as empty. `path` may carry a query.
+    pub async fn pages<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>> {
+        let joint = if path.contains('?') { '&' } else { '?' };
+        let mut all = Vec::new();
+        for page in 1..=MAX_PAGES {
+            let at = format!("{path}{joint}page={page}&limit={PAGE}");
+            let answer = self.send(Kind::Read, Method::GET, &at, None).await?;
+            let items: Option<Vec<T>> = decode(Kind::Read, path, &answer.body)?;
+            let items = items.unwrap_or_default();
+            let got = items.len();
+            all.extend(items);
+            let complete = answer.total.map_or(got < PAGE, |total| all.len() >= total);
+            if got == 0 || complete {
+                return Ok(all);
+            }
+        }
+        Err(ForgeError::Protocol(format!("the list {path} does not end after {MAX_PAGES} pages")))
+    }
+}
+
+/// One path segment, escaped so that nothing in it is taken for structure.
+pub(super) fn seg(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut out, b| {
+        if b.is_ascii_alphanumeric()
+            || matches!(b, b'-' | b'_' | b'~')
+            || (b == b'.' && !text.trim_matches('.').is_empty())
+        {
+            out.push(char::from(b));
+        } else {
+            out.push_str(&format!("%{b:02X}"));
+        }
+        out
+    })
+}
+
+fn decode<T: DeserializeOwned>(kind: Kind, path: &str, body: &[u8]) -> Result<T> {
+    serde_json::from_slice(body).map_err(|e| {
+        let text = format!("{}: {e}", path.split('?').next().unwrap_or(path));
+        // A write that was answered was done, but the answer cannot be used: reading back is the only way on.
+        if kind == Kind::Write { ForgeError::Ambiguous(text) } else { ForgeError::Protocol(text) }
+    })
+}
+
+pub(super) fn from_transport(kind: Kind, what: &str, error: reqwest::Error) -> ForgeError {
+    let never_sent = error.is_connect() || error.is_builder();
+    let timeout = error.is_timeout();
+    let text =
+        format!("{what}: {}{}", if timeout { "no answer in time: " } else { "" }, root_cause(&error.without_url()));
+    if kind == Kind::Write && !never_sent {
+        return ForgeError::Ambiguous(text);
+    }
+    ForgeError::Unavailable { text, retry_after_ms: None }
+}
+
+/// The innermost reason ("connection refused"), which is what a person can act on.
+fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut at = error;
+    while let Some(next) = at.source() {
+        at = next;
+    }
+    at.to_string()
+}
+
+async fn take(kind: Kind, what: &str, mut response: reqwest::Response) -> Result<Answer> {
+    let status = response.status();
+    let header = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok()?.trim().parse::<u64>().ok());
+    let total = header("x-total-count").and_then(|n| usize::try_from(n).ok());
+    let retry_after_ms = header("retry-after").map(|s| s.saturating_mul(1000));
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|e| from_transport(kind, what, e))? {
+        if body.len() + chunk.len() > MAX_ANSWER {
+            return Err(ForgeError::Protocol(format!("{what}: the answer is larger than {MAX_ANSWER} bytes")));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    if status.is_success() {
+        return Ok(Answer { status, body, total });
+    }
+    Err(from_status(kind, what, status.as_u16(), &message(&body), retry_after_ms))
+}
+
+/// The `message` of Gitea's error JSON; of anything else (a proxy's HTML page) nothing is repeated.
+pub(super) fn message(body: &[u8]) -> String {
+    #[derive(serde::Deserialize)]
+    struct Said {
+        message: Option<String>,
+    }
+    let said = serde_json::from_slice::<Said>(body).ok().and_then(|s| s.message).unwrap_or_default();
+    said.chars().filter(|c| !c.is_control()).take(300).collect()
+}
+
+pub(super) fn from_status(kind: Kind, what: &str, status: u16, said: &str, retry_after_ms: Option<u64>) -> ForgeError {
+    let text = if said.is_empty() { format!("{what}: {status}") } else { format!("{what}: {status} {said}") };
+    match status {
+        301 | 302 | 303 | 307 | 308 => {
+            ForgeError::Conflict(format!("{text} (renamed or moved; correct the configured name)"))
+        }
+        401 | 403 => ForgeError::Forbidden(text),
+        404 | 410 => ForgeError::NotFound(text),
+        405 | 409 | 423 => ForgeError::Conflict(text),
+        // Refused before anything was done, writes included: overload protection.
+        429 => ForgeError::Unavailable { text, retry_after_ms },
+        400..=499 => ForgeError::Invalid(text),
+        500..=599 if kind == Kind::Write => ForgeError::Ambiguous(text),
+        500..=599 => ForgeError::Unavailable { text, retry_after_ms },
+        _ => ForgeError::Protocol(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_cannot_leave_its_place() {
+        assert_eq!(seg("agent/1-add"), "agent%2F1-add");
+        assert_eq!(seg(".."), "%2E%2E");
+        assert_eq!(seg("a.b?c#d e"), "a.b%3Fc%23d%20e");
+    }
+
+    #[test]
+    fn a_lost_write_is_ambiguous_and_a_lost_read_is_not() {
+        assert!(matches!(from_status(Kind::Write, "POST /x", 502, "", None), ForgeError::Ambiguous(_)));
+        assert!(matches!(from_status(Kind::Read, "GET /x", 502, "", None), ForgeError::Unavailable { .. }));
+        let busy = from_status(Kind::Write, "POST /x", 429, "", Some(3000));
+        assert!(matches!(busy, ForgeError::Unavailable { retry_after_ms: Some(3000), .. }));
+        assert!(matches!(from_status(Kind::Read, "GET /x", 301, "", None), ForgeError::Conflict(_)));
+    }
+
+    #[test]
+    fn an_html_page_is_not_repeated() {
+        assert_eq!(message(b"<html>secret proxy page</html>"), "");
+        assert_eq!(message(br#"{"message":"no such\nthing"}"#), "no suchthing");
+    }
+
+    #[test]
+    fn debug_shows_no_token() {
+        let raw = Raw::new(
+            http_client("t").unwrap(),
+            &Url::parse("http://127.0.0.1:1/").unwrap(),
+            Credential::Token(Secret::new("verysecret")),
+        );
+        assert!(!format!("{raw:?}").contains("verysecret"));
+    }
+}

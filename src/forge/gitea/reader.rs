@@ -1,0 +1,220 @@
+//! Reading from Gitea. Every function is one question; lists are complete. Tests: the contract suite.
+
+use super::raw::{Kind, seg};
+use super::{Gitea, convert, sdk, wire};
+use crate::forge::*;
+use reqwest::{Method, StatusCode};
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap};
+
+pub(super) fn base(repo: &RepoRef) -> String {
+    format!("/repos/{}/{}", seg(&repo.owner), seg(&repo.name))
+}
+
+/// `since` for a query: whole seconds, rounded down, in the one form that needs no escaping.
+fn since(millis: i64) -> Result<String> {
+    let time = jiff::Timestamp::from_second(millis.div_euclid(1000).max(0))
+        .map_err(|_| ForgeError::Invalid(format!("{millis} is no time")))?;
+    Ok(seg(&time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()))
+}
+
+impl Gitea {
+    pub(super) async fn read_version(&self) -> Result<String> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: String,
+        }
+        Ok(self.raw.get::<Version>("/version").await?.version)
+    }
+
+    pub(super) async fn read_whoami(&self) -> Result<Account> {
+        let (user, _) = self.sdk.users().get_my_info().await.map_err(|e| sdk::error(Kind::Read, "GET /user", e))?;
+        Ok(convert::sdk_account(Some(&user)))
+    }
+
+    pub(super) async fn read_repository(&self, repo: &RepoRef) -> Result<Repository> {
+        convert::repository(self.raw.get(&base(repo)).await?)
+    }
+
+    pub(super) async fn read_permission(&self, repo: &RepoRef, account: &Account) -> Result<Access> {
+        if account.id < 1 {
+            return Ok(Access::None);
+        }
+        let path = format!("{}/collaborators/{}/permission", base(repo), seg(&account.login));
+        let Some(found) = self.raw.find::<wire::Permission>(&path).await? else { return Ok(Access::None) };
+        // A login can be given up and taken by somebody else; the id cannot.
+        let same = found.user.is_some_and(|u| u.id == account.id);
+        Ok(if same { convert::access(&found.permission) } else { Access::None })
+    }
+
+    pub(super) async fn read_issue(&self, repo: &RepoRef, number: u64) -> Result<Issue> {
+        convert::issue(self.raw.get(&format!("{}/issues/{number}", base(repo))).await?)
+    }
+
+    pub(super) async fn read_issues_since(&self, repo: &RepoRef, from: i64) -> Result<Vec<Issue>> {
+        // Without `type` Gitea lists issues and pull requests alike; without `state=all` only open ones.
+        let path = format!("{}/issues?state=all&since={}", base(repo), since(from)?);
+        let found: Vec<wire::Issue> = self.raw.pages(&path).await?;
+        // Newest first: one that is opened meanwhile shifts the pages, so one may come twice but none is left out.
+        let unique: BTreeMap<u64, wire::Issue> = found.into_iter().map(|i| (i.number, i)).collect();
+        unique.into_values().map(convert::issue).collect()
+    }
+
+    pub(super) async fn read_comments(&self, repo: &RepoRef, issue: u64) -> Result<Vec<Comment>> {
+        // This list never pages.
+        let found: Option<Vec<wire::Comment>> =
+            self.raw.get(&format!("{}/issues/{issue}/comments", base(repo))).await?;
+        sorted(found.unwrap_or_default())
+    }
+
+    pub(super) async fn read_comment(&self, repo: &RepoRef, id: i64) -> Result<Option<Comment>> {
+        let path = format!("{}/issues/comments/{id}", base(repo));
+        let answer = match self.raw.send(Kind::Read, Method::GET, &path, None).await {
+            Ok(answer) => answer,
+            Err(ForgeError::NotFound(_)) => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        // 204 is Gitea's answer for what is no plain comment (a review's body, a label change).
+        if answer.status == StatusCode::NO_CONTENT || answer.body.is_empty() {
+            return Ok(None);
+        }
+        let found = serde_json::from_slice(&answer.body).map_err(|e| ForgeError::Protocol(format!("{path}: {e}")))?;
+        convert::comment(found).map(Some)
+    }
+
+    pub(super) async fn read_comments_since(&self, repo: &RepoRef, from: i64) -> Result<Vec<Comment>> {
+        let path = format!("{}/issues/comments?since={}", base(repo), since(from)?);
+        sorted(self.raw.pages(&path).await?)
+    }
+
+    pub(super) async fn read_pull(&self, repo: &RepoRef, number: u64) -> Result<PullRequest> {
+        convert::pull(self.raw.get(&format!("{}/pulls/{number}", base(repo))).await?)
+    }
+
+    pub(super) async fn read_pulls_of_branch(&self, repo: &RepoRef, branch: &str) -> Result<Vec<PullRequest>> {
+        let found: Vec<wire::Pull> = match self.raw.pages(&format!("{}/pulls?state=all&sort=oldest", base(repo))).await
+        {
+            // An empty repository has no pull requests and answers 404; whether it is there at all is asked apart.
+            Err(ForgeError::NotFound(_)) => self.read_repository(repo).await.map(|_| Vec::new())?,
+            other => other?,
+        };
+        let ours = format!("{}/{}", repo.owner, repo.name).to_lowercase();
+        let mut pulls = BTreeMap::new();
+        for pull in found {
+            let pull = convert::pull(pull)?;
+            let here = pull.head_repo.as_ref().is_some_and(|name| name.to_lowercase() == ours);
+            if here && pull.head_ref == branch {
+                pulls.insert(pull.number, pull);
+            }
+        }
+        Ok(pulls.into_values().collect())
+    }
+
+    pub(super) async fn read_reviews(&self, repo: &RepoRef, number: u64) -> Result<Vec<Review>> {
+        // Without `page` Gitea gives every row.
+        let found: Option<Vec<wire::Review>> = self.raw.get(&format!("{}/pulls/{number}/reviews", base(repo))).await?;
+        let mut reviews = found.unwrap_or_default().into_iter().map(convert::review).collect::<Result<Vec<_>>>()?;
+        let shown = self.shown_reviews(repo, number).await?;
+        for review in &mut reviews {
+            if let Some(entry) = shown.get(&review.number) {
+                review.updated_at = review.updated_at.max(convert::millis(entry.updated_at.as_deref())?);
+            }
+        }
+        reviews.sort_by_key(|r| r.id);
+        Ok(reviews)
+    }
+
+    /// The timeline's entries by their number. An edit of a review's text on the page changes this entry and not the review.
+    async fn shown_reviews(&self, repo: &RepoRef, number: u64) -> Result<HashMap<i64, wire::Shown>> {
+        let found: Option<Vec<Option<wire::Shown>>> =
+            self.raw.get(&format!("{}/issues/{number}/timeline", base(repo))).await?;
+        Ok(found.unwrap_or_default().into_iter().flatten().filter(|e| e.kind == "review").map(|e| (e.id, e)).collect())
+    }
+
+    pub(super) async fn read_review_comments(
+        &self,
+        repo: &RepoRef,
+        number: u64,
+        review: i64,
+    ) -> Result<Vec<ReviewComment>> {
+        let index = index(number)?;
+        let what = "GET review comments";
+        let (found, _) = self
+            .sdk
+            .pulls()
+            .list_review_comments(&repo.owner, &repo.name, index, review)
+            .await
+            .map_err(|e| sdk::error(Kind::Read, what, e))?;
+        let mut comments: Vec<ReviewComment> = found.iter().map(convert::review_comment).collect();
+        comments.sort_by_key(|c| c.id);
+        Ok(comments)
+    }
+
+    pub(super) async fn read_labels(&self, repo: &RepoRef, number: u64) -> Result<Vec<String>> {
+        let path = format!("{}/issues/{number}/labels", base(repo));
+        let found: Option<Vec<wire::Label>> = self.raw.get(&path).await?;
+        Ok(found.unwrap_or_default().into_iter().map(|l| l.name).collect())
+    }
+
+    pub(super) async fn read_statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>> {
+        let path = format!("{}/commits/{}/statuses", base(repo), commit_id(commit)?);
+        let mut found: Vec<wire::Status> = self.raw.pages(&path).await?;
+        // Gitea sorts by whole seconds, which tie; ids don't.
+        found.sort_by_key(|s| std::cmp::Reverse(s.id));
+        let mut newest: Vec<Status> = Vec::new();
+        for status in found.into_iter().map(convert::status) {
+            if !newest.iter().any(|s| s.context == status.context) {
+                newest.push(status);
+            }
+        }
+        Ok(newest)
+    }
+
+    pub(super) async fn read_branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>> {
+        let path = format!("{}/branches/{}", base(repo), seg(name));
+        let Some(found) = self.raw.find::<wire::Branch>(&path).await? else { return Ok(None) };
+        found
+            .commit
+            .map(|c| Some(c.id))
+            .ok_or_else(|| ForgeError::Protocol(format!("{path}: a branch without a commit")))
+    }
+
+    pub(super) async fn read_foreign(&self, repo: &RepoRef) -> Result<Vec<String>> {
+        let base = base(repo);
+        let mut names = Vec::new();
+        if self.raw.get::<wire::Repo>(&base).await?.has_actions {
+            names.push("actions".to_owned());
+        }
+        for hook in self.raw.pages::<wire::Hook>(&format!("{base}/hooks")).await? {
+            let url = hook.config.get("url").map_or("", String::as_str);
+            names.push(format!("hook {} {url}", hook.id));
+        }
+        for key in self.raw.pages::<wire::DeployKey>(&format!("{base}/keys")).await? {
+            names.push(format!("deploy key {} {:?}", key.id, key.title));
+        }
+        // Gitea answers 400 where mirroring is switched off as a whole: then nothing is mirrored.
+        match self.raw.pages::<wire::PushMirror>(&format!("{base}/push_mirrors")).await {
+            Ok(mirrors) => names.extend(mirrors.into_iter().map(|m| format!("push mirror {}", m.remote_address))),
+            Err(ForgeError::Invalid(_)) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(names)
+    }
+}
+
+fn sorted(found: Vec<wire::Comment>) -> Result<Vec<Comment>> {
+    let mut comments = found.into_iter().map(convert::comment).collect::<Result<Vec<_>>>()?;
+    comments.sort_by_key(|c| c.id);
+    comments.dedup_by_key(|c| c.id);
+    Ok(comments)
+}
+
+pub(super) fn index(number: u64) -> Result<i64> {
+    i64::try_from(number).map_err(|_| ForgeError::Invalid(format!("{number} is no issue's number")))
+}
+
+/// A commit goes into an address only as what it is.
+pub(super) fn commit_id(commit: &str) -> Result<&str> {
+    let good = matches!(commit.len(), 40 | 64) && commit.bytes().all(|b| b.is_ascii_hexdigit());
+    if good { Ok(commit) } else { Err(ForgeError::Invalid(format!("{commit:?} is no full commit id"))) }
+}

@@ -1,0 +1,212 @@
+//! Gitea's JSON as it comes, each field as optional as Gitea's own code makes it. Unknown fields are ignored.
+//! Source of the shapes: `modules/structs` at v1.25.4, checked against recorded answers. No behaviour lives here.
+
+use serde::{Deserialize, Deserializer};
+
+/// `null` where a value is promised reads as the default: Gitea writes `null` for empty lists.
+pub(super) fn null_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(d: D) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(d)?.unwrap_or_default())
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct User {
+    #[serde(default)]
+    pub id: i64,
+    #[serde(default)]
+    pub login: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Repo {
+    pub id: i64,
+    pub name: String,
+    #[serde(default)]
+    pub full_name: String,
+    #[serde(default)]
+    pub default_branch: String,
+    #[serde(default)]
+    pub empty: bool,
+    #[serde(default)]
+    pub private: bool,
+    #[serde(default)]
+    pub archived: bool,
+    #[serde(default)]
+    pub clone_url: String,
+    #[serde(default)]
+    pub html_url: String,
+    #[serde(default)]
+    pub has_actions: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Issue {
+    pub id: i64,
+    pub number: u64,
+    #[serde(default)]
+    pub title: String,
+    #[serde(default, deserialize_with = "null_default")]
+    pub body: String,
+    pub user: Option<User>,
+    #[serde(default)]
+    pub state: String,
+    pub created_at: Option<String>,
+    pub updated_at: Option<String>,
+    #[serde(default)]
+    pub html_url: String,
+    pub pull_request: Option<serde_json::Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Label {
+    pub id: i64,
+    pub name: String,
+    #[serde(default)]
+    pub exclusive: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Comment {
+    pub id: i64,
+    #[serde(default)]
+    pub html_url: String,
+    #[serde(default)]
+    pub issue_url: String,
+    #[serde(default)]
+    pub pull_request_url: String,
+    pub user: Option<User>,
+    #[serde(default)]
+    pub body: String,
+    pub created_at: Option<String>,
+    pub updated_at: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Pull {
+    pub id: i64,
+    pub number: u64,
+    #[serde(default)]
+    pub title: String,
+    #[serde(default, deserialize_with = "null_default")]
+    pub body: String,
+    #[serde(default)]
+    pub state: String,
+    #[serde(default)]
+    pub merged: bool,
+    #[serde(default)]
+    pub draft: bool,
+    pub user: Option<User>,
+    #[serde(default)]
+    pub html_url: String,
+    pub head: Option<PullEnd>,
+    pub base: Option<PullEnd>,
+    pub created_at: Option<String>,
+    pub updated_at: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PullEnd {
+    /// The branch's name, also after the branch was deleted (when `ref` becomes `refs/pull/N/head`).
+    #[serde(default)]
+    pub label: String,
+    #[serde(default, rename = "ref")]
+    pub reference: String,
+    #[serde(default)]
+    pub sha: String,
+    pub repo: Option<Repo>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Review {
+    pub id: i64,
+    pub user: Option<User>,
+    #[serde(default)]
+    pub state: String,
+    #[serde(default)]
+    pub dismissed: bool,
+    #[serde(default)]
+    pub body: String,
+    #[serde(default)]
+    pub commit_id: String,
+    pub submitted_at: Option<String>,
+    pub updated_at: Option<String>,
+    #[serde(default)]
+    pub comments_count: u32,
+    #[serde(default)]
+    pub html_url: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Status {
+    #[serde(default)]
+    pub id: i64,
+    #[serde(default)]
+    pub context: String,
+    #[serde(default)]
+    pub status: String,
+    #[serde(default)]
+    pub description: String,
+    #[serde(default)]
+    pub target_url: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Branch {
+    pub commit: Option<BranchCommit>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct BranchCommit {
+    pub id: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Hook {
+    pub id: i64,
+    #[serde(default)]
+    pub active: bool,
+    #[serde(default, deserialize_with = "null_default")]
+    pub config: std::collections::HashMap<String, String>,
+    #[serde(default, deserialize_with = "null_default")]
+    pub events: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct DeployKey {
+    #[serde(default)]
+    pub id: i64,
+    #[serde(default)]
+    pub title: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PushMirror {
+    #[serde(default)]
+    pub remote_address: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Permission {
+    #[serde(default)]
+    pub permission: String,
+    pub user: Option<User>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Protection {
+    pub rule_name: String,
+    pub enable_push: bool,
+    pub enable_push_whitelist: bool,
+    #[serde(deserialize_with = "null_default")]
+    pub push_whitelist_usernames: Vec<String>,
+    pub enable_force_push: bool,
+}
+
+/// An entry of a pull request's timeline, as far as an edited review needs it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Shown {
+    pub id: i64,
+    #[serde(default, rename = "type")]
+    pub kind: String,
+    pub updated_at: Option<String>,
+}

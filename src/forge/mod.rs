@@ -1,0 +1,117 @@
+//! The forge that people see: issues, comments, pull requests, reviews, labels, statuses.
+//! Owns the trait [`Forge`], whose doc comments are the contract, its types and its errors; `gitea/` is the one client.
+//! Must not decide anything: no rights, no order, no retries beyond what one call promises here.
+//! Tests: `tests/contract.rs` runs one suite over the built-in forge and over a real Gitea.
+
+mod error;
+pub mod event;
+pub mod gitea;
+mod signature;
+mod types;
+
+pub use error::ForgeError;
+pub use gitea::Gitea;
+pub use signature::{SignatureError, verify};
+pub use types::*;
+
+pub type Result<T> = std::result::Result<T, ForgeError>;
+
+/// One account's view of a forge.
+///
+/// Every call is one attempt: it neither retries nor waits. A *read* that fails because the forge is away is
+/// [`ForgeError::Unavailable`] and may be repeated at once. A *write* that was sent and whose answer did not come, or was a 5xx,
+/// is [`ForgeError::Ambiguous`]: it may have happened, may still happen within seconds, or may be half done. The caller waits,
+/// reads back, and only then acts again.
+///
+/// Something that the account may not see is [`ForgeError::NotFound`], as something that isn't there.
+#[async_trait::async_trait]
+pub trait Forge: Send + Sync {
+    /// The forge's own version text. Needs no right.
+    async fn version(&self) -> Result<String>;
+
+    /// The account that the token belongs to. A refused token is [`ForgeError::Forbidden`].
+    async fn whoami(&self) -> Result<Account>;
+
+    /// A renamed repository is [`ForgeError::Conflict`] (never followed: a redirected write would silently become a read).
+    async fn repository(&self, repo: &RepoRef) -> Result<Repository>;
+
+    /// The right of `account` to the repository's code *now*, asked at the moment of use.
+    /// An unknown account, a ghost (id below 1) and an id that doesn't belong to the login have [`Access::None`].
+    /// What the forge reports too low (members of teams) is taken as reported: it fails closed.
+    async fn permission(&self, repo: &RepoRef, account: &Account) -> Result<Access>;
+
+    async fn issue(&self, repo: &RepoRef, number: u64) -> Result<Issue>;
+
+    /// Issues and pull requests, open or closed, that were changed at or after `since` (milliseconds, rounded down to seconds),
+    /// in ascending number. Edits and deletions of comments need not count as a change.
+    async fn issues_since(&self, repo: &RepoRef, since: i64) -> Result<Vec<Issue>>;
+
+    /// The plain comments of an issue's or pull request's conversation, all of them, in ascending id.
+    async fn comments(&self, repo: &RepoRef, issue: u64) -> Result<Vec<Comment>>;
+
+    /// One plain comment; `None` if it was deleted or is no plain comment.
+    async fn comment(&self, repo: &RepoRef, id: i64) -> Result<Option<Comment>>;
+
+    /// Plain comments of the whole repository created or edited at or after `since`, in ascending id.
+    async fn comments_since(&self, repo: &RepoRef, since: i64) -> Result<Vec<Comment>>;
+
+    /// An empty body is [`ForgeError::Invalid`]. A number that isn't there can come as `Ambiguous` (Gitea answers 500).
+    async fn post_comment(&self, repo: &RepoRef, issue: u64, body: &str) -> Result<Comment>;
+
+    async fn edit_comment(&self, repo: &RepoRef, id: i64, body: &str) -> Result<()>;
+
+    /// Already gone is `Ok`.
+    async fn delete_comment(&self, repo: &RepoRef, id: i64) -> Result<()>;
+
+    /// Opens a pull request inside one repository. [`ForgeError::Conflict`]: one is open for the same head and base.
+    /// [`ForgeError::NotFound`] right after a push is no verdict: the new branch shows up late (seen: 0.6 s); repeat for ten seconds.
+    async fn open_pull(&self, repo: &RepoRef, new: &NewPull) -> Result<PullRequest>;
+
+    async fn pull(&self, repo: &RepoRef, number: u64) -> Result<PullRequest>;
+
+    /// Every pull request, open, closed or merged, whose head branch is `branch` *of this repository*, in ascending number.
+    async fn pulls_of_branch(&self, repo: &RepoRef, branch: &str) -> Result<Vec<PullRequest>>;
+
+    /// Changes only what `edit` names.
+    async fn edit_pull(&self, repo: &RepoRef, number: u64, edit: &PullEdit) -> Result<()>;
+
+    /// Asks `login` for a review, which notifies them. Asked already is `Ok`. The author of the pull request cannot be asked: `Invalid`.
+    async fn request_review(&self, repo: &RepoRef, number: u64, login: &str) -> Result<()>;
+
+    /// Every review, oldest first, our own pending ones and rows of asked reviewers included.
+    async fn reviews(&self, repo: &RepoRef, number: u64) -> Result<Vec<Review>>;
+
+    /// A review's inline comments, replies included, each with its own author, in ascending id.
+    async fn review_comments(&self, repo: &RepoRef, number: u64, review: i64) -> Result<Vec<ReviewComment>>;
+
+    /// Posts a COMMENT review with its inline notes. It is *not atomic* on the forge: a cut connection can leave a pending review
+    /// with some of the notes, which the next one would adopt, and concurrent ones of one account mix. So one at a time for each
+    /// account and pull request; before each try, list, and delete an own pending one.
+    async fn post_review(&self, repo: &RepoRef, number: u64, new: &NewReview) -> Result<Review>;
+
+    /// An own review, pending or not. Already gone is `Ok`.
+    async fn delete_review(&self, repo: &RepoRef, number: u64, review: i64) -> Result<()>;
+
+    /// Label names of one issue or pull request.
+    async fn labels(&self, repo: &RepoRef, number: u64) -> Result<Vec<String>>;
+
+    /// Adds one label. Of `scope/name` labels made as exclusive the forge takes the scope's others away.
+    /// A name that the repository doesn't have is [`ForgeError::NotFound`] (Gitea answers 200 and does nothing).
+    async fn add_label(&self, repo: &RepoRef, number: u64, name: &str) -> Result<()>;
+
+    /// Not there is `Ok`.
+    async fn remove_label(&self, repo: &RepoRef, number: u64, name: &str) -> Result<()>;
+
+    /// The newest status of each context at a commit (40 hexadecimal digits).
+    async fn statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>>;
+
+    async fn post_status(&self, repo: &RepoRef, commit: &str, new: &NewStatus) -> Result<()>;
+
+    /// The commit at the tip of a branch; `None` if there is no such branch.
+    async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>>;
+
+    /// What else would run or read a push, by name (`actions`, `hook 3 (https://…)`, `deploy key "x"`, `push mirror …`).
+    /// Hooks whose URL contains `/webhooks/gitea/` under one of our own repositories' keys are the caller's to tell apart:
+    /// each name ends with the hook's address. Needs admin rights to the repository; without: `Forbidden`.
+    async fn foreign(&self, repo: &RepoRef) -> Result<Vec<String>>;
+}

@@ -1,0 +1,61 @@
+//! Bringing a repository to the forge for the first time: which branch it calls its own, and its history and tags from there to here.
+//! Works in a bare repository that the caller throws away. Tests: `tests/setup.rs`.
+
+use super::repos::{Repos, TRANSFER};
+use super::run::Git;
+use super::{Auth, Branch, GitError, RemoteUrl};
+use domain::Commit;
+use std::time::Duration;
+
+/// Where the copied tags lie meanwhile.
+const TAGS: &str = "refs/caisson/copied/tags";
+
+impl Repos {
+    /// The branch that HEAD names at `url`, and its commit.
+    ///
+    /// # Errors
+    /// [`GitError::NotFound`] for an empty repository or a detached HEAD; [`GitError::Failed`] when the other side is away.
+    pub async fn remote_head(&self, url: &RemoteUrl) -> Result<(Branch, Commit), GitError> {
+        let ask = Git::new("ls-remote").remote(url, None).timeout(Duration::from_secs(60));
+        let out = ask.args(["--quiet", "--symref", "--end-of-options", url.as_str(), "HEAD"]).ok().await?;
+        let text = String::from_utf8_lossy(&out);
+        let mut branch = None;
+        let mut commit = None;
+        for (left, _) in text.lines().filter_map(|line| line.split_once('\t')).filter(|(_, name)| *name == "HEAD") {
+            match left.strip_prefix("ref: refs/heads/") {
+                Some(found) => branch = Some(Branch::parse(found)?),
+                None => commit = Commit::parse(left).ok(),
+            }
+        }
+        match (branch, commit) {
+            (Some(branch), Some(commit)) => Ok((branch, commit)),
+            _ => Err(GitError::NotFound(format!("{} has no commit on its HEAD branch", url.as_str()))),
+        }
+    }
+
+    /// Fetches one branch and all tags of `from` (checked by fsck), as the first half of a copy. Returns the branch's commit.
+    ///
+    /// # Errors
+    /// As [`Repos::fetch`].
+    pub async fn copy_in(&self, key: &str, from: &RemoteUrl, branch: &Branch) -> Result<Commit, GitError> {
+        let dir = self.ensure(key).await?;
+        let fetch = Git::new("fetch").at(&dir).remote(from, None).timeout(TRANSFER);
+        let flags =
+            ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--end-of-options", from.as_str()];
+        let specs = [format!("+{}:refs/remotes/origin/{branch}", branch.full()), format!("+refs/tags/*:{TAGS}/*")];
+        fetch.args(flags).args(specs).ok().await?;
+        self.resolve(key, branch).await
+    }
+
+    /// Pushes what `copy_in` fetched to an empty repository: the branch and all tags, in one push.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when the forge refuses or is away.
+    pub async fn copy_out(&self, key: &str, to: &RemoteUrl, auth: &Auth, branch: &Branch) -> Result<(), GitError> {
+        let dir = self.path(key)?;
+        let push = Git::new("push").at(&dir).remote(to, Some(auth)).timeout(TRANSFER);
+        let flags = ["--quiet", "--no-verify", "--recurse-submodules=no", "--end-of-options", to.as_str()];
+        let specs = [format!("refs/remotes/origin/{branch}:{}", branch.full()), format!("{TAGS}/*:refs/tags/*")];
+        push.args(flags).args(specs).ok().await.map(drop)
+    }
+}

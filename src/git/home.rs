@@ -1,0 +1,355 @@
+//! A developer's own clone, which other people's commits are brought into.
+//!
+//! Owns every git call that concerns it. The clone is looked at through a git directory of ours in a temporary place: its
+//! objects are borrowed, its index is copied, its configuration, hooks, filters and attributes take no part. The clone
+//! itself is written to in two ways only: files of the work tree ([`Home::apply`]), or one new branch ([`Home::branch`]).
+//! Must not judge what it brings. Tests: `tests/trees.rs`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use domain::Commit;
+
+use super::listing::{Change, Entry, parse_batch, parse_changes, parse_entries};
+use super::run::{Git, Input};
+use super::{Auth, Branch, GitError, RemoteUrl, Tree};
+
+/// Settings of the clone that say what its file system can do; everything else in its configuration is left out.
+const FILE_SYSTEM: &[&str] =
+    &["core.fileMode", "core.symlinks", "core.ignoreCase", "core.precomposeUnicode", "core.autocrlf", "core.eol"];
+/// The fetched commit, in our own git directory.
+const FETCHED: &str = "refs/caisson/fetched";
+/// Cap of a listing, in bytes.
+const LISTING: u64 = 64 << 20;
+
+/// A clone, opened.
+#[derive(Debug)]
+pub struct Home {
+    root: PathBuf,
+    git_dir: PathBuf,
+    common: PathBuf,
+    own: tempfile::TempDir,
+    settings: Vec<(String, String)>,
+    head: Commit,
+}
+
+/// A three-way merge, made without touching anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merged {
+    Tree(Tree),
+    /// Paths that both sides changed.
+    Conflict(Vec<String>),
+}
+
+impl Home {
+    /// # Errors
+    /// [`GitError::Invalid`] when `path` is no clone with a work tree and a commit, or another git command runs in it.
+    pub async fn open(path: &Path) -> Result<Self, GitError> {
+        let at =
+            path.canonicalize().map_err(|e| GitError::Invalid(format!("{} cannot be opened: {e}", path.display())))?;
+        let ask = Git::new("rev-parse").inside(&at).args([
+            "--path-format=absolute",
+            "--show-toplevel",
+            "--git-dir",
+            "--git-common-dir",
+        ]);
+        let out = ask.run().await?;
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        let [root, git_dir, common] = lines[..] else { return Err(no_clone(path, &out.stderr)) };
+        let (root, git_dir, common) = (PathBuf::from(root), PathBuf::from(git_dir), PathBuf::from(common));
+        if out.code != 0 {
+            return Err(no_clone(path, &out.stderr));
+        }
+        if git_dir.join("index.lock").exists() {
+            let said = format!("another git command is at work in {} (index.lock); let it end first", root.display());
+            return Err(GitError::Invalid(said));
+        }
+        let head = Git::new("rev-parse").at(&git_dir).args(["--verify", "HEAD^{commit}"]).line().await;
+        let head = head.ok().and_then(|id| Commit::parse(&id).ok());
+        let none = || GitError::Invalid(format!("{} has no commit yet; clone the project first", root.display()));
+        let mut home = Self {
+            head: head.ok_or_else(none)?,
+            own: tempfile::Builder::new()
+                .prefix("caisson-fetch-")
+                .tempdir()
+                .map_err(|e| GitError::io("no temporary directory", &e))?,
+            settings: Vec::new(),
+            root,
+            git_dir,
+            common,
+        };
+        home.borrow().await?;
+        Ok(home)
+    }
+
+    async fn borrow(&mut self) -> Result<(), GitError> {
+        for key in FILE_SYSTEM {
+            let ask = Git::new("config").at(&self.git_dir).args(["--get", key]).run().await?;
+            let value = String::from_utf8_lossy(&ask.stdout).trim().to_owned();
+            if ask.code == 0 && ["true", "false", "input", "lf", "crlf", "native"].contains(&value.as_str()) {
+                self.settings.push(((*key).to_owned(), value));
+            }
+        }
+        Git::new("init").args(["--bare", "--quiet", "--template="]).at(self.own.path()).ok().await?;
+        let objects = self.common.join("objects");
+        let line = objects.to_str().filter(|p| !p.contains('\n'));
+        let line = line.ok_or_else(|| GitError::Invalid(format!("{} is no usable path", objects.display())))?;
+        let info = self.own.path().join("objects/info");
+        let copy = |from: PathBuf, name: &str| -> std::io::Result<()> {
+            if from.is_file() { std::fs::copy(&from, self.own.path().join(name)).map(|_| ()) } else { Ok(()) }
+        };
+        let made = std::fs::create_dir_all(&info)
+            .and_then(|()| std::fs::write(info.join("alternates"), format!("{line}\n")))
+            .and_then(|()| copy(self.common.join("shallow"), "shallow"))
+            .and_then(|()| copy(self.git_dir.join("index"), "index"))
+            .and_then(|()| self.copy_shared_index());
+        made.map_err(|e| GitError::io("the clone cannot be read", &e))?;
+        let line = format!("create refs/heads/home {}\n", self.head);
+        self.git("update-ref").arg("--stdin").input(Input::Bytes(line.into_bytes())).ok().await?;
+        Ok(())
+    }
+
+    fn copy_shared_index(&self) -> std::io::Result<()> {
+        for entry in std::fs::read_dir(&self.git_dir)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with("sharedindex.") {
+                std::fs::copy(entry.path(), self.own.path().join(entry.file_name()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// git on our own directory.
+    fn git<'a>(&self, verb: &'static str) -> Git<'a> {
+        Git::new(verb).at(self.own.path())
+    }
+
+    /// git on our own directory over the developer's work tree.
+    fn over<'a>(&self, verb: &'static str) -> Git<'a> {
+        let mut git = self.git(verb).over(&self.root);
+        for (key, value) in &self.settings {
+            git = git.config(key, value);
+        }
+        git
+    }
+
+    /// Top of the work tree.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What is checked out.
+    pub fn head(&self) -> &Commit {
+        &self.head
+    }
+
+    /// Fetches exactly one object by its id, with its history, into our own directory; fsck is on.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] with git's words when the forge is away, refuses, or does not have the commit.
+    pub async fn fetch(&self, url: &RemoteUrl, auth: Option<&Auth>, commit: &Commit) -> Result<(), GitError> {
+        let flags = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--end-of-options"];
+        let fetch = self.git("fetch").remote(url, auth).timeout(Duration::from_secs(600)).args(flags);
+        fetch.arg(url.as_str()).arg(format!("+{commit}:{FETCHED}")).ok().await?;
+        let got = self.git("rev-parse").args(["--verify", &format!("{FETCHED}^{{commit}}")]).line().await?;
+        if got == commit.as_str() {
+            Ok(())
+        } else {
+            Err(GitError::NotFound(format!("the forge sent {got} for {commit}")))
+        }
+    }
+
+    /// Whether `old` is `new` or one of its ancestors; `false` also when `old` is not here.
+    ///
+    /// # Errors
+    /// Only when git cannot be run.
+    pub async fn is_ancestor(&self, old: &Commit, new: &Commit) -> Result<bool, GitError> {
+        Ok(self.git("merge-base").args(["--is-ancestor", old.as_str(), new.as_str()]).run().await?.code == 0)
+    }
+
+    /// Tracked files that differ from the commit checked out, staged or not.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub async fn uncommitted(&self) -> Result<Vec<String>, GitError> {
+        // Looks at sizes and times again; its exit code only says that something differs.
+        self.over("update-index").args(["-q", "--refresh"]).run().await?;
+        let flags = ["--name-only", "-z", "--ignore-submodules=all"];
+        let staged =
+            self.over("diff-index").arg("--cached").args(flags).arg(self.head.as_str()).cap(LISTING).ok().await?;
+        let changed = self.over("diff-files").args(flags).cap(LISTING).ok().await?;
+        let mut paths: Vec<String> = staged
+            .split(|b| *b == 0)
+            .chain(changed.split(|b| *b == 0))
+            .filter(|p| !p.is_empty())
+            .map(|p| String::from_utf8_lossy(p).into_owned())
+            .collect();
+        paths.sort();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// The commit's changes since `base`, on top of what is checked out.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when the base or something else is missing here.
+    pub async fn merged(&self, base: &Commit, commit: &Commit) -> Result<Merged, GitError> {
+        if *base == self.head {
+            return Ok(Merged::Tree(self.tree(commit).await?));
+        }
+        // Two commits on one root give a three-way merge whose base is exactly `base`, whatever the histories say.
+        let root = self.bare_commit(&self.tree(base).await?, None).await?;
+        let theirs = self.bare_commit(&self.tree(commit).await?, Some(&root)).await?;
+        let ours = self.bare_commit(&self.tree(&self.head).await?, Some(&root)).await?;
+        let merge = self.git("merge-tree").args(["--write-tree", "--name-only", "--no-messages", "-z", &ours, &theirs]);
+        let done = merge.cap(LISTING).ok_or_one().await?;
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        let mut parts = text.split('\0').filter(|part| !part.is_empty());
+        let tree = Tree::parse(parts.next().unwrap_or_default().trim())?;
+        if done.code == 0 {
+            return Ok(Merged::Tree(tree));
+        }
+        let mut paths: Vec<String> = parts.map(str::to_owned).collect();
+        paths.dedup();
+        Ok(Merged::Conflict(paths))
+    }
+
+    /// The tree of a commit.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when it is not here.
+    pub async fn tree(&self, commit: &Commit) -> Result<Tree, GitError> {
+        let line = self.git("rev-parse").args(["--verify", &format!("{commit}^{{tree}}")]).line().await?;
+        Tree::parse(&line)
+    }
+
+    async fn bare_commit(&self, tree: &Tree, parent: Option<&str>) -> Result<String, GitError> {
+        let mut make = self.git("commit-tree").arg(tree.as_str());
+        if let Some(parent) = parent {
+            make = make.args(["-p", parent]);
+        }
+        for role in ["AUTHOR", "COMMITTER"] {
+            make =
+                make.env(&format!("GIT_{role}_NAME"), "caisson").env(&format!("GIT_{role}_EMAIL"), "caisson@localhost");
+            make = make.env(&format!("GIT_{role}_DATE"), "@0 +0000");
+        }
+        make.input(Input::Bytes(Vec::new())).line().await
+    }
+
+    /// What differs between two trees.
+    ///
+    /// # Errors
+    /// [`GitError::TooLarge`] for a tree bomb.
+    pub async fn changes(&self, from: &Tree, to: &Tree) -> Result<Vec<Change>, GitError> {
+        let list = self.git("diff-tree").args([
+            "-r",
+            "--raw",
+            "-z",
+            "--no-abbrev",
+            "--no-renames",
+            from.as_str(),
+            to.as_str(),
+        ]);
+        let out = list.cap(LISTING).timeout(Duration::from_secs(20)).ok().await?;
+        parse_changes(&out).map_err(GitError::Io)
+    }
+
+    /// Everything in a tree, directories included.
+    ///
+    /// # Errors
+    /// [`GitError::TooLarge`] for a tree bomb.
+    pub async fn entries(&self, tree: &Tree) -> Result<Vec<Entry>, GitError> {
+        let list = self.git("ls-tree").args(["-r", "-t", "-z", "--full-tree", tree.as_str()]);
+        parse_entries(&list.cap(LISTING).timeout(Duration::from_secs(20)).ok().await?).map_err(GitError::Io)
+    }
+
+    /// Targets of symbolic links among `entries`, by path.
+    ///
+    /// # Errors
+    /// When one of them cannot be read.
+    pub async fn links(&self, entries: &[Entry]) -> Result<HashMap<Vec<u8>, Vec<u8>>, GitError> {
+        let links: Vec<&Entry> = entries.iter().filter(|e| e.mode == "120000").collect();
+        let ids: String = links.iter().map(|e| format!("{}\n", e.id)).collect();
+        let read = self.git("cat-file").args(["--batch", "--buffer"]).input(Input::Bytes(ids.into_bytes()));
+        let targets = parse_batch(&read.cap(LISTING).ok().await?).map_err(GitError::Io)?;
+        Ok(links.into_iter().map(|e| e.path.clone()).zip(targets).collect())
+    }
+
+    /// Writes the difference between what is checked out and `to` into the work tree, unstaged. Without filters; a failure
+    /// half way is taken back.
+    ///
+    /// # Errors
+    /// What stopped it (disk full, permissions); whether taking it back worked is said too.
+    pub async fn apply(&self, to: &Tree, changes: &[Change]) -> Result<(), GitError> {
+        let from = self.tree(&self.head).await?;
+        let write =
+            self.over("read-tree").args(["-m", "-u", from.as_str(), to.as_str()]).timeout(Duration::from_secs(600));
+        let failed = match write.ok().await {
+            Ok(_) => return Ok(()),
+            Err(failed) => failed,
+        };
+        for change in changes.iter().filter(|c| c.status == 'A') {
+            // Nothing stood there before (the caller saw to it), so nothing but our own file is lost.
+            drop(std::fs::remove_file(self.root.join(os_path(&change.path))));
+        }
+        let old: Vec<u8> =
+            changes.iter().filter(|c| c.status != 'A').flat_map(|c| [c.path.as_slice(), b"\0"].concat()).collect();
+        let back = self.over("checkout-index").args(["-f", "-z", "--stdin"]).input(Input::Bytes(old)).ok().await;
+        let state = if back.is_ok() {
+            "the work tree is as it was"
+        } else {
+            "part of it stays in the work tree; `git stash` or `git checkout .` clears it"
+        };
+        Err(GitError::Io(format!("the files could not be written ({failed}); {state}")))
+    }
+
+    /// Makes a new branch in the clone at `commit`, with its objects. The work tree is not touched.
+    ///
+    /// # Errors
+    /// [`GitError::Invalid`] when a branch of that name stands elsewhere.
+    pub async fn branch(&self, name: &Branch, commit: &Commit) -> Result<(), GitError> {
+        let full = name.full();
+        let found = Git::new("rev-parse").at(&self.git_dir).args(["--verify", "--quiet", &full]).run().await?;
+        let found = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+        if found == commit.as_str() {
+            return Ok(());
+        }
+        if !found.is_empty() {
+            return Err(GitError::Invalid(format!(
+                "the clone already has a branch {name} at {found}; rename or delete it first"
+            )));
+        }
+        let mut pack = super::temporary()?;
+        let revs = format!("{commit}\n^{}\n", self.head);
+        let make = self.git("pack-objects").args(["--revs", "--stdout", "-q"]).input(Input::Bytes(revs.into_bytes()));
+        let (code, said) = make.cap(4 << 30).timeout(Duration::from_secs(600)).run_into(&mut pack).await?;
+        if code != 0 {
+            return Err(GitError::failed("pack-objects", code, &said));
+        }
+        tokio::io::AsyncSeekExt::rewind(&mut pack).await.map_err(|e| GitError::io("the temporary pack", &e))?;
+        let take =
+            Git::new("index-pack").at(&self.git_dir).args(["--stdin", "--strict"]).input(Input::Stream(&mut pack));
+        take.timeout(Duration::from_secs(600)).ok().await?;
+        let line = format!("create {full} {commit}\n");
+        Git::new("update-ref").at(&self.git_dir).arg("--stdin").input(Input::Bytes(line.into_bytes())).ok().await?;
+        Ok(())
+    }
+}
+
+/// A path of a tree, as the file system takes it.
+pub fn os_path(path: &[u8]) -> &Path {
+    Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path))
+}
+
+fn no_clone(path: &Path, said: &str) -> GitError {
+    let why = if said.contains("dubious ownership") {
+        "it belongs to another user; run this as its owner".to_owned()
+    } else if said.contains("work tree") {
+        "it has no work tree".to_owned()
+    } else {
+        "it is no git clone; name the directory of your clone".to_owned()
+    };
+    GitError::Invalid(format!("{} cannot be used: {why}", path.display()))
+}

@@ -1,0 +1,79 @@
+//! The only module that runs git.
+//!
+//! Owns: how git is started (`run.rs`: pinned environment, no hooks, no prompts, one transport at a time, time-outs, caps,
+//! killed as a group; `spawn.rs`: dies with the bot), the names it is given (`name.rs`), and the bot's bare repositories
+//! (`repos.rs`, `pack.rs`, `diff.rs`). A credential reaches git only through its environment, scoped to one URL.
+//! Must not: parse what comes from a sandbox before a quarantine chamber has checked it (`sandbox/quarantine.rs` does
+//! that and hands a checked pack to [`Repos::import`]); check anything out on the host; know forges or tasks.
+//! git's command line is used throughout and no library: one place to pin, and a child that crashes takes nothing along.
+//! Tests: beside each file, and `tests/trees.rs`.
+
+mod copy;
+pub(crate) mod diff;
+mod home;
+pub mod listing;
+mod name;
+mod pack;
+mod repos;
+pub(crate) mod run;
+mod spawn;
+
+pub use diff::{DiffSpec, capped_text};
+pub use home::{Home, Merged, os_path};
+pub use name::{Auth, Branch, RemoteUrl, Tree};
+pub(crate) use pack::temporary;
+pub use pack::{PackFile, PackLimits};
+pub use repos::{PushSpec, Pushed, Repos, checkpoint_ref};
+
+/// What went wrong with git, for a person to read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GitError {
+    #[error("git is not installed: install the package `git` (2.38 or newer) and try again")]
+    Missing,
+    #[error("{0}")]
+    Invalid(String),
+    #[error("git {verb} did not end within {seconds} s and was stopped")]
+    TimedOut { verb: &'static str, seconds: u64 },
+    #[error("git {verb} gave more than {cap} bytes and was stopped")]
+    TooLarge { verb: &'static str, cap: u64 },
+    /// `said` is the end of git's stderr: text from outside, escape before showing.
+    #[error("git {verb} failed (exit code {code}): {said}")]
+    Failed { verb: &'static str, code: i32, said: String },
+    /// The object or ref is not there.
+    #[error("{0}")]
+    NotFound(String),
+    #[error("{0}")]
+    Io(String),
+}
+
+impl GitError {
+    fn spawn(e: &std::io::Error) -> Self {
+        match e.kind() {
+            std::io::ErrorKind::NotFound => Self::Missing,
+            _ => Self::Io(format!("git cannot be started: {e}")),
+        }
+    }
+
+    pub(crate) fn failed(verb: &'static str, code: i32, stderr: &str) -> Self {
+        let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let said = lines[lines.len().saturating_sub(4)..].join("; ");
+        Self::Failed { verb, code, said }
+    }
+
+    pub(crate) fn io(what: &str, e: &std::io::Error) -> Self {
+        Self::Io(format!("{what}: {e}"))
+    }
+
+    /// Whether trying again later may help: the other side or this machine was busy or away.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::TimedOut { .. } | Self::Io(_) => true,
+            Self::Failed { said, .. } => {
+                let away =
+                    ["Could not resolve host", "Failed to connect", "Connection refused", "timed out", "error: 5"];
+                away.iter().any(|sign| said.contains(sign)) || said.contains("unexpected disconnect")
+            }
+            Self::Missing | Self::Invalid(_) | Self::TooLarge { .. } | Self::NotFound(_) => false,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Packs in and out of the bot's repositories.
+//!
+//! Owns: the pack a sandbox gets (nothing but what the base commit reaches, cut at a depth), and the strict import of a pack
+//! that a quarantine chamber has checked. Tests: `tests/trees.rs`.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::time::Duration;
+
+use domain::Commit;
+use tokio::io::AsyncSeekExt;
+
+use super::run::{Git, Input};
+use super::{GitError, Repos};
+
+/// A pack in an unnamed temporary file, and the commits in it whose parents it leaves out.
+pub struct PackFile {
+    file: tokio::fs::File,
+    /// To be written into the receiving repository's `shallow` file, one a line.
+    pub shallow: Vec<Commit>,
+    pub bytes: u64,
+}
+
+impl PackFile {
+    /// The file, at its beginning.
+    ///
+    /// # Errors
+    /// [`GitError::Io`] when it cannot be rewound.
+    pub async fn reader(&mut self) -> Result<&mut tokio::fs::File, GitError> {
+        self.file.rewind().await.map_err(|e| GitError::io("the temporary pack", &e))?;
+        Ok(&mut self.file)
+    }
+
+    /// Lines for a `shallow` file.
+    pub fn shallow_lines(&self) -> String {
+        self.shallow.iter().map(|c| format!("{c}\n")).collect()
+    }
+}
+
+/// What an import may cost.
+#[derive(Debug, Clone, Copy)]
+pub struct PackLimits {
+    pub pack_bytes: u64,
+    pub time: Duration,
+}
+
+impl Default for PackLimits {
+    fn default() -> Self {
+        Self { pack_bytes: 256 << 20, time: Duration::from_secs(60) }
+    }
+}
+
+impl Repos {
+    /// Everything that `commits` reach, `depth` commits deep (1 = the commits themselves), and nothing else.
+    ///
+    /// # Errors
+    /// [`GitError::NotFound`] for a commit that is not there, [`GitError::TooLarge`] past `cap` bytes.
+    pub async fn pack(&self, key: &str, commits: &[Commit], depth: u32, cap: u64) -> Result<PackFile, GitError> {
+        let dir = self.path(key)?;
+        for commit in commits {
+            self.require(key, commit).await?;
+        }
+        let shallow = boundary(&dir, commits, depth).await?;
+        let mut revs = String::new();
+        for commit in &shallow {
+            revs.push_str(&format!("--shallow {commit}\n"));
+        }
+        for commit in commits {
+            revs.push_str(&format!("{commit}\n"));
+        }
+        let mut file = temporary()?;
+        let pack = Git::new("pack-objects").at(&dir).args(["--revs", "--shallow", "--stdout", "-q"]);
+        let pack = pack.input(Input::Bytes(revs.into_bytes())).cap(cap).timeout(Duration::from_secs(300));
+        let (code, said) = pack.run_into(&mut file).await?;
+        if code != 0 {
+            return Err(GitError::failed("pack-objects", code, &said));
+        }
+        let bytes = file.stream_position().await.map_err(|e| GitError::io("the temporary pack", &e))?;
+        Ok(PackFile { file, shallow, bytes })
+    }
+
+    /// Takes a checked pack in: strict, within limits. Objects only; refs are set by [`Repos::keep`].
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when git finds a broken or incomplete object, time-out and size as everywhere.
+    pub async fn import(
+        &self,
+        key: &str,
+        pack: &mut (dyn tokio::io::AsyncRead + Send + Unpin),
+        limits: PackLimits,
+    ) -> Result<(), GitError> {
+        let dir = self.path(key)?;
+        let import = Git::new("index-pack").at(&dir).args(["--stdin", "--strict", "--threads=1"]);
+        let import = import.arg(format!("--max-input-size={}", limits.pack_bytes));
+        import.input(Input::Stream(pack)).timeout(limits.time).cpu(limits.time).ok().await?;
+        Ok(())
+    }
+}
+
+/// An unnamed temporary file: gone with its last handle, also after a crash.
+pub(crate) fn temporary() -> Result<tokio::fs::File, GitError> {
+    let file = tempfile::tempfile().map_err(|e| GitError::io("no temporary file can be made", &e))?;
+    Ok(tokio::fs::File::from_std(file))
+}
+
+/// The commits at `depth` that have parents: where the pack is cut.
+async fn boundary(dir: &Path, commits: &[Commit], depth: u32) -> Result<Vec<Commit>, GitError> {
+    let mut cut = Vec::new();
+    let (mut seen, mut level) = (HashSet::new(), commits.to_vec());
+    for at in 1..=depth.max(1) {
+        let parents = parents(dir, &level).await?;
+        let mut next = Vec::new();
+        for commit in level {
+            if !seen.insert(commit.clone()) {
+                continue;
+            }
+            let Some(above) = parents.get(&commit).filter(|above| !above.is_empty()) else { continue };
+            if at == depth.max(1) {
+                cut.push(commit);
+            } else {
+                next.extend(above.iter().filter(|c| !seen.contains(*c)).cloned());
+            }
+        }
+        level = next;
+        if level.is_empty() {
+            break;
+        }
+    }
+    Ok(cut)
+}
+
+async fn parents(dir: &Path, commits: &[Commit]) -> Result<HashMap<Commit, Vec<Commit>>, GitError> {
+    let list: String = commits.iter().map(|c| format!("{c}\n")).collect();
+    let walk = Git::new("rev-list").at(dir).args(["--no-walk=unsorted", "--parents", "--stdin"]);
+    let out = walk.input(Input::Bytes(list.into_bytes())).cap(64 << 20).ok().await?;
+    let mut found = HashMap::new();
+    for line in String::from_utf8_lossy(&out).lines() {
+        let mut ids = line.split(' ').filter_map(|id| Commit::parse(id).ok());
+        if let Some(child) = ids.next() {
+            found.insert(child, ids.collect());
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,322 @@
+//! The bot's own bare repositories, one for each project.
+//!
+//! Owns their place in the state directory, fetch and push, and the refs under `refs/caisson/`. Fetched branches lie under
+//! `refs/remotes/origin/`, so that nothing fetched ever moves a ref of ours. Tests: `tests/trees.rs`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use domain::Commit;
+
+use super::run::{Git, Input, Output};
+use super::{Auth, Branch, GitError, RemoteUrl};
+
+/// How long a fetch or push may take.
+pub(super) const TRANSFER: Duration = Duration::from_secs(600);
+
+/// All repositories below one directory.
+#[derive(Debug, Clone)]
+pub struct Repos {
+    dir: PathBuf,
+}
+
+/// One push of one commit to one branch.
+#[derive(Debug)]
+pub struct PushSpec<'a> {
+    pub url: &'a RemoteUrl,
+    pub auth: Option<&'a Auth>,
+    pub branch: &'a Branch,
+    pub new: &'a Commit,
+    /// Where the branch must stand for the push to happen; `None` = it must not exist.
+    pub expected_old: Option<&'a Commit>,
+}
+
+/// How a push ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pushed {
+    Done,
+    /// The branch stood there before: an earlier try did it.
+    AlreadyThere,
+    /// Somebody else moved or deleted the branch; `found` is where it stands now.
+    Moved {
+        found: Option<Commit>,
+    },
+}
+
+/// `refs/caisson/<task>/<n>`: the commit of a task's n-th checkpoint, kept whatever the forge forgets.
+pub fn checkpoint_ref(task: i64, n: u32) -> String {
+    format!("refs/caisson/{task}/{n}")
+}
+
+impl Repos {
+    /// `dir` is made when the first repository is.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    /// Removes the lock files that git processes left when they were killed. Only for whoever holds the state directory's lock,
+    /// before any git runs: a lock is then nobody's. Says how many there were.
+    ///
+    /// # Errors
+    /// When the directory cannot be read or a lock not removed.
+    pub fn forget_locks(&self) -> std::io::Result<u32> {
+        let (mut found, mut folders) = (0, vec![self.dir.clone()]);
+        while let Some(folder) = folders.pop() {
+            if !folder.is_dir() {
+                continue;
+            }
+            for entry in std::fs::read_dir(&folder)? {
+                let entry = entry?;
+                if entry.file_type()?.is_dir() {
+                    folders.push(entry.path());
+                } else if entry.path().extension().is_some_and(|end| end == "lock") {
+                    std::fs::remove_file(entry.path())?;
+                    found += 1;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Where the repository `key` lies.
+    ///
+    /// # Errors
+    /// A key is 1 to 64 characters of `[a-z0-9._-]` and starts with a letter or digit.
+    pub fn path(&self, key: &str) -> Result<PathBuf, GitError> {
+        let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
+        let first = key.bytes().next().is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        if first && key.len() <= 64 && key.bytes().all(inner) {
+            return Ok(self.dir.join(format!("{key}.git")));
+        }
+        Err(GitError::Invalid(format!("{key:?} is no repository key: use 1 to 64 of a-z, 0-9, `.`, `_`, `-`")))
+    }
+
+    /// Makes the repository if it is not there.
+    ///
+    /// # Errors
+    /// [`GitError::Io`] or [`GitError::Failed`] when the directory cannot be written.
+    pub async fn ensure(&self, key: &str) -> Result<PathBuf, GitError> {
+        let path = self.path(key)?;
+        if !path.join("HEAD").is_file() {
+            private_dir(&self.dir)?;
+            // Made beside its place and moved there whole: a process that dies half-way leaves no half repository.
+            let making = tempfile::Builder::new()
+                .prefix("making-")
+                .tempdir_in(&self.dir)
+                .map_err(|e| GitError::Io(format!("{}: {e}", path.display())))?;
+            Git::new("init").args(["--bare", "--quiet", "--template="]).at(making.path()).ok().await?;
+            if path.exists() {
+                std::fs::remove_dir_all(&path).map_err(|e| GitError::Io(format!("{}: {e}", path.display())))?;
+            }
+            std::fs::rename(making.keep(), &path).map_err(|e| GitError::Io(format!("{}: {e}", path.display())))?;
+        }
+        Ok(path)
+    }
+
+    /// Fetches all branches of `url` to `refs/remotes/origin/`, checked by fsck, without tags or submodules.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] with git's words when the forge refuses or is away (see [`GitError::is_transient`]).
+    pub async fn fetch(&self, key: &str, url: &RemoteUrl, auth: Option<&Auth>) -> Result<(), GitError> {
+        self.fetch_refs(key, url, auth, "+refs/heads/*:refs/remotes/origin/*").await
+    }
+
+    /// Fetches one exact commit, whatever points to it, and keeps it under `refs/caisson/seen/<commit>`.
+    ///
+    /// # Errors
+    /// As [`Repos::fetch`]; a server that does not have it says "not our ref".
+    pub async fn fetch_commit(
+        &self,
+        key: &str,
+        url: &RemoteUrl,
+        auth: Option<&Auth>,
+        commit: &Commit,
+    ) -> Result<(), GitError> {
+        self.fetch_refs(key, url, auth, &format!("+{commit}:refs/caisson/seen/{commit}")).await
+    }
+
+    async fn fetch_refs(&self, key: &str, url: &RemoteUrl, auth: Option<&Auth>, refspec: &str) -> Result<(), GitError> {
+        let dir = self.ensure(key).await?;
+        let fetch = Git::new("fetch").at(&dir).remote(url, auth).timeout(TRANSFER);
+        let flags = ["--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-gc", "--end-of-options"];
+        fetch.args(flags).arg(url.as_str()).arg(refspec).ok().await?;
+        Ok(())
+    }
+
+    /// Pushes with an explicit lease: the branch moves from exactly `expected_old` or not at all.
+    /// Repeatable: a push that had already arrived answers [`Pushed::AlreadyThere`].
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when the forge refuses for another reason (rights, protection) or is away.
+    pub async fn push(&self, key: &str, spec: PushSpec<'_>) -> Result<Pushed, GitError> {
+        let dir = self.path(key)?;
+        self.require(key, spec.new).await?;
+        let found = self.remote_branch(spec.url, spec.auth, spec.branch).await?;
+        if found.as_ref() == Some(spec.new) {
+            return Ok(Pushed::AlreadyThere);
+        }
+        if found.as_ref() != spec.expected_old {
+            return Ok(Pushed::Moved { found });
+        }
+        let full = spec.branch.full();
+        let old = spec.expected_old.map(Commit::as_str).unwrap_or_default();
+        let push = Git::new("push").at(&dir).remote(spec.url, spec.auth).timeout(TRANSFER);
+        let push = push.args(["--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]);
+        let push = push.arg(format!("--force-with-lease={full}:{old}")).arg("--end-of-options");
+        let done = push.arg(spec.url.as_str()).arg(format!("{}:{full}", spec.new)).run().await?;
+        if done.code == 0 {
+            return Ok(Pushed::Done);
+        }
+        // The lease may have failed in between: what stands there now decides.
+        let now = self.remote_branch(spec.url, spec.auth, spec.branch).await?;
+        match now {
+            Some(at) if at == *spec.new => Ok(Pushed::Done),
+            found if found.as_ref() != spec.expected_old => Ok(Pushed::Moved { found }),
+            _ => Err(GitError::failed("push", done.code, &done.stderr)),
+        }
+    }
+
+    /// Where the branch stands at `url`, asked by git itself.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when the other side is away or refuses.
+    pub async fn remote_branch(
+        &self,
+        url: &RemoteUrl,
+        auth: Option<&Auth>,
+        branch: &Branch,
+    ) -> Result<Option<Commit>, GitError> {
+        let ask = Git::new("ls-remote").remote(url, auth).timeout(Duration::from_secs(60));
+        let out = ask.args(["--quiet", "--end-of-options", url.as_str(), &branch.full()]).ok().await?;
+        let text = String::from_utf8_lossy(&out);
+        let wanted = branch.full();
+        let found = text.lines().filter_map(|line| line.split_once('\t')).find(|(_, name)| *name == wanted);
+        Ok(found.and_then(|(id, _)| Commit::parse(id).ok()))
+    }
+
+    /// The commit of a fetched branch (`refs/remotes/origin/<branch>`).
+    ///
+    /// # Errors
+    /// [`GitError::NotFound`] when the branch was not there at the last fetch.
+    pub async fn resolve(&self, key: &str, branch: &Branch) -> Result<Commit, GitError> {
+        let name = format!("refs/remotes/origin/{branch}");
+        let found = self.read_ref(key, &name).await?;
+        found.ok_or_else(|| GitError::NotFound(format!("the repository {key} has no branch {branch}")))
+    }
+
+    /// The commit of a task's n-th checkpoint, if it was sealed.
+    ///
+    /// # Errors
+    /// Only when git itself fails.
+    pub async fn checkpoint(&self, key: &str, task: i64, n: u32) -> Result<Option<Commit>, GitError> {
+        self.read_ref(key, &checkpoint_ref(task, n)).await
+    }
+
+    async fn read_ref(&self, key: &str, name: &str) -> Result<Option<Commit>, GitError> {
+        let dir = self.path(key)?;
+        let ask = Git::new("rev-parse").at(&dir).args(["--verify", "--quiet", "--end-of-options"]);
+        let Output { code, stdout, .. } = ask.arg(format!("{name}^{{commit}}")).run().await?;
+        let text = String::from_utf8_lossy(&stdout);
+        Ok((code == 0).then(|| Commit::parse(text.trim()).ok()).flatten())
+    }
+
+    /// Whether the commit is there.
+    ///
+    /// # Errors
+    /// Only when git itself fails.
+    pub async fn has(&self, key: &str, commit: &Commit) -> Result<bool, GitError> {
+        let dir = self.path(key)?;
+        let ask = Git::new("cat-file").at(&dir).arg("-e").arg(format!("{commit}^{{commit}}"));
+        Ok(ask.run().await?.code == 0)
+    }
+
+    pub(super) async fn require(&self, key: &str, commit: &Commit) -> Result<(), GitError> {
+        if self.has(key, commit).await? {
+            return Ok(());
+        }
+        Err(GitError::NotFound(format!("the repository {key} has no commit {commit}; fetch it first")))
+    }
+
+    /// The commit's own text (headers, empty line, message), at most 64 KiB.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when it is not there.
+    pub async fn commit_text(&self, key: &str, commit: &Commit) -> Result<String, GitError> {
+        let dir = self.path(key)?;
+        let out = Git::new("cat-file").at(&dir).args(["commit", commit.as_str()]).cap(64 << 10).ok().await?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
+    /// A regular file at a commit; `None` when there is none (or it is a directory, link or submodule).
+    ///
+    /// # Errors
+    /// [`GitError::TooLarge`] past `cap` bytes.
+    pub async fn show(&self, key: &str, commit: &Commit, path: &str, cap: u64) -> Result<Option<Vec<u8>>, GitError> {
+        let dir = self.path(key)?;
+        let list = Git::new("ls-tree").at(&dir).args(["-z", "--full-tree", commit.as_str(), "--", path]).ok().await?;
+        let entry = String::from_utf8_lossy(&list);
+        let Some((head, name)) = entry.trim_end_matches('\0').split_once('\t') else { return Ok(None) };
+        let mut words = head.split(' ');
+        let (mode, _, id) = (words.next(), words.next(), words.next());
+        let (Some("100644" | "100755"), Some(id)) = (mode, id) else { return Ok(None) };
+        if name != path {
+            return Ok(None);
+        }
+        Git::new("cat-file").at(&dir).args(["blob", id]).cap(cap).ok().await.map(Some)
+    }
+
+    /// Names of all files at a commit, at most `cap` bytes of them.
+    ///
+    /// # Errors
+    /// [`GitError::TooLarge`] past the cap.
+    pub async fn files(&self, key: &str, commit: &Commit, cap: u64) -> Result<Vec<String>, GitError> {
+        let dir = self.path(key)?;
+        let list = Git::new("ls-tree").at(&dir).args(["-r", "-z", "--name-only", "--full-tree", commit.as_str()]);
+        let out = list.cap(cap).ok().await?;
+        Ok(out.split(|b| *b == 0).filter(|n| !n.is_empty()).map(|n| String::from_utf8_lossy(n).into_owned()).collect())
+    }
+
+    /// Whether `old` is `new` or one of its ancestors.
+    ///
+    /// # Errors
+    /// Only when git itself fails.
+    pub async fn is_ancestor(&self, key: &str, old: &Commit, new: &Commit) -> Result<bool, GitError> {
+        let dir = self.path(key)?;
+        let ask = Git::new("merge-base").at(&dir).args(["--is-ancestor", old.as_str(), new.as_str()]);
+        let done = ask.run().await?;
+        match done.code {
+            0 => Ok(true),
+            1 => Ok(false),
+            code => Err(GitError::failed("merge-base", code, &done.stderr)),
+        }
+    }
+
+    /// Points `refs/caisson/<task>/<n>` to a commit; setting it to the same again is fine, moving it is refused.
+    ///
+    /// # Errors
+    /// [`GitError::Invalid`] when the ref stands elsewhere.
+    pub async fn keep(&self, key: &str, task: i64, n: u32, commit: &Commit) -> Result<(), GitError> {
+        let name = checkpoint_ref(task, n);
+        match self.read_ref(key, &name).await? {
+            Some(at) if at == *commit => return Ok(()),
+            Some(at) => {
+                return Err(GitError::Invalid(format!(
+                    "{name} already stands at {at}; a checkpoint is never replaced"
+                )));
+            }
+            None => {}
+        }
+        let line = format!("create {name} {commit}\n");
+        let dir = self.path(key)?;
+        Git::new("update-ref").at(&dir).arg("--stdin").input(Input::Bytes(line.into_bytes())).ok().await?;
+        Ok(())
+    }
+}
+
+/// Makes a directory (and its parents) that only this user can enter.
+fn private_dir(path: &std::path::Path) -> Result<(), GitError> {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(path).map_err(|e| GitError::io(&format!("{} cannot be made", path.display()), &e))
+}

@@ -1,0 +1,12 @@
+//! From a wake to inputs of a task: reads the forge's objects again by id, judges who said what, feeds each once.
+//!
+//! A hook is only a doorbell: nothing here believes a delivery's body beyond "look at this number". Text is data; what counts is a
+//! command of somebody with the right, on an object that was not edited. Tests: `tests/stories/`.
+
+mod intake;
+mod reader;
+mod start;
+mod words;
+
+pub use intake::Intake;
+pub use reader::Reader;

@@ -1,0 +1,255 @@
+//! Reads one issue and its pull request again and feeds what is unseen, in the forge's own order.
+
+use super::words;
+use crate::config::Process;
+use crate::config::process::Repository;
+use crate::effect::{Lanes, Trouble};
+use crate::forge::{Account, Comment, Forge, ForgeError, PullRequest, RepoRef, Review};
+use crate::store::{Store, TaskRow};
+use crate::task::{Machine, Recheck};
+use domain::{Access, Commit, Decision, Input, Source, Task, TaskId};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+pub struct Reader {
+    pub(super) config: Arc<Process>,
+    pub(super) store: Store,
+    pub(super) forge: Arc<dyn Forge>,
+    pub(super) machine: Arc<Machine>,
+    /// Accounts whose words never count: the bot's own and the operator's machines.
+    silent: HashSet<String>,
+    me: i64,
+    lanes: Lanes,
+}
+
+/// The thread of one task as it stands on the forge now.
+struct Thread {
+    comments: Vec<Comment>,
+    reviews: Vec<Review>,
+    pull: Option<PullRequest>,
+    open: bool,
+}
+
+impl Reader {
+    pub fn new(
+        config: Arc<Process>,
+        forge: Arc<dyn Forge>,
+        machine: Arc<Machine>,
+        me: &Account,
+        sync: Option<&Account>,
+    ) -> Self {
+        let mut silent: HashSet<String> = config.automation_accounts.iter().map(|l| l.to_lowercase()).collect();
+        silent.insert(me.login.to_lowercase());
+        silent.extend(sync.map(|account| account.login.to_lowercase()));
+        let store = machine.store().clone();
+        Self { config, store, forge, machine, silent, me: me.id, lanes: Lanes::default() }
+    }
+
+    /// Whether words of this account count at all. Ids below 1 are the forge's own.
+    pub(super) fn counts(&self, account: &Account) -> bool {
+        account.id >= 1 && account.id != self.me && !self.silent.contains(&account.login.to_lowercase())
+    }
+
+    /// Reads an issue or pull request; one reading of a number at a time.
+    pub async fn read(&self, key: &str, number: u64) -> Result<(), Trouble> {
+        let Some(entry) = self.config.repository(key) else { return Ok(()) };
+        let _held = self.lanes.enter(key, number).await;
+        match self.store.live_task_of(key, number).await? {
+            Some(row) => self.follow(entry, &row).await,
+            None => self.look_for_start(entry, number).await,
+        }
+    }
+
+    async fn follow(&self, entry: &Repository, row: &TaskRow) -> Result<(), Trouble> {
+        let id = TaskId(row.id);
+        let task = self.machine.look(id).await?;
+        let thread = self.thread(entry, &task).await?;
+        for decision in self.decisions(entry, &task, &thread, None).await? {
+            let key = decision_key(&decision.source);
+            self.machine.feed(id, &key, Input::Decided { decision: Box::new(decision) }, None).await?;
+        }
+        self.notice_ends(id, &thread).await?;
+        self.notice_voided(id, &thread).await
+    }
+
+    async fn thread(&self, entry: &Repository, task: &Task) -> Result<Thread, Trouble> {
+        let at = RepoRef::new(&entry.owner, &entry.name);
+        let issue_number = task.request.as_ref().map_or(0, |r| r.issue);
+        let issue = async { self.forge.issue(&at, issue_number).await };
+        let talk = async { self.forge.comments(&at, issue_number).await };
+        let (issue, mut comments) = tokio::try_join!(issue, talk)?;
+        let (mut reviews, mut pull) = (Vec::new(), None);
+        if let Some(number) = task.pull {
+            let (found, given, more) = tokio::try_join!(
+                self.forge.pull(&at, number),
+                self.forge.reviews(&at, number),
+                self.forge.comments(&at, number)
+            )?;
+            comments.extend(more);
+            (pull, reviews) = (Some(found), given);
+        }
+        Ok(Thread { comments, reviews, pull, open: issue.open })
+    }
+
+    /// Everything people said to this task that was not taken up yet, lowest forge number first.
+    /// With `only`, just these sources, taken up before or not.
+    async fn decisions(
+        &self,
+        entry: &Repository,
+        task: &Task,
+        thread: &Thread,
+        only: Option<&[Source]>,
+    ) -> Result<Vec<Decision>, Trouble> {
+        let began = task.request.as_ref().map_or(0, |r| r.number);
+        let mut rights = HashMap::new();
+        let mut found = Vec::new();
+        for comment in thread.comments.iter().filter(|c| c.id > began && self.counts(&c.author)) {
+            let source = Source::Comment(comment.id);
+            if !self.wanted(&source, only).await? {
+                continue;
+            }
+            let right = self.right(entry, &comment.author, &mut rights).await?;
+            let edited = comment.updated_at != comment.created_at;
+            let verb = words::comment(comment);
+            let text = (comment.body.as_str(), comment.created_at);
+            found.push(decision(source, comment.id, &comment.author, right, text, edited, verb, None, thread));
+        }
+        for review in thread.reviews.iter().filter(|r| self.counts(&r.author)) {
+            let source = Source::Review(review.id);
+            if !self.wanted(&source, only).await? {
+                continue;
+            }
+            let inline = self.inline(entry, task, review).await?;
+            let Some(verb) = words::review(review, &inline) else { continue };
+            let right = self.right(entry, &review.author, &mut rights).await?;
+            let commit = Commit::parse(&review.commit).ok();
+            let text = (review.body.as_str(), review.submitted_at);
+            let edited = review.updated_at > review.submitted_at;
+            found.push(decision(source, review.number, &review.author, right, text, edited, verb, commit, thread));
+        }
+        found.sort_by_key(|decision| decision.number);
+        Ok(found)
+    }
+
+    async fn inline(
+        &self,
+        entry: &Repository,
+        task: &Task,
+        review: &Review,
+    ) -> Result<Vec<crate::forge::ReviewComment>, Trouble> {
+        match task.pull {
+            Some(pull) if review.comments > 0 => {
+                Ok(self.forge.review_comments(&RepoRef::new(&entry.owner, &entry.name), pull, review.id).await?)
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    async fn wanted(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {
+        match only {
+            Some(sources) => Ok(sources.contains(source)),
+            None => Ok(!self.store.knows_input(&decision_key(source)).await?),
+        }
+    }
+
+    /// The account's right to the code, asked now; a forge that cannot say means no decision yet.
+    pub(super) async fn right(
+        &self,
+        entry: &Repository,
+        account: &Account,
+        seen: &mut HashMap<i64, Access>,
+    ) -> Result<Access, Trouble> {
+        if let Some(right) = seen.get(&account.id) {
+            return Ok(*right);
+        }
+        let at = RepoRef::new(&entry.owner, &entry.name);
+        let right = match self.forge.permission(&at, account).await {
+            Ok(right) => words::access(right),
+            Err(ForgeError::NotFound(_)) => Access::None,
+            Err(other) => return Err(other.into()),
+        };
+        seen.insert(account.id, right);
+        Ok(right)
+    }
+
+    async fn notice_ends(&self, id: TaskId, thread: &Thread) -> Result<(), Trouble> {
+        if let Some(pull) = thread.pull.as_ref().filter(|p| p.merged || !p.open) {
+            let input = Input::PullClosed { merged: pull.merged, by: String::new() };
+            self.machine.feed(id, &format!("pull-closed:{id}"), input, None).await?;
+        } else if !thread.open {
+            self.machine.feed(id, &format!("issue-closed:{id}"), Input::IssueClosed, None).await?;
+        }
+        Ok(())
+    }
+
+    /// A checkpoint's review that somebody edited or deleted approves nothing any more.
+    async fn notice_voided(&self, id: TaskId, thread: &Thread) -> Result<(), Trouble> {
+        let task = self.machine.look(id).await?;
+        let Some(checkpoint) = task.checkpoint().filter(|c| c.review > 0 && !c.used) else { return Ok(()) };
+        let found = thread.reviews.iter().find(|r| r.id == checkpoint.review);
+        let listed = found.is_some_and(|r| r.updated_at <= r.submitted_at);
+        // A list read before the review was posted says nothing about it.
+        let older = thread.reviews.iter().map(|r| r.number).max().unwrap_or(0) < checkpoint.number;
+        if listed || (found.is_none() && older && recent(checkpoint.at)) {
+            return Ok(());
+        }
+        let input = Input::CheckpointVoided { n: checkpoint.n };
+        self.machine.feed(id, &format!("void:{id}:{}", checkpoint.n), input, None).await?;
+        Ok(())
+    }
+}
+
+/// Posted so lately that a list may not show it yet.
+fn recent(at: i64) -> bool {
+    crate::task::now() - at < 10_000
+}
+
+#[allow(clippy::too_many_arguments, reason = "one record from its parts, at two places of this file")]
+fn decision(
+    source: Source,
+    number: i64,
+    poster: &Account,
+    right: Access,
+    text: (&str, i64),
+    edited: bool,
+    verb: domain::Verb,
+    commit: Option<Commit>,
+    thread: &Thread,
+) -> Decision {
+    let pull = thread.pull.as_ref();
+    Decision {
+        source,
+        number,
+        at: text.1,
+        poster: words::account(poster),
+        right,
+        commit,
+        head: pull.and_then(|p| Commit::parse(&p.head_sha).ok()),
+        base: pull.map(|p| p.base_ref.clone()),
+        text_hash: words::hash(text.0),
+        edited,
+        verb,
+    }
+}
+
+pub(super) fn decision_key(source: &Source) -> String {
+    match source {
+        Source::Issue(id) => format!("opened:{id}"),
+        Source::Comment(id) => format!("comment:{id}#0"),
+        Source::Review(id) => format!("review:{id}"),
+    }
+}
+
+#[async_trait::async_trait]
+impl Recheck for Reader {
+    async fn recheck(&self, task: &Task, n: u32, sources: &[Source]) -> Result<(), Trouble> {
+        let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
+        let Some(entry) = self.config.repository(key) else { return Ok(()) };
+        let thread = self.thread(entry, task).await?;
+        for decision in self.decisions(entry, task, &thread, Some(sources)).await? {
+            let key = format!("recheck:{}:{n}:{}", task.id, decision.source);
+            self.machine.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }, None).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! `/fix [words]`, `/plan [words]` in an opened issue or a comment. Who: somebody with write access to the code.
+//! Effect: a task begins, once for each text; others get one polite refusal.
+
+use super::reader::{Reader, decision_key};
+use super::words;
+use crate::config::process::Repository;
+use crate::effect::{Trouble, budget};
+use crate::forge::{Account, ForgeError, Issue, RepoRef};
+use crate::message;
+use crate::task::now;
+use domain::{ACTIONS_PER_CHECKPOINT, Access, Kind, Request, Source, Verb};
+use std::collections::HashMap;
+
+/// A text that may ask for a task.
+struct Text {
+    source: Source,
+    number: i64,
+    author: Account,
+    verb: Verb,
+    edited: bool,
+    created_at: i64,
+}
+
+/// What was written this long before the repository was first read is not taken up: an old `/fix` starts nothing.
+const SLACK_MS: i64 = 120_000;
+const SLUG: usize = 40;
+
+impl Reader {
+    pub(super) async fn look_for_start(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
+        let at = RepoRef::new(&entry.owner, &entry.name);
+        let issue = match self.forge.issue(&at, number).await {
+            Ok(issue) => issue,
+            Err(ForgeError::NotFound(_)) => return Ok(()),
+            Err(other) => return Err(other.into()),
+        };
+        if issue.is_pull || !issue.open {
+            return Ok(());
+        }
+        let since = self.first_read(&entry.key).await? - SLACK_MS;
+        for text in self.texts(&at, &issue).await? {
+            let key = decision_key(&text.source);
+            if text.created_at < since || !self.counts(&text.author) || self.store.knows_input(&key).await? {
+                continue;
+            }
+            if self.take_text(entry, &issue, text, &key).await? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// When this repository was read for the first time.
+    async fn first_read(&self, key: &str) -> Result<i64, Trouble> {
+        let mark = format!("first:{key}");
+        if let Some(at) = self.store.watermark(&mark).await? {
+            return Ok(at);
+        }
+        let at = now();
+        self.store.set_watermark(&mark, at).await?;
+        Ok(at)
+    }
+
+    async fn texts(&self, at: &RepoRef, issue: &Issue) -> Result<Vec<Text>, Trouble> {
+        let opened = Text {
+            source: Source::Issue(issue.id),
+            number: 0,
+            author: issue.author.clone(),
+            verb: words::text(&issue.body, &issue.author.login),
+            edited: false,
+            created_at: issue.created_at,
+        };
+        let mut texts = vec![opened];
+        for comment in self.forge.comments(at, issue.number).await? {
+            texts.push(Text {
+                source: Source::Comment(comment.id),
+                number: comment.id,
+                verb: words::comment(&comment),
+                edited: comment.updated_at != comment.created_at,
+                created_at: comment.created_at,
+                author: comment.author,
+            });
+        }
+        Ok(texts)
+    }
+
+    /// Takes a text up; true when a task began.
+    async fn take_text(&self, entry: &Repository, issue: &Issue, text: Text, key: &str) -> Result<bool, Trouble> {
+        let (kind, asked) = match &text.verb {
+            Verb::Fix { words } => (Kind::Fix, words.clone()),
+            Verb::Plan { words } => (Kind::Plan, words.clone()),
+            Verb::Say { .. } => return Ok(false),
+            other => {
+                let reply = message::no_task(&text.author.login, matches!(other, Verb::Help));
+                self.answer_once(entry, issue.number, key, &reply).await?;
+                return Ok(false);
+            }
+        };
+        if text.edited {
+            self.answer_once(entry, issue.number, key, &message::edited(&text.author.login)).await?;
+            return Ok(false);
+        }
+        if self.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
+            let verb = if kind == Kind::Fix { "fix" } else { "plan" };
+            self.answer_once(entry, issue.number, key, &message::refused(&text.author.login, verb)).await?;
+            return Ok(false);
+        }
+        let request = self.request(entry, issue, &text, kind, asked).await?;
+        Ok(self.machine.create(key, request).await?.is_some())
+    }
+
+    /// Answers without a task: the input is marked first, so that it is answered at most once.
+    async fn answer_once(&self, entry: &Repository, number: u64, key: &str, text: &str) -> Result<(), Trouble> {
+        if self.store.note_input(key, now()).await? {
+            self.forge.post_comment(&RepoRef::new(&entry.owner, &entry.name), number, text).await?;
+        }
+        Ok(())
+    }
+
+    async fn request(
+        &self,
+        entry: &Repository,
+        issue: &Issue,
+        text: &Text,
+        kind: Kind,
+        asked: String,
+    ) -> Result<Request, Trouble> {
+        let earlier = self.store.tasks_of_issue(&entry.key, issue.number).await?;
+        let again = if earlier == 0 { String::new() } else { format!("-{}", earlier + 1) };
+        Ok(Request {
+            kind,
+            repository: entry.key.clone(),
+            issue: issue.number,
+            title: issue.title.clone(),
+            body: issue.body.clone(),
+            words: asked,
+            asker: words::account(&text.author),
+            issue_author: words::account(&issue.author),
+            source: text.source.clone(),
+            number: text.number,
+            branch: format!("agent/{}-{}{again}", issue.number, slug(&issue.title)),
+            base_branch: entry.default_branch.clone(),
+            budget: budget(&self.config),
+            every: ACTIONS_PER_CHECKPOINT,
+            has_upstream: !entry.upstream.is_empty(),
+        })
+    }
+}
+
+/// Lower-case letters, digits and single dashes of a title.
+fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    for c in title.chars().flat_map(char::to_lowercase) {
+        if slug.len() >= SLUG {
+            break;
+        }
+        if c.is_ascii_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "task".to_owned() } else { slug.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slug;
+
+    #[test]
+    fn a_slug_is_safe_in_a_branch_name() {
+        assert_eq!(slug("Compare versions: 1.10 < 1.9!"), "compare-versions-1-10-1-9");
+        assert_eq!(slug("日本語"), "task");
+        assert_eq!(slug("--../..//"), "task");
+        assert!(slug(&"long ".repeat(40)).len() <= super::SLUG);
+    }
+}

@@ -1,0 +1,153 @@
+//! What a text asks for: from a comment or a review to a verb (durability 4: stop > changes > approve).
+
+use crate::command::{self, Command};
+use crate::forge::{Comment, Review, ReviewComment, ReviewState};
+use domain::{Access, Account, Item, Verb};
+use sha2::{Digest, Sha256};
+
+pub(super) fn access(from: crate::forge::Access) -> Access {
+    match from {
+        crate::forge::Access::None => Access::None,
+        crate::forge::Access::Read => Access::Read,
+        crate::forge::Access::Write => Access::Write,
+        crate::forge::Access::Admin => Access::Admin,
+        crate::forge::Access::Owner => Access::Owner,
+    }
+}
+
+pub(super) fn account(from: &crate::forge::Account) -> Account {
+    Account { id: from.id, login: from.login.clone() }
+}
+
+pub(super) fn hash(text: &str) -> String {
+    hex::encode(Sha256::digest(text.as_bytes()))
+}
+
+fn remark(text: &str, author: &str) -> Item {
+    Item { path: None, line: None, text: text.to_owned(), author: author.to_owned() }
+}
+
+/// What a comment asks for.
+pub(super) fn comment(comment: &Comment) -> Verb {
+    text(&comment.body, &comment.author.login)
+}
+
+pub(super) fn text(text: &str, author: &str) -> Verb {
+    asked(text, author).unwrap_or_else(|| Verb::Say { items: vec![remark(text, author)] })
+}
+
+/// The strongest command of a text; none when it holds none.
+fn asked(text: &str, author: &str) -> Option<Verb> {
+    let parsed = command::parse(text);
+    Some(match parsed.strongest()? {
+        Command::Fix(words) => Verb::Fix { words: words.clone() },
+        Command::Plan(words) => Verb::Plan { words: words.clone() },
+        Command::Approve { checkpoint, commit } => Verb::Approve { checkpoint: *checkpoint, commit: commit.clone() },
+        Command::Revise(words) => Verb::Changes { items: vec![remark(words, author)] },
+        Command::Stop => Verb::Stop,
+        Command::Resume => Verb::Resume,
+        Command::Status => Verb::Status,
+        Command::Help => Verb::Help,
+        Command::Allow { .. } | Command::Deny { .. } | Command::Malformed { .. } | Command::Unknown(_) => {
+            Verb::Unknown { word: parsed.strongest().map_or("", Command::name).to_owned() }
+        }
+    })
+}
+
+/// What a review asks for. Inline remarks count only if the reviewer wrote them: a reader's reply stands in the same list.
+pub(super) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> {
+    let login = &review.author.login;
+    let mut items: Vec<Item> = Vec::new();
+    if !review.body.trim().is_empty() {
+        items.push(remark(&review.body, login));
+    }
+    let own = inline.iter().filter(|c| c.author.id == review.author.id);
+    items.extend(own.map(|c| Item {
+        path: Some(c.path.clone()),
+        line: c.line,
+        text: c.body.clone(),
+        author: login.clone(),
+    }));
+    let said = asked(&review.body, login);
+    let by_state = match review.state {
+        ReviewState::Approved => Verb::Approve { checkpoint: None, commit: None },
+        ReviewState::RequestChanges => Verb::Changes { items },
+        ReviewState::Comment => return Some(said.unwrap_or(Verb::Say { items })),
+        ReviewState::Pending | ReviewState::RequestReview | ReviewState::Dismissed => return None,
+    };
+    Some(match said {
+        Some(verb) if strength(&verb) > strength(&by_state) => verb,
+        _ => by_state,
+    })
+}
+
+fn strength(verb: &Verb) -> u8 {
+    match verb {
+        Verb::Stop => 3,
+        Verb::Changes { .. } => 2,
+        Verb::Approve { .. } => 1,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forge::Account as Poster;
+
+    fn poster(id: i64) -> Poster {
+        Poster { id, login: format!("u{id}") }
+    }
+
+    fn given(state: ReviewState, body: &str) -> Review {
+        Review {
+            id: 1,
+            number: 2,
+            author: poster(7),
+            state,
+            body: body.into(),
+            commit: String::new(),
+            submitted_at: 0,
+            updated_at: 0,
+            comments: 0,
+            html_url: String::new(),
+        }
+    }
+
+    fn inline(author: i64) -> ReviewComment {
+        ReviewComment {
+            id: 9,
+            review: 1,
+            author: poster(author),
+            path: "a.py".into(),
+            line: Some(3),
+            body: "rename this".into(),
+            created_at: 0,
+            updated_at: 0,
+        }
+    }
+
+    #[test]
+    fn stop_in_an_approving_review_stops() {
+        assert_eq!(review(&given(ReviewState::Approved, "fine\n\n/stop"), &[]), Some(Verb::Stop));
+    }
+
+    #[test]
+    fn an_approval_with_a_request_for_changes_in_its_text_asks_for_changes() {
+        let verb = review(&given(ReviewState::Approved, "/revise use a set"), &[]);
+        assert!(matches!(verb, Some(Verb::Changes { .. })), "{verb:?}");
+    }
+
+    #[test]
+    fn a_readers_reply_under_a_writers_review_is_no_item() {
+        let verb = review(&given(ReviewState::RequestChanges, "see below"), &[inline(7), inline(8)]);
+        let Some(Verb::Changes { items }) = verb else { panic!("{verb:?}") };
+        assert_eq!(items.len(), 2, "the body and the reviewer's own remark");
+        assert_eq!(items[1].line, Some(3));
+    }
+
+    #[test]
+    fn a_dismissed_review_says_nothing() {
+        assert_eq!(review(&given(ReviewState::Dismissed, "/approve"), &[]), None);
+    }
+}

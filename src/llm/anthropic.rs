@@ -1,0 +1,169 @@
+//! Anthropic's wire: `POST /v1/messages` with tools, without streaming.
+//!
+//! Owns: the JSON of this wire in both directions and where its prompt cache is asked for. Must not: talk HTTP itself
+//! (`http`), retry. Shapes: the vendor's API reference, version 2023-06-01. Tests: below, `tests/providers.rs`.
+
+use async_trait::async_trait;
+use reqwest::header::{HeaderMap, HeaderValue};
+use serde_json::{Value, json};
+
+use super::http::{Endpoint, join, sensitive};
+use super::open::Settings;
+use super::{Model, ModelError, ModelRequest, ModelResponse, Price, ToolCall, ToolResult, Turn, Usage, wire};
+
+const DEFAULT_BASE: &str = "https://api.anthropic.com";
+const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
+
+/// A model behind Anthropic's Messages API.
+pub struct Anthropic {
+    endpoint: Endpoint,
+    name: String,
+    price: Price,
+    context: u64,
+}
+
+impl Anthropic {
+    /// The error is a sentence for the operator.
+    pub fn new(settings: Settings) -> Result<Self, String> {
+        let base = settings.base_url.as_deref().unwrap_or(DEFAULT_BASE);
+        let url = join(base, &["v1", "messages"])?;
+        let mut headers = HeaderMap::new();
+        headers.insert("anthropic-version", VERSION);
+        if let Some(key) = &settings.key {
+            headers.insert("x-api-key", sensitive(key.expose())?);
+        }
+        let endpoint = Endpoint::new(url, settings.key, headers, settings.timeout)?;
+        Ok(Self { endpoint, name: settings.name, price: settings.price, context: settings.context_tokens })
+    }
+}
+
+#[async_trait]
+impl Model for Anthropic {
+    fn label(&self) -> String {
+        format!("{} (Anthropic)", self.name)
+    }
+
+    fn scripted(&self) -> bool {
+        false
+    }
+
+    fn price(&self) -> Price {
+        self.price
+    }
+
+    fn context_tokens(&self) -> u64 {
+        self.context
+    }
+
+    async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
+        let answer = self.endpoint.post(&body(&self.name, request)).await?;
+        parse(&answer, request.assistant_turns())
+    }
+}
+
+/// The request's JSON. Two cache marks: behind the system text (which covers the tools as well) and behind the newest turn,
+/// so that the next request, which only appends, reads everything before it at a tenth of the price.
+fn body(model: &str, request: &ModelRequest) -> Value {
+    let mut messages = messages(&request.turns);
+    if let Some(last) = messages.last_mut().and_then(|m| m["content"].as_array_mut()).and_then(|list| list.last_mut()) {
+        last["cache_control"] = json!({ "type": "ephemeral" });
+    }
+    let system = json!([{ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } }]);
+    let mut body =
+        json!({ "model": model, "max_tokens": request.max_output_tokens, "system": system, "messages": messages });
+    if !request.tools.is_empty() {
+        let tools = request
+            .tools
+            .iter()
+            .map(|t| json!({ "name": t.name, "description": t.description, "input_schema": t.parameters }));
+        body["tools"] = tools.collect();
+    }
+    body
+}
+
+/// Roles must alternate, and results are the first blocks of the user's message that follows the calls.
+fn messages(turns: &[Turn]) -> Vec<Value> {
+    let mut list: Vec<(&'static str, Vec<Value>)> = Vec::new();
+    for turn in &wire::merged(turns) {
+        let (role, blocks) = match turn {
+            Turn::User { text } => ("user", vec![json!({ "type": "text", "text": wire::spoken(text) })]),
+            Turn::Assistant { text, calls } => ("assistant", assistant(text, calls)),
+            Turn::Results(results) => ("user", results.iter().map(result).collect()),
+        };
+        match list.last_mut() {
+            Some((last, existing)) if *last == role => existing.extend(blocks),
+            _ => list.push((role, blocks)),
+        }
+    }
+    list.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect()
+}
+
+fn assistant(text: &str, calls: &[ToolCall]) -> Vec<Value> {
+    let mut blocks = Vec::new();
+    if calls.is_empty() || !text.trim().is_empty() {
+        // Trailing white space at the end of an assistant's message is refused.
+        blocks.push(json!({ "type": "text", "text": wire::spoken(text).trim_end() }));
+    }
+    blocks.extend(calls.iter().map(|call| {
+        json!({ "type": "tool_use", "id": wire::token(&call.id), "name": wire::token(&call.name), "input": call.arguments })
+    }));
+    blocks
+}
+
+fn result(result: &ToolResult) -> Value {
+    let text = if result.text.is_empty() { "(no output)" } else { &result.text };
+    let mut block = json!({ "type": "tool_result", "tool_use_id": wire::token(&result.call_id), "content": text });
+    if result.error {
+        block["is_error"] = json!(true);
+    }
+    block
+}
+
+/// Reads an answer; blocks of unknown kinds (thinking, …) are passed over.
+fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
+    let stop = answer.get("stop_reason").and_then(Value::as_str).unwrap_or_default();
+    let blocks = match answer.get("content") {
+        Some(Value::Array(blocks)) => blocks.clone(),
+        Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
+        Some(Value::Null) if !stop.is_empty() => Vec::new(),
+        _ => {
+            let start: String = answer.to_string().chars().take(200).collect();
+            return Err(ModelError::Malformed(format!("it has no content: {start}")));
+        }
+    };
+    let mut response = ModelResponse { truncated: stop == "max_tokens", ..ModelResponse::default() };
+    for block in &blocks {
+        match block.get("type").and_then(Value::as_str) {
+            Some("text") => response.text.push_str(block.get("text").and_then(Value::as_str).unwrap_or_default()),
+            Some("tool_use") => response.calls.push(call(block)),
+            _ => {}
+        }
+    }
+    if stop == "model_context_window_exceeded" && response.calls.is_empty() {
+        return Err(ModelError::ContextFull);
+    }
+    wire::unique_ids(&mut response.calls, turn);
+    response.usage = usage(answer);
+    Ok(response)
+}
+
+fn call(block: &Value) -> ToolCall {
+    let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (arguments, malformed) = wire::arguments(block.get("input"));
+    ToolCall { id: text("id"), name: text("name"), arguments, malformed }
+}
+
+/// `input_tokens` is already without what the cache read or wrote.
+fn usage(answer: &Value) -> Usage {
+    let number = |name: &str| wire::count(answer.pointer(&format!("/usage/{name}")));
+    Usage {
+        input: number("input_tokens"),
+        output: number("output_tokens"),
+        cache_read: number("cache_read_input_tokens"),
+        cache_write: number("cache_creation_input_tokens"),
+    }
+}
+
+#[cfg(test)]
+#[path = "anthropic_tests.rs"]
+mod tests;

@@ -1,0 +1,56 @@
+//! Anthropic's wire as JSON, without a server.
+
+use super::*;
+use crate::llm::ToolSpec;
+
+fn conversation() -> ModelRequest {
+    let call = |id: &str, arguments: Value| ToolCall { id: id.into(), name: "bash".into(), arguments, malformed: None };
+    let result =
+        |id: &str, text: &str, error| ToolResult { call_id: id.into(), name: "bash".into(), text: text.into(), error };
+    ModelRequest {
+        system: "be brief".into(),
+        turns: vec![
+            Turn::User { text: "fix it".into() },
+            Turn::Assistant {
+                text: "I look. ".into(),
+                calls: vec![call("a:1", json!({"command": "ls"})), call("b", json!({}))],
+            },
+            Turn::Results(vec![result("a:1", "", false), result("b", "command is missing", true)]),
+            Turn::User { text: "approved".into() },
+            Turn::Assistant { text: String::new(), calls: vec![] },
+            Turn::User { text: "use a tool".into() },
+        ],
+        tools: vec![ToolSpec {
+            name: "bash".into(),
+            description: "runs".into(),
+            parameters: json!({"type": "object"}),
+        }],
+        max_output_tokens: 500,
+    }
+}
+
+#[test]
+fn a_whole_conversation_on_the_wire() {
+    insta::assert_json_snapshot!(body("claude", &conversation()));
+}
+
+#[test]
+fn an_answer_is_read_and_unknown_blocks_are_passed_over() {
+    let answer = json!({"content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "ls"}}], "stop_reason": "tool_use",
+        "usage": {"input_tokens": 5, "output_tokens": 7, "cache_read_input_tokens": 11, "cache_creation_input_tokens": 13}});
+    let response = parse(&answer, 0).unwrap();
+    assert_eq!((response.text.as_str(), response.calls.len()), ("I look.", 1));
+    assert_eq!(response.usage, Usage { input: 5, output: 7, cache_read: 11, cache_write: 13 });
+}
+
+#[test]
+fn sloppy_answers_are_borne() {
+    let text = parse(&json!({"content": "hello", "stop_reason": "max_tokens"}), 0).unwrap();
+    assert!(text.text == "hello" && text.truncated && text.usage == Usage::default());
+    let call = parse(&json!({"content": [{"type": "tool_use", "input": "{\"a\": "}]}), 4).unwrap().calls.remove(0);
+    assert_eq!((call.id.as_str(), call.name.as_str(), call.malformed.as_deref()), ("call_4_0", "", Some("{\"a\": ")));
+    assert!(matches!(parse(&json!({"type": "message"}), 0), Err(ModelError::Malformed(_))));
+    let full = json!({"content": [], "stop_reason": "model_context_window_exceeded"});
+    assert_eq!(parse(&full, 0), Err(ModelError::ContextFull));
+}

@@ -1,0 +1,98 @@
+//! Every refusal that was met or is documented, and what it means to us.
+
+use super::*;
+
+fn of(status: u16, body: &str) -> ModelError {
+    classify(StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), body)
+}
+
+#[test]
+fn too_long_conversations_are_known_by_their_words() {
+    let bodies = [
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}"#,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
+        ),
+        (
+            500,
+            r#"{"error":{"message":"Requested tokens (4120) exceed context window of 2048","type":"internal_server_error"}}"#,
+        ),
+        (413, "<html>too large</html>"),
+    ];
+    for (status, body) in bodies {
+        assert_eq!(of(status, body), ModelError::ContextFull, "{body}");
+    }
+}
+
+#[test]
+fn refusals_of_the_key_and_of_money_need_a_person() {
+    assert!(matches!(of(401, r#"{"error":"bad key"}"#), ModelError::Unauthorized(t) if t == "HTTP 401, bad key"));
+    assert!(matches!(of(403, ""), ModelError::Unauthorized(t) if t == "HTTP 403"));
+    let quota = of(429, r#"{"error":{"message":"You exceeded your quota","code":"insufficient_quota"}}"#);
+    assert!(matches!(quota, ModelError::Unauthorized(t) if t.contains("no credit")));
+}
+
+#[test]
+fn what_passes_by_itself_is_transient() {
+    for status in [408, 429, 500, 502, 503, 504, 529] {
+        assert!(of(status, "x").is_transient(), "{status}");
+    }
+    for status in [301, 400, 401, 404, 422] {
+        assert!(!of(status, "x").is_transient(), "{status}");
+    }
+}
+
+#[test]
+fn unusual_error_bodies_give_a_short_sentence() {
+    let html = of(502, "<html><body><h1>Bad\n Gateway</h1></body></html>");
+    assert_eq!(html, ModelError::Unavailable("HTTP 502, Bad Gateway".into()));
+    let list = of(422, r#"[{"error":{"message":"model is required"}}]"#);
+    assert_eq!(list, ModelError::BadRequest("HTTP 422, model is required".into()));
+    let detail = of(422, r#"{"detail":[{"loc":["body"],"msg":"field required"}]}"#);
+    assert!(matches!(detail, ModelError::BadRequest(t) if t.contains("field required")));
+    let long = of(400, &"é\u{1b}".repeat(5000));
+    assert!(matches!(long, ModelError::BadRequest(t) if t.chars().count() < 420 && !t.contains('\u{1b}')));
+}
+
+#[test]
+fn retry_after_is_read_in_its_three_forms() {
+    let with = |name: &'static str, value: &str| {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, HeaderValue::from_str(value).unwrap());
+        retry_after(&headers)
+    };
+    assert_eq!(with("retry-after", "2"), Some(2000));
+    assert_eq!(with("retry-after", "0.5"), Some(500));
+    assert_eq!(with("retry-after-ms", "1250"), Some(1250));
+    assert_eq!(with("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"), Some(0));
+    assert_eq!(with("retry-after", "soon"), None);
+    assert_eq!(with("retry-after", "-5"), None);
+}
+
+#[test]
+fn a_refusal_inside_a_200_keeps_its_meaning() {
+    assert_eq!(status_inside(&serde_json::json!({"code": 429})).as_u16(), 429);
+    assert_eq!(status_inside(&serde_json::json!({"type": "overloaded_error"})).as_u16(), 503);
+    assert_eq!(status_inside(&serde_json::json!({"code": 0, "message": "?"})).as_u16(), 400);
+    assert_eq!(status_inside(&serde_json::json!("text only")).as_u16(), 400);
+}
+
+#[test]
+fn addresses_are_joined_as_people_mean_them() {
+    let chat = ["v1", "chat", "completions"];
+    let joined = |base: &str| join(base, &chat).unwrap().to_string();
+    assert_eq!(joined("http://h:1"), "http://h:1/v1/chat/completions");
+    assert_eq!(joined("http://h:1/v1/"), "http://h:1/v1/chat/completions");
+    assert_eq!(joined("https://h/api/v1/chat/completions"), "https://h/api/v1/chat/completions");
+    assert!(join("ftp://h", &chat).is_err());
+    assert!(join("h:1", &chat).is_err());
+    assert!(join("https://me:pw@h", &chat).unwrap_err().contains("key_file"));
+}

@@ -1,0 +1,197 @@
+//! The models: one trait, two vendors' wires and a recording.
+//!
+//! Owns: the shape of a request and a response, the vendors' wires (`openai`, `anthropic`), the recording (`scripted`),
+//! waiting after a refusal (`retry`) and what a call costs (`price`). It is the only place that talks to a model.
+//! Must not: know tasks, events or prompts (that is `engine`), keep a conversation, or carry out a tool call.
+//! Tests: beside each file, and `tests/providers.rs`, where local servers speak each wire strictly and sloppily.
+
+mod anthropic;
+mod http;
+mod open;
+mod openai;
+mod price;
+pub mod retry;
+mod scripted;
+mod wire;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use open::{Kind, Settings, configured, open};
+pub use scripted::Scripted;
+
+/// A model that answers one request with one complete response. Only complete responses exist: one that was cut off on
+/// its way is an error, never half a turn.
+#[async_trait]
+pub trait Model: Send + Sync {
+    /// What people see in a review: vendor's wire and model name. A recording's label always says "scripted".
+    fn label(&self) -> String;
+    /// True when no model is behind it; reviews say so.
+    fn scripted(&self) -> bool;
+    /// What its tokens cost; all zero for a local model and for a recording.
+    fn price(&self) -> Price;
+    /// How many tokens one request and its answer may hold together.
+    fn context_tokens(&self) -> u64;
+    /// One call. Doesn't retry; dropping the future cancels it.
+    async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError>;
+}
+
+/// One request: the whole conversation, rebuilt from the task's log each time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelRequest {
+    pub system: String,
+    /// Starts with `User`; `Results` always follows an `Assistant` with calls and answers each of them once, in order.
+    pub turns: Vec<Turn>,
+    pub tools: Vec<ToolSpec>,
+    pub max_output_tokens: u64,
+}
+
+impl ModelRequest {
+    /// How many answers the conversation already holds; a recording chooses its entry by this number.
+    pub fn assistant_turns(&self) -> usize {
+        self.turns.iter().filter(|turn| matches!(turn, Turn::Assistant { .. })).count()
+    }
+
+    /// Characters of everything that is sent, the tools' schemas included.
+    pub fn chars(&self) -> u64 {
+        let turns: usize = self.turns.iter().map(Turn::chars).sum();
+        let tools: usize = self.tools.iter().map(ToolSpec::chars).sum();
+        (self.system.chars().count() + turns + tools) as u64
+    }
+}
+
+/// One part of a conversation, in the order in which it happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Turn {
+    User { text: String },
+    Assistant { text: String, calls: Vec<ToolCall> },
+    Results(Vec<ToolResult>),
+}
+
+impl Turn {
+    fn chars(&self) -> usize {
+        match self {
+            Turn::User { text } => text.chars().count(),
+            Turn::Assistant { text, calls } => text.chars().count() + calls.iter().map(ToolCall::chars).sum::<usize>(),
+            Turn::Results(results) => results.iter().map(|r| r.text.chars().count() + r.call_id.len()).sum(),
+        }
+    }
+}
+
+/// A tool as it is offered to the model. `parameters` is a JSON Schema of type `object`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    pub parameters: Value,
+}
+
+impl ToolSpec {
+    fn chars(&self) -> usize {
+        self.name.len() + self.description.chars().count() + self.parameters.to_string().len()
+    }
+}
+
+/// One call that the model asked for, exactly as it asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Unique within its response; made by us where the server sent none.
+    pub id: String,
+    pub name: String,
+    /// An object, or `{}` when [`ToolCall::malformed`] says why there is none.
+    pub arguments: Value,
+    /// The raw text of arguments that weren't a JSON object. Such a call is kept, answered with an error, never carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub malformed: Option<String>,
+}
+
+impl ToolCall {
+    fn chars(&self) -> usize {
+        self.name.len() + self.id.len() + self.arguments.to_string().len()
+    }
+}
+
+/// What came of one call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    pub call_id: String,
+    pub name: String,
+    pub text: String,
+    /// The call failed or wasn't carried out (a command that exits with 1 did run: that is no error of the tool).
+    pub error: bool,
+}
+
+/// One complete answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelResponse {
+    pub text: String,
+    pub calls: Vec<ToolCall>,
+    pub usage: Usage,
+    /// The answer ended because `max_output_tokens` was reached.
+    pub truncated: bool,
+}
+
+/// Tokens of one call, as the server counted them; all zero when it counted none.
+/// The four numbers don't overlap: `input` is what was neither read from nor written to a cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+}
+
+impl Usage {
+    /// Tokens of the prompt, however they were charged.
+    pub fn prompt(&self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+
+    pub fn total(&self) -> u64 {
+        self.prompt().saturating_add(self.output)
+    }
+}
+
+/// Micro-dollars for a million tokens of each sort (1_000_000 = one dollar for a million tokens).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+}
+
+/// Why there is no answer. The texts are for people and never hold a key or the request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// 429, or the vendor's own word for it. Try again, not before the time named.
+    #[error("the model's server asks us to slow down")]
+    RateLimited { retry_after_ms: Option<u64> },
+    /// Not reached, cut off, timed out, or 5xx. Try again.
+    #[error("the model can't be reached: {0}")]
+    Unavailable(String),
+    /// The conversation no longer fits. Trying again changes nothing.
+    #[error("the conversation no longer fits into the model's context")]
+    ContextFull,
+    /// The key is missing, wrong or not allowed to use this model. A person must act.
+    #[error("the model's server refused the key: {0}")]
+    Unauthorized(String),
+    /// The server refuses the request itself: wrong model name, wrong address, wrong shape. A person must act.
+    #[error("the model's server refused the request: {0}")]
+    BadRequest(String),
+    /// The answer isn't one: no JSON, or without a message. Trying once more may help.
+    #[error("the model's answer can't be read: {0}")]
+    Malformed(String),
+}
+
+impl ModelError {
+    /// Whether the same request may succeed later without a person's help.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            ModelError::RateLimited { .. } | ModelError::Unavailable(_) | ModelError::Malformed(_) => true,
+            ModelError::ContextFull | ModelError::Unauthorized(_) | ModelError::BadRequest(_) => false,
+        }
+    }
+}

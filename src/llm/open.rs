@@ -1,0 +1,161 @@
+//! Makes the model that the configuration names.
+//!
+//! Owns: the settings that every kind shares, their refusals, and the reading of the key. Must not: read the configuration
+//! file (that is `config`). Tests: below.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::anthropic::Anthropic;
+use super::openai::OpenAi;
+use super::scripted::Scripted;
+use super::{Model, Price};
+use crate::config::process::{Model as Configured, ModelKind};
+use crate::secret::Secret;
+
+/// Below this no prompt of ours fits, whatever the task.
+const MIN_CONTEXT: u64 = 2048;
+/// From sending a request to the last byte of its answer: a thinking model takes minutes.
+const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Which wire to speak.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    OpenAi,
+    Anthropic,
+    /// The recording to replay (`scripted`'s module text describes the file).
+    Scripted(PathBuf),
+}
+
+/// What a vendor's model needs. A recording uses only `context_tokens`.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `None` is the vendor's own address. Plain `http://` is meant for loopback and a network of one's own.
+    pub base_url: Option<String>,
+    /// Sent as it is.
+    pub name: String,
+    /// `None` for local servers that want none.
+    pub key: Option<Secret>,
+    pub price: Price,
+    /// Prompt and answer together, in tokens.
+    pub context_tokens: u64,
+    /// From sending to the last byte; thinking models take minutes.
+    pub timeout: Duration,
+}
+
+/// The error is a sentence for the operator that says what to change.
+pub fn open(kind: &Kind, settings: Settings) -> Result<Arc<dyn Model>, String> {
+    if settings.context_tokens < MIN_CONTEXT {
+        return Err(format!(
+            "the model's context_tokens is {}; set what the model takes, at least {MIN_CONTEXT}",
+            settings.context_tokens
+        ));
+    }
+    let vendor = |name: &str| match (settings.name.trim().is_empty(), &settings.key, &settings.base_url) {
+        (true, _, _) => Err(format!("the model has no name; set model.name to what the {name} server calls it")),
+        (_, None, None) => Err(format!("{name} wants a key; write it to a file and set model.key_file")),
+        _ => Ok(()),
+    };
+    match kind {
+        Kind::OpenAi => {
+            vendor("OpenAI")?;
+            Ok(Arc::new(OpenAi::new(settings)?))
+        }
+        Kind::Anthropic => {
+            vendor("Anthropic")?;
+            Ok(Arc::new(Anthropic::new(settings)?))
+        }
+        Kind::Scripted(path) => Ok(Arc::new(Scripted::load(path, settings.context_tokens)?)),
+    }
+}
+
+/// The model that the configuration file names, with its key read. The error is a sentence for the operator.
+pub fn configured(model: &Configured) -> Result<Arc<dyn Model>, String> {
+    let kind = match (model.kind, &model.script) {
+        (ModelKind::Openai, _) => Kind::OpenAi,
+        (ModelKind::Anthropic, _) => Kind::Anthropic,
+        (ModelKind::Scripted, Some(path)) => Kind::Scripted(path.clone()),
+        (ModelKind::Scripted, None) => {
+            return Err("the model is a recording, but none is named; set model.script".to_owned());
+        }
+    };
+    // The file's 0 for a cache price means "not given": a cache that costs nothing beside tokens that cost something isn't sold.
+    let given = |price: f64| (price > 0.0).then_some(price);
+    let price = Price::from_dollars(
+        model.price_input,
+        model.price_output,
+        given(model.price_cache_read),
+        given(model.price_cache_write),
+    )?;
+    let settings = Settings {
+        base_url: model.base_url.as_ref().map(ToString::to_string),
+        name: model.name.clone(),
+        key: model.key_file.as_deref().map(Secret::from_file).transpose()?,
+        price,
+        context_tokens: model.context_tokens,
+        timeout: TIMEOUT,
+    };
+    open(&kind, settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings {
+            base_url: None,
+            name: "m".into(),
+            key: Some(Secret::new("k")),
+            price: Price::default(),
+            context_tokens: 8192,
+            timeout: Duration::from_secs(1),
+        }
+    }
+
+    fn refusal(kind: &Kind, settings: Settings) -> String {
+        open(kind, settings).err().unwrap()
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        assert!(refusal(&Kind::OpenAi, Settings { key: None, ..settings() }).contains("model.key_file"));
+        assert!(refusal(&Kind::OpenAi, Settings { name: " ".into(), ..settings() }).contains("model.name"));
+        assert!(refusal(&Kind::Anthropic, Settings { context_tokens: 0, ..settings() }).contains("context_tokens"));
+        assert!(
+            refusal(&Kind::Anthropic, Settings { key: Some(Secret::new("a\nb")), ..settings() }).contains("key file")
+        );
+        assert!(refusal(&Kind::Scripted("/nowhere.toml".into()), settings()).contains("/nowhere.toml"));
+    }
+
+    #[test]
+    fn the_configuration_is_followed_and_its_refusals_name_the_setting() {
+        let mut model = Configured {
+            kind: ModelKind::Openai,
+            base_url: Some("http://localhost:11434/v1".parse().unwrap()),
+            name: "qwen".into(),
+            key_file: None,
+            script: None,
+            context_tokens: 32_768,
+            max_output_tokens: 4096,
+            price_input: 2.0,
+            price_output: 8.0,
+            price_cache_read: 0.0,
+            price_cache_write: 0.0,
+        };
+        let opened = configured(&model).unwrap();
+        assert_eq!((opened.price().cache_read, opened.context_tokens()), (2_000_000, 32_768));
+        model.key_file = Some("/nowhere/key".into());
+        assert!(configured(&model).err().unwrap().contains("/nowhere/key"));
+        model.kind = ModelKind::Scripted;
+        model.key_file = None;
+        assert!(configured(&model).err().unwrap().contains("model.script"));
+    }
+
+    #[test]
+    fn labels_say_which_wire() {
+        assert_eq!(open(&Kind::OpenAi, settings()).unwrap().label(), "m (OpenAI-compatible)");
+        assert_eq!(open(&Kind::Anthropic, settings()).unwrap().label(), "m (Anthropic)");
+    }
+}

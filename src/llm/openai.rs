@@ -1,0 +1,182 @@
+//! The OpenAI-compatible wire: `POST …/chat/completions` with tools, without streaming.
+//!
+//! Owns: the JSON of this wire in both directions, and its servers' habits: no ids, `null` content, arguments that are no
+//! JSON, no usage, `max_tokens` refused in favour of `max_completion_tokens`. Must not: talk HTTP itself (`http`), retry.
+//! Shapes: the vendor's API reference, chat completions. Tests: below, `tests/providers.rs`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use reqwest::header::{AUTHORIZATION, HeaderMap};
+use serde_json::{Map, Value, json};
+
+use super::http::{Endpoint, join, sensitive};
+use super::open::Settings;
+use super::{Model, ModelError, ModelRequest, ModelResponse, Price, ToolCall, Turn, Usage, wire};
+
+const DEFAULT_BASE: &str = "https://api.openai.com/v1";
+
+/// A model behind an OpenAI-compatible server: the vendor itself, OpenRouter, llama.cpp, Ollama, vLLM, ….
+pub struct OpenAi {
+    endpoint: Endpoint,
+    name: String,
+    price: Price,
+    context: u64,
+    /// Set once a server has said that it only takes the newer name of the output limit.
+    newer_limit: AtomicBool,
+}
+
+impl OpenAi {
+    /// The error is a sentence for the operator.
+    pub fn new(settings: Settings) -> Result<Self, String> {
+        let base = settings.base_url.as_deref().unwrap_or(DEFAULT_BASE);
+        let bare = join(base, &[])?.path() == "/";
+        let url = join(base, if bare { &["v1", "chat", "completions"] } else { &["chat", "completions"] })?;
+        let mut headers = HeaderMap::new();
+        if let Some(key) = &settings.key {
+            headers.insert(AUTHORIZATION, sensitive(&format!("Bearer {}", key.expose()))?);
+        }
+        let endpoint = Endpoint::new(url, settings.key, headers, settings.timeout)?;
+        let newer_limit = AtomicBool::new(false);
+        Ok(Self { endpoint, name: settings.name, price: settings.price, context: settings.context_tokens, newer_limit })
+    }
+
+    async fn send(&self, request: &ModelRequest) -> Result<Value, ModelError> {
+        let newer = self.newer_limit.load(Ordering::Relaxed);
+        match self.endpoint.post(&body(&self.name, request, newer)).await {
+            Err(ModelError::BadRequest(text)) if !newer && text.contains("max_completion_tokens") => {
+                self.newer_limit.store(true, Ordering::Relaxed);
+                self.endpoint.post(&body(&self.name, request, true)).await
+            }
+            other => other,
+        }
+    }
+}
+
+#[async_trait]
+impl Model for OpenAi {
+    fn label(&self) -> String {
+        format!("{} (OpenAI-compatible)", self.name)
+    }
+
+    fn scripted(&self) -> bool {
+        false
+    }
+
+    fn price(&self) -> Price {
+        self.price
+    }
+
+    fn context_tokens(&self) -> u64 {
+        self.context
+    }
+
+    async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
+        let answer = self.send(request).await?;
+        parse(&answer, request.assistant_turns())
+    }
+}
+
+/// The request's JSON.
+fn body(model: &str, request: &ModelRequest, newer_limit: bool) -> Value {
+    let mut body = json!({ "model": model, "messages": messages(request), "stream": false });
+    let limit = if newer_limit { "max_completion_tokens" } else { "max_tokens" };
+    body[limit] = json!(request.max_output_tokens);
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            json!({ "type": "function", "function": { "name": tool.name, "description": tool.description, "parameters": tool.parameters } })
+        });
+        body["tools"] = tools.collect();
+    }
+    body
+}
+
+fn messages(request: &ModelRequest) -> Vec<Value> {
+    let mut list = vec![json!({ "role": "system", "content": request.system })];
+    for turn in &wire::merged(&request.turns) {
+        match turn {
+            Turn::User { text } => list.push(json!({ "role": "user", "content": text })),
+            Turn::Assistant { text, calls } => list.push(assistant(text, calls)),
+            Turn::Results(results) => list.extend(results.iter().map(|result| {
+                json!({ "role": "tool", "tool_call_id": wire::token(&result.call_id), "content": result.text })
+            })),
+        }
+    }
+    list
+}
+
+fn assistant(text: &str, calls: &[ToolCall]) -> Value {
+    if calls.is_empty() {
+        return json!({ "role": "assistant", "content": wire::spoken(text) });
+    }
+    let content = if text.is_empty() { Value::Null } else { json!(text) };
+    let calls: Vec<Value> = calls
+        .iter()
+        .map(|call| {
+            let function = json!({ "name": wire::token(&call.name), "arguments": call.arguments.to_string() });
+            json!({ "id": wire::token(&call.id), "type": "function", "function": function })
+        })
+        .collect();
+    json!({ "role": "assistant", "content": content, "tool_calls": calls })
+}
+
+/// Reads an answer. Only one without any message is refused; everything else that servers leave out is made good.
+fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
+    let choice = answer.pointer("/choices/0").ok_or_else(|| malformed("it has no choices", answer))?;
+    let message = choice.get("message").and_then(Value::as_object);
+    let message = message.ok_or_else(|| malformed("its choice has no message", answer))?;
+    let usage = answer.get("usage").map(usage).unwrap_or_default();
+    let truncated = choice.get("finish_reason").and_then(Value::as_str) == Some("length");
+    Ok(ModelResponse { text: content(message), calls: calls(message, turn), usage, truncated })
+}
+
+fn malformed(what: &str, answer: &Value) -> ModelError {
+    ModelError::Malformed(format!("{what}: {}", answer.to_string().chars().take(200).collect::<String>()))
+}
+
+/// Text, `null`, or a list of parts; a refusal is text as well.
+fn content(message: &Map<String, Value>) -> String {
+    let content = match message.get("content") {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        _ => String::new(),
+    };
+    match message.get("refusal").and_then(Value::as_str) {
+        Some(refusal) if content.is_empty() => refusal.to_owned(),
+        _ => content,
+    }
+}
+
+fn calls(message: &Map<String, Value>, turn: usize) -> Vec<ToolCall> {
+    let mut raw: Vec<&Value> = match message.get("tool_calls") {
+        Some(Value::Array(list)) => list.iter().collect(),
+        Some(one @ Value::Object(_)) => vec![one],
+        _ => Vec::new(),
+    };
+    if raw.is_empty() {
+        // The wire's form before tools; some local servers still answer in it.
+        raw.extend(message.get("function_call").filter(|call| call.is_object()));
+    }
+    let mut calls = raw.into_iter().map(call).collect::<Vec<_>>();
+    wire::unique_ids(&mut calls, turn);
+    calls
+}
+
+fn call(raw: &Value) -> ToolCall {
+    let function = raw.get("function").filter(|f| f.is_object()).unwrap_or(raw);
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (arguments, malformed) = wire::arguments(function.get("arguments").or_else(|| function.get("parameters")));
+    ToolCall { id: text(raw.get("id")), name: text(function.get("name")), arguments, malformed }
+}
+
+/// `prompt_tokens` counts what came from the cache as well; ours don't overlap.
+fn usage(usage: &Value) -> Usage {
+    let number = |pointer: &str| wire::count(usage.pointer(pointer));
+    let prompt = number("/prompt_tokens");
+    let cache_read = number("/prompt_tokens_details/cached_tokens").min(prompt);
+    Usage { input: prompt - cache_read, output: number("/completion_tokens"), cache_read, cache_write: 0 }
+}
+
+#[cfg(test)]
+#[path = "openai_tests.rs"]
+mod tests;

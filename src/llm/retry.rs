@@ -1,0 +1,98 @@
+//! Waiting after a refusal: back-off with jitter, bounded in tries and in time, ended at once by a cancellation.
+//!
+//! Owns: when to try the same request again within one call of the task machine. Must not: decide what happens after giving
+//! up (a timer, a pause: `transition` does), nor count money (the caller does, from `tries`). Tests: below.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Model, ModelError, ModelRequest, ModelResponse};
+
+/// How patient one call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Requests sent at most, the first included.
+    pub tries: u32,
+    /// The first wait; each further one doubles.
+    pub first: Duration,
+    /// No single wait is longer, a server's Retry-After included: one that asks for more ends the call, so that the task's own
+    /// timer waits instead of a driver.
+    pub longest: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { tries: 5, first: Duration::from_secs(1), longest: Duration::from_secs(60) }
+    }
+}
+
+/// How a call with retries ended without an answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RetryError {
+    #[error("cancelled")]
+    Cancelled,
+    /// The last refusal, after so many requests.
+    #[error("{error} (tried {tries} times)")]
+    Failed { error: ModelError, tries: u32 },
+}
+
+/// Asks until there is an answer, the patience ends, the error is lasting, or `cancel` fires (which drops a request on its way).
+/// An answer that couldn't be read is asked for once more only: it may have been charged.
+pub async fn respond(
+    model: &dyn Model,
+    request: &ModelRequest,
+    patience: &Patience,
+    cancel: &CancellationToken,
+) -> Result<ModelResponse, RetryError> {
+    let mut tries = 0;
+    let mut unreadable = 0;
+    loop {
+        let answer = tokio::select! {
+            () = cancel.cancelled() => return Err(RetryError::Cancelled),
+            answer = model.respond(request) => answer,
+        };
+        tries += 1;
+        let error = match answer {
+            Ok(response) => return Ok(response),
+            Err(error) => error,
+        };
+        unreadable += u32::from(matches!(error, ModelError::Malformed(_)));
+        let wait = match wait(&error, tries, unreadable, patience) {
+            Some(wait) => wait,
+            None => return Err(RetryError::Failed { error, tries }),
+        };
+        tracing::info!(%error, tries, wait_ms = wait.as_millis() as u64, "the model is asked again");
+        tokio::select! {
+            () = cancel.cancelled() => return Err(RetryError::Cancelled),
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+}
+
+/// How long to wait before the next try; `None` gives up.
+fn wait(error: &ModelError, tries: u32, unreadable: u32, patience: &Patience) -> Option<Duration> {
+    if !error.is_transient() || tries >= patience.tries || unreadable > 1 {
+        return None;
+    }
+    let step = patience.first.saturating_mul(1 << (tries - 1).min(16)).min(patience.longest);
+    let asked = match error {
+        ModelError::RateLimited { retry_after_ms: Some(ms) } => Duration::from_millis(*ms),
+        _ => Duration::ZERO,
+    };
+    if asked > patience.longest {
+        return None;
+    }
+    // Half fixed, half by chance: tasks that were refused together must not come back together.
+    let jittered = step / 2 + (step / 2).mul_f64(chance());
+    Some(jittered.max(asked + (patience.first / 4).mul_f64(chance())))
+}
+
+/// A number in 0..1. Without randomness from the system a fixed one does: only spreading suffers.
+fn chance() -> f64 {
+    getrandom::u32().map_or(0.5, |n| f64::from(n) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+#[path = "retry_tests.rs"]
+mod tests;

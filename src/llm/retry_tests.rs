@@ -1,0 +1,121 @@
+//! A model that fails as told, and how patiently it is asked.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+
+use super::*;
+use crate::llm::Price;
+
+/// Fails with each error in turn, then answers; hangs for ever when `hang` is set.
+struct Failing {
+    errors: Mutex<VecDeque<ModelError>>,
+    hang: bool,
+}
+
+impl Failing {
+    fn with(errors: &[ModelError]) -> Self {
+        Self { errors: Mutex::new(errors.iter().cloned().collect()), hang: false }
+    }
+}
+
+#[async_trait]
+impl Model for Failing {
+    fn label(&self) -> String {
+        "failing".into()
+    }
+    fn scripted(&self) -> bool {
+        true
+    }
+    fn price(&self) -> Price {
+        Price::default()
+    }
+    fn context_tokens(&self) -> u64 {
+        8192
+    }
+    async fn respond(&self, _: &ModelRequest) -> Result<ModelResponse, ModelError> {
+        if self.hang {
+            std::future::pending::<()>().await;
+        }
+        match self.errors.lock().unwrap().pop_front() {
+            Some(error) => Err(error),
+            None => Ok(ModelResponse { text: "answer".into(), ..ModelResponse::default() }),
+        }
+    }
+}
+
+const QUICK: Patience = Patience { tries: 4, first: Duration::from_millis(2), longest: Duration::from_millis(10) };
+
+fn request() -> ModelRequest {
+    ModelRequest { system: String::new(), turns: Vec::new(), tools: Vec::new(), max_output_tokens: 1 }
+}
+
+async fn ask(errors: &[ModelError]) -> Result<ModelResponse, RetryError> {
+    respond(&Failing::with(errors), &request(), &QUICK, &CancellationToken::new()).await
+}
+
+fn down() -> ModelError {
+    ModelError::Unavailable("down".into())
+}
+
+#[tokio::test]
+async fn what_passes_is_waited_for() {
+    let limited = ModelError::RateLimited { retry_after_ms: Some(1) };
+    assert_eq!(ask(&[limited, down(), down()]).await.unwrap().text, "answer");
+}
+
+#[tokio::test]
+async fn patience_ends() {
+    assert_eq!(ask(&vec![down(); 9]).await.unwrap_err(), RetryError::Failed { error: down(), tries: 4 });
+}
+
+#[tokio::test]
+async fn lasting_refusals_are_not_repeated() {
+    for error in [ModelError::ContextFull, ModelError::Unauthorized("x".into()), ModelError::BadRequest("x".into())] {
+        assert_eq!(ask(std::slice::from_ref(&error)).await.unwrap_err(), RetryError::Failed { error, tries: 1 });
+    }
+}
+
+#[tokio::test]
+async fn an_unreadable_answer_is_asked_for_once_more() {
+    let unreadable = ModelError::Malformed("x".into());
+    assert!(ask(std::slice::from_ref(&unreadable)).await.is_ok());
+    let twice = ask(&[unreadable.clone(), unreadable.clone()]).await.unwrap_err();
+    assert_eq!(twice, RetryError::Failed { error: unreadable, tries: 2 });
+}
+
+#[tokio::test]
+async fn a_wait_longer_than_ours_is_left_to_the_task() {
+    let error = ModelError::RateLimited { retry_after_ms: Some(3_600_000) };
+    assert_eq!(ask(std::slice::from_ref(&error)).await.unwrap_err(), RetryError::Failed { error, tries: 1 });
+}
+
+#[tokio::test]
+async fn cancelling_ends_a_request_and_a_wait() {
+    let cancel = CancellationToken::new();
+    let hanging = Failing { errors: Mutex::default(), hang: true };
+    let request = request();
+    let call = respond(&hanging, &request, &QUICK, &cancel);
+    let (answer, ()) = tokio::join!(call, async { cancel.cancel() });
+    assert_eq!(answer.unwrap_err(), RetryError::Cancelled);
+
+    let cancel = CancellationToken::new();
+    let slow = Patience { first: Duration::from_secs(3600), longest: Duration::from_secs(3600), tries: 2 };
+    let refusing = Failing::with(&[down()]);
+    let call = respond(&refusing, &request, &slow, &cancel);
+    let (answer, ()) = tokio::join!(call, async { cancel.cancel() });
+    assert_eq!(answer.unwrap_err(), RetryError::Cancelled);
+}
+
+#[test]
+fn waits_grow_and_keep_within_bounds() {
+    let patience = Patience { tries: 10, first: Duration::from_secs(1), longest: Duration::from_secs(60) };
+    for tries in 1..10 {
+        let step = Duration::from_secs(1 << (tries - 1)).min(patience.longest);
+        let wait = wait(&down(), tries, 0, &patience).unwrap();
+        assert!(wait >= step / 2 && wait <= step, "try {tries}: {wait:?}");
+    }
+    let asked = wait(&ModelError::RateLimited { retry_after_ms: Some(30_000) }, 1, 0, &patience).unwrap();
+    assert!(asked >= Duration::from_secs(30) && asked < Duration::from_secs(31));
+}

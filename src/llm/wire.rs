@@ -1,0 +1,123 @@
+//! What both vendors' wires need: turns that alternate, names and ids that every server takes, arguments of any quality.
+//!
+//! Owns: these repairs, and nothing that only one vendor asks for. Tests: below.
+
+use serde_json::{Value, json};
+
+use super::{ToolCall, Turn};
+
+/// Neighbouring words of the user become one turn: Anthropic and most chat templates want strict alternation.
+pub(super) fn merged(turns: &[Turn]) -> Vec<Turn> {
+    let mut list: Vec<Turn> = Vec::with_capacity(turns.len());
+    for turn in turns {
+        match (list.last_mut(), turn) {
+            (Some(Turn::User { text }), Turn::User { text: more }) => {
+                text.push_str("\n\n");
+                text.push_str(more);
+            }
+            (_, turn) => list.push(turn.clone()),
+        }
+    }
+    list
+}
+
+/// Words of an answer that had neither words nor calls: both wires refuse an empty one when it is sent back.
+pub(super) fn spoken(text: &str) -> &str {
+    if text.trim().is_empty() { "(no answer)" } else { text }
+}
+
+/// A name or id as both vendors accept it (`^[a-zA-Z0-9_-]{1,64}$`): a model's invention must not make every later request fail.
+pub(super) fn token(text: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+    let token: String = text.chars().take(64).map(keep).collect();
+    if token.is_empty() { "unknown".to_owned() } else { token }
+}
+
+/// Arguments as an object, and the raw text when they weren't one. Absent, `null` and empty text mean "none".
+pub(super) fn arguments(raw: Option<&Value>) -> (Value, Option<String>) {
+    match raw {
+        None | Some(Value::Null) => (json!({}), None),
+        Some(Value::Object(map)) => (Value::Object(map.clone()), None),
+        Some(Value::String(text)) if text.trim().is_empty() => (json!({}), None),
+        Some(Value::String(text)) => match serde_json::from_str(text) {
+            Ok(Value::Object(map)) => (Value::Object(map), None),
+            // Some servers encode twice.
+            Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
+                Ok(Value::Object(map)) => (Value::Object(map), None),
+                _ => (json!({}), Some(text.clone())),
+            },
+            Ok(Value::Null) => (json!({}), None),
+            _ => (json!({}), Some(text.clone())),
+        },
+        Some(other) => (json!({}), Some(other.to_string())),
+    }
+}
+
+/// Gives each call an id of its own: missing and doubled ones are replaced by `call_<turn>_<place>`, the same on each replay.
+pub(super) fn unique_ids(calls: &mut [ToolCall], turn: usize) {
+    let mut seen = std::collections::HashSet::new();
+    for (place, call) in calls.iter_mut().enumerate() {
+        call.id = token_or_empty(&call.id);
+        if call.id.is_empty() || seen.contains(&call.id) {
+            call.id = format!("call_{turn}_{place}");
+        }
+        while seen.contains(&call.id) {
+            call.id.push('_');
+        }
+        seen.insert(call.id.clone());
+    }
+}
+
+fn token_or_empty(id: &str) -> String {
+    if id.trim().is_empty() { String::new() } else { token(id) }
+}
+
+/// A count of tokens, whatever kind of number it is written as; 0 where there is none.
+pub(super) fn count(value: Option<&Value>) -> u64 {
+    let value = match value {
+        Some(value) => value,
+        None => return 0,
+    };
+    let float = || value.as_f64().filter(|f| f.is_finite() && *f >= 0.0).map(|f| f as u64);
+    value.as_u64().or_else(float).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_any_quality() {
+        let good = json!({"path": "a"});
+        assert_eq!(arguments(Some(&json!("{\"path\":\"a\"}"))), (good.clone(), None));
+        assert_eq!(arguments(Some(&json!("\"{\\\"path\\\":\\\"a\\\"}\""))), (good.clone(), None));
+        assert_eq!(arguments(Some(&good)), (good, None));
+        for none in [None, Some(&Value::Null), Some(&json!("  "))] {
+            assert_eq!(arguments(none), (json!({}), None));
+        }
+        assert_eq!(arguments(Some(&json!("{\"path\": \"a"))), (json!({}), Some("{\"path\": \"a".into())));
+        assert_eq!(arguments(Some(&json!([1]))), (json!({}), Some("[1]".into())));
+    }
+
+    #[test]
+    fn ids_are_made_unique_and_stay_the_same_on_replay() {
+        let call = |id: &str| ToolCall { id: id.into(), name: "bash".into(), arguments: json!({}), malformed: None };
+        let mut calls = vec![call(""), call("x"), call("x"), call("call_3_0"), call("a b")];
+        unique_ids(&mut calls, 3);
+        let ids: Vec<_> = calls.iter().map(|c| c.id.as_str()).collect();
+        assert_eq!(ids, ["call_3_0", "x", "call_3_2", "call_3_3", "a_b"]);
+    }
+
+    #[test]
+    fn inventions_become_names_that_servers_take() {
+        assert_eq!(token("functions.bash:0"), "functions_bash_0");
+        assert_eq!(token(""), "unknown");
+        assert_eq!(token(&"ü".repeat(100)).len(), 64);
+    }
+
+    #[test]
+    fn neighbouring_words_of_the_user_are_joined() {
+        let user = |text: &str| Turn::User { text: text.into() };
+        assert_eq!(merged(&[user("a"), user("b")]), [user("a\n\nb")]);
+    }
+}

@@ -1,0 +1,175 @@
+//! Answers to what a person wrote. Each says what was not done, why, and what to write instead.
+
+use super::notice::About;
+use crate::command::{COMMANDS, Spec, answer_line, spec};
+use crate::text::{code, count, dollars, duration, grouped};
+use domain::{Kind, State};
+use std::fmt::Write as _;
+
+/// Somebody without the right asked for something.
+pub fn refused(login: &str, verb: &str) -> String {
+    format!(
+        "{}: {} is for {}. Nothing was changed. Ask somebody who may to write it; their own comment counts, not yours edited.",
+        code(login),
+        code(&format!("/{verb}")),
+        spec(verb).map_or("those who may write to the repository", |s| s.who.words()),
+    )
+}
+
+/// `/fix` or `/plan` on a task that is alive.
+pub fn already_live(about: &About<'_>) -> String {
+    let task = about.task;
+    format!(
+        "Task {} is already at work on this issue ({}). I didn't start another: two would overwrite each other. {}",
+        task.id,
+        about.state_words(),
+        about.next_words()
+    )
+}
+
+/// A command in a comment that was changed after it was posted.
+pub fn edited(login: &str) -> String {
+    format!(
+        "{}: nothing runs from an edited comment, because I can't tell who changed it. Please post it again as a new one.",
+        code(login)
+    )
+}
+
+/// An approval that is not about what stands there now; `reason` is a half-sentence beginning with "it" or "the".
+pub fn stale(login: &str, reason: &str) -> String {
+    format!(
+        "{}: this approval doesn't count, because {reason}. Look at the newest checkpoint, then approve that one.",
+        code(login)
+    )
+}
+
+/// A bare `/approve` right after somebody else decided.
+pub fn doubtful(login: &str, n: u32) -> String {
+    format!(
+        "{}: checkpoint {n} appeared just before you wrote this, after somebody else's decision. Do you mean `/approve c{n}`? If so, please write that.",
+        code(login)
+    )
+}
+
+/// The last approval by comment must name the commit.
+pub fn name_the_commit(login: &str, commit: &str) -> String {
+    let short = commit.get(..10).unwrap_or(commit);
+    format!(
+        "{}: this is the final review, so the approval must say what it approves. Approve the review itself, or write `/approve {short}`.",
+        code(login)
+    )
+}
+
+/// A decision while nothing waits for one.
+pub fn nothing_to_approve(login: &str, about: &About<'_>) -> String {
+    format!(
+        "{}: no checkpoint waits for an approval right now (the task is {}). An approval can't be given in advance.",
+        code(login),
+        about.state_words()
+    )
+}
+
+/// `/resume` on a task that isn't paused.
+pub fn not_paused(login: &str, about: &About<'_>) -> String {
+    format!("{}: the task isn't paused; it is {}. {}", code(login), about.state_words(), about.next_words())
+}
+
+/// A command on an issue that has no task.
+pub fn no_task(login: &str, asked_for_help: bool) -> String {
+    if asked_for_help {
+        return help();
+    }
+    format!(
+        "{}: no task belongs to this issue yet. `/fix` starts one, `/plan` starts with a plan; `/help` shows the rest.",
+        code(login)
+    )
+}
+
+/// A slash and a word that is no command.
+pub fn unknown_command(word: &str) -> String {
+    let word = word.to_ascii_lowercase();
+    let said = code(&format!("/{word}"));
+    if matches!(word.as_str(), "allow" | "deny") {
+        return format!(
+            "{said} is not something I do here: hosts are allowed by the operator, in `egress.allow` of the configuration."
+        );
+    }
+    let near = COMMANDS.iter().map(|s| (distance(s.name, &word), s.name)).min().filter(|(steps, _)| *steps <= 2);
+    match near {
+        // The word itself exists: what followed it was not understood.
+        Some((0, name)) => malformed(name, &format!("it is written {}", code(spec(name).map_or("", |s| s.syntax)))),
+        Some((_, name)) => format!("{said} is no command. Did you mean `/{name}`? `/help` shows them all."),
+        None => format!("{said} is no command. `/help` shows them all."),
+    }
+}
+
+/// A command that exists, written so that it can't be followed. `why` is ours.
+pub fn malformed(name: &str, why: &str) -> String {
+    format!("{} could not be followed: {why}. Nothing was changed.", code(&format!("/{name}")))
+}
+
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let cost = before + usize::from(x != y);
+            before = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(before + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The table of commands.
+pub fn help() -> String {
+    let mut out = String::from("| command | who | what it does |\n|---|---|---|\n");
+    for Spec { syntax, who, effect, .. } in COMMANDS {
+        let _ = writeln!(out, "| `{syntax}` | {} | {effect} |", who.words());
+    }
+    out.push_str("\nA command stands at the beginning of a line, outside of quotes and code. To answer a checkpoint: ");
+    out.push_str(&answer_line(None));
+    out.push_str(".\n");
+    out
+}
+
+/// Where the task stands.
+pub fn status(about: &About<'_>) -> String {
+    let task = about.task;
+    let spent = &task.spent;
+    let granted = |amount: u64, shown: String| if amount == 0 { String::new() } else { format!(" of {shown}") };
+    let mut out = format!("Task {} is {}. {}\n\n| | |\n|---|---|\n", task.id, about.state_words(), about.next_words());
+    let mut row = |name: &str, value: String| {
+        let _ = writeln!(out, "| {name} | {value} |");
+    };
+    if let Some(request) = &task.request {
+        row("asked by", code(&request.asker.login));
+        if task.kind == Kind::Fix {
+            row("branch", code(&request.branch));
+        }
+    }
+    if let Some(head) = &task.pushed {
+        row("last commit on the forge", format!("`{}`", head.as_str().get(..10).unwrap_or_default()));
+    }
+    row("checkpoints", grouped(task.checkpoints.len() as u64));
+    let actions = granted(task.granted.actions, grouped(task.granted.actions));
+    row("actions", format!("{}{actions}; {} since the last decision", grouped(spent.actions), task.used));
+    row("tokens", format!("{}{}", grouped(spent.tokens), granted(task.granted.tokens, grouped(task.granted.tokens))));
+    row(
+        "money",
+        format!("{}{}", dollars(spent.micro_usd), granted(task.granted.micro_usd, dollars(task.granted.micro_usd))),
+    );
+    row(
+        "working time",
+        format!("{}{}", duration(spent.work_ms), granted(task.granted.work_ms, duration(task.granted.work_ms))),
+    );
+    if !task.remarks.is_empty() {
+        row("waiting for the agent", count(task.remarks.len() as u64, "remark"));
+    }
+    if let State::Paused { reason, .. } = &task.state {
+        out.push('\n');
+        out.push_str(&super::life::pause_reason(reason));
+    }
+    out
+}

@@ -1,0 +1,140 @@
+//! What happens to a task, told where it was asked for.
+
+use super::notice::About;
+use crate::text::{code, document, prose};
+use domain::{Kind, PauseReason, VerdictKind};
+
+/// Longest answer of a read-only task that is shown, in characters.
+const MAX_ANSWER: usize = 24_000;
+const MAX_REASON: usize = 600;
+
+/// `/fix` or `/plan` was taken up: what happens next.
+pub fn accepted(about: &About<'_>) -> String {
+    let id = about.task.id;
+    match about.task.kind {
+        Kind::Fix => {
+            let branch = about.task.request.as_ref().map(|r| code(&r.branch)).unwrap_or_default();
+            format!(
+                "Task {id} is on it. What happens next: an agent works in a sealed container; after at most {} actions its work appears on {branch} as a review on a draft pull request, and nothing goes on until somebody who may write to the repository approves. `/status` says where it stands, `/stop` ends it.",
+                about.task.every()
+            )
+        }
+        Kind::Plan => format!(
+            "Task {id} is on it. It only reads: after at most {} actions its plan is posted here. Nothing is changed and no branch is made. `/stop` ends it.",
+            about.task.every()
+        ),
+    }
+}
+
+/// The answer of a read-only task. `summary` is foreign.
+pub fn plan_answer(summary: &str, n: u32, scripted: bool) -> String {
+    let said = match summary.trim() {
+        "" => "The agent ended without an answer.\n".to_owned(),
+        text => format!("The agent says:\n\n{}", document(text, MAX_ANSWER)),
+    };
+    let recording = if scripted { "\n<sub>the model was a recording</sub>\n" } else { "" };
+    format!(
+        "### Answer {n}\n\n{said}\n**What now**: `/fix` (or `/approve`) lets it do this · `/revise …` asks for another plan · `/stop` ends the task\n{recording}"
+    )
+}
+
+/// A task stands still until a person says how to go on.
+pub fn paused(reason: &PauseReason) -> String {
+    format!("The task is paused. {}", pause_reason(reason))
+}
+
+pub(super) fn pause_reason(reason: &PauseReason) -> String {
+    match reason {
+        PauseReason::Budget { what } => format!(
+            "It has used what it was granted: {}. What it did so far is kept. Let the operator grant more, then write `/resume`; or end it with `/stop`.",
+            prose(what, MAX_REASON)
+        ),
+        PauseReason::Stuck { sentence } => format!(
+            "It got stuck: {}. Tell it how to go on with `/revise …` once a checkpoint stands, try again with `/resume`, or end it with `/stop`.",
+            prose(sentence, MAX_REASON)
+        ),
+        PauseReason::ContextFull => "The conversation no longer fits into the model. What it did so far is kept on its branch. End this task with `/stop` and begin a smaller one with `/fix …`, or let the operator choose a model that holds more, then `/resume`.".to_owned(),
+        PauseReason::Blocked { sentence } => format!(
+            "Something has to be done first: {}. Then write `/resume`; or end the task with `/stop`.",
+            prose(sentence, MAX_REASON).trim_end_matches('.')
+        ),
+    }
+}
+
+/// `/resume` was followed.
+pub fn resumed(about: &About<'_>) -> String {
+    format!(
+        "The task goes on where it stopped: it is {}. A pause never resets the count of actions.",
+        about.state_words()
+    )
+}
+
+/// The final approval was used.
+pub fn approved(commit: &str, about: &About<'_>) -> String {
+    let short = commit.get(..10).unwrap_or(commit);
+    let branch = about.task.request.as_ref().map(|r| r.branch.clone()).unwrap_or_default();
+    let verdict = match about.task.verdict.as_ref().map(|v| v.kind) {
+        Some(VerdictKind::Passed) => "The bot's own run of the checks passed on it.",
+        Some(VerdictKind::Failed) => "**The checks failed on it**: `fetch` will ask for `--unverified`.",
+        Some(VerdictKind::None) | None => "No checks were found to run on it: `fetch` will ask for `--unverified`.",
+    };
+    format!(
+        "Approved at `{short}`. {verdict} Bring it into your clone:\n\n{}",
+        crate::text::fence(&format!("caisson fetch path/to/your/clone {branch}"), "sh")
+    )
+}
+
+/// The checkpoint's review was edited or deleted.
+pub fn voided(n: u32) -> String {
+    format!(
+        "The review of checkpoint {n} was edited or deleted, so it can't be approved any more. It is posted again as it was."
+    )
+}
+
+/// `/stop` was followed.
+pub fn cancelled(login: &str, about: &About<'_>) -> String {
+    format!("Stopped by {}. {}", code(login), leftovers(about))
+}
+
+/// Issue or pull request was closed without a merge.
+pub fn declined(about: &About<'_>) -> String {
+    format!("Closed, so the task ends here. {}", leftovers(about))
+}
+
+/// It could not go on. `why` may hold foreign words.
+pub fn failed(why: &str, about: &About<'_>) -> String {
+    format!(
+        "The task failed and can't go on: {}. {} `/fix` starts a new one.",
+        prose(why, MAX_REASON).trim_end_matches('.'),
+        leftovers(about)
+    )
+}
+
+/// The approved work is at home.
+pub fn delivered() -> String {
+    "Delivered: the approved commit was fetched or merged. The sandbox is gone, this task is done.".to_owned()
+}
+
+/// Nobody touched it for long.
+pub fn expired(about: &About<'_>) -> String {
+    format!("Nobody answered for 30 days, so the task ends. {}", leftovers(about))
+}
+
+fn leftovers(about: &About<'_>) -> String {
+    match (&about.task.pushed, &about.task.request) {
+        (Some(commit), Some(request)) => format!(
+            "Its work up to the last checkpoint stays on {} (`{}`); the sandbox is removed.",
+            code(&request.branch),
+            commit.as_str().get(..10).unwrap_or_default()
+        ),
+        _ => "It had published nothing; the sandbox is removed.".to_owned(),
+    }
+}
+
+/// Something outside is down; the task waits and tries again by itself.
+pub fn trouble(sentence: &str) -> String {
+    format!(
+        "The task waits: {}. It tries again by itself; nothing is lost, and nobody needs to do anything here.",
+        prose(sentence, MAX_REASON).trim_end_matches('.')
+    )
+}

@@ -1,0 +1,22 @@
+//! Every text the bot posts as a comment, a pull request's body, a commit's message or a status: one named function each.
+//!
+//! Owns the words only. Must not know the forge, the store or when a text is posted. Logins and whatever else is not ours
+//! go through `text`; commands are named from the table of commands that exist. Reviews are in `checkpoint`.
+//! Tests: `src/message/tests.rs` (a snapshot of each).
+
+mod answer;
+mod life;
+mod notice;
+mod pull;
+#[cfg(test)]
+mod tests;
+
+pub use answer::{
+    already_live, doubtful, edited, help, malformed, name_the_commit, no_task, not_paused, nothing_to_approve, refused,
+    stale, status, unknown_command,
+};
+pub use life::{
+    accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, resumed, trouble, voided,
+};
+pub use notice::{About, notice};
+pub use pull::{branch_moved, commit, pull_body, pull_title, status_line};

@@ -1,0 +1,86 @@
+//! From a notice of the task machine to its text.
+
+use super::{answer, life};
+use crate::text::code;
+use domain::{Notice, State, Task};
+
+/// What a text may say about its task.
+#[derive(Clone, Copy)]
+pub struct About<'a> {
+    /// The task as its log stands now.
+    pub task: &'a Task,
+    /// The pull request's address for people, once there is one; ours.
+    pub pull_url: Option<&'a str>,
+    /// The model was a recording.
+    pub scripted: bool,
+}
+
+/// The text of a notice.
+pub fn notice(notice: &Notice, about: &About<'_>) -> String {
+    match notice {
+        Notice::Accepted => life::accepted(about),
+        Notice::Refused { login, verb } => answer::refused(login, verb),
+        Notice::AlreadyLive => answer::already_live(about),
+        Notice::Edited { login } => answer::edited(login),
+        Notice::Stale { login, reason } => answer::stale(login, reason),
+        Notice::Doubtful { login, n } => answer::doubtful(login, *n),
+        Notice::NameTheCommit { login, commit } => answer::name_the_commit(login, commit.as_str()),
+        Notice::Status => answer::status(about),
+        Notice::Help => answer::help(),
+        Notice::UnknownCommand { word } => answer::unknown_command(word),
+        Notice::NothingToApprove { login } => answer::nothing_to_approve(login, about),
+        Notice::NotPaused { login } => answer::not_paused(login, about),
+        Notice::Paused { reason } => life::paused(reason),
+        Notice::Resumed => life::resumed(about),
+        Notice::Answer { n } => {
+            life::plan_answer(about.task.summary.as_deref().unwrap_or_default(), *n, about.scripted)
+        }
+        Notice::Approved { commit } => life::approved(commit.as_str(), about),
+        Notice::Voided { n } => life::voided(*n),
+        Notice::Cancelled { login } => life::cancelled(login, about),
+        Notice::Declined => life::declined(about),
+        Notice::Failed { why } => life::failed(why, about),
+        Notice::Delivered => life::delivered(),
+        Notice::Expired => life::expired(about),
+        Notice::Trouble { sentence } => life::trouble(sentence),
+    }
+}
+
+impl About<'_> {
+    /// Where the task stands, as the end of "the task is …".
+    pub(super) fn state_words(&self) -> String {
+        match &self.task.state {
+            State::Queued => "in line for a free place".to_owned(),
+            State::Preparing => "getting its sandbox".to_owned(),
+            State::Running => "at work".to_owned(),
+            State::Publishing { n, .. } => format!("publishing checkpoint {n}"),
+            State::AwaitingReview { n, .. } => format!("waiting for an answer to checkpoint {n}"),
+            State::Verifying { .. } => "being checked by the bot".to_owned(),
+            State::FinalReview { .. } => "done, and waiting for the last approval".to_owned(),
+            State::Approved { .. } => "approved".to_owned(),
+            State::Paused { .. } => "paused".to_owned(),
+            State::Ended { .. } => format!("over ({})", self.task.state.name()),
+        }
+    }
+
+    /// What a person can do now.
+    pub(super) fn next_words(&self) -> String {
+        let review = match self.pull_url {
+            Some(url) => format!("its [pull request]({url})"),
+            None => "this issue".to_owned(),
+        };
+        match &self.task.state {
+            State::Queued | State::Preparing | State::Running | State::Publishing { .. } | State::Verifying { .. } => {
+                "`/stop` ends it; remarks on it reach the agent with your next decision.".to_owned()
+            }
+            State::AwaitingReview { .. } => format!("Answer on {review}."),
+            State::FinalReview { commit, .. } => format!(
+                "Approve the final review on {review}, or write {}.",
+                code(&format!("/approve {}", commit.as_str().get(..10).unwrap_or_default()))
+            ),
+            State::Approved { .. } => "`caisson fetch` brings it home.".to_owned(),
+            State::Paused { .. } => "`/resume` goes on, `/stop` ends it.".to_owned(),
+            State::Ended { .. } => "`/fix` starts a new one.".to_owned(),
+        }
+    }
+}

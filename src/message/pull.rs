@@ -1,0 +1,59 @@
+//! The pull request, the commits on its branch, and the lines of the commit status.
+
+use crate::checkpoint::label::status_text;
+use crate::checkpoint::view::VerdictKind;
+use crate::text::plain_line;
+use domain::Commit;
+
+/// Characters of a title.
+const MAX_TITLE: usize = 80;
+
+/// A draft's title (`WIP:` makes it one on the forge). The issue's title is foreign: only plain words of it remain.
+pub fn pull_title(issue_title: &str) -> String {
+    match plain_line(issue_title, MAX_TITLE).as_str() {
+        "" => "WIP: work on an issue".to_owned(),
+        title => format!("WIP: {title}"),
+    }
+}
+
+/// The pull request's body: how it works, for somebody who meets it for the first time.
+pub fn pull_body(issue: u64, task: i64) -> String {
+    format!(
+        "Fixes #{issue}\n\nTask {task}. An agent works on this in a sealed container. After at most five actions it stops, and a review here shows what it did; \
+         nothing goes on until somebody who may write to the repository approves that review. The last review says what the bot's own run of the checks gave.\n\n\
+         Answer on the review, or with a command (`/help` lists them). Don't push to this branch: the bot would stop rather than overwrite you.\n"
+    )
+}
+
+/// A checkpoint's commit message. Of our words and numbers only: a forge acts on messages.
+pub fn commit(issue: u64, n: u32, done: bool) -> String {
+    let what = if done { "finished work" } else { "work in progress" };
+    format!(
+        "Checkpoint {n}: {what} on issue {issue}\n\nMade by Caisson from the tree of a sandbox; what the agent says stands in the review.\n"
+    )
+}
+
+/// Somebody else pushed to the agent's branch.
+pub fn branch_moved(branch: &str, found: Option<&Commit>, expected: Option<&Commit>) -> String {
+    let at = |commit: Option<&Commit>| {
+        commit.map_or("nothing".to_owned(), |c| c.as_str().get(..10).unwrap_or_default().to_owned())
+    };
+    let found_at = match found {
+        Some(_) => format!("is at {}", at(found)),
+        None => "is gone".to_owned(),
+    };
+    format!(
+        "the branch `{branch}` {found_at} but I left it at {}; put it back (or delete it, if I had not pushed yet)",
+        at(expected)
+    )
+}
+
+/// The commit status with checkpoint and verdict.
+pub fn status_line(state: &str, n: u32, verdict: Option<&domain::Verdict>) -> String {
+    let kind = verdict.map(|v| match v.kind {
+        domain::VerdictKind::Passed => VerdictKind::Passed,
+        domain::VerdictKind::Failed => VerdictKind::Failed,
+        domain::VerdictKind::None => VerdictKind::None,
+    });
+    status_text(state, n, kind, verdict.and_then(|v| v.exit_code))
+}

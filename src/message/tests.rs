@@ -1,0 +1,159 @@
+use super::*;
+use domain::{
+    Account, Budget, Commit, Event, Kind, Notice, PauseReason, Request, Source, State, Task, TaskId, Verdict,
+    VerdictKind,
+};
+
+const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";
+
+fn task(kind: Kind, state: State) -> Task {
+    let person = Account { id: 2, login: "alice".into() };
+    let request = Request {
+        kind,
+        repository: "semver".into(),
+        issue: 1,
+        title: "Compare versions by number".into(),
+        body: String::new(),
+        words: String::new(),
+        asker: person.clone(),
+        issue_author: person,
+        source: Source::Issue(1),
+        number: 1,
+        branch: "agent/1-compare-versions".into(),
+        base_branch: "main".into(),
+        budget: Budget { micro_usd: 2_000_000, tokens: 1_000_000, actions: 100, work_ms: 3_600_000 },
+        every: 5,
+        has_upstream: false,
+    };
+    let mut task = Task::fold(TaskId(1), &[Event::Requested { request: Box::new(request) }]);
+    task.state = state;
+    task.pushed = Some(commit());
+    task.spent.tokens = 12_400;
+    task.spent.micro_usd = 31_000;
+    task.spent.actions = 7;
+    task.spent.work_ms = 112_000;
+    task
+}
+
+fn commit() -> Commit {
+    Commit::parse(COMMIT).unwrap()
+}
+
+fn verdict(kind: VerdictKind) -> Verdict {
+    let exit_code = Some(0);
+    Verdict { kind, command: None, origin: None, exit_code, base_exit_code: None, tail: String::new(), duration_ms: 1 }
+}
+
+fn said(given: Notice, task: &Task) -> String {
+    notice(&given, &About { task, pull_url: Some("http://forge.example/lab/semver/pulls/2"), scripted: false })
+}
+
+#[test]
+fn every_notice() {
+    let login = || "bob".to_owned();
+    let review = State::AwaitingReview { n: 2, commit: Some(commit()) };
+    let all = [
+        Notice::Accepted,
+        Notice::Refused { login: login(), verb: "fix".into() },
+        Notice::AlreadyLive,
+        Notice::Edited { login: login() },
+        Notice::Stale { login: login(), reason: "the branch no longer ends at f26af04e7f".into() },
+        Notice::Doubtful { login: login(), n: 2 },
+        Notice::NameTheCommit { login: login(), commit: commit() },
+        Notice::Status,
+        Notice::Help,
+        Notice::UnknownCommand { word: "aprove".into() },
+        Notice::UnknownCommand { word: "allow".into() },
+        Notice::UnknownCommand { word: "approve".into() },
+        Notice::UnknownCommand { word: "deploy".into() },
+        Notice::NothingToApprove { login: login() },
+        Notice::NotPaused { login: login() },
+        Notice::Paused { reason: PauseReason::Budget { what: "money".into() } },
+        Notice::Paused {
+            reason: PauseReason::Stuck { sentence: "five turns in a row held no usable tool call".into() },
+        },
+        Notice::Paused { reason: PauseReason::ContextFull },
+        Notice::Paused { reason: PauseReason::Blocked { sentence: branch_moved("agent/1-x", None, Some(&commit())) } },
+        Notice::Resumed,
+        Notice::Answer { n: 1 },
+        Notice::Approved { commit: commit() },
+        Notice::Voided { n: 2 },
+        Notice::Cancelled { login: login() },
+        Notice::Declined,
+        Notice::Failed { why: "the image has no git".into() },
+        Notice::Delivered,
+        Notice::Expired,
+        Notice::Trouble { sentence: "the model answers 529".into() },
+        Notice::Trouble {
+            sentence: "the disk is full: nothing was stored; free some space, the bot goes on by itself".into(),
+        },
+    ];
+    let task = task(Kind::Fix, review);
+    let texts: Vec<_> = all.into_iter().map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
+    insta::assert_snapshot!("notices", texts.join("\n"));
+}
+
+#[test]
+fn a_plan_is_quoted_and_leads_on() {
+    let mut task = task(Kind::Plan, State::Running);
+    insta::assert_snapshot!("plan_accepted", said(Notice::Accepted, &task));
+    task.summary = Some("# Plan\n\n1. change `newer` (see #3, @bob)\n2. add a test\n".into());
+    insta::assert_snapshot!("plan_answer", said(Notice::Answer { n: 1 }, &task));
+}
+
+#[test]
+fn an_approval_says_what_was_checked() {
+    let state = |kind| State::Approved { commit: commit(), verdict: verdict(kind) };
+    let mut task = task(Kind::Fix, state(VerdictKind::Passed));
+    let mut texts = Vec::new();
+    for kind in [VerdictKind::Passed, VerdictKind::Failed, VerdictKind::None] {
+        task.verdict = Some(verdict(kind));
+        texts.push(said(Notice::Approved { commit: commit() }, &task));
+    }
+    insta::assert_snapshot!("approved", texts.join("\n"));
+}
+
+#[test]
+fn the_final_review_names_its_commit_everywhere() {
+    let state = State::FinalReview { n: 3, commit: commit(), verdict: verdict(VerdictKind::Passed) };
+    assert!(said(Notice::Status, &task(Kind::Fix, state)).contains("`/approve f26af04e7f`"));
+}
+
+#[test]
+fn the_pull_request_and_its_commits() {
+    let texts = [
+        pull_title("Fix @bob's `newer` — closes #12"),
+        pull_title("@#!"),
+        pull_body(1, 7),
+        self::commit_text(),
+        branch_moved("agent/1-x", Some(&commit()), None),
+        no_task("bob", false),
+        malformed("revise", "say what to change after it"),
+        status_line("pending", 3, Some(&verdict(VerdictKind::Passed))),
+        trouble("the sandbox cannot be reached: the broker's socket is closed."),
+    ];
+    insta::assert_snapshot!("pull", texts.join("\n---\n"));
+    assert_eq!(no_task("bob", true), help());
+}
+
+fn commit_text() -> String {
+    super::commit(1, 2, false)
+}
+
+#[test]
+fn a_login_mentions_nobody() {
+    let review = State::AwaitingReview { n: 2, commit: None };
+    for given in [
+        Notice::Refused { login: "@all".into(), verb: "fix`@x".into() },
+        Notice::Cancelled { login: "`@all".into() },
+        Notice::UnknownCommand { word: "x`@all".into() },
+        Notice::Failed { why: "@all see #1".into() },
+    ] {
+        let text = said(given, &task(Kind::Fix, review.clone()));
+        for event in pulldown_cmark::Parser::new(&text) {
+            if let pulldown_cmark::Event::Text(words) = event {
+                assert!(!words.contains(['@', '#']), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! How a project is tested, and which files decide about it.
+//!
+//! Owns two pure functions over file names (and a few files' text): the test command of a project that names none, and
+//! whether a path defines or steers tests. Must not read a repository itself. Tests: below.
+
+/// A test command and what it was recognised by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detected {
+    pub command: String,
+    /// The file that decided.
+    pub by: &'static str,
+}
+
+/// Files whose text [`test_command`] wants to see, if they exist.
+pub const WANTED: &[&str] = &["pyproject.toml", "package.json", "Makefile", "setup.cfg", "tox.ini"];
+
+/// The command for a project with these `files`; `text` gives a root file of [`WANTED`].
+pub fn test_command<'a>(files: &[String], text: impl Fn(&str) -> Option<&'a str>) -> Option<Detected> {
+    let has = |name: &str| files.iter().any(|file| file == name);
+    let found = |command: &str, by: &'static str| Some(Detected { command: command.to_owned(), by });
+    if has("Cargo.toml") {
+        return found("cargo test", "Cargo.toml");
+    }
+    if let Some(python) = python(files, &has, &text) {
+        return Some(python);
+    }
+    if has("package.json") && text("package.json").is_some_and(npm_test) {
+        return found("npm test", "package.json");
+    }
+    if has("go.mod") {
+        return found("go test ./...", "go.mod");
+    }
+    if has("Makefile") && text("Makefile").is_some_and(|make| make.lines().any(is_test_target)) {
+        return found("make test", "Makefile");
+    }
+    None
+}
+
+fn python<'a>(
+    files: &[String],
+    has: &impl Fn(&str) -> bool,
+    text: &impl Fn(&str) -> Option<&'a str>,
+) -> Option<Detected> {
+    let says_pytest = |name: &str| text(name).is_some_and(|body| body.contains("pytest"));
+    let pytest = [("pytest.ini", has("pytest.ini")), ("conftest.py", has("conftest.py"))]
+        .into_iter()
+        .chain(["pyproject.toml", "setup.cfg", "tox.ini"].map(|name| (name, says_pytest(name))));
+    for (by, yes) in pytest {
+        if yes {
+            return Some(Detected { command: "python3 -m pytest -q".to_owned(), by });
+        }
+    }
+    let module = |file: &&String| {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        name.starts_with("test") && name.ends_with(".py")
+    };
+    let test = files.iter().find(module)?;
+    let below = test.split_once('/').map(|(dir, _)| dir).filter(|dir| *dir == "tests" || *dir == "test");
+    let command = match below {
+        // Discovery only enters packages: a directory without __init__.py must be named.
+        Some(dir) if !has(&format!("{dir}/__init__.py")) => format!("python3 -m unittest discover -s {dir}"),
+        _ => "python3 -m unittest".to_owned(),
+    };
+    Some(Detected { command, by: "test*.py" })
+}
+
+/// A real `scripts.test`: npm's own placeholder only fails.
+fn npm_test(package: &str) -> bool {
+    let parsed: Option<serde_json::Value> = serde_json::from_str(package).ok();
+    let script = parsed.as_ref().and_then(|p| p.pointer("/scripts/test")).and_then(|s| s.as_str());
+    script.is_some_and(|script| !script.trim().is_empty() && !script.contains("no test specified"))
+}
+
+fn is_test_target(line: &str) -> bool {
+    line.strip_prefix("test")
+        .is_some_and(|rest| rest.trim_start().starts_with(':') && !rest.trim_start().starts_with(":="))
+}
+
+/// Files that configure, build or start tests, in lower case.
+const STEERING_NAMES: [&str; 37] = [
+    "cargo.toml",
+    "cargo.lock",
+    "build.rs",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "pyproject.toml",
+    "setup.py",
+    "setup.cfg",
+    "pytest.ini",
+    "conftest.py",
+    "tox.ini",
+    "noxfile.py",
+    "sitecustomize.py",
+    "package.json",
+    "package-lock.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "go.mod",
+    "go.sum",
+    "makefile",
+    "gnumakefile",
+    "justfile",
+    "cmakelists.txt",
+    "meson.build",
+    "build.gradle",
+    "build.gradle.kts",
+    "pom.xml",
+    ".npmrc",
+    ".mocharc.json",
+    ".coveragerc",
+    ".caisson.toml",
+    "dockerfile",
+    "requirements.txt",
+    "gemfile",
+    "rakefile",
+    "composer.json",
+    "phpunit.xml",
+];
+
+/// Beginnings of such files' names.
+const STEERING_STARTS: [&str; 8] = [
+    "jest.config.",
+    "vitest.config.",
+    "vite.config.",
+    "babel.config.",
+    "playwright.config.",
+    "karma.conf.",
+    "tsconfig",
+    ".mocharc",
+];
+
+/// Whether a changed path defines or steers tests: a test itself, its configuration, or what builds and runs it.
+pub fn steers_tests(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or_default();
+    let mut dirs = lower.split('/').rev().skip(1);
+    if dirs.any(|dir| {
+        ["test", "tests", "spec", "specs", "__tests__", "testdata", "fixtures", "snapshots", ".cargo", ".config"]
+            .contains(&dir)
+    }) {
+        return true;
+    }
+    let stem = name.split('.').next().unwrap_or_default();
+    let marked = stem.starts_with("test_") || stem.ends_with("_test") || stem.ends_with("_tests") || stem == "tests";
+    let dotted = [".test.", ".spec.", ".snap"].iter().any(|mark| name.contains(mark));
+    let python = name.starts_with("test") && name.ends_with(".py");
+    marked
+        || dotted
+        || python
+        || STEERING_NAMES.contains(&name)
+        || STEERING_STARTS.iter().any(|start| name.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detect(files: &[(&'static str, &'static str)]) -> Option<String> {
+        let names: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let text = |name: &str| files.iter().find(|(n, _)| *n == name).map(|(_, text)| *text);
+        test_command(&names, text).map(|d| format!("{} by {}", d.command, d.by))
+    }
+
+    #[test]
+    fn commands() {
+        assert_eq!(detect(&[("Cargo.toml", "")]).unwrap(), "cargo test by Cargo.toml");
+        assert_eq!(
+            detect(&[("pyproject.toml", "[tool.pytest]"), ("a.py", "")]).unwrap(),
+            "python3 -m pytest -q by pyproject.toml"
+        );
+        assert_eq!(detect(&[("test_sum.py", ""), ("sum.py", "")]).unwrap(), "python3 -m unittest by test*.py");
+        assert_eq!(detect(&[("tests/test_a.py", "")]).unwrap(), "python3 -m unittest discover -s tests by test*.py");
+        assert_eq!(
+            detect(&[("tests/test_a.py", ""), ("tests/__init__.py", "")]).unwrap(),
+            "python3 -m unittest by test*.py"
+        );
+        assert_eq!(
+            detect(&[("package.json", r#"{"scripts":{"test":"node t.js"}}"#)]).unwrap(),
+            "npm test by package.json"
+        );
+        assert_eq!(detect(&[("go.mod", "")]).unwrap(), "go test ./... by go.mod");
+        assert_eq!(detect(&[("Makefile", "all:\ntest: all\n\ttrue\n")]).unwrap(), "make test by Makefile");
+    }
+
+    #[test]
+    fn no_command_is_no_command() {
+        assert_eq!(detect(&[("README.md", "")]), None);
+        assert_eq!(
+            detect(&[("package.json", r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#)]),
+            None
+        );
+        assert_eq!(detect(&[("Makefile", "tests := a b\ntest := x\n")]), None);
+        assert_eq!(detect(&[("sub/Cargo.toml", "")]), None);
+    }
+
+    #[test]
+    fn steering() {
+        for yes in [
+            "tests/a.rs",
+            "src/sum_test.go",
+            "test_sum.py",
+            "Cargo.toml",
+            "web/jest.config.js",
+            "x.spec.ts",
+            "Makefile",
+            ".cargo/config.toml",
+        ] {
+            assert!(steers_tests(yes), "{yes}");
+        }
+        for no in ["src/main.rs", "README.md", "latest/attest.rs", "contest.c"] {
+            assert!(!steers_tests(no), "{no}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The way out of a berth, as the sandboxes need it: open with rules, or closed.
+//!
+//! Owns only the trait; the router's client implements it. Tests use a gate that writes down what it was told.
+
+use async_trait::async_trait;
+use protocol::router::Rule;
+
+/// The router, seen from a sandbox.
+#[async_trait]
+pub trait Gate: Send + Sync {
+    /// The berth may reach the operator's hosts and these, from now on; repeated calls replace the rules.
+    ///
+    /// # Errors
+    /// A sentence for a person. The berth then counts as closed.
+    async fn open(&self, berth: u32, rules: &[Rule]) -> Result<(), String>;
+
+    /// Cuts every connection, forgets every name, denies everything. Returns when the router confirmed it.
+    ///
+    /// # Errors
+    /// A sentence for a person. The berth then counts as open, and what was to follow must not.
+    async fn close(&self, berth: u32) -> Result<(), String>;
+}
+
+#[async_trait]
+impl Gate for crate::egress::Egress {
+    async fn open(&self, berth: u32, rules: &[Rule]) -> Result<(), String> {
+        crate::egress::Egress::open(self, berth, rules).await.map_err(|e| e.to_string())
+    }
+
+    async fn close(&self, berth: u32) -> Result<(), String> {
+        crate::egress::Egress::close(self, berth).await.map_err(|e| e.to_string())
+    }
+}

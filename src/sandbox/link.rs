@@ -1,0 +1,263 @@
+//! The host's end of the line to a runner.
+//!
+//! Owns one connection: says Hello, sends requests, waits for results, moves streams under a window, and ends the connection
+//! at the first thing it did not ask for. Whatever comes in is untrusted: frames, windows and stored results are capped.
+//! Must not decide what is run, nor repeat anything by itself: a request is sent once, and a lost connection is an error that the
+//! caller answers by attaching again. Its tests drive the real runner: `runner/tests/`.
+
+mod inbox;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use protocol::runner::{CHUNK, Known, Limits, Op, Outcome, Status, ToRunner};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
+
+use self::inbox::{Inbox, Part};
+use self::wire::Wire;
+
+/// How long a cancelled stream may take to end.
+const CANCELLED: Duration = Duration::from_secs(5);
+
+/// Any byte stream that ends at a runner: an attached container, a pipe, a vsock.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// How long a runner may take to answer Hello.
+const HELLO: Duration = Duration::from_secs(10);
+/// What a result may take beyond the request's own wall clock: the runner's grace for a process that ignores SIGTERM, and the way.
+const MARGIN: Duration = Duration::from_secs(20);
+
+/// Why the line did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// The stream ended or broke: the container is gone, or the engine is.
+    #[error("the connection to the sandbox is closed")]
+    Closed,
+    /// The runner or this side won't do it; repeating won't help.
+    #[error("the sandbox refused: {0}")]
+    Refused(String),
+    /// The other side said something that was not asked for. The connection is over and the sandbox is not to be trusted.
+    #[error("the sandbox broke the protocol: {0}")]
+    Protocol(String),
+    /// More bytes came than the caller allowed; the request was cancelled.
+    #[error("more than {cap} bytes came out of the sandbox")]
+    TooLarge { cap: u64 },
+    /// No answer within the request's time.
+    #[error("the sandbox did not answer in time")]
+    Timeout,
+}
+
+/// What the runner said about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Welcome {
+    /// Random for each process: another one means that whatever ran before may have run or not.
+    pub boot: String,
+    /// SHA-256 of the runner's binary, in hex.
+    pub runner: String,
+    /// Requests that are not acknowledged yet.
+    pub known: Vec<Known>,
+}
+
+/// One connection to one runner. Dropping it ends the connection, not the requests.
+pub struct Link {
+    wire: Wire,
+    inbox: Arc<Inbox>,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").finish_non_exhaustive()
+    }
+}
+
+/// Cancels the request when its caller goes away in the middle of a stream: nobody could take up its bytes again.
+struct CancelOnDrop<'a> {
+    link: &'a Link,
+    id: u64,
+    armed: bool,
+}
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            self.link.wire.send_soon(ToRunner::Cancel { id: self.id });
+        }
+    }
+}
+
+impl Link {
+    /// Takes the stream over with `epoch`. What older hosts left in the stream is skipped; a runner that obeys a higher epoch refuses.
+    ///
+    /// # Errors
+    /// `Refused` for a lower epoch or another protocol version, `Timeout` after ten seconds, `Closed`.
+    pub async fn attach(stream: Box<dyn Stream>, epoch: u64) -> Result<(Link, Welcome), LinkError> {
+        let inbox = Arc::new(Inbox::new(epoch));
+        let wire = Wire::start(stream, epoch, Arc::clone(&inbox));
+        let link = Link { wire, inbox };
+        let welcome = timeout(HELLO, async {
+            link.wire.hello().await?;
+            link.inbox.welcome().await
+        });
+        let welcome = welcome.await.map_err(|_| LinkError::Timeout)??;
+        Ok((link, welcome))
+    }
+
+    /// Runs `op` and waits for its result; if the runner knows `id` already, only waits. Acknowledge the result when it is stored.
+    ///
+    /// # Errors
+    /// `TooLarge` if the request does not fit a frame; `Refused` for an op that streams; `Timeout`, `Closed`, `Protocol`.
+    pub async fn run(&self, id: u64, op: Op, limits: Limits) -> Result<Outcome, LinkError> {
+        if op.streams() {
+            return Err(LinkError::Refused("an op that streams needs Link::stream".to_owned()));
+        }
+        let work = async {
+            if self.inbox.expect(id, false) {
+                self.begin(id, op, limits).await?;
+            }
+            self.inbox.finished(id).await
+        };
+        let wall = Duration::from_millis(limits.wall_ms).saturating_add(MARGIN);
+        timeout(wall, work).await.map_err(|_| LinkError::Timeout)?
+    }
+
+    /// Like `run`, with the bytes of stdin and stdout. Ends when the request has finished and all of its output is written.
+    /// A request that streams can't be taken up again on another connection. `cap`: bytes of output that are accepted.
+    ///
+    /// # Errors
+    /// `TooLarge` above `cap` (the request is cancelled); `Refused` if `id` is known or a local reader or writer fails.
+    pub async fn stream(
+        &self,
+        id: u64,
+        op: Op,
+        limits: Limits,
+        input: Option<&mut (dyn AsyncRead + Send + Unpin)>,
+        output: Option<&mut (dyn AsyncWrite + Send + Unpin)>,
+        cap: u64,
+    ) -> Result<Outcome, LinkError> {
+        let Op::Exec { input: wants, output: gives, .. } = &op else {
+            return Err(LinkError::Refused("only Exec streams".to_owned()));
+        };
+        if *wants != input.is_some() || *gives != output.is_some() {
+            return Err(LinkError::Refused("the op and its caller disagree about what streams".to_owned()));
+        }
+        if !self.inbox.expect(id, *gives) {
+            return Err(LinkError::Refused(format!("request {id} was streamed before; its bytes are gone")));
+        }
+        let mut guard = CancelOnDrop { link: self, id, armed: true };
+        let work = async {
+            self.begin(id, op, limits).await?;
+            self.move_bytes(id, input, output, cap).await
+        };
+        let wall = Duration::from_millis(limits.wall_ms).saturating_add(MARGIN);
+        let done = timeout(wall, work).await.map_err(|_| LinkError::Timeout)?;
+        if matches!(done, Err(LinkError::TooLarge { .. } | LinkError::Refused(_))) {
+            self.cancel(id).await;
+            // Best effort: once it has finished it can be acknowledged, and the caller's error says what matters.
+            let _ = timeout(CANCELLED, self.inbox.finished(id)).await;
+        }
+        guard.armed = false;
+        done
+    }
+
+    /// Asks for the request's end; its result still comes, as `Cancelled`.
+    pub async fn cancel(&self, id: u64) {
+        // A connection that is gone has nothing left to cancel here; the next Hello decides about the request.
+        let _ = self.wire.send(ToRunner::Cancel { id }, Bytes::new()).await;
+    }
+
+    /// The result is stored: the runner may forget it.
+    ///
+    /// # Errors
+    /// `Refused` while the request still runs; `Closed`, or what ended the connection.
+    pub async fn ack(&self, id: u64) -> Result<(), LinkError> {
+        if self.inbox.is_running(id) {
+            return Err(LinkError::Refused(format!("request {id} has not finished")));
+        }
+        self.inbox.forget(id);
+        self.wire.send(ToRunner::Ack { id }, Bytes::new()).await
+    }
+
+    /// Waits until the connection is over and says why.
+    pub async fn ended(&self) -> LinkError {
+        self.inbox.ended().await
+    }
+
+    /// Sends the request; one that can't be sent was never asked for.
+    async fn begin(&self, id: u64, op: Op, limits: Limits) -> Result<(), LinkError> {
+        let sent = self.wire.send(ToRunner::Run { id, op, limits }, Bytes::new()).await;
+        sent.inspect_err(|_| self.inbox.forget(id))
+    }
+
+    async fn move_bytes(
+        &self,
+        id: u64,
+        input: Option<&mut (dyn AsyncRead + Send + Unpin)>,
+        output: Option<&mut (dyn AsyncWrite + Send + Unpin)>,
+        cap: u64,
+    ) -> Result<Outcome, LinkError> {
+        let feed = async {
+            if let Some(reader) = input {
+                self.feed(id, reader).await?;
+            }
+            std::future::pending::<Result<Outcome, LinkError>>().await
+        };
+        let drain = async {
+            let whole = match output {
+                Some(writer) => self.drain(id, writer, cap).await?,
+                None => true,
+            };
+            let outcome = self.inbox.finished(id).await?;
+            if outcome.status == Status::Ok && !whole {
+                return Err(LinkError::Protocol(format!("request {id} succeeded before its output ended")));
+            }
+            Ok(outcome)
+        };
+        tokio::select! { fed = feed => fed, drained = drain => drained }
+    }
+
+    /// Sends the reader's bytes as fast as the request takes them.
+    async fn feed(&self, id: u64, reader: &mut (dyn AsyncRead + Send + Unpin)) -> Result<(), LinkError> {
+        let mut sent = 0_u64;
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            let room = self.inbox.room(id, sent).await?;
+            let part = usize::try_from(room).unwrap_or(CHUNK).min(CHUNK);
+            let count = reader.read(&mut buffer[..part]).await.map_err(|error| local("reading the input", &error))?;
+            let body = Bytes::copy_from_slice(&buffer[..count]);
+            self.wire.send(ToRunner::Input { id, offset: sent, last: count == 0 }, body).await?;
+            sent += count as u64;
+            if count == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Writes the request's output. True if its end was seen, false if the request finished without one.
+    async fn drain(&self, id: u64, writer: &mut (dyn AsyncWrite + Send + Unpin), cap: u64) -> Result<bool, LinkError> {
+        let mut taken = 0_u64;
+        loop {
+            let bytes = match self.inbox.output(id).await? {
+                Part::Bytes(bytes) => bytes,
+                Part::End => break,
+                Part::Cut => return Ok(false),
+            };
+            taken += bytes.len() as u64;
+            if taken > cap {
+                return Err(LinkError::TooLarge { cap });
+            }
+            writer.write_all(&bytes).await.map_err(|error| local("writing the output", &error))?;
+            self.inbox.took(id, taken);
+            self.wire.send(ToRunner::Taken { id, bytes: taken }, Bytes::new()).await?;
+        }
+        writer.flush().await.map_err(|error| local("writing the output", &error))?;
+        Ok(true)
+    }
+}
+
+fn local(what: &str, error: &std::io::Error) -> LinkError {
+    LinkError::Refused(format!("{what} failed on this side: {error}"))
+}

@@ -1,0 +1,245 @@
+//! What the runner said and nobody has taken yet, and the rules it must keep.
+//!
+//! Everything here comes from a sandbox. An answer to nothing, a gap, a byte beyond the window or a result longer than allowed
+//! ends the link. Memory: one window and one result for each request that this host made or the runner listed.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+use protocol::frame::Message;
+use protocol::runner::{CHUNK, FromRunner, MAX_REQUESTS, MAX_TEXT, Outcome, Status, VERSION, WINDOW};
+use tokio::sync::Notify;
+
+use super::{LinkError, Welcome};
+
+pub(super) struct Inbox {
+    epoch: u64,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    welcome: Option<Welcome>,
+    end: Option<LinkError>,
+    requests: HashMap<u64, Slot>,
+}
+
+#[derive(Default)]
+struct Slot {
+    outcome: Option<Outcome>,
+    /// The runner listed it: an earlier connection asked for it, and leftovers of its stream are nobody's.
+    inherited: bool,
+    /// Its caller takes output.
+    gives: bool,
+    buffer: BytesMut,
+    /// Bytes of output seen, and those that the caller has reported as taken.
+    seen: u64,
+    taken: u64,
+    last: bool,
+    /// Bytes of input that the request has taken.
+    fed: u64,
+}
+
+/// What comes next of a request's output.
+pub(super) enum Part {
+    Bytes(Bytes),
+    /// All of it was seen.
+    End,
+    /// The request finished and its output has no end.
+    Cut,
+}
+
+impl Inbox {
+    pub(super) fn new(epoch: u64) -> Self {
+        Self { epoch, state: Mutex::default(), changed: Notify::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_welcomed(&self) -> bool {
+        self.lock().welcome.is_some()
+    }
+
+    /// Over, for this reason; the first one stands.
+    pub(super) fn end(&self, why: LinkError) {
+        self.lock().end.get_or_insert(why);
+        self.changed.notify_waiters();
+    }
+
+    /// The first value that `pick` finds, or the link's end.
+    async fn wait<T>(&self, mut pick: impl FnMut(&mut State) -> Option<T>) -> Result<T, LinkError> {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            {
+                let mut state = self.lock();
+                if let Some(found) = pick(&mut state) {
+                    return Ok(found);
+                }
+                if let Some(end) = &state.end {
+                    return Err(end.clone());
+                }
+            }
+            changed.await;
+        }
+    }
+
+    pub(super) async fn welcome(&self) -> Result<Welcome, LinkError> {
+        self.wait(|state| state.welcome.clone()).await
+    }
+
+    pub(super) async fn ended(&self) -> LinkError {
+        match self.wait(|state| state.end.clone()).await {
+            Ok(end) | Err(end) => end,
+        }
+    }
+
+    pub(super) async fn finished(&self, id: u64) -> Result<Outcome, LinkError> {
+        self.wait(|state| state.requests.get(&id).and_then(|slot| slot.outcome.clone())).await
+    }
+
+    /// Bytes of input that may be sent after `sent`.
+    pub(super) async fn room(&self, id: u64, sent: u64) -> Result<u64, LinkError> {
+        let room = |state: &mut State| {
+            let fed = state.requests.get(&id).map_or(0, |slot| slot.fed);
+            Some((fed + WINDOW).saturating_sub(sent)).filter(|room| *room > 0)
+        };
+        self.wait(room).await
+    }
+
+    pub(super) async fn output(&self, id: u64) -> Result<Part, LinkError> {
+        let next = |state: &mut State| {
+            let slot = state.requests.get_mut(&id)?;
+            match () {
+                () if !slot.buffer.is_empty() => Some(Part::Bytes(slot.buffer.split().freeze())),
+                () if slot.last => Some(Part::End),
+                () if slot.outcome.is_some() => Some(Part::Cut),
+                () => None,
+            }
+        };
+        self.wait(next).await
+    }
+
+    /// The caller has written `taken` bytes of the output.
+    pub(super) fn took(&self, id: u64, taken: u64) {
+        if let Some(slot) = self.lock().requests.get_mut(&id) {
+            slot.taken = taken;
+        }
+    }
+
+    /// From now on answers to `id` are expected. False: they were already.
+    pub(super) fn expect(&self, id: u64, gives: bool) -> bool {
+        let mut state = self.lock();
+        if state.requests.contains_key(&id) {
+            return false;
+        }
+        state.requests.insert(id, Slot { gives, ..Slot::default() });
+        true
+    }
+
+    pub(super) fn is_running(&self, id: u64) -> bool {
+        self.lock().requests.get(&id).is_some_and(|slot| slot.outcome.is_none())
+    }
+
+    pub(super) fn forget(&self, id: u64) {
+        self.lock().requests.remove(&id);
+    }
+
+    /// Takes one message, or says why the link must end.
+    pub(super) fn take(&self, message: Message<FromRunner>) -> Result<(), LinkError> {
+        let mut state = self.lock();
+        let taken = match message.head {
+            FromRunner::Refused { epoch, reason } if epoch == self.epoch => Err(LinkError::Refused(reason)),
+            FromRunner::Refused { .. } => Ok(()),
+            FromRunner::Hello { epoch, .. } if epoch > self.epoch => {
+                Err(LinkError::Refused(format!("a host with epoch {epoch} took over")))
+            }
+            head @ FromRunner::Hello { .. } => state.greet(head, self.epoch),
+            // What an older host did not read.
+            _ if state.welcome.is_none() => Ok(()),
+            FromRunner::Output { id, offset, last } => state.output(id, offset, last, &message.body),
+            FromRunner::Taken { id, bytes } => state.fed(id, bytes),
+            FromRunner::Finished { id, outcome } => state.finish(id, outcome),
+        };
+        drop(state);
+        self.changed.notify_waiters();
+        taken
+    }
+}
+
+impl State {
+    fn greet(&mut self, head: FromRunner, own: u64) -> Result<(), LinkError> {
+        let FromRunner::Hello { version, epoch, boot, runner, requests } = head else { return Ok(()) };
+        if epoch < own {
+            return if self.welcome.is_none() { Ok(()) } else { Err(breach("it greets an older host")) };
+        }
+        if self.welcome.is_some() {
+            return Err(breach("it greets twice"));
+        }
+        if version != VERSION {
+            return Err(LinkError::Refused(format!("the runner speaks version {version}, this host {VERSION}")));
+        }
+        if requests.len() > MAX_REQUESTS {
+            return Err(breach("it holds more requests than there may be"));
+        }
+        let inherited = || Slot { inherited: true, ..Slot::default() };
+        self.requests = requests.iter().map(|known| (known.id, inherited())).collect();
+        self.welcome = Some(Welcome { boot, runner, known: requests });
+        Ok(())
+    }
+
+    fn slot(&mut self, id: u64) -> Result<&mut Slot, LinkError> {
+        self.requests.get_mut(&id).ok_or_else(|| breach(&format!("it answers request {id}, which nobody made")))
+    }
+
+    fn output(&mut self, id: u64, offset: u64, last: bool, body: &[u8]) -> Result<(), LinkError> {
+        let slot = self.slot(id)?;
+        if slot.inherited {
+            return Ok(());
+        }
+        let seen = slot.seen + body.len() as u64;
+        let fault = match () {
+            () if !slot.gives => "output that nobody asked for",
+            () if slot.last || slot.outcome.is_some() => "output after its end",
+            () if slot.seen != offset => "a gap in the output",
+            () if body.len() > CHUNK || (body.is_empty() && !last) => "a chunk of a wrong size",
+            () if seen > slot.taken + WINDOW => "output beyond the window",
+            () => "",
+        };
+        if !fault.is_empty() {
+            return Err(breach(&format!("{fault} (request {id})")));
+        }
+        slot.seen = seen;
+        slot.last = last;
+        slot.buffer.extend_from_slice(body);
+        Ok(())
+    }
+
+    fn fed(&mut self, id: u64, bytes: u64) -> Result<(), LinkError> {
+        let slot = self.slot(id)?;
+        // Only ever forward: `room` must not shrink under what was sent.
+        slot.fed = slot.fed.max(bytes.min(slot.fed + WINDOW));
+        Ok(())
+    }
+
+    fn finish(&mut self, id: u64, outcome: Outcome) -> Result<(), LinkError> {
+        let slot = self.slot(id)?;
+        let reason = if let Status::Failed { reason } = &outcome.status { reason.len() } else { 0 };
+        let longest = outcome.text.len().max(reason).max(outcome.note.as_ref().map_or(0, String::len));
+        if longest as u64 > MAX_TEXT {
+            return Err(breach(&format!("a result longer than allowed (request {id})")));
+        }
+        // A result may be told again; the first telling stands.
+        slot.outcome.get_or_insert(outcome);
+        Ok(())
+    }
+}
+
+fn breach(what: &str) -> LinkError {
+    LinkError::Protocol(what.to_owned())
+}

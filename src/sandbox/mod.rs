@@ -1,0 +1,312 @@
+//! Sandboxes: repository in, actions, tree out, verification.
+//!
+//! Owns the life of a task's chamber (`prepare.rs`, `act.rs`, `record.rs`), how its tree becomes one commit of ours
+//! (`seal.rs`, `quarantine.rs`, `policy/`), and the bot's own run of the project's tests (`verify.rs`, `detect.rs`).
+//! Built on the broker (`broker.rs`: containers), the runner (`link.rs`: one line to one runner), `git` and a [`Gate`].
+//! Must not: know Docker, parse git objects that no quarantine chamber has checked, or repeat an action by itself.
+//! Whatever a chamber says is untrusted: text is capped, ids are validated, a protocol error ends the chamber.
+//! Tests: beside each file and `tests/trees.rs` (real runner as a plain process).
+
+mod act;
+pub mod broker;
+pub mod detect;
+mod gate;
+pub mod link;
+pub mod policy;
+mod prepare;
+pub mod quarantine;
+mod record;
+mod room;
+mod seal;
+mod verify;
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use domain::{Commit, FileChange};
+use protocol::broker::ChamberLimits;
+use protocol::router::Rule;
+use protocol::runner::Outcome;
+use tokio::sync::Mutex;
+
+use crate::git::Repos;
+use broker::Broker;
+pub use gate::Gate;
+use record::Records;
+use room::Room;
+
+/// Why a sandbox did not do what was asked, in words for a person.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxError {
+    /// Engine, broker, router or this machine is busy or away: the same call may be repeated later.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The chamber is gone (removed, restarted, never made): prepare it again.
+    #[error("{0}")]
+    Gone(String),
+    /// It will not work as asked; say so to the person.
+    #[error("{0}")]
+    Refused(String),
+    /// Memory, disk, time or size ran out; says which.
+    #[error("{0}")]
+    Limit(String),
+}
+
+pub type Result<T> = std::result::Result<T, SandboxError>;
+
+/// What holds for all sandboxes of this bot.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where records of living sandboxes are kept (mode 0700).
+    pub state_dir: PathBuf,
+    /// How many berths the router holds; with no berth free, a task that needs one is told to wait.
+    pub berths: u32,
+    /// Commits of history a sandbox gets with its base: 1 = the base alone.
+    pub history_depth: u32,
+    /// Hardening profile of the chambers (`sealed` or `debug`).
+    pub profile: String,
+    /// Image of the quarantine chambers: holds git and sh.
+    pub quarantine_image: String,
+    /// Largest pack that goes into a chamber.
+    pub base_pack_bytes: u64,
+    /// Largest pack that is taken out of one.
+    pub tree_pack_bytes: u64,
+    /// Bytes of a checkpoint's diff that are kept.
+    pub diff_bytes: usize,
+    /// Name and mail address of the commits' author.
+    pub author: (String, String),
+    pub policy: policy::Limits,
+}
+
+impl Settings {
+    /// Defaults that suit a workstation; `image` is used for quarantine.
+    pub fn new(state_dir: impl Into<PathBuf>, image: impl Into<String>) -> Self {
+        Self {
+            state_dir: state_dir.into(),
+            berths: 8,
+            history_depth: 50,
+            profile: "sealed".to_owned(),
+            quarantine_image: image.into(),
+            base_pack_bytes: 1 << 30,
+            tree_pack_bytes: 64 << 20,
+            diff_bytes: 200_000,
+            author: ("Caisson".to_owned(), "caisson@localhost".to_owned()),
+            policy: policy::Limits::default(),
+        }
+    }
+}
+
+/// A sandbox to be made.
+#[derive(Debug, Clone)]
+pub struct PrepareSpec {
+    pub task: i64,
+    pub attempt: u32,
+    pub repo_key: String,
+    /// The commit the work starts from (for a later checkpoint: the last sealed one).
+    pub base: Commit,
+    pub image: String,
+    pub limits: ChamberLimits,
+    /// `false` = no network at all.
+    pub network: bool,
+    /// Rules beyond the operator's own.
+    pub egress: Vec<Rule>,
+}
+
+/// A sandbox that stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// The runner's boot id: another one later means that the chamber was restarted.
+    pub boot: String,
+}
+
+/// How an action ended.
+#[derive(Debug, Clone)]
+pub struct Acted {
+    pub outcome: Outcome,
+    /// The chamber went away or was restarted meanwhile: the action may have run, wholly or in part.
+    pub interrupted: bool,
+}
+
+/// A checkpoint to be taken.
+#[derive(Debug, Clone)]
+pub struct SealSpec {
+    pub task: i64,
+    pub n: u32,
+    /// The last published commit, which becomes the parent.
+    pub parent: Commit,
+    /// The commit the sandbox was prepared with.
+    pub base: Commit,
+    /// The commit's whole message, ours.
+    pub message: String,
+    /// Author and committer date.
+    pub date_ms: i64,
+    pub repo_key: String,
+    /// Patterns of protected paths, on top of the defaults.
+    pub protected: Vec<String>,
+}
+
+/// What came out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sealed {
+    Commit {
+        commit: Commit,
+        files: Vec<FileChange>,
+        /// Since the parent, capped.
+        diff: String,
+        /// Changed files that define or steer tests.
+        steering: Vec<String>,
+    },
+    /// The tree is the parent's.
+    Unchanged,
+    /// The tree breaks a rule; each reason is a sentence that the agent and the person can act on.
+    Refused { reasons: Vec<String> },
+}
+
+/// A commit whose tests are to be run.
+#[derive(Debug, Clone)]
+pub struct VerifySpec {
+    pub task: i64,
+    pub commit: Commit,
+    pub base: Commit,
+    /// Which try it is: part of the chamber's name.
+    pub tries: u32,
+    pub repo_key: String,
+    pub image: String,
+    /// From the pinned `.caisson.toml`; `None` = detect from the base commit.
+    pub command: Option<String>,
+    pub limits: ChamberLimits,
+    /// Wall clock of one run.
+    pub wall_ms: u64,
+}
+
+/// All sandboxes of this process.
+pub struct Sandboxes {
+    broker: Arc<dyn Broker>,
+    gate: Option<Arc<dyn Gate>>,
+    repos: Repos,
+    settings: Settings,
+    epoch: u64,
+    records: Records,
+    /// Attached chambers, by task.
+    rooms: Mutex<HashMap<i64, Arc<Room>>>,
+    /// Names of chambers that a call of this process is using: reaping leaves them alone.
+    busy: Arc<std::sync::Mutex<HashSet<String>>>,
+    ids: Arc<AtomicU64>,
+}
+
+impl Sandboxes {
+    /// `epoch` is this process's life: a runner obeys the highest it has seen. Without a gate no chamber gets a network.
+    ///
+    /// # Errors
+    /// When the state directory cannot be read or written.
+    pub fn new(
+        broker: Arc<dyn Broker>,
+        gate: Option<Arc<dyn Gate>>,
+        repos: Repos,
+        settings: Settings,
+        epoch: u64,
+    ) -> Result<Self> {
+        let records = Records::load(&settings.state_dir.join("sandboxes"), settings.berths)?;
+        // The host's own requests live above every id that a task gives to an action.
+        let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
+        let (rooms, busy) = (Mutex::default(), Arc::default());
+        Ok(Self { broker, gate, repos, settings, epoch, records, rooms, busy, ids })
+    }
+
+    /// Opens the berth of a task with its rules again, before work goes on; wakes a paused chamber.
+    ///
+    /// # Errors
+    /// [`SandboxError::Gone`] without a prepared sandbox, [`SandboxError::Unavailable`] when the router is away.
+    pub async fn open(&self, task: i64) -> Result<()> {
+        let record = self.records.ready(task)?;
+        // Attaching wakes it, and finds out whether it is still the one that was prepared.
+        self.room(task).await?;
+        self.broker.unpause(&record.name).await.map_err(room::from_broker)?;
+        if let (Some(berth), Some(gate)) = (record.berth, &self.gate) {
+            gate.open(berth, &record.egress).await.map_err(SandboxError::Unavailable)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the rules of a task (`/allow`, `/deny`). With `now`, the open berth gets them at once.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::open`].
+    pub async fn allow(&self, task: i64, rules: Vec<Rule>, now: bool) -> Result<()> {
+        self.records.change(task, |record| record.egress = rules)?;
+        if now { self.open(task).await } else { Ok(()) }
+    }
+
+    /// Freezes a chamber while its task waits: no process of it runs until [`Sandboxes::open`].
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`] when the engine is away. A chamber that is gone is fine.
+    pub async fn rest(&self, task: i64) -> Result<()> {
+        let Ok(record) = self.records.ready(task) else { return Ok(()) };
+        self.close_berth(record.berth).await?;
+        self.rooms.lock().await.remove(&task);
+        match self.broker.pause(&record.name).await {
+            Err(e) if e.kind == protocol::broker::ProblemKind::Unavailable => Err(room::from_broker(e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The berth a task holds: for questions to the router about it.
+    pub fn berth(&self, task: i64) -> Option<u32> {
+        self.records.get(task).and_then(|record| record.berth)
+    }
+
+    /// Removes a task's chamber and gives its berth back. Gone already is fine.
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`] when router or engine is away: the berth stays taken until a repeat succeeds.
+    pub async fn remove(&self, task: i64) -> Result<()> {
+        self.rooms.lock().await.remove(&task);
+        let Some(record) = self.records.get(task) else { return Ok(()) };
+        self.close_berth(record.berth).await?;
+        self.broker.remove(&record.name).await.map_err(room::from_broker)?;
+        self.records.forget(task)
+    }
+
+    /// Removes every chamber of this installation that belongs to no live task: names of those removed.
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`] when the engine is away.
+    pub async fn reap(&self, live: &[i64]) -> Result<Vec<String>> {
+        let mut keep: Vec<String> = self.busy.lock().map(|busy| busy.iter().cloned().collect()).unwrap_or_default();
+        for record in self.records.all() {
+            if live.contains(&record.task) {
+                keep.push(record.name);
+            } else {
+                self.close_berth(record.berth).await?;
+                self.records.forget(record.task)?;
+                self.rooms.lock().await.remove(&record.task);
+            }
+        }
+        self.broker.reap(&keep).await.map_err(room::from_broker)
+    }
+
+    /// Fails closed: a berth counts as open until the router has confirmed that it is not.
+    async fn close_berth(&self, berth: Option<u32>) -> Result<()> {
+        match (berth, &self.gate) {
+            (Some(berth), Some(gate)) => gate.close(berth).await.map_err(SandboxError::Unavailable),
+            (Some(_), None) => {
+                Err(SandboxError::Unavailable("the router is not attached, so the berth cannot be closed".to_owned()))
+            }
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+impl From<crate::git::GitError> for SandboxError {
+    fn from(e: crate::git::GitError) -> Self {
+        use crate::git::GitError as G;
+        match e {
+            G::TooLarge { .. } => Self::Limit(e.to_string()),
+            G::TimedOut { .. } | G::Io(_) => Self::Unavailable(e.to_string()),
+            G::Missing | G::Invalid(_) | G::Failed { .. } | G::NotFound(_) => Self::Refused(e.to_string()),
+        }
+    }
+}

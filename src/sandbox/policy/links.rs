@@ -1,0 +1,88 @@
+//! Symbolic links that lead out of the tree.
+//!
+//! Owns the resolution of a target against the links of the same tree, as a kernel would do it: a target may go through
+//! other links, so reading it letter by letter is not enough. Tests: `tests.rs`.
+
+use std::collections::{HashMap, HashSet};
+
+use super::names::{fold, shown};
+
+/// Hops after which a kernel gives up too.
+const HOPS: usize = 40;
+/// Longest target, in bytes.
+const LONGEST: usize = 1024;
+
+/// Why this link may not stand, if it (or a link it goes through) is among the `changed` paths.
+pub fn escapes(
+    path: &[u8],
+    target: &[u8],
+    links: &HashMap<Vec<u8>, Vec<u8>>,
+    changed: &HashSet<&[u8]>,
+) -> Option<String> {
+    let mut through = vec![path.to_vec()];
+    let why = walk(path, target, links, &mut through)?;
+    let ours = through.iter().any(|link| changed.contains(link.as_slice()));
+    ours.then(|| format!("the link {} → {} {why}", shown(path), shown(target)))
+}
+
+fn walk(
+    path: &[u8],
+    target: &[u8],
+    links: &HashMap<Vec<u8>, Vec<u8>>,
+    through: &mut Vec<Vec<u8>>,
+) -> Option<&'static str> {
+    if target.is_empty() || target.len() > LONGEST || target.contains(&0) {
+        return Some("has no usable target");
+    }
+    if std::str::from_utf8(target).is_err() || target.iter().any(|b| b.is_ascii_control()) {
+        return Some("has a target with hidden or broken characters");
+    }
+    let mut at: Vec<Vec<u8>> = parts(path);
+    at.pop();
+    let mut todo: Vec<Vec<u8>> = Vec::new();
+    push(&mut todo, target);
+    if leaves(target) {
+        return Some("points to an absolute path");
+    }
+    let mut hops = 0;
+    while let Some(part) = todo.pop() {
+        if part == b".." {
+            if at.pop().is_none() {
+                return Some("leads out of the repository");
+            }
+            continue;
+        }
+        if fold(&part) == ".git" {
+            return Some("leads into .git");
+        }
+        at.push(part);
+        let here = at.join(&b'/');
+        if let Some(next) = links.get(&here) {
+            hops += 1;
+            through.push(here);
+            if hops > HOPS {
+                return Some("goes round in circles");
+            }
+            if leaves(next) {
+                return Some("leads to an absolute path through another link");
+            }
+            at.pop();
+            push(&mut todo, next);
+        }
+    }
+    None
+}
+
+/// Absolute here, or on a system with drive letters and backslashes.
+fn leaves(target: &[u8]) -> bool {
+    matches!(target.first(), Some(b'/' | b'\\' | b'~')) || target.get(1) == Some(&b':') || target.contains(&b'\\')
+}
+
+/// Puts the parts of a path on a stack, the first on top.
+fn push(todo: &mut Vec<Vec<u8>>, path: &[u8]) {
+    todo.extend(parts(path).into_iter().rev());
+}
+
+fn parts(path: &[u8]) -> Vec<Vec<u8>> {
+    path.split(|b| *b == b'/').filter(|p| !p.is_empty() && *p != b".").map(<[u8]>::to_vec).collect()
+}

@@ -1,0 +1,226 @@
+//! What a tree that an agent hands out may contain.
+//!
+//! Owns the rules (`names.rs`: names and paths, `links.rs`: symbolic links, here: counts, kinds, protected paths) as pure
+//! functions over what a quarantine chamber's git listed. Must not run anything. Every refusal is a sentence that says
+//! what is wrong and with which path; names in it are escaped. Only what this checkpoint *changes* is judged: what the base
+//! already held is the project's own. Tests: `tests.rs` beside this file, and `tests/trees.rs` with real objects.
+
+mod links;
+mod names;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::git::listing::{Change, Entry};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+pub use links::escapes;
+pub use names::{fold, shown, twins, wrong_name};
+
+/// Paths an agent may not change, whatever a project says: what decides about the bot, and what other machines run.
+pub const PROTECTED: &[&str] = &[
+    ".caisson.toml",
+    ".caisson/**",
+    "**/.gitattributes",
+    "**/.gitmodules",
+    "**/.lfsconfig",
+    ".github/workflows/**",
+    ".github/actions/**",
+    ".gitea/**",
+    ".forgejo/**",
+    ".gitlab-ci.yml",
+    ".gitlab/ci/**",
+    ".woodpecker.yml",
+    ".woodpecker.yaml",
+    ".woodpecker/**",
+    ".drone.yml",
+    ".circleci/**",
+    ".buildkite/**",
+    ".travis.yml",
+    ".cirrus.yml",
+    ".builds/**",
+    ".ci/**",
+    "appveyor.yml",
+    ".appveyor.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "Jenkinsfile",
+    "CODEOWNERS",
+    ".github/CODEOWNERS",
+    "docs/CODEOWNERS",
+];
+
+/// How many reasons are listed; the rest is counted.
+const REASONS: usize = 20;
+
+/// Sizes and counts; whatever lies above is refused.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// New objects in one checkpoint.
+    pub objects: usize,
+    /// Bytes of one new object, unpacked.
+    pub object_bytes: u64,
+    /// Bytes of all new objects, unpacked.
+    pub sum_bytes: u64,
+    /// Changed paths.
+    pub changes: usize,
+    /// Bytes of a path.
+    pub path_bytes: usize,
+    /// Directories above a file.
+    pub depth: usize,
+    /// Processor time of each step in the quarantine chamber, in milliseconds (whole seconds, rounded up, are held).
+    pub step_ms: u64,
+    /// Memory that unpacking may use beyond what the base needs, in bytes.
+    pub memory_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            objects: 20_000,
+            object_bytes: 20 << 20,
+            sum_bytes: 100 << 20,
+            changes: 5_000,
+            path_bytes: 1024,
+            depth: 48,
+            step_ms: 4_500,
+            memory_bytes: 256 << 20,
+        }
+    }
+}
+
+/// A new object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    pub id: String,
+    pub kind: String,
+    pub bytes: u64,
+}
+
+/// Everything the rules look at.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    pub objects: Vec<Object>,
+    pub changes: Vec<Change>,
+    pub entries: Vec<Entry>,
+    /// Targets of the symbolic links of the tree, by path.
+    pub links: HashMap<Vec<u8>, Vec<u8>>,
+}
+
+/// Counts and sizes of new objects: judged first, before anything walks the tree.
+pub fn judge_objects(objects: &[Object], limits: &Limits) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if objects.len() > limits.objects {
+        let found = objects.len();
+        reasons.push(format!("the checkpoint adds {found} objects; at most {} are taken", limits.objects));
+    }
+    if let Some(largest) = objects.iter().max_by_key(|o| o.bytes).filter(|o| o.bytes > limits.object_bytes) {
+        let (found, most) = (megabytes(largest.bytes), megabytes(limits.object_bytes));
+        reasons.push(format!("a {} of {found} MB is added; one may have at most {most} MB", kind_word(&largest.kind)));
+    }
+    let sum = objects.iter().fold(0_u64, |sum, o| sum.saturating_add(o.bytes));
+    if sum > limits.sum_bytes {
+        let (found, most) = (megabytes(sum), megabytes(limits.sum_bytes));
+        reasons.push(format!("the checkpoint adds {found} MB in all; at most {most} MB are taken"));
+    }
+    if let Some(other) = objects.iter().find(|o| o.kind != "blob" && o.kind != "tree") {
+        reasons.push(format!("the tree refers to a {}, which no tree can hold", shown(other.kind.as_bytes())));
+    }
+    reasons
+}
+
+/// All other rules. Empty = nothing against it.
+///
+/// `protected`: patterns on top of [`PROTECTED`]; one that is malformed protects everything (fail closed).
+pub fn judge(facts: &Facts, protected: &[String], limits: &Limits) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if facts.changes.len() > limits.changes {
+        reasons.push(format!("{} files are changed; at most {} are taken", facts.changes.len(), limits.changes));
+        return reasons;
+    }
+    match Protected::new(protected) {
+        Ok(guard) => reasons.extend(facts.changes.iter().filter_map(|c| guard.refuses(&c.path))),
+        Err(pattern) => reasons.push(format!("the protected path {pattern:?} is no pattern, so nothing can be taken")),
+    }
+    for change in facts.changes.iter().filter(|c| !c.deleted()) {
+        reasons.extend(wrong_kind(change));
+        reasons.extend(wrong_name(&change.path, limits));
+    }
+    let added: HashSet<&[u8]> = facts.changes.iter().filter(|c| c.status == 'A').map(|c| c.path.as_slice()).collect();
+    reasons.extend(twins(facts.entries.iter().map(|e| e.path.as_slice()), &added));
+    let changed: HashSet<&[u8]> = facts.changes.iter().map(|c| c.path.as_slice()).collect();
+    for (path, target) in &facts.links {
+        reasons.extend(escapes(path, target, &facts.links, &changed));
+    }
+    shortened(reasons)
+}
+
+fn shortened(mut reasons: Vec<String>) -> Vec<String> {
+    reasons.sort();
+    reasons.dedup();
+    if reasons.len() > REASONS {
+        let more = reasons.len() - REASONS;
+        reasons.truncate(REASONS);
+        reasons.push(format!("and {more} more of the same sort"));
+    }
+    reasons
+}
+
+fn wrong_kind(change: &Change) -> Option<String> {
+    let path = shown(&change.path);
+    let steers = [".gitignore", ".gitattributes", ".mailmap"].iter().any(|name| fold(&change.path).ends_with(name));
+    match change.new_mode.as_str() {
+        "120000" if steers => Some(format!("{path} is a link; git follows none of that name, so it only deceives")),
+        "100644" | "100755" | "120000" => None,
+        "160000" => Some(format!(
+            "{path} is a git repository inside the repository (a submodule); remove it or its .git directory"
+        )),
+        mode => Some(format!("{path} has the mode {mode}; only plain files, executable files and links are taken")),
+    }
+}
+
+/// Protected paths, matched whatever the case: `.GITHUB/workflows` is the same directory on half of all machines.
+pub struct Protected {
+    defaults: GlobSet,
+    own: GlobSet,
+}
+
+impl Protected {
+    /// # Errors
+    /// The first pattern that is none.
+    pub fn new(own: &[String]) -> Result<Self, String> {
+        let defaults: Vec<String> = PROTECTED.iter().map(|p| (*p).to_owned()).collect();
+        Ok(Self { defaults: globs(&defaults)?, own: globs(own)? })
+    }
+
+    /// The reason why this path must not change, if it must not.
+    pub fn refuses(&self, path: &[u8]) -> Option<String> {
+        let folded = fold(path);
+        let shown = shown(path);
+        if self.defaults.is_match(&folded) {
+            return Some(format!(
+                "{shown} is protected: it steers the bot, git or other machines; a person must change it"
+            ));
+        }
+        self.own.is_match(&folded).then(|| format!("{shown} is protected by this project; a person must change it"))
+    }
+}
+
+fn globs(patterns: &[String]) -> Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let glob = GlobBuilder::new(&fold(pattern.as_bytes())).literal_separator(true).case_insensitive(true).build();
+        set.add(glob.map_err(|_| pattern.clone())?);
+    }
+    set.build().map_err(|_| patterns.join(", "))
+}
+
+fn megabytes(bytes: u64) -> String {
+    let tenths = bytes.div_ceil(104_858);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+fn kind_word(kind: &str) -> &'static str {
+    if kind == "tree" { "directory listing" } else { "file" }
+}

@@ -1,0 +1,159 @@
+//! What the host remembers of each living sandbox, across its own restarts.
+//!
+//! Owns one small JSON file per task in the state directory, and which berth is whose. A file that is half written or
+//! unreadable counts as no sandbox: it is prepared anew. Tests: below.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use protocol::router::Rule;
+use serde::{Deserialize, Serialize};
+
+use super::{Result, SandboxError};
+
+/// One task's chamber.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub task: i64,
+    pub attempt: u32,
+    /// The chamber's name.
+    pub name: String,
+    pub base: String,
+    pub image: String,
+    pub berth: Option<u32>,
+    pub egress: Vec<Rule>,
+    /// The runner's boot id once the repository is in; `None` = half prepared, or known to be lost.
+    pub boot: Option<String>,
+}
+
+pub(super) struct Records {
+    dir: PathBuf,
+    berths: u32,
+    all: Mutex<HashMap<i64, Record>>,
+}
+
+impl Records {
+    pub(super) fn load(dir: &Path, berths: u32) -> Result<Self> {
+        use std::os::unix::fs::DirBuilderExt;
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(dir).map_err(|e| io(dir, &e))?;
+        let mut all = HashMap::new();
+        for entry in std::fs::read_dir(dir).map_err(|e| io(dir, &e))? {
+            let path = entry.map_err(|e| io(dir, &e))?.path();
+            let Ok(text) = std::fs::read(&path) else { continue };
+            match serde_json::from_slice::<Record>(&text) {
+                Ok(record) => drop(all.insert(record.task, record)),
+                Err(e) => tracing::warn!(path = %path.display(), error = %e, "not a sandbox's record; ignored"),
+            }
+        }
+        Ok(Self { dir: dir.to_owned(), berths, all: Mutex::new(all) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Record>> {
+        // A panic between two lines of bookkeeping leaves the map whole.
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn get(&self, task: i64) -> Option<Record> {
+        self.lock().get(&task).cloned()
+    }
+
+    pub(super) fn all(&self) -> Vec<Record> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// The record of a sandbox that is whole.
+    pub(super) fn ready(&self, task: i64) -> Result<Record> {
+        let record = self.get(task).filter(|record| record.boot.is_some());
+        record.ok_or_else(|| SandboxError::Gone(format!("task {task} has no sandbox; it must be prepared again")))
+    }
+
+    /// Writes a half-prepared record and takes a berth for it if `network` asks for one.
+    pub(super) fn begin(&self, mut record: Record, network: bool) -> Result<Record> {
+        let mut all = self.lock();
+        if network {
+            let taken: Vec<u32> = all.values().filter(|r| r.task != record.task).filter_map(|r| r.berth).collect();
+            let free = (0..self.berths).find(|berth| !taken.contains(berth));
+            record.berth = Some(free.ok_or_else(|| {
+                let said = format!("all {} berths are taken; the task starts when one is free", self.berths);
+                SandboxError::Unavailable(said)
+            })?);
+        }
+        self.write(&record)?;
+        all.insert(record.task, record.clone());
+        Ok(record)
+    }
+
+    pub(super) fn change(&self, task: i64, change: impl FnOnce(&mut Record)) -> Result<()> {
+        let mut all = self.lock();
+        let Some(record) = all.get_mut(&task) else {
+            return Err(SandboxError::Gone(format!("task {task} has no sandbox; it must be prepared again")));
+        };
+        change(record);
+        let record = record.clone();
+        self.write(&record)
+    }
+
+    pub(super) fn forget(&self, task: i64) -> Result<()> {
+        let path = self.path(task);
+        match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(io(&path, &e)),
+            _ => {}
+        }
+        self.lock().remove(&task);
+        Ok(())
+    }
+
+    fn path(&self, task: i64) -> PathBuf {
+        self.dir.join(format!("{task}.json"))
+    }
+
+    /// Whole or not at all: written beside, then renamed.
+    fn write(&self, record: &Record) -> Result<()> {
+        let (path, beside) = (self.path(record.task), self.dir.join(format!("{}.new", record.task)));
+        let text = serde_json::to_vec(record).map_err(|e| SandboxError::Refused(e.to_string()))?;
+        std::fs::write(&beside, text).map_err(|e| io(&beside, &e))?;
+        std::fs::rename(&beside, &path).map_err(|e| io(&path, &e))
+    }
+}
+
+fn io(path: &Path, e: &std::io::Error) -> SandboxError {
+    SandboxError::Unavailable(format!("{}: {e}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(task: i64) -> Record {
+        Record {
+            task,
+            attempt: 1,
+            name: format!("task-{task}-1"),
+            base: String::new(),
+            image: String::new(),
+            berth: None,
+            egress: Vec::new(),
+            boot: None,
+        }
+    }
+
+    #[test]
+    fn berths_are_lent_once_and_survive_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let records = Records::load(dir.path(), 2).unwrap();
+        assert_eq!(records.begin(record(1), true).unwrap().berth, Some(0));
+        assert_eq!(records.begin(record(2), true).unwrap().berth, Some(1));
+        assert_eq!(records.begin(record(2), true).unwrap().berth, Some(1), "its own berth again");
+        assert_eq!(records.begin(record(3), false).unwrap().berth, None);
+        std::fs::write(dir.path().join("9.json"), "{").unwrap();
+        let again = Records::load(dir.path(), 2).unwrap();
+        assert!(matches!(again.begin(record(4), true), Err(SandboxError::Unavailable(_))));
+        again.forget(1).unwrap();
+        assert_eq!(again.begin(record(4), true).unwrap().berth, Some(0));
+        assert!(matches!(again.ready(4), Err(SandboxError::Gone(_))), "half prepared");
+        again.change(4, |r| r.boot = Some("b".to_owned())).unwrap();
+        assert_eq!(again.ready(4).unwrap().berth, Some(0));
+    }
+}

@@ -1,0 +1,264 @@
+//! One chamber with the line to its runner: the host's own work in it.
+//!
+//! Owns request ids of the host's own requests, their acknowledgement, and the translation of everything that may go wrong
+//! into [`SandboxError`]. Must not know what a chamber is for. Tests: `tests/trees.rs`.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use protocol::broker::{ChamberSpec, Problem, ProblemKind};
+use protocol::runner::{Limits, Op, Outcome, Status};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::broker::Broker;
+use super::link::{Link, LinkError, Welcome};
+use super::{Result, SandboxError};
+
+/// Requests of the host itself have this bit; those of a task's actions never do.
+pub(super) const HOST_IDS: u64 = 1 << 62;
+
+/// Environment of every git that the host runs in a chamber: as pinned as on the host.
+const GIT_ENV: &[(&str, &str)] = &[
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("LC_ALL", "C"),
+    ("GIT_CONFIG_COUNT", "8"),
+    ("GIT_CONFIG_KEY_0", "core.hooksPath"),
+    ("GIT_CONFIG_VALUE_0", "/dev/null"),
+    ("GIT_CONFIG_KEY_1", "core.fsmonitor"),
+    ("GIT_CONFIG_VALUE_1", "false"),
+    ("GIT_CONFIG_KEY_2", "core.attributesFile"),
+    ("GIT_CONFIG_VALUE_2", "/dev/null"),
+    ("GIT_CONFIG_KEY_3", "core.excludesFile"),
+    ("GIT_CONFIG_VALUE_3", "/dev/null"),
+    ("GIT_CONFIG_KEY_4", "gc.auto"),
+    ("GIT_CONFIG_VALUE_4", "0"),
+    ("GIT_CONFIG_KEY_5", "pack.threads"),
+    ("GIT_CONFIG_VALUE_5", "1"),
+    ("GIT_CONFIG_KEY_6", "core.quotePath"),
+    ("GIT_CONFIG_VALUE_6", "true"),
+    ("GIT_CONFIG_KEY_7", "diff.external"),
+    ("GIT_CONFIG_VALUE_7", ""),
+];
+
+/// A running chamber, attached.
+pub(super) struct Room {
+    pub boot: String,
+    pub link: Link,
+    /// The last action of a task whose result is not acknowledged yet.
+    pub unacked: Mutex<Option<u64>>,
+    ids: Arc<AtomicU64>,
+}
+
+/// One piece of the host's own work in a chamber.
+pub(super) struct Work<'a> {
+    argv: Vec<String>,
+    env: Vec<(String, String)>,
+    wall_ms: u64,
+    input: Option<&'a mut (dyn AsyncRead + Send + Unpin)>,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new<I: IntoIterator<Item = S>, S: Into<String>>(argv: I) -> Self {
+        let env = GIT_ENV.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Self { argv: argv.into_iter().map(Into::into).collect(), env, wall_ms: 60_000, input: None }
+    }
+
+    /// `git <args…>` on the repository at `dir` (relative to the workspace, or absolute).
+    pub(super) fn git<I: IntoIterator<Item = S>, S: Into<String>>(dir: &str, args: I) -> Self {
+        let head = ["git".to_owned(), format!("--git-dir={dir}")];
+        Self::new(head.into_iter().chain(args.into_iter().map(Into::into)))
+    }
+
+    pub(super) fn wall(mut self, ms: u64) -> Self {
+        self.wall_ms = ms;
+        self
+    }
+
+    pub(super) fn input(mut self, input: &'a mut (dyn AsyncRead + Send + Unpin)) -> Self {
+        self.input = Some(input);
+        self
+    }
+}
+
+impl Room {
+    /// Creates, starts and attaches a chamber. Whatever bears the name is removed first.
+    pub(super) async fn make(broker: &dyn Broker, spec: &ChamberSpec, epoch: u64, ids: Arc<AtomicU64>) -> Result<Self> {
+        broker.remove(&spec.name).await.map_err(from_broker)?;
+        broker.create(spec).await.map_err(from_broker)?;
+        broker.start(&spec.name).await.map_err(from_broker)?;
+        Self::attach(broker, &spec.name, epoch, ids).await.map(|(room, _)| room)
+    }
+
+    pub(super) async fn attach(
+        broker: &dyn Broker,
+        name: &str,
+        epoch: u64,
+        ids: Arc<AtomicU64>,
+    ) -> Result<(Self, Welcome)> {
+        let stream = broker.attach(name).await.map_err(from_broker)?;
+        let (link, welcome) = Link::attach(Box::new(stream), epoch).await.map_err(|e| from_link(&e))?;
+        let boot = welcome.boot.clone();
+        Ok((Self { boot, link, unacked: Mutex::new(None), ids }, welcome))
+    }
+
+    fn next_id(&self) -> u64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Runs an op of the host's own and acknowledges it.
+    pub(super) async fn run(&self, op: Op, wall_ms: u64) -> Result<Outcome> {
+        let id = self.next_id();
+        let done =
+            self.link.run(id, op, Limits { wall_ms, output_bytes: 64 << 10 }).await.map_err(|e| from_link(&e))?;
+        self.link.ack(id).await.map_err(|e| from_link(&e))?;
+        Ok(done)
+    }
+
+    /// Does the work; its output, or the end of it, is in the outcome's text.
+    pub(super) async fn outcome(&self, work: Work<'_>) -> Result<Outcome> {
+        let Work { argv, env, wall_ms, input } = work;
+        let op = Op::Exec { argv, env, cwd: ".".to_owned(), input: input.is_some(), output: false };
+        if input.is_none() {
+            return self.run(op, wall_ms).await;
+        }
+        self.stream(op, wall_ms, input, None, 0).await
+    }
+
+    /// Does the work and copies stdout into `sink`: at most `cap` bytes, more is [`SandboxError::Limit`].
+    pub(super) async fn spool(
+        &self,
+        work: Work<'_>,
+        sink: &mut (dyn AsyncWrite + Send + Unpin),
+        cap: u64,
+    ) -> Result<Outcome> {
+        let Work { argv, env, wall_ms, input } = work;
+        let op = Op::Exec { argv, env, cwd: ".".to_owned(), input: input.is_some(), output: true };
+        self.stream(op, wall_ms, input, Some(sink), cap).await
+    }
+
+    async fn stream(
+        &self,
+        op: Op,
+        wall_ms: u64,
+        input: Option<&mut (dyn AsyncRead + Send + Unpin)>,
+        output: Option<&mut (dyn AsyncWrite + Send + Unpin)>,
+        cap: u64,
+    ) -> Result<Outcome> {
+        let (id, limits) = (self.next_id(), Limits { wall_ms, output_bytes: 64 << 10 });
+        let done = self.link.stream(id, op, limits, input, output, cap).await;
+        // Also after an error: a request that ended must not stay in the runner's memory.
+        let acked = self.link.ack(id).await;
+        let done = done.map_err(|e| from_link(&e))?;
+        acked.map_err(|e| from_link(&e))?;
+        Ok(done)
+    }
+
+    /// The whole stdout of work that must succeed; `what` names it in the error.
+    pub(super) async fn read(&self, work: Work<'_>, cap: u64, what: &str) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        let done = self.spool(work, &mut out, cap).await?;
+        succeeded(&done, what)?;
+        Ok(out)
+    }
+
+    /// Work that must succeed and whose output does not matter.
+    pub(super) async fn must(&self, work: Work<'_>, what: &str) -> Result<()> {
+        succeeded(&self.outcome(work).await?, what)
+    }
+}
+
+/// Turns an outcome that is no success into the error that says what ran out or failed.
+pub(super) fn succeeded(outcome: &Outcome, what: &str) -> Result<()> {
+    let said = last_lines(&outcome.text);
+    match &outcome.status {
+        Status::Ok | Status::Exited { code: 0 } => Ok(()),
+        Status::TimedOut => Err(SandboxError::Limit(format!("{what} took too long and was stopped"))),
+        Status::OutOfMemory => Err(SandboxError::Limit(format!("{what} ran out of memory"))),
+        Status::OutOfPids => Err(SandboxError::Limit(format!("{what} could not start another process"))),
+        Status::DiskFull => Err(SandboxError::Limit(format!("{what} ran out of space"))),
+        Status::Exited { code } => Err(SandboxError::Refused(format!("{what} failed with exit code {code}: {said}"))),
+        Status::Signaled { signal: 24 } => {
+            Err(SandboxError::Limit(format!("{what} used more processor time than it may")))
+        }
+        Status::Signaled { signal } => Err(SandboxError::Limit(format!("{what} was ended by signal {signal}: {said}"))),
+        Status::Failed { reason } => Err(SandboxError::Refused(format!("{what} failed: {reason}"))),
+        Status::Cancelled => Err(SandboxError::Unavailable(format!("{what} was cancelled"))),
+    }
+}
+
+/// The end of a program's complaints, on one line without anything hidden. Progress and ids that git prints are left out.
+pub(super) fn last_lines(text: &str) -> String {
+    let noise = |line: &&str| line.is_empty() || line.starts_with("pack\t") || line.starts_with("keep\t");
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !noise(line)).collect();
+    let tail = lines[lines.len().saturating_sub(3)..].join("; ");
+    crate::text::one_line(crate::text::cut(&tail, 600).0)
+}
+
+pub(super) fn from_broker(e: Problem) -> SandboxError {
+    match e.kind {
+        ProblemKind::Unavailable | ProblemKind::Engine => SandboxError::Unavailable(e.text),
+        ProblemKind::NotFound => SandboxError::Gone(e.text),
+        ProblemKind::Refused => SandboxError::Refused(e.text),
+        // A name in use in another shape: an earlier removal has not ended yet, or the chamber is not running.
+        ProblemKind::Conflict => SandboxError::Unavailable(e.text),
+    }
+}
+
+pub(super) fn from_link(e: &LinkError) -> SandboxError {
+    match e {
+        LinkError::Closed | LinkError::Timeout => SandboxError::Unavailable(e.to_string()),
+        LinkError::Refused(_) => SandboxError::Refused(e.to_string()),
+        LinkError::Protocol(_) => SandboxError::Gone(e.to_string()),
+        LinkError::TooLarge { .. } => SandboxError::Limit(e.to_string()),
+    }
+}
+
+/// A chamber for one piece of work: removed when the work is over, however it ends.
+pub(super) struct Passing {
+    broker: Arc<dyn Broker>,
+    busy: Arc<Mutex<HashSet<String>>>,
+    name: String,
+    done: bool,
+}
+
+impl Passing {
+    pub(super) fn new(broker: Arc<dyn Broker>, busy: Arc<Mutex<HashSet<String>>>, name: &str) -> Self {
+        if let Ok(mut busy) = busy.lock() {
+            busy.insert(name.to_owned());
+        }
+        Self { broker, busy, name: name.to_owned(), done: false }
+    }
+
+    /// Removes it now. A failure is only logged: reaping finds it again.
+    pub(super) async fn remove(mut self) {
+        self.done = true;
+        if let Err(e) = self.broker.remove(&self.name).await {
+            tracing::warn!(chamber = self.name, error = %e, "a chamber could not be removed; the reaper will");
+        }
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        if let Ok(mut busy) = self.busy.lock() {
+            busy.remove(&self.name);
+        }
+        if self.done {
+            return;
+        }
+        // The caller was cancelled half way: somebody still has to take the chamber down.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let (broker, name) = (Arc::clone(&self.broker), std::mem::take(&mut self.name));
+            runtime.spawn(async move { broker.remove(&name).await });
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A value that must not be seen: a token, a password, a hook's secret.
+//! Owns only the wrapper: `Debug` and `Display` never show the content, and it cannot be serialised.
+//! Must not know where secrets come from or go to. Tests: below.
+
+use std::fmt;
+use std::path::Path;
+
+/// Text that no log, error or `Debug` output may show. `expose` is the one way to the content, so that a search for it lists every use.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The content. Only for the place where it leaves for the wire or a file of mode 0600.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Reads a secret from a file, without the white space around it. An empty file is an error: an empty secret protects nothing.
+    pub fn from_file(path: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| format!("cannot read the secret file {}: {e}", path.display()))?;
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(format!("the secret file {} is empty; write the secret into it", path.display()));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// A fresh secret of 32 random bytes from the operating system, as 64 hexadecimal digits.
+    pub fn random() -> Result<Self, String> {
+        let mut bytes = [0u8; 32];
+        getrandom::fill(&mut bytes).map_err(|e| format!("the operating system gives no random bytes: {e}"))?;
+        Ok(Self(hex::encode(bytes)))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_and_display_show_nothing() {
+        let secret = Secret::new("hunter2");
+        assert!(!format!("{secret:?} {secret}").contains("hunter2"));
+    }
+
+    #[test]
+    fn random_ones_differ() {
+        let (a, b) = (Secret::random().unwrap(), Secret::random().unwrap());
+        assert_eq!(a.expose().len(), 64);
+        assert_ne!(a, b);
+    }
+}

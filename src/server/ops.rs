@@ -1,0 +1,73 @@
+//! `/healthz`, `/readyz`, `/metrics`, and the one word `caisson fetch` says to a running bot. On loopback, on a port of its own.
+
+use crate::config::Secret;
+use crate::forge::Forge;
+use crate::sandbox::broker::Broker;
+use crate::task::Machine;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use domain::{Commit, Input, TaskId};
+use metrics_exporter_prometheus::PrometheusHandle;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use subtle::ConstantTimeEq;
+
+pub struct Ops {
+    pub machine: Arc<Machine>,
+    pub forge: Arc<dyn Forge>,
+    pub broker: Arc<dyn Broker>,
+    pub metrics: PrometheusHandle,
+    /// Who holds it may say that a branch was fetched: it lies in the state directory.
+    pub token: Secret,
+}
+
+/// What `caisson fetch` reports.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FetchedReport {
+    pub task: i64,
+    pub commit: Commit,
+}
+
+pub fn ops_router(ops: Arc<Ops>) -> Router {
+    Router::new()
+        .route("/healthz", get(async || "ok"))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(async |State(ops): State<Arc<Ops>>| ops.metrics.render()))
+        .route("/fetched", post(fetched))
+        .with_state(ops)
+}
+
+/// Ready = the store, the forge and the broker answer; what does not is named.
+async fn ready(State(ops): State<Arc<Ops>>) -> Response {
+    let mut missing = Vec::new();
+    if let Err(error) = ops.machine.store().ready().await {
+        missing.push(format!("store: {error}"));
+    }
+    if let Err(error) = ops.forge.version().await {
+        missing.push(format!("forge: {error}"));
+    }
+    if let Err(error) = ops.broker.hello().await {
+        missing.push(format!("broker: {error}"));
+    }
+    match missing.is_empty() {
+        true => (StatusCode::OK, "ready".to_owned()).into_response(),
+        false => (StatusCode::SERVICE_UNAVAILABLE, missing.join("\n")).into_response(),
+    }
+}
+
+async fn fetched(State(ops): State<Arc<Ops>>, headers: HeaderMap, Json(report): Json<FetchedReport>) -> Response {
+    let given = headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let given = given.strip_prefix("Bearer ").unwrap_or_default();
+    if !bool::from(given.as_bytes().ct_eq(ops.token.bytes())) {
+        return (StatusCode::UNAUTHORIZED, "the token of the state directory is needed").into_response();
+    }
+    let id = TaskId(report.task);
+    let key = format!("fetched:{id}:{}", report.commit);
+    match ops.machine.feed(id, &key, Input::Fetched { commit: report.commit }, None).await {
+        Ok(_) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),
+    }
+}

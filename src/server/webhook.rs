@@ -1,0 +1,80 @@
+//! `POST /webhooks/gitea/<repository key>`: size, signature over the raw bytes, durable, `202`. Nothing else happens here:
+//! the forge waits five seconds at most and never posts twice (gitea-facts 1.3). Nothing unverified is parsed.
+
+use crate::config::Secret;
+use crate::forge::{SignatureError, verify};
+use crate::store::{Delivery, Store};
+use crate::task::now;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
+use axum::{Router, response::IntoResponse, response::Response};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// What the listener needs: secrets by repository key (two while rotating), the store, and the bell of the intake.
+pub struct Hooks {
+    pub secrets: HashMap<String, Vec<Secret>>,
+    pub store: Store,
+    pub bell: Arc<Notify>,
+}
+
+/// The router, with bodies up to `max_body` bytes.
+pub fn hook_router(hooks: Arc<Hooks>, max_body: usize) -> Router {
+    Router::new().route("/webhooks/gitea/{key}", post(take)).layer(DefaultBodyLimit::max(max_body)).with_state(hooks)
+}
+
+const DELIVERY: &str = "x-gitea-delivery";
+const EVENT_TYPE: &str = "x-gitea-event-type";
+const SIGNATURE: &str = "x-hub-signature-256";
+/// A UUID has 36 characters; more is nobody's delivery id.
+const LONGEST_ID: usize = 64;
+
+async fn take(State(hooks): State<Arc<Hooks>>, Path(key): Path<String>, headers: HeaderMap, body: Bytes) -> Response {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let verified = match hooks.secrets.get(&key) {
+        Some(secrets) => verify(secrets, header(SIGNATURE), &body),
+        // The same answer as for a wrong signature: who cannot sign learns no names.
+        None => Err(SignatureError::Mismatch),
+    };
+    if let Err(error) = verified {
+        metrics::counter!("caisson_hooks_total", "result" => "unsigned").increment(1);
+        return (StatusCode::UNAUTHORIZED, error.to_string()).into_response();
+    }
+    let (Some(uuid), Some(event_type)) = (header(DELIVERY), header(EVENT_TYPE)) else {
+        let text = "the headers X-Gitea-Delivery and X-Gitea-Event-Type are needed";
+        return (StatusCode::BAD_REQUEST, text).into_response();
+    };
+    if uuid.is_empty() || uuid.len() > LONGEST_ID || event_type.len() > LONGEST_ID {
+        return (StatusCode::BAD_REQUEST, "X-Gitea-Delivery is no delivery id").into_response();
+    }
+    if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() {
+        metrics::counter!("caisson_hooks_total", "result" => "malformed").increment(1);
+        return (StatusCode::BAD_REQUEST, "the body is not JSON").into_response();
+    }
+    let delivery = Delivery {
+        uuid: uuid.to_owned(),
+        repository: key,
+        event_type: event_type.to_owned(),
+        body: body.to_vec(),
+        received_at: now(),
+    };
+    store(&hooks, delivery).await
+}
+
+async fn store(hooks: &Hooks, delivery: Delivery) -> Response {
+    match hooks.store.deliver(delivery).await {
+        Ok(fresh) => {
+            hooks.bell.notify_one();
+            let result = if fresh { "stored" } else { "known" };
+            metrics::counter!("caisson_hooks_total", "result" => result).increment(1);
+            (StatusCode::ACCEPTED, result).into_response()
+        }
+        Err(error) => {
+            tracing::error!(%error, "a delivery could not be stored; the next round of reading finds what it was about");
+            (StatusCode::SERVICE_UNAVAILABLE, "not stored").into_response()
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Moving a task on: one savepoint holds the input's key, the events, the effects and what people ask for.
+
+use super::{StoreError, body};
+use domain::{Call, Decision, Effect, Event, Lane, OutcomeStatus, Step, Task, TaskId, Verb};
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+/// A step of a task that exists.
+#[derive(Debug)]
+pub struct Append {
+    /// The task after the step: its projection is written from here.
+    pub task: Task,
+    /// Number of events before the step.
+    pub expected_seq: u32,
+    pub input_key: String,
+    pub now: i64,
+    pub step: Step,
+    /// The effect whose result this input is.
+    pub close: Option<Close>,
+    pub epoch: i64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Close {
+    pub effect: i64,
+    pub failed: bool,
+}
+
+/// The first step of a task. The number it gets is not known before: `task.id` is not looked at.
+#[derive(Debug)]
+pub struct NewTask {
+    pub task: Task,
+    pub input_key: String,
+    pub now: i64,
+    pub step: Step,
+    pub epoch: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    Done,
+    /// The input was taken up before.
+    Duplicate,
+    /// The log has moved on: fold again and decide anew.
+    Conflict,
+}
+
+pub(super) async fn input(
+    c: &mut SqliteConnection,
+    key: &str,
+    task: Option<TaskId>,
+    now: i64,
+) -> Result<bool, StoreError> {
+    let sql = "INSERT INTO inputs (key, task, at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING";
+    let done = sqlx::query(sql).bind(key).bind(task.map(|t| t.0)).bind(now).execute(c).await?;
+    Ok(done.rows_affected() > 0)
+}
+
+pub(super) async fn append(c: &mut SqliteConnection, a: &Append) -> Result<Appended, StoreError> {
+    let seq: Option<i64> =
+        sqlx::query_scalar("SELECT seq FROM tasks WHERE id = $1").bind(a.task.id.0).fetch_optional(&mut *c).await?;
+    if seq != Some(i64::from(a.expected_seq)) {
+        return Ok(Appended::Conflict);
+    }
+    if !input(c, &a.input_key, Some(a.task.id), a.now).await? {
+        return Ok(Appended::Duplicate);
+    }
+    if let Some(close) = a.close {
+        super::outbox::close(c, close, a.now).await?;
+    }
+    if a.task.state.ended() {
+        super::outbox::drop_open(c, a.task.id, a.now).await?;
+    }
+    write_step(c, a.task.id, a.expected_seq, &a.step, a.now).await?;
+    project_task(c, a.task.id, &a.task, a.now, a.epoch).await?;
+    Ok(Appended::Done)
+}
+
+pub(super) async fn create(c: &mut SqliteConnection, new: &NewTask) -> Result<Option<TaskId>, StoreError> {
+    let next: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(id), 0) + 1 FROM tasks").fetch_one(&mut *c).await?;
+    let id = TaskId(next);
+    if !input(c, &new.input_key, Some(id), new.now).await? {
+        return Ok(None);
+    }
+    insert_task(c, id, new).await?;
+    write_step(c, id, 0, &new.step, new.now).await?;
+    Ok(Some(id))
+}
+
+async fn insert_task(c: &mut SqliteConnection, id: TaskId, new: &NewTask) -> Result<(), StoreError> {
+    let sql = "INSERT INTO tasks (id, repository, issue, branch, kind, title, asker, state, live, seq, attempt, owner, epoch, \
+               micro_usd, tokens, actions, created_at, updated_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, TRUE, $9, 1, '', $10, 0, 0, 0, $11, $11)";
+    let Some(request) = &new.task.request else { return Ok(()) };
+    let kind = if request.kind == domain::Kind::Fix { "fix" } else { "plan" };
+    sqlx::query(sql)
+        .bind(id.0)
+        .bind(&request.repository)
+        .bind(request.issue as i64)
+        .bind(&request.branch)
+        .bind(kind)
+        .bind(&request.title)
+        .bind(&request.asker.login)
+        .bind(new.task.state.name())
+        .bind(i64::from(new.task.seq))
+        .bind(new.epoch)
+        .bind(new.now)
+        .execute(c)
+        .await?;
+    Ok(())
+}
+
+async fn project_task(
+    c: &mut SqliteConnection,
+    id: TaskId,
+    task: &Task,
+    now: i64,
+    epoch: i64,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE tasks SET state = $1, live = $2, seq = $3, pull = $4, micro_usd = $5, tokens = $6, actions = $7, \
+               updated_at = $8, epoch = $9 WHERE id = $10";
+    sqlx::query(sql)
+        .bind(task.state.name())
+        .bind(!task.state.ended())
+        .bind(i64::from(task.seq))
+        .bind(task.pull.map(|p| p as i64))
+        .bind(task.spent.micro_usd as i64)
+        .bind(task.spent.tokens as i64)
+        .bind(task.spent.actions as i64)
+        .bind(now)
+        .bind(epoch)
+        .bind(id.0)
+        .execute(c)
+        .await?;
+    Ok(())
+}
+
+async fn write_step(c: &mut SqliteConnection, id: TaskId, from: u32, step: &Step, now: i64) -> Result<(), StoreError> {
+    for (i, event) in step.events.iter().enumerate() {
+        write_event(c, id, i64::from(from) + i as i64 + 1, event, now).await?;
+        project(c, id, event, now).await?;
+    }
+    for effect in &step.effects {
+        write_effect(c, id, effect, now).await?;
+    }
+    Ok(())
+}
+
+async fn write_event(
+    c: &mut SqliteConnection,
+    id: TaskId,
+    seq: i64,
+    event: &Event,
+    now: i64,
+) -> Result<(), StoreError> {
+    let stored = body::store_event(event)?;
+    let mut name = None;
+    if let Some((digest, bytes)) = stored.blob {
+        let sql = "INSERT INTO blobs (sha256, body) VALUES ($1, $2) ON CONFLICT (sha256) DO NOTHING";
+        sqlx::query(sql).bind(&digest).bind(bytes).execute(&mut *c).await?;
+        name = Some(digest);
+    }
+    let sql = "INSERT INTO task_events (task, seq, at, kind, version, body, blob) VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    let query = sqlx::query(sql).bind(id.0).bind(seq).bind(now).bind(stored.kind).bind(body::VERSION);
+    query.bind(stored.inline).bind(name).execute(c).await?;
+    Ok(())
+}
+
+/// An effect that failed or was done before under the same key and is wanted again goes back in line.
+async fn write_effect(c: &mut SqliteConnection, id: TaskId, effect: &Effect, now: i64) -> Result<(), StoreError> {
+    let lane = if effect.lane() == Lane::Work { "work" } else { "talk" };
+    let sql = "INSERT INTO effects (task, key, kind, lane, body, state, created_at) VALUES ($1, $2, $3, $4, $5, 'pending', $6) \
+               ON CONFLICT (task, key) DO UPDATE SET state = 'pending', not_before = 0, body = excluded.body \
+               WHERE effects.state NOT IN ('pending', 'started')";
+    let query = sqlx::query(sql).bind(id.0).bind(effect.key()).bind(effect.kind()).bind(lane);
+    query.bind(serde_json::to_string(effect)?).bind(now).execute(c).await?;
+    Ok(())
+}
+
+/// The tables a person asks.
+async fn project(c: &mut SqliteConnection, id: TaskId, event: &Event, now: i64) -> Result<(), StoreError> {
+    match event {
+        Event::ActionStarted { number, turn, index } => action_started(c, id, *number, *turn, *index, now).await,
+        Event::ActionFinished { number, outcome } => {
+            let code = match outcome.status {
+                OutcomeStatus::Exited { code } => Some(i64::from(code)),
+                OutcomeStatus::Ok => Some(0),
+                _ => None,
+            };
+            let status = serde_json::to_value(&outcome.status)?;
+            let status = status.get("status").and_then(|s| s.as_str()).unwrap_or_default().to_owned();
+            let sql = "UPDATE actions SET output = $1, status = $2, exit_code = $3, duration_ms = $4, finished_at = $5 \
+                       WHERE task = $6 AND number = $7";
+            let query = sqlx::query(sql).bind(&outcome.text).bind(status).bind(code).bind(outcome.duration_ms as i64);
+            query.bind(now).bind(id.0).bind(i64::from(*number)).execute(c).await?;
+            Ok(())
+        }
+        Event::CheckpointPosted { n, review, number, commit, last, .. } => {
+            let sql = "INSERT INTO checkpoints (task, n, commit_id, review, number, last, posted_at) \
+                       VALUES ($1, $2, $3, $4, $5, $6, $7)";
+            let query = sqlx::query(sql).bind(id.0).bind(i64::from(*n)).bind(commit.as_ref().map(|x| x.to_string()));
+            query.bind(review).bind(number).bind(last).bind(now).execute(c).await?;
+            Ok(())
+        }
+        Event::DecisionUsed { decision, n } => decision_used(c, id, *n, decision).await,
+        _ => Ok(()),
+    }
+}
+
+/// Tokens and money of the turn stand with its first action.
+async fn action_started(
+    c: &mut SqliteConnection,
+    id: TaskId,
+    number: u32,
+    turn: u32,
+    index: u32,
+    now: i64,
+) -> Result<(), StoreError> {
+    let sql = "SELECT e.version, e.body, b.body AS blob FROM task_events e LEFT JOIN blobs b ON b.sha256 = e.blob \
+               WHERE e.task = $1 AND e.kind = 'turn_completed' ORDER BY e.seq DESC LIMIT 1";
+    let row = sqlx::query(sql).bind(id.0).fetch_optional(&mut *c).await?;
+    let Some(row) = row else { return Ok(()) };
+    let event = body::load_event(row.get(0), row.get(1), row.get(2))?;
+    let Event::TurnCompleted { calls, usage, micro_usd, .. } = event else { return Ok(()) };
+    let Some(Call::Action { action }) = calls.get(index as usize).map(|r| &r.call) else { return Ok(()) };
+    let sql = "INSERT INTO actions (task, number, turn, kind, input, tokens, micro_usd, started_at) \
+               SELECT $1, $2, $3, $4, $5, CASE WHEN taken THEN 0 ELSE $6 END, CASE WHEN taken THEN 0 ELSE $7 END, $8 \
+               FROM (SELECT EXISTS (SELECT 1 FROM actions WHERE task = $1 AND turn = $3) AS taken)";
+    let query = sqlx::query(sql).bind(id.0).bind(i64::from(number)).bind(i64::from(turn)).bind(action.kind());
+    let query = query.bind(serde_json::to_string(action)?).bind(usage.total() as i64).bind(micro_usd as i64).bind(now);
+    query.execute(c).await?;
+    Ok(())
+}
+
+async fn decision_used(c: &mut SqliteConnection, id: TaskId, n: u32, decision: &Decision) -> Result<(), StoreError> {
+    let verb = match decision.verb {
+        Verb::Approve { .. } => "approve",
+        _ => "changes",
+    };
+    let sql = "INSERT INTO decisions (task, n, source, number, poster, right_seen, verb, commit_id, base, text_hash, at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (task, source) DO NOTHING";
+    let right = serde_json::to_value(decision.right)?.as_str().unwrap_or_default().to_owned();
+    let query = sqlx::query(sql).bind(id.0).bind(i64::from(n)).bind(decision.source.to_string()).bind(decision.number);
+    let query = query.bind(&decision.poster.login).bind(right).bind(verb);
+    let query = query.bind(decision.head.as_ref().map(|x| x.to_string())).bind(&decision.base);
+    query.bind(&decision.text_hash).bind(decision.at).execute(c).await?;
+    Ok(())
+}

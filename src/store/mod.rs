@@ -1,0 +1,149 @@
+//! What is kept, and the only module that speaks SQL.
+//!
+//! One writer task owns the one writing connection and commits what has queued up in one transaction (group commit, synchronous FULL);
+//! readers have connections of their own. Nobody is handed a transaction: [`Store::append`] is the one message by which a task moves on.
+//! SQLite is the backend; the texts keep to what PostgreSQL takes as well. Tests: `tests.rs` beside this file.
+
+mod append;
+mod body;
+mod outbox;
+mod read;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use append::{Append, Appended, Close, NewTask};
+pub use outbox::{EffectRow, EffectState};
+pub use read::{ActionRow, TaskRow};
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::Duration;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("the store at {path} cannot be opened: {source}")]
+    Open { path: String, source: sqlx::Error },
+    #[error("the store was made by a newer or damaged version: {0}")]
+    Migrate(#[from] sqlx::migrate::MigrateError),
+    #[error("the disk is full: nothing was stored; free some space, the bot goes on by itself")]
+    DiskFull,
+    #[error("the store failed: {0}")]
+    Sql(sqlx::Error),
+    #[error("a stored body cannot be read: {0}")]
+    Body(#[from] serde_json::Error),
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(d) if d.message().contains("disk is full") => StoreError::DiskFull,
+            _ => StoreError::Sql(error),
+        }
+    }
+}
+
+/// One webhook arrival.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    pub uuid: String,
+    pub repository: String,
+    pub event_type: String,
+    pub body: Vec<u8>,
+    pub received_at: i64,
+}
+
+#[derive(Clone)]
+pub struct Store {
+    writer: writer::Writer,
+    readers: SqlitePool,
+}
+
+impl Store {
+    /// Opens or makes the store in `directory` and brings it to the newest shape.
+    pub async fn open(directory: &Path) -> Result<Self, StoreError> {
+        // Mode 0700: the store holds what people wrote and what ran.
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        let path = directory.join("caisson.db");
+        let failed = |source| StoreError::Open { path: path.display().to_string(), source };
+        made.map_err(|error| failed(sqlx::Error::Io(error)))?;
+        let options = SqliteConnectOptions::new()
+            .filename(&path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(Duration::from_secs(5))
+            .foreign_keys(true);
+        let one = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
+        sqlx::migrate!("migrations/sqlite").run(&one).await?;
+        let readers =
+            SqlitePoolOptions::new().max_connections(4).connect_with(options.read_only(true)).await.map_err(failed)?;
+        let connection = one.acquire().await.map_err(failed)?.detach();
+        Ok(Self { writer: writer::Writer::start(connection), readers })
+    }
+
+    /// Begins a process life: the number that marks what it starts.
+    pub async fn begin_epoch(&self, now: i64) -> Result<i64, StoreError> {
+        self.writer.ask(|answer| writer::Write::Epoch { now, answer }).await
+    }
+
+    /// Stores an arrival; false when this uuid was stored before. Returns only once it is on the disk.
+    pub async fn deliver(&self, delivery: Delivery) -> Result<bool, StoreError> {
+        self.writer.ask(|answer| writer::Write::Delivery { delivery, answer }).await
+    }
+
+    /// Marks arrivals as taken care of.
+    pub async fn delivered(&self, uuids: Vec<String>, now: i64) -> Result<(), StoreError> {
+        self.writer.ask(|answer| writer::Write::Delivered { uuids, now, answer }).await
+    }
+
+    /// Moves a task on: input key, events, effects and projections in one transaction.
+    pub async fn append(&self, append: Append) -> Result<Appended, StoreError> {
+        self.writer.ask(|answer| writer::Write::Append { append: Box::new(append), answer }).await
+    }
+
+    /// Makes a task from its first step; none when the input key was used before.
+    pub async fn create(&self, new: NewTask) -> Result<Option<domain::TaskId>, StoreError> {
+        self.writer.ask(|answer| writer::Write::Create { new: Box::new(new), answer }).await
+    }
+
+    /// Marks an input as taken up without a task (a command that was only answered); false when it was before.
+    pub async fn note_input(&self, key: &str, now: i64) -> Result<bool, StoreError> {
+        let key = key.to_owned();
+        self.writer.ask(|answer| writer::Write::Input { key, now, answer }).await
+    }
+
+    /// Marks an effect as begun in this epoch; false when it is not open any more.
+    pub async fn effect_started(&self, id: i64, epoch: i64) -> Result<bool, StoreError> {
+        self.writer.ask(|answer| writer::Write::EffectStarted { id, epoch, answer }).await
+    }
+
+    /// Puts an effect back in line after something it needs was down.
+    pub async fn effect_later(&self, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
+        let trouble = trouble.to_owned();
+        self.writer.ask(|answer| writer::Write::EffectLater { id, not_before, trouble, answer }).await
+    }
+
+    pub async fn remember_post(&self, task: domain::TaskId, key: &str, forge_id: i64) -> Result<(), StoreError> {
+        let key = key.to_owned();
+        self.writer.ask(|answer| writer::Write::Post { task, key, forge_id, answer }).await
+    }
+
+    pub async fn set_watermark(&self, repository: &str, at: i64) -> Result<(), StoreError> {
+        let repository = repository.to_owned();
+        self.writer.ask(|answer| writer::Write::Watermark { repository, at, answer }).await
+    }
+
+    /// Keeps lines of the router's log with their task.
+    pub async fn keep_egress(&self, task: domain::TaskId, lines: Vec<(i64, i64, String)>) -> Result<(), StoreError> {
+        self.writer.ask(|answer| writer::Write::Egress { task, lines, answer }).await
+    }
+
+    /// Deletes deliveries that were handled before `before`.
+    pub async fn prune(&self, before: i64) -> Result<u64, StoreError> {
+        self.writer.ask(|answer| writer::Write::Prune { before, answer }).await
+    }
+}

@@ -1,0 +1,86 @@
+//! Rows of the outbox.
+
+use super::{Close, Store, StoreError};
+use domain::{Effect, Lane, TaskId};
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EffectState {
+    Pending,
+    Started,
+}
+
+/// An effect that is still open.
+#[derive(Debug, Clone)]
+pub struct EffectRow {
+    pub id: i64,
+    pub task: TaskId,
+    pub key: String,
+    pub effect: Effect,
+    pub state: EffectState,
+    /// The process life that started it, if one did.
+    pub epoch: Option<i64>,
+    pub tries: i64,
+    pub not_before: i64,
+    pub trouble: Option<String>,
+}
+
+pub(super) async fn started(c: &mut SqliteConnection, id: i64, epoch: i64) -> Result<bool, StoreError> {
+    let sql = "UPDATE effects SET state = 'started', epoch = $1, tries = tries + 1 WHERE id = $2 AND state IN ('pending', 'started')";
+    Ok(sqlx::query(sql).bind(epoch).bind(id).execute(c).await?.rows_affected() > 0)
+}
+
+pub(super) async fn later(c: &mut SqliteConnection, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE effects SET state = 'pending', not_before = $1, trouble = $2 WHERE id = $3 AND state = 'started'";
+    sqlx::query(sql).bind(not_before).bind(trouble).bind(id).execute(c).await?;
+    Ok(())
+}
+
+pub(super) async fn close(c: &mut SqliteConnection, close: Close, now: i64) -> Result<(), StoreError> {
+    let state = if close.failed { "failed" } else { "done" };
+    let sql = "UPDATE effects SET state = $1, closed_at = $2 WHERE id = $3 AND state IN ('pending', 'started')";
+    sqlx::query(sql).bind(state).bind(now).bind(close.effect).execute(c).await?;
+    Ok(())
+}
+
+/// The work of a task that has ended is not begun any more; what it owes people still is.
+pub(super) async fn drop_open(c: &mut SqliteConnection, task: TaskId, now: i64) -> Result<(), StoreError> {
+    let sql = "UPDATE effects SET state = 'dropped', closed_at = $1 \
+               WHERE task = $2 AND lane = 'work' AND state IN ('pending', 'started') AND kind <> 'teardown'";
+    sqlx::query(sql).bind(now).bind(task.0).execute(c).await?;
+    Ok(())
+}
+
+impl Store {
+    /// The effect that is next in a lane of a task.
+    pub async fn next_effect(&self, task: TaskId, lane: Lane) -> Result<Option<EffectRow>, StoreError> {
+        let lane = if lane == Lane::Work { "work" } else { "talk" };
+        let sql = "SELECT id, task, key, body, state, epoch, tries, not_before, trouble FROM effects \
+                   WHERE task = $1 AND lane = $2 AND state IN ('pending', 'started') ORDER BY id LIMIT 1";
+        let row = sqlx::query(sql).bind(task.0).bind(lane).fetch_optional(&self.readers).await?;
+        row.map(|r| read(&r)).transpose()
+    }
+
+    /// Tasks that have open effects.
+    pub async fn tasks_with_effects(&self) -> Result<Vec<TaskId>, StoreError> {
+        let sql = "SELECT DISTINCT task FROM effects WHERE state IN ('pending', 'started') ORDER BY task";
+        let ids: Vec<i64> = sqlx::query_scalar(sql).fetch_all(&self.readers).await?;
+        Ok(ids.into_iter().map(TaskId).collect())
+    }
+}
+
+fn read(row: &sqlx::sqlite::SqliteRow) -> Result<EffectRow, StoreError> {
+    let state: String = row.get("state");
+    Ok(EffectRow {
+        id: row.get("id"),
+        task: TaskId(row.get("task")),
+        key: row.get("key"),
+        effect: serde_json::from_str(row.get::<&str, _>("body"))?,
+        state: if state == "started" { EffectState::Started } else { EffectState::Pending },
+        epoch: row.get("epoch"),
+        tries: row.get("tries"),
+        not_before: row.get("not_before"),
+        trouble: row.get("trouble"),
+    })
+}

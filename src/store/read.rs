@@ -1,0 +1,145 @@
+//! What is read: logs to fold, and the tables a person asks.
+
+use super::{Delivery, Store, StoreError, body};
+use domain::{Event, Task, TaskId};
+use sqlx::{FromRow, Row};
+
+/// One line of `caisson task list`.
+#[derive(Debug, Clone, FromRow, serde::Serialize)]
+pub struct TaskRow {
+    pub id: i64,
+    pub repository: String,
+    pub issue: i64,
+    pub pull: Option<i64>,
+    pub branch: String,
+    pub kind: String,
+    pub title: String,
+    pub asker: String,
+    pub state: String,
+    pub live: bool,
+    pub micro_usd: i64,
+    pub tokens: i64,
+    pub actions: i64,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+#[derive(Debug, Clone, FromRow, serde::Serialize)]
+pub struct ActionRow {
+    pub number: i64,
+    pub turn: i64,
+    pub kind: String,
+    pub input: String,
+    pub output: Option<String>,
+    pub status: Option<String>,
+    pub exit_code: Option<i64>,
+    pub duration_ms: Option<i64>,
+    pub tokens: i64,
+    pub micro_usd: i64,
+}
+
+const TASK: &str = "SELECT id, repository, issue, pull, branch, kind, title, asker, state, live, micro_usd, tokens, actions, \
+                    created_at, updated_at FROM tasks";
+
+impl Store {
+    /// The whole log of a task, with the time of each event.
+    pub async fn log(&self, task: TaskId) -> Result<Vec<(i64, Event)>, StoreError> {
+        let sql = "SELECT e.at, e.version, e.body, b.body AS blob FROM task_events e \
+                   LEFT JOIN blobs b ON b.sha256 = e.blob WHERE e.task = $1 ORDER BY e.seq";
+        let rows = sqlx::query(sql).bind(task.0).fetch_all(&self.readers).await?;
+        rows.iter().map(|r| Ok((r.get(0), body::load_event(r.get(1), r.get(2), r.get(3))?))).collect()
+    }
+
+    /// A task, folded from its log.
+    pub async fn task(&self, task: TaskId) -> Result<Task, StoreError> {
+        let log = self.log(task).await?;
+        Ok(Task::fold(task, log.iter().map(|(_, e)| e)))
+    }
+
+    pub async fn live_tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
+        let sql = sqlx::AssertSqlSafe(format!("{TASK} WHERE live ORDER BY id"));
+        Ok(sqlx::query_as(sql).fetch_all(&self.readers).await?)
+    }
+
+    /// Newest first, at most `limit`.
+    pub async fn tasks(&self, limit: u32) -> Result<Vec<TaskRow>, StoreError> {
+        let sql = sqlx::AssertSqlSafe(format!("{TASK} ORDER BY id DESC LIMIT $1"));
+        Ok(sqlx::query_as(sql).bind(i64::from(limit)).fetch_all(&self.readers).await?)
+    }
+
+    pub async fn task_row(&self, task: TaskId) -> Result<Option<TaskRow>, StoreError> {
+        let sql = sqlx::AssertSqlSafe(format!("{TASK} WHERE id = $1"));
+        Ok(sqlx::query_as(sql).bind(task.0).fetch_optional(&self.readers).await?)
+    }
+
+    /// The live task whose issue or pull request has this number.
+    pub async fn live_task_of(&self, repository: &str, number: u64) -> Result<Option<TaskRow>, StoreError> {
+        let sql = sqlx::AssertSqlSafe(format!(
+            "{TASK} WHERE repository = $1 AND live AND (issue = $2 OR pull = $2) ORDER BY id DESC LIMIT 1"
+        ));
+        Ok(sqlx::query_as(sql).bind(repository).bind(number as i64).fetch_optional(&self.readers).await?)
+    }
+
+    /// The newest task on a branch.
+    pub async fn task_of_branch(&self, repository: &str, branch: &str) -> Result<Option<TaskRow>, StoreError> {
+        let sql = sqlx::AssertSqlSafe(format!("{TASK} WHERE repository = $1 AND branch = $2 ORDER BY id DESC LIMIT 1"));
+        Ok(sqlx::query_as(sql).bind(repository).bind(branch).fetch_optional(&self.readers).await?)
+    }
+
+    /// How many tasks an issue has had: names the next branch.
+    pub async fn tasks_of_issue(&self, repository: &str, issue: u64) -> Result<u32, StoreError> {
+        let sql = "SELECT COUNT(*) FROM tasks WHERE repository = $1 AND issue = $2";
+        let n: i64 = sqlx::query_scalar(sql).bind(repository).bind(issue as i64).fetch_one(&self.readers).await?;
+        Ok(n as u32)
+    }
+
+    pub async fn actions(&self, task: TaskId) -> Result<Vec<ActionRow>, StoreError> {
+        let sql = "SELECT number, turn, kind, input, output, status, exit_code, duration_ms, tokens, micro_usd \
+                   FROM actions WHERE task = $1 ORDER BY number";
+        Ok(sqlx::query_as(sql).bind(task.0).fetch_all(&self.readers).await?)
+    }
+
+    /// Whether an input was taken up before.
+    pub async fn knows_input(&self, key: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT COUNT(*) FROM inputs WHERE key = $1";
+        let n: i64 = sqlx::query_scalar(sql).bind(key).fetch_one(&self.readers).await?;
+        Ok(n > 0)
+    }
+
+    /// Arrivals that nobody has taken care of, oldest first.
+    pub async fn open_deliveries(&self, limit: u32) -> Result<Vec<Delivery>, StoreError> {
+        let sql = "SELECT uuid, repository, event_type, body, received_at FROM deliveries \
+                   WHERE handled_at IS NULL ORDER BY received_at LIMIT $1";
+        let rows = sqlx::query(sql).bind(i64::from(limit)).fetch_all(&self.readers).await?;
+        let one = |r: &sqlx::sqlite::SqliteRow| Delivery {
+            uuid: r.get(0),
+            repository: r.get(1),
+            event_type: r.get(2),
+            body: r.get(3),
+            received_at: r.get(4),
+        };
+        Ok(rows.iter().map(one).collect())
+    }
+
+    pub async fn post(&self, task: TaskId, key: &str) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT forge_id FROM posts WHERE task = $1 AND key = $2";
+        Ok(sqlx::query_scalar(sql).bind(task.0).bind(key).fetch_optional(&self.readers).await?)
+    }
+
+    pub async fn watermark(&self, repository: &str) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT at FROM watermarks WHERE repository = $1";
+        Ok(sqlx::query_scalar(sql).bind(repository).fetch_optional(&self.readers).await?)
+    }
+
+    /// Lines of the router's log kept with a task, in order.
+    pub async fn egress(&self, task: TaskId) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT body FROM egress WHERE task = $1 ORDER BY seq";
+        Ok(sqlx::query_scalar(sql).bind(task.0).fetch_all(&self.readers).await?)
+    }
+
+    /// Whether the store answers.
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        sqlx::query_scalar::<_, i64>("SELECT 1").fetch_one(&self.readers).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+use super::*;
+use domain::*;
+
+fn request() -> Request {
+    let person = Account { id: 7, login: "alice".into() };
+    Request {
+        kind: Kind::Fix,
+        repository: "shop".into(),
+        issue: 3,
+        title: "Compare versions as numbers".into(),
+        body: "x".repeat(6000),
+        words: String::new(),
+        asker: person.clone(),
+        issue_author: person,
+        source: Source::Issue(3),
+        number: 0,
+        branch: "agent/3-compare".into(),
+        base_branch: "main".into(),
+        budget: Budget::default(),
+        every: 5,
+        has_upstream: true,
+    }
+}
+
+async fn created(store: &Store) -> Task {
+    let envelope =
+        Envelope { key: "opened:3".into(), now: 10, input: Input::Requested { request: Box::new(request()) } };
+    let mut task = Task::new(TaskId(0));
+    let step = transition(&task, &envelope);
+    step.events.iter().for_each(|e| task.apply(e));
+    let new = NewTask { task, input_key: envelope.key.clone(), now: 10, step, epoch: 1 };
+    let id = store.create(new).await.expect("stored").expect("new");
+    store.task(id).await.expect("folded")
+}
+
+async fn feed(store: &Store, task: &Task, key: &str, input: Input) -> Appended {
+    let step = transition(task, &Envelope { key: key.into(), now: 20, input });
+    let mut after = task.clone();
+    step.events.iter().for_each(|e| after.apply(e));
+    let append =
+        Append { task: after, expected_seq: task.seq, input_key: key.into(), now: 20, step, close: None, epoch: 1 };
+    store.append(append).await.expect("answered")
+}
+
+#[tokio::test]
+async fn a_task_survives_in_its_log_even_with_a_large_body() {
+    let dir = tempfile::tempdir().expect("dir");
+    let id = {
+        let store = Store::open(dir.path()).await.expect("open");
+        created(&store).await.id
+    };
+    let store = Store::open(dir.path()).await.expect("open again");
+    let task = store.task(id).await.expect("folded");
+    assert_eq!(task.request.expect("request").body.len(), 6000);
+    let row = store.next_effect(id, Lane::Talk).await.expect("read").expect("a comment is owed");
+    assert_eq!(row.effect.kind(), "comment");
+}
+
+#[tokio::test]
+async fn the_same_input_is_taken_up_once() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    let task = created(&store).await;
+    assert_eq!(feed(&store, &task, "place:1", Input::PlaceFree).await, Appended::Done);
+    assert_eq!(feed(&store, &task, "place:2", Input::PlaceFree).await, Appended::Conflict, "the log has moved on");
+    let task = store.task(task.id).await.expect("folded");
+    assert_eq!(feed(&store, &task, "place:1", Input::PlaceFree).await, Appended::Duplicate);
+    assert_eq!(store.task(task.id).await.expect("folded").seq, task.seq);
+}
+
+#[tokio::test]
+async fn a_failing_message_takes_no_other_with_it() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    let mut works = Vec::new();
+    for i in 0..64 {
+        let store = store.clone();
+        let delivery = Delivery {
+            uuid: format!("d{}", i % 32),
+            repository: "shop".into(),
+            event_type: "issues".into(),
+            body: b"{}".to_vec(),
+            received_at: i,
+        };
+        works.push(tokio::spawn(async move { store.deliver(delivery).await.expect("stored") }));
+    }
+    let mut fresh = 0;
+    for work in works {
+        fresh += usize::from(work.await.expect("joined"));
+    }
+    assert_eq!(fresh, 32, "each uuid is stored once");
+    assert_eq!(store.open_deliveries(100).await.expect("read").len(), 32);
+}
+
+#[tokio::test]
+async fn an_end_drops_open_work_but_not_what_is_owed_to_people() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    let task = created(&store).await;
+    feed(&store, &task, "place:1", Input::PlaceFree).await;
+    let task = store.task(task.id).await.expect("folded");
+    feed(&store, &task, "closed", Input::IssueClosed).await;
+    let next = store.next_effect(task.id, Lane::Work).await.expect("read").expect("teardown is left");
+    assert_eq!(next.effect, Effect::Teardown);
+    assert!(store.next_effect(task.id, Lane::Talk).await.expect("read").is_some());
+}

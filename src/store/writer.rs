@@ -1,0 +1,183 @@
+//! The one writer: takes what has queued up, does it in one transaction, answers when it is on the disk.
+
+use super::{Append, Appended, Delivery, NewTask, StoreError, append};
+use domain::TaskId;
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection, Executor};
+use tokio::sync::{mpsc, oneshot};
+
+/// Messages taken into one transaction at most.
+const BATCH: usize = 256;
+
+type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+
+pub(super) enum Write {
+    Epoch { now: i64, answer: Answer<i64> },
+    Delivery { delivery: Delivery, answer: Answer<bool> },
+    Delivered { uuids: Vec<String>, now: i64, answer: Answer<()> },
+    Append { append: Box<Append>, answer: Answer<Appended> },
+    Create { new: Box<NewTask>, answer: Answer<Option<TaskId>> },
+    Input { key: String, now: i64, answer: Answer<bool> },
+    EffectStarted { id: i64, epoch: i64, answer: Answer<bool> },
+    EffectLater { id: i64, not_before: i64, trouble: String, answer: Answer<()> },
+    Post { task: TaskId, key: String, forge_id: i64, answer: Answer<()> },
+    Watermark { repository: String, at: i64, answer: Answer<()> },
+    Egress { task: TaskId, lines: Vec<(i64, i64, String)>, answer: Answer<()> },
+    Prune { before: i64, answer: Answer<u64> },
+}
+
+#[derive(Clone)]
+pub(super) struct Writer {
+    queue: mpsc::Sender<Write>,
+}
+
+impl Writer {
+    pub fn start(connection: SqliteConnection) -> Self {
+        let (queue, inbox) = mpsc::channel(1024);
+        tokio::spawn(run(connection, inbox));
+        Self { queue }
+    }
+
+    pub async fn ask<T>(&self, write: impl FnOnce(Answer<T>) -> Write) -> Result<T, StoreError> {
+        let (answer, reply) = oneshot::channel();
+        self.queue.send(write(answer)).await.map_err(|_| StoreError::Closed)?;
+        reply.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+/// Told to the asker once the transaction is on the disk, or has failed.
+type Told = Box<dyn FnOnce(Option<sqlx::Error>) + Send>;
+
+async fn run(mut connection: SqliteConnection, mut inbox: mpsc::Receiver<Write>) {
+    let mut batch = Vec::with_capacity(BATCH);
+    while inbox.recv_many(&mut batch, BATCH).await > 0 {
+        let mut told: Vec<Told> = Vec::with_capacity(batch.len());
+        if let Err(error) = connection.execute("BEGIN IMMEDIATE").await {
+            tracing::error!(%error, "the store refuses to begin a transaction");
+            batch.clear();
+            continue;
+        }
+        for write in batch.drain(..) {
+            told.push(one(&mut connection, write).await);
+        }
+        let failed = connection.execute("COMMIT").await.err();
+        if let Some(error) = &failed {
+            tracing::error!(%error, "a transaction was not stored");
+            // A failed COMMIT may leave the transaction open; ROLLBACK without one is an error of no consequence.
+            let _ = connection.execute("ROLLBACK").await;
+        }
+        let text = failed.map(|e| e.to_string());
+        for tell in told {
+            tell(text.clone().map(sqlx::Error::Protocol));
+        }
+    }
+    let _ = connection.close().await;
+}
+
+fn tell<T: Send + 'static>(answer: Answer<T>, result: Result<T, StoreError>) -> Told {
+    Box::new(move |failed| {
+        let result = match failed {
+            Some(error) if error.to_string().contains("disk is full") => Err(StoreError::DiskFull),
+            Some(error) => Err(StoreError::Sql(error)),
+            None => result,
+        };
+        // The asker may have gone away; what was stored stays stored.
+        let _ = answer.send(result);
+    })
+}
+
+/// Does one message between savepoints: a failing one takes nothing else with it.
+async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
+    macro_rules! within {
+        ($answer:expr, $work:expr) => {{
+            let result = async {
+                connection.execute("SAVEPOINT one").await?;
+                $work
+            }
+            .await;
+            let end = if result.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
+            let ended = connection.execute(end).await.map(|_| ()).map_err(StoreError::from);
+            tell($answer, result.and_then(|value| ended.map(|()| value)))
+        }};
+    }
+    match write {
+        Write::Epoch { now, answer } => within!(answer, epoch(connection, now).await),
+        Write::Delivery { delivery, answer } => within!(answer, deliver(connection, &delivery).await),
+        Write::Delivered { uuids, now, answer } => within!(answer, delivered(connection, &uuids, now).await),
+        Write::Append { append, answer } => within!(answer, append::append(connection, &append).await),
+        Write::Create { new, answer } => within!(answer, append::create(connection, &new).await),
+        Write::Input { key, now, answer } => within!(answer, append::input(connection, &key, None, now).await),
+        Write::EffectStarted { id, epoch, answer } => {
+            within!(answer, super::outbox::started(connection, id, epoch).await)
+        }
+        Write::EffectLater { id, not_before, trouble, answer } => {
+            within!(answer, super::outbox::later(connection, id, not_before, &trouble).await)
+        }
+        Write::Post { task, key, forge_id, answer } => {
+            let sql = "INSERT INTO posts (task, key, forge_id) VALUES ($1, $2, $3) \
+                       ON CONFLICT (task, key) DO UPDATE SET forge_id = excluded.forge_id";
+            within!(answer, run_sql(sqlx::query(sql).bind(task.0).bind(key).bind(forge_id), connection).await)
+        }
+        Write::Watermark { repository, at, answer } => {
+            let sql = "INSERT INTO watermarks (repository, at) VALUES ($1, $2) \
+                       ON CONFLICT (repository) DO UPDATE SET at = excluded.at";
+            within!(answer, run_sql(sqlx::query(sql).bind(repository).bind(at), connection).await)
+        }
+        Write::Egress { task, lines, answer } => within!(answer, egress(connection, task, &lines).await),
+        Write::Prune { before, answer } => within!(answer, prune(connection, before).await),
+    }
+}
+
+type Query<'q> = sqlx::query::Query<'q, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>;
+
+async fn run_sql(query: Query<'_>, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    query.execute(connection).await?;
+    Ok(())
+}
+
+async fn epoch(connection: &mut SqliteConnection, now: i64) -> Result<i64, StoreError> {
+    let sql = "INSERT INTO epochs (started_at) VALUES ($1) RETURNING epoch";
+    Ok(sqlx::query_scalar(sql).bind(now).fetch_one(connection).await?)
+}
+
+async fn deliver(connection: &mut SqliteConnection, delivery: &Delivery) -> Result<bool, StoreError> {
+    let sql = "INSERT INTO deliveries (uuid, repository, event_type, body, received_at) VALUES ($1, $2, $3, $4, $5) \
+               ON CONFLICT (uuid) DO NOTHING";
+    let done = sqlx::query(sql)
+        .bind(&delivery.uuid)
+        .bind(&delivery.repository)
+        .bind(&delivery.event_type)
+        .bind(&delivery.body)
+        .bind(delivery.received_at)
+        .execute(connection)
+        .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+async fn delivered(connection: &mut SqliteConnection, uuids: &[String], now: i64) -> Result<(), StoreError> {
+    for uuid in uuids {
+        let query = sqlx::query("UPDATE deliveries SET handled_at = $1 WHERE uuid = $2").bind(now).bind(uuid);
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+async fn egress(
+    connection: &mut SqliteConnection,
+    task: TaskId,
+    lines: &[(i64, i64, String)],
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO egress (task, seq, at, body) VALUES ($1, $2, $3, $4) ON CONFLICT (task, seq) DO NOTHING";
+    for (seq, at, body) in lines {
+        sqlx::query(sql).bind(task.0).bind(seq).bind(at).bind(body).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+async fn prune(connection: &mut SqliteConnection, before: i64) -> Result<u64, StoreError> {
+    let done = sqlx::query("DELETE FROM deliveries WHERE handled_at IS NOT NULL AND handled_at < $1")
+        .bind(before)
+        .execute(connection)
+        .await?;
+    Ok(done.rows_affected())
+}

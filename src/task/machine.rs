@@ -1,0 +1,136 @@
+//! Feeds inputs to tasks: fold, decide, store, tell the outbox. One owner of each task's state, one input at a time.
+
+use crate::effect::Feed;
+use crate::store::{Append, Appended, Close, NewTask, Store, StoreError};
+use domain::{Envelope, Input, Request, Task, TaskId, transition};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::mpsc;
+
+/// What became of an input.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fed {
+    /// Taken up; the task as it is now.
+    Taken(Box<Task>),
+    /// Its key had been used before.
+    Known,
+}
+
+type Slot = Arc<tokio::sync::Mutex<Option<Task>>>;
+
+pub struct Machine {
+    store: Store,
+    epoch: i64,
+    /// Folds of tasks that were looked at in this life; the log stays the truth.
+    folds: Mutex<HashMap<TaskId, Slot>>,
+    /// Tells the outbox which task has moved.
+    moved: mpsc::UnboundedSender<TaskId>,
+}
+
+impl Machine {
+    pub fn new(store: Store, epoch: i64) -> (Arc<Self>, mpsc::UnboundedReceiver<TaskId>) {
+        let (moved, inbox) = mpsc::unbounded_channel();
+        (Arc::new(Self { store, epoch, folds: Mutex::default(), moved }), inbox)
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub fn epoch(&self) -> i64 {
+        self.epoch
+    }
+
+    fn slot(&self, id: TaskId) -> Slot {
+        self.folds.lock().unwrap_or_else(PoisonError::into_inner).entry(id).or_default().clone()
+    }
+
+    /// The task as it is now.
+    pub async fn look(&self, id: TaskId) -> Result<Task, StoreError> {
+        let slot = self.slot(id);
+        let mut fold = slot.lock().await;
+        self.folded(&mut fold, id).await.cloned()
+    }
+
+    async fn folded<'a>(&self, fold: &'a mut Option<Task>, id: TaskId) -> Result<&'a mut Task, StoreError> {
+        if fold.is_none() {
+            *fold = Some(self.store.task(id).await?);
+        }
+        fold.as_mut().ok_or(StoreError::Closed)
+    }
+
+    /// Takes an input to a task. `close` names the effect whose result it is.
+    pub async fn feed(&self, id: TaskId, key: &str, input: Input, close: Option<Close>) -> Result<Fed, StoreError> {
+        let slot = self.slot(id);
+        let mut fold = slot.lock().await;
+        loop {
+            let task = self.folded(&mut fold, id).await?;
+            let now = super::now();
+            let envelope = Envelope { key: key.to_owned(), now, input: input.clone() };
+            let step = transition(task, &envelope);
+            let mut after = task.clone();
+            step.events.iter().for_each(|event| after.apply(event));
+            let wants = !step.effects.is_empty();
+            let append = Append {
+                task: after.clone(),
+                expected_seq: task.seq,
+                input_key: key.to_owned(),
+                now,
+                step,
+                close,
+                epoch: self.epoch,
+            };
+            match self.store.append(append).await? {
+                Appended::Conflict => *fold = None,
+                Appended::Duplicate => return Ok(Fed::Known),
+                Appended::Done => {
+                    tracing::debug!(task = id.0, key, state = after.state.name(), "taken up");
+                    *fold = Some(after.clone());
+                    if wants || close.is_some() {
+                        // The outbox is gone only when the process ends; the rows stay for the next life.
+                        let _ = self.moved.send(id);
+                    }
+                    return Ok(Fed::Taken(Box::new(after)));
+                }
+            }
+        }
+    }
+
+    /// Begins a task; none when the input that asks for it was taken up before.
+    pub async fn create(&self, key: &str, request: Request) -> Result<Option<TaskId>, StoreError> {
+        let now = super::now();
+        let input = Input::Requested { request: Box::new(request) };
+        let mut task = Task::new(TaskId(0));
+        let step = transition(&task, &Envelope { key: key.to_owned(), now, input });
+        step.events.iter().for_each(|event| task.apply(event));
+        let new = NewTask { task, input_key: key.to_owned(), now, step, epoch: self.epoch };
+        let id = self.store.create(new).await?;
+        if let Some(id) = id {
+            let _ = self.moved.send(id);
+        }
+        Ok(id)
+    }
+
+    /// Wakes the outbox for a task without an input.
+    pub fn nudge(&self, id: TaskId) {
+        let _ = self.moved.send(id);
+    }
+
+    /// Forgets folds of tasks that have ended, so that memory follows the live ones.
+    pub fn forget_ended(&self) {
+        let mut folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
+        folds.retain(|_, slot| {
+            slot.try_lock().map_or(true, |fold| fold.as_ref().is_none_or(|task| !task.state.ended()))
+        });
+    }
+}
+
+#[async_trait::async_trait]
+impl Feed for Machine {
+    async fn feed(&self, id: TaskId, key: &str, input: Input) -> Result<Option<Task>, StoreError> {
+        match Machine::feed(self, id, key, input, None).await? {
+            Fed::Taken(task) => Ok(Some(*task)),
+            Fed::Known => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Carries out effects: in order within a lane, again after a failure that may pass, and never without closing the row with its result.
+
+use super::lanes::Lanes;
+use super::{Machine, now};
+use crate::effect::{Performer, Trouble};
+use crate::store::{Close, EffectRow, StoreError};
+use domain::{Effect, Input, Lane, Notice, Source, Task, TaskId};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+/// After this many tries in vain a person is told, once.
+const TELL_AFTER: i64 = 4;
+const FIRST_WAIT_MS: i64 = 500;
+const LONGEST_WAIT_MS: i64 = 60_000;
+
+/// Reads forge objects again and judges them anew: the handlers' part.
+#[async_trait::async_trait]
+pub trait Recheck: Send + Sync {
+    async fn recheck(&self, task: &Task, n: u32, sources: &[Source]) -> Result<(), Trouble>;
+}
+
+pub struct Outbox {
+    machine: Arc<Machine>,
+    performer: Arc<Performer>,
+    recheck: Arc<dyn Recheck>,
+    lanes: Lanes,
+    stopping: CancellationToken,
+}
+
+impl Outbox {
+    pub fn new(
+        machine: Arc<Machine>,
+        performer: Arc<Performer>,
+        recheck: Arc<dyn Recheck>,
+        stopping: CancellationToken,
+    ) -> Arc<Self> {
+        Arc::new(Self { machine, performer, recheck, lanes: Lanes::default(), stopping })
+    }
+
+    /// Runs until told to stop; what is under way then is finished or left as started for the next life.
+    pub async fn run(self: Arc<Self>, mut moved: mpsc::UnboundedReceiver<TaskId>) {
+        match self.machine.store().tasks_with_effects().await {
+            Ok(tasks) => tasks.into_iter().for_each(|task| self.ring(task)),
+            Err(error) => tracing::error!(%error, "the outbox cannot be read"),
+        }
+        loop {
+            let task = tokio::select! {
+                () = self.stopping.cancelled() => return,
+                task = moved.recv() => task,
+            };
+            let Some(task) = task else { return };
+            self.ring(task);
+            if self.machine.look(task).await.is_ok_and(|task| task.state.ended()) {
+                self.lanes.call_off(task);
+            }
+        }
+    }
+
+    fn ring(self: &Arc<Self>, task: TaskId) {
+        for lane in [Lane::Work, Lane::Talk] {
+            if let Some((bell, calloff)) = self.lanes.ring(task, lane) {
+                let outbox = self.clone();
+                tokio::spawn(async move { outbox.drain(task, lane, bell, calloff).await });
+            }
+        }
+    }
+
+    /// Waits until no lane is at work, at most `limit`.
+    pub async fn settle(&self, limit: Duration) -> bool {
+        let quiet = async {
+            while !self.lanes.is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(limit, quiet).await.is_ok()
+    }
+
+    async fn drain(self: Arc<Self>, task: TaskId, lane: Lane, bell: Arc<Notify>, calloff: CancellationToken) {
+        while !self.stopping.is_cancelled() {
+            match self.machine.store().next_effect(task, lane).await {
+                Ok(Some(row)) => self.one(row, &bell, &calloff).await,
+                Ok(None) => {
+                    self.lanes.leave(task, lane);
+                    // What came in between the look and the leaving rang a bell that nobody hears any more.
+                    if let Ok(Some(_)) = self.machine.store().next_effect(task, lane).await {
+                        self.machine.nudge(task);
+                    }
+                    return;
+                }
+                Err(error) => {
+                    tracing::error!(%error, task = task.0, "the outbox cannot be read");
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+            }
+        }
+        self.lanes.leave(task, lane);
+    }
+
+    async fn one(&self, row: EffectRow, bell: &Notify, calloff: &CancellationToken) {
+        let wait = row.not_before - now();
+        if wait > 0 {
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_millis(wait as u64)) => {}
+                () = bell.notified() => {}
+                () = self.stopping.cancelled() => {}
+            }
+            return;
+        }
+        if let Err(error) = self.attempt(&row, calloff).await {
+            tracing::error!(%error, task = row.task.0, effect = row.key, "an effect could not be recorded");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    }
+
+    async fn attempt(&self, row: &EffectRow, calloff: &CancellationToken) -> Result<(), StoreError> {
+        let task = self.machine.look(row.task).await?;
+        if !self.machine.store().effect_started(row.id, self.machine.epoch()).await? {
+            return Ok(());
+        }
+        let began = std::time::Instant::now();
+        let kind = row.effect.kind();
+        let teardown = matches!(row.effect, Effect::Teardown);
+        let called_off = async {
+            if teardown || row.effect.lane() == Lane::Talk {
+                std::future::pending().await
+            } else {
+                calloff.cancelled().await
+            }
+        };
+        let result = tokio::select! {
+            result = self.perform(&task, row) => result,
+            () = called_off => {
+                tracing::info!(task = row.task.0, effect = row.key, "called off: the task has ended");
+                return Ok(());
+            }
+        };
+        metrics::histogram!("caisson_effect_seconds", "kind" => kind).record(began.elapsed().as_secs_f64());
+        match result {
+            Ok(input) => self.close(row, input, false).await,
+            // A word that cannot be said is no reason for the work to stop.
+            Err(Trouble::Failed(failure)) if row.effect.lane() == Lane::Talk => {
+                tracing::warn!(task = row.task.0, effect = row.key, ?failure, "not said");
+                self.close(row, Input::Settled, true).await
+            }
+            Err(Trouble::Failed(failure)) => {
+                tracing::warn!(task = row.task.0, effect = row.key, ?failure, "an effect failed for good");
+                let input = Input::EffectFailed { effect: row.key.clone(), failure };
+                self.close(row, input, true).await
+            }
+            Err(Trouble::Later { sentence, after_ms }) => self.later(row, &sentence, after_ms).await,
+        }
+    }
+
+    async fn perform(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
+        if let Effect::Recheck { n, sources } = &row.effect {
+            self.recheck.recheck(task, *n, sources).await?;
+            return Ok(Input::Settled);
+        }
+        self.performer.perform(task, row, self.machine.as_ref()).await
+    }
+
+    async fn close(&self, row: &EffectRow, input: Input, failed: bool) -> Result<(), StoreError> {
+        let key = format!("effect:{}:{}#{}", row.task, row.key, row.tries + 1);
+        self.machine.feed(row.task, &key, input, Some(Close { effect: row.id, failed })).await?;
+        Ok(())
+    }
+
+    /// What is down is no verdict: the effect stays, a person is told once.
+    async fn later(&self, row: &EffectRow, sentence: &str, after_ms: Option<u64>) -> Result<(), StoreError> {
+        let doubling = FIRST_WAIT_MS.saturating_mul(1 << row.tries.clamp(0, 10));
+        let wait = after_ms.map_or(doubling, |ms| ms as i64).clamp(50, LONGEST_WAIT_MS);
+        tracing::warn!(
+            task = row.task.0,
+            effect = row.key,
+            tries = row.tries + 1,
+            wait_ms = wait,
+            sentence,
+            "will be tried again"
+        );
+        self.machine.store().effect_later(row.id, now() + wait, sentence).await?;
+        if row.tries + 1 == TELL_AFTER && row.effect.lane() == Lane::Work {
+            let notice = Notice::Trouble { sentence: sentence.to_owned() };
+            let key = format!("trouble:{}:{}", row.task, row.key);
+            self.machine.feed(row.task, &key, Input::Noticed { notice }, None).await?;
+        }
+        Ok(())
+    }
+}

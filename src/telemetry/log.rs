@@ -1,0 +1,88 @@
+//! Log lines on stderr.
+//!
+//! `CAISSON_LOG` is the filter (`info`, `caisson=debug,tower_http=warn`); `CAISSON_LOG_FORMAT` is `text` or `json`.
+
+use crate::text::visible;
+use std::io::{self, Write};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// How a line is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Format {
+    /// For a person.
+    #[default]
+    Text,
+    /// For a machine: one object a line.
+    Json,
+}
+
+/// Why logging could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    #[error("CAISSON_LOG: {0}; write for example CAISSON_LOG=info or CAISSON_LOG=caisson=debug")]
+    Filter(String),
+    #[error("CAISSON_LOG_FORMAT: {0:?} is no format; write text or json")]
+    Format(String),
+    #[error("metrics are already being recorded in this process")]
+    Recorder,
+}
+
+/// Starts logging to stderr as the environment says. A second call in one process changes nothing.
+pub fn start() -> Result<(), TelemetryError> {
+    let environment = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    let filter = filter(environment("CAISSON_LOG").as_deref())?;
+    let format = format(environment("CAISSON_LOG_FORMAT").as_deref())?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Clean(io::stderr)).with_ansi(false);
+    // An error means that a subscriber is there already: a test's, or an earlier call's.
+    let _ = match format {
+        Format::Text => builder.with_target(false).try_init(),
+        Format::Json => builder.json().flatten_event(true).try_init(),
+    };
+    Ok(())
+}
+
+pub(super) fn filter(text: Option<&str>) -> Result<EnvFilter, TelemetryError> {
+    let text = text.unwrap_or("info");
+    EnvFilter::try_new(text).map_err(|why| TelemetryError::Filter(why.to_string()))
+}
+
+pub(super) fn format(text: Option<&str>) -> Result<Format, TelemetryError> {
+    match text {
+        None | Some("text") => Ok(Format::Text),
+        Some("json") => Ok(Format::Json),
+        Some(other) => Err(TelemetryError::Format(other.to_owned())),
+    }
+}
+
+/// Shows every hidden character of a line escaped, so that a log can be read in a terminal.
+#[derive(Clone)]
+pub(super) struct Clean<M>(pub M);
+
+impl<'a, M, W> MakeWriter<'a> for Clean<M>
+where
+    M: Fn() -> W,
+    W: Write,
+{
+    type Writer = CleanWriter<W>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        CleanWriter(self.0())
+    }
+}
+
+pub(super) struct CleanWriter<W>(W);
+
+impl<W: Write> Write for CleanWriter<W> {
+    /// A whole line comes in one call. A line feed inside it was escaped before, or ends it.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let line = String::from_utf8_lossy(bytes);
+        let (body, end) = line.strip_suffix('\n').map_or((&*line, ""), |body| (body, "\n"));
+        self.0.write_all(format!("{}{end}", visible(body).replace('\n', "\\n")).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}

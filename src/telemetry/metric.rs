@@ -1,0 +1,62 @@
+//! The names of the metrics, what they mean, and their recorder.
+
+use super::log::TelemetryError;
+use metrics::Unit;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// How a metric moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricKind {
+    Counter,
+    Histogram,
+}
+
+/// One metric as `/metrics` shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    pub name: &'static str,
+    pub kind: MetricKind,
+    /// Its label's name; empty where it has none.
+    pub labels: &'static str,
+    pub help: &'static str,
+}
+
+/// Every metric of the process. Labels hold our own words only: no login, no path, no host.
+pub const METRICS: [Metric; 3] = [
+    Metric {
+        name: "caisson_hooks_total",
+        kind: MetricKind::Counter,
+        labels: "result",
+        help: "Hooks that arrived, by what became of them.",
+    },
+    Metric {
+        name: "caisson_effect_seconds",
+        kind: MetricKind::Histogram,
+        labels: "kind",
+        help: "How long an effect took, failed tries included, by its kind.",
+    },
+    Metric {
+        name: "caisson_egress_dropped_total",
+        kind: MetricKind::Counter,
+        labels: "",
+        help: "Lines of the router's log that were not kept because the store fell behind.",
+    },
+];
+
+/// Upper bounds in seconds: from one store commit to a verification.
+const SECONDS: [f64; 12] = [0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0, 600.0];
+
+/// Installs the process's recorder and describes every metric. Once for each process.
+pub fn recorder() -> Result<PrometheusHandle, TelemetryError> {
+    let handle = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
+        .and_then(PrometheusBuilder::install_recorder)
+        .map_err(|_| TelemetryError::Recorder)?;
+    for metric in METRICS {
+        match metric.kind {
+            MetricKind::Counter => metrics::describe_counter!(metric.name, metric.help),
+            MetricKind::Histogram => metrics::describe_histogram!(metric.name, Unit::Seconds, metric.help),
+        }
+    }
+    Ok(handle)
+}

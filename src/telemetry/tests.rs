@@ -1,0 +1,65 @@
+use super::log::{Clean, filter, format};
+use super::*;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Buffer {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+#[test]
+fn a_log_line_hides_nothing_and_stays_one_line() {
+    for json in [false, true] {
+        let buffer = Buffer::default();
+        let writer = buffer.clone();
+        let builder = tracing_subscriber::fmt().with_writer(Clean(move || writer.clone())).with_ansi(false);
+        let log = || tracing::info!(host = "evil\u{1b}[31m\u{202e}", "one\ntwo\r");
+        match json {
+            true => tracing::subscriber::with_default(builder.json().finish(), log),
+            false => tracing::subscriber::with_default(builder.finish(), log),
+        }
+        let text = buffer.text();
+        assert_eq!(text.lines().count(), 1, "{text:?}");
+        assert!(!text.trim_end().chars().any(crate::text::is_hidden), "{text:?}");
+    }
+}
+
+#[test]
+fn what_the_environment_says_wrongly_is_named() {
+    assert!(filter(None).is_ok() && filter(Some("caisson=debug,warn")).is_ok());
+    assert!(filter(Some("caisson=loud")).unwrap_err().to_string().contains("CAISSON_LOG="));
+    assert_eq!(format(Some("json")).unwrap(), Format::Json);
+    assert_eq!(
+        format(Some("xml")).unwrap_err().to_string(),
+        "CAISSON_LOG_FORMAT: \"xml\" is no format; write text or json"
+    );
+}
+
+#[test]
+fn every_metric_is_described_and_shown() {
+    let handle = recorder().unwrap();
+    metrics::counter!("caisson_hooks_total", "result" => "stored").increment(1);
+    metrics::histogram!("caisson_effect_seconds", "kind" => "push").record(0.8);
+    metrics::counter!("caisson_egress_dropped_total").increment(1);
+    let text = handle.render();
+    for metric in METRICS {
+        assert!(text.contains(&format!("# HELP {} {}", metric.name, metric.help)), "{text}");
+    }
+    assert!(text.contains("caisson_effect_seconds_bucket{kind=\"push\",le=\"1\"} 1"), "{text}");
+    assert!(recorder().is_err());
+}

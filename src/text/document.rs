@@ -1,0 +1,84 @@
+//! A whole foreign text with its paragraphs and lists, rebuilt from pieces that are safe.
+
+use super::escape::cut;
+use super::markdown::{fence, prose};
+
+/// Characters of one paragraph.
+const MAX_PARAGRAPH: usize = 2000;
+
+/// Foreign Markdown as a quoted document: paragraphs, lists, check lists, headings (as bold words) and code blocks keep
+/// their shape; every line stands behind `> `, so that none of it can pass for ours. Everything else is as in
+/// [`prose`]: plain words, or code. Cut after `max` characters, and what is missing is counted.
+pub fn document(text: &str, max: usize) -> String {
+    let (head, missing) = cut(text.trim(), max);
+    let mut out: Vec<String> = Vec::new();
+    let mut block: Option<(&str, Vec<&str>)> = None;
+    for line in head.lines() {
+        let trimmed = line.trim();
+        let ticks = ["```", "~~~"].into_iter().find(|ticks| trimmed.starts_with(ticks));
+        block = match (block, ticks) {
+            (Some((open, lines)), Some(ticks)) if ticks == open => {
+                push_block(&mut out, &lines);
+                None
+            }
+            (Some((open, mut lines)), _) => {
+                lines.push(line);
+                Some((open, lines))
+            }
+            (None, Some(ticks)) => Some((ticks, Vec::new())),
+            (None, None) => {
+                out.push(paragraph(line));
+                None
+            }
+        };
+    }
+    if let Some((_, lines)) = block {
+        push_block(&mut out, &lines);
+    }
+    if missing > 0 {
+        out.push(String::new());
+        out.push(format!("… ({missing} more characters)"));
+    }
+    out.iter().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect()
+}
+
+fn push_block(out: &mut Vec<String>, lines: &[&str]) {
+    out.push(String::new());
+    out.extend(fence(&lines.join("\n"), "text").lines().map(str::to_owned));
+    out.push(String::new());
+}
+
+fn paragraph(line: &str) -> String {
+    let indent = line.len() - line.trim_start().len();
+    let text = line.trim();
+    if let Some(heading) = text.strip_prefix('#') {
+        let words = prose(heading.trim_start_matches('#'), MAX_PARAGRAPH);
+        return if words.is_empty() { words } else { format!("**{words}**") };
+    }
+    if let Some((sign, rest)) = item(text) {
+        let level = "  ".repeat((indent / 2).min(3));
+        let (check, rest) = check(rest);
+        return format!("{level}{sign} {check}{}", prose(rest, MAX_PARAGRAPH));
+    }
+    // Nothing else of Markdown's line starts is made of plain words; a number with its point was taken for an item.
+    prose(text, MAX_PARAGRAPH)
+}
+
+fn item(text: &str) -> Option<(String, &str)> {
+    if let Some(rest) = ["- ", "* ", "+ "].into_iter().find_map(|sign| text.strip_prefix(sign)) {
+        return Some(("-".to_owned(), rest));
+    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = text.get(digits..)?;
+    let rest = rest.strip_prefix('.').or_else(|| rest.strip_prefix(')'))?;
+    if (1..=4).contains(&digits) { Some((format!("{}.", &text[..digits]), rest)) } else { None }
+}
+
+fn check(rest: &str) -> (&'static str, &str) {
+    let rest = rest.trim_start();
+    match (rest.strip_prefix("[ ] "), rest.strip_prefix("[x] ").or_else(|| rest.strip_prefix("[X] "))) {
+        (Some(open), _) => ("[ ] ", open),
+        (None, Some(done)) => ("[x] ", done),
+        (None, None) => ("", rest),
+    }
+}

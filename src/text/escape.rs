@@ -1,0 +1,86 @@
+//! Characters a reader cannot see, made visible.
+
+use std::fmt::Write as _;
+
+/// Whether a character hides something from a reader: control, bidirectional, zero-width, filler, variation selector,
+/// tag, private-use or non-character. Line feed and tab count as hidden here; callers that keep them say so.
+pub fn is_hidden(c: char) -> bool {
+    let code = u32::from(c);
+    c.is_control()
+        || matches!(code,
+            0x00AD | 0x034F | 0x061C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F
+            | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0x2800 | 0x3164
+            | 0xE000..=0xF8FF | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB | 0xFDD0..=0xFDEF
+            | 0x1BCA0..=0x1BCA3 | 0x1D173..=0x1D17A | 0xE0000..=0xE0FFF | 0xF0000..=0x10FFFF)
+        || code & 0xFFFE == 0xFFFE
+}
+
+fn push_escaped(out: &mut String, c: char) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        _ => {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        }
+    }
+}
+
+/// The text on its own lines: line feeds and tabs stay (a carriage return before a line feed is dropped), everything
+/// hidden is shown as `\u{202e}`. An emoji's own variation selector stays.
+pub fn visible(text: &str) -> String {
+    shown(text, true)
+}
+
+/// The text on one line: as [`visible`], with line feeds and tabs shown as `\n` and `\t`.
+pub fn one_line(text: &str) -> String {
+    shown(text, false)
+}
+
+fn shown(text: &str, lines: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let kept_break = lines && (c == '\n' || c == '\t');
+        let line_end = c == '\r' && chars.peek() == Some(&'\n');
+        let emoji_style = c == '\u{fe0f}' && !before.is_ascii() && !is_hidden(before);
+        if line_end && lines {
+            // The line feed that follows says it all.
+        } else if kept_break || emoji_style || !is_hidden(c) {
+            out.push(c);
+        } else {
+            push_escaped(&mut out, c);
+        }
+        before = c;
+    }
+    out
+}
+
+/// Cuts after `max` characters: the head and how many characters are missing.
+pub fn cut(text: &str, max: usize) -> (&str, usize) {
+    match text.char_indices().nth(max) {
+        Some((at, _)) => (&text[..at], text[at..].chars().count()),
+        None => (text, 0),
+    }
+}
+
+/// Foreign words for a place that knows no code spans: a pull request's title, a commit's subject, a status text.
+///
+/// Letters, digits and a few harmless signs stay; everything a forge reads as a mention, reference, link or markup
+/// becomes a space. At most `max` characters, cut at a word where one is near.
+pub fn plain_line(text: &str, max: usize) -> String {
+    let kept: String = text
+        .chars()
+        .map(|c| if c.is_alphanumeric() || ".,()'_-=+".contains(c) { c } else { ' ' })
+        .filter(|c| !is_hidden(*c))
+        .collect();
+    let joined = kept.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (head, missing) = cut(&joined, max);
+    if missing == 0 {
+        return head.to_owned();
+    }
+    let (head, _) = cut(&joined, max.saturating_sub(1));
+    let end = head.rfind(' ').filter(|at| *at > head.len() / 2).unwrap_or(head.len());
+    format!("{}…", head[..end].trim_end())
+}

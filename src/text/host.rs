@@ -1,0 +1,49 @@
+//! Host names as they are shown to a person who is to judge them.
+
+use super::markdown::code;
+
+/// A host name in its wire form and the domain under which somebody could register it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostName {
+    /// Lower case, punycode for anything beyond ASCII.
+    pub ascii: String,
+    /// The last two labels, or three under suffixes such as `co.uk`. Without the public suffix list this is a guess,
+    /// good enough to say whose name it is, never used to allow anything.
+    pub registrable: String,
+}
+
+/// Second labels under which registries of two-letter countries sell names.
+const SHARED_SECOND: [&str; 10] = ["ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org"];
+
+/// Reads a host name. `None` when it is not one (the caller then shows it as plain code).
+pub fn host_name(text: &str) -> Option<HostName> {
+    let ascii = match url::Host::parse(text.trim_end_matches('.')) {
+        Ok(url::Host::Domain(name)) => name,
+        Ok(address) => {
+            let address = address.to_string();
+            return Some(HostName { registrable: address.clone(), ascii: address });
+        }
+        Err(_) => return None,
+    };
+    if ascii.is_empty() || ascii.len() > 253 {
+        return None;
+    }
+    let labels: Vec<&str> = ascii.split('.').collect();
+    let shared = labels.len() >= 3
+        && labels.last().is_some_and(|top| top.len() == 2)
+        && SHARED_SECOND.contains(&labels[labels.len() - 2]);
+    let keep = if shared { 3 } else { 2 };
+    let registrable = labels[labels.len().saturating_sub(keep)..].join(".");
+    Some(HostName { ascii, registrable })
+}
+
+impl HostName {
+    /// `` `cdn.example.com:443` (of `example.com`) ``; the part in brackets only where it says more.
+    pub fn shown(&self, port: Option<u16>) -> String {
+        let name = match port {
+            Some(port) => code(&format!("{}:{port}", self.ascii)),
+            None => code(&self.ascii),
+        };
+        if self.registrable == self.ascii { name } else { format!("{name} (of {})", code(&self.registrable)) }
+    }
+}

@@ -1,0 +1,60 @@
+//! Text that is not ours: how it may be shown.
+//!
+//! Owns the only ways by which foreign text (the agent's words, names, commands, output, diffs, host names) gets into
+//! Markdown, titles and terminals. It must not know tasks, forges or models: it stands at the bottom.
+//! A piece that went through here carries no link, image, HTML, mention or reference, and hides no character.
+//! Tests: `src/text/tests.rs` (with a real Markdown parser, and property tests).
+
+mod document;
+mod escape;
+mod host;
+mod markdown;
+#[cfg(test)]
+mod tests;
+
+pub use document::document;
+pub use escape::{cut, is_hidden, one_line, plain_line, visible};
+pub use host::{HostName, host_name};
+pub use markdown::{MAX_INLINE, MAX_LINE, code, fence, plain_cell, prose, prose_cell};
+
+/// A number with thin groups of three: `12400` becomes `12 400`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A span of milliseconds as a person says it: `0.4 s`, `52 s`, `1 m 52 s`, `2 h 5 m`.
+pub fn duration(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0..=9 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        10..=59 => format!("{seconds} s"),
+        60..=3599 => format!("{} m {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// A count with its noun: `1 file`, `2 files`.
+pub fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
+}
+
+/// Micro-dollars as dollars: whole cents with two digits, others below ten dollars with three; never rounded down to nothing.
+pub fn dollars(micros: u64) -> String {
+    if micros > 0 && micros < 1000 {
+        return "$0.001".to_owned();
+    }
+    if micros < 10_000_000 && !micros.is_multiple_of(10_000) {
+        format!("${}.{:03}", micros / 1_000_000, micros % 1_000_000 / 1000)
+    } else {
+        format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000)
+    }
+}

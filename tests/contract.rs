@@ -1,0 +1,97 @@
+//! The contract of `trait Forge`, as its doc comments state it: one suite, run over the built-in forge and over a real Gitea.
+//! Each case gets a repository of its own. Without a Gitea the second run is skipped aloud (`CAISSON_REQUIRE=gitea` forbids that).
+
+mod support;
+
+#[path = "contract/comments.rs"]
+mod comments;
+#[path = "contract/hooks.rs"]
+mod hooks;
+#[path = "contract/people.rs"]
+mod people;
+#[path = "contract/pulls.rs"]
+mod pulls;
+#[path = "contract/reviews.rs"]
+mod reviews;
+#[path = "contract/signs.rs"]
+mod signs;
+#[path = "contract/traps.rs"]
+mod traps;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use support::forges::{self, Lab};
+
+const LONGEST: Duration = Duration::from_secs(60);
+
+type Case = fn(Arc<Lab>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+
+macro_rules! cases {
+    ($($module:ident :: $name:ident),* $(,)?) => {
+        &[$((concat!(stringify!($module), "::", stringify!($name)), |lab| Box::pin($module::$name(lab)) as _)),*]
+    };
+}
+
+/// Every case, in the order in which they run: names on the left of a failure's line.
+const CASES: &[(&str, Case)] = cases![
+    people::the_token_says_who,
+    people::a_repository_is_seen_by_those_who_may,
+    people::rights_are_those_of_the_moment,
+    people::a_renamed_repository_is_never_followed,
+    people::protection_holds,
+    comments::issues_are_read_as_written,
+    comments::changed_issues_are_found_again,
+    comments::comments_come_and_go,
+    comments::comments_of_the_repository_are_found_again,
+    comments::who_may_not_edit_is_refused,
+    pulls::a_draft_is_opened_and_made_ready,
+    pulls::a_second_pull_of_a_branch_conflicts,
+    pulls::a_missing_branch_is_not_found,
+    pulls::a_branch_without_a_pull_has_none,
+    pulls::a_deleted_branch_keeps_its_name,
+    pulls::the_head_follows_a_push,
+    reviews::a_review_keeps_its_notes,
+    reviews::numbers_rise_over_comments_and_reviews,
+    reviews::an_approval_names_its_commit,
+    reviews::requested_changes_come_with_their_lines,
+    reviews::a_request_for_review_is_a_row,
+    reviews::reviews_can_be_deleted_twice,
+    reviews::an_edit_on_the_page_shows,
+    signs::an_exclusive_label_takes_the_others_place,
+    signs::an_unknown_label_is_not_found,
+    signs::the_newest_status_of_a_context_counts,
+    signs::a_branch_has_a_tip,
+    signs::whatever_else_reads_a_push_is_named,
+    hooks::deliveries_are_signed_and_wake,
+    hooks::an_old_hook_is_replaced,
+];
+
+async fn run(lab: Lab, name: &str) {
+    let lab = Arc::new(lab);
+    let mut failed = Vec::new();
+    for (case, start) in CASES {
+        let began = Instant::now();
+        // A case of its own task: its panic is its own, and it cannot hang the suite.
+        let ended = tokio::time::timeout(LONGEST, tokio::spawn(start(Arc::clone(&lab)))).await;
+        let fine = matches!(ended, Ok(Ok(())));
+        eprintln!("{name} {} {case} {:.1} s", if fine { "ok    " } else { "FAILED" }, began.elapsed().as_secs_f64());
+        if !fine {
+            failed.push(*case);
+        }
+    }
+    assert!(failed.is_empty(), "{name} breaks the contract in: {}", failed.join(", "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_builtin_forge_keeps_the_contract() {
+    run(forges::builtin(devforge::Options::default()).await, "devforge").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_real_gitea_keeps_the_contract() {
+    if let Some(lab) = forges::real().await {
+        run(lab, "gitea").await;
+    }
+}

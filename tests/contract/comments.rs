@@ -1,0 +1,104 @@
+//! Issues and plain comments.
+
+use crate::support::forges::Lab;
+use caisson::forge::{Forge, ForgeError};
+use std::sync::Arc;
+
+fn now() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+pub async fn issues_are_read_as_written(lab: Arc<Lab>) {
+    let place = lab.place("issues").await;
+    let body = "/fix the thing\n\n> not this\n\nÜmläut `code`";
+    let number = lab.hand("alice").open_issue(&place.repo, "Broken \"add\"", body).await;
+    let issue = lab.bot.issue(&place.repo, number).await.unwrap();
+    assert_eq!((issue.title.as_str(), issue.body.as_str()), ("Broken \"add\"", body));
+    assert_eq!(issue.author.login, "alice");
+    assert!(issue.open && !issue.is_pull && issue.id > 0);
+    assert!(issue.created_at % 1000 == 0 && (now() - issue.created_at).abs() < 60_000, "{}", issue.created_at);
+    assert!(issue.html_url.ends_with(&format!("/lab/issues/issues/{number}")), "{}", issue.html_url);
+    lab.hand("alice").set_open(&place.repo, number, false).await;
+    assert!(!lab.bot.issue(&place.repo, number).await.unwrap().open);
+    let missing = lab.bot.issue(&place.repo, 999).await.unwrap_err();
+    assert!(matches!(missing, ForgeError::NotFound(_)), "{missing:?}");
+}
+
+pub async fn changed_issues_are_found_again(lab: Arc<Lab>) {
+    let place = lab.place("changed").await;
+    let start = now() - 2000;
+    assert!(lab.bot.issues_since(&place.repo, start).await.unwrap().is_empty());
+    // More than one page.
+    for n in 0..53 {
+        lab.hand("alice").open_issue(&place.repo, &format!("issue {n}"), "").await;
+    }
+    lab.hand("alice").set_open(&place.repo, 7, false).await;
+    let found = lab.bot.issues_since(&place.repo, start).await.unwrap();
+    let numbers: Vec<u64> = found.iter().map(|i| i.number).collect();
+    assert_eq!(numbers, (1..=53).collect::<Vec<_>>());
+    assert!(!found[6].open && found[7].open);
+    assert!(lab.bot.issues_since(&place.repo, now() + 3_600_000).await.unwrap().is_empty());
+}
+
+pub async fn comments_come_and_go(lab: Arc<Lab>) {
+    let place = lab.place("comments").await;
+    let (alice, repo) = (lab.as_account("alice"), &place.repo);
+    let number = lab.hand("alice").open_issue(repo, "t", "b").await;
+    assert!(lab.bot.comments(repo, number).await.unwrap().is_empty());
+    let first = alice.post_comment(repo, number, "/approve\nplease").await.unwrap();
+    let second = lab.bot.post_comment(repo, number, "done").await.unwrap();
+    assert!(second.id > first.id);
+    assert_eq!((first.author.login.as_str(), first.issue, first.body.as_str()), ("alice", number, "/approve\nplease"));
+    assert!(first.html_url.ends_with(&format!("#issuecomment-{}", first.id)), "{}", first.html_url);
+    assert_eq!(first.created_at, first.updated_at);
+    assert_eq!(lab.bot.comments(repo, number).await.unwrap(), [first.clone(), second.clone()]);
+    assert_eq!(lab.bot.comment(repo, first.id).await.unwrap(), Some(first.clone()));
+    // An edit shows in `updated_at`, in whole seconds.
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    lab.bot.edit_comment(repo, second.id, "done, twice").await.unwrap();
+    let edited = lab.bot.comment(repo, second.id).await.unwrap().unwrap();
+    assert_eq!(edited.body, "done, twice");
+    assert!(edited.updated_at > edited.created_at);
+    lab.bot.delete_comment(repo, second.id).await.unwrap();
+    lab.bot.delete_comment(repo, second.id).await.unwrap();
+    assert_eq!(lab.bot.comment(repo, second.id).await.unwrap(), None);
+    let gone = lab.bot.edit_comment(repo, second.id, "again").await.unwrap_err();
+    assert!(matches!(gone, ForgeError::NotFound(_)), "{gone:?}");
+    let empty = lab.bot.post_comment(repo, number, "").await.unwrap_err();
+    assert!(matches!(empty, ForgeError::Invalid(_)), "{empty:?}");
+    // Gitea answers 500 for a number that isn't there, so it cannot be told from an accident.
+    assert!(lab.bot.post_comment(repo, 999, "x").await.is_err());
+}
+
+pub async fn comments_of_the_repository_are_found_again(lab: Arc<Lab>) {
+    let place = lab.place("all-comments").await;
+    let repo = &place.repo;
+    let start = now() - 2000;
+    let (one, two) =
+        (lab.hand("alice").open_issue(repo, "1", "").await, lab.hand("alice").open_issue(repo, "2", "").await);
+    let mut wanted = Vec::new();
+    for n in 0..52 {
+        let on = if n % 2 == 0 { one } else { two };
+        wanted.push((lab.bot.post_comment(repo, on, &format!("c {n}")).await.unwrap().id, on));
+    }
+    let found = lab.bot.comments_since(repo, start).await.unwrap();
+    assert_eq!(found.iter().map(|c| (c.id, c.issue)).collect::<Vec<_>>(), wanted);
+    assert!(lab.bot.comments_since(repo, now() + 3_600_000).await.unwrap().is_empty());
+}
+
+pub async fn who_may_not_edit_is_refused(lab: Arc<Lab>) {
+    let place = lab.place("edits").await;
+    let repo = &place.repo;
+    let number = lab.hand("alice").open_issue(repo, "t", "b").await;
+    let own = lab.bot.post_comment(repo, number, "mine").await.unwrap();
+    let bob = lab.as_account("bob");
+    // A reader may speak, and touch nothing of others.
+    bob.post_comment(repo, number, "/approve").await.unwrap();
+    let refused = bob.edit_comment(repo, own.id, "yours").await.unwrap_err();
+    assert!(matches!(refused, ForgeError::Forbidden(_)), "{refused:?}");
+    // A writer may edit what others wrote: that is why nothing runs from an edited comment.
+    lab.as_account("alice").edit_comment(repo, own.id, "changed by a writer").await.unwrap();
+    assert_eq!(lab.bot.comment(repo, own.id).await.unwrap().unwrap().author.login, "caisson");
+    let hidden = lab.as_account("carol").comments(repo, number).await.unwrap_err();
+    assert!(matches!(hidden, ForgeError::NotFound(_)), "{hidden:?}");
+}

@@ -1,0 +1,95 @@
+//! Labels, statuses, branches, and what else would read a push.
+
+use crate::support::forges::Lab;
+use caisson::forge::{Forge, ForgeError, NewStatus, StatusState};
+use serde_json::json;
+use std::sync::Arc;
+
+pub async fn an_exclusive_label_takes_the_others_place(lab: Arc<Lab>) {
+    let place = lab.place("labels").await;
+    let repo = &place.repo;
+    let number = lab.hand("alice").open_issue(repo, "t", "b").await;
+    for (name, color) in [("caisson/running", "#1d76db"), ("caisson/review", "#fbca04"), ("bug", "#ee0701")] {
+        lab.bot.ensure_label(repo, name, color, "made by a test").await.unwrap();
+        lab.bot.ensure_label(repo, name, color, "made by a test").await.unwrap();
+    }
+    lab.bot.add_label(repo, number, "bug").await.unwrap();
+    lab.bot.add_label(repo, number, "caisson/running").await.unwrap();
+    lab.bot.add_label(repo, number, "caisson/review").await.unwrap();
+    let mut labels = lab.bot.labels(repo, number).await.unwrap();
+    labels.sort();
+    assert_eq!(labels, ["bug", "caisson/review"]);
+    lab.bot.remove_label(repo, number, "bug").await.unwrap();
+    lab.bot.remove_label(repo, number, "bug").await.unwrap();
+    assert_eq!(lab.bot.labels(repo, number).await.unwrap(), ["caisson/review"]);
+}
+
+pub async fn an_unknown_label_is_not_found(lab: Arc<Lab>) {
+    let place = lab.place("nolabel").await;
+    let number = lab.hand("alice").open_issue(&place.repo, "t", "b").await;
+    let missing = lab.bot.add_label(&place.repo, number, "caisson/none").await.unwrap_err();
+    assert!(matches!(missing, ForgeError::NotFound(_)), "{missing:?}");
+    assert!(lab.bot.labels(&place.repo, number).await.unwrap().is_empty());
+    // A label of the organisation is as good as one of the repository.
+    let body = json!({ "name": "org/one", "color": "#00aabb", "exclusive": true });
+    let (status, said) = lab.hand("caisson").call("POST", "/orgs/lab/labels", body).await;
+    assert_eq!(status, 201, "{said}");
+    lab.bot.add_label(&place.repo, number, "org/one").await.unwrap();
+    assert_eq!(lab.bot.labels(&place.repo, number).await.unwrap(), ["org/one"]);
+}
+
+fn status(context: &str, state: StatusState) -> NewStatus {
+    NewStatus {
+        context: context.into(),
+        state,
+        description: "by a test".into(),
+        target_url: "http://127.0.0.1/x".into(),
+    }
+}
+
+pub async fn the_newest_status_of_a_context_counts(lab: Arc<Lab>) {
+    let place = lab.place("statuses").await;
+    let repo = &place.repo;
+    assert!(lab.bot.statuses(repo, &place.main).await.unwrap().is_empty());
+    for (context, state) in [
+        ("caisson/verify", StatusState::Pending),
+        ("other", StatusState::Skipped),
+        ("caisson/verify", StatusState::Success),
+    ] {
+        lab.bot.post_status(repo, &place.main, &status(context, state)).await.unwrap();
+    }
+    let mut found = lab.bot.statuses(repo, &place.main).await.unwrap();
+    found.sort_by(|a, b| a.context.cmp(&b.context));
+    assert_eq!(found, [status("caisson/verify", StatusState::Success), status("other", StatusState::Skipped)]);
+    let unknown = lab.bot.post_status(repo, &"1".repeat(40), &status("x", StatusState::Success)).await;
+    assert!(unknown.is_err());
+    let short = lab.bot.statuses(repo, "main").await.unwrap_err();
+    assert!(matches!(short, ForgeError::Invalid(_)), "{short:?}");
+}
+
+pub async fn a_branch_has_a_tip(lab: Arc<Lab>) {
+    let place = lab.place("tips").await;
+    let tip = lab.branch(&place, "agent/1-a.b_c", &[("f", "f\n")]);
+    assert_eq!(lab.bot.branch(&place.repo, "agent/1-a.b_c").await.unwrap(), Some(tip));
+    assert_eq!(lab.bot.branch(&place.repo, "main").await.unwrap(), Some(place.main.clone()));
+    assert_eq!(lab.bot.branch(&place.repo, "agent/none").await.unwrap(), None);
+}
+
+pub async fn whatever_else_reads_a_push_is_named(lab: Arc<Lab>) {
+    let place = lab.place("foreign").await;
+    let repo = &place.repo;
+    assert_eq!(lab.bot.foreign(repo).await.unwrap(), Vec::<String>::new());
+    let hook = json!({ "type": "gitea", "active": true, "events": ["push"], "config": { "url": "http://127.0.0.1:9/ci", "content_type": "json" } });
+    assert_eq!(lab.hand("root").call("POST", &format!("/repos/{repo}/hooks"), hook).await.0, 201);
+    let key = json!({ "title": "ci key", "read_only": true, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBJdFCtfUFbPGnTHRtHSMHhOMVd4v7kbyFqdiVdCE2nV ci" });
+    let (status, said) = lab.hand("root").call("POST", &format!("/repos/{repo}/keys"), key).await;
+    assert_eq!(status, 201, "{said}");
+    assert_eq!(lab.hand("root").call("PATCH", &format!("/repos/{repo}"), json!({ "has_actions": true })).await.0, 200);
+    let found = lab.bot.foreign(repo).await.unwrap();
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(found[0], "actions");
+    assert!(found[1].starts_with("hook ") && found[1].ends_with(" http://127.0.0.1:9/ci"), "{found:?}");
+    assert!(found[2].starts_with("deploy key ") && found[2].contains("ci key"), "{found:?}");
+    let refused = lab.as_account("alice").foreign(repo).await.unwrap_err();
+    assert!(matches!(refused, ForgeError::Forbidden(_)), "{refused:?}");
+}

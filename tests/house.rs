@@ -1,0 +1,274 @@
+//! The house rules that a compiler doesn't hold: arrows between modules run one way, rooms stay small, nothing of a
+//! developer's machine is committed, and what the documents promise is there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Modules of the root package, lowest first; a module may use what stands on a lower floor, never its own or above.
+/// (`main.rs` stands on top of all.)
+const FLOORS: &[&[&str]] = &[
+    &["text", "secret"],
+    &["command", "config", "telemetry"],
+    &["store"],
+    &["git", "egress", "forge", "llm"],
+    &["sandbox"],
+    &["checkpoint", "engine"],
+    &["message"],
+    &["effect"],
+    &["task"],
+    &["handler"],
+    &["server", "fetch"],
+    &["bot"],
+    &["cli"],
+];
+
+const MAX_FILE: usize = 500;
+const MAX_FUNCTION: usize = 60;
+/// A story may be told in one piece.
+const MAX_TEST: usize = 100;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file below a folder with one of these endings, without build output.
+fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else { return out };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !matches!(name.as_str(), "target" | ".git" | "node_modules") {
+                out.extend(files(&path, endings));
+            }
+        } else if endings.iter().any(|ending| name.ends_with(ending)) {
+            out.push(path);
+        }
+    }
+    out.sort();
+    out
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|why| panic!("{}: {why}", shown(path)))
+}
+
+/// Modules named after `crate::`, also inside `use crate::{a::b, c}`.
+fn used_modules(text: &str) -> Vec<String> {
+    let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let mut out = Vec::new();
+    for line in text.lines().map(str::trim_start).filter(|line| !line.starts_with("//")) {
+        for rest in line.split("crate::").skip(1) {
+            match rest.strip_prefix('{') {
+                None => out.push(word(rest)),
+                Some(group) => {
+                    let mut depth = 0;
+                    let mut at_start = true;
+                    for (at, c) in group.char_indices() {
+                        if at_start && c.is_alphabetic() && depth == 0 {
+                            out.push(word(&group[at..]));
+                        }
+                        depth += i32::from(c == '{') - i32::from(c == '}');
+                        at_start = c == ',' || (at_start && c == ' ');
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn arrows_run_one_way() {
+    let mut floor = BTreeMap::new();
+    for (height, modules) in FLOORS.iter().enumerate() {
+        modules.iter().for_each(|module| {
+            floor.insert((*module).to_owned(), height);
+        });
+    }
+    let mut wrong = Vec::new();
+    for path in files(&root().join("src"), &[".rs"]) {
+        let inside = path.strip_prefix(root().join("src")).unwrap();
+        let first = inside.iter().next().unwrap().to_string_lossy().into_owned();
+        let module = first.trim_end_matches(".rs").to_owned();
+        if matches!(module.as_str(), "main" | "lib") {
+            continue;
+        }
+        let Some(from) = floor.get(&module) else {
+            wrong.push(format!("{module} has no floor: give it one in FLOORS"));
+            continue;
+        };
+        for used in used_modules(&read(&path)).into_iter().filter(|used| *used != module) {
+            match floor.get(&used) {
+                Some(to) if to < from => {}
+                Some(_) => wrong.push(format!("{} uses {used}, which is not below {module}", shown(&path))),
+                None => {}
+            }
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn groups_of_modules_are_read() {
+    let text = "use crate::{config::{Process, Secret}, text::code};\nuse crate::forge::Forge;\n// crate::not\n";
+    assert_eq!(used_modules(text), ["config", "text", "forge"]);
+}
+
+fn sources() -> Vec<PathBuf> {
+    let folders = ["src", "domain", "protocol", "runner", "router", "broker", "devforge", "tests"];
+    folders.iter().flat_map(|folder| files(&root().join(folder), &[".rs"])).collect()
+}
+
+#[test]
+fn rooms_stay_small() {
+    let mut wrong = Vec::new();
+    for path in sources() {
+        let text = read(&path);
+        let lines = text.lines().count();
+        if lines > MAX_FILE {
+            wrong.push(format!("{}: {lines} lines; split it (at most {MAX_FILE})", shown(&path)));
+        }
+        let most = if shown(&path).contains("tests/") { MAX_TEST } else { MAX_FUNCTION };
+        wrong.extend(long_functions(&text, most).into_iter().map(|what| format!("{}:{what}", shown(&path))));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Relies on rustfmt: a function ends at the first closing brace with its own indentation.
+fn long_functions(text: &str, most: usize) -> Vec<String> {
+    let mut open: Option<(usize, usize, String)> = None;
+    let mut out = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let code = line.trim_start();
+        let indent = line.len() - code.len();
+        let head = code.split('(').next().unwrap_or_default();
+        let begins = head.starts_with("fn ") || head.contains(" fn ");
+        if begins && !code.starts_with("//") && open.is_none() {
+            open = Some((at, indent, head.to_owned()));
+        }
+        let Some((start, depth, name)) = &open else { continue };
+        if indent == *depth && (code == "}" || (at == *start && (code.ends_with('}') || code.ends_with(';')))) {
+            let long = at - start + 1;
+            if long > most {
+                out.push(format!("{}: {name} has {long} lines; split it (at most {most})", start + 1));
+            }
+            open = None;
+        } else if indent == *depth && code.ends_with(';') {
+            // A signature without a body, over several lines.
+            open = None;
+        }
+    }
+    out
+}
+
+#[test]
+fn every_source_says_what_it_owns() {
+    let silent: Vec<_> = sources()
+        .into_iter()
+        .filter(|path| {
+            !path.ends_with("tests.rs") && !shown(path).contains("tests/") && !shown(path).ends_with("_tests.rs")
+        })
+        .filter(|path| !read(path).trim_start().starts_with("//!") && !read(path).contains("\n//! "))
+        .map(|path| shown(&path))
+        .collect();
+    assert!(silent.is_empty(), "begin these with `//!`: {silent:?}");
+}
+
+#[test]
+fn nothing_of_a_machine_is_committed() {
+    // Put together here, so that this file doesn't name them.
+    let patterns =
+        [["/wo", "rk/"].concat(), ["/ro", "ot/"].concat(), ["/ho", "me/"].concat(), ["/opt/", "parts"].concat()];
+    let endings =
+        [".rs", ".toml", ".md", ".sh", ".yaml", ".yml", ".Dockerfile", "Makefile", ".sql", ".html", ".json", "run"];
+    let mut wrong = Vec::new();
+    for path in files(root(), &endings) {
+        if shown(&path).contains("fixtures/") {
+            continue;
+        }
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        for (at, line) in text.lines().enumerate() {
+            if let Some(pattern) =
+                patterns.iter().find(|pattern| line.replace("/home/agent", "").contains(pattern.as_str()))
+            {
+                wrong.push(format!("{}:{}: {pattern}", shown(&path), at + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Words in backticks of a document.
+fn quoted(text: &str) -> Vec<&str> {
+    text.lines().flat_map(|line| line.split('`').skip(1).step_by(2)).collect()
+}
+
+#[test]
+fn every_test_named_in_a_document_exists() {
+    let mut named = 0;
+    let mut wrong = Vec::new();
+    for document in ["SECURITY.md", "docs/architecture.md", "docs/effects.md", "docs/development.md"] {
+        for word in quoted(&read(&root().join(document))) {
+            let Some((file, test)) = word.split_once(".rs::") else { continue };
+            named += 1;
+            let path = root().join(format!("{file}.rs"));
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            if !text.contains(&format!("fn {test}(")) {
+                wrong.push(format!("{document}: `{word}` is not there"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(named >= 20, "SECURITY.md names only {named} tests");
+}
+
+#[test]
+fn every_link_between_documents_leads_somewhere() {
+    let mut wrong = Vec::new();
+    for path in files(root(), &[".md"]) {
+        for part in read(&path).split("](").skip(1) {
+            let target = part.split([')', '#']).next().unwrap_or_default();
+            let outside = target.is_empty() || target.contains("://") || target.contains(' ');
+            if !outside && !path.parent().unwrap().join(target).exists() {
+                wrong.push(format!("{}: {target}", shown(&path)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_kind_of_effect_is_documented() {
+    let source = read(&root().join("domain/src/effect.rs"));
+    let document = read(&root().join("docs/effects.md"));
+    let kinds = source.split("fn kind(").nth(1).and_then(|rest| rest.split("\n    }").next()).unwrap();
+    let missing: Vec<_> =
+        kinds.split('"').skip(1).step_by(2).filter(|kind| !document.contains(&format!("\n## {kind}\n"))).collect();
+    assert!(missing.is_empty(), "docs/effects.md has no section for {missing:?}");
+}
+
+#[test]
+fn every_metric_is_described() {
+    let described = read(&root().join("src/telemetry/metric.rs")) + &read(&root().join("docs/development.md"));
+    let mut missing = Vec::new();
+    for path in files(&root().join("src"), &[".rs"]) {
+        let text = read(&path);
+        for name in ["counter!(", "gauge!(", "histogram!("].iter().flat_map(|kind| text.split(kind).skip(1)) {
+            let name = name.trim_start().split('"').nth(1).unwrap_or_default().to_owned();
+            let known = [format!("\"{name}\""), format!("`{name}`")].iter().all(|shown| described.contains(shown));
+            if name.starts_with("caisson_") && !known {
+                missing.push(name);
+            }
+        }
+    }
+    assert!(missing.is_empty(), "name these in src/telemetry/metric.rs and docs/development.md: {missing:?}");
+}

@@ -1,0 +1,81 @@
+//! Both vendors' wires against local servers: strict ones, which refuse any wrong shape as the vendors do and record what they
+//! were sent, and sloppy ones, which answer as real servers do on bad days. Nothing leaves loopback.
+
+#[path = "providers/anthropic.rs"]
+mod anthropic;
+#[path = "providers/machine.rs"]
+mod machine;
+#[path = "providers/openai.rs"]
+mod openai;
+#[path = "providers/strict.rs"]
+mod strict;
+#[path = "providers/vendor.rs"]
+mod vendor;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use caisson::llm::retry::Patience;
+use caisson::llm::{Kind, Model, ModelRequest, Price, Settings, ToolCall, ToolResult, Turn, open};
+use caisson::secret::Secret;
+use serde_json::{Value, json};
+
+/// The key that the strict servers accept.
+pub const KEY: &str = "sk-test-0123456789";
+
+/// Quick enough for tests, patient enough for two refusals.
+pub const QUICK: Patience = Patience { tries: 3, first: Duration::from_millis(5), longest: Duration::from_millis(500) };
+
+/// A client for the server at `base_url`.
+pub fn client(kind: &Kind, base_url: &str, key: &str) -> Arc<dyn Model> {
+    let price = Price::from_dollars(3.0, 15.0, None, None).unwrap();
+    let settings = Settings {
+        base_url: Some(base_url.to_owned()),
+        name: "test-model".into(),
+        key: Some(Secret::new(key)),
+        price,
+        context_tokens: 100_000,
+        timeout: Duration::from_millis(800),
+    };
+    open(kind, settings).unwrap()
+}
+
+/// A conversation with all that ever went wrong in one: a call with arguments that were no JSON, a tool that was invented, an id
+/// no vendor takes, an answer without words, two words of ours in a row.
+pub fn conversation() -> ModelRequest {
+    let call = |id: &str, name: &str, arguments: Value, malformed: Option<&str>| ToolCall {
+        id: id.into(),
+        name: name.into(),
+        arguments,
+        malformed: malformed.map(str::to_owned),
+    };
+    let result =
+        |id: &str, text: &str, error| ToolResult { call_id: id.into(), name: "bash".into(), text: text.into(), error };
+    let user = |text: &str| Turn::User { text: text.into() };
+    let assistant = |text: &str, calls| Turn::Assistant { text: text.into(), calls };
+    ModelRequest {
+        system: "You are a test.".into(),
+        turns: vec![
+            user("fix it"),
+            assistant("", vec![]),
+            user("call a tool"),
+            assistant(
+                "I look. \n",
+                vec![
+                    call("functions.bash:0", "functions.bash", json!({"command": "ls"}), None),
+                    call("call_1_1", "", json!({}), Some("{oops")),
+                ],
+            ),
+            Turn::Results(vec![result("functions.bash:0", "", false), result("call_1_1", "no JSON", true)]),
+            user("checkpoint 1 was approved"),
+            user("mind the README"),
+        ],
+        tools: caisson::engine::tools::specs(domain::Kind::Fix),
+        max_output_tokens: 500,
+    }
+}
+
+/// The words that a result of ours must carry over the wire, whichever it is.
+pub fn holds(body: &Value, words: &str) -> bool {
+    body.to_string().contains(words)
+}

@@ -1,0 +1,161 @@
+//! The vendors' own checks, as their references describe them and their servers enforce them.
+
+use axum::http::HeaderMap;
+use serde_json::{Value, json};
+
+use crate::KEY;
+
+type Checked = Result<(), String>;
+
+fn want(good: bool, what: &str) -> Checked {
+    if good { Ok(()) } else { Err(what.to_owned()) }
+}
+
+fn only(value: &Value, keys: &[&str]) -> Checked {
+    let object = value.as_object().ok_or("an object is expected")?;
+    match object.keys().find(|key| !keys.contains(&key.as_str())) {
+        Some(key) => Err(format!("unknown key {key}")),
+        None => Ok(()),
+    }
+}
+
+fn is_token(value: &Value) -> bool {
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    value.as_str().is_some_and(|text| (1..=64).contains(&text.len()) && text.chars().all(good))
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// OpenAI: chat completions.
+pub fn openai(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
+    let error = |status: u16, message: &str, code: &str| {
+        (status, json!({ "error": { "message": message, "type": "invalid_request_error", "code": code } }))
+    };
+    if path != "/v1/chat/completions" {
+        return Err(error(404, "Unknown request URL", "unknown_url"));
+    }
+    match header(headers, "authorization") {
+        Some(value) if value == format!("Bearer {KEY}") => {}
+        value => return Err(error(401, &format!("Incorrect API key provided: {value:?}"), "invalid_api_key")),
+    }
+    openai_body(body).map_err(|what| error(400, &what, "invalid_value"))
+}
+
+fn openai_body(body: &Value) -> Checked {
+    only(body, &["model", "messages", "tools", "max_tokens", "max_completion_tokens", "stream"])?;
+    want(body["model"].as_str().is_some_and(|m| !m.is_empty()), "model is missing")?;
+    want(body["stream"] == json!(false), "this server doesn't stream")?;
+    for tool in body["tools"].as_array().ok_or("tools must be a list")? {
+        only(tool, &["type", "function"])?;
+        want(tool["type"] == "function" && is_token(&tool["function"]["name"]), "a tool's name")?;
+        want(tool["function"]["parameters"]["type"] == "object", "a tool's parameters")?;
+    }
+    let mut waiting: Vec<String> = Vec::new();
+    for (at, message) in body["messages"].as_array().ok_or("messages must be a list")?.iter().enumerate() {
+        openai_message(message, at, &mut waiting).map_err(|what| format!("messages[{at}]: {what}"))?;
+    }
+    want(waiting.is_empty(), "calls without a result")
+}
+
+fn openai_message(message: &Value, at: usize, waiting: &mut Vec<String>) -> Checked {
+    let role = message["role"].as_str().ok_or("role is missing")?;
+    let words = message["content"].as_str();
+    want((role == "system") == (at == 0), "the system's words come first, once")?;
+    want(
+        role == "tool" || waiting.is_empty(),
+        "an assistant message with tool_calls must be followed by tool messages",
+    )?;
+    match role {
+        "system" | "user" => {
+            only(message, &["role", "content"])?;
+            want(words.is_some_and(|w| !w.is_empty()), "content is empty")
+        }
+        "tool" => {
+            only(message, &["role", "content", "tool_call_id"])?;
+            let id = message["tool_call_id"].as_str().unwrap_or_default();
+            let place = waiting.iter().position(|w| w == id).ok_or("a result without its call")?;
+            waiting.remove(place);
+            want(words.is_some(), "content must be a string")
+        }
+        "assistant" => {
+            only(message, &["role", "content", "tool_calls"])?;
+            let calls = message["tool_calls"].as_array();
+            want(calls.is_some_and(|c| !c.is_empty()) || words.is_some_and(|w| !w.is_empty()), "an empty answer")?;
+            for call in calls.unwrap_or(&Vec::new()) {
+                only(call, &["id", "type", "function"])?;
+                want(call["type"] == "function" && is_token(&call["id"]), "a call's id or type")?;
+                want(is_token(&call["function"]["name"]), "a call's name")?;
+                let arguments = call["function"]["arguments"].as_str().ok_or("arguments must be a string")?;
+                want(serde_json::from_str::<Value>(arguments).is_ok_and(|v| v.is_object()), "arguments aren't JSON")?;
+                waiting.push(call["id"].as_str().unwrap_or_default().to_owned());
+            }
+            Ok(())
+        }
+        other => Err(format!("unknown role {other}")),
+    }
+}
+
+/// Anthropic: messages.
+pub fn anthropic(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
+    let error = |status: u16, kind: &str, message: &str| {
+        (status, json!({ "type": "error", "error": { "type": kind, "message": message } }))
+    };
+    if path != "/v1/messages" {
+        return Err(error(404, "not_found_error", "no such address"));
+    }
+    if header(headers, "x-api-key") != Some(KEY) {
+        return Err(error(401, "authentication_error", "invalid x-api-key"));
+    }
+    let version =
+        want(header(headers, "anthropic-version") == Some("2023-06-01"), "anthropic-version: header is required");
+    version.and_then(|()| anthropic_body(body)).map_err(|what| error(400, "invalid_request_error", &what))
+}
+
+fn anthropic_body(body: &Value) -> Checked {
+    only(body, &["model", "messages", "tools", "max_tokens", "system"])?;
+    want(body["max_tokens"].as_u64().is_some_and(|n| n > 0), "max_tokens: field required")?;
+    want(body["system"].as_array().is_some_and(|s| s.iter().all(|b| b["type"] == "text")), "system")?;
+    want(body.to_string().matches("cache_control").count() <= 4, "at most 4 blocks with cache_control")?;
+    for tool in body["tools"].as_array().ok_or("tools must be a list")? {
+        only(tool, &["name", "description", "input_schema"])?;
+        want(is_token(&tool["name"]) && tool["input_schema"]["type"] == "object", "a tool")?;
+    }
+    let messages = body["messages"].as_array().ok_or("messages must be a list")?;
+    let mut waiting: Vec<Value> = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        only(message, &["role", "content"])?;
+        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        want(message["role"] == role, "roles must alternate, beginning with user")?;
+        let blocks = message["content"].as_array().filter(|b| !b.is_empty()).ok_or("content is empty")?;
+        let place = format!("messages.{at}");
+        waiting = anthropic_blocks(role, blocks, &waiting).map_err(|what| format!("{place}: {what}"))?;
+    }
+    want(waiting.is_empty(), "tool_use ids were found without tool_result blocks immediately after")
+}
+
+/// Returns the ids that the next message must answer.
+fn anthropic_blocks(role: &str, blocks: &[Value], waiting: &[Value]) -> Result<Vec<Value>, String> {
+    let mut asked = Vec::new();
+    let results: Vec<&Value> =
+        blocks.iter().take_while(|b| b["type"] == "tool_result").map(|b| &b["tool_use_id"]).collect();
+    let answered = waiting.len() == results.len() && waiting.iter().all(|id| results.contains(&id));
+    want(answered, "tool_result blocks must come first and answer each tool_use of the message before")?;
+    for block in &blocks[results.len()..] {
+        match (role, block["type"].as_str().unwrap_or_default()) {
+            (_, "text") => {
+                let text = block["text"].as_str().unwrap_or_default();
+                want(!text.trim().is_empty(), "text content blocks must contain non-whitespace text")?;
+                want(role == "user" || text.trim_end() == text, "assistant content ends with white space")?;
+            }
+            ("assistant", "tool_use") => {
+                only(block, &["type", "id", "name", "input"])?;
+                want(is_token(&block["id"]) && is_token(&block["name"]) && block["input"].is_object(), "tool_use")?;
+                asked.push(block["id"].clone());
+            }
+            (_, other) => return Err(format!("unexpected block {other}")),
+        }
+    }
+    Ok(asked)
+}

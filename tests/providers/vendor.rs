@@ -1,0 +1,114 @@
+//! A server on loopback that checks each request and answers from a list.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use serde_json::Value;
+
+/// One answer, given to the next request that passes the check.
+pub enum Reply {
+    Json(u16, Vec<(&'static str, &'static str)>, Value),
+    Text(u16, &'static str, String),
+    /// Half of an answer, then the connection breaks.
+    Cut,
+    /// Nothing, ever.
+    Hang,
+}
+
+impl Reply {
+    pub fn ok(body: Value) -> Self {
+        Reply::Json(200, vec![], body)
+    }
+
+    pub fn status(status: u16, body: Value) -> Self {
+        Reply::Json(status, vec![], body)
+    }
+}
+
+/// Says what is wrong with a request: a status and the vendor's error body.
+pub type Check = fn(&str, &HeaderMap, &Value) -> Result<(), (u16, Value)>;
+
+struct Shared {
+    check: Check,
+    replies: Mutex<VecDeque<Reply>>,
+    seen: Mutex<Vec<Value>>,
+    refused: Mutex<Vec<Value>>,
+}
+
+/// Ends with the test's runtime.
+pub struct Vendor {
+    pub url: String,
+    shared: Arc<Shared>,
+}
+
+impl Vendor {
+    pub async fn start(check: Check, replies: Vec<Reply>) -> Self {
+        let (replies, seen, refused) = (Mutex::new(replies.into()), Mutex::default(), Mutex::default());
+        let shared = Arc::new(Shared { check, replies, seen, refused });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let app = Router::new().fallback(answer).with_state(shared.clone());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Vendor { url, shared }
+    }
+
+    /// One more answer, for the next request.
+    pub fn answer(&self, reply: Reply) {
+        self.shared.replies.lock().unwrap().push_back(reply);
+    }
+
+    /// Bodies of the requests that passed the check.
+    pub fn seen(&self) -> Vec<Value> {
+        self.shared.seen.lock().unwrap().clone()
+    }
+
+    /// What the check refused; a strict test ends with none.
+    pub fn refused(&self) -> Vec<Value> {
+        self.shared.refused.lock().unwrap().clone()
+    }
+}
+
+async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    if let Err((status, error)) = (shared.check)(uri.path(), &headers, &body) {
+        shared.refused.lock().unwrap().push(error.clone());
+        return json(status, &[], &error);
+    }
+    shared.seen.lock().unwrap().push(body);
+    let reply = shared.replies.lock().unwrap().pop_front().expect("a test gives an answer for each request");
+    match reply {
+        Reply::Json(status, headers, body) => json(status, &headers, &body),
+        Reply::Text(status, kind, text) => {
+            Response::builder().status(status).header("content-type", kind).body(Body::from(text)).unwrap()
+        }
+        Reply::Cut => {
+            let half = Ok(Bytes::from_static(b"{\"choices\": [{\"mess"));
+            let parts = futures_util::stream::iter([half, Err(std::io::Error::other("cut"))]);
+            Response::new(Body::from_stream(parts))
+        }
+        Reply::Hang => {
+            tokio::time::sleep(Duration::from_secs(3600)).await;
+            Response::new(Body::empty())
+        }
+    }
+}
+
+fn json(status: u16, headers: &[(&'static str, &'static str)], body: &Value) -> Response {
+    let mut builder = Response::builder().status(StatusCode::from_u16(status).unwrap());
+    builder = builder.header("content-type", "application/json");
+    for (name, value) in headers {
+        builder = builder.header(*name, *value);
+    }
+    builder.body(Body::from(body.to_string())).unwrap()
+}
+
+/// Takes anything: for servers whose answers are what is tested.
+pub fn anything(_: &str, _: &HeaderMap, _: &Value) -> Result<(), (u16, Value)> {
+    Ok(())
+}

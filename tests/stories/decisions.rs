@@ -1,0 +1,86 @@
+//! Who decides about what, and once.
+
+use crate::world::{FIX, REPO, World};
+use domain::Event;
+
+async fn at_review(world: &World) -> (u64, String) {
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let commit = task.checkpoint().and_then(|c| c.commit.clone()).expect("a commit");
+    (task.pull.expect("a pull request"), commit.to_string())
+}
+
+async fn stays(world: &World) {
+    tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
+    assert_eq!(world.task().await.state.name(), "awaiting-review");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_readers_approval_counts_nothing_even_if_the_right_comes_later() {
+    let world = World::new(FIX).await;
+    let (pull, commit) = at_review(&world).await;
+    world.bob().approve(REPO, pull, &commit).expect("posted");
+    world.until_said(pull, "bob").await;
+    world.forge.add_collaborator(REPO, "bob", devforge::Access::Write).expect("a right");
+    stays(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edited_comment_runs_nothing() {
+    let mut world = World::new(FIX).await;
+    let (pull, _) = at_review(&world).await;
+    world.stop().await;
+    let id = world.alice().comment(REPO, pull, "looks fine").expect("said");
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    world.alice().edit_comment(REPO, id, "/approve").expect("edited");
+    world.start().await;
+    world.until_said(pull, "again").await;
+    stays(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requested_changes_reach_the_agent_with_file_and_line() {
+    let script = FIX.replace("expects = [\"approved\"]", "expects = [\"semver.py\", \"use a tuple\"]");
+    let world = World::new(&script).await;
+    let (pull, commit) = at_review(&world).await;
+    let notes = [("semver.py", 6, "use a tuple")];
+    world.alice().request_changes(REPO, pull, &commit, "Nearly.", &notes).expect("posted");
+    world.until_state("final-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stop_ends_the_task_and_closes_its_pull_request() {
+    let world = World::new(FIX).await;
+    let (pull, _) = at_review(&world).await;
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    world.nothing_left().await;
+    let forge = world.look();
+    let at = caisson::forge::RepoRef::new("lab", "shop");
+    for _ in 0..200 {
+        if !caisson::forge::Forge::pull(&forge, &at, pull).await.expect("read").open {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("the pull request is still open");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_moved_branch_makes_the_approval_stale() {
+    let world = World::new(FIX).await;
+    let (pull, commit) = at_review(&world).await;
+    let work = world.dir.path().join("project");
+    let header = format!("http.extraHeader=Authorization: token {}", world.forge.admin_token());
+    let url = format!("{}/{REPO}.git", world.forge.url());
+    let branch = world.task().await.request.expect("asked").branch;
+    crate::world::git(&work, &["-c", &header, "fetch", "-q", &url, &branch]);
+    crate::world::git(&work, &["checkout", "-q", "FETCH_HEAD"]);
+    crate::world::git(&work, &["commit", "-q", "--allow-empty", "-m", "by hand"]);
+    crate::world::git(&work, &["-c", &header, "push", "-q", &url, &format!("HEAD:{branch}")]);
+    world.alice().approve(REPO, pull, &commit).expect("posted");
+    world.until_said(pull, "no longer ends at").await;
+    stays(&world).await;
+    let used = world.log().await.iter().any(|e| matches!(e, Event::DecisionUsed { .. }));
+    assert!(!used);
+}

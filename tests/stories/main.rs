@@ -1,0 +1,13 @@
+//! Whole tasks over the real bot: the built-in forge over HTTP, the real runner as plain processes, the scripted model.
+//! What is real here: store, task machine, outbox, handlers, listeners, git, runner. What is not: the engine and the router
+//! (`tests/trip.rs` has those), a capable model.
+
+#[path = "../support/local_broker.rs"]
+mod local_broker;
+mod world;
+
+mod decisions;
+mod hooks;
+mod interruptions;
+mod trip;
+mod words;

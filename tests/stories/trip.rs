@@ -1,0 +1,65 @@
+//! From `/fix` to a delivered branch.
+
+use crate::world::{FIX, REPO, World};
+use domain::{End, Event, VerdictKind};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fix_becomes_a_reviewed_branch() {
+    let world = World::new(FIX).await;
+    let issue = world
+        .alice()
+        .open_issue(REPO, "Versions compare as text", "`1.10` sorts before `1.9`.\n\n/fix")
+        .expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let pull = task.pull.expect("a pull request");
+    let review = world.until_said(pull, "Checkpoint 1").await;
+    for words in ["edit_file", "semver.py", "exit 0", "/approve", "/revise"] {
+        assert!(review.contains(words), "{words} is missing:\n{review}");
+    }
+    assert!(world.said(issue).await.iter().any(|text| !text.is_empty()), "the asker is told that it began");
+    world.approve().await;
+    let task = world.until_state("final-review").await;
+    assert_eq!(task.verdict.as_ref().map(|v| v.kind), Some(VerdictKind::Passed), "{:?}", task.verdict);
+    world.approve().await;
+    let task = world.until_state("approved").await;
+    assert_eq!(task.head, task.pushed);
+    world.nothing_left().await;
+    assert_eq!(task.actions, 6);
+    let log = world.log().await;
+    let used = log.iter().filter(|e| matches!(e, Event::DecisionUsed { .. })).count();
+    assert_eq!(used, 2, "each decision once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_the_issue_declines_and_leaves_nothing() {
+    let world = World::new(FIX).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.alice().close(REPO, issue).expect("closed");
+    let task = world.until("an end", |task| task.end().is_some()).await;
+    assert_eq!(task.end(), Some(&End::Declined));
+    world.nothing_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_agent_breaks_goes_back_to_it() {
+    let script = r#"
+name = "breaks the test first"
+[[turn]]
+call = [
+  { name = "bash", arguments = { command = "echo 'def newer(a, b): return False' > semver.py" } },
+  { name = "done", arguments = { summary = "done" } },
+]
+[[turn]]
+expects = ["FAILED"]
+call = [
+  { name = "write_file", arguments = { path = "semver.py", content = "def newer(a, b):\n    return [int(x) for x in a.split('.')] > [int(x) for x in b.split('.')]\n" } },
+  { name = "done", arguments = { summary = "now it compares numbers" } },
+]
+"#;
+    let world = World::new(script).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("final-review").await;
+    assert_eq!((task.failures, task.used), (1, 2));
+    assert_eq!(task.verdict.map(|v| v.kind), Some(VerdictKind::Passed));
+}

@@ -1,0 +1,349 @@
+//! A forge with people, a repository with a failing test, a bot beside it. The bot lives in a runtime of its own, so that it can be
+//! ended as `kill -9` ends a process: nothing of it runs on.
+
+use crate::local_broker::LocalBroker;
+use caisson::bot::{Bot, Parts};
+use caisson::config::{Process, Secret};
+use caisson::forge::{Forge, Gitea};
+use caisson::git::{Auth, Repos};
+use caisson::sandbox::{Sandboxes, Settings};
+use caisson::store::Store;
+use devforge::{Access, Devforge, Options, Person};
+use domain::{Event, Task, TaskId};
+use metrics_exporter_prometheus::PrometheusBuilder;
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub const REPO: &str = "lab/shop";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub struct World {
+    pub forge: Devforge,
+    pub broker: Arc<LocalBroker>,
+    pub dir: tempfile::TempDir,
+    pub config: Arc<Process>,
+    bot: Option<(tokio::runtime::Runtime, Bot)>,
+    looking: Option<Store>,
+}
+
+/// Drops every future of the bot where it stands, and waits until its sockets are closed.
+fn end(runtime: tokio::runtime::Runtime) {
+    let ended = std::thread::spawn(move || runtime.shutdown_timeout(Duration::from_secs(20)));
+    ended.join().expect("ended");
+}
+
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+pub fn git(dir: &Path, args: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.current_dir(dir).args(["-c", "user.name=Alice", "-c", "user.email=alice@example.org"]).args(args);
+    let out = command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").output().expect("git");
+    assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8_lossy(&out.stdout).trim().to_owned()
+}
+
+pub const BROKEN: &str = "def newer(a, b):\n    return a > b\n";
+pub const TEST: &str = "import unittest\nfrom semver import newer\n\n\nclass Newer(unittest.TestCase):\n    def test_ten(self):\n        self.assertTrue(newer('1.10.0', '1.9.0'))\n";
+
+impl World {
+    /// A world whose bot follows this recording.
+    pub async fn new(script: &str) -> World {
+        World::with(script, "").await
+    }
+
+    /// With more lines at the top of the configuration.
+    pub async fn with(script: &str, more: &str) -> World {
+        if std::env::var_os("CAISSON_LOG").is_some() {
+            caisson::telemetry::start().expect("logging");
+        }
+        let dir = tempfile::tempdir().expect("a directory");
+        let forge = Devforge::start(Options::quiet()).await.expect("a forge");
+        for (login, access) in [
+            ("alice", Some(Access::Write)),
+            ("bob", Some(Access::Read)),
+            ("caisson", Some(Access::Admin)),
+            ("eve", None),
+        ] {
+            forge.add_person(login, "secret").expect("a person");
+            if login == "alice" {
+                forge.add_organisation("lab", "root").expect("an organisation");
+                forge.add_repository(REPO, false).await.expect("a repository");
+            }
+            if let Some(access) = access {
+                forge.add_collaborator(REPO, login, access).expect("a right");
+            }
+        }
+        std::fs::write(dir.path().join("script.toml"), script).expect("written");
+        let config = configure(&forge, dir.path(), more).await;
+        push_project(&forge, dir.path());
+        add_labels(&forge).await;
+        forge.add_hook(REPO, &config.hook_url("shop"), "sekret").expect("a hook");
+        let broker = LocalBroker::new();
+        let mut world = World { forge, broker, dir, config: Arc::new(config), bot: None, looking: None };
+        world.start().await;
+        world
+    }
+
+    pub async fn start(&mut self) {
+        // The life before this one was cut off; its listeners end when its threads notice.
+        let listen = self.config.listen.clone();
+        for at in [listen.webhooks, listen.ops].into_iter().filter(|at| at.port() != 0) {
+            let end = Instant::now() + PATIENCE;
+            while let Err(error) = std::net::TcpListener::bind(at) {
+                assert!(Instant::now() < end, "{at} is not let go: {error}");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("runtime");
+        let (config, broker) = (self.config.clone(), self.broker.clone());
+        let started = runtime.spawn(async move { Bot::start(parts(config, broker).await).await });
+        let bot = started.await.expect("joined").expect("a bot");
+        self.looking = Some(Store::open(&self.config.state_dir).await.expect("the store"));
+        self.bot = Some((runtime, bot));
+    }
+
+    /// Where health and metrics are.
+    pub fn ops(&self) -> String {
+        format!("http://{}", self.bot.as_ref().expect("started").1.ops)
+    }
+
+    /// Ends the bot as `kill -9` would: at once, wherever it is.
+    pub fn kill(&mut self) {
+        if let Some((runtime, bot)) = self.bot.take() {
+            drop(bot);
+            end(runtime);
+        }
+    }
+
+    /// Ends the bot as SIGTERM does.
+    pub async fn stop(&mut self) {
+        if let Some((runtime, bot)) = self.bot.take() {
+            runtime.spawn(bot.stop()).await.expect("stopped");
+            end(runtime);
+        }
+    }
+
+    pub fn alice(&self) -> Person {
+        self.forge.as_person("alice")
+    }
+
+    pub fn bob(&self) -> Person {
+        self.forge.as_person("bob")
+    }
+
+    pub fn store(&self) -> &Store {
+        self.looking.as_ref().expect("started")
+    }
+
+    pub async fn task(&self) -> Task {
+        self.store().task(TaskId(1)).await.expect("read")
+    }
+
+    pub async fn log(&self) -> Vec<Event> {
+        self.store().log(TaskId(1)).await.expect("read").into_iter().map(|(_, event)| event).collect()
+    }
+
+    /// Waits until something holds of task 1; says what stood there instead.
+    pub async fn until(&self, what: &str, holds: impl Fn(&Task) -> bool) -> Task {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let task = self.task().await;
+            if holds(&task) {
+                return task;
+            }
+            if Instant::now() > end {
+                let log = self.log().await;
+                let tail: Vec<String> = log.iter().rev().take(6).map(|e| format!("{e:?}")).collect();
+                panic!("waited for {what}; the task is {:?}\n{}", task.state, tail.join("\n"));
+            }
+            tokio::time::sleep(Duration::from_millis(15)).await;
+        }
+    }
+
+    pub async fn until_state(&self, state: &str) -> Task {
+        self.until(state, |task| task.state.name() == state).await
+    }
+
+    /// The bot's own client of the forge, for a test's look.
+    pub fn look(&self) -> Gitea {
+        let token = Secret::new(self.forge.add_token("alice").expect("a token"));
+        Gitea::new(&self.forge.url().parse().expect("an address"), token, "test").expect("a client")
+    }
+
+    /// Texts that the bot has posted on an issue or pull request, reviews included, oldest first.
+    pub async fn said(&self, number: u64) -> Vec<String> {
+        let forge = self.look();
+        let at = caisson::forge::RepoRef::new("lab", "shop");
+        let mut said: Vec<(i64, String)> = Vec::new();
+        for comment in forge.comments(&at, number).await.expect("comments") {
+            if comment.author.login == "caisson" {
+                said.push((comment.id, comment.body));
+            }
+        }
+        if let Ok(reviews) = forge.reviews(&at, number).await {
+            let ours = reviews.into_iter().filter(|r| r.author.login == "caisson");
+            said.extend(ours.map(|r| (r.number, r.body)));
+        }
+        said.sort_by_key(|(number, _)| *number);
+        said.into_iter().map(|(_, body)| body).collect()
+    }
+
+    /// Waits until the bot has said something with these words on this number.
+    pub async fn until_said(&self, number: u64, words: &str) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let said = self.said(number).await;
+            if let Some(found) = said.iter().find(|text| text.contains(words)) {
+                return found.clone();
+            }
+            assert!(Instant::now() < end, "waited for {words:?}; said so far: {said:#?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Approves what stands, as the web page would: with the commit that is shown.
+    pub async fn approve(&self) {
+        let task = self.task().await;
+        let commit = task.checkpoint().and_then(|c| c.commit.clone()).expect("a commit to approve");
+        self.alice().approve(REPO, task.pull.expect("a pull request"), commit.as_str()).expect("approved");
+    }
+
+    /// Nothing is left behind: no chamber of any kind.
+    pub async fn nothing_left(&self) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = caisson::sandbox::broker::Broker::list(self.broker.as_ref()).await.expect("listed");
+            // A chamber is off the list before its files are gone.
+            let created = self.broker.created.lock().expect("created").clone();
+            let kept: Vec<_> = created.into_iter().filter(|name| self.broker.workspace(name).exists()).collect();
+            if left.is_empty() && kept.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < end, "left behind: {left:?}, files of {kept:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+async fn configure(forge: &Devforge, dir: &Path, more: &str) -> Process {
+    let token = forge.add_token("caisson").expect("a token");
+    let id = {
+        let client =
+            Gitea::new(&forge.url().parse().expect("url"), Secret::new(token.clone()), "test").expect("client");
+        client.repository(&caisson::forge::RepoRef::new("lab", "shop")).await.expect("the repository").id
+    };
+    for (name, text) in [("bot.token", token.as_str()), ("shop.secret", "sekret")] {
+        Secret::new(text).write(&dir.join(name)).expect("written");
+    }
+    let text = format!(
+        "state_dir = \"state\"\n{more}\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 300\npoll_s = 1\n\
+         [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n[model]\nkind = \"scripted\"\nscript = \"script.toml\"\n\
+         [sandbox]\nimage = \"local\"\nnetwork = \"none\"\n\
+         [[repositories]]\nkey = \"shop\"\nowner = \"lab\"\nname = \"shop\"\nid = {id}\nsecret_files = [\"shop.secret\"]\n\
+         default_branch = \"main\"\nupstream = \"https://example.org/shop.git\"\n",
+        forge.url(),
+        free_port()
+    );
+    let path = dir.join("caisson.toml");
+    std::fs::write(&path, text).expect("written");
+    Process::load(&path).expect("a configuration")
+}
+
+/// What `caisson repo add` sees to: labels, and that nothing else runs a push.
+async fn add_labels(forge: &Devforge) {
+    let client = reqwest::Client::new();
+    let off = client.patch(format!("{}/api/v1/repos/{REPO}", forge.url()));
+    let off = off.header("Authorization", format!("token {}", forge.admin_token()));
+    let answer = off.json(&serde_json::json!({ "has_actions": false })).send().await.expect("answered");
+    assert!(answer.status().is_success(), "{}", answer.text().await.unwrap_or_default());
+    for label in caisson::checkpoint::label::LABELS {
+        let body = serde_json::json!({ "name": label.name, "color": label.colour, "exclusive": true });
+        let url = format!("{}/api/v1/repos/{REPO}/labels", forge.url());
+        let post = client.post(url).header("Authorization", format!("token {}", forge.admin_token())).json(&body);
+        let answer = post.send().await.expect("answered");
+        assert!(answer.status().is_success(), "{}", answer.text().await.unwrap_or_default());
+    }
+}
+
+/// The first commit, pushed by the admin.
+fn push_project(forge: &Devforge, dir: &Path) {
+    let work = dir.join("project");
+    std::fs::create_dir_all(work.join("tests")).expect("made");
+    for (name, text) in [("semver.py", BROKEN), ("tests/__init__.py", ""), ("tests/test_semver.py", TEST)] {
+        std::fs::write(work.join(name), text).expect("written");
+    }
+    git(&work, &["init", "-q", "-b", "main"]);
+    git(&work, &["add", "."]);
+    git(&work, &["commit", "-q", "-m", "A shop that compares versions as text"]);
+    let header = format!("http.extraHeader=Authorization: token {}", forge.admin_token());
+    let url = format!("{}/{REPO}.git", forge.url());
+    git(&work, &["-c", &header, "push", "-q", &url, "main"]);
+}
+
+async fn parts(config: Arc<Process>, broker: Arc<LocalBroker>) -> Parts {
+    let store = Store::open(&config.state_dir).await.expect("the store");
+    let epoch = store.begin_epoch(caisson::task::now()).await.expect("an epoch");
+    let token = Secret::read(config.forge.token_file.as_deref().expect("named")).expect("a token");
+    let forge = Gitea::new(config.forge.url.as_ref().expect("named"), token.clone(), "caisson-test").expect("a client");
+    let me = forge.whoami().await.expect("an account");
+    let repos = Repos::new(config.state_dir.join("repos"));
+    let settings = Settings::new(&config.state_dir, "local");
+    let sandboxes = Sandboxes::new(broker.clone(), None, repos.clone(), settings, epoch as u64).expect("sandboxes");
+    let secret = Secret::read(&config.repositories[0].secret_files[0]).expect("a secret");
+    Parts {
+        model: caisson::llm::configured(&config.model).expect("a recording"),
+        hook_secrets: HashMap::from([("shop".to_owned(), vec![secret])]),
+        mark_key: Secret::read_or_make(&config.mark_key_file()).expect("a key"),
+        ops_token: Secret::read_or_make(&config.state_dir.join("ops.token")).expect("a token"),
+        auth: Auth::basic(&me.login, token.expose()),
+        metrics: PrometheusBuilder::new().build_recorder().handle(),
+        forge: Arc::new(forge),
+        sandboxes: Arc::new(sandboxes),
+        sync: None,
+        config,
+        store,
+        epoch,
+        me,
+        broker,
+        repos,
+    }
+}
+
+/// Five actions, a checkpoint, one more action, done.
+pub const FIX: &str = r#"
+name = "compare versions as numbers"
+[[turn]]
+expects = ["Versions compare as text"]
+text = "I look at the code and its test."
+call = [
+  { name = "list_files", arguments = { path = "." } },
+  { name = "read_file", arguments = { path = "semver.py" } },
+  { name = "read_file", arguments = { path = "tests/test_semver.py" } },
+]
+[[turn]]
+text = "It compares text; I compare numbers."
+call = [
+  { name = "edit_file", arguments = { path = "semver.py", old = "    return a > b\n", new = "    return parse(a) > parse(b)\n\n\ndef parse(text):\n    return [int(part) for part in text.split('.')]\n" } },
+  { name = "bash", arguments = { command = "python3 -m unittest -q tests.test_semver" } },
+]
+[[turn]]
+expects = ["approved"]
+text = "One more look."
+call = [
+  { name = "bash", arguments = { command = "git diff --stat || true" } },
+  { name = "done", arguments = { summary = "newer() compares the parsed numbers." } },
+]
+"#;

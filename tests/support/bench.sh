@@ -1,0 +1,20 @@
+#!/bin/bash
+# `make bench`: measures what docs/spec.md promises and writes the table into it. Words choose parts: ARGS='intake fold chamber'.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+programs=$(tests/support/programs.sh)
+export CAISSON_RUNNER=$programs/caisson-runner
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+status=0
+# Fat optimisation across crates takes minutes and moves no ratio.
+CARGO_PROFILE_BENCH_LTO=off cargo bench --locked --bench promises -- "$@" | tee "$out" || status=$?
+if [ $# -eq 0 ]; then
+    {
+        sed -n '1,/^<!-- results -->$/p' docs/spec.md
+        printf '\nMeasured on %s, %s cores, Linux %s, %s.\n\n' "$(date -u +%F)" "$(nproc)" "$(uname -r)" "$(rustc --version | cut -d ' ' -f 1,2)"
+        grep '^|' "$out"
+    } >"$out.new"
+    mv "$out.new" docs/spec.md
+fi
+exit "$status"

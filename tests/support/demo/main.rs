@@ -1,0 +1,219 @@
+//! The trip of `make demo`: an issue with `/fix` becomes a reviewed branch in a clone whose tests then pass.
+//!
+//! `compose/demo.sh` prepares the machine and starts this. Everything that is started here is a value that ends it: on success, on
+//! an error and on Ctrl-C. Ends with code 0 only when the tests of the clone, which failed before, pass.
+
+mod bot;
+mod forge;
+#[path = "../gitea.rs"]
+mod gitea;
+mod person;
+mod process;
+mod stage;
+
+use anyhow::{Context, Result, bail};
+use bot::{Bot, variable};
+use caisson::forge::{RepoRef, Review};
+use forge::Place;
+use person::Person;
+use process::{git, run};
+use stage::Stage;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
+
+const HUMAN: &str = "dev";
+const BOT: &str = "caisson";
+const OWNER: &str = "caisson-projects";
+const REPOSITORY: &str = "bill";
+const TITLE: &str = "Splitting a bill loses a cent";
+const BODY: &str = "`split(1000, 3)` gives 333 three times: a cent is gone. `€12.3` is read wrongly as well. The tests say so.\n\n/fix\n";
+/// With DEMO_AUTO=1 nothing waits for a person, so something is wrong after this.
+const LONGEST: Duration = Duration::from_secs(20 * 60);
+const LOOK: Duration = Duration::from_millis(250);
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let stage = Stage::open();
+    let outcome = tokio::select! {
+        outcome = trip(&stage) => outcome,
+        outcome = interrupted() => outcome,
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nthe demo ends without success after {:.1} s: {error:#}", stage.seconds());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn interrupted() -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        outcome = tokio::signal::ctrl_c() => outcome?,
+    }
+    bail!("stopped; what was started is being ended")
+}
+
+async fn trip(stage: &Stage) -> Result<()> {
+    let dir = tempfile::Builder::new().prefix("caisson-demo-").tempdir()?;
+    let place = Place::open().await?;
+    stage.step("forge", place.url.as_str());
+    stage.say(&place.what);
+    let (password, token) = place.person(HUMAN).await?;
+    let origin = sample(dir.path())?;
+    let clone = dir.path().join("clone");
+    git(dir.path(), &["clone", "-q", "origin", "clone"])?;
+    if tests_pass(&clone).is_ok() {
+        bail!("the sample's tests pass before anything was done");
+    }
+    stage.step("sample repository and a clone; its tests fail", &clone.display().to_string());
+    let mut bot = prepare(stage, dir.path(), &place, &origin)?;
+    bot.serve().await.context("caisson serve")?;
+    stage.step("caisson serve is ready", "");
+    let found = bot.say(&["doctor", "--json"])?;
+    stage.step(&format!("caisson doctor: {} findings, no fault", found.lines().count()), "");
+    let repo = RepoRef::new(OWNER, REPOSITORY);
+    let person = Person::new(&place.url, &repo, token)?;
+    let (_, issue) = person.open_issue(TITLE, BODY).await?;
+    stage.step(&format!("{HUMAN} opens an issue with /fix"), &issue);
+    let auto = variable("DEMO_AUTO").is_some_and(|value| value != "0");
+    if !auto {
+        stage.say(&format!("In a browser, sign in as {HUMAN} with the password {}", password.expose()));
+    }
+    let branch = follow(stage, &mut bot, &person, &repo, auto).await?;
+    let fetched = bot.say(&["fetch", &clone.display().to_string(), &branch])?;
+    stage.step("caisson fetch", &clone.display().to_string());
+    stage.say(fetched.trim());
+    tests_pass(&clone).context("the fetched branch does not pass the sample's tests")?;
+    stage.step("the clone's tests pass", "");
+    wait_for_state(&mut bot, "delivered").await?;
+    stage.step("the task is delivered", "");
+    if variable("DEMO_KEEP").is_some_and(|value| value != "0") {
+        stage.say(&format!(
+            "DEMO_KEEP: forge and bot stay until Ctrl-C. {} as {HUMAN}, password {}",
+            place.url,
+            password.expose()
+        ));
+        let _ = interrupted().await;
+    }
+    bot.end()?;
+    stage.step("everything that was started has ended", "");
+    Ok(())
+}
+
+/// The sample: a repository of one commit whose tests fail.
+fn sample(dir: &Path) -> Result<PathBuf> {
+    let origin = dir.join("origin");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/demo/sample");
+    std::fs::create_dir(&origin)?;
+    for (file, name) in [
+        ("split.py", "split.py"),
+        ("test_split.py", "test_split.py"),
+        ("README.md", "README.md"),
+        ("caisson.toml", ".caisson.toml"),
+    ] {
+        std::fs::copy(from.join(file), origin.join(name)).with_context(|| format!("the sample's {file}"))?;
+    }
+    std::fs::write(origin.join(".gitignore"), "__pycache__/\n")?;
+    git(&origin, &["init", "-q", "-b", "main"])?;
+    git(&origin, &["add", "-A"])?;
+    git(&origin, &["commit", "-q", "-m", "Split a bill"])?;
+    Ok(origin)
+}
+
+fn tests_pass(clone: &Path) -> Result<String> {
+    let mut command = Command::new("python3");
+    run(command.current_dir(clone).env("PYTHONDONTWRITEBYTECODE", "1").args(["-m", "unittest"]))
+}
+
+/// `caisson setup` and `caisson repo add`.
+fn prepare(stage: &Stage, dir: &Path, place: &Place, origin: &Path) -> Result<Bot> {
+    let home = dir.join("bot");
+    std::fs::create_dir(&home)?;
+    let admin = home.join("admin.token");
+    place.admin.write(&admin)?;
+    let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/demo/recording.toml");
+    let real = variable("CAISSON_MODEL_KIND").or_else(|| variable("CAISSON_MODEL_BASE_URL"));
+    let bot = Bot::new(&home, real.is_none().then_some(recording.as_path()))?;
+    match real {
+        Some(_) => stage.say("model: the one that CAISSON_MODEL_* names"),
+        None => stage.say("model: a recording (CAISSON_MODEL_KIND, _NAME, _KEY_FILE, _BASE_URL name a real one)"),
+    }
+    let (url, file) = (place.url.as_str(), admin.display().to_string());
+    bot.say(&["setup", "--forge-url", url, "--admin-token-file", &file])?;
+    std::fs::remove_file(&admin)?;
+    stage.step("caisson setup: two accounts, an organisation", &bot.config().display().to_string());
+    let path = origin.display().to_string();
+    bot.say(&["repo", "add", &path, "--name", REPOSITORY, "--writer", HUMAN])?;
+    stage.step("caisson repo add", &format!("{}{OWNER}/{REPOSITORY}", place.url));
+    Ok(bot)
+}
+
+/// Shows each state and each review as it comes, and lets each be approved; ends with the approved branch.
+async fn follow(stage: &Stage, bot: &mut Bot, person: &Person, repo: &RepoRef, auto: bool) -> Result<String> {
+    let (mut state, mut shown, mut answered) = (String::new(), 0, 0);
+    let began = Instant::now();
+    loop {
+        bot.alive()?;
+        let task = bot.task()?.unwrap_or_default();
+        let word = |key: &str| task[key].as_str().unwrap_or_default().to_owned();
+        let pull = task["pull"].as_u64();
+        let reviews = match pull {
+            Some(pull) => person.reviews(repo, pull, BOT).await?,
+            None => Vec::new(),
+        };
+        for review in reviews.iter().skip(shown) {
+            stage.step("the bot posts a review", &review.html_url);
+        }
+        shown = shown.max(reviews.len());
+        if word("state") != state {
+            state = word("state");
+            stage.step(&format!("task: {state}"), "");
+        }
+        match (state.as_str(), pull, reviews.last()) {
+            ("approved", ..) => return Ok(word("branch")),
+            ("awaiting-review" | "final-review", Some(pull), Some(review)) if reviews.len() > answered => {
+                answered = reviews.len();
+                answer(stage, person, pull, review, auto).await?;
+            }
+            ("paused" | "failed" | "declined" | "cancelled" | "expired", ..) => {
+                let shown = bot.say(&["task", "show", &task["id"].to_string()]).unwrap_or_default();
+                bail!("the task is {state}:\n{shown}\n{}", bot.tail());
+            }
+            _ => {}
+        }
+        if auto && began.elapsed() > LONGEST {
+            bail!("no end after {LONGEST:?}, the task is {state}:\n{}", bot.tail());
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn answer(stage: &Stage, person: &Person, pull: u64, review: &Review, auto: bool) -> Result<()> {
+    if auto {
+        person.approve(pull, review).await?;
+        stage.step(
+            &format!("{HUMAN} approves {}", review.commit.get(..10).unwrap_or(&review.commit)),
+            "by API (DEMO_AUTO)",
+        );
+    } else {
+        stage.say(&format!("Your turn: read the review at {} and approve it (or comment /approve).", review.html_url));
+    }
+    Ok(())
+}
+
+async fn wait_for_state(bot: &mut Bot, wanted: &str) -> Result<()> {
+    let end = Instant::now() + Duration::from_secs(30);
+    while Instant::now() < end {
+        bot.alive()?;
+        if bot.task()?.is_some_and(|task| task["state"] == wanted) {
+            return Ok(());
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    bail!("the task is not {wanted} after 30 s:\n{}", bot.tail())
+}

@@ -1,0 +1,54 @@
+//! The person of the demo: opens the issue and, with DEMO_AUTO=1, gives the approvals, by the API of their own account.
+
+use super::forge::AGENT;
+use anyhow::{Context, Result, bail};
+use caisson::forge::{Forge, Gitea, RepoRef, Review};
+use caisson::secret::Secret;
+use serde_json::{Value, json};
+use url::Url;
+
+pub struct Person {
+    pub forge: Gitea,
+    http: reqwest::Client,
+    api: String,
+    token: Secret,
+}
+
+impl Person {
+    pub fn new(url: &Url, repo: &RepoRef, token: Secret) -> Result<Person> {
+        let api = format!("{}/api/v1/repos/{}/{}", url.as_str().trim_end_matches('/'), repo.owner, repo.name);
+        let http = reqwest::Client::builder().user_agent(AGENT).no_proxy().build()?;
+        Ok(Person { forge: Gitea::new(url, token.clone(), AGENT)?, http, api, token })
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+        let request = self.http.post(format!("{}/{path}", self.api)).json(body);
+        let answer = request.header("Authorization", format!("token {}", self.token.expose())).send().await?;
+        let status = answer.status();
+        let text = answer.text().await?;
+        if !status.is_success() {
+            bail!("POST {path}: {status}: {text}");
+        }
+        serde_json::from_str(&text).with_context(|| format!("POST {path}: {text}"))
+    }
+
+    /// Returns the issue's number and address.
+    pub async fn open_issue(&self, title: &str, body: &str) -> Result<(u64, String)> {
+        let issue = self.post("issues", &json!({ "title": title, "body": body })).await?;
+        let number = issue["number"].as_u64().context("an issue without a number")?;
+        Ok((number, issue["html_url"].as_str().unwrap_or_default().to_owned()))
+    }
+
+    pub async fn approve(&self, pull: u64, review: &Review) -> Result<()> {
+        let body = json!({ "event": "APPROVED", "commit_id": review.commit, "body": "" });
+        self.post(&format!("pulls/{pull}/reviews"), &body).await.map(|_| ())
+    }
+
+    /// The bot's reviews of a pull request, in their order.
+    pub async fn reviews(&self, repo: &RepoRef, pull: u64, bot: &str) -> Result<Vec<Review>> {
+        let mut reviews = self.forge.reviews(repo, pull).await?;
+        reviews.retain(|review| review.author.login == bot);
+        reviews.sort_by_key(|review| review.number);
+        Ok(reviews)
+    }
+}

@@ -1,0 +1,317 @@
+//! A broker without an engine: each chamber is the real runner as a plain process in a temporary directory.
+//!
+//! Owns processes and directories, and removes both when it is dropped. It keeps the contract of `Broker` (names, states,
+//! what is a conflict, several attached hosts that all hear everything) but none of the walls: nothing hostile may *run*
+//! here. Image names steer it: `missing` does not exist, `no-git` has a PATH without git.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use caisson::sandbox::broker::{Broker, Result, Stream};
+use protocol::broker::{
+    Chamber, ChamberSpec, ChamberState, EngineInfo, ImageInfo, Problem, ProblemKind, RouterInfo, RouterSpec, VERSION,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf};
+use tokio::process::{Child, ChildStdin, Command};
+
+type Listeners = Arc<tokio::sync::Mutex<Vec<WriteHalf<DuplexStream>>>>;
+
+/// See the module's words.
+pub struct LocalBroker {
+    dir: tempfile::TempDir,
+    /// Chambers live in the runtime the broker was made in: they outlive the bot's, as containers do.
+    home: tokio::runtime::Handle,
+    chambers: Mutex<HashMap<String, Local>>,
+    /// Every name that was ever created, in order: tests look at it for leftovers and repeats.
+    pub created: Mutex<Vec<String>>,
+}
+
+struct Local {
+    spec: ChamberSpec,
+    dir: PathBuf,
+    boots: u32,
+    run: Option<Run>,
+    state: ChamberState,
+}
+
+struct Run {
+    child: Child,
+    stdin: Arc<tokio::sync::Mutex<ChildStdin>>,
+    listeners: Listeners,
+}
+
+impl LocalBroker {
+    pub fn new() -> Arc<Self> {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        Arc::new(Self {
+            dir,
+            home: tokio::runtime::Handle::current(),
+            chambers: Mutex::default(),
+            created: Mutex::default(),
+        })
+    }
+
+    /// Where a chamber's files lie.
+    pub fn workspace(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name).join("workspace")
+    }
+
+    fn with<T>(&self, name: &str, work: impl FnOnce(&mut Local) -> Result<T>) -> Result<T> {
+        let mut chambers = self.chambers.lock().unwrap();
+        let missing = || Problem::new(ProblemKind::NotFound, format!("no chamber {name}"));
+        work(chambers.get_mut(name).ok_or_else(missing)?)
+    }
+}
+
+/// The runner's binary: beside the test's own directory, built now if it is not there.
+pub fn runner() -> PathBuf {
+    let exe = std::env::current_exe().expect("our own path");
+    let target = exe.parent().and_then(Path::parent).expect("target/<profile>/deps");
+    let runner = target.join("caisson-runner");
+    if !runner.is_file() {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let built = std::process::Command::new(cargo).args(["build", "--quiet", "-p", "caisson-runner"]).status();
+        assert!(built.is_ok_and(|status| status.success()), "cargo build -p caisson-runner");
+    }
+    runner
+}
+
+impl Local {
+    fn start(&mut self, home: &tokio::runtime::Handle) -> std::io::Result<()> {
+        let _entered = home.enter();
+        for part in ["workspace", "tmp", "home"] {
+            std::fs::create_dir_all(self.dir.join(part))?;
+        }
+        let mut command = Command::new(runner());
+        let path =
+            if self.spec.image == "no-git" { poor_path(&self.dir)? } else { std::env::var("PATH").unwrap_or_default() };
+        command.env_clear().env("PATH", path).env("CAISSON_WORKSPACE", self.dir.join("workspace"));
+        command.env("HOME", self.dir.join("home")).env("TMPDIR", self.dir.join("tmp"));
+        command.envs(self.spec.env.iter().map(|(k, v)| (k, v))).current_dir(self.dir.join("workspace"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+        let mut child = command.spawn()?;
+        let (stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+        let listeners: Listeners = Arc::default();
+        tokio::spawn(spread(stdout, Arc::clone(&listeners)));
+        self.run = Some(Run { child, stdin: Arc::new(tokio::sync::Mutex::new(stdin)), listeners });
+        (self.boots, self.state) = (self.boots + 1, ChamberState::Running);
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        if let Some(mut run) = self.run.take() {
+            if let Some(pid) = run.child.id() {
+                kill_tree(pid);
+            }
+            // Reaped by the runtime; waiting here would need an async function in Drop.
+            drop(run.child.start_kill());
+        }
+        if !matches!(self.state, ChamberState::Created) {
+            self.state = ChamberState::Exited { code: 137, oom: false };
+        }
+    }
+
+    fn signal(&self, signal: &str) {
+        if let Some(pid) = self.run.as_ref().and_then(|run| run.child.id()) {
+            drop(std::process::Command::new("kill").args([signal, &pid.to_string()]).status());
+        }
+    }
+}
+
+/// What the runner says goes to everybody who is attached; to nobody, if nobody is.
+async fn spread(mut stdout: tokio::process::ChildStdout, listeners: Listeners) {
+    let mut buffer = vec![0; 64 << 10];
+    while let Ok(count) = stdout.read(&mut buffer).await {
+        if count == 0 {
+            break;
+        }
+        let mut all = listeners.lock().await;
+        for at in (0..all.len()).rev() {
+            if all[at].write_all(&buffer[..count]).await.is_err() {
+                drop(all.remove(at));
+            }
+        }
+    }
+    listeners.lock().await.clear();
+}
+
+fn poor_path(dir: &Path) -> std::io::Result<String> {
+    let bin = dir.join("bin");
+    std::fs::create_dir_all(&bin)?;
+    if !bin.join("sh").exists() {
+        std::os::unix::fs::symlink("/bin/sh", bin.join("sh"))?;
+    }
+    Ok(bin.display().to_string())
+}
+
+/// Kills a process and everything below it, the youngest first.
+fn kill_tree(root: u32) {
+    let mut tree = vec![root];
+    let mut at = 0;
+    while at < tree.len() {
+        let children = format!("/proc/{0}/task/{0}/children", tree[at]);
+        let below = std::fs::read_to_string(children).unwrap_or_default();
+        tree.extend(below.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+        at += 1;
+    }
+    for pid in tree.iter().rev() {
+        drop(std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).stderr(Stdio::null()).status());
+    }
+}
+
+impl Drop for LocalBroker {
+    fn drop(&mut self) {
+        for local in self.chambers.lock().unwrap().values_mut() {
+            local.stop();
+        }
+    }
+}
+
+fn conflict(text: &str) -> Problem {
+    Problem::new(ProblemKind::Conflict, text)
+}
+
+#[async_trait]
+impl Broker for LocalBroker {
+    async fn hello(&self) -> Result<EngineInfo> {
+        Ok(EngineInfo {
+            version: VERSION,
+            installation: "local".to_owned(),
+            engine: "plain processes".to_owned(),
+            kernel: String::new(),
+            cgroup: String::new(),
+            runner: String::new(),
+            seccomp: String::new(),
+            images: vec!["local".to_owned()],
+            warnings: vec!["nothing is sealed here".to_owned()],
+        })
+    }
+
+    async fn create(&self, spec: &ChamberSpec) -> Result<()> {
+        if spec.image == "missing" {
+            return Err(Problem::new(ProblemKind::NotFound, "the engine does not have the image missing"));
+        }
+        let mut chambers = self.chambers.lock().unwrap();
+        if let Some(old) = chambers.get(&spec.name) {
+            return if old.spec == *spec { Ok(()) } else { Err(conflict("exists with another spec")) };
+        }
+        self.created.lock().unwrap().push(spec.name.clone());
+        let dir = self.dir.path().join(&spec.name);
+        let local = Local { spec: spec.clone(), dir, boots: 0, run: None, state: ChamberState::Created };
+        chambers.insert(spec.name.clone(), local);
+        Ok(())
+    }
+
+    async fn start(&self, name: &str) -> Result<()> {
+        self.with(name, |local| match local.state {
+            ChamberState::Running | ChamberState::Paused => Ok(()),
+            _ => local.start(&self.home).map_err(|e| Problem::new(ProblemKind::Engine, e.to_string())),
+        })
+    }
+
+    async fn attach(&self, name: &str) -> Result<Box<dyn Stream>> {
+        let (stdin, listeners) = self.with(name, |local| match (&local.run, local.state) {
+            (Some(run), ChamberState::Running) => Ok((Arc::clone(&run.stdin), Arc::clone(&run.listeners))),
+            _ => Err(conflict("not running")),
+        })?;
+        let (ours, theirs) = tokio::io::duplex(1 << 20);
+        let (mut from_host, to_host) = tokio::io::split(theirs);
+        listeners.lock().await.push(to_host);
+        self.home.spawn(async move {
+            let mut buffer = vec![0; 64 << 10];
+            while let Ok(count) = from_host.read(&mut buffer).await {
+                if count == 0 || stdin.lock().await.write_all(&buffer[..count]).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Box::new(ours))
+    }
+
+    async fn pause(&self, name: &str) -> Result<()> {
+        self.with(name, |local| {
+            local.signal("-STOP");
+            local.state = ChamberState::Paused;
+            Ok(())
+        })
+    }
+
+    async fn unpause(&self, name: &str) -> Result<()> {
+        self.with(name, |local| {
+            if local.state == ChamberState::Paused {
+                local.signal("-CONT");
+                local.state = ChamberState::Running;
+            }
+            Ok(())
+        })
+    }
+
+    async fn stop(&self, name: &str) -> Result<()> {
+        self.with(name, |local| {
+            local.stop();
+            Ok(())
+        })
+    }
+
+    async fn remove(&self, name: &str) -> Result<()> {
+        let gone = self.chambers.lock().unwrap().remove(name);
+        if let Some(mut local) = gone {
+            local.stop();
+            // Whatever has odd permissions in there is the test's; the temporary directory takes the rest.
+            drop(std::fs::remove_dir_all(&local.dir));
+        }
+        Ok(())
+    }
+
+    async fn inspect(&self, name: &str) -> Result<Option<Chamber>> {
+        let all = self.list().await?;
+        Ok(all.into_iter().find(|chamber| chamber.name == name))
+    }
+
+    async fn list(&self) -> Result<Vec<Chamber>> {
+        let mut chambers = self.chambers.lock().unwrap();
+        let one = |(name, local): (&String, &mut Local)| {
+            let ended = local.run.as_mut().is_some_and(|run| run.child.try_wait().is_ok_and(|end| end.is_some()));
+            if ended {
+                local.stop();
+            }
+            Chamber {
+                name: name.clone(),
+                purpose: local.spec.purpose,
+                task: local.spec.task,
+                state: local.state,
+                boot: (local.boots > 0).then(|| local.boots.to_string()),
+                address: None,
+            }
+        };
+        Ok(chambers.iter_mut().map(one).collect())
+    }
+
+    async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
+        Ok((reference != "missing").then(|| ImageInfo { id: "sha256:local".to_owned(), size: 0 }))
+    }
+
+    async fn router_ensure(&self, _spec: &RouterSpec) -> Result<RouterInfo> {
+        Err(Problem::new(ProblemKind::Refused, "plain processes have no router"))
+    }
+
+    async fn router_attach(&self) -> Result<Box<dyn Stream>> {
+        Err(Problem::new(ProblemKind::Refused, "plain processes have no router"))
+    }
+
+    async fn router_restart(&self) -> Result<()> {
+        Err(Problem::new(ProblemKind::Refused, "plain processes have no router"))
+    }
+
+    async fn reap(&self, keep: &[String]) -> Result<Vec<String>> {
+        let names: Vec<String> = self.chambers.lock().unwrap().keys().cloned().collect();
+        let lost: Vec<String> = names.into_iter().filter(|name| !keep.contains(name)).collect();
+        for name in &lost {
+            self.remove(name).await?;
+        }
+        Ok(lost)
+    }
+}

@@ -1,0 +1,6 @@
+//! What the tests share: starting forges, and a repository on them. Each test crate uses a part of it.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+pub mod forges;
+pub mod gitea;

@@ -1,0 +1,21 @@
+//! Trees in and out: git, sandboxes over the real runner, quarantine, verification, fetch.
+//!
+//! The runner runs as a plain process in temporary directories (`support/local_broker.rs`): what is tested here is the
+//! host's side and what it refuses; the walls around a real chamber are tested with Docker elsewhere.
+
+#[path = "trees/docker.rs"]
+mod docker;
+#[path = "trees/fetch.rs"]
+mod fetch;
+#[path = "trees/hostile.rs"]
+mod hostile;
+#[path = "support/local_broker.rs"]
+mod local_broker;
+#[path = "trees/push.rs"]
+mod push;
+#[path = "trees/seal.rs"]
+mod seal;
+#[path = "trees/verify.rs"]
+mod verify;
+#[path = "trees/world.rs"]
+mod world;

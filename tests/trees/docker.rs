@@ -1,0 +1,116 @@
+//! The same road over the real broker and a real engine: one chamber, one checkpoint, one verification, nothing left.
+//!
+//! Needs Docker, the image `caisson-sandbox:local` and the static runner; skipped aloud without them, unless
+//! `CAISSON_REQUIRE` lists `docker`.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use ::broker::{Broker, teardown};
+use caisson::sandbox::broker::{Broker as _, SocketBroker};
+use caisson::sandbox::{Sandboxes, SealSpec, Sealed, Settings, VerifySpec};
+use domain::{Action, VerdictKind};
+use protocol::broker::ChamberLimits;
+use protocol::runner::{Limits, Status};
+
+use crate::world::{KEY, World};
+
+const IMAGE: &str = "caisson-sandbox:local";
+
+fn runner() -> Option<PathBuf> {
+    let named = std::env::var_os("CAISSON_RUNNER").map(PathBuf::from);
+    let usual = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/x86_64-unknown-linux-gnu/small/caisson-runner");
+    let runner = named.into_iter().chain([usual]).find(|path| path.is_file());
+    let image = Command::new("docker").args(["image", "inspect", "-f", "{{.Id}}", IMAGE]).output();
+    let ready = image.is_ok_and(|out| out.status.success());
+    if let Some(runner) = runner.filter(|_| ready) {
+        return Some(runner);
+    }
+    let required = std::env::var("CAISSON_REQUIRE").unwrap_or_default();
+    assert!(
+        !required.split(',').any(|it| it == "docker"),
+        "CAISSON_REQUIRE=docker, but no {IMAGE} or no static runner"
+    );
+    eprintln!("skipped: there is no container engine with {IMAGE}, or no static runner (CAISSON_RUNNER)");
+    None
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_whole_road_in_containers() {
+    let Some(runner) = runner() else { return };
+    let world = World::new().await;
+    let socket = world.dir.path().join("own/broker.sock");
+    let installation = format!("trees{}", std::process::id());
+    let mut settings = ::broker::Settings::new(&socket, &installation, runner);
+    settings.images = vec![IMAGE.to_owned()];
+    let broker = Broker::bind(settings.clone()).expect("a broker");
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = tokio::spawn(broker.run(async move { drop(stopped.await) }));
+    let road = tokio::spawn(async move { road(&world, SocketBroker::new(&socket)).await });
+    let done = road.await;
+    let _ = stop.send(());
+    serving.await.expect("the broker ends");
+    teardown(settings).await.expect("everything is removed");
+    if let Err(panic) = done {
+        std::panic::resume_unwind(panic.into_panic());
+    }
+}
+
+async fn road(world: &World, broker: SocketBroker) {
+    let broker = Arc::new(broker);
+    let settings = Settings::new(world.dir.path().join("docker"), IMAGE);
+    let sandboxes = Sandboxes::new(broker.clone(), None, world.repos.clone(), settings, 1).expect("sandboxes");
+    let limits = ChamberLimits {
+        memory_bytes: 512 << 20,
+        workspace_bytes: 64 << 20,
+        tmp_bytes: 32 << 20,
+        ..ChamberLimits::default()
+    };
+    let mut spec = world.spec(1);
+    (spec.image, spec.network, spec.egress, spec.limits) = (IMAGE.to_owned(), false, Vec::new(), limits);
+    sandboxes.prepare(&spec).await.expect("prepared");
+    let bash = |id, command: &str| {
+        let action = Action::Bash { command: command.to_owned() };
+        let sandboxes = &sandboxes;
+        async move { sandboxes.act(1, id, &action, Limits { wall_ms: 30_000, output_bytes: 4000 }).await.expect("acted") }
+    };
+    let done = bash(1, "id -u; pwd; git status --short; sed -i 's/a - b/a + b/' sum.py").await;
+    assert_eq!((done.outcome.text.as_str(), done.outcome.status), ("10001\n/workspace\n", Status::Ok));
+    let seal = SealSpec { protected: Vec::new(), ..world.seal_spec(1, 1, &world.base) };
+    bash(2, "ln -s /etc/passwd link").await;
+    let Sealed::Refused { reasons } = sandboxes.seal(&seal).await.expect("judged") else { panic!("taken") };
+    assert!(reasons[0].contains("absolute path"), "{reasons:?}");
+    sandboxes.open(1).await.expect("open");
+    bash(3, "rm link; sleep 300 & true").await;
+    let Sealed::Commit { commit, files, .. } = sandboxes.seal(&seal).await.expect("sealed") else { panic!("refused") };
+    assert_eq!(files.len(), 1, "{files:?}");
+    sandboxes.rest(1).await.expect("resting");
+    sandboxes.open(1).await.expect("open again");
+    assert_eq!(bash(4, "cat sum.py | tail -1").await.outcome.text, "    return a + b\n");
+    let verify = VerifySpec {
+        task: 1,
+        commit,
+        base: world.base.clone(),
+        tries: 1,
+        repo_key: KEY.to_owned(),
+        image: IMAGE.to_owned(),
+        command: Some("grep -q 'a + b' sum.py".to_owned()),
+        limits,
+        wall_ms: 30_000,
+    };
+    let verdict = sandboxes.verify(&verify).await.expect("verified");
+    assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)), "{verdict:?}");
+    broker.stop("task-1-1").await.expect("stopped by somebody");
+    assert!(bash_gone(&sandboxes).await, "told as gone or interrupted");
+    sandboxes.remove(1).await.expect("removed");
+    assert!(broker.list().await.expect("a list").is_empty(), "a chamber is left");
+}
+
+async fn bash_gone(sandboxes: &Sandboxes) -> bool {
+    let action = Action::Bash { command: "true".to_owned() };
+    match sandboxes.act(1, 5, &action, Limits { wall_ms: 5_000, output_bytes: 100 }).await {
+        Ok(acted) => acted.interrupted,
+        Err(e) => matches!(e, caisson::sandbox::SandboxError::Gone(_)),
+    }
+}

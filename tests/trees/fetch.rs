@@ -1,0 +1,328 @@
+//! `caisson fetch`: what comes home, and what is refused with the clone untouched.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use caisson::fetch::{Approved, ApprovedSource, Brought, Offer, Refusal, Standing, Wanted, fetch};
+use caisson::git::Branch;
+use domain::{Commit, Verdict, VerdictKind};
+
+use crate::world::{FILES, commit, git, git_in, head, project, url, write};
+
+const BRANCH: &str = "agent/7-fix";
+
+/// A forge with the agent's branch, a developer's clone beside it, and a bot that answers from fields.
+struct Home {
+    dir: tempfile::TempDir,
+    offer: Offer,
+    standing: Standing,
+    delivered: Mutex<Vec<Commit>>,
+}
+
+#[async_trait]
+impl ApprovedSource for Home {
+    async fn offer(&self, branch: &Branch) -> Result<Option<Offer>, String> {
+        Ok((*branch == self.offer.branch).then(|| self.offer.clone()))
+    }
+
+    async fn standing(&self, _offer: &Offer) -> Result<Standing, String> {
+        Ok(self.standing.clone())
+    }
+
+    async fn delivered(&self, _offer: &Offer, commit: &Commit) -> Result<(), String> {
+        self.delivered.lock().unwrap().push(commit.clone());
+        Ok(())
+    }
+}
+
+fn verdict(kind: VerdictKind) -> Verdict {
+    Verdict {
+        kind,
+        command: None,
+        origin: None,
+        exit_code: None,
+        base_exit_code: None,
+        tail: String::new(),
+        duration_ms: 0,
+    }
+}
+
+impl Home {
+    /// The agent's branch changes `files` on top of the base.
+    fn new(files: &[(&str, &str)]) -> Self {
+        Self::with(|dir| {
+            commit(dir, files, "work");
+        })
+    }
+
+    fn with(work: impl FnOnce(&Path)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let forge = dir.path().join("forge");
+        let base = project(&forge, FILES);
+        git(dir.path(), &["clone", "--quiet", "forge", "clone"]);
+        git(&forge, &["checkout", "--quiet", "-b", BRANCH]);
+        work(&forge);
+        let tip = head(&forge);
+        let offer = Offer {
+            task: 7,
+            title: "Fix the sum".to_owned(),
+            branch: Branch::parse(BRANCH).unwrap(),
+            url: url(&forge),
+            auth: None,
+            base,
+            newest: tip.clone(),
+            approved: Some(Approved { commit: tip, by: "alice".to_owned() }),
+            verdict: Some(verdict(VerdictKind::Passed)),
+        };
+        Self { dir, offer, standing: Standing::Stands, delivered: Mutex::default() }
+    }
+
+    fn clone_dir(&self) -> PathBuf {
+        self.dir.path().join("clone")
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted { clone: self.clone_dir(), branch: BRANCH.to_owned(), ..Wanted::default() }
+    }
+
+    async fn brought(&self, wanted: &Wanted) -> Brought {
+        fetch(wanted, self).await.unwrap_or_else(|e| panic!("{e:?}"))
+    }
+
+    /// Refused, and neither a file nor a ref nor the index of the clone has changed.
+    async fn refused(&self, wanted: &Wanted) -> Refusal {
+        let before = self.look();
+        let refusal = fetch(wanted, self).await.expect_err("refused");
+        assert_eq!(self.look(), before, "the clone was touched");
+        assert!(self.delivered.lock().unwrap().is_empty());
+        refusal
+    }
+
+    fn look(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        fn walk(dir: &Path, seen: &mut Vec<(PathBuf, Vec<u8>)>) {
+            for entry in std::fs::read_dir(dir).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() && !path.is_symlink() {
+                    walk(&path, seen);
+                } else {
+                    seen.push((path.clone(), std::fs::read(&path).unwrap_or_default()));
+                }
+            }
+        }
+        let mut seen = Vec::new();
+        walk(&self.clone_dir(), &mut seen);
+        seen.sort();
+        seen
+    }
+}
+
+fn fixed() -> Vec<(&'static str, &'static str)> {
+    vec![("sum.py", "def add(a, b):\n    return a + b\n"), ("new/file.txt", "new\n")]
+}
+
+#[tokio::test]
+async fn a_clean_clone_gets_unstaged_changes() {
+    let home = Home::with(|dir| {
+        commit(dir, &fixed(), "one");
+        std::fs::remove_file(dir.join("README.md")).unwrap();
+        commit(dir, &[("build/kept.txt", "changed\n")], "two");
+    });
+    let brought = home.brought(&home.wanted()).await;
+    assert!(!brought.merged && brought.warnings.is_empty() && brought.branch.is_none());
+    let clone = home.clone_dir();
+    assert_eq!(
+        git(&clone, &["status", "--short", "-uall"]),
+        " D README.md\n M build/kept.txt\n M sum.py\n?? new/file.txt"
+    );
+    assert!(std::fs::read_to_string(clone.join("sum.py")).unwrap().contains("a + b"));
+    assert_eq!(*home.delivered.lock().unwrap(), std::slice::from_ref(&home.offer.newest));
+    assert_eq!(
+        git(&clone, &["for-each-ref", "--format=%(refname)"]).lines().count(),
+        3,
+        "main, origin/HEAD, origin/main"
+    );
+}
+
+#[tokio::test]
+async fn as_a_branch_the_work_tree_stays() {
+    let home = Home::new(&fixed());
+    write(&home.clone_dir(), "sum.py", "my own unfinished work\n");
+    let wanted = Wanted { as_branch: true, ..home.wanted() };
+    let brought = home.brought(&wanted).await;
+    assert_eq!(brought.branch.unwrap().as_str(), BRANCH);
+    let clone = home.clone_dir();
+    assert_eq!(git(&clone, &["rev-parse", BRANCH]), home.offer.newest.as_str());
+    assert_eq!(git(&clone, &["status", "--short"]), " M sum.py");
+    git(&clone, &["fsck", "--strict", "--connectivity-only"]);
+    home.brought(&wanted).await;
+    git(&clone, &["update-ref", &format!("refs/heads/{BRANCH}"), home.offer.base.as_str()]);
+    home.delivered.lock().unwrap().clear();
+    assert!(home.refused(&wanted).await.what.contains("already has a branch"));
+}
+
+#[tokio::test]
+async fn only_what_is_approved_verified_and_known() {
+    let mut home = Home::new(&fixed());
+    let approved = home.offer.approved.take();
+    assert!(home.refused(&home.wanted()).await.what.contains("is not approved"));
+    home.offer.approved = approved;
+    home.standing = Standing::Withdrawn("the review was dismissed".to_owned());
+    assert!(home.refused(&home.wanted()).await.reasons[0].contains("dismissed"));
+    home.standing = Standing::Stands;
+    for kind in [Some(VerdictKind::Failed), Some(VerdictKind::None), None] {
+        home.offer.verdict = kind.map(verdict);
+        assert!(home.refused(&home.wanted()).await.attempt.contains("--unverified"));
+    }
+    let other = Wanted { branch: "agent/8".to_owned(), ..home.wanted() };
+    assert!(home.refused(&other).await.what.contains("no task"));
+    let option = Wanted { branch: "--upload-pack=x".to_owned(), ..home.wanted() };
+    assert!(home.refused(&option).await.what.contains("no usable branch name"));
+    let nowhere = Wanted { clone: home.dir.path().join("nowhere"), unverified: true, ..home.wanted() };
+    assert!(home.refused(&nowhere).await.what.contains("cannot be opened"));
+    let plain = Wanted { clone: home.dir.path().to_owned(), unverified: true, ..home.wanted() };
+    assert!(home.refused(&plain).await.what.contains("no git clone"));
+    home.offer.approved = None;
+    let loud = Wanted { unreviewed: true, unverified: true, ..home.wanted() };
+    let brought = home.brought(&loud).await;
+    assert!(brought.warnings[0].starts_with("NOT REVIEWED") && brought.warnings[1].starts_with("NOT VERIFIED"));
+}
+
+#[tokio::test]
+async fn the_approved_commit_and_not_what_came_after() {
+    let home = Home::new(&fixed());
+    commit(&home.dir.path().join("forge"), &[("evil.txt", "pushed after the approval\n")], "later");
+    home.brought(&home.wanted()).await;
+    assert!(!home.clone_dir().join("evil.txt").exists());
+    let mut rewritten = Home::new(&fixed());
+    rewritten.offer.base = Commit::parse(&"3".repeat(40)).unwrap();
+    assert!(rewritten.refused(&rewritten.wanted()).await.what.contains("does not descend"));
+}
+
+#[tokio::test]
+async fn uncommitted_untracked_and_ignored_files_are_kept() {
+    let mut files = fixed();
+    files.push(("build/secret.env", "theirs\n"));
+    let home = Home::new(&files);
+    let clone = home.clone_dir();
+    write(&clone, "README.md", "edited\n");
+    assert!(home.refused(&home.wanted()).await.reasons[0].contains("README.md"));
+    git(&clone, &["add", "README.md"]);
+    assert!(home.refused(&home.wanted()).await.what.contains("uncommitted"), "staged");
+    git(&clone, &["reset", "--quiet", "--hard"]);
+    write(&clone, "new", "a file where a directory should be\n");
+    assert!(home.refused(&home.wanted()).await.reasons[0].starts_with("`new` stands where `new/file.txt`"));
+    std::fs::remove_file(clone.join("new")).unwrap();
+    write(&clone, "build/secret.env", "mine, and ignored\n");
+    assert!(home.refused(&home.wanted()).await.reasons[0].contains("build/secret.env"), "ignored");
+    std::fs::remove_file(clone.join("build/secret.env")).unwrap();
+    write(&clone, "untracked.txt", "in nobody's way\n");
+    home.brought(&home.wanted()).await;
+}
+
+#[tokio::test]
+async fn another_base_is_merged_or_refused() {
+    let home = Home::new(&fixed());
+    let clone = home.clone_dir();
+    commit(&clone, &[("README.md", "# Demo, further\n")], "mine");
+    let brought = home.brought(&home.wanted()).await;
+    assert!(brought.merged);
+    assert_eq!(git(&clone, &["status", "--short", "-uall"]), " M sum.py\n?? new/file.txt");
+    assert_eq!(std::fs::read_to_string(clone.join("README.md")).unwrap(), "# Demo, further\n");
+
+    let other = Home::new(&fixed());
+    commit(&other.clone_dir(), &[("sum.py", "def add(a, b):\n    return sum([a, b])\n")], "mine");
+    let refusal = other.refused(&other.wanted()).await;
+    assert_eq!(refusal.reasons, ["`sum.py`"]);
+    other.brought(&Wanted { as_branch: true, ..other.wanted() }).await;
+
+    // A clone without common history (squashed by hand) still merges against the task's base.
+    let squashed = Home::new(&fixed());
+    let clone = squashed.clone_dir();
+    git(&clone, &["checkout", "--quiet", "--orphan", "squashed"]);
+    commit(&clone, &[("more.txt", "x\n")], "squashed");
+    assert!(squashed.brought(&squashed.wanted()).await.merged);
+}
+
+#[tokio::test]
+async fn what_acts_by_itself_is_asked_for_by_name() {
+    for path in [
+        ".envrc",
+        ".vscode/tasks.json",
+        "AGENTS.md",
+        ".github/workflows/ci.yml",
+        ".gitattributes",
+        ".lfsconfig",
+        "sub/CLAUDE.md",
+    ] {
+        let home = Home::new(&[("sum.py", "x\n"), (path, "x\n")]);
+        let refusal = home.refused(&home.wanted()).await;
+        assert!(refusal.reasons.len() == 1 && refusal.reasons[0].contains(path), "{refusal:?}");
+        assert!(refusal.attempt.contains(&format!("--accept {path}")), "{refusal:?}");
+        home.refused(&Wanted { as_branch: true, ..home.wanted() }).await;
+        home.brought(&Wanted { accept: vec![path.to_owned()], ..home.wanted() }).await;
+        assert!(home.clone_dir().join(path).exists());
+    }
+    let home = Home::new(&[("Makefile", "test:\n\ttrue\n")]);
+    assert!(home.brought(&home.wanted()).await.notes[0].contains("Makefile"));
+}
+
+#[tokio::test]
+async fn links_twins_and_submodules() {
+    let link = |path: &'static str, target: &'static str| {
+        Home::with(move |dir| {
+            std::os::unix::fs::symlink(target, dir.join(path)).unwrap();
+            commit(dir, &[], "link");
+        })
+    };
+    let home = link("l", "docs");
+    assert!(home.refused(&home.wanted()).await.reasons[0].contains("symbolic link"));
+    home.brought(&Wanted { accept: vec!["l".to_owned()], ..home.wanted() }).await;
+    let home = link("l", "/etc/passwd");
+    let accepted = Wanted { accept: vec!["l".to_owned()], ..home.wanted() };
+    assert!(home.refused(&accepted).await.reasons[0].contains("absolute path"), "no flag helps");
+    for (one, other) in [("readme.MD", "README.md"), ("caf\u{e9}.txt", "cafe\u{301}.txt")] {
+        let home = Home::new(&[(one, "x\n"), (other, "y\n")]);
+        assert!(home.refused(&home.wanted()).await.reasons[0].contains("same file"));
+        home.brought(&Wanted { accept: vec![one.to_owned(), other.to_owned()], ..home.wanted() }).await;
+    }
+    let home = Home::with(|dir| {
+        let tree = git(dir, &["ls-tree", "HEAD"]);
+        let tree = git_in(dir, &["mktree"], format!("{tree}\n160000 commit {}\tsub\n", head(dir)).as_bytes());
+        let tip = git(dir, &["commit-tree", &tree, "-p", "HEAD", "-m", "sub"]);
+        git(dir, &["reset", "--quiet", "--hard", &tip]);
+    });
+    assert!(home.refused(&home.wanted()).await.reasons[0].contains("submodule"));
+}
+
+#[tokio::test]
+async fn nothing_of_the_clones_configuration_runs() {
+    let home = Home::new(&fixed());
+    let clone = home.clone_dir();
+    let canary = home.dir.path().join("canary");
+    let trap = format!("touch {}; cat", canary.display());
+    for (key, value) in [
+        ("filter.evil.smudge", trap.as_str()),
+        ("filter.evil.clean", &trap),
+        ("filter.evil.required", "true"),
+        ("core.hooksPath", "evil-hooks"),
+        ("core.sshCommand", &trap),
+        ("diff.external", &trap),
+        ("merge.evil.driver", &trap),
+    ] {
+        git(&clone, &["config", key, value]);
+    }
+    write(&clone, ".git/info/attributes", "* filter=evil merge=evil\n");
+    for hook in ["post-checkout", "post-index-change", "reference-transaction", "post-merge"] {
+        for dir in [".git/hooks", "../evil-hooks"] {
+            write(&clone, &format!("{dir}/{hook}"), &format!("#!/bin/sh\ntouch {}\n", canary.display()));
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(clone.join(dir).join(hook), mode).unwrap();
+        }
+    }
+    git(&clone, &["config", "core.fsmonitor", canary.with_extension("sh").to_str().unwrap()]);
+    write(home.dir.path(), "canary.sh", &format!("#!/bin/sh\ntouch {}\n", canary.display()));
+    home.brought(&home.wanted()).await;
+    home.brought(&Wanted { as_branch: true, ..home.wanted() }).await;
+    assert!(!canary.exists(), "something of the clone's configuration ran");
+}

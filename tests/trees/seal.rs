@@ -1,0 +1,240 @@
+//! Prepare, act, seal: the way of an agent's work into one commit of ours.
+
+use caisson::git::checkpoint_ref;
+use caisson::sandbox::broker::Broker as _;
+use caisson::sandbox::{SandboxError, Sandboxes, Sealed, Settings};
+use domain::{Action, Commit};
+use protocol::runner::{Limits, Status};
+
+use crate::world::{KEY, World, git};
+
+async fn sealed(world: &World, n: u32, parent: &Commit) -> Sealed {
+    world.sandboxes.seal(&world.seal_spec(1, n, parent)).await.expect("sealed")
+}
+
+async fn committed(world: &World, n: u32, parent: &Commit) -> (Commit, Vec<(String, String)>, String) {
+    match sealed(world, n, parent).await {
+        Sealed::Commit { commit, files, diff, .. } => {
+            (commit, files.into_iter().map(|f| (f.path, f.kind)).collect(), diff)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn reasons(world: &World, n: u32, parent: &Commit) -> String {
+    match sealed(world, n, parent).await {
+        Sealed::Refused { reasons } => reasons.join("\n"),
+        other => panic!("taken: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn work_becomes_one_commit_of_ours() {
+    let world = World::new().await;
+    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    let done =
+        world.bash(1, "sed -i 's/a - b/a + b/' sum.py && echo note > new.txt && rm README.md && cat sum.py").await;
+    assert_eq!(done.outcome.status, Status::Ok, "{}", done.outcome.text);
+    assert!(done.outcome.text.contains("a + b"));
+    world.bash(1, "mkdir -p build && echo x > build/junk && echo x > a.log && git add -A && git commit -qm mine").await;
+    let (commit, files, diff) = committed(&world, 1, &world.base).await;
+    let expected = [("README.md", "deleted"), ("new.txt", "added"), ("sum.py", "modified")];
+    assert_eq!(files, expected.map(|(p, k)| (p.to_owned(), k.to_owned())));
+    assert!(diff.contains("-    return a - b\n+    return a + b\n"), "{diff}");
+    let text = world.repos.commit_text(KEY, &commit).await.unwrap();
+    assert!(
+        text.contains(&format!("\nparent {}\nauthor Caisson <caisson@localhost> 1763000000 +0000\n", world.base)),
+        "{text}"
+    );
+    assert!(text.ends_with("\n\nCheckpoint 1\n\nFor issue 7.\n"), "{text}");
+    let repo = world.repos.path(KEY).unwrap();
+    assert_eq!(git(&repo, &["rev-parse", &checkpoint_ref(1, 1)]), commit.as_str());
+    git(&repo, &["fsck", "--strict", "--no-dangling"]);
+
+    // Made again, it is the same commit; work goes on from it; the next has it as its parent.
+    assert_eq!(committed(&world, 1, &world.base).await.0, commit);
+    world.sandboxes.open(1).await.unwrap();
+    world.bash(1, "echo more >> new.txt").await;
+    let (next, files, _) = committed(&world, 2, &commit).await;
+    assert_eq!(files, [("new.txt".to_owned(), "modified".to_owned())]);
+    assert!(world.repos.is_ancestor(KEY, &commit, &next).await.unwrap());
+    assert!(matches!(sealed(&world, 3, &next).await, Sealed::Unchanged));
+
+    let told = world.doors.told.lock().unwrap().clone();
+    let expected =
+        ["close 0", "open 0 docs.example.org", "close 0", "close 0", "open 0 docs.example.org", "close 0", "close 0"];
+    assert_eq!(told, expected);
+    world.sandboxes.remove(1).await.unwrap();
+    assert!(world.broker.list().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn nothing_of_the_agents_git_takes_part() {
+    let world = World::new().await;
+    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    let canary = world.dir.path().join("canary");
+    let trap = format!("touch {}; cat", canary.display());
+    let script = format!(
+        "set -e
+         mkdir -p .git/hooks && for h in pre-commit post-index-change post-checkout reference-transaction; do
+             printf '#!/bin/sh\\n{trap}\\n' > .git/hooks/$h; chmod +x .git/hooks/$h; done
+         git config filter.evil.clean '{trap}' && git config filter.evil.required true
+         git update-index --assume-unchanged sum.py
+         git config core.hooksPath \"$PWD/.git/hooks\"
+         git config diff.external 'touch {c}' && git config include.path ../evil
+         printf '* filter=evil diff=evil\\n' > .git/info/attributes 2>/dev/null || {{ mkdir -p .git/info; printf '* filter=evil\\n' > .git/info/attributes; }}
+         printf '[filter \"evil\"]\\n clean = {trap}\\n[core]\\n fsmonitor = {trap}\\n' > $HOME/.gitconfig
+         printf 'new.txt\\n' > .git/info/exclude
+         git config core.fsmonitor 'touch {c}' && rm -f {c}",
+        c = canary.display(),
+    );
+    let done = world.bash(1, &script).await;
+    assert_eq!(done.outcome.status, Status::Ok, "{}", done.outcome.text);
+    std::fs::write(world.workspace(1).join("sum.py"), "changed\n").unwrap();
+    std::fs::write(world.workspace(1).join("new.txt"), "hidden by exclude\n").unwrap();
+    let (_, files, _) = committed(&world, 1, &world.base).await;
+    assert_eq!(files.len(), 2, "{files:?}");
+    assert!(!canary.exists(), "something of the agent's ran");
+}
+
+#[tokio::test]
+async fn a_broken_or_missing_git_directory_does_not_matter() {
+    let world = World::new().await;
+    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.bash(1, "rm -rf .git && echo one > one.txt").await;
+    let (first, files, _) = committed(&world, 1, &world.base).await;
+    assert_eq!(files, [("one.txt".to_owned(), "added".to_owned())]);
+    world.sandboxes.open(1).await.unwrap();
+    // A .git of its own, with an object planted under the name that the next file will have.
+    world.bash(1, "git init -q . && echo two > two.txt && id=$(git hash-object -w two.txt) && f=.git/objects/$(echo $id | cut -c1-2)/$(echo $id | cut -c3-) && chmod u+w $f && echo rubbish > $f").await;
+    let (_, files, diff) = committed(&world, 2, &first).await;
+    assert_eq!(files, [("two.txt".to_owned(), "added".to_owned())]);
+    assert!(diff.contains("+two\n"), "{diff}");
+    // A link instead of .git.
+    world.sandboxes.open(1).await.unwrap();
+    world.bash(1, "rm -rf .git && ln -s /nonexistent .git && echo three > two.txt").await;
+    assert!(matches!(sealed(&world, 3, &first).await, Sealed::Commit { .. }));
+}
+
+#[tokio::test]
+async fn refusals_are_sentences_and_the_task_goes_on() {
+    let world = World::with(crate::world::FILES, |s| s.policy.object_bytes = 1 << 20).await;
+    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.bash(1, "git init -q sub && cd sub && git -c user.name=x -c user.email=x commit -q --allow-empty -m x").await;
+    assert!(reasons(&world, 1, &world.base).await.contains("`sub` is a git repository inside the repository"));
+    world.sandboxes.open(1).await.unwrap();
+    world.bash(1, "rm -rf sub; git init -q empty").await;
+    reasons(&world, 1, &world.base).await;
+    world.sandboxes.open(1).await.unwrap();
+    world.bash(1, "rm -rf empty; ln -s /etc/passwd p; printf x > .caisson.toml").await;
+    let said = reasons(&world, 1, &world.base).await;
+    assert!(
+        said.contains("`p` → `/etc/passwd` points to an absolute path")
+            && said.contains("`.caisson.toml` is protected"),
+        "{said}"
+    );
+    world.sandboxes.open(1).await.unwrap();
+    world.bash(1, "rm p .caisson.toml; head -c 2000000 /dev/urandom > big.bin").await;
+    assert!(reasons(&world, 1, &world.base).await.contains("MB"));
+    world.sandboxes.open(1).await.unwrap();
+    world.bash(1, "rm big.bin; mkfifo pipe; echo fine > fine.txt").await;
+    assert_eq!(committed(&world, 1, &world.base).await.1.len(), 1, "a pipe is no file");
+    let left: Vec<String> = world.broker.list().await.unwrap().into_iter().map(|c| c.name).collect();
+    assert_eq!(left, ["task-1-1"]);
+}
+
+#[tokio::test]
+async fn nothing_runs_on_after_a_seal() {
+    let world = World::new().await;
+    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world
+        .bash(1, "(setsid sh -c 'while :; do date +%s%N > tick.log; sleep 0.02; done' >/dev/null 2>&1 &) ; sleep 0.2")
+        .await;
+    sealed(&world, 1, &world.base).await;
+    let tick = world.workspace(1).join("tick.log");
+    let before = std::fs::read(&tick).unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(150)).await;
+    assert_eq!(std::fs::read(&tick).unwrap(), before);
+}
+
+#[tokio::test]
+async fn actions_run_once_and_restarts_are_told() {
+    let world = World::new().await;
+    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    let action = Action::Bash { command: "echo run >> runs.log".to_owned() };
+    let limits = Limits { wall_ms: 5_000, output_bytes: 1000 };
+    for _ in 0..2 {
+        let done = world.sandboxes.act(1, 1000, &action, limits).await.unwrap();
+        assert!(!done.interrupted);
+    }
+    let runs = world.workspace(1).join("runs.log");
+    assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\n");
+
+    // A new life of the host finds the sandbox and the result again.
+    let settings = Settings::new(world.dir.path().join("state"), "local");
+    let again =
+        Sandboxes::new(world.broker.clone(), Some(world.doors.clone()), world.repos.clone(), settings, 2).unwrap();
+    assert!(!again.act(1, 1000, &action, limits).await.unwrap().interrupted);
+    assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\n");
+    assert_eq!(again.prepare(&world.spec(1)).await.unwrap().boot, again.prepare(&world.spec(1)).await.unwrap().boot);
+    assert!(runs.exists(), "a whole sandbox is not made anew");
+
+    // The runner dies in the middle of an action: told, never repeated; then it must be prepared again.
+    let dies = Action::Bash { command: "echo died >> runs.log; kill -KILL $PPID; sleep 5".to_owned() };
+    let end = again.act(1, 1001, &dies, limits).await.unwrap();
+    assert!(end.interrupted, "{end:?}");
+    assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\ndied\n");
+    assert!(matches!(again.act(1, 1002, &action, limits).await, Err(SandboxError::Gone(_))));
+    assert!(matches!(again.seal(&world.seal_spec(1, 1, &world.base)).await, Err(SandboxError::Gone(_))));
+    again.prepare(&world.spec(1)).await.unwrap();
+    assert!(!runs.exists());
+
+    // Somebody restarted the chamber: what was asked of the old boot may have run.
+    world.broker.stop("task-1-1").await.unwrap();
+    world.broker.start("task-1-1").await.unwrap();
+    let third = Settings::new(world.dir.path().join("state"), "local");
+    let third = Sandboxes::new(world.broker.clone(), Some(world.doors.clone()), world.repos.clone(), third, 3).unwrap();
+    assert!(third.act(1, 1003, &action, limits).await.unwrap().interrupted);
+    assert!(!runs.exists(), "it was not run");
+}
+
+#[tokio::test]
+async fn preparation_says_what_is_wrong() {
+    let world = World::new().await;
+    let mut spec = world.spec(1);
+    spec.image = "no-git".to_owned();
+    let said = world.sandboxes.prepare(&spec).await.unwrap_err().to_string();
+    assert!(said.contains("no-git has no working `git`"), "{said}");
+    spec.image = "missing".to_owned();
+    assert!(world.sandboxes.prepare(&spec).await.unwrap_err().to_string().contains("missing"));
+    spec = world.spec(1);
+    spec.base = Commit::parse(&"1".repeat(40)).unwrap();
+    let said = world.sandboxes.prepare(&spec).await.unwrap_err().to_string();
+    assert!(said.contains("has no commit"), "{said}");
+    let settings = Settings::new(world.dir.path().join("state2"), "local");
+    let closed = Sandboxes::new(world.broker.clone(), None, world.repos.clone(), settings, 1).unwrap();
+    assert!(
+        matches!(closed.prepare(&world.spec(2)).await, Err(SandboxError::Refused(_))),
+        "no network without a router"
+    );
+    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    assert_eq!(world.sandboxes.reap(&[1]).await.unwrap(), Vec::<String>::new());
+    assert_eq!(world.sandboxes.reap(&[]).await.unwrap(), ["task-1-1"]);
+}
+
+#[tokio::test]
+async fn a_sandbox_holds_only_what_its_base_reaches() {
+    let world = World::new().await;
+    let up = world.upstream();
+    git(&up, &["checkout", "-q", "-b", "other"]);
+    crate::world::commit(&up, &[("secret.txt", "of another branch\n")], "secret");
+    let secret = git(&up, &["rev-parse", "HEAD:secret.txt"]);
+    world.repos.fetch(KEY, &crate::world::url(&up), None).await.unwrap();
+    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    let all = world
+        .bash(1, "git cat-file --batch-all-objects --batch-check; git log --oneline; git status --short; git remote")
+        .await;
+    assert!(!all.outcome.text.contains(&secret), "{}", all.outcome.text);
+    assert!(all.outcome.text.contains("first"));
+    assert!(!all.outcome.text.contains("README"), "a clean check-out: {}", all.outcome.text);
+}

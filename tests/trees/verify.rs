@@ -1,0 +1,68 @@
+//! The bot's own run of the project's tests.
+
+use caisson::sandbox::VerifySpec;
+use caisson::sandbox::broker::Broker as _;
+use domain::{Commit, Verdict, VerdictKind};
+use protocol::broker::ChamberLimits;
+
+use crate::world::{FILES, KEY, World, commit, git, url};
+
+async fn verify(world: &World, head: &Commit, command: Option<&str>, wall_ms: u64) -> Verdict {
+    let spec = VerifySpec {
+        task: 1,
+        commit: head.clone(),
+        base: world.base.clone(),
+        tries: 1,
+        repo_key: KEY.to_owned(),
+        image: "local".to_owned(),
+        command: command.map(str::to_owned),
+        limits: ChamberLimits::default(),
+        wall_ms,
+    };
+    let verdict = world.sandboxes.verify(&spec).await.unwrap();
+    assert!(world.broker.list().await.unwrap().is_empty(), "a chamber is left");
+    verdict
+}
+
+async fn changed(world: &World, files: &[(&str, &str)]) -> Commit {
+    let head = commit(&world.upstream(), files, "work");
+    world.repos.fetch(KEY, &url(&world.upstream()), None).await.unwrap();
+    head
+}
+
+#[tokio::test]
+async fn detected_passing_and_failing() {
+    let world = World::new().await;
+    let fixed = changed(&world, &[("sum.py", "def add(a, b):\n    return a + b\n")]).await;
+    let verdict = verify(&world, &fixed, None, 60_000).await;
+    assert_eq!(verdict.kind, VerdictKind::Passed, "{verdict:?}");
+    assert_eq!((verdict.exit_code, verdict.base_exit_code), (Some(0), Some(1)));
+    assert_eq!(
+        (verdict.command.as_deref(), verdict.origin.as_deref()),
+        (Some("python3 -m unittest"), Some("test*.py"))
+    );
+    let verdict = verify(&world, &world.base.clone(), None, 60_000).await;
+    assert_eq!((verdict.kind, verdict.exit_code), (VerdictKind::Failed, Some(1)));
+    assert!(verdict.tail.contains("FAILED"), "{}", verdict.tail);
+}
+
+#[tokio::test]
+async fn a_command_of_the_project_and_one_that_hangs() {
+    let world = World::new().await;
+    let head = changed(&world, &[("x", "y\n")]).await;
+    let verdict = verify(&world, &head, Some("cat x && test ! -e build/junk"), 60_000).await;
+    assert_eq!((verdict.kind, verdict.origin.as_deref()), (VerdictKind::Passed, Some(".caisson.toml")));
+    assert_eq!(verdict.base_exit_code, Some(1), "the base has no x");
+    let verdict = verify(&world, &head, Some("echo begun; sleep 60"), 400).await;
+    assert_eq!((verdict.kind, verdict.exit_code), (VerdictKind::Failed, None));
+    assert!(verdict.tail.starts_with("[the tests took longer") && verdict.tail.contains("begun"), "{}", verdict.tail);
+}
+
+#[tokio::test]
+async fn none_is_none_and_the_branch_cannot_choose() {
+    let world = World::with(&[("README.md", "x\n"), ("Makefile", "all:\n\ttrue\n")], |_| {}).await;
+    let head = changed(&world, &[("Makefile", "test:\n\ttrue\n"), ("README.md", "y\n")]).await;
+    let verdict = verify(&world, &head, None, 60_000).await;
+    assert_eq!((verdict.kind, verdict.command), (VerdictKind::None, None), "only the base is asked how it is tested");
+    assert!(FILES.len() > 1 && !git(&world.upstream(), &["log", "--oneline"]).is_empty());
+}
