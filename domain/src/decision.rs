@@ -52,9 +52,12 @@ pub struct Item {
 #[serde(tag = "verb", rename_all = "snake_case")]
 pub enum Verb {
     /// `checkpoint` and `commit` as the person named them; `commit` may be a prefix of at least seven digits.
+    /// `next` checkpoints after it are approved in advance.
     Approve {
         checkpoint: Option<u32>,
         commit: Option<String>,
+        #[serde(default)]
+        next: u8,
     },
     Changes {
         items: Vec<Item>,
@@ -97,5 +100,15 @@ pub struct Decision {
     pub text_hash: String,
     /// Whether the text was changed after it was posted: then nothing in it counts.
     pub edited: bool,
+    /// It was given for this checkpoint before that stood; right, head and base are those of the moment of use.
+    #[serde(default)]
+    pub in_advance: bool,
     pub verb: Verb,
+}
+
+impl Verb {
+    /// `/approve` and no more.
+    pub fn approve() -> Verb {
+        Verb::Approve { checkpoint: None, commit: None, next: 0 }
+    }
 }

@@ -1,6 +1,6 @@
 //! What a transition asks the shell to do. Each has a key and may be carried out again: `docs/effects.md` says how, for each.
 
-use crate::{Action, Commit, PauseReason, Source, Why};
+use crate::{Action, Commit, Ending, PauseReason, Source, Why};
 use serde::{Deserialize, Serialize};
 
 /// A text the bot owes a person; the words stand in `src/message`.
@@ -19,6 +19,8 @@ pub enum Notice {
     UnknownCommand { word: String },
     NothingToApprove { login: String },
     NotPaused { login: String },
+    InAdvance { login: String, next: u8 },
+    AdvanceEnded { login: String, left: u8, why: Ending },
     Paused { reason: PauseReason },
     Resumed,
     Answer { n: u32 },
@@ -89,6 +91,11 @@ pub enum Effect {
         n: u32,
         sources: Vec<Source>,
     },
+    /// Looks again at an approval given in advance, for checkpoint `n`.
+    Advance {
+        n: u32,
+        source: Source,
+    },
     Comment {
         serial: i64,
         notice: Notice,
@@ -121,6 +128,7 @@ impl Effect {
             Effect::Teardown => "teardown".into(),
             Effect::ClosePull => "close-pull".into(),
             Effect::Recheck { n, .. } => format!("recheck:{n}"),
+            Effect::Advance { n, .. } => format!("advance:{n}"),
             Effect::Comment { serial, .. } => format!("comment:{serial}"),
             Effect::Label { serial, .. } => format!("label:{serial}"),
             Effect::CommitStatus { n, state, .. } => format!("status:{n}:{state}"),
@@ -142,6 +150,7 @@ impl Effect {
             Effect::Teardown => "teardown",
             Effect::ClosePull => "close_pull",
             Effect::Recheck { .. } => "recheck",
+            Effect::Advance { .. } => "advance",
             Effect::Comment { .. } => "comment",
             Effect::Label { .. } => "label",
             Effect::CommitStatus { .. } => "commit_status",

@@ -1,8 +1,8 @@
 //! What happened to a task: the log whose fold is its state. Additive only: a stored event is read for ever.
 
 use crate::{
-    Account, Budget, CallRequest, Commit, Decision, End, Item, Millis, Outcome, PauseReason, Request, Source, Usage,
-    Why,
+    Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Millis, Outcome, PauseReason, Request, Source,
+    Usage, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -181,6 +181,12 @@ pub enum Event {
         source: Source,
         poster: Account,
         reason: String,
+    },
+    /// An approval in advance that was not used up.
+    AdvanceEnded {
+        source: Source,
+        left: u8,
+        why: Ending,
     },
     FeedbackGiven {
         items: Vec<Item>,

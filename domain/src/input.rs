@@ -1,6 +1,8 @@
 //! What can reach a task: results of its effects, decisions of people, timers. Each has a key that is used once.
 
-use crate::{Budget, CallRequest, Commit, Decision, Millis, Outcome, PauseReason, Request, SealedTree, Usage, Verdict};
+use crate::{
+    Budget, CallRequest, Commit, Decision, Millis, Outcome, PauseReason, Request, Risk, SealedTree, Usage, Verdict,
+};
 use serde::{Deserialize, Serialize};
 
 /// An input with its key (unique in the store) and the time at which it was taken up.
@@ -91,10 +93,12 @@ pub enum Input {
         n: u32,
         verdict: Verdict,
     },
+    /// `risk` is what the review shows beside the log.
     ReviewPosted {
         n: u32,
         review: i64,
         number: i64,
+        risk: Option<Risk>,
     },
     AnswerPosted {
         n: u32,
@@ -115,6 +119,11 @@ pub enum Input {
     },
     Decided {
         decision: Box<Decision>,
+    },
+    /// What an approval given in advance says now; none when its text is gone.
+    AdvanceRead {
+        n: u32,
+        decision: Option<Box<Decision>>,
     },
     IssueClosed,
     PullClosed {

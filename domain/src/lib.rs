@@ -4,6 +4,7 @@
 //! as an [`Effect`]. The compiler holds it so: this crate has no runtime among its dependencies. Tests: `tests/` beside this file.
 
 pub mod action;
+pub mod advance;
 pub mod budget;
 pub mod decision;
 pub mod effect;
@@ -15,6 +16,7 @@ pub mod task;
 pub mod transition;
 
 pub use action::{Action, Call, CallRequest, Outcome, OutcomeStatus, Usage};
+pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, Spent};
 pub use decision::{Access, Account, Decision, Item, Source, Verb};
 pub use effect::{Effect, Lane, Notice};
@@ -27,6 +29,8 @@ pub use transition::{Step, transition};
 
 /// Actions between two approvals. An operator or a project can only lower it.
 pub const ACTIONS_PER_CHECKPOINT: u8 = 5;
+/// Checkpoints that may be approved in advance.
+pub const ADVANCE_LIMIT: u8 = 20;
 /// Actions a read-only task may take before it must answer.
 pub const READ_ONLY_ACTIONS: u8 = 20;
 /// Malformed or empty turns in a row after which a task pauses.

@@ -1,7 +1,8 @@
 //! A task as the fold of its log.
 
 use crate::{
-    Account, Budget, Call, CallRequest, Commit, End, Event, Item, Millis, Source, Spent, State, TaskId, Verdict,
+    Account, Advance, Budget, Call, CallRequest, Commit, End, Event, Item, Millis, Source, Spent, State, TaskId,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +91,9 @@ pub struct Task {
     /// Remarks that wait for the next decision.
     pub remarks: Vec<Item>,
     pub last_decider: Option<Account>,
+    pub advance: Option<Advance>,
+    /// A tree that was taken since the last checkpoint stood changes files that steer tests.
+    pub steering: bool,
     pub granted: Budget,
     pub spent: Spent,
     /// Rises with each event: names effects that have no number of their own.
@@ -127,6 +131,8 @@ impl Task {
             held: Vec::new(),
             remarks: Vec::new(),
             last_decider: None,
+            advance: None,
+            steering: false,
             granted: Budget::default(),
             spent: Spent::default(),
             seq: 0,
@@ -266,6 +272,7 @@ impl Task {
             Event::TreeSealed { tree, .. } => {
                 self.sealed = Some(tree.commit.clone());
                 self.head = Some(tree.commit.clone());
+                self.steering |= !tree.steering.is_empty();
                 self.refusal.clear();
             }
             Event::TreeUnchanged { commit, .. } => {
@@ -311,12 +318,14 @@ impl Task {
     fn push_checkpoint(&mut self, n: u32, review: i64, number: i64, at: Millis, commit: Option<Commit>, last: bool) {
         self.checkpoints.push(Checkpoint { n, commit, review, number, at, last, void: false, used: false });
         self.sealed = None;
+        self.steering = false;
     }
 
     fn apply_decision(&mut self, event: &Event) {
         match event {
             Event::DecisionHeld { source, .. } => self.held.push(source.clone()),
             Event::DecisionUsed { decision, n } => self.use_decision(decision, *n),
+            Event::AdvanceEnded { .. } => self.advance = None,
             Event::FeedbackGiven { items, .. } => self.remarks.extend(items.iter().cloned()),
             Event::WidenedToFix { .. } => self.kind = Kind::Fix,
             Event::DecisionRefused { source, .. } => self.held.retain(|s| s != source),
@@ -327,10 +336,12 @@ impl Task {
     fn use_decision(&mut self, decision: &crate::Decision, n: u32) {
         self.held.clear();
         self.last_decider = Some(decision.poster.clone());
+        self.advance = Advance::after(self.advance.take(), decision);
         self.checkpoints.iter_mut().filter(|c| c.n == n).for_each(|c| c.used = true);
         let approved = matches!(decision.verb, crate::Verb::Approve { .. });
         self.state = match (&self.state, approved) {
             (State::FinalReview { commit, verdict, .. }, true) => {
+                self.advance = None;
                 State::Approved { commit: commit.clone(), verdict: verdict.clone() }
             }
             _ => {

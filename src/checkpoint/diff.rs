@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 const MAX_NAMED: usize = 8;
 /// Bytes kept for the frame around the diff and for the names of what is missing.
 const FRAME: usize = 3072;
+/// Bytes of a diff for which every review has room.
+const WHOLE: usize = 20 * 1024;
 
 /// The folded section with the diff, in at most `room` bytes; empty when there is no diff.
 pub(super) fn section(view: &CheckpointView, room: usize) -> String {
@@ -25,6 +27,17 @@ pub(super) fn section(view: &CheckpointView, room: usize) -> String {
     }
     out.push_str("</details>\n\n");
     out
+}
+
+/// Whether any review shows every character of it: small enough whatever else the review says, no line that is cut.
+pub(super) fn is_whole(diff: &str) -> bool {
+    let mut used = 0;
+    diff.lines().all(|line| {
+        let seen = visible(line);
+        let (head, missing) = cut(&seen, MAX_LINE);
+        used += head.len() + 40;
+        missing == 0 && used <= WHOLE
+    })
 }
 
 /// Whole lines from the start that fit, as they will be shown, and the rest.

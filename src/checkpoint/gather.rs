@@ -3,7 +3,7 @@
 use super::view::{
     ActionLine, ActionResult, BlockedLine, CheckpointView, EvidenceLine, FileLine, Spent, VerdictKind, VerdictView,
 };
-use domain::{Action, Call, Event, Outcome, OutcomeStatus, Task, Verdict};
+use domain::{Action, Call, Event, Outcome, OutcomeStatus, Risk, Task, Verdict};
 use std::collections::BTreeMap;
 
 /// What stands outside the task's log.
@@ -17,6 +17,8 @@ pub struct Around {
     pub priced: bool,
     /// The model is a recording.
     pub scripted: bool,
+    /// It is the final review.
+    pub last: bool,
 }
 
 /// The view of checkpoint `n`, made while it is being published: everything since the one before it.
@@ -46,14 +48,19 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         log_url: around.log_url,
         blocked: around.blocked,
         scripted: around.scripted,
+        advance: task.advance.as_ref().map(|given| (given.poster.login.clone(), given.left)),
         ..CheckpointView::default()
     };
     actions(&mut view, log, window);
     trees(&mut view, window);
+    let blocked = (!view.blocked.is_empty()).then_some(Risk::Blocked);
+    let unseen = view.unseen.then_some(Risk::Unseen);
+    view.risk = task.risk(around.last).or(blocked).or(unseen);
     view
 }
 
-fn is_posted(event: &Event, n: u32) -> bool {
+/// A checkpoint before number `n` stands.
+pub fn is_posted(event: &Event, n: u32) -> bool {
     match event {
         Event::CheckpointPosted { n: posted, .. } | Event::Answered { n: posted, .. } => *posted < n,
         _ => false,
@@ -202,7 +209,9 @@ fn trees(view: &mut CheckpointView, window: &[Event]) {
             }
         }
         view.diff.push_str(&tree.diff);
+        view.unseen |= tree.files.iter().any(|file| file.kind == "binary");
     }
+    view.unseen |= !super::diff::is_whole(&view.diff);
 }
 
 fn verdict(verdict: &Verdict) -> VerdictView {

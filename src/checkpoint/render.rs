@@ -6,6 +6,7 @@
 use super::view::{ActionLine, ActionResult, CheckpointView, VerdictKind, VerdictView};
 use crate::command::{answer_line, spec};
 use crate::text::{code, count, dollars, duration, grouped, host_name, plain_cell, prose, prose_cell};
+use domain::Risk;
 use std::fmt::Write as _;
 
 pub use super::notes::{InlineNote, render_notes};
@@ -21,7 +22,8 @@ const MAX_NEXT: usize = 500;
 
 /// The review of an ordinary checkpoint; one without a commit says why there is none.
 pub fn render_checkpoint(view: &CheckpointView) -> String {
-    let mut out = format!("### Checkpoint {}{} · waiting for you\n\n", view.n, range(view));
+    let waits = if covered(view).is_some() { "approved in advance" } else { "waiting for you" };
+    let mut out = format!("### Checkpoint {}{} · {waits}\n\n", view.n, range(view));
     says(&mut out, view);
     actions(&mut out, view);
     changed(&mut out, view);
@@ -277,9 +279,38 @@ fn allow_hint(view: &CheckpointView) -> String {
     }
 }
 
+/// Who approved this checkpoint in advance, and for how many after it.
+fn covered(view: &CheckpointView) -> Option<(&str, u8)> {
+    let (login, left) = view.advance.as_ref()?;
+    view.risk.is_none().then(|| (login.as_str(), left.saturating_sub(1)))
+}
+
+fn advance(view: &CheckpointView) -> String {
+    if let Some((login, left)) = covered(view) {
+        let left = if left == 0 { "the last one that is".to_owned() } else { format!("{left} more after this one") };
+        return format!(
+            "**Approved in advance** by {}, {left}: work goes on once their right and the branch were looked at again. Any word of somebody who may write ends it.\n",
+            code(login)
+        );
+    }
+    let (Some((login, left)), Some(risk)) = (&view.advance, view.risk) else { return String::new() };
+    let what = match risk {
+        Risk::Final => "a final review",
+        Risk::NoCommit => "a checkpoint without a commit on a pull request",
+        Risk::Steering => "a change of files that steer tests",
+        Risk::Blocked => "a checkpoint in which hosts were blocked",
+        Risk::Unseen => "a change that can't be shown whole",
+    };
+    let given = count(u64::from(*left), "checkpoint");
+    format!(
+        "**Not approved in advance**: {} approved the next {given}, but never {what}. This one waits.\n",
+        code(login)
+    )
+}
+
 fn foot(view: &CheckpointView, bind: Option<&str>) -> String {
     let asked = view.asked.as_deref().map(|login| format!(" ({} is asked)", code(login))).unwrap_or_default();
-    let mut out = format!("**Answer**{asked}: {}\n", answer_line(bind));
+    let mut out = format!("{}**Answer**{asked}: {}\n", advance(view), answer_line(bind));
     if bind.is_some() {
         let _ = writeln!(out, "Once approved, `caisson fetch` brings {} into your own clone.", code(&view.branch));
     }

@@ -1,5 +1,6 @@
 use super::view::*;
 use super::*;
+use domain::Risk;
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -88,6 +89,31 @@ fn a_checkpoint_that_changed_nothing() {
 }
 
 #[test]
+fn an_approval_in_advance_is_said() {
+    let given = |left, risk| CheckpointView { advance: Some(("alice".into(), left)), risk, ..example() };
+    let mut told = vec![render_checkpoint(&given(3, None)), render_checkpoint(&given(1, None))];
+    for risk in [Risk::NoCommit, Risk::Steering, Risk::Blocked, Risk::Unseen] {
+        told.push(render_checkpoint(&given(2, Some(risk))));
+    }
+    told.push(render_final(&CheckpointView { risk: Some(Risk::Final), ..given(1, None) }));
+    let about = |line: &&str| line.starts_with("###") || line.contains("n advance");
+    let told: Vec<_> = told.iter().flat_map(|text| text.lines().filter(about)).collect();
+    insta::assert_snapshot!("in_advance", told.join("\n"));
+    assert!(!render_checkpoint(&example()).contains("in advance"));
+}
+
+#[test]
+fn what_is_whole_is_shown_whole() {
+    let line = format!("+{}\n", "x".repeat(100));
+    let body = line.repeat(140);
+    let mut view = hostile(&"evil `@ | ".repeat(3000));
+    view.diff = format!("--- a/x\n+++ b/x\n@@ -0,0 +1,140 @@\n{body}");
+    assert!(diff::is_whole(&view.diff) && !render_checkpoint(&view).contains("Not shown here"));
+    assert!(!diff::is_whole(&line.repeat(300)), "too much");
+    assert!(!diff::is_whole(&format!("+{}\n", "x".repeat(401))), "its end is cut");
+}
+
+#[test]
 fn a_final_review() {
     insta::assert_snapshot!("final_passed", render_final(&verified(VerdictKind::Passed, 0)));
     insta::assert_snapshot!("final_failed", render_final(&verified(VerdictKind::Failed, 1)));
@@ -157,6 +183,7 @@ fn hostile(text: &str) -> CheckpointView {
         branch: text.clone(),
         base_branch: text.clone(),
         asked: Some(text.clone()),
+        advance: Some((text.clone(), 2)),
         verdict: Some(VerdictView {
             kind: VerdictKind::Failed,
             exit_code: None,

@@ -2,6 +2,8 @@
 //!
 //! Strings named *foreign* are shown as code only; `render` sees to it, whoever fills them need not.
 
+use domain::Risk;
+
 /// One of the five lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActionLine {
@@ -144,4 +146,10 @@ pub struct CheckpointView {
     pub asked: Option<String>,
     /// The model was a recording, not a model.
     pub scripted: bool,
+    /// Part of the change cannot be shown: a binary file, a very long line, more than a review holds.
+    pub unseen: bool,
+    /// Why nobody's approval in advance covers it; none when one may.
+    pub risk: Option<Risk>,
+    /// Who approved in advance (a forge login, shown as code), and how many checkpoints from this one on.
+    pub advance: Option<(String, u8)>,
 }

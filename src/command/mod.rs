@@ -28,8 +28,9 @@ pub enum Command {
     Fix(String),
     /// Start a read-only task.
     Plan(String),
-    /// Go on past a checkpoint; bound to its number or to a commit where the person named one.
-    Approve { checkpoint: Option<u32>, commit: Option<String> },
+    /// Go on past a checkpoint; bound to its number or to a commit where the person named one. `next` further ones are
+    /// approved in advance.
+    Approve { checkpoint: Option<u32>, commit: Option<String>, next: u8 },
     /// Change something first.
     Revise(String),
     /// End the task.

@@ -2,6 +2,7 @@
 
 use super::{Command, Parsed, Scope};
 use crate::text::host_name;
+use domain::ADVANCE_LIMIT;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use std::ops::Range;
 
@@ -114,20 +115,32 @@ fn words(after: &str) -> String {
 
 fn approve(line: &str) -> Command {
     if line.is_empty() {
-        return Command::Approve { checkpoint: None, commit: None };
+        return Command::Approve { checkpoint: None, commit: None, next: 0 };
+    }
+    if let Some(amount) = line.strip_prefix("next ") {
+        return in_advance(amount.trim());
     }
     let digits = line.strip_prefix(['c', 'C']).unwrap_or(line);
     if digits.len() <= 5
         && let Ok(number) = digits.parse::<u32>()
         && number > 0
     {
-        return Command::Approve { checkpoint: Some(number), commit: None };
+        return Command::Approve { checkpoint: Some(number), commit: None, next: 0 };
     }
     let sha = line.trim_matches('`');
     if (7..=64).contains(&sha.len()) && sha.chars().all(|c| c.is_ascii_hexdigit()) {
-        return Command::Approve { checkpoint: None, commit: Some(sha.to_ascii_lowercase()) };
+        return Command::Approve { checkpoint: None, commit: Some(sha.to_ascii_lowercase()), next: 0 };
     }
-    malformed("approve", "after it may stand a checkpoint (`c3`) or a commit of at least seven digits, nothing else")
+    let why = "after it may stand a checkpoint (`c3`), a commit of at least seven digits, or `next` and a number";
+    malformed("approve", why)
+}
+
+fn in_advance(amount: &str) -> Command {
+    let digits = amount.bytes().all(|b| b.is_ascii_digit());
+    match amount.parse::<u8>().ok().filter(|next| digits && (1..=ADVANCE_LIMIT).contains(next)) {
+        Some(next) => Command::Approve { checkpoint: None, commit: None, next },
+        None => malformed("approve", "after `next` stands how many checkpoints, from 1 to 20"),
+    }
 }
 
 fn target(text: &str) -> Result<(String, Option<u16>), &'static str> {

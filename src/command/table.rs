@@ -45,9 +45,9 @@ pub const COMMANDS: [Spec; 8] = [
     },
     Spec {
         name: "approve",
-        syntax: "/approve [c3 or commit]",
+        syntax: "/approve [c3, commit, or next 3]",
         who: Who::Writer,
-        effect: "approves the newest checkpoint, or the one named; work goes on",
+        effect: "approves the newest checkpoint, or the one named; with `next 3` (at most 20) also the three after it, until somebody says anything else",
     },
     Spec {
         name: "revise",

@@ -1,6 +1,8 @@
 use super::*;
 use proptest::prelude::*;
 
+const BARE: Command = Command::Approve { checkpoint: None, commit: None, next: 0 };
+
 fn one(text: &str) -> Command {
     let parsed = parse(text);
     assert_eq!(parsed.commands.len(), 1, "{parsed:?}");
@@ -14,7 +16,8 @@ fn none(text: &str) {
 
 #[test]
 fn each_command_is_read() {
-    let approve = |checkpoint, commit: Option<&str>| Command::Approve { checkpoint, commit: commit.map(str::to_owned) };
+    let approve =
+        |checkpoint, commit: Option<&str>| Command::Approve { checkpoint, commit: commit.map(str::to_owned), next: 0 };
     assert_eq!(one("/fix"), Command::Fix(String::new()));
     assert_eq!(
         one("/Fix the parser\nand its tests\r\n\r\n```\ncode\n```"),
@@ -34,6 +37,20 @@ fn each_command_is_read() {
     assert_eq!(one("/status"), Command::Status);
     assert_eq!(one("/help"), Command::Help);
     assert_eq!(one("/frobnicate now"), Command::Unknown("frobnicate".into()));
+}
+
+#[test]
+fn an_approval_in_advance_says_how_many() {
+    for next in [1, 3, 20] {
+        let read = one(&format!("/approve  next  {next} "));
+        assert_eq!(read, Command::Approve { checkpoint: None, commit: None, next });
+    }
+    for bad in
+        ["next", "next 0", "next 21", "next 257", "next +3", "next -1", "next three", "next 3 4", "3 next", "next3"]
+    {
+        let read = one(&format!("/approve {bad}"));
+        assert!(matches!(read, Command::Malformed { name: "approve", .. }), "{bad}: {read:?}");
+    }
 }
 
 #[test]
@@ -86,8 +103,8 @@ fn no_command_hides_in_markdown() {
 
 #[test]
 fn a_command_may_follow_text() {
-    assert_eq!(one("Looks right.\n/approve\n"), Command::Approve { checkpoint: None, commit: None });
-    assert_eq!(one("> /stop\n\n/approve"), Command::Approve { checkpoint: None, commit: None });
+    assert_eq!(one("Looks right.\n/approve\n"), BARE);
+    assert_eq!(one("> /stop\n\n/approve"), BARE);
     assert_eq!(one("```\n/stop\n```\n/status"), Command::Status);
 }
 
@@ -102,7 +119,7 @@ fn stop_beats_changes_beats_approval() {
     assert_eq!(parse("words").strongest(), None);
     assert_eq!(
         parse("/approve c1\n/approve c2").strongest(),
-        Some(&Command::Approve { checkpoint: Some(1), commit: None })
+        Some(&Command::Approve { checkpoint: Some(1), commit: None, next: 0 })
     );
 }
 

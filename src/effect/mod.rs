@@ -129,7 +129,8 @@ impl Performer {
             Effect::Comment { notice, .. } => self.comment(task, row, notice).await,
             Effect::Label { name, .. } => self.label(task, name).await,
             Effect::CommitStatus { n, commit, state } => self.commit_status(task, *n, commit, state).await,
-            Effect::Recheck { .. } => Ok(Input::Settled),
+            // These two read the forge as the handlers do: the outbox asks them.
+            Effect::Recheck { .. } | Effect::Advance { .. } => Ok(Input::Settled),
         }
     }
 

@@ -20,7 +20,7 @@ impl Performer {
         last: bool,
     ) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
-        let view = self.view(task, n).await?;
+        let view = self.view(task, n, last).await?;
         let key = format!("{}:{}", task.id, row.key);
         let Some(pull) = task.pull else { return self.answer(task, row, n).await };
         let body = if last { checkpoint::render_final(&view) } else { checkpoint::render_checkpoint(&view) };
@@ -35,7 +35,7 @@ impl Performer {
         let _lane = self.lanes.enter(&repository.key, pull).await;
         let review = self.converge(&repository.at, pull, &key, &new, self.ambiguous(row)).await?;
         self.store.remember_post(task.id, &row.key, review.id).await?;
-        Ok(Input::ReviewPosted { n, review: review.id, number: review.number })
+        Ok(Input::ReviewPosted { n, review: review.id, number: review.number, risk: view.risk })
     }
 
     async fn converge(
@@ -104,7 +104,7 @@ impl Performer {
     async fn answer(&self, task: &Task, row: &EffectRow, n: u32) -> Result<Input, Trouble> {
         let text = match task.kind {
             Kind::Plan => message::plan_answer(task.summary.as_deref().unwrap_or_default(), n, self.model.scripted()),
-            Kind::Fix => checkpoint::render_checkpoint(&self.view(task, n).await?),
+            Kind::Fix => checkpoint::render_checkpoint(&self.view(task, n, false).await?),
         };
         let request = self.request(task)?;
         let comment = self.post_once(task, row, request.issue, &text).await?;

@@ -1,32 +1,35 @@
 //! What stands outside a task's log and belongs into its review: addresses for people, blocked hosts, what the model is.
 
 use super::{Performer, Trouble};
-use crate::checkpoint::gather::{Around, gather};
+use crate::checkpoint::gather::{Around, gather, is_posted};
 use crate::checkpoint::view::{BlockedLine, CheckpointView};
 use domain::{Event, Task};
 use protocol::router::{LogEntry, Verdict};
 use std::collections::BTreeMap;
 
 impl Performer {
-    /// Everything the review of checkpoint `n` says.
-    pub(super) async fn view(&self, task: &Task, n: u32) -> Result<CheckpointView, Trouble> {
-        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+    /// Everything the review of checkpoint `n` says; `last` marks the final one.
+    pub(super) async fn view(&self, task: &Task, n: u32, last: bool) -> Result<CheckpointView, Trouble> {
+        let log = self.store.log(task.id).await?;
+        let since = log.iter().rev().find(|(_, event)| is_posted(event, n)).map_or(0, |(at, _)| *at);
+        let log: Vec<Event> = log.into_iter().map(|(_, event)| event).collect();
         let around = Around {
             compare_url: self.compare_url(task),
             log_url: None,
-            blocked: self.blocked(task).await?,
+            blocked: self.blocked(task, since).await?,
             priced: self.model.price() != crate::llm::Price::default(),
             scripted: self.model.scripted(),
+            last,
         };
         Ok(gather(task, &log, n, around))
     }
 
-    /// Hosts the router refused this task, with counts, from the log kept with it.
-    async fn blocked(&self, task: &Task) -> Result<Vec<BlockedLine>, Trouble> {
+    /// Hosts the router refused this task since then, with counts, from the log kept with it.
+    async fn blocked(&self, task: &Task, since: i64) -> Result<Vec<BlockedLine>, Trouble> {
         let mut counts: BTreeMap<(String, u16), u64> = BTreeMap::new();
         for line in self.store.egress(task.id).await? {
             let Ok(entry) = serde_json::from_str::<LogEntry>(&line) else { continue };
-            if entry.verdict == Verdict::Denied && !entry.host.is_empty() {
+            if entry.ts > since && entry.verdict == Verdict::Denied && !entry.host.is_empty() {
                 *counts.entry((entry.host, entry.port)).or_default() += entry.count.max(1);
             }
         }

@@ -129,6 +129,7 @@ impl<'a> Replay<'a> {
             | Event::CheckpointVoided { .. }
             | Event::DecisionHeld { .. }
             | Event::DecisionRefused { .. }
+            | Event::AdvanceEnded { .. }
             | Event::BudgetGranted { .. }
             | Event::Paused { .. }
             | Event::Ended { .. } => {}

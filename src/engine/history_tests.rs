@@ -60,6 +60,7 @@ fn decided(verb: Verb, n: u32) -> Event {
         base: None,
         text_hash: String::new(),
         edited: false,
+        in_advance: false,
         verb,
     };
     Event::DecisionUsed { decision: Box::new(decision), n }
@@ -181,7 +182,7 @@ fn a_plan_that_is_carried_out() {
     log.push(Event::Answered { n: 1, number: 12, at: 0 });
     let before = rebuilt(&log);
     assert!(before.system.contains("read-only") && !before.tools.iter().any(|t| t.name == "bash"));
-    log.push(decided(Verb::Approve { checkpoint: None, commit: None }, 1));
+    log.push(decided(Verb::approve(), 1));
     log.push(Event::WidenedToFix { words: "but keep the old name".into() });
     let after = rebuilt(&log);
     assert!(after.tools.iter().any(|t| t.name == "bash"));

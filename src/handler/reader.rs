@@ -5,7 +5,7 @@ use crate::config::Process;
 use crate::config::process::Repository;
 use crate::effect::{Lanes, Trouble};
 use crate::forge::{Account, Comment, Forge, ForgeError, PullRequest, RepoRef, Review};
-use crate::store::{Store, TaskRow};
+use crate::store::Store;
 use crate::task::{Machine, Recheck};
 use domain::{Access, Commit, Decision, Input, Source, Task, TaskId};
 use std::collections::{HashMap, HashSet};
@@ -55,13 +55,13 @@ impl Reader {
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
         let _held = self.lanes.enter(key, number).await;
         match self.store.live_task_of(key, number).await? {
-            Some(row) => self.follow(entry, &row).await,
+            Some(row) => self.follow(entry, TaskId(row.id)).await.map(drop),
             None => self.look_for_start(entry, number).await,
         }
     }
 
-    async fn follow(&self, entry: &Repository, row: &TaskRow) -> Result<(), Trouble> {
-        let id = TaskId(row.id);
+    /// Takes up everything that was said to a task, and what became of its issue, pull request and reviews.
+    async fn follow(&self, entry: &Repository, id: TaskId) -> Result<Thread, Trouble> {
         let task = self.machine.look(id).await?;
         let thread = self.thread(entry, &task).await?;
         for decision in self.decisions(entry, &task, &thread, None).await? {
@@ -69,7 +69,8 @@ impl Reader {
             self.machine.feed(id, &key, Input::Decided { decision: Box::new(decision) }, None).await?;
         }
         self.notice_ends(id, &thread).await?;
-        self.notice_voided(id, &thread).await
+        self.notice_voided(id, &thread).await?;
+        Ok(thread)
     }
 
     async fn thread(&self, entry: &Repository, task: &Task) -> Result<Thread, Trouble> {
@@ -228,6 +229,7 @@ fn decision(
         base: pull.map(|p| p.base_ref.clone()),
         text_hash: words::hash(text.0),
         edited,
+        in_advance: false,
         verb,
     }
 }
@@ -251,5 +253,13 @@ impl Recheck for Reader {
             self.machine.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }, None).await?;
         }
         Ok(())
+    }
+
+    async fn advance(&self, task: &Task, source: &Source) -> Result<Option<Decision>, Trouble> {
+        let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
+        let Some(entry) = self.config.repository(key) else { return Ok(None) };
+        let thread = self.follow(entry, task.id).await?;
+        let only = std::slice::from_ref(source);
+        Ok(self.decisions(entry, task, &thread, Some(only)).await?.pop())
     }
 }

@@ -42,7 +42,9 @@ fn asked(text: &str, author: &str) -> Option<Verb> {
     Some(match parsed.strongest()? {
         Command::Fix(words) => Verb::Fix { words: words.clone() },
         Command::Plan(words) => Verb::Plan { words: words.clone() },
-        Command::Approve { checkpoint, commit } => Verb::Approve { checkpoint: *checkpoint, commit: commit.clone() },
+        Command::Approve { checkpoint, commit, next } => {
+            Verb::Approve { checkpoint: *checkpoint, commit: commit.clone(), next: *next }
+        }
         Command::Revise(words) => Verb::Changes { items: vec![remark(words, author)] },
         Command::Stop => Verb::Stop,
         Command::Resume => Verb::Resume,
@@ -70,12 +72,14 @@ pub(super) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
     }));
     let said = asked(&review.body, login);
     let by_state = match review.state {
-        ReviewState::Approved => Verb::Approve { checkpoint: None, commit: None },
+        ReviewState::Approved => Verb::approve(),
         ReviewState::RequestChanges => Verb::Changes { items },
         ReviewState::Comment => return Some(said.unwrap_or(Verb::Say { items })),
         ReviewState::Pending | ReviewState::RequestReview | ReviewState::Dismissed => return None,
     };
     Some(match said {
+        // An approving review may say of what it is one.
+        Some(verb @ Verb::Approve { .. }) if matches!(by_state, Verb::Approve { .. }) => verb,
         Some(verb) if strength(&verb) > strength(&by_state) => verb,
         _ => by_state,
     })
@@ -130,6 +134,14 @@ mod tests {
     #[test]
     fn stop_in_an_approving_review_stops() {
         assert_eq!(review(&given(ReviewState::Approved, "fine\n\n/stop"), &[]), Some(Verb::Stop));
+    }
+
+    #[test]
+    fn an_approving_review_may_name_what_it_approves() {
+        let verb = review(&given(ReviewState::Approved, "fine\n\n/approve next 3"), &[]);
+        assert_eq!(verb, Some(Verb::Approve { checkpoint: None, commit: None, next: 3 }));
+        let verb = review(&given(ReviewState::Approved, "/approve c2"), &[]);
+        assert_eq!(verb, Some(Verb::Approve { checkpoint: Some(2), commit: None, next: 0 }));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::notice::About;
 use crate::command::{COMMANDS, Spec, answer_line, spec};
 use crate::text::{code, count, dollars, duration, grouped};
-use domain::{Kind, State};
+use domain::{Ending, Kind, State};
 use std::fmt::Write as _;
 
 /// Somebody without the right asked for something.
@@ -63,9 +63,36 @@ pub fn name_the_commit(login: &str, commit: &str) -> String {
 /// A decision while nothing waits for one.
 pub fn nothing_to_approve(login: &str, about: &About<'_>) -> String {
     format!(
-        "{}: no checkpoint waits for an approval right now (the task is {}). An approval can't be given in advance.",
+        "{}: no checkpoint waits for an approval right now (the task is {}). Nothing was changed. `/approve next 3` on one that waits approves the three after it too.",
         code(login),
         about.state_words()
+    )
+}
+
+/// `/approve next 3` was used: what it covers, and what not.
+pub fn in_advance(login: &str, next: u8) -> String {
+    let checkpoints = if next == 1 { "the next checkpoint".to_owned() } else { format!("the next {next} checkpoints") };
+    format!(
+        "{} approved this checkpoint and, in advance, {checkpoints}. Each is posted all the same; before it is used, their right and the branch are looked at again. It never covers the final review, a checkpoint without a commit, one in which hosts were blocked, one that changes files that steer tests, or one that can't be shown whole. Any other word of somebody who may write ends it, and so does a pause.",
+        code(login)
+    )
+}
+
+/// An approval in advance ended before it was used up.
+pub fn advance_ended(login: &str, left: u8, why: &Ending) -> String {
+    let why = match why {
+        Ending::Said { login } => format!("{} wrote something else", code(login)),
+        Ending::Paused => "the task is paused".to_owned(),
+        Ending::Voided => "a checkpoint's review was edited or deleted".to_owned(),
+        Ending::Withdrawn => "it was edited, dismissed or deleted".to_owned(),
+        Ending::NoRight => "they may not write to the repository any more".to_owned(),
+        Ending::Moved { commit } => format!("the branch no longer ends at {}", commit.short()),
+        Ending::Retargeted => "the pull request now aims at another branch".to_owned(),
+    };
+    let left = count(u64::from(left), "checkpoint");
+    format!(
+        "What {} approved in advance ({left} left) has ended, because {why}. Every checkpoint waits for an answer again.",
+        code(login)
     )
 }
 

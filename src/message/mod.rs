@@ -12,8 +12,8 @@ mod pull;
 mod tests;
 
 pub use answer::{
-    already_live, doubtful, edited, help, malformed, name_the_commit, no_task, not_paused, nothing_to_approve, refused,
-    stale, status, unknown_command,
+    advance_ended, already_live, doubtful, edited, help, in_advance, malformed, name_the_commit, no_task, not_paused,
+    nothing_to_approve, refused, stale, status, unknown_command,
 };
 pub use life::{
     accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, resumed, trouble, voided,

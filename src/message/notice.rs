@@ -29,6 +29,8 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Help => answer::help(),
         Notice::UnknownCommand { word } => answer::unknown_command(word),
         Notice::NothingToApprove { login } => answer::nothing_to_approve(login, about),
+        Notice::InAdvance { login, next } => answer::in_advance(login, *next),
+        Notice::AdvanceEnded { login, left, why } => answer::advance_ended(login, *left, why),
         Notice::NotPaused { login } => answer::not_paused(login, about),
         Notice::Paused { reason } => life::paused(reason),
         Notice::Resumed => life::resumed(about),

@@ -1,6 +1,6 @@
 use super::*;
 use domain::{
-    Account, Budget, Commit, Event, Kind, Notice, PauseReason, Request, Source, State, Task, TaskId, Verdict,
+    Account, Budget, Commit, Ending, Event, Kind, Notice, PauseReason, Request, Source, State, Task, TaskId, Verdict,
     VerdictKind,
 };
 
@@ -67,6 +67,10 @@ fn every_notice() {
         Notice::UnknownCommand { word: "approve".into() },
         Notice::UnknownCommand { word: "deploy".into() },
         Notice::NothingToApprove { login: login() },
+        Notice::InAdvance { login: login(), next: 1 },
+        Notice::InAdvance { login: login(), next: 3 },
+        Notice::AdvanceEnded { login: login(), left: 2, why: Ending::Said { login: "alice".into() } },
+        Notice::AdvanceEnded { login: login(), left: 1, why: Ending::Moved { commit: commit() } },
         Notice::NotPaused { login: login() },
         Notice::Paused { reason: PauseReason::Budget { what: "money".into() } },
         Notice::Paused {

@@ -237,12 +237,12 @@ async fn decision_used(c: &mut SqliteConnection, id: TaskId, n: u32, decision: &
         Verb::Approve { .. } => "approve",
         _ => "changes",
     };
-    let sql = "INSERT INTO decisions (task, n, source, number, poster, right_seen, verb, commit_id, base, text_hash, at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (task, source) DO NOTHING";
+    let sql = "INSERT INTO decisions (task, n, source, number, poster, right_seen, verb, commit_id, base, text_hash, at, \
+               in_advance) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (task, n) DO NOTHING";
     let right = serde_json::to_value(decision.right)?.as_str().unwrap_or_default().to_owned();
     let query = sqlx::query(sql).bind(id.0).bind(i64::from(n)).bind(decision.source.to_string()).bind(decision.number);
     let query = query.bind(&decision.poster.login).bind(right).bind(verb);
     let query = query.bind(decision.head.as_ref().map(|x| x.to_string())).bind(&decision.base);
-    query.bind(&decision.text_hash).bind(decision.at).execute(c).await?;
+    query.bind(&decision.text_hash).bind(decision.at).bind(decision.in_advance).execute(c).await?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::lanes::Lanes;
 use super::{Machine, now};
 use crate::effect::{Performer, Trouble};
 use crate::store::{Close, EffectRow, StoreError};
-use domain::{Effect, Input, Lane, Notice, Source, Task, TaskId};
+use domain::{Decision, Effect, Input, Lane, Notice, Source, Task, TaskId};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
@@ -19,6 +19,8 @@ const LONGEST_WAIT_MS: i64 = 60_000;
 #[async_trait::async_trait]
 pub trait Recheck: Send + Sync {
     async fn recheck(&self, task: &Task, n: u32, sources: &[Source]) -> Result<(), Trouble>;
+    /// What an approval given in advance says now, after everything that was said since was taken up; none when it is gone.
+    async fn advance(&self, task: &Task, source: &Source) -> Result<Option<Decision>, Trouble>;
 }
 
 pub struct Outbox {
@@ -157,6 +159,10 @@ impl Outbox {
         if let Effect::Recheck { n, sources } = &row.effect {
             self.recheck.recheck(task, *n, sources).await?;
             return Ok(Input::Settled);
+        }
+        if let Effect::Advance { n, source } = &row.effect {
+            let decision = self.recheck.advance(task, source).await?.map(Box::new);
+            return Ok(Input::AdvanceRead { n: *n, decision });
         }
         self.performer.perform(task, row, self.machine.as_ref()).await
     }

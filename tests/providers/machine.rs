@@ -151,14 +151,15 @@ impl Drive<'_> {
         self.number += 1;
         self.inputs.push_back(match self.task.kind {
             Kind::Plan => Input::AnswerPosted { n, number: self.number },
-            Kind::Fix => Input::ReviewPosted { n, review: self.number, number: self.number },
+            Kind::Fix => Input::ReviewPosted { n, review: self.number, number: self.number, risk: None },
         });
         let item = Item { path: Some("a.rs".into()), line: Some(3), text: "why?".into(), author: "alice".into() };
         if pick == 1 {
             self.decide(Verb::Say { items: vec![item.clone()] }, None);
         }
         let changes = Verb::Changes { items: vec![item] };
-        let approve = Verb::Approve { checkpoint: Some(n), commit: commit.as_ref().map(|c| c.as_str().to_owned()) };
+        let named = commit.as_ref().map(|c| c.as_str().to_owned());
+        let approve = Verb::Approve { checkpoint: Some(n), commit: named, next: 0 };
         self.decide(if pick > 1 { changes } else { approve }, commit);
     }
 
@@ -175,6 +176,7 @@ impl Drive<'_> {
             base: Some("main".into()),
             text_hash: String::new(),
             edited: false,
+            in_advance: false,
             verb,
         };
         self.inputs.push_back(Input::Decided { decision: Box::new(decision) });

@@ -6,6 +6,7 @@
 mod local_broker;
 mod world;
 
+mod advance;
 mod decisions;
 mod hooks;
 mod interruptions;

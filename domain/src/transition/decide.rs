@@ -1,6 +1,6 @@
 //! Decisions of people: who may, about which checkpoint, used once (security 17–19).
 
-use super::{Draft, work};
+use super::{Draft, advance, work};
 use crate::{
     Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, Notice, PauseReason, Source, State, Verb, Why,
 };
@@ -11,6 +11,7 @@ const DOUBT_MS: i64 = 60_000;
 const SHORTEST_COMMIT: usize = 7;
 
 pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
+    advance::said(draft, decision);
     let login = decision.poster.login.clone();
     match &decision.verb {
         Verb::Status if decision.right >= Access::Read => return draft.answer(decision.number, Notice::Status),
@@ -117,7 +118,7 @@ fn stale(login: &str, reason: String) -> (String, Notice) {
 /// Whether this approval is about exactly what stands there now.
 fn approves(draft: &Draft, decision: &Decision, at: &Checkpoint) -> Result<(), (String, Notice)> {
     let login = &decision.poster.login;
-    let Verb::Approve { checkpoint, commit: named } = &decision.verb else { return Ok(()) };
+    let Verb::Approve { checkpoint, commit: named, .. } = &decision.verb else { return Ok(()) };
     if checkpoint.is_some_and(|c| c != at.n) {
         return Err(stale(login, format!("it names another checkpoint than {}", at.n)));
     }
@@ -173,6 +174,10 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
             if plan && !changes {
                 draft.emit(Event::WidenedToFix { words: words.unwrap_or_default() });
             }
+            if let Some(next) = draft.task.advance.as_ref().map(|given| given.left) {
+                let login = decision.poster.login.clone();
+                draft.answer(decision.number, Notice::InAdvance { login, next });
+            }
             draft.open();
         }
     }
@@ -182,7 +187,7 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
 fn as_used(decision: &Decision, fix: bool) -> Decision {
     let mut used = decision.clone();
     if fix {
-        used.verb = Verb::Approve { checkpoint: None, commit: None };
+        used.verb = Verb::approve();
     }
     used
 }

@@ -1,11 +1,12 @@
 //! The task machine: what an input does to a task. Pure and total: every (state, input) pair has an answer, and one that does not
 //! fit changes nothing. Tests: `tests/machine/table.rs`, `tests/machine/properties.rs` (one end, no action past a checkpoint, any prefix folds).
 
+mod advance;
 mod decide;
 mod publish;
 mod work;
 
-use crate::{Effect, End, Envelope, Event, Failure, Input, Notice, PauseReason, State, Task};
+use crate::{Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, State, Task};
 
 /// What came of an input: events to store, then effects to carry out, in this order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -42,6 +43,7 @@ impl Draft {
     }
 
     pub fn pause(&mut self, reason: PauseReason) {
+        advance::end(self, Ending::Paused, true);
         self.emit(Event::Paused { reason: reason.clone() });
         self.say(Notice::Paused { reason });
     }
@@ -96,6 +98,7 @@ fn take(draft: &mut Draft, input: &Input) {
         }
         Input::Decided { decision } => decide::decided(draft, decision),
         Input::EffectFailed { effect, failure } => failed(draft, effect, failure),
+        Input::AdvanceRead { n, decision } => advance::read(draft, *n, decision.as_deref()),
         Input::IssueClosed => draft.end(End::Declined, Notice::Declined),
         Input::PullClosed { merged, .. } => pull_closed(draft, *merged),
         Input::Fetched { commit } => {

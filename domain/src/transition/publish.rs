@@ -1,7 +1,7 @@
 //! From a taken tree to a posted review, and the verification between them.
 
-use super::Draft;
-use crate::{Commit, Effect, Event, Input, Notice, State, VERIFY_LIMIT, Verdict, VerdictKind, Why};
+use super::{Draft, advance};
+use crate::{Commit, Effect, Ending, Event, Input, Notice, Risk, State, VERIFY_LIMIT, Verdict, VerdictKind, Why};
 
 pub(super) fn published(draft: &mut Draft, input: &Input) {
     let state = draft.task.state.clone();
@@ -36,7 +36,7 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         (Input::Verified { n, verdict }, State::Verifying { n: now, commit }) if *n == now => {
             verified(draft, *n, &commit, verdict);
         }
-        (Input::ReviewPosted { n, review, number }, _) => posted(draft, *n, *review, *number),
+        (Input::ReviewPosted { n, review, number, risk }, _) => posted(draft, *n, *review, *number, *risk),
         (Input::AnswerPosted { n, number }, State::Publishing { n: now, .. }) if *n == now => {
             draft.emit(Event::Answered { n: *n, number: *number, at: draft.now });
             waiting(draft, *n);
@@ -86,7 +86,7 @@ fn is_last(draft: &Draft) -> bool {
     !failed || draft.task.failures >= VERIFY_LIMIT
 }
 
-fn posted(draft: &mut Draft, n: u32, review: i64, number: i64) {
+fn posted(draft: &mut Draft, n: u32, review: i64, number: i64, seen: Option<Risk>) {
     let (commit, last, verdict) = match &draft.task.state {
         State::Publishing { n: now, .. } if *now == n => (draft.task.sealed.clone(), false, None),
         State::Verifying { n: now, commit } if *now == n => {
@@ -94,12 +94,14 @@ fn posted(draft: &mut Draft, n: u32, review: i64, number: i64) {
         }
         _ => return,
     };
+    let risk = draft.task.risk(last).or(seen);
     let status = if last { None } else { commit.clone() };
     draft.emit(Event::CheckpointPosted { n, review, number, at: draft.now, commit, last, verdict });
     if let Some(commit) = status {
         draft.want(Effect::CommitStatus { n, commit, state: "pending".to_owned() });
     }
     waiting(draft, n);
+    advance::ask(draft, n, risk);
 }
 
 /// A checkpoint stands: what came too early is judged now, and the sandbox may rest.
@@ -115,6 +117,9 @@ fn waiting(draft: &mut Draft, n: u32) {
 pub(super) fn voided(draft: &mut Draft, n: u32) {
     let state = draft.task.state.clone();
     let again = n + 1;
+    if draft.task.checkpoint().is_some_and(|at| at.n == n) {
+        advance::end(draft, Ending::Voided, true);
+    }
     match state {
         State::AwaitingReview { n: now, commit: Some(commit) } if now == n => {
             draft.emit(Event::CheckpointVoided { n });

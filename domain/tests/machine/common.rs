@@ -67,8 +67,15 @@ pub fn approval(number: i64) -> Decision {
         base: Some("main".into()),
         text_hash: String::new(),
         edited: false,
-        verb: Verb::Approve { checkpoint: None, commit: None },
+        in_advance: false,
+        verb: Verb::approve(),
     }
+}
+
+/// `/approve next …` in a comment.
+pub fn in_advance(number: i64, next: u8) -> Decision {
+    let verb = Verb::Approve { checkpoint: None, commit: None, next };
+    Decision { source: Source::Comment(number), commit: None, verb, ..approval(number) }
 }
 
 pub struct Walk {
@@ -138,8 +145,15 @@ impl Walk {
     pub fn at_checkpoint() -> Self {
         let mut walk = Walk::running(Kind::Fix);
         walk.answer(vec![bash(); 5]).acts(5).sealed(1);
-        walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100 });
+        walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
         walk
+    }
+
+    /// From an approval on to checkpoint `n`, posted with the forge's number `100 * n`.
+    pub fn on_to_checkpoint(&mut self, n: u32) -> &mut Self {
+        self.feed(Input::Opened { fresh: None }).answer(vec![bash(); 5]).acts(5).sealed(n);
+        let (review, number) = (i64::from(50 + n), i64::from(100 * n));
+        self.feed(Input::ReviewPosted { n, review, number, risk: None })
     }
 
     pub fn verdict(&mut self, n: u32, kind: VerdictKind) -> &mut Self {
@@ -158,7 +172,7 @@ impl Walk {
     pub fn at_final() -> Self {
         let mut walk = Walk::running(Kind::Fix);
         walk.answer(vec![bash(), done()]).acts(1).sealed(1).verdict(1, VerdictKind::Passed);
-        walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100 });
+        walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
         walk
     }
 

@@ -1,5 +1,6 @@
 //! The task machine: its table, and what holds whatever comes in.
 
+mod advance;
 mod common;
 mod properties;
 mod table;

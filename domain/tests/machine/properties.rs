@@ -16,7 +16,7 @@ fn calls() -> impl Strategy<Value = Vec<CallRequest>> {
 
 fn verb() -> impl Strategy<Value = Verb> {
     prop_oneof![
-        6 => Just(Verb::Approve { checkpoint: None, commit: None }),
+        6 => (0u8..4).prop_map(|next| Verb::Approve { checkpoint: None, commit: None, next }),
         2 => Just(Verb::Changes { items: Vec::new() }),
         1 => Just(Verb::Resume),
         1 => Just(Verb::Status),
@@ -34,7 +34,8 @@ enum Move {
     Pushed,
     Pull,
     Verdict(bool),
-    Review,
+    Review(Option<Risk>),
+    Advance(Access),
     Opened,
     Decide(Verb, i64),
     Gone,
@@ -49,11 +50,12 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     let one = prop_oneof![
         6 => calls().prop_map(Move::Answer),
         12 => any::<bool>().prop_map(Move::ActionEnds),
-        6 => (0u8..3).prop_map(Move::Tree),
+        6 => (0u8..4).prop_map(Move::Tree),
         6 => Just(Move::Pushed),
         3 => Just(Move::Pull),
         3 => any::<bool>().prop_map(Move::Verdict),
-        6 => Just(Move::Review),
+        6 => prop_oneof![3 => Just(None), 1 => Just(Some(Risk::Blocked))].prop_map(Move::Review),
+        6 => prop_oneof![4 => Just(Access::Write), 1 => Just(Access::Read)].prop_map(Move::Advance),
         5 => Just(Move::Opened),
         6 => (verb(), 0i64..3).prop_map(|(v, d)| Move::Decide(v, d)),
         1 => Just(Move::Gone),
@@ -80,8 +82,9 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
             }
             walk.feed(Input::ActionEnded { number: running, outcome });
         }
-        Move::Tree(0) => {
-            let tree = SealedTree { commit: commit(ONE), files: Vec::new(), diff: String::new(), steering: Vec::new() };
+        Move::Tree(kind @ (0 | 3)) => {
+            let steering = if kind == 3 { vec!["conftest.py".to_owned()] } else { Vec::new() };
+            let tree = SealedTree { commit: commit(ONE), files: Vec::new(), diff: String::new(), steering };
             walk.feed(Input::TreeSealed { n, tree });
         }
         Move::Tree(1) => {
@@ -100,9 +103,16 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
         Move::Verdict(passed) => {
             walk.verdict(n, if passed { VerdictKind::Passed } else { VerdictKind::Failed });
         }
-        Move::Review => {
+        Move::Advance(right) => {
+            let n = walk.task.checkpoint().map_or(1, |at| at.n);
+            let source = walk.task.advance.as_ref().map(|given| given.source.clone());
+            let verb = Verb::Approve { checkpoint: None, commit: None, next: 1 };
+            let fresh = source.map(|source| Decision { source, right, verb, ..approval(1) });
+            walk.feed(Input::AdvanceRead { n, decision: fresh.map(Box::new) });
+        }
+        Move::Review(risk) => {
             *number += 1;
-            walk.feed(Input::ReviewPosted { n, review: *number, number: *number });
+            walk.feed(Input::ReviewPosted { n, review: *number, number: *number, risk });
             walk.feed(Input::AnswerPosted { n, number: *number });
         }
         Move::Opened => {
@@ -151,6 +161,89 @@ fn most_actions_between_decisions(log: &[Event]) -> u32 {
     most
 }
 
+/// What an approval in advance is used for: left over, a commit on the forge, not final, nothing that steers tests.
+fn used_as_given(log: &[Event]) -> bool {
+    let (mut left, mut steering, mut coverable, mut good) = (0, false, false, true);
+    for event in log {
+        match event {
+            Event::TreeSealed { tree, .. } => steering |= !tree.steering.is_empty(),
+            Event::CheckpointPosted { commit, last, .. } => {
+                coverable = commit.is_some() && !last && !steering;
+                steering = false;
+            }
+            Event::Answered { .. } => (coverable, steering) = (false, false),
+            Event::DecisionUsed { decision, .. } if decision.in_advance => {
+                good &= coverable && left > 0 && decision.right >= Access::Write;
+                left -= 1;
+            }
+            Event::DecisionUsed { decision, .. } => {
+                left = if let Verb::Approve { next, .. } = decision.verb { i32::from(next) } else { 0 };
+            }
+            Event::Paused { .. }
+            | Event::CheckpointVoided { .. }
+            | Event::FeedbackGiven { .. }
+            | Event::DecisionHeld { .. }
+            | Event::AdvanceEnded { .. } => left = 0,
+            _ => {}
+        }
+    }
+    good
+}
+
+/// One stretch of work up to a checkpoint: what a person says when, how it comes out, what the fresh look shows.
+#[derive(Debug, Clone)]
+struct Stretch {
+    word: Option<(u8, Verb)>,
+    steers: bool,
+    risk: Option<Risk>,
+    right: Access,
+    next: u8,
+}
+
+fn stretch() -> impl Strategy<Value = Stretch> {
+    let word = prop::option::weighted(0.3, (0u8..3, verb()));
+    let risk = prop::option::weighted(0.2, Just(Risk::Blocked));
+    let right = prop_oneof![5 => Just(Access::Write), 1 => Just(Access::Read)];
+    (word, prop::bool::weighted(0.2), risk, right, 0u8..4).prop_map(|(word, steers, risk, right, next)| Stretch {
+        word,
+        steers,
+        risk,
+        right,
+        next,
+    })
+}
+
+fn say(walk: &mut Walk, stretch: &Stretch, moment: u8, number: i64) {
+    if let Some((_, verb)) = stretch.word.as_ref().filter(|(at, _)| *at == moment) {
+        walk.decide(Decision { verb: verb.clone(), ..approval(number) });
+    }
+}
+
+/// Works up to the next checkpoint; if it still waits after the fresh look, somebody approves it.
+fn work(walk: &mut Walk, stretch: &Stretch) {
+    let n = walk.task.next_n();
+    let number = i64::from(n) * 100;
+    say(walk, stretch, 0, number - 20);
+    walk.feed(Input::Opened { fresh: None }).answer(vec![bash(); 5]).acts(5);
+    say(walk, stretch, 1, number - 10);
+    let steering = if stretch.steers { vec!["conftest.py".to_owned()] } else { Vec::new() };
+    let tree = SealedTree { commit: commit(ONE), files: Vec::new(), diff: String::new(), steering };
+    walk.feed(Input::TreeSealed { n, tree }).feed(Input::Pushed { n, commit: commit(ONE) });
+    walk.feed(Input::ReviewPosted { n, review: number, number, risk: stretch.risk });
+    let asked = walk.last.effects.iter().find_map(|e| match e {
+        Effect::Advance { source, .. } => Some(source.clone()),
+        _ => None,
+    });
+    say(walk, stretch, 2, number + 10);
+    if let Some(source) = asked {
+        let fresh = Decision { source, right: stretch.right, ..in_advance(number, 1) };
+        walk.feed(Input::AdvanceRead { n, decision: Some(Box::new(fresh)) });
+    }
+    if walk.task.state.name() == "awaiting-review" {
+        walk.decide(in_advance(number + 20, stretch.next));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
 
@@ -166,11 +259,23 @@ proptest! {
             prop_assert!(!ended || walk.last == Step::default(), "nothing happens after the end");
         }
         prop_assert!(most_actions_between_decisions(&walk.log) <= 5);
+        prop_assert!(used_as_given(&walk.log));
         let ends = walk.log.iter().filter(|e| matches!(e, Event::Ended { .. })).count();
         prop_assert!(ends <= 1);
         let last = matches!(walk.log.last(), Some(Event::Ended { .. }));
         prop_assert!(ends == 0 || last);
         prop_assert!(effects > 0 || walk.log.is_empty() || !walk.task.state.ended());
+    }
+
+    #[test]
+    fn an_approval_in_advance_is_used_as_it_was_given(first in 1u8..4, stretches in prop::collection::vec(stretch(), 1..9)) {
+        let mut walk = Walk::at_checkpoint();
+        walk.decide(in_advance(101, first));
+        for stretch in &stretches {
+            work(&mut walk, stretch);
+        }
+        prop_assert!(most_actions_between_decisions(&walk.log) <= 5);
+        prop_assert!(used_as_given(&walk.log), "{:#?}", walk.log);
     }
 
     #[test]

@@ -13,7 +13,7 @@ fn the_whole_way_to_delivered() {
     walk.feed(Input::Opened { fresh: None }).answer(vec![bash(), done()]).acts(1);
     walk.feed(Input::TreeUnchanged { n: 2, commit: commit(ONE) });
     assert!(walk.wants("verify"));
-    walk.verdict(2, VerdictKind::Passed).feed(Input::ReviewPosted { n: 2, review: 51, number: 102 });
+    walk.verdict(2, VerdictKind::Passed).feed(Input::ReviewPosted { n: 2, review: 51, number: 102, risk: None });
     assert_eq!(walk.task.state.name(), "final-review");
     walk.decide(approval(103));
     assert_eq!(walk.task.state.name(), "approved");
@@ -53,7 +53,7 @@ fn an_approval_counts_once_and_only_for_what_stands() {
         ("the base was changed", |d| d.base = Some("evil".into())),
         ("no write access", |d| d.right = Access::Read),
         ("edited", |d| d.edited = true),
-        ("names another checkpoint", |d| d.verb = Verb::Approve { checkpoint: Some(2), commit: None }),
+        ("names another checkpoint", |d| d.verb = Verb::Approve { checkpoint: Some(2), commit: None, next: 0 }),
     ];
     for (why, spoil) in stale {
         let mut walk = Walk::at_checkpoint();
@@ -72,7 +72,7 @@ fn an_approval_that_comes_while_publishing_is_held_and_looked_at_again() {
     walk.answer(vec![bash(); 5]).acts(5);
     walk.decide(approval(101));
     assert_eq!(walk.task.state.name(), "publishing");
-    walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100 });
+    walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
     let recheck = walk.last.effects.iter().find(|e| e.kind() == "recheck");
     assert_eq!(recheck, Some(&Effect::Recheck { n: 1, sources: vec![Source::Review(101)] }));
     walk.decide(approval(101));
@@ -84,7 +84,7 @@ fn a_bare_approve_just_after_somebody_elses_decision_is_asked_about() {
     let mut walk = Walk::at_checkpoint();
     walk.decide(approval(101)).feed(Input::Opened { fresh: None });
     walk.answer(vec![bash(); 5]).acts(5).sealed(2);
-    walk.feed(Input::ReviewPosted { n: 2, review: 51, number: 102 });
+    walk.feed(Input::ReviewPosted { n: 2, review: 51, number: 102, risk: None });
     let posted = walk.task.checkpoint().expect("posted").at;
     let mut other = approval(103);
     other.source = Source::Comment(103);
@@ -95,7 +95,7 @@ fn a_bare_approve_just_after_somebody_elses_decision_is_asked_about() {
     assert!(matches!(walk.notice(), Some(Notice::Doubtful { n: 2, .. })), "{:?}", walk.notice());
     other.number = 104;
     other.source = Source::Comment(104);
-    other.verb = Verb::Approve { checkpoint: Some(2), commit: None };
+    other.verb = Verb::Approve { checkpoint: Some(2), commit: None, next: 0 };
     walk.decide(other);
     assert_eq!(walk.task.state.name(), "running");
 }
@@ -110,7 +110,7 @@ fn the_final_approval_names_its_commit() {
     assert!(matches!(walk.notice(), Some(Notice::NameTheCommit { .. })));
     bare.number = 102;
     bare.source = Source::Comment(102);
-    bare.verb = Verb::Approve { checkpoint: None, commit: Some(ONE[..10].into()) };
+    bare.verb = Verb::Approve { checkpoint: None, commit: Some(ONE[..10].into()), next: 0 };
     walk.decide(bare);
     assert_eq!(walk.task.state.name(), "approved");
 }
@@ -131,7 +131,7 @@ fn a_failed_verification_goes_back_twice_then_to_a_person() {
             walk.feed(Input::Opened { fresh: None });
         }
     }
-    walk.feed(Input::ReviewPosted { n: 3, review: 50, number: 100 });
+    walk.feed(Input::ReviewPosted { n: 3, review: 50, number: 100, risk: None });
     assert!(matches!(&walk.task.state, State::FinalReview { verdict, .. } if verdict.kind == VerdictKind::Failed));
     assert_eq!(walk.task.used, 3, "verification never resets the count");
 }
@@ -247,7 +247,7 @@ fn a_deleted_review_is_posted_again_under_a_new_number() {
     let mut walk = Walk::at_checkpoint();
     walk.feed(Input::CheckpointVoided { n: 1 });
     assert!(walk.wants("review"));
-    walk.feed(Input::ReviewPosted { n: 2, review: 60, number: 110 });
+    walk.feed(Input::ReviewPosted { n: 2, review: 60, number: 110, risk: None });
     assert_eq!(walk.task.state, State::AwaitingReview { n: 2, commit: Some(commit(ONE)) });
     walk.decide(approval(105));
     assert_eq!(walk.task.state.name(), "awaiting-review", "what was given before the new one counts no more");

@@ -1,0 +1,77 @@
+//! Approvals given in advance (`/approve next 3`): what one is, what none covers, and how one ends before it is used up.
+//!
+//! Each use is a decision of its own in the log, judged by a fresh look: `transition/advance.rs`.
+
+use crate::{Account, Commit, Decision, Source, Task, Verb};
+use serde::{Deserialize, Serialize};
+
+/// One approval in advance: whose, in which text, for how many checkpoints more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advance {
+    pub source: Source,
+    pub poster: Account,
+    pub text_hash: String,
+    pub left: u8,
+}
+
+impl Advance {
+    /// What a used decision leaves in force: one given in advance counts down, any other stands in its place.
+    pub(crate) fn after(before: Option<Advance>, used: &Decision) -> Option<Advance> {
+        let left = match (&used.verb, used.in_advance) {
+            (_, true) => before.map_or(0, |advance| advance.left.saturating_sub(1)),
+            (Verb::Approve { next, .. }, false) => (*next).min(crate::ADVANCE_LIMIT),
+            (_, false) => 0,
+        };
+        let (source, poster, text_hash) = (used.source.clone(), used.poster.clone(), used.text_hash.clone());
+        (left > 0).then_some(Advance { source, poster, text_hash, left })
+    }
+}
+
+/// Why a checkpoint waits for a person although one approved in advance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    Final,
+    /// Nothing stands on the forge to compare with: the tree was refused, or there is no pull request.
+    NoCommit,
+    /// A changed file steers tests.
+    Steering,
+    /// Hosts were refused.
+    Blocked,
+    /// The review cannot show all of the change.
+    Unseen,
+}
+
+/// How an approval in advance ended before it was used up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "because", rename_all = "snake_case")]
+pub enum Ending {
+    /// Somebody who may write said something else.
+    Said {
+        login: String,
+    },
+    Paused,
+    Voided,
+    /// Its text was deleted, dismissed or changed.
+    Withdrawn,
+    NoRight,
+    Moved {
+        commit: Commit,
+    },
+    Retargeted,
+}
+
+impl Task {
+    /// Why the checkpoint that is being published is not covered by an approval in advance, as far as the log knows.
+    pub fn risk(&self, last: bool) -> Option<Risk> {
+        if last {
+            Some(Risk::Final)
+        } else if self.sealed.is_none() || self.pull.is_none() {
+            Some(Risk::NoCommit)
+        } else if self.steering {
+            Some(Risk::Steering)
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Approvals given in advance: used one checkpoint at a time, each after a fresh look, and ended by whatever a person says besides.
+
+use super::Draft;
+use crate::{Access, Advance, Commit, Decision, Effect, Ending, Event, Notice, Risk, State, Verb};
+
+/// A checkpoint stands: asks for the fresh look if it may be covered.
+pub(super) fn ask(draft: &mut Draft, n: u32, risk: Option<Risk>) {
+    if let (Some(advance), None) = (&draft.task.advance, risk) {
+        let source = advance.source.clone();
+        draft.want(Effect::Advance { n, source });
+    }
+}
+
+/// The fresh look: who gave it may still write, the text is the same, and the branch ends where the checkpoint says.
+pub(super) fn read(draft: &mut Draft, n: u32, fresh: Option<&Decision>) {
+    let Some(advance) = draft.task.advance.clone() else { return };
+    let State::AwaitingReview { n: now, commit: Some(commit) } = draft.task.state.clone() else { return };
+    if now != n {
+        return;
+    }
+    match judge(draft, &advance, fresh, &commit) {
+        Err(why) => end(draft, why, true),
+        Ok(decision) => {
+            draft.emit(Event::DecisionUsed { decision: Box::new(decision), n });
+            draft.open();
+        }
+    }
+}
+
+fn judge(draft: &Draft, given: &Advance, fresh: Option<&Decision>, commit: &Commit) -> Result<Decision, Ending> {
+    let same = |d: &&Decision| {
+        let in_advance = matches!(d.verb, Verb::Approve { next, .. } if next > 0);
+        in_advance && !d.edited && d.text_hash == given.text_hash && d.source == given.source
+    };
+    let decision = fresh.filter(same).filter(|d| d.poster.id == given.poster.id).ok_or(Ending::Withdrawn)?;
+    if decision.right < Access::Write {
+        return Err(Ending::NoRight);
+    }
+    if decision.head.as_ref() != Some(commit) {
+        return Err(Ending::Moved { commit: commit.clone() });
+    }
+    if decision.base.as_deref() != draft.task.request.as_ref().map(|r| r.base_branch.as_str()) {
+        return Err(Ending::Retargeted);
+    }
+    Ok(Decision { in_advance: true, ..decision.clone() })
+}
+
+/// Somebody who may write said something: it ends. An answer to the checkpoint that stands speaks for itself.
+pub(super) fn said(draft: &mut Draft, decision: &Decision) {
+    let quiet = match (&decision.verb, &draft.task.state) {
+        (Verb::Status | Verb::Help, _) => return,
+        (Verb::Stop, _) | (_, State::FinalReview { .. }) => true,
+        (Verb::Approve { .. } | Verb::Changes { .. }, State::AwaitingReview { .. }) => true,
+        _ => false,
+    };
+    if decision.right >= Access::Write {
+        end(draft, Ending::Said { login: decision.poster.login.clone() }, !quiet);
+    }
+}
+
+/// Ends what there is of it; with `tell`, in words of its own.
+pub(super) fn end(draft: &mut Draft, why: Ending, tell: bool) {
+    let Some(advance) = draft.task.advance.clone() else { return };
+    let (left, login) = (advance.left, advance.poster.login);
+    draft.emit(Event::AdvanceEnded { source: advance.source, left, why: why.clone() });
+    if tell {
+        draft.say(Notice::AdvanceEnded { login, left, why });
+    }
+}

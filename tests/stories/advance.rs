@@ -1,0 +1,101 @@
+//! `/approve next 3`: work goes on past checkpoints that stand, until it is risky, final, or somebody says something.
+
+use crate::world::{REPO, World};
+use domain::{Access, Event, Task};
+use std::time::Duration;
+
+/// As many checkpoints as asked for, each of five actions, then done. The first action of each leaves time for a word.
+fn script(checkpoints: usize, last: &str) -> String {
+    let slow = r#"  { name = "bash", arguments = { command = "sleep 0.2; echo x >> notes.txt" } },"#;
+    let quick = r#"  { name = "bash", arguments = { command = "echo x >> notes.txt" } },"#;
+    let five = format!("[[turn]]\ncall = [\n{slow}\n{quick}\n{quick}\n{quick}\n{last}\n]\n");
+    format!("name = \"long work\"\n{}{MENDS}", five.repeat(checkpoints))
+}
+
+/// One more action, and done.
+const MENDS: &str = r#"
+[[turn]]
+call = [
+  { name = "write_file", arguments = { path = "semver.py", content = "def newer(a, b):\n    return [int(x) for x in a.split('.')] > [int(x) for x in b.split('.')]\n" } },
+  { name = "done", arguments = { summary = "It compares numbers." } },
+]
+"#;
+
+const QUICK: &str = r#"  { name = "bash", arguments = { command = "echo y >> notes.txt" } },"#;
+
+/// At checkpoint 1, with these words of alice's under it; returns the pull request.
+async fn approved(world: &World, words: &str) -> u64 {
+    world.alice().open_issue(REPO, "Take notes", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let pull = task.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, words).expect("said");
+    pull
+}
+
+fn waits(n: u32) -> impl Fn(&Task) -> bool {
+    move |task| task.state.name() == "awaiting-review" && task.checkpoint().is_some_and(|at| at.n == n)
+}
+
+/// Whether each used decision was given in advance.
+async fn used(world: &World) -> Vec<bool> {
+    let one = |event: Event| match event {
+        Event::DecisionUsed { decision, .. } => Some(decision.in_advance),
+        _ => None,
+    };
+    world.log().await.into_iter().filter_map(one).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checkpoints_approved_in_advance_are_posted_and_passed_but_not_the_final_one() {
+    let world = World::new(&script(3, QUICK)).await;
+    let pull = approved(&world, "/approve next 3").await;
+    world.until_said(pull, "the next 3 checkpoints").await;
+    world.until_state("final-review").await;
+    for (n, left) in [(2, "2 more after this one"), (3, "1 more after this one")] {
+        let review = world.until_said(pull, &format!("### Checkpoint {n} ")).await;
+        assert!(review.contains("**Approved in advance** by `alice`") && review.contains(left), "{review}");
+    }
+    let review = world.until_said(pull, "### Final review").await;
+    assert!(review.contains("**Not approved in advance**"), "{review}");
+    assert_eq!(used(&world).await, [false, true, true]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_right_is_asked_when_an_approval_in_advance_is_used() {
+    let world = World::new(&script(2, QUICK)).await;
+    let pull = approved(&world, "/approve next 3").await;
+    world.until("an approval in advance", |task| task.advance.is_some()).await;
+    world.forge.add_collaborator(REPO, "alice", devforge::Access::Read).expect("taken back");
+    world.until_said(pull, "they may not write to the repository any more").await;
+    world.until("checkpoint 2", waits(2)).await;
+    let log = world.log().await;
+    let right = |e: &Event| matches!(e, Event::DecisionUsed { decision, .. } if decision.right < Access::Write);
+    assert!(!log.iter().any(right));
+    assert_eq!(used(&world).await, [false]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_remark_ends_an_approval_in_advance() {
+    let world = World::new(&script(2, QUICK)).await;
+    let pull = approved(&world, "/approve next 21").await;
+    world.until_said(pull, "/approve [c3, commit, or next 3]").await;
+    world.alice().comment(REPO, pull, "/approve next 2").expect("said");
+    world.until("an approval in advance", |task| task.advance.is_some()).await;
+    world.alice().comment(REPO, pull, "Wait, let me look at the next one myself.").expect("said");
+    world.until_said(pull, "`alice` wrote something else").await;
+    world.until("checkpoint 2", waits(2)).await;
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    assert!(waits(2)(&world.task().await));
+    assert_eq!(used(&world).await, [false]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkpoint_that_steers_tests_is_never_approved_in_advance() {
+    let steers = r#"  { name = "bash", arguments = { command = "echo '# skip' >> tests/test_semver.py" } },"#;
+    let world = World::new(&script(2, QUICK).replacen(QUICK, "@", 1).replace(QUICK, steers).replace('@', QUICK)).await;
+    let pull = approved(&world, "/approve next 3").await;
+    let review = world.until_said(pull, "### Checkpoint 2 ").await;
+    assert!(review.contains("never a change of files that steer tests"), "{review}");
+    world.until("checkpoint 2", waits(2)).await;
+    assert_eq!(used(&world).await, [false]);
+}
