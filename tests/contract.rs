@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::forges::{self, Lab};
 
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_secs(240);
 
 type Case = fn(Arc<Lab>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 

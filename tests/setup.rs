@@ -121,7 +121,27 @@ async fn trip(url: &str, admin_token: &str) {
     assert_eq!(mode(&secrets.join("hook-my-shop")), 0o600);
     assert!(home.good(&["repo", "list"]).contains("caisson-projects/my_shop"));
     home.good(&["repo", "check"]);
+    rotate(&home, &bot, &repo).await;
     spoil(&home, &bot, &repo, &source).await;
+}
+
+/// Both secrets are configured before the forge signs with the new one.
+async fn rotate(home: &Home, bot: &Gitea, repo: &RepoRef) {
+    let secrets = home.dir.path().join("secrets");
+    let (old, new) = (secrets.join("hook-my-shop"), secrets.join("hook-my-shop-2"));
+    let before = bot.hooks(repo).await.unwrap();
+    assert!(home.good(&["repo", "rotate", "my-shop"]).contains("restart `caisson serve`"));
+    let configured = std::fs::read_to_string(home.config()).unwrap();
+    let (first, second) = (configured.find("hook-my-shop-2\"").unwrap(), configured.find("hook-my-shop\"").unwrap());
+    assert!(first < second, "the newest comes first: {configured}");
+    assert_ne!(std::fs::read_to_string(&old).unwrap(), std::fs::read_to_string(&new).unwrap());
+    assert_eq!(bot.hooks(repo).await.unwrap(), before, "the forge still signs with the old one");
+    home.good(&["repo", "rotate", "my-shop"]);
+    let after = bot.hooks(repo).await.unwrap();
+    assert!(after.len() == 1 && after[0].id != before[0].id, "{after:?}");
+    assert!(!old.exists() && mode(&new) == 0o600);
+    assert!(!std::fs::read_to_string(home.config()).unwrap().contains("hook-my-shop\""));
+    home.good(&["repo", "check"]);
 }
 
 /// What somebody changes on the forge is named by `check` and repaired by `add`; what reads pushes is refused.

@@ -3,7 +3,7 @@
 use crate::line::{Line, ms, quantile, ratio};
 use caisson::config::Secret;
 use caisson::forge::verify;
-use caisson::server::{Hooks, hook_router};
+use caisson::server::{Door, Hooks, Limits, Peer, Visitors, hook_router};
 use caisson::store::Store;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -27,10 +27,12 @@ fn signature(body: &[u8]) -> String {
     format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
 }
 
-async fn listen(app: axum::Router) -> std::net::SocketAddr {
+/// Behind the same door as the bot's own.
+async fn listen(app: axum::Router, visitors: Arc<Visitors>) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
-    tokio::spawn(async move { axum::serve(listener, app).await.expect("served") });
+    let app = app.into_make_service_with_connect_info::<Peer>();
+    tokio::spawn(async move { axum::serve(Door { listener, visitors }, app).await.expect("served") });
     address
 }
 
@@ -84,9 +86,11 @@ pub async fn measure() -> Vec<Line> {
     let dir = tempfile::tempdir().expect("a directory");
     let store = Store::open(dir.path()).await.expect("a store");
     let secrets = HashMap::from([("shop".to_owned(), vec![Secret::new("sekret")])]);
-    let hooks = Hooks { secrets, store, bell: Arc::new(tokio::sync::Notify::new()) };
-    let durable = listen(hook_router(Arc::new(hooks), 1 << 20)).await;
-    let plain = listen(bare()).await;
+    let visitors = Visitors::new(Limits { connections: 2 * CONNECTIONS as u32, bad_signatures: 1 });
+    let bell = Arc::new(tokio::sync::Notify::new());
+    let hooks = Hooks { secrets, store, bell, visitors: visitors.clone() };
+    let durable = listen(hook_router(Arc::new(hooks), 1 << 20), visitors.clone()).await;
+    let plain = listen(bare(), visitors).await;
     posts(plain, 20).await;
     posts(durable, 20).await;
     let (mut with, mut without) = ((0.0, Duration::ZERO), (0.0, Duration::ZERO));

@@ -42,6 +42,8 @@ fn of_accounts() -> Router<Arc<Shared>> {
         .route("/orgs/{org}", get(accounts::org))
         .route("/orgs/{org}/members/{login}", get(accounts::org_member))
         .route("/orgs/{org}/labels", get(accounts::org_labels).post(accounts::create_org_label))
+        .route("/orgs/{org}/hooks", get(accounts::org_hooks).post(accounts::create_org_hook))
+        .route("/orgs/{org}/hooks/{id}", delete(accounts::delete_org_hook))
         .route("/orgs/{org}/repos", post(accounts::create_org_repo))
 }
 

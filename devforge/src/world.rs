@@ -39,6 +39,8 @@ pub(crate) struct Account {
     /// An organisation has owners instead of a password.
     pub owners: Option<Vec<String>>,
     pub labels: Vec<Label>,
+    /// An organisation's: they read the pushes of all of its repositories.
+    pub hooks: Vec<Hook>,
 }
 
 #[derive(Debug, Clone)]
@@ -255,6 +257,7 @@ impl World {
             tokens: Vec::new(),
             owners: None,
             labels: Vec::new(),
+            hooks: Vec::new(),
         });
         Ok(id)
     }

@@ -35,6 +35,18 @@ pub enum VerdictKind {
     None,
 }
 
+/// The commit's sources under the base's tests: a change of the tests then shows as a difference.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "tests", rename_all = "snake_case")]
+pub enum BaseTests {
+    /// Nothing that defines or steers tests differs: there is no second run to make.
+    #[default]
+    Same,
+    Ran {
+        exit_code: Option<i32>,
+    },
+}
+
 /// What the bot's own run of the project's tests gave, on the exact commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -44,6 +56,8 @@ pub struct Verdict {
     pub origin: Option<String>,
     pub exit_code: Option<i32>,
     pub base_exit_code: Option<i32>,
+    #[serde(default)]
+    pub base_tests: BaseTests,
     /// End of the output: reported by code under review.
     pub tail: String,
     pub duration_ms: u64,

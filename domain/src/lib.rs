@@ -20,7 +20,7 @@ pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, Spent};
 pub use decision::{Access, Account, Decision, Item, Source, Verb};
 pub use effect::{Effect, Lane, Notice};
-pub use event::{Event, FileChange, SealedTree, Verdict, VerdictKind};
+pub use event::{BaseTests, Event, FileChange, SealedTree, Verdict, VerdictKind};
 pub use ids::{Commit, Millis, TaskId};
 pub use input::{Envelope, Failure, Input};
 pub use state::{End, PauseReason, State, Why};

@@ -14,10 +14,11 @@ use crate::handler::{Intake, Reader};
 use crate::llm::Model;
 use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
-use crate::server::{Hooks, Ops, hook_router, ops_router};
+use crate::server::{Door, Hooks, Limits, Ops, Peer, Visitors, hook_router, ops_router};
 use crate::store::Store;
 use crate::task::{Machine, Outbox, now};
 use anyhow::{Context, Result};
+use axum::serve::Listener;
 use metrics_exporter_prometheus::PrometheusHandle;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -80,13 +81,17 @@ impl Bot {
         let bell = Arc::new(Notify::new());
         let intake = Arc::new(Intake::new(reader, bell.clone(), stopping.clone()));
         let places = Places::new(machine.clone(), config.max_tasks, stopping.clone());
-        let live: Vec<i64> = parts.store.live_tasks().await?.iter().map(|row| row.id).collect();
-        match parts.sandboxes.reap(&live).await {
-            Ok(gone) if !gone.is_empty() => tracing::info!(?gone, "removed what tasks that have ended left behind"),
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "orphans could not be looked for"),
-        }
-        let hooks = Hooks { secrets: parts.hook_secrets, store: parts.store.clone(), bell };
+        reap(&parts).await?;
+        let mut works = Vec::new();
+        let hooks = Hooks {
+            secrets: parts.hook_secrets,
+            store: parts.store.clone(),
+            bell,
+            visitors: Visitors::new(Limits {
+                connections: config.listen.connections_per_address,
+                bad_signatures: config.listen.bad_signatures_per_minute,
+            }),
+        };
         let ops = Ops {
             machine: machine.clone(),
             forge: parts.forge,
@@ -94,17 +99,15 @@ impl Bot {
             metrics: parts.metrics,
             token: parts.ops_token,
         };
-        let mut works = Vec::new();
-        let hooks = hook_router(Arc::new(hooks), config.listen.max_body_bytes);
-        let hooks = listen(config.listen.webhooks, hooks, &stopping, &mut works).await?;
-        let ops = listen(config.listen.ops, ops_router(Arc::new(ops)), &stopping, &mut works).await?;
+        let (hooks, ops) = (serve_hooks(&config, hooks, &stopping).await?, serve_ops(&config, ops, &stopping).await?);
+        works.extend([hooks.1, ops.1]);
         works.push(tokio::spawn(outbox.clone().run(moved)));
         works.push(tokio::spawn(places.run()));
         let every = Duration::from_secs(config.forge.poll_s.max(1));
         let rounds = intake.clone();
         works.push(tokio::spawn(async move { rounds.reconcile(every).await }));
         works.push(tokio::spawn(async move { intake.run().await }));
-        Ok(Bot { machine, hooks, ops, outbox, stopping, works })
+        Ok(Bot { machine, hooks: hooks.0, ops: ops.0, outbox, stopping, works })
     }
 
     /// Begins nothing new, lets what is under way end, and returns; false when something had to be left to the next life.
@@ -116,6 +119,17 @@ impl Bot {
         }
         settled
     }
+}
+
+/// Removes what tasks that have ended left behind; an engine that is away is asked at the next start.
+async fn reap(parts: &Parts) -> Result<()> {
+    let live: Vec<i64> = parts.store.live_tasks().await?.iter().map(|row| row.id).collect();
+    match parts.sandboxes.reap(&live).await {
+        Ok(gone) if !gone.is_empty() => tracing::info!(?gone, "removed what tasks that have ended left behind"),
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "orphans could not be looked for"),
+    }
+    Ok(())
 }
 
 fn performer(parts: &Parts) -> Performer {
@@ -135,24 +149,40 @@ fn performer(parts: &Parts) -> Performer {
     }
 }
 
-async fn listen(
-    at: SocketAddr,
-    router: axum::Router,
-    stopping: &CancellationToken,
-    works: &mut Vec<JoinHandle<()>>,
-) -> Result<SocketAddr> {
-    let listener = TcpListener::bind(at).await.with_context(|| {
+async fn bind(at: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(at).await.with_context(|| {
         format!("cannot listen on {at}: another program has the port, or it is not ours; change [listen]")
-    })?;
+    })
+}
+
+async fn serve_hooks(
+    config: &Process,
+    hooks: Hooks,
+    stopping: &CancellationToken,
+) -> Result<(SocketAddr, JoinHandle<()>)> {
+    let door = Door { listener: bind(config.listen.webhooks).await?, visitors: hooks.visitors.clone() };
+    let address = door.local_addr()?;
+    let router = hook_router(Arc::new(hooks), config.listen.max_body_bytes);
+    let serve = axum::serve(door, router.into_make_service_with_connect_info::<Peer>());
+    Ok((address, tokio::spawn(ended(serve.with_graceful_shutdown(stop(stopping)), address))))
+}
+
+async fn serve_ops(config: &Process, ops: Ops, stopping: &CancellationToken) -> Result<(SocketAddr, JoinHandle<()>)> {
+    let listener = bind(config.listen.ops).await?;
     let address = listener.local_addr()?;
-    let stopping = stopping.clone();
-    works.push(tokio::spawn(async move {
-        let serve = axum::serve(listener, router).with_graceful_shutdown(stopping.cancelled_owned());
-        if let Err(error) = serve.await {
-            tracing::error!(%error, %address, "a listener ended");
-        }
-    }));
-    Ok(address)
+    let serve = axum::serve(listener, ops_router(Arc::new(ops)));
+    Ok((address, tokio::spawn(ended(serve.with_graceful_shutdown(stop(stopping)), address))))
+}
+
+fn stop(stopping: &CancellationToken) -> impl Future<Output = ()> + Send + 'static {
+    stopping.clone().cancelled_owned()
+}
+
+/// Runs a listener to its end.
+async fn ended(serve: impl IntoFuture<Output = std::io::Result<()>>, address: SocketAddr) {
+    if let Err(error) = serve.await {
+        tracing::error!(%error, %address, "a listener ended");
+    }
 }
 
 /// Milliseconds after which a task nobody touches expires.

@@ -226,6 +226,7 @@ fn verdict(verdict: &Verdict) -> VerdictView {
         chosen_by: verdict.origin.clone().unwrap_or_default(),
         tail: verdict.tail.clone(),
         base_exit: verdict.base_exit_code,
+        base_tests: verdict.base_tests,
         tries: 1,
     }
 }

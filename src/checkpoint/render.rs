@@ -6,7 +6,7 @@
 use super::view::{ActionLine, ActionResult, CheckpointView, VerdictKind, VerdictView};
 use crate::command::{answer_line, spec};
 use crate::text::{code, count, dollars, duration, grouped, host_name, plain_cell, prose, prose_cell};
-use domain::Risk;
+use domain::{BaseTests, Risk};
 use std::fmt::Write as _;
 
 pub use super::notes::{InlineNote, render_notes};
@@ -172,9 +172,13 @@ fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
     let exit = |code: Option<i32>| code.map_or("did not end".to_owned(), |code| format!("exit {code}"));
     let on = view.commit.as_deref().map(|commit| format!(" on `{}`", short(commit))).unwrap_or_default();
     let base = verdict.base_exit.map(|code| format!(" · on the base: exit {code}")).unwrap_or_default();
+    let tests = match verdict.base_tests {
+        BaseTests::Same => String::new(),
+        BaseTests::Ran { exit_code } => format!(" · with the base's tests: {}", exit(exit_code)),
+    };
     let tries = if verdict.tries > 1 { format!(" · try {}", verdict.tries) } else { String::new() };
     format!(
-        "{sign} {} {}{on}, run by the bot in a fresh container{base}{tries} · command from {}",
+        "{sign} {} {}{on}, run by the bot in a fresh container{base}{tests}{tries} · command from {}",
         code(command),
         exit(verdict.exit_code),
         code(&verdict.chosen_by)
@@ -205,6 +209,11 @@ fn columns(out: &mut String, view: &CheckpointView) {
         });
         if verdict.base_exit == Some(0) && verdict.kind == VerdictKind::Passed {
             log.push("the same checks passed on the base already: they don't show this change".to_owned());
+        }
+        if verdict.kind == VerdictKind::Passed
+            && matches!(verdict.base_tests, BaseTests::Ran { exit_code } if exit_code != Some(0))
+        {
+            log.push("⚠️ with the base's tests the same checks fail: read the changes to the tests first".to_owned());
         }
     }
     for line in view.evidence.iter().rev().take(3).rev() {

@@ -48,6 +48,7 @@ fn verified(kind: VerdictKind, code: i32) -> CheckpointView {
         command: Some("python3 -m pytest -q".into()),
         chosen_by: ".caisson.toml".into(),
         tail: "..\n2 passed in 0.01s\n".into(),
+        base_tests: domain::BaseTests::Ran { exit_code: Some(code) },
         base_exit: Some(1),
         tries: 1,
     };
@@ -190,6 +191,7 @@ fn hostile(text: &str) -> CheckpointView {
             command: Some(text.clone()),
             chosen_by: text.clone(),
             tail: text,
+            base_tests: domain::BaseTests::Same,
             base_exit: None,
             tries: 2,
         }),

@@ -107,6 +107,8 @@ pub struct VerdictView {
     pub tail: String,
     /// The same command on the base commit; none when it didn't run there.
     pub base_exit: Option<i32>,
+    /// The same command on this commit's sources with the base's tests.
+    pub base_tests: domain::BaseTests,
     pub tries: u32,
 }
 

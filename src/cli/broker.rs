@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use super::printer::Printer;
 use crate::telemetry;
 use ::broker::{Broker, Settings, teardown};
 use anyhow::{Context, Result};
@@ -81,8 +82,9 @@ pub async fn run(args: BrokerArgs) -> Result<()> {
     let tear_down = args.teardown;
     let settings = args.settings()?;
     if tear_down {
+        let printer = Printer::terminal();
         for name in teardown(settings).await? {
-            println!("removed {name}");
+            printer.say(&format!("removed {name}"));
         }
         return Ok(());
     }

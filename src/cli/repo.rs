@@ -1,9 +1,10 @@
-//! `caisson repo add|list|check`: brings a repository to the forge and holds it to what the bot relies on.
+//! `caisson repo add|list|check|rotate`: brings a repository to the forge and holds it to what the bot relies on.
 //! The only user of the rights for hooks and protection; everything that is set is read back. The steps are in `repo/`.
 //! Tests: `tests/setup.rs`, over the built-in forge and a real Gitea.
 
 mod add;
 mod check;
+mod rotate;
 
 pub(super) use check::faults;
 
@@ -32,6 +33,11 @@ pub enum RepoCommand {
         /// Only this one.
         key: Option<String>,
     },
+    /// Give a repository's hook a new secret, in two steps with a restart of `serve` between them; nothing is lost meanwhile.
+    Rotate {
+        /// Which one (`caisson repo list`).
+        key: String,
+    },
 }
 
 impl RepoCommand {
@@ -45,6 +51,7 @@ impl RepoCommand {
                 Ok(())
             }
             RepoCommand::Check { key } => check::run(&config, key.as_deref(), &printer).await,
+            RepoCommand::Rotate { key } => rotate::run(&config, file, &key, &printer).await,
         }
     }
 }

@@ -99,7 +99,6 @@ impl Found {
         self.when(budget.tokens == 0, "budget.tokens", "set a number above 0");
         self.when(budget.actions == 0, "budget.actions", "set a number above 0");
         self.when(budget.minutes == 0, "budget.minutes", "set a number above 0");
-        self.when(budget.read_only_actions == 0, "budget.read_only_actions", "set a number above 0");
         self.when(!(1..=64).contains(&config.router.berths), "router.berths", "set 1 to 64");
     }
 

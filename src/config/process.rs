@@ -51,6 +51,8 @@ pub struct Listen {
     pub webhooks: SocketAddr,
     pub ops: SocketAddr,
     pub max_body_bytes: usize,
+    pub connections_per_address: u32,
+    pub bad_signatures_per_minute: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -129,7 +131,6 @@ pub struct Budget {
     pub tokens: u64,
     pub actions: u32,
     pub minutes: u32,
-    pub read_only_actions: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -5,7 +5,7 @@ use super::{Feed, Performer, Trouble};
 use crate::engine::{self, TurnError};
 use crate::llm::retry::Patience;
 use crate::store::EffectRow;
-use domain::{Event, Failure, Input, State, Task};
+use domain::{Event, Input, State, Task};
 use tokio_util::sync::CancellationToken;
 
 impl Performer {
@@ -32,14 +32,21 @@ impl Performer {
         // Dropping this future ends the call; the outbox drops it when the task ends.
         match engine::converse(self.model.as_ref(), &ready, &patience, &CancellationToken::new()).await {
             Ok(answer) => Ok(answer.into_input()),
-            Err(TurnError::Cancelled) => Err(Trouble::later("the model call was called off")),
-            Err(TurnError::Later { sentence, after_ms }) => {
-                let key = format!("refused:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
-                feed.feed(task.id, &key, Input::ModelCallRefused { turn }).await?;
-                Err(Trouble::Later { sentence, after_ms })
+            Err(error) => {
+                if !error.may_cost() {
+                    let key = format!("refused:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
+                    feed.feed(task.id, &key, Input::ModelCallRefused { turn }).await?;
+                }
+                Err(trouble(error))
             }
-            Err(TurnError::Failed(Failure::ContextFull)) => Err(Trouble::Failed(Failure::ContextFull)),
-            Err(TurnError::Failed(failure)) => Err(Trouble::Failed(failure)),
         }
+    }
+}
+
+fn trouble(error: TurnError) -> Trouble {
+    match error {
+        TurnError::Cancelled => Trouble::later("the model call was called off"),
+        TurnError::Later { sentence, after_ms, .. } => Trouble::Later { sentence, after_ms },
+        TurnError::Failed(failure) => Trouble::Failed(failure),
     }
 }

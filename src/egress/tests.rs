@@ -165,7 +165,7 @@ async fn a_restarted_router_is_brought_to_the_same_state_without_being_asked() {
         }
         told
     };
-    assert_eq!(tokio::time::timeout(Duration::from_secs(5), seen).await.unwrap(), wanted);
+    assert_eq!(tokio::time::timeout(Duration::from_secs(60), seen).await.unwrap(), wanted);
 }
 
 #[tokio::test]

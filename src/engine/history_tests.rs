@@ -152,6 +152,7 @@ fn long_log() -> Vec<Event> {
         origin: None,
         exit_code: Some(1),
         base_exit_code: Some(0),
+        base_tests: Default::default(),
         tail: "1 failed".into(),
         duration_ms: 9,
     };

@@ -82,11 +82,23 @@ pub enum TurnError {
     #[error("cancelled")]
     Cancelled,
     /// Nothing is wrong with the task: try again later, not before `after_ms` where the server named a time.
+    /// `may_cost`: the request went out, so its worst case stays charged.
     #[error("{sentence}")]
-    Later { sentence: String, after_ms: Option<u64> },
+    Later { sentence: String, after_ms: Option<u64>, may_cost: bool },
     /// A person must act first.
     #[error("{0:?}")]
     Failed(Failure),
+}
+
+impl TurnError {
+    /// Whether the call may have been charged: then its worst case stays with the task.
+    pub fn may_cost(&self) -> bool {
+        match self {
+            TurnError::Cancelled => true,
+            TurnError::Later { may_cost, .. } => *may_cost,
+            TurnError::Failed(_) => false,
+        }
+    }
 }
 
 /// Makes the call, waiting and asking again as `patience` says. Dropping the future or firing `cancel` ends it at once.
@@ -137,12 +149,11 @@ fn failed(error: RetryError) -> TurnError {
         RetryError::Cancelled => return TurnError::Cancelled,
         RetryError::Failed { error, tries } => (error, tries),
     };
+    let (sentence, may_cost) = (format!("{error} (tried {tries} times)"), error.may_cost());
     match error {
-        ModelError::RateLimited { retry_after_ms } => {
-            TurnError::Later { sentence: format!("{error} (tried {tries} times)"), after_ms: retry_after_ms }
-        }
-        ModelError::Unavailable(_) | ModelError::Malformed(_) => {
-            TurnError::Later { sentence: format!("{error} (tried {tries} times)"), after_ms: None }
+        ModelError::RateLimited { retry_after_ms } => TurnError::Later { sentence, after_ms: retry_after_ms, may_cost },
+        ModelError::Unavailable(_) | ModelError::Lost(_) | ModelError::Malformed(_) => {
+            TurnError::Later { sentence, after_ms: None, may_cost }
         }
         ModelError::ContextFull => TurnError::Failed(Failure::ContextFull),
         ModelError::Unauthorized(_) => {

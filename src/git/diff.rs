@@ -1,13 +1,6 @@
 //! Diffs as a reviewer may trust them: `--text`, no attributes, no external programs, capped at a line.
 //!
-//! Owns the flags (the quarantine chamber uses the same list) and the cap. Tests: below and `tests/trees.rs`.
-
-use std::time::Duration;
-
-use domain::Commit;
-
-use super::run::Git;
-use super::{GitError, Repos};
+//! Owns the flags that the quarantine chamber uses, and the cap. Tests: below and `tests/trees.rs`.
 
 /// Flags of every diff we show: no attribute, no driver and no configuration can hide or dress up a line.
 pub(crate) const SHOWN: &[&str] = &[
@@ -20,29 +13,6 @@ pub(crate) const SHOWN: &[&str] = &[
     "--src-prefix=a/",
     "--dst-prefix=b/",
 ];
-
-/// What to compare and how much of it to keep.
-#[derive(Debug, Clone, Copy)]
-pub struct DiffSpec<'a> {
-    pub from: &'a Commit,
-    pub to: &'a Commit,
-    /// Bytes kept; the rest is cut off at a line and named.
-    pub cap: usize,
-}
-
-impl Repos {
-    /// A unified diff between two commits of ours.
-    ///
-    /// # Errors
-    /// When one of them is missing, or the diff takes longer than 20 s.
-    pub async fn diff(&self, key: &str, spec: DiffSpec<'_>) -> Result<String, GitError> {
-        let dir = self.path(key)?;
-        let diff = Git::new("diff-tree").at(&dir).args(["-r", "-p"]).args(SHOWN.iter().copied());
-        let diff = diff.args(["--end-of-options", spec.from.as_str(), spec.to.as_str()]);
-        let out = diff.cap(64 << 20).timeout(Duration::from_secs(20)).ok().await?;
-        Ok(capped_text(&out, spec.cap))
-    }
-}
 
 /// At most `cap` bytes of `bytes` as text, cut at the end of a line; what is missing is said in a last line.
 pub fn capped_text(bytes: &[u8], cap: usize) -> String {

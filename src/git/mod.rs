@@ -18,7 +18,7 @@ mod repos;
 pub(crate) mod run;
 mod spawn;
 
-pub use diff::{DiffSpec, capped_text};
+pub use diff::capped_text;
 pub use home::{Home, Merged, os_path};
 pub use name::{Auth, Branch, RemoteUrl, Tree};
 pub(crate) use pack::temporary;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use domain::Commit;
 
+use super::listing::{Change, parse_changes};
 use super::run::{Git, Input, Output};
 use super::{Auth, Branch, GitError, RemoteUrl};
 
@@ -274,6 +275,17 @@ impl Repos {
         let list = Git::new("ls-tree").at(&dir).args(["-r", "-z", "--name-only", "--full-tree", commit.as_str()]);
         let out = list.cap(cap).ok().await?;
         Ok(out.split(|b| *b == 0).filter(|n| !n.is_empty()).map(|n| String::from_utf8_lossy(n).into_owned()).collect())
+    }
+
+    /// What differs between two commits of ours, without renames.
+    ///
+    /// # Errors
+    /// When one of them is missing, or the list is longer than 32 MiB.
+    pub async fn changes(&self, key: &str, from: &Commit, to: &Commit) -> Result<Vec<Change>, GitError> {
+        let dir = self.path(key)?;
+        let list = Git::new("diff-tree").at(&dir).args(["-r", "--raw", "-z", "--no-abbrev", "--no-renames"]);
+        let list = list.args(["--end-of-options", from.as_str(), to.as_str()]);
+        parse_changes(&list.cap(32 << 20).ok().await?).map_err(GitError::Invalid)
     }
 
     /// Whether `old` is `new` or one of its ancestors.

@@ -369,12 +369,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_hangs_ends_with_its_group() {
-        let started = std::time::Instant::now();
         let (mut never, _keep) = tokio::io::duplex(8);
         let call = Git::new("hash-object").arg("--stdin").input(Input::Stream(&mut never));
         let end = call.timeout(Duration::from_millis(200)).run().await;
         assert!(matches!(end, Err(GitError::TimedOut { .. })));
-        assert!(started.elapsed() < Duration::from_secs(5));
     }
 
     #[tokio::test]

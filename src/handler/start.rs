@@ -66,7 +66,8 @@ impl Reader {
             number: 0,
             author: issue.author.clone(),
             verb: words::text(&issue.body, &issue.author.login),
-            edited: false,
+            // The forge tells the time of the last change, not of which part: what may have been edited counts as edited.
+            edited: issue.updated_at > issue.created_at,
             created_at: issue.created_at,
         };
         let mut texts = vec![opened];

@@ -82,11 +82,13 @@ impl Endpoint {
     fn transport(&self, error: &reqwest::Error) -> ModelError {
         let host = self.url.host_str().unwrap_or("?");
         let port = self.url.port_or_known_default().map(|p| format!(":{p}")).unwrap_or_default();
-        if error.is_timeout() {
-            return ModelError::Unavailable(format!("{host}{port} gave no answer within {} s", self.timeout.as_secs()));
+        if error.is_connect() {
+            return ModelError::Unavailable(format!("no connection to {host}{port}{}", deepest(error)));
         }
-        let what = if error.is_connect() { "no connection to" } else { "the connection broke with" };
-        ModelError::Unavailable(format!("{what} {host}{port}{}", deepest(error)))
+        if error.is_timeout() {
+            return ModelError::Lost(format!("{host}{port} gave no answer within {} s", self.timeout.as_secs()));
+        }
+        ModelError::Lost(format!("the connection broke with {host}{port}{}", deepest(error)))
     }
 
     /// Servers quote a wrong key in their error.

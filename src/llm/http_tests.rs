@@ -41,12 +41,12 @@ fn refusals_of_the_key_and_of_money_need_a_person() {
 }
 
 #[test]
-fn what_passes_by_itself_is_transient() {
+fn what_passes_by_itself_is_turned_away() {
     for status in [408, 429, 500, 502, 503, 504, 529] {
-        assert!(of(status, "x").is_transient(), "{status}");
+        assert!(of(status, "x").is_turned_away(), "{status}");
     }
     for status in [301, 400, 401, 404, 422] {
-        assert!(!of(status, "x").is_transient(), "{status}");
+        assert!(!of(status, "x").is_turned_away(), "{status}");
     }
 }
 

@@ -169,9 +169,12 @@ pub enum ModelError {
     /// 429, or the vendor's own word for it. Try again, not before the time named.
     #[error("the model's server asks us to slow down")]
     RateLimited { retry_after_ms: Option<u64> },
-    /// Not reached, cut off, timed out, or 5xx. Try again.
+    /// Not reached, or refused with 5xx: nothing was charged. Try again.
     #[error("the model can't be reached: {0}")]
     Unavailable(String),
+    /// Sent, and then cut off or timed out: it may have been charged. The task asks anew, and pays the worst case.
+    #[error("the model's answer was lost: {0}")]
+    Lost(String),
     /// The conversation no longer fits. Trying again changes nothing.
     #[error("the conversation no longer fits into the model's context")]
     ContextFull,
@@ -181,17 +184,19 @@ pub enum ModelError {
     /// The server refuses the request itself: wrong model name, wrong address, wrong shape. A person must act.
     #[error("the model's server refused the request: {0}")]
     BadRequest(String),
-    /// The answer isn't one: no JSON, or without a message. Trying once more may help.
+    /// The answer isn't one: no JSON, or without a message. It may have been charged, as a lost one.
     #[error("the model's answer can't be read: {0}")]
     Malformed(String),
 }
 
 impl ModelError {
-    /// Whether the same request may succeed later without a person's help.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            ModelError::RateLimited { .. } | ModelError::Unavailable(_) | ModelError::Malformed(_) => true,
-            ModelError::ContextFull | ModelError::Unauthorized(_) | ModelError::BadRequest(_) => false,
-        }
+    /// Whether the same request may simply be sent again: it was turned away before it cost anything, and nobody has to act first.
+    pub fn is_turned_away(&self) -> bool {
+        matches!(self, ModelError::RateLimited { .. } | ModelError::Unavailable(_))
+    }
+
+    /// Whether the call may have been charged though no answer can be used.
+    pub fn may_cost(&self) -> bool {
+        matches!(self, ModelError::Lost(_) | ModelError::Malformed(_))
     }
 }

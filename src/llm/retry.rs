@@ -37,8 +37,8 @@ pub enum RetryError {
     Failed { error: ModelError, tries: u32 },
 }
 
-/// Asks until there is an answer, the patience ends, the error is lasting, or `cancel` fires (which drops a request on its way).
-/// An answer that couldn't be read is asked for once more only: it may have been charged.
+/// Asks until there is an answer, the patience ends, the request wasn't just turned away, or `cancel` fires (which drops a request on
+/// its way). A call that may have cost something is never repeated here: the task records each such call before it goes out.
 pub async fn respond(
     model: &dyn Model,
     request: &ModelRequest,
@@ -46,7 +46,6 @@ pub async fn respond(
     cancel: &CancellationToken,
 ) -> Result<ModelResponse, RetryError> {
     let mut tries = 0;
-    let mut unreadable = 0;
     loop {
         let answer = tokio::select! {
             () = cancel.cancelled() => return Err(RetryError::Cancelled),
@@ -57,10 +56,8 @@ pub async fn respond(
             Ok(response) => return Ok(response),
             Err(error) => error,
         };
-        unreadable += u32::from(matches!(error, ModelError::Malformed(_)));
-        let wait = match wait(&error, tries, unreadable, patience) {
-            Some(wait) => wait,
-            None => return Err(RetryError::Failed { error, tries }),
+        let Some(wait) = wait(&error, tries, patience) else {
+            return Err(RetryError::Failed { error, tries });
         };
         tracing::info!(%error, tries, wait_ms = wait.as_millis() as u64, "the model is asked again");
         tokio::select! {
@@ -71,8 +68,8 @@ pub async fn respond(
 }
 
 /// How long to wait before the next try; `None` gives up.
-fn wait(error: &ModelError, tries: u32, unreadable: u32, patience: &Patience) -> Option<Duration> {
-    if !error.is_transient() || tries >= patience.tries || unreadable > 1 {
+fn wait(error: &ModelError, tries: u32, patience: &Patience) -> Option<Duration> {
+    if !error.is_turned_away() || tries >= patience.tries {
         return None;
     }
     let step = patience.first.saturating_mul(1 << (tries - 1).min(16)).min(patience.longest);

@@ -30,7 +30,7 @@ pub fn already_live(about: &About<'_>) -> String {
 /// A command in a comment that was changed after it was posted.
 pub fn edited(login: &str) -> String {
     format!(
-        "{}: nothing runs from an edited comment, because I can't tell who changed it. Please post it again as a new one.",
+        "{}: nothing runs from a text that was changed after it was posted, because I can't tell who changed what. Please post it again as a new comment.",
         code(login)
     )
 }

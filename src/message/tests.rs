@@ -41,7 +41,16 @@ fn commit() -> Commit {
 
 fn verdict(kind: VerdictKind) -> Verdict {
     let exit_code = Some(0);
-    Verdict { kind, command: None, origin: None, exit_code, base_exit_code: None, tail: String::new(), duration_ms: 1 }
+    Verdict {
+        kind,
+        command: None,
+        origin: None,
+        exit_code,
+        base_exit_code: None,
+        base_tests: Default::default(),
+        tail: String::new(),
+        duration_ms: 1,
+    }
 }
 
 fn said(given: Notice, task: &Task) -> String {

@@ -60,23 +60,6 @@ impl Sandboxes {
         Err(SandboxError::Unavailable("the line to the sandbox breaks again and again; trying later".to_owned()))
     }
 
-    /// Acknowledges an action's result once it is stored; optional, since the next action does it as well.
-    pub async fn ack(&self, task: i64, request_id: u64) {
-        if let Some(room) = self.rooms.lock().await.get(&task).cloned() {
-            self.settle(&room, u64::MAX).await;
-            // Best effort: an unacknowledged result costs the runner memory, nothing else.
-            drop(room.link.ack(request_id).await);
-        }
-    }
-
-    /// Ends whatever the task's sandbox is doing under `request_id`; its result still comes.
-    pub async fn cancel(&self, task: i64, request_id: u64) {
-        let room = self.rooms.lock().await.get(&task).cloned();
-        if let Some(room) = room {
-            room.link.cancel(request_id).await;
-        }
-    }
-
     /// The attached chamber of a task, attaching (and waking) it if need be.
     pub(super) async fn room(&self, task: i64) -> std::result::Result<Arc<Room>, Lost> {
         if let Some(room) = self.rooms.lock().await.get(&task) {

@@ -1,19 +1,21 @@
 //! The bot's own run of the project's tests, on exactly one commit.
 //!
 //! Owns: which command (the pinned `.caisson.toml`'s, otherwise detected from the *base*, which the agent could not touch),
-//! a fresh chamber without a network for the commit and another for the base, exit codes and the end of the output. All
-//! of it is "reported by code under review": data, never believed. Tests: `tests/trees.rs`.
+//! a fresh chamber without a network for each run (the commit, the base, and the commit's sources with the base's tests where
+//! these differ), exit codes and the end of the output. All of it is "reported by code under review": data, never believed.
+//! Tests: `tests/trees.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::{Commit, Verdict, VerdictKind};
+use domain::{BaseTests, Commit, Verdict, VerdictKind};
 use protocol::broker::{ChamberSpec, Purpose};
 use protocol::runner::{Limits, Op, Outcome, Status};
 
-use super::detect::{Detected, WANTED, test_command};
-use super::room::{self, Passing, Room};
+use super::detect::{Detected, WANTED, steers_tests, test_command};
+use super::room::{self, Passing, Room, Work};
 use super::{Result, SandboxError, Sandboxes, VerifySpec};
+use crate::git::listing::Change;
 
 /// Bytes of the output's end that are kept.
 const TAIL: usize = 6_000;
@@ -32,15 +34,17 @@ impl Sandboxes {
                 origin: None,
                 exit_code: None,
                 base_exit_code: None,
+                base_tests: BaseTests::Same,
                 tail: String::new(),
                 duration_ms: 0,
             });
         };
-        let head = self.run_tests(spec, &spec.commit, &test.command, "head").await?;
-        let base = if spec.base == spec.commit {
-            head.clone()
+        let head = self.run_tests(spec, &spec.commit, &test.command, "head", &[]).await?;
+        let (base, base_tests) = if spec.base == spec.commit {
+            (head.clone(), BaseTests::Same)
         } else {
-            self.run_tests(spec, &spec.base, &test.command, "base").await?
+            let base = self.run_tests(spec, &spec.base, &test.command, "base", &[]).await?;
+            (base, self.with_base_tests(spec, &test.command).await?)
         };
         let exit_code = exit_code(&head.status);
         Ok(Verdict {
@@ -49,6 +53,7 @@ impl Sandboxes {
             origin: Some(test.by.to_owned()),
             exit_code,
             base_exit_code: self::exit_code(&base.status),
+            base_tests,
             tail: tail(&head),
             duration_ms: head.duration_ms,
         })
@@ -68,7 +73,25 @@ impl Sandboxes {
         Ok(test_command(&files, |name| texts.get(name).map(String::as_str)))
     }
 
-    async fn run_tests(&self, spec: &VerifySpec, commit: &Commit, command: &str, side: &str) -> Result<Outcome> {
+    async fn with_base_tests(&self, spec: &VerifySpec, command: &str) -> Result<BaseTests> {
+        let mut steering = self.repos.changes(&spec.repo_key, &spec.base, &spec.commit).await?;
+        steering.retain(|change| steers_tests(&String::from_utf8_lossy(&change.path)));
+        if steering.is_empty() {
+            return Ok(BaseTests::Same);
+        }
+        let ran = self.run_tests(spec, &spec.commit, command, "base-tests", &steering).await?;
+        Ok(BaseTests::Ran { exit_code: exit_code(&ran.status) })
+    }
+
+    /// Runs the tests of `commit`, with these files as they stand in the base.
+    async fn run_tests(
+        &self,
+        spec: &VerifySpec,
+        commit: &Commit,
+        command: &str,
+        side: &str,
+        from_base: &[Change],
+    ) -> Result<Outcome> {
         let chamber = ChamberSpec {
             name: format!("verify-{}-{}-{}-{side}", spec.task, commit.short(), spec.tries),
             task: Some(spec.task),
@@ -83,6 +106,9 @@ impl Sandboxes {
         let done = async {
             let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
             self.furnish(&room, &spec.repo_key, commit, 1, &spec.image).await?;
+            if !from_base.is_empty() {
+                self.put_back(&room, spec, from_base).await?;
+            }
             let limits = Limits { wall_ms: spec.wall_ms, output_bytes: 64 << 10 };
             let ran = room.link.run(1, Op::Bash { command: command.to_owned() }, limits).await;
             ran.map_err(|e| room::from_link(&e))
@@ -100,6 +126,24 @@ impl Sandboxes {
             }),
             other => other,
         }
+    }
+
+    /// Brings files to what they are in the base: those it has are checked out, the others removed.
+    async fn put_back(&self, room: &Room, spec: &VerifySpec, files: &[Change]) -> Result<()> {
+        let base = std::slice::from_ref(&spec.base);
+        let mut pack = self.repos.pack(&spec.repo_key, base, 1, self.settings.base_pack_bytes).await?;
+        let unpack = Work::git(".git", ["index-pack", "--stdin"]).wall(600_000);
+        room.must(unpack.input(pack.reader().await?), "unpacking the base").await?;
+        let (added, others): (Vec<&Change>, Vec<&Change>) = files.iter().partition(|change| change.status == 'A');
+        let listed = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+        let remove = ["--work-tree=.", "rm", "-f", "-q"];
+        let take = ["--work-tree=.", "checkout", "-q", spec.base.as_str()];
+        for (words, part) in [(&remove, added), (&take, others)].into_iter().filter(|(_, part)| !part.is_empty()) {
+            let names: Vec<u8> = part.iter().flat_map(|change| [&change.path[..], b"\0"].concat()).collect();
+            let work = Work::git(".git", words.iter().chain(&listed).copied());
+            room.must(work.input(&mut &names[..]), "putting the base's tests in place").await?;
+        }
+        Ok(())
     }
 }
 

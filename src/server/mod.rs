@@ -1,7 +1,9 @@
 //! The HTTP listeners: hooks in, and beside them, on loopback, health and metrics.
 
+mod door;
 mod ops;
 mod webhook;
 
+pub use door::{Door, Limits, Peer, Visitors};
 pub use ops::{FetchedReport, Ops, ops_router};
 pub use webhook::{Hooks, hook_router};

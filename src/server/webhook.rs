@@ -1,12 +1,13 @@
 //! `POST /webhooks/gitea/<repository key>`: size, signature over the raw bytes, durable, `202`. Nothing else happens here:
 //! the forge waits five seconds at most and never posts twice (gitea-facts 1.3). Nothing unverified is parsed.
 
+use super::door::{Peer, Visitors};
 use crate::config::Secret;
 use crate::forge::{SignatureError, verify};
 use crate::store::{Delivery, Store};
 use crate::task::now;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use axum::{Router, response::IntoResponse, response::Response};
@@ -19,11 +20,14 @@ pub struct Hooks {
     pub secrets: HashMap<String, Vec<Secret>>,
     pub store: Store,
     pub bell: Arc<Notify>,
+    pub visitors: Arc<Visitors>,
 }
 
-/// The router, with bodies up to `max_body` bytes.
+/// The router, with bodies up to `max_body` bytes. It is served behind a [`super::Door`], which says where a request comes from.
 pub fn hook_router(hooks: Arc<Hooks>, max_body: usize) -> Router {
-    Router::new().route("/webhooks/gitea/{key}", post(take)).layer(DefaultBodyLimit::max(max_body)).with_state(hooks)
+    let guard = axum::middleware::from_fn_with_state(hooks.visitors.clone(), super::door::guard);
+    let routes = Router::new().route("/webhooks/gitea/{key}", post(take));
+    routes.layer(DefaultBodyLimit::max(max_body)).layer(guard).with_state(hooks)
 }
 
 const DELIVERY: &str = "x-gitea-delivery";
@@ -32,7 +36,13 @@ const SIGNATURE: &str = "x-hub-signature-256";
 /// A UUID has 36 characters; more is nobody's delivery id.
 const LONGEST_ID: usize = 64;
 
-async fn take(State(hooks): State<Arc<Hooks>>, Path(key): Path<String>, headers: HeaderMap, body: Bytes) -> Response {
+async fn take(
+    State(hooks): State<Arc<Hooks>>,
+    ConnectInfo(Peer(from)): ConnectInfo<Peer>,
+    Path(key): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let verified = match hooks.secrets.get(&key) {
         Some(secrets) => verify(secrets, header(SIGNATURE), &body),
@@ -40,6 +50,7 @@ async fn take(State(hooks): State<Arc<Hooks>>, Path(key): Path<String>, headers:
         None => Err(SignatureError::Mismatch),
     };
     if let Err(error) = verified {
+        hooks.visitors.bad_signature(from);
         metrics::counter!("caisson_hooks_total", "result" => "unsigned").increment(1);
         return (StatusCode::UNAUTHORIZED, error.to_string()).into_response();
     }

@@ -43,7 +43,7 @@ impl Listener {
 
     /// Waits for a delivery of this type, verifying every one on the way; returns its wake.
     async fn wait(&mut self, secret: &Secret, event_type: &str) -> caisson::forge::event::Wake {
-        let end = Instant::now() + Duration::from_secs(15);
+        let end = Instant::now() + Duration::from_secs(60);
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let (headers, body) = tokio::time::timeout(left, self.arrived.recv())

@@ -90,6 +90,13 @@ pub async fn whatever_else_reads_a_push_is_named(lab: Arc<Lab>) {
     assert_eq!(found[0], "actions");
     assert!(found[1].starts_with("hook ") && found[1].ends_with(" http://127.0.0.1:9/ci"), "{found:?}");
     assert!(found[2].starts_with("deploy key ") && found[2].contains("ci key"), "{found:?}");
+    let hook = json!({ "type": "gitea", "active": true, "events": ["push"], "config": { "url": "http://127.0.0.1:9/all", "content_type": "json" } });
+    let (status, made) = lab.hand("root").call("POST", "/orgs/lab/hooks", hook).await;
+    assert_eq!(status, 201, "{made}");
+    let found = lab.bot.foreign(repo).await.unwrap();
+    assert!(found.iter().any(|name| name.starts_with("organisation hook ") && name.ends_with("/all")), "{found:?}");
+    let gone = lab.hand("root").call("DELETE", &format!("/orgs/lab/hooks/{}", made["id"]), json!({})).await.0;
+    assert_eq!(gone, 204);
     let refused = lab.as_account("alice").foreign(repo).await.unwrap_err();
     assert!(matches!(refused, ForgeError::Forbidden(_)), "{refused:?}");
 }

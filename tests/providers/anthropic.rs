@@ -78,7 +78,7 @@ async fn refusals_keep_their_meaning() {
     );
     let inside = Reply::ok(error("overloaded_error", "Overloaded"));
     assert!(matches!(error_of(inside).await, ModelError::Unavailable(_)));
-    assert!(matches!(error_of(Reply::Cut).await, ModelError::Unavailable(_)));
+    assert!(matches!(error_of(Reply::Cut).await, ModelError::Lost(_)));
 }
 
 #[tokio::test]

@@ -209,7 +209,16 @@ fn outcome(pick: u64) -> Outcome {
 fn verdict(pick: u64) -> Verdict {
     let kind = [VerdictKind::None, VerdictKind::Passed, VerdictKind::Failed, VerdictKind::Failed][pick as usize];
     let (command, tail) = (Some("make test".into()), "tail".into());
-    Verdict { kind, command, origin: None, exit_code: Some(1), base_exit_code: None, tail, duration_ms: 1 }
+    Verdict {
+        kind,
+        command,
+        origin: None,
+        exit_code: Some(1),
+        base_exit_code: None,
+        base_tests: Default::default(),
+        tail,
+        duration_ms: 1,
+    }
 }
 
 fn request(kind: Kind) -> Input {

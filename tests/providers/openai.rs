@@ -95,8 +95,11 @@ async fn slow_down_is_obeyed_for_as_long_as_the_server_says() {
 #[tokio::test]
 async fn a_server_that_is_down_is_asked_again_and_given_up_in_the_end() {
     let down = || Reply::Text(502, "text/html", "<html><h1>Bad Gateway</h1></html>".into());
-    let vendor = Vendor::start(strict::openai, vec![down(), Reply::Cut, Reply::ok(said("up"))]).await;
+    let vendor = Vendor::start(strict::openai, vec![down(), down(), Reply::ok(said("up"))]).await;
     assert_eq!(patiently(&vendor).await.unwrap().text, "up");
+    let vendor = Vendor::start(strict::openai, vec![down(), Reply::Cut, Reply::ok(said("up"))]).await;
+    let lost = patiently(&vendor).await.unwrap_err();
+    assert!(matches!(lost, RetryError::Failed { error: ModelError::Lost(_), tries: 2 }), "may have been charged: {lost}");
     let vendor = Vendor::start(strict::openai, vec![down(), down(), down(), down()]).await;
     let error = ModelError::Unavailable("HTTP 502, Bad Gateway".into());
     assert_eq!(patiently(&vendor).await.unwrap_err(), RetryError::Failed { error, tries: 3 });
@@ -104,8 +107,8 @@ async fn a_server_that_is_down_is_asked_again_and_given_up_in_the_end() {
 
 #[tokio::test]
 async fn a_connection_that_breaks_hangs_or_never_stands_is_unavailable() {
-    assert!(matches!(error_of(Reply::Cut).await, ModelError::Unavailable(t) if t.contains("the connection broke")));
-    assert!(matches!(error_of(Reply::Hang).await, ModelError::Unavailable(t) if t.contains("no answer within")));
+    assert!(matches!(error_of(Reply::Cut).await, ModelError::Lost(t) if t.contains("the connection broke")));
+    assert!(matches!(error_of(Reply::Hang).await, ModelError::Lost(t) if t.contains("no answer within")));
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let nobody = client(&Kind::OpenAi, &format!("http://{free}"), KEY).respond(&conversation()).await.unwrap_err();
     assert!(matches!(nobody, ModelError::Unavailable(t) if t.contains("no connection to 127.0.0.1")));

@@ -46,6 +46,21 @@ async fn only_what_is_signed_and_whole_is_taken_and_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_guesses_is_turned_away_and_nothing_is_lost() {
+    let world = World::new(FIX).await;
+    let url = world.config.hook_url("shop");
+    let body: &[u8] = br#"{"repository":{"id":1}}"#;
+    for _ in 0..world.config.listen.bad_signatures_per_minute {
+        assert_eq!(post(&url, Some(signed("guess", body)), "u1", "issues", body).await.0, 401);
+    }
+    assert_eq!(post(&url, Some(signed("guess", body)), "u1", "issues", body).await.0, 429);
+    assert_eq!(post(&url, Some(signed("sekret", body)), "u1", "issues", body).await.0, 429, "before anything is read");
+    // The forge has the same address here, so its hooks are turned away as well.
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn health_readiness_and_metrics_stand_apart() {
     let world = World::new(FIX).await;
     let get = async |path: &str| {

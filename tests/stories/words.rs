@@ -55,3 +55,17 @@ async fn a_command_in_a_quote_or_code_is_none() {
     tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
     assert!(world.store().tasks(5).await.expect("read").is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_issue_that_was_changed_before_it_was_read_starts_nothing() {
+    let mut world = World::new(FIX).await;
+    world.kill();
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "Look at this").expect("issue");
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    world.alice().edit_issue(REPO, issue, None, Some("/fix and do as I say")).expect("edited");
+    world.start().await;
+    world.until_said(issue, "changed after it was posted").await;
+    assert!(world.store().tasks(5).await.expect("read").is_empty());
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    world.until_state("awaiting-review").await;
+}

@@ -15,10 +15,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 pub const REPO: &str = "lab/shop";
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct World {
     pub forge: Devforge,
@@ -35,9 +36,12 @@ fn end(runtime: tokio::runtime::Runtime) {
     ended.join().expect("ended");
 }
 
+/// A port that nobody is given by chance: below those the kernel hands out, so that it is still free for the bot's next life.
 fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + (std::process::id() % 1_000) as u16 * 10;
+    let ports = (0..1_000).map(|_| first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 10_000 + 20_000);
+    ports.into_iter().find(|port| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a port")
 }
 
 pub fn git(dir: &Path, args: &[&str]) -> String {
@@ -65,14 +69,14 @@ impl World {
         let dir = tempfile::tempdir().expect("a directory");
         let forge = Devforge::start(Options::quiet()).await.expect("a forge");
         for (login, access) in [
+            ("caisson", Some(Access::Admin)),
             ("alice", Some(Access::Write)),
             ("bob", Some(Access::Read)),
-            ("caisson", Some(Access::Admin)),
             ("eve", None),
         ] {
             forge.add_person(login, "secret").expect("a person");
-            if login == "alice" {
-                forge.add_organisation("lab", "root").expect("an organisation");
+            if login == "caisson" {
+                forge.add_organisation("lab", "caisson").expect("an organisation");
                 forge.add_repository(REPO, false).await.expect("a repository");
             }
             if let Some(access) = access {

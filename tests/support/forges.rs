@@ -103,7 +103,7 @@ impl Lab {
         let mut place = Place { repo, main: String::new(), clone };
         place.main = place.commit(&[("calc.txt", "one\ntwo\nthree\n")], "first");
         self.push(&place, "caisson-sync", "main").expect("the first push");
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + Duration::from_secs(60);
         // A forge notices its first push late; until then it calls the repository empty.
         while self.bot.repository(&place.repo).await.expect("the repository").empty {
             assert!(Instant::now() < end, "{} stays empty", place.repo);

@@ -43,6 +43,7 @@ fn verdict(kind: VerdictKind) -> Verdict {
         origin: None,
         exit_code: None,
         base_exit_code: None,
+        base_tests: Default::default(),
         tail: String::new(),
         duration_ms: 0,
     }

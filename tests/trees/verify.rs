@@ -2,7 +2,7 @@
 
 use caisson::sandbox::VerifySpec;
 use caisson::sandbox::broker::Broker as _;
-use domain::{Commit, Verdict, VerdictKind};
+use domain::{BaseTests, Commit, Verdict, VerdictKind};
 use protocol::broker::ChamberLimits;
 
 use crate::world::{FILES, KEY, World, commit, git, url};
@@ -37,6 +37,7 @@ async fn detected_passing_and_failing() {
     let verdict = verify(&world, &fixed, None, 60_000).await;
     assert_eq!(verdict.kind, VerdictKind::Passed, "{verdict:?}");
     assert_eq!((verdict.exit_code, verdict.base_exit_code), (Some(0), Some(1)));
+    assert_eq!(verdict.base_tests, BaseTests::Same, "no test was changed");
     assert_eq!(
         (verdict.command.as_deref(), verdict.origin.as_deref()),
         (Some("python3 -m unittest"), Some("test*.py"))
@@ -65,4 +66,25 @@ async fn none_is_none_and_the_branch_cannot_choose() {
     let verdict = verify(&world, &head, None, 60_000).await;
     assert_eq!((verdict.kind, verdict.command), (VerdictKind::None, None), "only the base is asked how it is tested");
     assert!(FILES.len() > 1 && !git(&world.upstream(), &["log", "--oneline"]).is_empty());
+}
+
+#[tokio::test]
+async fn tests_that_were_changed_are_told_apart_from_sources_that_were_mended() {
+    let world = World::new().await;
+    let weakened = changed(
+        &world,
+        &[(
+            "test_sum.py",
+            "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_nothing(self):\n        pass\n",
+        )],
+    )
+    .await;
+    let verdict = verify(&world, &weakened, None, 60_000).await;
+    assert_eq!((verdict.kind, verdict.exit_code), (VerdictKind::Passed, Some(0)));
+    assert_eq!(verdict.base_tests, BaseTests::Ran { exit_code: Some(1) }, "the base's tests still fail");
+    let mended = [("sum.py", "def add(a, b):\n    return a + b\n"), ("test_more.py", "raise SystemExit(3)\n")];
+    let mended = changed(&world, &mended).await;
+    let verdict = verify(&world, &mended, Some("python3 -m unittest test_sum && test ! -e test_more.py"), 60_000).await;
+    assert_eq!(verdict.exit_code, Some(1), "the branch has a test more");
+    assert_eq!(verdict.base_tests, BaseTests::Ran { exit_code: Some(0) }, "which the base has not");
 }

@@ -247,7 +247,7 @@ async fn the_real_runner_answers() {
                     }
                 }
             };
-            let answer = tokio::time::timeout(std::time::Duration::from_secs(20), answer).await.unwrap();
+            let answer = tokio::time::timeout(std::time::Duration::from_secs(120), answer).await.unwrap();
             let info: EngineInfo = lab.ask(&Request::Hello { version: VERSION }).await.unwrap();
             match answer {
                 FromRunner::Hello { runner, requests, .. } => {

@@ -175,13 +175,13 @@ impl Inside {
                 said.push_str(&line);
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), read).await.unwrap_or_else(|_| panic!("no end of {command:?}"));
+        tokio::time::timeout(Duration::from_secs(180), read).await.unwrap_or_else(|_| panic!("no end of {command:?}"));
         said.trim().to_owned()
     }
 
     /// The stream is over.
     pub async fn ended(&mut self) -> bool {
         let mut rest = Vec::new();
-        tokio::time::timeout(Duration::from_secs(20), self.stream.read_to_end(&mut rest)).await.is_ok()
+        tokio::time::timeout(Duration::from_secs(120), self.stream.read_to_end(&mut rest)).await.is_ok()
     }
 }

@@ -336,10 +336,8 @@ async fn the_real_router_stands_and_denies() {
             let mut spec = spec("denied");
             spec.berth = Some(0);
             let mut inside = lab.inside(&spec).await;
-            let begun = std::time::Instant::now();
             let targets = ["172.17.0.1:22", "9.9.9.9:443", "169.254.169.254:80"].map(str::to_owned);
             assert_eq!(inside.sh(&reach(&targets)).await, "[]");
-            assert!(begun.elapsed().as_secs() < 5, "a denial is felt at once: {:?}", begun.elapsed());
             let (_, mut stream) = lab.exchange::<()>(&Request::RouterAttach).await.unwrap();
             let hello = ToRouter::Hello { version: protocol::router::VERSION, nonce: 1, keep: vec![] };
             let frame = Message { head: hello, body: Default::default() }.to_frame(MAX_PAYLOAD).unwrap();

@@ -1,5 +1,6 @@
 //! Accounts, tokens and organisations.
 
+use super::repos::{hook_json, new_hook};
 use super::{App, Caller, created, no_content, text};
 use crate::world::{Label, Result, World, refuse};
 use axum::Json;
@@ -172,6 +173,43 @@ pub(crate) async fn create_org_label(
     let value = world.label_json(&label);
     world.account_mut(&login)?.labels.push(label);
     Ok(created(value))
+}
+
+pub(crate) async fn org_hooks(
+    State(app): App,
+    caller: Caller,
+    Path(org): Path<String>,
+    Query(query): Query<super::ListQuery>,
+) -> Result<Response> {
+    let world = app.world();
+    org_json(&world, &org)?;
+    owns(&world, &caller, &org)?;
+    Ok(query.page(world.account(&org)?.hooks.iter().map(hook_json).collect()))
+}
+
+pub(crate) async fn create_org_hook(
+    State(app): App,
+    caller: Caller,
+    Path(org): Path<String>,
+    Json(body): Json<Value>,
+) -> Result<Response> {
+    let mut world = app.world();
+    owns(&world, &caller, &org)?;
+    let hook = new_hook(&mut world, &body)?;
+    let value = hook_json(&hook);
+    world.account_mut(&org)?.hooks.push(hook);
+    Ok(created(value))
+}
+
+pub(crate) async fn delete_org_hook(
+    State(app): App,
+    caller: Caller,
+    Path((org, id)): Path<(String, i64)>,
+) -> Result<Response> {
+    let mut world = app.world();
+    owns(&world, &caller, &org)?;
+    world.account_mut(&org)?.hooks.retain(|hook| hook.id != id);
+    Ok(no_content())
 }
 
 pub(crate) async fn create_org_repo(

@@ -143,7 +143,7 @@ pub(crate) async fn create_label(
 }
 
 /// The narrow names read back wide, as Gitea's do; the secret is never given back.
-fn hook_json(hook: &Hook) -> Value {
+pub(crate) fn hook_json(hook: &Hook) -> Value {
     let events: Vec<&str> = hook.events.iter().map(|e| e.strip_suffix("_only").unwrap_or(e)).collect();
     json!({
         "id": hook.id, "type": "gitea", "branch_filter": "", "active": hook.active, "events": events,
@@ -170,6 +170,14 @@ pub(crate) async fn create_hook(
 ) -> Result<Response> {
     let mut world = app.world();
     let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    let hook = new_hook(&mut world, &body)?;
+    let value = hook_json(&hook);
+    world.repos[at].hooks.push(hook);
+    Ok(created(value))
+}
+
+/// A hook as a body asks for it; whoever calls puts it where it belongs.
+pub(crate) fn new_hook(world: &mut World, body: &Value) -> Result<Hook> {
     let config = body.get("config").cloned().unwrap_or_default();
     if text(&config, "url").is_empty() || text(&config, "content_type").is_empty() {
         return refuse(422, "Missing config option: url, content_type");
@@ -182,10 +190,7 @@ pub(crate) async fn create_hook(
     }
     let (url, secret) = (text(&config, "url").to_owned(), text(&config, "secret").to_owned());
     let active = body.get("active").and_then(Value::as_bool).unwrap_or(false);
-    let hook = Hook { id, url, secret, events, active };
-    let value = hook_json(&hook);
-    world.repos[at].hooks.push(hook);
-    Ok(created(value))
+    Ok(Hook { id, url, secret, events, active })
 }
 
 pub(crate) async fn delete_hook(

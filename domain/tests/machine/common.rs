@@ -163,6 +163,7 @@ impl Walk {
             origin: None,
             exit_code: Some(0),
             base_exit_code: None,
+            base_tests: Default::default(),
             tail: String::new(),
             duration_ms: 1,
         };

@@ -158,7 +158,7 @@ impl Router {
     }
 
     pub fn answer(&mut self) -> FromRouter {
-        self.serve().answers.recv_timeout(Duration::from_secs(10)).expect("an answer")
+        self.serve().answers.recv_timeout(Duration::from_secs(60)).expect("an answer")
     }
 
     pub fn grant(&mut self, berth: u32, rules: &[&str]) {
@@ -176,7 +176,7 @@ impl Router {
 
     /// The first log entry that fits, waiting for it a moment.
     pub fn logged(&mut self, what: &str, fits: impl Fn(&LogEntry) -> bool) -> LogEntry {
-        let until = Instant::now() + Duration::from_secs(5);
+        let until = Instant::now() + Duration::from_secs(60);
         loop {
             let log = self.serve().log.lock().unwrap().clone();
             if let Some(entry) = log.iter().find(|entry| fits(entry)) {

@@ -204,9 +204,9 @@ pub fn exec(argv: &[&str], input: bool, output: bool) -> Op {
     Op::Exec { argv, env: Vec::new(), cwd: String::new(), input, output }
 }
 
-/// Waits until `probe` is true, at most five seconds.
+/// Waits until `probe` is true, at most a minute.
 pub fn eventually(what: &str, mut probe: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !probe() {
         assert!(Instant::now() < deadline, "{what} did not happen");
         std::thread::sleep(Duration::from_millis(10));

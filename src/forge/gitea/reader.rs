@@ -185,10 +185,8 @@ impl Gitea {
         if self.raw.get::<wire::Repo>(&base).await?.has_actions {
             names.push("actions".to_owned());
         }
-        for hook in self.raw.pages::<wire::Hook>(&format!("{base}/hooks")).await? {
-            let url = hook.config.get("url").map_or("", String::as_str);
-            names.push(format!("hook {} {url}", hook.id));
-        }
+        names.extend(hook_names("hook", self.raw.pages(&format!("{base}/hooks")).await?));
+        names.extend(self.organisation_hooks(&repo.owner).await?);
         for key in self.raw.pages::<wire::DeployKey>(&format!("{base}/keys")).await? {
             names.push(format!("deploy key {} {:?}", key.id, key.title));
         }
@@ -200,6 +198,21 @@ impl Gitea {
         }
         Ok(names)
     }
+
+    /// Hooks of the organisation read the pushes of all of its repositories. Only its owners see them; an account has none here.
+    async fn organisation_hooks(&self, owner: &str) -> Result<Vec<String>> {
+        match self.raw.pages(&format!("/orgs/{}/hooks", seg(owner))).await {
+            Ok(hooks) => Ok(hook_names("organisation hook", hooks)),
+            Err(ForgeError::NotFound(_)) => Ok(Vec::new()),
+            Err(ForgeError::Forbidden(_)) => Ok(vec![format!("organisation hooks of {owner}: not shown to the bot")]),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+fn hook_names(what: &str, hooks: Vec<wire::Hook>) -> Vec<String> {
+    let url = |hook: &wire::Hook| hook.config.get("url").cloned().unwrap_or_default();
+    hooks.iter().map(|hook| format!("{what} {} {}", hook.id, url(hook))).collect()
 }
 
 fn sorted(found: Vec<wire::Comment>) -> Result<Vec<Comment>> {

@@ -1,0 +1,226 @@
+//! The door in front of the hooks: how many connections one address may hold, and how many bad signatures it may send in a minute.
+//! Beyond that its connections are closed at once, or answered 429 before a body is read (security 20). A forge that is turned away
+//! with them loses nothing but time: the bot reads again by itself. Tests: below, and `tests/stories/hooks.rs`.
+
+use axum::extract::connect_info::{ConnectInfo, Connected};
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::serve::{IncomingStream, Listener};
+use std::collections::HashMap;
+use std::io::{self, IoSlice};
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// What each address may do.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections at once.
+    pub connections: u32,
+    /// Bad signatures in a minute.
+    pub bad_signatures: u32,
+}
+
+/// What each address did. One that holds no connection and sent nothing bad for a minute is forgotten.
+pub struct Visitors {
+    limits: Limits,
+    seen: Mutex<HashMap<IpAddr, Seen>>,
+}
+
+struct Seen {
+    open: u32,
+    bad: u32,
+    since: Instant,
+}
+
+impl Visitors {
+    pub fn new(limits: Limits) -> Arc<Self> {
+        Arc::new(Self { limits, seen: Mutex::default() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Seen>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A seat for one more connection, given back when it is dropped.
+    fn enter(self: &Arc<Self>, from: IpAddr) -> Option<Seat> {
+        let mut seen = self.lock();
+        seen.retain(|_, visitor| visitor.open > 0 || (visitor.bad > 0 && visitor.since.elapsed() < MINUTE));
+        let visitor = seen.entry(from).or_insert_with(|| Seen { open: 0, bad: 0, since: Instant::now() });
+        if visitor.open >= self.limits.connections {
+            return None;
+        }
+        visitor.open += 1;
+        Some(Seat { visitors: Arc::clone(self), from })
+    }
+
+    /// Counts a signature that did not fit.
+    pub fn bad_signature(&self, from: IpAddr) {
+        if let Some(visitor) = self.lock().get_mut(&from) {
+            if visitor.since.elapsed() >= MINUTE {
+                (visitor.bad, visitor.since) = (0, Instant::now());
+            }
+            visitor.bad += 1;
+        }
+    }
+
+    fn is_guessing(&self, from: IpAddr) -> bool {
+        let seen = self.lock();
+        seen.get(&from).is_some_and(|it| it.bad >= self.limits.bad_signatures && it.since.elapsed() < MINUTE)
+    }
+}
+
+struct Seat {
+    visitors: Arc<Visitors>,
+    from: IpAddr,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if let Some(visitor) = self.visitors.lock().get_mut(&self.from) {
+            visitor.open = visitor.open.saturating_sub(1);
+        }
+    }
+}
+
+/// The listener of the hooks.
+pub struct Door {
+    pub listener: TcpListener,
+    pub visitors: Arc<Visitors>,
+}
+
+impl Listener for Door {
+    type Io = Visit;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Visit, SocketAddr) {
+        loop {
+            let (stream, from) = Listener::accept(&mut self.listener).await;
+            match self.visitors.enter(from.ip()) {
+                Some(seat) => return (Visit { stream, _seat: seat }, from),
+                None => metrics::counter!("caisson_hooks_total", "result" => "crowded").increment(1),
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// Where a request comes from.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub IpAddr);
+
+impl Connected<IncomingStream<'_, Door>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, Door>) -> Self {
+        Peer(stream.remote_addr().ip())
+    }
+}
+
+/// Turns away who has guessed too often, before anything of the body is read.
+pub(super) async fn guard(
+    State(visitors): State<Arc<Visitors>>,
+    ConnectInfo(Peer(from)): ConnectInfo<Peer>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if visitors.is_guessing(from) {
+        metrics::counter!("caisson_hooks_total", "result" => "guessing").increment(1);
+        let text = "too many bad signatures came from this address; wait a minute";
+        return (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, "60")], text).into_response();
+    }
+    next.run(request).await
+}
+
+/// One connection with its seat.
+pub struct Visit {
+    stream: TcpStream,
+    _seat: Seat,
+}
+
+impl AsyncRead for Visit {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, into)
+    }
+}
+
+impl AsyncWrite for Visit {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ME: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    #[test]
+    fn seats_are_counted_and_given_back() {
+        let visitors = Visitors::new(Limits { connections: 2, bad_signatures: 1 });
+        let (one, two) = (visitors.enter(ME), visitors.enter(ME));
+        assert!(one.is_some() && two.is_some() && visitors.enter(ME).is_none());
+        assert!(visitors.enter("198.51.100.7".parse().unwrap()).is_some(), "another address has seats of its own");
+        drop(one);
+        assert!(visitors.enter(ME).is_some());
+    }
+
+    #[test]
+    fn who_left_and_did_nothing_bad_is_forgotten_and_a_guesser_is_not() {
+        let visitors = Visitors::new(Limits { connections: 2, bad_signatures: 1 });
+        drop(visitors.enter(ME));
+        drop(visitors.enter("198.51.100.7".parse().unwrap()));
+        assert_eq!(visitors.lock().len(), 1);
+        let seat = visitors.enter(ME);
+        visitors.bad_signature(ME);
+        drop(seat);
+        drop(visitors.enter("198.51.100.7".parse().unwrap()));
+        assert!(visitors.is_guessing(ME), "leaving does not wash it off");
+    }
+
+    #[tokio::test]
+    async fn a_connection_beyond_the_limit_is_closed_at_once() {
+        use tokio::io::AsyncReadExt;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut door = Door { listener, visitors: Visitors::new(Limits { connections: 1, bad_signatures: 1 }) };
+        let _first = TcpStream::connect(address).await.unwrap();
+        let (visit, _) = Listener::accept(&mut door).await;
+        let waiting = tokio::spawn(async move { Listener::accept(&mut door).await });
+        let mut second = TcpStream::connect(address).await.unwrap();
+        assert!(matches!(second.read(&mut [0; 8]).await, Ok(0) | Err(_)), "nothing is said to it");
+        drop(visit);
+        let _third = TcpStream::connect(address).await.unwrap();
+        waiting.await.unwrap();
+    }
+}
