@@ -135,7 +135,7 @@ async fn rotate(home: &Home, bot: &Gitea, repo: &RepoRef) {
     let (first, second) = (configured.find("hook-my-shop-2\"").unwrap(), configured.find("hook-my-shop\"").unwrap());
     assert!(first < second, "the newest comes first: {configured}");
     assert_ne!(std::fs::read_to_string(&old).unwrap(), std::fs::read_to_string(&new).unwrap());
-    assert_eq!(bot.hooks(repo).await.unwrap(), before, "the forge still signs with the old one");
+    assert_eq!(bot.hooks(repo).await.unwrap()[0].id, before[0].id, "the forge still signs with the old one");
     home.good(&["repo", "rotate", "my-shop"]);
     let after = bot.hooks(repo).await.unwrap();
     assert!(after.len() == 1 && after[0].id != before[0].id, "{after:?}");

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const ROUNDS: u64 = 12;
 const IMAGE: &str = "caisson-sandbox:local";
 
-fn docker(words: &[&str]) -> bool {
+pub fn docker(words: &[&str]) -> bool {
     let mut command = Command::new("docker");
     command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())

@@ -2,9 +2,24 @@
 //! sides were measured in the same run; absolute times are printed, for machines differ. Parts that need Docker say when they skip.
 
 mod chamber;
+/// What `make demo` is made of: a forge, a bot as processes, a person.
+#[path = "../../tests/support/demo"]
+#[allow(dead_code, reason = "the demo uses what the bench does not")]
+mod demo {
+    pub mod bot;
+    pub mod forge;
+    #[path = "../gitea.rs"]
+    pub mod gitea;
+    pub mod person;
+    pub mod process;
+}
+mod doorbell;
 mod fold;
 mod intake;
+mod kill;
 mod line;
+mod stage;
+mod waits;
 
 use line::Line;
 
@@ -23,6 +38,12 @@ fn main() -> std::process::ExitCode {
         }
         if chosen("chamber") {
             lines.extend(chamber::measure().await);
+        }
+        if chosen("waits") {
+            lines.extend(waits::measure().await);
+        }
+        if chosen("kill") {
+            lines.extend(kill::measure().await);
         }
     });
     println!("| what | measured | promised | |\n|---|---|---|---|");

@@ -60,20 +60,32 @@ fn blame<T>(result: Result<T>) -> Step<T> {
     })
 }
 
+/// A quarantine chamber that holds what the new tree is compared with, and nothing foreign yet.
+pub struct Quarantine {
+    room: Room,
+    passing: Passing,
+    base_bytes: u64,
+}
+
+impl Quarantine {
+    /// Not needed after all.
+    pub(super) async fn dismiss(self) {
+        self.passing.remove().await;
+    }
+}
+
 impl Sandboxes {
-    /// Judges a foreign pack that is said to hold `tree`, and makes the checkpoint's commit of it.
+    /// Makes a quarantine chamber with the parent's and the base's objects: it may be made while the tree is still being read.
     ///
     /// # Errors
-    /// [`SandboxError::Unavailable`] when engine or disk are away. What is wrong with the tree is [`Sealed::Refused`].
-    pub async fn quarantine(&self, spec: &SealSpec, tree: &Tree, pack: &mut tokio::fs::File) -> Result<Sealed> {
-        let bytes = pack.metadata().await.map_err(|e| disk(&e))?.len();
+    /// [`SandboxError::Unavailable`] when engine or disk are away, [`SandboxError::Refused`] for an image without git or sh.
+    pub async fn quarantine(&self, spec: &SealSpec) -> Result<Quarantine> {
         let mut known = vec![spec.parent.clone()];
         if spec.base != spec.parent {
             known.push(spec.base.clone());
         }
         let mut base = self.repos.pack(&spec.repo_key, &known, 1, self.settings.base_pack_bytes).await?;
-        let limits = self.settings.policy;
-        let room_for = 4 * (base.bytes + bytes) + (64 << 20);
+        let room_for = 4 * (base.bytes + self.settings.tree_pack_bytes) + (64 << 20);
         let chamber = ChamberSpec {
             name: format!("quarantine-{}-{}", spec.task, spec.n),
             task: Some(spec.task),
@@ -81,7 +93,7 @@ impl Sandboxes {
             image: self.settings.quarantine_image.clone(),
             berth: None,
             limits: ChamberLimits {
-                memory_bytes: limits.memory_bytes + room_for,
+                memory_bytes: self.settings.policy.memory_bytes + room_for,
                 workspace_bytes: room_for,
                 ..ChamberLimits::default()
             },
@@ -89,12 +101,34 @@ impl Sandboxes {
             profile: "sealed".to_owned(),
         };
         let passing = Passing::new(Arc::clone(&self.broker), Arc::clone(&self.busy), &chamber.name);
-        let done = async {
+        let ready = async {
             let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
             super::prepare::require_git(&room, &chamber.image).await?;
-            self.examine(&room, spec, tree, &mut base, pack).await
+            take_base(&room, &mut base).await?;
+            Ok(room)
         };
-        let done = done.await;
+        match ready.await {
+            Ok(room) => Ok(Quarantine { room, passing, base_bytes: base.bytes }),
+            Err(e) => {
+                passing.remove().await;
+                Err(e)
+            }
+        }
+    }
+
+    /// Judges a foreign pack that is said to hold `tree`, and makes the checkpoint's commit of it.
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`] when engine or disk are away. What is wrong with the tree is [`Sealed::Refused`].
+    pub async fn examine(
+        &self,
+        quarantine: Quarantine,
+        spec: &SealSpec,
+        tree: &Tree,
+        pack: &mut tokio::fs::File,
+    ) -> Result<Sealed> {
+        let Quarantine { room, passing, base_bytes } = quarantine;
+        let done = self.judged(&room, spec, tree, base_bytes, pack).await;
         passing.remove().await;
         match done {
             Ok(sealed) => Ok(sealed),
@@ -103,18 +137,17 @@ impl Sandboxes {
         }
     }
 
-    async fn examine(
+    async fn judged(
         &self,
         room: &Room,
         spec: &SealSpec,
         tree: &Tree,
-        base: &mut crate::git::PackFile,
+        base_bytes: u64,
         pack: &mut tokio::fs::File,
     ) -> Step<Sealed> {
         let cell = Cell { room, spec, tree, limits: self.settings.policy };
-        cell.take_base(base).await?;
         pack.rewind().await.map_err(|e| disk(&e))?;
-        cell.take_foreign(pack, base.bytes).await?;
+        cell.take_foreign(pack, base_bytes).await?;
         if cell.is_parents_tree().await? {
             return Ok(Sealed::Unchanged);
         }
@@ -158,6 +191,18 @@ fn refuse_if(reasons: Vec<String>) -> Step<()> {
     if reasons.is_empty() { Ok(()) } else { Err(Stop::Refuse(reasons)) }
 }
 
+async fn take_base(room: &Room, base: &mut crate::git::PackFile) -> Result<()> {
+    let init = Work::new(["git", "init", "--bare", "--quiet", "--template=", DIR]);
+    room.must(init, "making the quarantine's repository").await?;
+    let shallow = base.shallow_lines();
+    if !shallow.is_empty() {
+        let write = Work::new(["sh", "-c", "cat > q.git/shallow"]);
+        room.must(write.input(&mut shallow.as_bytes()), "cutting the history").await?;
+    }
+    let unpack = Work::git(DIR, ["index-pack", "--stdin"]).wall(600_000);
+    room.must(unpack.input(base.reader().await?), "unpacking the base").await
+}
+
 /// One quarantine under way.
 struct Cell<'a> {
     room: &'a Room,
@@ -179,19 +224,6 @@ impl Cell<'_> {
         let line = format!("ulimit -t {} && {line}", self.limits.step_ms.div_ceil(1000));
         let argv = ["sh", "-c", &line, "step"].into_iter().chain(args.iter().copied()).map(str::to_owned);
         Work::new(argv.collect::<Vec<_>>()).wall(self.limits.step_ms.saturating_mul(WALL))
-    }
-
-    async fn take_base(&self, base: &mut crate::git::PackFile) -> Step<()> {
-        let init = Work::new(["git", "init", "--bare", "--quiet", "--template=", DIR]);
-        self.room.must(init, "making the quarantine's repository").await?;
-        let shallow = base.shallow_lines();
-        if !shallow.is_empty() {
-            let write = Work::new(["sh", "-c", "cat > q.git/shallow"]);
-            self.room.must(write.input(&mut shallow.as_bytes()), "cutting the history").await?;
-        }
-        let unpack = Work::git(DIR, ["index-pack", "--stdin"]).wall(600_000);
-        self.room.must(unpack.input(base.reader().await?), "unpacking the base").await?;
-        Ok(())
     }
 
     /// The first time anything reads what the agent made: strict, within time, memory and size.

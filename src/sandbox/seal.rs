@@ -43,24 +43,34 @@ impl Sandboxes {
     pub async fn seal(&self, spec: &SealSpec) -> Result<Sealed> {
         let record = self.records.ready(spec.task)?;
         let room = self.room(spec.task).await.map_err(SandboxError::from)?;
+        // The chamber that will judge the tree comes up while the tree is read.
+        let (quarantine, taken) = tokio::join!(self.quarantine(spec), self.stop_and_take(&room, record.berth, spec));
+        let (tree, mut pack) = match taken {
+            Ok(taken) => taken,
+            Err(e) => {
+                if let Ok(unused) = quarantine {
+                    unused.dismiss().await;
+                }
+                return match e {
+                    SandboxError::Refused(why) | SandboxError::Limit(why) => Ok(Sealed::Refused { reasons: vec![why] }),
+                    e => {
+                        self.drop_room(spec.task, &room).await;
+                        Err(e)
+                    }
+                };
+            }
+        };
+        self.examine(quarantine?, spec, &tree, &mut pack).await
+    }
+
+    /// Every process but the runner dies and the berth is closed, and only then is the tree read.
+    async fn stop_and_take(&self, room: &Room, berth: Option<u32>, spec: &SealSpec) -> Result<(Tree, tokio::fs::File)> {
         let stopped = room.run(Op::Quiesce, QUIESCE_MS).await;
         // Closed whether or not everything has died: both walls, not one.
-        self.close_berth(record.berth).await?;
-        let taken = match stopped {
-            Ok(outcome) => match super::room::succeeded(&outcome, "stopping everything in the sandbox") {
-                Ok(()) => self.take(&room, spec).await,
-                Err(e) => Err(SandboxError::Unavailable(e.to_string())),
-            },
-            Err(e) => Err(e),
-        };
-        match taken {
-            Ok((tree, mut pack)) => self.quarantine(spec, &tree, &mut pack).await,
-            Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => Ok(Sealed::Refused { reasons: vec![why] }),
-            Err(e) => {
-                self.drop_room(spec.task, &room).await;
-                Err(e)
-            }
-        }
+        self.close_berth(berth).await?;
+        let stopped = super::room::succeeded(&stopped?, "stopping everything in the sandbox");
+        stopped.map_err(|e| SandboxError::Unavailable(e.to_string()))?;
+        self.take(room, spec).await
     }
 
     /// The tree and its pack. First with the agent's own objects at hand (fast); if that fails in any way, with a fresh

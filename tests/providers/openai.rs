@@ -99,7 +99,10 @@ async fn a_server_that_is_down_is_asked_again_and_given_up_in_the_end() {
     assert_eq!(patiently(&vendor).await.unwrap().text, "up");
     let vendor = Vendor::start(strict::openai, vec![down(), Reply::Cut, Reply::ok(said("up"))]).await;
     let lost = patiently(&vendor).await.unwrap_err();
-    assert!(matches!(lost, RetryError::Failed { error: ModelError::Lost(_), tries: 2 }), "may have been charged: {lost}");
+    assert!(
+        matches!(lost, RetryError::Failed { error: ModelError::Lost(_), tries: 2 }),
+        "may have been charged: {lost}"
+    );
     let vendor = Vendor::start(strict::openai, vec![down(), down(), down(), down()]).await;
     let error = ModelError::Unavailable("HTTP 502, Bad Gateway".into());
     assert_eq!(patiently(&vendor).await.unwrap_err(), RetryError::Failed { error, tries: 3 });

@@ -1,9 +1,10 @@
 #!/bin/bash
-# `make bench`: measures what docs/spec.md promises and writes the table into it. Words choose parts: ARGS='intake fold chamber'.
+# `make bench`: measures what docs/spec.md promises and writes the table into it. Words choose parts: ARGS='intake fold chamber waits kill'.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 programs=$(tests/support/programs.sh)
 export CAISSON_RUNNER=$programs/caisson-runner
+export CAISSON_DEMO_PROGRAM=${CARGO_TARGET_DIR:-$PWD/target}/release/caisson CAISSON_DEMO_INSTALLATION=bench-$$
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 status=0

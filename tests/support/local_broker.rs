@@ -66,8 +66,11 @@ impl LocalBroker {
     }
 }
 
-/// The runner's binary: beside the test's own directory, built now if it is not there.
+/// The runner's binary: the one that `make test` built, otherwise the one beside the test's own directory, built now if it is not there.
 pub fn runner() -> PathBuf {
+    if let Some(given) = std::env::var_os("CAISSON_RUNNER").map(PathBuf::from).filter(|path| path.is_file()) {
+        return given;
+    }
     let exe = std::env::current_exe().expect("our own path");
     let target = exe.parent().and_then(Path::parent).expect("target/<profile>/deps");
     let runner = target.join("caisson-runner");

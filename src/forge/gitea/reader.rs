@@ -181,21 +181,26 @@ impl Gitea {
 
     pub(super) async fn read_foreign(&self, repo: &RepoRef) -> Result<Vec<String>> {
         let base = base(repo);
-        let mut names = Vec::new();
-        if self.raw.get::<wire::Repo>(&base).await?.has_actions {
-            names.push("actions".to_owned());
-        }
-        names.extend(hook_names("hook", self.raw.pages(&format!("{base}/hooks")).await?));
-        names.extend(self.organisation_hooks(&repo.owner).await?);
-        for key in self.raw.pages::<wire::DeployKey>(&format!("{base}/keys")).await? {
-            names.push(format!("deploy key {} {:?}", key.id, key.title));
-        }
-        // Gitea answers 400 where mirroring is switched off as a whole: then nothing is mirrored.
-        match self.raw.pages::<wire::PushMirror>(&format!("{base}/push_mirrors")).await {
-            Ok(mirrors) => names.extend(mirrors.into_iter().map(|m| format!("push mirror {}", m.remote_address))),
-            Err(ForgeError::Invalid(_)) => {}
-            Err(e) => return Err(e),
-        }
+        let (hooks, keys, mirrors) = (format!("{base}/hooks"), format!("{base}/keys"), format!("{base}/push_mirrors"));
+        // Asked before each push, so side by side.
+        let (found, hooks, organisation, keys, mirrors) = tokio::try_join!(
+            self.raw.get::<wire::Repo>(&base),
+            self.raw.pages::<wire::Hook>(&hooks),
+            self.organisation_hooks(&repo.owner),
+            self.raw.pages::<wire::DeployKey>(&keys),
+            async {
+                match self.raw.pages::<wire::PushMirror>(&mirrors).await {
+                    // Gitea answers 400 where mirroring is switched off as a whole: then nothing is mirrored.
+                    Err(ForgeError::Invalid(_)) => Ok(Vec::new()),
+                    answer => answer,
+                }
+            }
+        )?;
+        let mut names: Vec<String> = found.has_actions.then(|| "actions".to_owned()).into_iter().collect();
+        names.extend(hook_names("hook", hooks));
+        names.extend(organisation);
+        names.extend(keys.into_iter().map(|key| format!("deploy key {} {:?}", key.id, key.title)));
+        names.extend(mirrors.into_iter().map(|mirror| format!("push mirror {}", mirror.remote_address)));
         Ok(names)
     }
 

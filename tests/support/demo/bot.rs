@@ -72,7 +72,7 @@ impl Bot {
 
     /// Broker and bot, until the bot says that it is ready.
     pub async fn serve(&mut self) -> Result<()> {
-        let few = Duration::from_secs(10);
+        let few = Duration::from_secs(60);
         self.broker =
             Some(Beside::start("caisson broker", &mut self.broker_command(&[]), &self.dir.join("broker.log"), few)?);
         let end = Instant::now() + few;
@@ -83,8 +83,7 @@ impl Bot {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        self.serve =
-            Some(Beside::start("caisson serve", &mut self.command(&["serve"]), &self.dir.join("serve.log"), DRAIN)?);
+        self.start()?;
         let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build()?;
         let end = Instant::now() + START;
         loop {
@@ -98,6 +97,27 @@ impl Bot {
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
+    }
+
+    /// Starts `caisson serve` alone, and does not wait for it.
+    pub fn start(&mut self) -> Result<()> {
+        let log = self.dir.join("serve.log");
+        self.serve = Some(Beside::start("caisson serve", &mut self.command(&["serve"]), &log, DRAIN)?);
+        Ok(())
+    }
+
+    /// Ends `caisson serve` as a power cut does.
+    #[allow(dead_code, reason = "for the bench, which kills it often")]
+    pub fn kill(&mut self) {
+        if let Some(serve) = self.serve.take() {
+            serve.kill();
+        }
+    }
+
+    /// Where the store is.
+    #[allow(dead_code, reason = "for the bench, which reads it")]
+    pub fn state(&self) -> PathBuf {
+        self.dir.join("state")
     }
 
     /// An error when one of the two has ended.

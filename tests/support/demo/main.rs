@@ -207,7 +207,7 @@ async fn answer(stage: &Stage, person: &Person, pull: u64, review: &Review, auto
 }
 
 async fn wait_for_state(bot: &mut Bot, wanted: &str) -> Result<()> {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(120);
     while Instant::now() < end {
         bot.alive()?;
         if bot.task()?.is_some_and(|task| task["state"] == wanted) {

@@ -59,6 +59,13 @@ impl Beside {
         }
     }
 
+    /// Ends it at once, without a word to it.
+    #[allow(dead_code, reason = "for the bench")]
+    pub fn kill(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     pub fn tail(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();

@@ -1,0 +1,105 @@
+//! What a person waits for: five actions done → the review stands; an approval → the next action starts. Both on real parts.
+
+use crate::line::{Line, ms, quantile, ratio};
+use crate::stage::{Stage, clone, missing, timed_push, until};
+use anyhow::Result;
+use caisson::forge::{Forge, NewReview};
+use domain::{Event, Why};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+#[derive(Default)]
+struct Samples {
+    review: Vec<Duration>,
+    baseline: Vec<Duration>,
+    resume: Vec<Duration>,
+    hook: Vec<Duration>,
+}
+
+fn now_ms() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}
+
+fn between(from: i64, to: i64) -> Duration {
+    Duration::from_millis(u64::try_from(to - from).unwrap_or(0))
+}
+
+pub async fn measure() -> Vec<Line> {
+    if let Some(why) = missing() {
+        eprintln!("skipped: what a person waits for: {why}");
+        return Vec::new();
+    }
+    let (mut samples, what) = run().await.expect("a task on real parts");
+    let (review, baseline) = (quantile(&mut samples.review, 0.5), quantile(&mut samples.baseline, 0.5));
+    let (resume, hook) = (quantile(&mut samples.resume, 0.5), quantile(&mut samples.hook, 0.5));
+    let (late, slow) = (ratio(review, baseline), ratio(resume, hook));
+    vec![
+        Line::held(
+            "five actions done → review stands, against one `git push` and one review posted, p50",
+            format!("{} against {}: {late:.1} × ({what})", ms(review), ms(baseline)),
+            "≤ 1.5 ×",
+            late <= 1.5,
+        ),
+        Line::held(
+            "approval posted → next action starts, against the hook's own delay, p50",
+            format!("{} against {}: {slow:.1} × ({what})", ms(resume), ms(hook)),
+            "≤ 2.5 ×",
+            slow <= 2.5,
+        ),
+    ]
+}
+
+async fn run() -> Result<(Samples, String)> {
+    let mut stage = Stage::open().await?;
+    let clone = clone(&stage)?;
+    let hooks = crate::doorbell::Doorbell::open(&stage).await?;
+    let store = stage.store().await?;
+    let mut samples = Samples::default();
+    let issue = stage.ask().await?;
+    let row = until("a task", async || stage.task(&store, issue).await).await?;
+    let mut approved: Option<i64> = None;
+    for round in 1.. {
+        let (pull, review) = until("a checkpoint", async || {
+            let waiting = stage.waiting(&store, &row).await?;
+            Ok(waiting.filter(|(_, review)| Some(review.number) != approved))
+        })
+        .await?;
+        let probe = NewReview { commit: review.commit.clone(), body: review.body.clone(), notes: Vec::new() };
+        let pushed = timed_push(&stage, &clone, round)?;
+        let began = Instant::now();
+        stage.person.forge.post_review(&stage.repo, pull, &probe).await?;
+        samples.baseline.push(pushed + began.elapsed());
+        samples.hook.push(hooks.delay().await?);
+        approved = Some(review.number);
+        let known = stage.log(&store, &row).await?.len();
+        stage.person.approve(pull, &review).await?;
+        let given = now_ms();
+        let next = until("what follows the approval", async || {
+            let log = stage.log(&store, &row).await?;
+            let started = log.iter().skip(known).find(|(_, event)| matches!(event, Event::ActionStarted { .. }));
+            let ended = log.iter().any(|(_, event)| matches!(event, Event::PublishStarted { why: Why::Done, .. }));
+            Ok(started.map(|(at, _)| Some(*at)).or(ended.then_some(None)))
+        })
+        .await?;
+        match next {
+            Some(at) => samples.resume.push(between(given, at)),
+            None => break,
+        }
+    }
+    samples.review = reviews(&stage.log(&store, &row).await?);
+    let what = stage.place.what.clone();
+    stage.bot.end()?;
+    Ok((samples, what))
+}
+
+/// From the fifth action's end to the review, for each checkpoint but the first, which also opens the pull request.
+fn reviews(log: &[(i64, Event)]) -> Vec<Duration> {
+    let (mut last, mut found) = (0, Vec::new());
+    for (at, event) in log {
+        match event {
+            Event::ActionFinished { .. } => last = *at,
+            Event::CheckpointPosted { last: false, .. } => found.push(between(last, *at)),
+            _ => {}
+        }
+    }
+    found.split_off(1.min(found.len()))
+}
