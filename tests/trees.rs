@@ -5,6 +5,8 @@
 
 #[path = "trees/docker.rs"]
 mod docker;
+#[path = "support/doors.rs"]
+mod doors;
 #[path = "trees/fetch.rs"]
 mod fetch;
 #[path = "trees/hostile.rs"]
@@ -17,5 +19,7 @@ mod push;
 mod seal;
 #[path = "trees/verify.rs"]
 mod verify;
+#[path = "trees/way_out.rs"]
+mod way_out;
 #[path = "trees/world.rs"]
 mod world;

@@ -25,6 +25,7 @@ fn request() -> Request {
         budget: Budget::default(),
         every: 5,
         has_upstream: true,
+        hosts: Vec::new(),
     }
 }
 

@@ -38,6 +38,8 @@ pub enum Risk {
     Steering,
     /// Hosts were refused.
     Blocked,
+    /// What may be reached was changed.
+    Egress,
     /// The review cannot show all of the change.
     Unseen,
 }
@@ -70,6 +72,8 @@ impl Task {
             Some(Risk::NoCommit)
         } else if self.steering {
             Some(Risk::Steering)
+        } else if self.reach_changed {
+            Some(Risk::Egress)
         } else {
             None
         }

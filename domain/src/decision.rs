@@ -1,6 +1,6 @@
 //! What a person said about a task, already read from the forge and checked for who said it.
 
-use crate::{Commit, Millis};
+use crate::{Bar, Commit, Millis};
 use serde::{Deserialize, Serialize};
 
 /// What an account may do with the repository's *code*.
@@ -76,8 +76,22 @@ pub enum Verb {
     Say {
         items: Vec<Item>,
     },
+    /// `bar` is what stands against it, looked up when this was read.
+    Allow {
+        host: String,
+        repo: bool,
+        bar: Option<Bar>,
+    },
+    /// `kept`: the repository has such a grant, seen when this was read.
+    Deny {
+        host: String,
+        kept: bool,
+    },
+    /// No command, or one that can't be followed: then `why` says what is wrong with it.
     Unknown {
         word: String,
+        #[serde(default)]
+        why: Option<String>,
     },
 }
 

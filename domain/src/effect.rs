@@ -1,6 +1,6 @@
 //! What a transition asks the shell to do. Each has a key and may be carried out again: `docs/effects.md` says how, for each.
 
-use crate::{Action, Commit, Ending, PauseReason, Source, Why};
+use crate::{Action, Bar, Commit, Ending, PauseReason, Source, Why};
 use serde::{Deserialize, Serialize};
 
 /// A text the bot owes a person; the words stand in `src/message`.
@@ -8,37 +8,100 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {
     Accepted,
-    Refused { login: String, verb: String },
+    Refused {
+        login: String,
+        verb: String,
+    },
     AlreadyLive,
-    Edited { login: String },
-    Stale { login: String, reason: String },
-    Doubtful { login: String, n: u32 },
-    NameTheCommit { login: String, commit: Commit },
+    Edited {
+        login: String,
+    },
+    Stale {
+        login: String,
+        reason: String,
+    },
+    Doubtful {
+        login: String,
+        n: u32,
+    },
+    NameTheCommit {
+        login: String,
+        commit: Commit,
+    },
     Status,
     Help,
-    UnknownCommand { word: String },
-    NothingToApprove { login: String },
-    NotPaused { login: String },
-    InAdvance { login: String, next: u8 },
-    AdvanceEnded { login: String, left: u8, why: Ending },
-    Paused { reason: PauseReason },
+    UnknownCommand {
+        word: String,
+        #[serde(default)]
+        why: Option<String>,
+    },
+    HostAllowed {
+        login: String,
+        host: String,
+        repo: bool,
+    },
+    HostDenied {
+        login: String,
+        host: String,
+    },
+    HostBarred {
+        login: String,
+        host: String,
+        bar: Bar,
+    },
+    NothingToDeny {
+        login: String,
+        host: String,
+    },
+    NothingToApprove {
+        login: String,
+    },
+    NotPaused {
+        login: String,
+    },
+    InAdvance {
+        login: String,
+        next: u8,
+    },
+    AdvanceEnded {
+        login: String,
+        left: u8,
+        why: Ending,
+    },
+    Paused {
+        reason: PauseReason,
+    },
     Resumed,
-    Answer { n: u32 },
-    Approved { commit: Commit },
-    Voided { n: u32 },
-    Cancelled { login: String },
+    Answer {
+        n: u32,
+    },
+    Approved {
+        commit: Commit,
+    },
+    Voided {
+        n: u32,
+    },
+    Cancelled {
+        login: String,
+    },
     Declined,
-    Failed { why: String },
+    Failed {
+        why: String,
+    },
     Delivered,
     Expired,
-    Trouble { sentence: String },
+    Trouble {
+        sentence: String,
+    },
 }
 
-/// Effects of one lane run in order; the two lanes of a task run side by side.
+/// Effects of one lane run in order; the lanes of a task run side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lane {
     Work,
+    /// The way out of the sandbox: neither a long action nor a slow forge holds it up.
+    Gate,
     Talk,
 }
 
@@ -96,6 +159,13 @@ pub enum Effect {
         n: u32,
         source: Source,
     },
+    /// Brings the rules of the open berth to what is allowed now; with `repo`, those of the repository's other tasks too.
+    /// Then `notice` is said.
+    Egress {
+        serial: u32,
+        repo: bool,
+        notice: Notice,
+    },
     Comment {
         serial: i64,
         notice: Notice,
@@ -129,6 +199,7 @@ impl Effect {
             Effect::ClosePull => "close-pull".into(),
             Effect::Recheck { n, .. } => format!("recheck:{n}"),
             Effect::Advance { n, .. } => format!("advance:{n}"),
+            Effect::Egress { serial, .. } => format!("egress:{serial}"),
             Effect::Comment { serial, .. } => format!("comment:{serial}"),
             Effect::Label { serial, .. } => format!("label:{serial}"),
             Effect::CommitStatus { n, state, .. } => format!("status:{n}:{state}"),
@@ -151,6 +222,7 @@ impl Effect {
             Effect::ClosePull => "close_pull",
             Effect::Recheck { .. } => "recheck",
             Effect::Advance { .. } => "advance",
+            Effect::Egress { .. } => "egress",
             Effect::Comment { .. } => "comment",
             Effect::Label { .. } => "label",
             Effect::CommitStatus { .. } => "commit_status",
@@ -162,6 +234,7 @@ impl Effect {
             Effect::Comment { .. } | Effect::Label { .. } | Effect::CommitStatus { .. } | Effect::ClosePull => {
                 Lane::Talk
             }
+            Effect::Egress { .. } => Lane::Gate,
             _ => Lane::Work,
         }
     }

@@ -202,6 +202,17 @@ pub enum Event {
         left: u8,
         why: Ending,
     },
+    /// `host` as a rule of the router is written.
+    HostAllowed {
+        host: String,
+        repo: bool,
+        decision: Box<Decision>,
+    },
+    /// Every grant that has this name is taken back.
+    HostDenied {
+        host: String,
+        decision: Box<Decision>,
+    },
     FeedbackGiven {
         items: Vec<Item>,
         from: Source,

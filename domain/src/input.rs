@@ -125,6 +125,11 @@ pub enum Input {
         n: u32,
         decision: Option<Box<Decision>>,
     },
+    /// The router obeys the change with this serial: the answer is due.
+    EgressSet {
+        serial: u32,
+        notice: crate::Notice,
+    },
     IssueClosed,
     PullClosed {
         merged: bool,

@@ -1,7 +1,7 @@
 //! A task as the fold of its log.
 
 use crate::{
-    Account, Advance, Budget, Call, CallRequest, Commit, End, Event, Item, Millis, Source, Spent, State, TaskId,
+    Account, Advance, Budget, Call, CallRequest, Commit, End, Event, Grant, Item, Millis, Source, Spent, State, TaskId,
     Verdict,
 };
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,9 @@ pub struct Request {
     pub every: u8,
     /// Issue closed by a merge counts as delivered where the repository has no upstream.
     pub has_upstream: bool,
+    /// What was allowed for the repository when the task began.
+    #[serde(default)]
+    pub hosts: Vec<Grant>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +97,9 @@ pub struct Task {
     pub advance: Option<Advance>,
     /// A tree that was taken since the last checkpoint stood changes files that steer tests.
     pub steering: bool,
+    /// Hosts that people allowed, and whether that changed since the last checkpoint stood.
+    pub hosts: Vec<Grant>,
+    pub reach_changed: bool,
     pub granted: Budget,
     pub spent: Spent,
     /// Rises with each event: names effects that have no number of their own.
@@ -133,6 +139,8 @@ impl Task {
             last_decider: None,
             advance: None,
             steering: false,
+            hosts: Vec::new(),
+            reach_changed: false,
             granted: Budget::default(),
             spent: Spent::default(),
             seq: 0,
@@ -178,6 +186,7 @@ impl Task {
             Event::Requested { request } => {
                 self.kind = request.kind;
                 self.granted = request.budget;
+                self.hosts = request.hosts.clone();
                 self.request = Some((**request).clone());
                 self.state = State::Queued;
             }
@@ -319,12 +328,22 @@ impl Task {
         self.checkpoints.push(Checkpoint { n, commit, review, number, at, last, void: false, used: false });
         self.sealed = None;
         self.steering = false;
+        self.reach_changed = false;
     }
 
     fn apply_decision(&mut self, event: &Event) {
         match event {
             Event::DecisionHeld { source, .. } => self.held.push(source.clone()),
             Event::DecisionUsed { decision, n } => self.use_decision(decision, *n),
+            Event::HostAllowed { host, repo, decision } => {
+                self.hosts.retain(|grant| grant.host != *host);
+                self.hosts.push(Grant { host: host.clone(), repo: *repo, by: decision.poster.clone() });
+                self.reach_changed = true;
+            }
+            Event::HostDenied { host, .. } => {
+                self.hosts.retain(|grant| !grant.is_named_by(host));
+                self.reach_changed = true;
+            }
             Event::AdvanceEnded { .. } => self.advance = None,
             Event::FeedbackGiven { items, .. } => self.remarks.extend(items.iter().cloned()),
             Event::WidenedToFix { .. } => self.kind = Kind::Fix,

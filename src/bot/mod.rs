@@ -145,6 +145,7 @@ fn performer(parts: &Parts) -> Performer {
         repos: parts.repos.clone(),
         mark_key: parts.mark_key.clone(),
         epoch: parts.epoch,
+        reaching: tokio::sync::Mutex::default(),
         lanes: Lanes::default(),
     }
 }

@@ -1,7 +1,8 @@
 //! From a task's log to a view. Pure; what the log cannot know comes in as [`Around`].
 
 use super::view::{
-    ActionLine, ActionResult, BlockedLine, CheckpointView, EvidenceLine, FileLine, Spent, VerdictKind, VerdictView,
+    ActionLine, ActionResult, BlockedLine, CheckpointView, EvidenceLine, FileLine, HostChange, HostLine, Spent,
+    VerdictKind, VerdictView,
 };
 use domain::{Action, Call, Event, Outcome, OutcomeStatus, Risk, Task, Verdict};
 use std::collections::BTreeMap;
@@ -52,6 +53,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         ..CheckpointView::default()
     };
     actions(&mut view, log, window);
+    view.hosts = window.iter().flat_map(hosts).collect();
     trees(&mut view, window);
     let blocked = (!view.blocked.is_empty()).then_some(Risk::Blocked);
     let unseen = view.unseen.then_some(Risk::Unseen);
@@ -186,6 +188,21 @@ fn test_summary(text: &str) -> Option<String> {
     };
     let line = text.lines().rev().take(30).map(|line| line.trim().trim_matches('=').trim()).find(sums_up)?;
     Some(crate::text::cut(line, 80).0.to_owned())
+}
+
+fn hosts(event: &Event) -> Vec<HostLine> {
+    let line = |host: &str, by: &str, change| HostLine { host: host.to_owned(), by: by.to_owned(), change };
+    match event {
+        Event::Requested { request } => {
+            request.hosts.iter().map(|known| line(&known.host, &known.by.login, HostChange::Before)).collect()
+        }
+        Event::HostAllowed { host, repo, decision } => {
+            let change = if *repo { HostChange::Repository } else { HostChange::Task };
+            vec![line(host, &decision.poster.login, change)]
+        }
+        Event::HostDenied { host, decision } => vec![line(host, &decision.poster.login, HostChange::TakenBack)],
+        _ => Vec::new(),
+    }
 }
 
 fn trees(view: &mut CheckpointView, window: &[Event]) {

@@ -6,6 +6,7 @@
 
 mod diff;
 pub mod gather;
+mod hosts;
 pub mod label;
 pub mod mark;
 mod notes;

@@ -4,8 +4,8 @@
 //! Tests: `src/checkpoint/tests.rs` (snapshots, and a hostile view through a Markdown parser).
 
 use super::view::{ActionLine, ActionResult, CheckpointView, VerdictKind, VerdictView};
-use crate::command::{answer_line, spec};
-use crate::text::{code, count, dollars, duration, grouped, host_name, plain_cell, prose, prose_cell};
+use crate::command::answer_line;
+use crate::text::{code, count, dollars, duration, grouped, plain_cell, prose, prose_cell};
 use domain::{BaseTests, Risk};
 use std::fmt::Write as _;
 
@@ -28,6 +28,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     actions(&mut out, view);
     changed(&mut out, view);
     evidence(&mut out, view);
+    super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {
         let _ = writeln!(out, "**Checks** — {}", verdict_line(verdict, view));
     }
@@ -51,6 +52,7 @@ pub fn render_final(view: &CheckpointView) -> String {
     columns(&mut out, view);
     actions(&mut out, view);
     changed(&mut out, view);
+    super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {
         let _ = writeln!(out, "**Verdict** — {}", verdict_line(verdict, view));
     }
@@ -259,33 +261,8 @@ fn warnings(view: &CheckpointView) -> String {
             "> [!WARNING]\n> Changed, and able to make checks pass without the code being right: {names}{rest}. Read these first.\n"
         );
     }
-    if !view.blocked.is_empty() {
-        let hosts = view.blocked.iter().take(MAX_NAMED).map(|line| {
-            let name = match host_name(&line.host) {
-                Some(host) => host.shown(Some(line.port)),
-                None => code(&format!("{}:{}", line.host, line.port)),
-            };
-            format!("{name} ({}×)", grouped(line.count))
-        });
-        let hosts = hosts.collect::<Vec<_>>().join(", ");
-        let rest = view.blocked.len().saturating_sub(MAX_NAMED);
-        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        let number = count(view.blocked.len() as u64, "host");
-        let _ = writeln!(out, "> [!WARNING]\n> {number} blocked: {hosts}{rest}. {}\n", allow_hint(view));
-    }
+    out.push_str(&super::hosts::blocked(view));
     out
-}
-
-/// Says how a host can be allowed, by whichever way exists.
-fn allow_hint(view: &CheckpointView) -> String {
-    let name = view.blocked.iter().find_map(|line| host_name(&line.host));
-    match (spec("allow"), name) {
-        (Some(_), Some(host)) => {
-            format!("Comment {} to let this task reach it.", code(&format!("/allow {}", host.ascii)))
-        }
-        (Some(_), None) => "Such a name can't be allowed.".to_owned(),
-        (None, _) => "The operator can add a name to `egress.allow`.".to_owned(),
-    }
 }
 
 /// Who approved this checkpoint in advance, and for how many after it.
@@ -308,6 +285,7 @@ fn advance(view: &CheckpointView) -> String {
         Risk::NoCommit => "a checkpoint without a commit on a pull request",
         Risk::Steering => "a change of files that steer tests",
         Risk::Blocked => "a checkpoint in which hosts were blocked",
+        Risk::Egress => "a checkpoint before which the hosts that may be reached were changed",
         Risk::Unseen => "a change that can't be shown whole",
     };
     let given = count(u64::from(*left), "checkpoint");

@@ -90,10 +90,34 @@ fn a_checkpoint_that_changed_nothing() {
 }
 
 #[test]
+fn hosts_that_people_allowed_are_named_and_blocked_ones_are_offered() {
+    let line = |host: &str, change| HostLine { host: host.into(), by: "alice".into(), change };
+    let blocked = |host: &str, port| BlockedLine { host: host.into(), port, count: 2 };
+    let view = CheckpointView {
+        hosts: vec![
+            line("cdn.xn--bcher-kva.example:8443", HostChange::Task),
+            line("*.example.org", HostChange::Repository),
+            line("semver.org", HostChange::Before),
+            line("semver.org", HostChange::TakenBack),
+        ],
+        blocked: vec![blocked("localhost", 0), blocked("Bücher.example", 8443), blocked("b.example", 0)],
+        ..example()
+    };
+    let about = |text: &str| {
+        let told = text.lines().filter(|line| line.contains("Hosts since") || line.contains("blocked:"));
+        told.map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    let other = CheckpointView { n: 1, blocked: vec![blocked("10.0.0.1", 80)], ..view.clone() };
+    insta::assert_snapshot!("hosts", [about(&render_checkpoint(&view)), about(&render_final(&other))].join("\n"));
+    let many = CheckpointView { hosts: vec![line("a.example", HostChange::Task); 11], ..example() };
+    assert!(about(&render_checkpoint(&many)).contains("before these 3 more"));
+}
+
+#[test]
 fn an_approval_in_advance_is_said() {
     let given = |left, risk| CheckpointView { advance: Some(("alice".into(), left)), risk, ..example() };
     let mut told = vec![render_checkpoint(&given(3, None)), render_checkpoint(&given(1, None))];
-    for risk in [Risk::NoCommit, Risk::Steering, Risk::Blocked, Risk::Unseen] {
+    for risk in [Risk::NoCommit, Risk::Steering, Risk::Blocked, Risk::Egress, Risk::Unseen] {
         told.push(render_checkpoint(&given(2, Some(risk))));
     }
     told.push(render_final(&CheckpointView { risk: Some(Risk::Final), ..given(1, None) }));
@@ -180,6 +204,7 @@ fn hostile(text: &str) -> CheckpointView {
         diff: text.clone(),
         evidence: vec![EvidenceLine { command: text.clone(), exit_code: 0, note: Some(text.clone()) }],
         blocked: vec![BlockedLine { host: text.clone(), port: 443, count: 1 }],
+        hosts: vec![HostLine { host: text.clone(), by: text.clone(), change: HostChange::Task }],
         commit: Some("f26af04e7f0123456789012345678901234567ab".into()),
         branch: text.clone(),
         base_branch: text.clone(),
@@ -274,6 +299,7 @@ mod gathered {
             budget: Budget { micro_usd: 2_000_000, ..Budget::default() },
             every: 5,
             has_upstream: false,
+            hosts: Vec::new(),
         };
         Event::Requested { request: Box::new(request) }
     }

@@ -72,6 +72,28 @@ pub struct BlockedLine {
     pub count: u64,
 }
 
+/// A host that a person allowed, or took back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostLine {
+    /// As a rule of the router is written.
+    pub host: String,
+    /// A forge login, shown as code.
+    pub by: String,
+    pub change: HostChange,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostChange {
+    /// For this task.
+    #[default]
+    Task,
+    /// For the repository, in this task.
+    Repository,
+    /// For the repository, before this task began.
+    Before,
+    TakenBack,
+}
+
 /// Spent so far, in this task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
@@ -132,6 +154,8 @@ pub struct CheckpointView {
     pub diff_cut_bytes: u64,
     pub evidence: Vec<EvidenceLine>,
     pub blocked: Vec<BlockedLine>,
+    /// What people changed about the hosts that may be reached, since the last checkpoint.
+    pub hosts: Vec<HostLine>,
     pub spent: Spent,
     /// None when there is no commit: nothing changed, or the tree was refused.
     pub commit: Option<String>,

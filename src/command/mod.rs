@@ -4,6 +4,8 @@
 //! decide whether this person may (`handler` does). A command stands at the beginning of a line of an ordinary
 //! paragraph; never in a quote, a list, code, a table or an HTML comment. Tests: `src/command/tests.rs`.
 
+use protocol::router::Rule;
+
 mod parse;
 mod table;
 #[cfg(test)]
@@ -41,10 +43,10 @@ pub enum Command {
     Status,
     /// List the commands.
     Help,
-    /// Let the task reach a host. `port` none = the router's default ports.
-    Allow { host: String, port: Option<u16>, scope: Scope },
+    /// Let the task reach a host, as a rule of the router.
+    Allow { host: Rule, scope: Scope },
     /// Take that back.
-    Deny { host: String, port: Option<u16> },
+    Deny { host: Rule },
     /// A command that exists, written in a way that cannot be followed.
     Malformed { name: &'static str, why: String },
     /// A slash and a word that is no command.

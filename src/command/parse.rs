@@ -3,6 +3,7 @@
 use super::{Command, Parsed, Scope};
 use crate::text::host_name;
 use domain::ADVANCE_LIMIT;
+use protocol::router::Rule;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use std::ops::Range;
 
@@ -143,32 +144,15 @@ fn in_advance(amount: &str) -> Command {
     }
 }
 
-fn target(text: &str) -> Result<(String, Option<u16>), &'static str> {
+/// A host in any script becomes the rule of its punycode form; whatever else it is not is said by the rule's own reader.
+fn target(text: &str) -> Result<Rule, String> {
     let text = text.trim_matches('`');
-    let (name, port) = match text.rsplit_once(':') {
-        None => (text, None),
-        Some((name, port)) => {
-            let number = port
-                .parse::<u16>()
-                .ok()
-                .filter(|number| *number > 0)
-                .ok_or("the port is not a number from 1 to 65535")?;
-            (name, Some(number))
-        }
-    };
-    let (star, bare) = match name.strip_prefix("*.") {
-        Some(bare) => ("*.", bare),
-        None => ("", name),
-    };
-    let host = host_name(bare).ok_or("that is not a host name; leave `https://` and the path away")?;
-    let address = host.ascii.starts_with('[') || host.ascii.parse::<std::net::IpAddr>().is_ok();
-    if address {
-        return Err("addresses can't be allowed, only names: the router judges by name");
-    }
-    if !host.ascii.contains('.') {
-        return Err("that is not a public host name");
-    }
-    Ok((format!("{star}{}", host.ascii), port))
+    let (name, port) = text.rsplit_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
+    let (star, bare) = name.strip_prefix("*.").map_or(("", name), |bare| ("*.", bare));
+    // An address stays as it was written: the rule's reader names it.
+    let ascii = if bare.is_ascii() { None } else { host_name(bare).map(|host| host.ascii) };
+    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+    Rule::parse(&format!("{star}{}{port}", ascii.as_deref().unwrap_or(bare))).map_err(|error| error.to_string())
 }
 
 fn allow(line: &str) -> Command {
@@ -183,8 +167,8 @@ fn allow(line: &str) -> Command {
         return malformed("allow", "one host at a time");
     }
     match target(first) {
-        Ok((host, port)) => Command::Allow { host, port, scope },
-        Err(why) => malformed("allow", why),
+        Ok(host) => Command::Allow { host, scope },
+        Err(why) => malformed("allow", &why),
     }
 }
 
@@ -192,8 +176,8 @@ fn deny(line: &str) -> Command {
     let mut parts = line.split_whitespace();
     match (parts.next(), parts.next()) {
         (Some(first), None) => match target(first) {
-            Ok((host, port)) => Command::Deny { host, port },
-            Err(why) => malformed("deny", why),
+            Ok(host) => Command::Deny { host },
+            Err(why) => malformed("deny", &why),
         },
         (None, _) => malformed("deny", "name the host after it"),
         (Some(_), Some(_)) => malformed("deny", "one host at a time"),

@@ -28,9 +28,8 @@ pub struct Spec {
     pub effect: &'static str,
 }
 
-/// Every command that is carried out, in the order of the help. (`/allow` and `/deny` are read by the parser, so that
-/// they are answered and not taken for talk; hosts are allowed by the operator's `egress.allow`.)
-pub const COMMANDS: [Spec; 8] = [
+/// Every command, in the order of the help.
+pub const COMMANDS: [Spec; 10] = [
     Spec {
         name: "fix",
         syntax: "/fix [what to do]",
@@ -54,6 +53,18 @@ pub const COMMANDS: [Spec; 8] = [
         syntax: "/revise what to change",
         who: Who::Writer,
         effect: "sends the work back with your words",
+    },
+    Spec {
+        name: "allow",
+        syntax: "/allow host[:port] [task or repo]",
+        who: Who::Writer,
+        effect: "lets this task reach a host, at once; with `repo` every later task of the repository too",
+    },
+    Spec {
+        name: "deny",
+        syntax: "/deny host[:port]",
+        who: Who::Writer,
+        effect: "takes that back, and cuts open connections to it",
     },
     Spec { name: "stop", syntax: "/stop", who: Who::Writer, effect: "ends the task; its branch and pull request stay" },
     Spec { name: "resume", syntax: "/resume", who: Who::Writer, effect: "goes on after a pause" },

@@ -55,14 +55,26 @@ fn an_approval_in_advance_says_how_many() {
 
 #[test]
 fn hosts_are_normalised_or_refused() {
-    let allow = |host: &str, port, scope| Command::Allow { host: host.into(), port, scope };
-    assert_eq!(one("/allow Semver.org"), allow("semver.org", None, Scope::Task));
-    assert_eq!(one("/allow `bücher.example:8443` repo"), allow("xn--bcher-kva.example", Some(8443), Scope::Repository));
-    assert_eq!(one("/allow *.example.org task"), allow("*.example.org", None, Scope::Task));
-    assert_eq!(one("/deny semver.org:443"), Command::Deny { host: "semver.org".into(), port: Some(443) });
-    for bad in
-        ["", "https://a.example/x", "10.0.0.1", "[::1]", "localhost", "a.example:0", "a.example b.example", "0x7f.1"]
-    {
+    let rule = |host: &str| Rule::parse(host).unwrap();
+    let allow = |host: &str, scope| Command::Allow { host: rule(host), scope };
+    assert_eq!(one("/allow Semver.org"), allow("semver.org", Scope::Task));
+    assert_eq!(one("/allow `bücher.example:8443` repo"), allow("xn--bcher-kva.example:8443", Scope::Repository));
+    assert_eq!(one("/allow *.example.org task"), allow("*.example.org", Scope::Task));
+    assert_eq!(one("/deny semver.org:443"), Command::Deny { host: rule("semver.org:443") });
+    for bad in [
+        "",
+        "https://a.example/x",
+        "10.0.0.1",
+        "[::1]",
+        "localhost",
+        "a.example:0",
+        "a.example b.example",
+        "0x7f.1",
+        "*.co.uk",
+        "*",
+        "１０.0.0.1",
+        "a.example repo now",
+    ] {
         assert!(matches!(one(&format!("/allow {bad}")), Command::Malformed { name: "allow", .. }), "{bad}");
     }
 }

@@ -6,6 +6,7 @@
 
 mod act;
 mod converse;
+mod egress;
 mod lanes;
 mod prepare;
 mod publish;
@@ -106,6 +107,8 @@ pub struct Performer {
     /// Signs the marks by which our own posts are found again.
     pub mark_key: Secret,
     pub epoch: i64,
+    /// Held while rules are made and told to the router.
+    pub reaching: tokio::sync::Mutex<()>,
     /// Posts on one pull request go out one after the other: the forge mixes concurrent ones of one account.
     pub lanes: Lanes,
 }
@@ -126,6 +129,7 @@ impl Performer {
             Effect::Rest { .. } => self.rest(task).await,
             Effect::Teardown => self.teardown(task).await,
             Effect::ClosePull => self.close_pull(task).await,
+            Effect::Egress { serial, repo, notice } => self.egress(task, *repo, *serial, notice).await,
             Effect::Comment { notice, .. } => self.comment(task, row, notice).await,
             Effect::Label { name, .. } => self.label(task, name).await,
             Effect::CommitStatus { n, commit, state } => self.commit_status(task, *n, commit, state).await,

@@ -33,17 +33,20 @@ impl Performer {
             network: self.networked(),
             egress: self.rules(&effective),
         };
-        Ok(self.sandboxes.prepare(&spec).await?.boot)
+        let boot = self.sandboxes.prepare(&spec).await?.boot;
+        self.reach(task, base).await?;
+        Ok(boot)
     }
 
     /// Work goes on. A sandbox that is gone is made anew from the last commit; what was not committed is lost, and said.
     pub(super) async fn open(&self, task: &Task) -> Result<Input, Trouble> {
+        let base = self.base(task)?;
+        self.reach(task, &base).await?;
         match self.sandboxes.open(task.id.0).await {
             Ok(()) => return Ok(Input::Opened { fresh: None }),
             Err(SandboxError::Gone(why)) => tracing::warn!(task = task.id.0, why, "the sandbox is made anew"),
             Err(other) => return Err(other.into()),
         }
-        let base = self.base(task)?;
         let tip = task.head.clone().unwrap_or_else(|| base.clone());
         self.make(task, &base, &tip).await?;
         let sentence = format!("the sandbox had to be made anew; it stands at {}", tip.short());

@@ -95,11 +95,16 @@ impl Performer {
 
     /// What a sandbox of this task may reach.
     pub(super) fn rules(&self, effective: &Effective) -> Vec<Rule> {
-        let denied: Vec<Rule> = self.config.egress.deny.iter().filter_map(|text| Rule::parse(text).ok()).collect();
+        let denied = self.denied();
         let mut rules = granted(&self.config).egress;
         rules.extend(effective.egress.iter().cloned());
         rules.retain(|rule| !denied.iter().any(|deny| deny.covers(&rule.host)));
         rules
+    }
+
+    /// What the operator denies, whoever allows it.
+    pub(super) fn denied(&self) -> Vec<Rule> {
+        self.config.egress.deny.iter().filter_map(|text| Rule::parse(text).ok()).collect()
     }
 
     pub(super) fn networked(&self) -> bool {

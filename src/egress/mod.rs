@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Mutex, Notify};
 
 use link::Link;
-pub use policy::{BadPolicy, own_addresses, policy};
+pub use policy::{BadPolicy, overruled, own_addresses, policy};
 pub use tally::Blocked;
 use tally::Tally;
 

@@ -51,3 +51,9 @@ pub fn own_addresses() -> Vec<Net> {
         interfaces.iter().filter_map(|interface| interface.address.as_ref()?.as_sockaddr_in().map(|v4| v4.ip()));
     addresses.filter(|ip| !ip.is_loopback()).filter_map(|ip| Net::new(ip, 32).ok()).collect()
 }
+
+/// The operator's rule that refuses everything this one would allow: who asks for it is told so.
+#[must_use]
+pub fn overruled<'a>(denied: &'a [Rule], rule: &Rule) -> Option<&'a Rule> {
+    denied.iter().find(|deny| deny.covers(&rule.host) && (deny.port.is_none() || deny.port == rule.port))
+}

@@ -53,6 +53,9 @@ struct Replay<'a> {
     notes: Vec<String>,
     /// Remarks that decided nothing: they come with the next decision.
     remarks: Vec<Item>,
+    /// A call is out whose request no later word may change: hosts that were allowed meanwhile are told after its answer.
+    calling: bool,
+    unheard: Vec<&'a String>,
     request: Option<&'a Request>,
     kind: Kind,
     used: u8,
@@ -76,6 +79,8 @@ impl<'a> Replay<'a> {
             open: None,
             notes: Vec::new(),
             remarks: Vec::new(),
+            calling: false,
+            unheard: Vec::new(),
             request: None,
             kind: Kind::Fix,
             used: 0,
@@ -113,9 +118,11 @@ impl<'a> Replay<'a> {
                 let commit = self.head.map_or("the base", Commit::short);
                 self.say("lost", context! { commit });
             }
+            Event::ModelCallStarted { .. } => self.calling = true,
+            Event::HostAllowed { host, .. } if self.calling => self.unheard.push(host),
+            Event::HostAllowed { host, .. } => self.say("allowed", context! { host }),
             // What the model needn't know, or learns by another event.
             Event::PlaceGranted
-            | Event::ModelCallStarted { .. }
             | Event::ModelCallUncharged { .. }
             | Event::PlanUpdated { .. }
             | Event::PublishStarted { .. }
@@ -130,6 +137,7 @@ impl<'a> Replay<'a> {
             | Event::DecisionHeld { .. }
             | Event::DecisionRefused { .. }
             | Event::AdvanceEnded { .. }
+            | Event::HostDenied { .. }
             | Event::BudgetGranted { .. }
             | Event::Paused { .. }
             | Event::Ended { .. } => {}
@@ -174,6 +182,10 @@ impl<'a> Replay<'a> {
     fn answered(&mut self, text: &str, calls: &'a [CallRequest]) {
         self.flush();
         self.turns.push(Turn::Assistant { text: text.to_owned(), calls: calls.iter().map(as_made).collect() });
+        self.calling = false;
+        for host in std::mem::take(&mut self.unheard) {
+            self.say("allowed", context! { host });
+        }
         self.open = Some(Open { calls, results: vec![None; calls.len()], actions: Vec::new() });
     }
 

@@ -30,6 +30,7 @@ fn requested(kind: Kind, body: &str) -> Event {
         budget: Budget::default(),
         every: 2,
         has_upstream: true,
+        hosts: Vec::new(),
     };
     Event::Requested { request: Box::new(request) }
 }
@@ -208,6 +209,25 @@ fn a_longer_log_only_appends_and_every_call_has_one_result() {
         }
     }
     assert_eq!(rebuilt(&log), whole, "the same log gives the same request");
+}
+
+#[test]
+fn a_host_allowed_during_a_call_is_told_after_its_answer() {
+    let allowed = |host: &str| {
+        let Event::DecisionUsed { decision, .. } = decided(Verb::Resume, 1) else { unreachable!() };
+        Event::HostAllowed { host: host.into(), repo: false, decision }
+    };
+    let mut log = vec![requested(Kind::Fix, "b"), prepared(), allowed("before.test")];
+    let asked = rebuilt(&log);
+    log.push(Event::ModelCallStarted { turn: 1, worst_micro_usd: 1 });
+    log.push(allowed("during.test"));
+    assert_eq!(rebuilt(&log).turns, asked.turns, "what was sent stays as it was");
+    log.push(answer(1, "", vec![call("a", "bash", json!({"command": "ls"}))]));
+    log.extend(acted(1, 1, 0, OutcomeStatus::Ok, ""));
+    let turns = rebuilt(&log).turns;
+    assert_eq!(turns[..asked.turns.len()], asked.turns);
+    let told = |turn: &Turn, host: &str| matches!(turn, Turn::User { text } if text.contains(host));
+    assert!(told(&turns[0], "before.test") && turns.last().is_some_and(|turn| told(turn, "during.test")), "{turns:?}");
 }
 
 #[test]

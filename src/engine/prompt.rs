@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("task", include_str!("../../prompts/turn/task.md")),
@@ -18,6 +18,7 @@ const FILES: [(&str, &str); 11] = [
     ("verified", include_str!("../../prompts/turn/verified.md")),
     ("refused", include_str!("../../prompts/turn/refused.md")),
     ("lost", include_str!("../../prompts/turn/lost.md")),
+    ("allowed", include_str!("../../prompts/turn/allowed.md")),
     ("resumed", include_str!("../../prompts/turn/resumed.md")),
 ];
 
@@ -46,7 +47,7 @@ mod tests {
     fn every_file_renders() {
         let all = context! {
             repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w",
-            asker => "alice", text => "t", hidden => 2, n => 1, login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
+            asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", reasons => vec!["a link leaves the tree"],
         };
         for (name, _) in FILES {

@@ -3,6 +3,7 @@
 //! A hook is only a doorbell: nothing here believes a delivery's body beyond "look at this number". Text is data; what counts is a
 //! command of somebody with the right, on an object that was not edited. Tests: `tests/stories/`.
 
+mod hosts;
 mod intake;
 mod reader;
 mod start;

@@ -23,9 +23,9 @@ pub struct Reader {
 }
 
 /// The thread of one task as it stands on the forge now.
-struct Thread {
-    comments: Vec<Comment>,
-    reviews: Vec<Review>,
+pub(super) struct Thread {
+    pub(super) comments: Vec<Comment>,
+    pub(super) reviews: Vec<Review>,
     pull: Option<PullRequest>,
     open: bool,
 }
@@ -66,6 +66,11 @@ impl Reader {
         let thread = self.thread(entry, &task).await?;
         for decision in self.decisions(entry, &task, &thread, None).await? {
             let key = decision_key(&decision.source);
+            // Hosts first: the text is taken up with its last word.
+            for (at, beside) in self.beside(entry, &thread, &decision).await?.into_iter().enumerate() {
+                let input = Input::Decided { decision: Box::new(beside) };
+                self.machine.feed(id, &format!("{key}+{at}"), input, None).await?;
+            }
             self.machine.feed(id, &key, Input::Decided { decision: Box::new(decision) }, None).await?;
         }
         self.notice_ends(id, &thread).await?;
@@ -129,6 +134,9 @@ impl Reader {
             found.push(decision(source, review.number, &review.author, right, text, edited, verb, commit, thread));
         }
         found.sort_by_key(|decision| decision.number);
+        for decision in &mut found {
+            self.look_up(entry, &mut decision.verb).await?;
+        }
         Ok(found)
     }
 

@@ -143,6 +143,7 @@ impl Reader {
             budget: budget(&self.config),
             every: ACTIONS_PER_CHECKPOINT,
             has_upstream: !entry.upstream.is_empty(),
+            hosts: self.store.grants(&entry.key).await?,
         })
     }
 }

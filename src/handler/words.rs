@@ -1,9 +1,12 @@
 //! What a text asks for: from a comment or a review to a verb (durability 4: stop > changes > approve).
 
-use crate::command::{self, Command};
+use crate::command::{self, Command, Scope};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState};
 use domain::{Access, Account, Item, Verb};
 use sha2::{Digest, Sha256};
+
+/// Hosts beyond the first that one text may name.
+const MOST_HOSTS: usize = 20;
 
 pub(super) fn access(from: crate::forge::Access) -> Access {
     match from {
@@ -39,7 +42,11 @@ pub(super) fn text(text: &str, author: &str) -> Verb {
 /// The strongest command of a text; none when it holds none.
 fn asked(text: &str, author: &str) -> Option<Verb> {
     let parsed = command::parse(text);
-    Some(match parsed.strongest()? {
+    let strongest = parsed.strongest()?;
+    if let Some(verb) = host(strongest) {
+        return Some(verb);
+    }
+    Some(match strongest {
         Command::Fix(words) => Verb::Fix { words: words.clone() },
         Command::Plan(words) => Verb::Plan { words: words.clone() },
         Command::Approve { checkpoint, commit, next } => {
@@ -50,10 +57,29 @@ fn asked(text: &str, author: &str) -> Option<Verb> {
         Command::Resume => Verb::Resume,
         Command::Status => Verb::Status,
         Command::Help => Verb::Help,
-        Command::Allow { .. } | Command::Deny { .. } | Command::Malformed { .. } | Command::Unknown(_) => {
-            Verb::Unknown { word: parsed.strongest().map_or("", Command::name).to_owned() }
+        Command::Malformed { name, why } => Verb::Unknown { word: (*name).to_owned(), why: Some(why.clone()) },
+        Command::Unknown(_) | Command::Allow { .. } | Command::Deny { .. } => {
+            Verb::Unknown { word: strongest.name().to_owned(), why: None }
         }
     })
+}
+
+/// Hosts that a text allows or denies beside its strongest word: each is carried out, in the order of the text.
+pub(super) fn hosts(text: &str, strongest: &Verb) -> Vec<Verb> {
+    let parsed = command::parse(text);
+    let all = parsed.commands.iter().filter_map(host);
+    let first = usize::from(matches!(strongest, Verb::Allow { .. } | Verb::Deny { .. }));
+    all.skip(first).take(MOST_HOSTS).collect()
+}
+
+fn host(command: &Command) -> Option<Verb> {
+    match command {
+        Command::Allow { host, scope } => {
+            Some(Verb::Allow { host: host.to_string(), repo: *scope == Scope::Repository, bar: None })
+        }
+        Command::Deny { host } => Some(Verb::Deny { host: host.to_string(), kept: false }),
+        _ => None,
+    }
 }
 
 /// What a review asks for. Inline remarks count only if the reviewer wrote them: a reader's reply stands in the same list.
@@ -134,6 +160,27 @@ mod tests {
     #[test]
     fn stop_in_an_approving_review_stops() {
         assert_eq!(review(&given(ReviewState::Approved, "fine\n\n/stop"), &[]), Some(Verb::Stop));
+    }
+
+    #[test]
+    fn every_host_of_a_text_counts_beside_its_strongest_word() {
+        let names = |text: &str, strongest: &Verb| -> Vec<String> {
+            let one = |verb: Verb| match verb {
+                Verb::Allow { host, .. } => format!("+{host}"),
+                Verb::Deny { host, .. } => format!("-{host}"),
+                other => panic!("{other:?}"),
+            };
+            hosts(text, strongest).into_iter().map(one).collect()
+        };
+        let text = "/allow a.test\n/approve\n/deny b.test\n/allow c.test repo";
+        assert_eq!(names(text, &super::text(text, "u7")), ["+a.test", "-b.test", "+c.test"]);
+        let only = "/allow a.test\n/allow c.test";
+        assert_eq!(names(only, &super::text(only, "u7")), ["+c.test"], "the first is the strongest word itself");
+        assert_eq!(
+            names("/allow a.test", &Verb::approve()),
+            ["+a.test"],
+            "an approving review with a host in its text"
+        );
     }
 
     #[test]

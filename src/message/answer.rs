@@ -2,9 +2,12 @@
 
 use super::notice::About;
 use crate::command::{COMMANDS, Spec, answer_line, spec};
-use crate::text::{code, count, dollars, duration, grouped};
+use crate::text::{code, count, dollars, duration, grouped, prose};
 use domain::{Ending, Kind, State};
 use std::fmt::Write as _;
+
+/// Characters of what was wrong with a command.
+const MAX_WHY: usize = 300;
 
 /// Somebody without the right asked for something.
 pub fn refused(login: &str, verb: &str) -> String {
@@ -73,7 +76,7 @@ pub fn nothing_to_approve(login: &str, about: &About<'_>) -> String {
 pub fn in_advance(login: &str, next: u8) -> String {
     let checkpoints = if next == 1 { "the next checkpoint".to_owned() } else { format!("the next {next} checkpoints") };
     format!(
-        "{} approved this checkpoint and, in advance, {checkpoints}. Each is posted all the same; before it is used, their right and the branch are looked at again. It never covers the final review, a checkpoint without a commit, one in which hosts were blocked, one that changes files that steer tests, or one that can't be shown whole. Any other word of somebody who may write ends it, and so does a pause.",
+        "{} approved this checkpoint and, in advance, {checkpoints}. Each is posted all the same; before it is used, their right and the branch are looked at again. It never covers the final review, a checkpoint without a commit, one in which hosts were blocked or before which hosts were allowed, one that changes files that steer tests, or one that can't be shown whole. Any other word of somebody who may write ends it, and so does a pause.",
         code(login)
     )
 }
@@ -112,19 +115,18 @@ pub fn no_task(login: &str, asked_for_help: bool) -> String {
     )
 }
 
-/// A slash and a word that is no command.
-pub fn unknown_command(word: &str) -> String {
+/// A slash and a word that is no command, or one that can't be followed (`why` may quote what was written).
+pub fn unknown_command(word: &str, why: Option<&str>) -> String {
     let word = word.to_ascii_lowercase();
     let said = code(&format!("/{word}"));
-    if matches!(word.as_str(), "allow" | "deny") {
-        return format!(
-            "{said} is not something I do here: hosts are allowed by the operator, in `egress.allow` of the configuration."
-        );
-    }
     let near = COMMANDS.iter().map(|s| (distance(s.name, &word), s.name)).min().filter(|(steps, _)| *steps <= 2);
     match near {
         // The word itself exists: what followed it was not understood.
-        Some((0, name)) => malformed(name, &format!("it is written {}", code(spec(name).map_or("", |s| s.syntax)))),
+        Some((0, name)) => {
+            let written = format!("it is written {}", code(spec(name).map_or("", |s| s.syntax)));
+            let why = why.map(|why| format!("; {}", prose(why, MAX_WHY)));
+            malformed(name, &format!("{written}{}", why.unwrap_or_default()))
+        }
         Some((_, name)) => format!("{said} is no command. Did you mean `/{name}`? `/help` shows them all."),
         None => format!("{said} is no command. `/help` shows them all."),
     }
@@ -178,6 +180,9 @@ pub fn status(about: &About<'_>) -> String {
     }
     if let Some(head) = &task.pushed {
         row("last commit on the forge", format!("`{}`", head.as_str().get(..10).unwrap_or_default()));
+    }
+    if !task.hosts.is_empty() {
+        row("hosts allowed by command", super::host::listed(task));
     }
     row("checkpoints", grouped(task.checkpoints.len() as u64));
     let actions = granted(task.granted.actions, grouped(task.granted.actions));

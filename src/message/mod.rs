@@ -5,6 +5,7 @@
 //! Tests: `src/message/tests.rs` (a snapshot of each).
 
 mod answer;
+mod host;
 mod life;
 mod notice;
 mod pull;

@@ -1,6 +1,6 @@
 //! From a notice of the task machine to its text.
 
-use super::{answer, life};
+use super::{answer, host, life};
 use crate::text::code;
 use domain::{Notice, State, Task};
 
@@ -27,7 +27,11 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::NameTheCommit { login, commit } => answer::name_the_commit(login, commit.as_str()),
         Notice::Status => answer::status(about),
         Notice::Help => answer::help(),
-        Notice::UnknownCommand { word } => answer::unknown_command(word),
+        Notice::UnknownCommand { word, why } => answer::unknown_command(word, why.as_deref()),
+        Notice::HostAllowed { login, host, repo } => host::allowed(login, host, *repo, about),
+        Notice::HostDenied { login, host } => host::denied(login, host),
+        Notice::HostBarred { login, host, bar } => host::barred(login, host, bar),
+        Notice::NothingToDeny { login, host } => host::nothing_to_deny(login, host, about),
         Notice::NothingToApprove { login } => answer::nothing_to_approve(login, about),
         Notice::InAdvance { login, next } => answer::in_advance(login, *next),
         Notice::AdvanceEnded { login, left, why } => answer::advance_ended(login, *left, why),

@@ -1,7 +1,7 @@
 use super::*;
 use domain::{
-    Account, Budget, Commit, Ending, Event, Kind, Notice, PauseReason, Request, Source, State, Task, TaskId, Verdict,
-    VerdictKind,
+    Account, Bar, Budget, Commit, Ending, Event, Grant, Kind, Notice, PauseReason, Request, Source, State, Task,
+    TaskId, Verdict, VerdictKind,
 };
 
 const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";
@@ -24,6 +24,7 @@ fn task(kind: Kind, state: State) -> Task {
         budget: Budget { micro_usd: 2_000_000, tokens: 1_000_000, actions: 100, work_ms: 3_600_000 },
         every: 5,
         has_upstream: false,
+        hosts: Vec::new(),
     };
     let mut task = Task::fold(TaskId(1), &[Event::Requested { request: Box::new(request) }]);
     task.state = state;
@@ -71,15 +72,11 @@ fn every_notice() {
         Notice::NameTheCommit { login: login(), commit: commit() },
         Notice::Status,
         Notice::Help,
-        Notice::UnknownCommand { word: "aprove".into() },
-        Notice::UnknownCommand { word: "allow".into() },
-        Notice::UnknownCommand { word: "approve".into() },
-        Notice::UnknownCommand { word: "deploy".into() },
+        Notice::UnknownCommand { word: "aprove".into(), why: None },
+        Notice::UnknownCommand { word: "allow".into(), why: None },
+        Notice::UnknownCommand { word: "approve".into(), why: None },
+        Notice::UnknownCommand { word: "deploy".into(), why: None },
         Notice::NothingToApprove { login: login() },
-        Notice::InAdvance { login: login(), next: 1 },
-        Notice::InAdvance { login: login(), next: 3 },
-        Notice::AdvanceEnded { login: login(), left: 2, why: Ending::Said { login: "alice".into() } },
-        Notice::AdvanceEnded { login: login(), left: 1, why: Ending::Moved { commit: commit() } },
         Notice::NotPaused { login: login() },
         Notice::Paused { reason: PauseReason::Budget { what: "money".into() } },
         Notice::Paused {
@@ -104,6 +101,40 @@ fn every_notice() {
     let task = task(Kind::Fix, review);
     let texts: Vec<_> = all.into_iter().map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
     insta::assert_snapshot!("notices", texts.join("\n"));
+}
+
+#[test]
+fn hosts_and_approvals_in_advance() {
+    let login = || "bob".to_owned();
+    let all = [
+        Notice::Status,
+        Notice::UnknownCommand {
+            word: "allow".into(),
+            why: Some("`https://a.test/x`@all is a URL; write the host alone".into()),
+        },
+        Notice::HostAllowed { login: login(), host: "cdn.xn--bcher-kva.example:8443".into(), repo: false },
+        Notice::HostAllowed { login: login(), host: "*.example.org".into(), repo: true },
+        Notice::HostDenied { login: login(), host: "semver.org".into() },
+        Notice::HostBarred {
+            login: login(),
+            host: "x.evil.example".into(),
+            bar: Bar::Operator { rule: "*.evil.example".into() },
+        },
+        Notice::HostBarred { login: login(), host: "semver.org".into(), bar: Bar::NoNetwork },
+        Notice::NothingToDeny { login: login(), host: "semver.org".into() },
+        Notice::InAdvance { login: login(), next: 1 },
+        Notice::InAdvance { login: login(), next: 3 },
+        Notice::AdvanceEnded { login: login(), left: 2, why: Ending::Said { login: "alice".into() } },
+        Notice::AdvanceEnded { login: login(), left: 1, why: Ending::Moved { commit: commit() } },
+    ];
+    let mut task = task(Kind::Fix, State::AwaitingReview { n: 2, commit: Some(commit()) });
+    let by = Account { id: 2, login: "alice".into() };
+    task.hosts = vec![Grant { host: "*.semver.org".into(), repo: false, by }];
+    let texts: Vec<_> = all.into_iter().map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
+    insta::assert_snapshot!("hosts_and_advance", texts.join("\n"));
+    task.state = State::Running;
+    let now = said(Notice::HostAllowed { login: login(), host: "a.test".into(), repo: false }, &task);
+    assert!(now.contains("It can be reached now."), "{now}");
 }
 
 #[test]
@@ -159,7 +190,7 @@ fn a_login_mentions_nobody() {
     for given in [
         Notice::Refused { login: "@all".into(), verb: "fix`@x".into() },
         Notice::Cancelled { login: "`@all".into() },
-        Notice::UnknownCommand { word: "x`@all".into() },
+        Notice::UnknownCommand { word: "x`@all".into(), why: None },
         Notice::Failed { why: "@all see #1".into() },
     ] {
         let text = said(given, &task(Kind::Fix, review.clone()));

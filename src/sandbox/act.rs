@@ -38,6 +38,9 @@ impl Sandboxes {
                 Err(Lost::Other(SandboxError::Gone(_))) if sent => return Ok(interrupted("the sandbox went away")),
                 Err(Lost::Other(e)) => return Err(e),
             };
+            if !sent {
+                self.go_on(task).await?;
+            }
             self.settle(&room, request_id).await;
             sent = true;
             match room.link.run(request_id, op(action), limits).await {

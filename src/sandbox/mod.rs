@@ -193,6 +193,9 @@ pub struct Sandboxes {
     rooms: Mutex<HashMap<i64, Arc<Room>>>,
     /// Names of chambers that a call of this process is using: reaping leaves them alone.
     busy: Arc<std::sync::Mutex<HashSet<String>>>,
+    /// Berths that this process has opened (true) or closed (false). Held while the router is told anything, so that new rules
+    /// never open what a checkpoint has just closed.
+    doors: Mutex<HashMap<u32, bool>>,
     ids: Arc<AtomicU64>,
 }
 
@@ -211,8 +214,8 @@ impl Sandboxes {
         let records = Records::load(&settings.state_dir.join("sandboxes"), settings.berths)?;
         // The host's own requests live above every id that a task gives to an action.
         let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
-        let (rooms, busy) = (Mutex::default(), Arc::default());
-        Ok(Self { broker, gate, repos, settings, epoch, records, rooms, busy, ids })
+        let (rooms, busy, doors) = (Mutex::default(), Arc::default(), Mutex::default());
+        Ok(Self { broker, gate, repos, settings, epoch, records, rooms, busy, doors, ids })
     }
 
     /// Opens the berth of a task with its rules again, before work goes on; wakes a paused chamber.
@@ -225,18 +228,37 @@ impl Sandboxes {
         self.room(task).await?;
         self.broker.unpause(&record.name).await.map_err(room::from_broker)?;
         if let (Some(berth), Some(gate)) = (record.berth, &self.gate) {
+            let mut doors = self.doors.lock().await;
+            // Read again under the lock: the rules may just have been replaced.
+            let record = self.records.ready(task)?;
             gate.open(berth, &record.egress).await.map_err(SandboxError::Unavailable)?;
+            doors.insert(berth, true);
         }
         Ok(())
     }
 
-    /// Replaces the rules of a task (`/allow`, `/deny`). With `now`, the open berth gets them at once.
+    /// A router that greets a new process closes every berth: what was at work then gets its way out back. One that this
+    /// process has closed stays closed.
+    async fn go_on(&self, task: i64) -> Result<()> {
+        match self.berth(task) {
+            Some(berth) if !self.doors.lock().await.contains_key(&berth) => self.open(task).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Replaces the rules of a task (`/allow`, `/deny`). An open berth has them when this returns; a closed one when it is
+    /// opened.
     ///
     /// # Errors
-    /// As [`Sandboxes::open`].
-    pub async fn allow(&self, task: i64, rules: Vec<Rule>, now: bool) -> Result<()> {
-        self.records.change(task, |record| record.egress = rules)?;
-        if now { self.open(task).await } else { Ok(()) }
+    /// [`SandboxError::Gone`] without a sandbox, [`SandboxError::Unavailable`] when the router is away.
+    pub async fn allow(&self, task: i64, rules: Vec<Rule>) -> Result<()> {
+        let doors = self.doors.lock().await;
+        self.records.change(task, |record| record.egress.clone_from(&rules))?;
+        let open = self.berth(task).filter(|berth| doors.get(berth) == Some(&true));
+        match (open, &self.gate) {
+            (Some(berth), Some(gate)) => gate.open(berth, &rules).await.map_err(SandboxError::Unavailable),
+            _ => Ok(()),
+        }
     }
 
     /// Freezes a chamber while its task waits: no process of it runs until [`Sandboxes::open`].
@@ -291,7 +313,11 @@ impl Sandboxes {
     /// Fails closed: a berth counts as open until the router has confirmed that it is not.
     async fn close_berth(&self, berth: Option<u32>) -> Result<()> {
         match (berth, &self.gate) {
-            (Some(berth), Some(gate)) => gate.close(berth).await.map_err(SandboxError::Unavailable),
+            (Some(berth), Some(gate)) => {
+                let mut doors = self.doors.lock().await;
+                doors.insert(berth, false);
+                gate.close(berth).await.map_err(SandboxError::Unavailable)
+            }
             (Some(_), None) => {
                 Err(SandboxError::Unavailable("the router is not attached, so the berth cannot be closed".to_owned()))
             }

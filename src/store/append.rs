@@ -1,7 +1,7 @@
 //! Moving a task on: one savepoint holds the input's key, the events, the effects and what people ask for.
 
 use super::{StoreError, body};
-use domain::{Call, Decision, Effect, Event, Lane, OutcomeStatus, Step, Task, TaskId, Verb};
+use domain::{Call, Decision, Effect, Event, OutcomeStatus, Step, Task, TaskId, Verb};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
@@ -168,7 +168,7 @@ async fn write_event(
 
 /// An effect that failed or was done before under the same key and is wanted again goes back in line.
 async fn write_effect(c: &mut SqliteConnection, id: TaskId, effect: &Effect, now: i64) -> Result<(), StoreError> {
-    let lane = if effect.lane() == Lane::Work { "work" } else { "talk" };
+    let lane = super::outbox::lane(effect.lane());
     let sql = "INSERT INTO effects (task, key, kind, lane, body, state, created_at) VALUES ($1, $2, $3, $4, $5, 'pending', $6) \
                ON CONFLICT (task, key) DO UPDATE SET state = 'pending', not_before = 0, body = excluded.body \
                WHERE effects.state NOT IN ('pending', 'started')";
@@ -200,6 +200,21 @@ async fn project(c: &mut SqliteConnection, id: TaskId, event: &Event, now: i64) 
                        VALUES ($1, $2, $3, $4, $5, $6, $7)";
             let query = sqlx::query(sql).bind(id.0).bind(i64::from(*n)).bind(commit.as_ref().map(|x| x.to_string()));
             query.bind(review).bind(number).bind(last).bind(now).execute(c).await?;
+            Ok(())
+        }
+        Event::HostAllowed { host, repo: true, decision } => {
+            let sql = "INSERT INTO grants (repository, host, by_id, by_login, source, at) \
+                       SELECT repository, $1, $2, $3, $4, $5 FROM tasks WHERE id = $6 ON CONFLICT (repository, host) DO UPDATE \
+                       SET by_id = excluded.by_id, by_login = excluded.by_login, source = excluded.source, at = excluded.at";
+            let query = sqlx::query(sql).bind(host).bind(decision.poster.id).bind(&decision.poster.login);
+            query.bind(decision.source.to_string()).bind(now).bind(id.0).execute(c).await?;
+            Ok(())
+        }
+        Event::HostDenied { host, .. } => {
+            // Without a port, a name takes back every port.
+            let sql = "DELETE FROM grants WHERE repository = (SELECT repository FROM tasks WHERE id = $1) \
+                       AND (host = $2 OR substr(host, 1, length($2) + 1) = $2 || ':')";
+            sqlx::query(sql).bind(id.0).bind(host).execute(c).await?;
             Ok(())
         }
         Event::DecisionUsed { decision, n } => decision_used(c, id, *n, decision).await,

@@ -26,6 +26,15 @@ pub struct EffectRow {
     pub trouble: Option<String>,
 }
 
+/// A lane's name in its column.
+pub(super) fn lane(lane: Lane) -> &'static str {
+    match lane {
+        Lane::Work => "work",
+        Lane::Gate => "gate",
+        Lane::Talk => "talk",
+    }
+}
+
 pub(super) async fn started(c: &mut SqliteConnection, id: i64, epoch: i64) -> Result<bool, StoreError> {
     let sql = "UPDATE effects SET state = 'started', epoch = $1, tries = tries + 1 WHERE id = $2 AND state IN ('pending', 'started')";
     Ok(sqlx::query(sql).bind(epoch).bind(id).execute(c).await?.rows_affected() > 0)
@@ -55,7 +64,7 @@ pub(super) async fn drop_open(c: &mut SqliteConnection, task: TaskId, now: i64) 
 impl Store {
     /// The effect that is next in a lane of a task.
     pub async fn next_effect(&self, task: TaskId, lane: Lane) -> Result<Option<EffectRow>, StoreError> {
-        let lane = if lane == Lane::Work { "work" } else { "talk" };
+        let lane = self::lane(lane);
         let sql = "SELECT id, task, key, body, state, epoch, tries, not_before, trouble FROM effects \
                    WHERE task = $1 AND lane = $2 AND state IN ('pending', 'started') ORDER BY id LIMIT 1";
         let row = sqlx::query(sql).bind(task.0).bind(lane).fetch_optional(&self.readers).await?;

@@ -1,7 +1,7 @@
 //! What is read: logs to fold, and the tables a person asks.
 
 use super::{Delivery, Store, StoreError, body};
-use domain::{Event, Task, TaskId};
+use domain::{Account, Event, Grant, Task, TaskId};
 use sqlx::{FromRow, Row};
 
 /// One line of `caisson task list`.
@@ -129,6 +129,14 @@ impl Store {
     pub async fn watermark(&self, repository: &str) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT at FROM watermarks WHERE repository = $1";
         Ok(sqlx::query_scalar(sql).bind(repository).fetch_optional(&self.readers).await?)
+    }
+
+    /// Hosts that are allowed for every task of a repository.
+    pub async fn grants(&self, repository: &str) -> Result<Vec<Grant>, StoreError> {
+        let sql = "SELECT host, by_id, by_login FROM grants WHERE repository = $1 ORDER BY host";
+        let rows = sqlx::query(sql).bind(repository).fetch_all(&self.readers).await?;
+        let by = |r: &sqlx::sqlite::SqliteRow| Account { id: r.get(1), login: r.get(2) };
+        Ok(rows.iter().map(|r| Grant { host: r.get(0), repo: true, by: by(r) }).collect())
     }
 
     /// Lines of the router's log kept with a task, in order.

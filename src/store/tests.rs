@@ -19,6 +19,7 @@ fn request() -> Request {
         budget: Budget::default(),
         every: 5,
         has_upstream: true,
+        hosts: Vec::new(),
     }
 }
 

@@ -61,7 +61,7 @@ impl Outbox {
     }
 
     fn ring(self: &Arc<Self>, task: TaskId) {
-        for lane in [Lane::Work, Lane::Talk] {
+        for lane in [Lane::Work, Lane::Gate, Lane::Talk] {
             if let Some((bell, calloff)) = self.lanes.ring(task, lane) {
                 let outbox = self.clone();
                 tokio::spawn(async move { outbox.drain(task, lane, bell, calloff).await });
@@ -123,12 +123,11 @@ impl Outbox {
         }
         let began = std::time::Instant::now();
         let kind = row.effect.kind();
-        let teardown = matches!(row.effect, Effect::Teardown);
         let called_off = async {
-            if teardown || row.effect.lane() == Lane::Talk {
-                std::future::pending().await
-            } else {
+            if row.effect.lane() == Lane::Work && !matches!(row.effect, Effect::Teardown) {
                 calloff.cancelled().await
+            } else {
+                std::future::pending().await
             }
         };
         let result = tokio::select! {
@@ -186,7 +185,7 @@ impl Outbox {
             "will be tried again"
         );
         self.machine.store().effect_later(row.id, now() + wait, sentence).await?;
-        if row.tries + 1 == TELL_AFTER && row.effect.lane() == Lane::Work {
+        if row.tries + 1 == TELL_AFTER && row.effect.lane() != Lane::Talk {
             let notice = Notice::Trouble { sentence: sentence.to_owned() };
             let key = format!("trouble:{}:{}", row.task, row.key);
             self.machine.feed(row.task, &key, Input::Noticed { notice }, None).await?;

@@ -47,3 +47,13 @@ impl HostName {
         if self.registrable == self.ascii { name } else { format!("{name} (of {})", code(&self.registrable)) }
     }
 }
+
+/// A rule of the router (`host`, `host:port`, `*.suffix`) as a person should meet it: in punycode, and whose name it is.
+pub fn rule_shown(rule: &str) -> String {
+    let (name, port) = rule.rsplit_once(':').map_or((rule, None), |(name, port)| (name, Some(port)));
+    let port = port.map(str::parse::<u16>).transpose().ok();
+    match (host_name(name), port) {
+        (Some(host), Some(port)) if !name.contains('*') => host.shown(port),
+        _ => code(rule),
+    }
+}

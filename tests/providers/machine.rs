@@ -238,6 +238,7 @@ fn request(kind: Kind) -> Input {
         budget: Budget::default(),
         every: 3,
         has_upstream: true,
+        hosts: Vec::new(),
     };
     Input::Requested { request: Box::new(request) }
 }

@@ -2,6 +2,8 @@
 //! What is real here: store, task machine, outbox, handlers, listeners, git, runner. What is not: the engine and the router
 //! (`tests/trip.rs` has those), a capable model.
 
+#[path = "../support/doors.rs"]
+mod doors;
 #[path = "../support/local_broker.rs"]
 mod local_broker;
 mod world;
@@ -9,6 +11,7 @@ mod world;
 mod advance;
 mod decisions;
 mod hooks;
+mod hosts;
 mod interruptions;
 mod trip;
 mod words;

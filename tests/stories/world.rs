@@ -1,6 +1,7 @@
 //! A forge with people, a repository with a failing test, a bot beside it. The bot lives in a runtime of its own, so that it can be
 //! ended as `kill -9` ends a process: nothing of it runs on.
 
+use crate::doors::Doors;
 use crate::local_broker::LocalBroker;
 use caisson::bot::{Bot, Parts};
 use caisson::config::{Process, Secret};
@@ -24,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub struct World {
     pub forge: Devforge,
     pub broker: Arc<LocalBroker>,
+    /// Where there is a network: what the router would have been told.
+    pub doors: Option<Arc<Doors>>,
     pub dir: tempfile::TempDir,
     pub config: Arc<Process>,
     bot: Option<(tokio::runtime::Runtime, Bot)>,
@@ -63,6 +66,15 @@ impl World {
 
     /// With more lines at the top of the configuration.
     pub async fn with(script: &str, more: &str) -> World {
+        World::build(script, more, None).await
+    }
+
+    /// With a network, behind a gate that writes down what it is told.
+    pub async fn networked(script: &str, more: &str) -> World {
+        World::build(script, more, Some(Arc::default())).await
+    }
+
+    async fn build(script: &str, more: &str, doors: Option<Arc<Doors>>) -> World {
         if std::env::var_os("CAISSON_LOG").is_some() {
             caisson::telemetry::start().expect("logging");
         }
@@ -84,12 +96,12 @@ impl World {
             }
         }
         std::fs::write(dir.path().join("script.toml"), script).expect("written");
-        let config = configure(&forge, dir.path(), more).await;
+        let config = configure(&forge, dir.path(), more, doors.is_some()).await;
         push_project(&forge, dir.path());
         add_labels(&forge).await;
         forge.add_hook(REPO, &config.hook_url("shop"), "sekret").expect("a hook");
         let broker = LocalBroker::new();
-        let mut world = World { forge, broker, dir, config: Arc::new(config), bot: None, looking: None };
+        let mut world = World { forge, broker, doors, dir, config: Arc::new(config), bot: None, looking: None };
         world.start().await;
         world
     }
@@ -106,8 +118,8 @@ impl World {
         }
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("runtime");
-        let (config, broker) = (self.config.clone(), self.broker.clone());
-        let started = runtime.spawn(async move { Bot::start(parts(config, broker).await).await });
+        let (config, broker, doors) = (self.config.clone(), self.broker.clone(), self.doors.clone());
+        let started = runtime.spawn(async move { Bot::start(parts(config, broker, doors).await).await });
         let bot = started.await.expect("joined").expect("a bot");
         self.looking = Some(Store::open(&self.config.state_dir).await.expect("the store"));
         self.bot = Some((runtime, bot));
@@ -242,7 +254,7 @@ impl Drop for World {
     }
 }
 
-async fn configure(forge: &Devforge, dir: &Path, more: &str) -> Process {
+async fn configure(forge: &Devforge, dir: &Path, more: &str, network: bool) -> Process {
     let token = forge.add_token("caisson").expect("a token");
     let id = {
         let client =
@@ -255,11 +267,12 @@ async fn configure(forge: &Devforge, dir: &Path, more: &str) -> Process {
     let text = format!(
         "state_dir = \"state\"\n{more}\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 300\npoll_s = 1\n\
          [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n[model]\nkind = \"scripted\"\nscript = \"script.toml\"\n\
-         [sandbox]\nimage = \"local\"\nnetwork = \"none\"\n\
+         [sandbox]\nimage = \"local\"\nnetwork = \"{}\"\n\
          [[repositories]]\nkey = \"shop\"\nowner = \"lab\"\nname = \"shop\"\nid = {id}\nsecret_files = [\"shop.secret\"]\n\
          default_branch = \"main\"\nupstream = \"https://example.org/shop.git\"\n",
         forge.url(),
-        free_port()
+        free_port(),
+        if network { "router" } else { "none" }
     );
     let path = dir.join("caisson.toml");
     std::fs::write(&path, text).expect("written");
@@ -297,7 +310,7 @@ fn push_project(forge: &Devforge, dir: &Path) {
     git(&work, &["-c", &header, "push", "-q", &url, "main"]);
 }
 
-async fn parts(config: Arc<Process>, broker: Arc<LocalBroker>) -> Parts {
+async fn parts(config: Arc<Process>, broker: Arc<LocalBroker>, doors: Option<Arc<Doors>>) -> Parts {
     let store = Store::open(&config.state_dir).await.expect("the store");
     let epoch = store.begin_epoch(caisson::task::now()).await.expect("an epoch");
     let token = Secret::read(config.forge.token_file.as_deref().expect("named")).expect("a token");
@@ -305,7 +318,8 @@ async fn parts(config: Arc<Process>, broker: Arc<LocalBroker>) -> Parts {
     let me = forge.whoami().await.expect("an account");
     let repos = Repos::new(config.state_dir.join("repos"));
     let settings = Settings::new(&config.state_dir, "local");
-    let sandboxes = Sandboxes::new(broker.clone(), None, repos.clone(), settings, epoch as u64).expect("sandboxes");
+    let gate = doors.map(|doors| doors as Arc<dyn caisson::sandbox::Gate>);
+    let sandboxes = Sandboxes::new(broker.clone(), gate, repos.clone(), settings, epoch as u64).expect("sandboxes");
     let secret = Secret::read(&config.repositories[0].secret_files[0]).expect("a secret");
     Parts {
         model: caisson::llm::configured(&config.model).expect("a recording"),

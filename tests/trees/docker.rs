@@ -16,9 +16,9 @@ use protocol::runner::{Limits, Status};
 
 use crate::world::{KEY, World};
 
-const IMAGE: &str = "caisson-sandbox:local";
+pub const IMAGE: &str = "caisson-sandbox:local";
 
-fn runner() -> Option<PathBuf> {
+pub fn runner() -> Option<PathBuf> {
     let named = std::env::var_os("CAISSON_RUNNER").map(PathBuf::from);
     let usual = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/x86_64-unknown-linux-gnu/small/caisson-runner");
     let runner = named.into_iter().chain([usual]).find(|path| path.is_file());

@@ -174,7 +174,13 @@ async fn actions_run_once_and_restarts_are_told() {
     let settings = Settings::new(world.dir.path().join("state"), "local");
     let again =
         Sandboxes::new(world.broker.clone(), Some(world.doors.clone()), world.repos.clone(), settings, 2).unwrap();
+    let opened =
+        |world: &World| world.doors.told.lock().unwrap().iter().filter(|told| told.starts_with("open")).count();
+    let before = opened(&world);
     assert!(!again.act(1, 1000, &action, limits).await.unwrap().interrupted);
+    assert_eq!(opened(&world), before + 1, "the router closed it when it met the new life");
+    assert!(!again.act(1, 1000, &action, limits).await.unwrap().interrupted);
+    assert_eq!(opened(&world), before + 1);
     assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\n");
     assert_eq!(again.prepare(&world.spec(1)).await.unwrap().boot, again.prepare(&world.spec(1)).await.unwrap().boot);
     assert!(runs.exists(), "a whole sandbox is not made anew");
@@ -237,4 +243,22 @@ async fn a_sandbox_holds_only_what_its_base_reaches() {
     assert!(!all.outcome.text.contains(&secret), "{}", all.outcome.text);
     assert!(all.outcome.text.contains("first"));
     assert!(!all.outcome.text.contains("README"), "a clean check-out: {}", all.outcome.text);
+}
+
+#[tokio::test]
+async fn new_rules_never_open_a_closed_berth() {
+    let world = World::new().await;
+    let rules = |host: &str| vec![protocol::router::Rule::parse(host).unwrap()];
+    let told = || world.doors.told.lock().unwrap().last().cloned().unwrap_or_default();
+    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.allow(1, rules("a.test")).await.unwrap();
+    assert_eq!(told(), "open 0 a.test", "at once");
+    world.sandboxes.seal(&world.seal_spec(1, 1, &world.base)).await.unwrap();
+    world.sandboxes.allow(1, rules("b.test")).await.unwrap();
+    assert_eq!(told(), "close 0", "a checkpoint closed it");
+    world.sandboxes.open(1).await.unwrap();
+    assert_eq!(told(), "open 0 b.test");
+    world.sandboxes.remove(1).await.unwrap();
+    assert!(matches!(world.sandboxes.allow(1, rules("c.test")).await, Err(SandboxError::Gone(_))));
+    assert_eq!(told(), "close 0");
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use async_trait::async_trait;
 use caisson::git::{RemoteUrl, Repos};
 use caisson::sandbox::{Acted, Gate, PrepareSpec, Sandboxes, SealSpec, Settings};
 use domain::{Action, Commit};
@@ -12,6 +11,7 @@ use protocol::broker::ChamberLimits;
 use protocol::router::Rule;
 use protocol::runner::Limits;
 
+use crate::doors::Doors;
 use crate::local_broker::LocalBroker;
 
 pub const KEY: &str = "demo";
@@ -66,26 +66,6 @@ pub fn commit(dir: &Path, files: &[(&str, &str)], message: &str) -> Commit {
 
 pub fn head(dir: &Path) -> Commit {
     Commit::parse(&git(dir, &["rev-parse", "HEAD"])).expect("a commit")
-}
-
-/// Writes down what it was told.
-#[derive(Default)]
-pub struct Doors {
-    pub told: Mutex<Vec<String>>,
-}
-
-#[async_trait]
-impl Gate for Doors {
-    async fn open(&self, berth: u32, rules: &[Rule]) -> Result<(), String> {
-        let hosts: Vec<&str> = rules.iter().map(|rule| rule.host.as_str()).collect();
-        self.told.lock().unwrap().push(format!("open {berth} {}", hosts.join(",")));
-        Ok(())
-    }
-
-    async fn close(&self, berth: u32) -> Result<(), String> {
-        self.told.lock().unwrap().push(format!("close {berth}"));
-        Ok(())
-    }
 }
 
 pub struct World {

@@ -1,6 +1,6 @@
 //! Decisions of people: who may, about which checkpoint, used once (security 17–19).
 
-use super::{Draft, advance, work};
+use super::{Draft, advance, host, work};
 use crate::{
     Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, Notice, PauseReason, Source, State, Verb, Why,
 };
@@ -16,8 +16,9 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
     match &decision.verb {
         Verb::Status if decision.right >= Access::Read => return draft.answer(decision.number, Notice::Status),
         Verb::Help if decision.right >= Access::Read => return draft.answer(decision.number, Notice::Help),
-        Verb::Unknown { word } if decision.right >= Access::Read => {
-            return draft.answer(decision.number, Notice::UnknownCommand { word: word.clone() });
+        Verb::Unknown { word, why } if decision.right >= Access::Read => {
+            let notice = Notice::UnknownCommand { word: word.clone(), why: why.clone() };
+            return draft.answer(decision.number, notice);
         }
         Verb::Status | Verb::Help | Verb::Unknown { .. } => return,
         Verb::Say { .. } if decision.edited || decision.right < Access::Write => return,
@@ -44,6 +45,8 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Fix { .. } => "fix",
         Verb::Plan { .. } => "plan",
         Verb::Say { .. } => "comment",
+        Verb::Allow { .. } => "allow",
+        Verb::Deny { .. } => "deny",
         Verb::Unknown { .. } => "unknown",
     }
 }
@@ -62,6 +65,8 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
     match &decision.verb {
         Verb::Stop => draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login }),
         Verb::Resume => resume(draft, decision),
+        Verb::Allow { host, repo, bar } => host::allow(draft, decision, host, *repo, bar.as_ref()),
+        Verb::Deny { host, kept } => host::deny(draft, decision, host, *kept),
         Verb::Plan { .. } => draft.answer(decision.number, Notice::AlreadyLive),
         Verb::Fix { words } => {
             if draft.task.kind == Kind::Plan && matches!(draft.task.state, State::AwaitingReview { .. }) {

@@ -3,6 +3,7 @@
 
 mod advance;
 mod decide;
+mod host;
 mod publish;
 mod work;
 
@@ -99,6 +100,7 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::Decided { decision } => decide::decided(draft, decision),
         Input::EffectFailed { effect, failure } => failed(draft, effect, failure),
         Input::AdvanceRead { n, decision } => advance::read(draft, *n, decision.as_deref()),
+        Input::EgressSet { serial, notice } => host::in_force(draft, *serial, notice),
         Input::IssueClosed => draft.end(End::Declined, Notice::Declined),
         Input::PullClosed { merged, .. } => pull_closed(draft, *merged),
         Input::Fetched { commit } => {

@@ -59,7 +59,9 @@ fn what_is_risky_or_final_waits_for_a_person() {
                 walk.answer(vec![bash(); 5]).acts(5).feed(Input::TreeSealed { n: 2, tree });
                 walk.feed(Input::Pushed { n: 2, commit: commit(ONE) }).feed(posted(None))
             }
-            Risk::Blocked | Risk::Unseen => walk.answer(vec![bash(); 5]).acts(5).sealed(2).feed(posted(Some(risk))),
+            Risk::Blocked | Risk::Egress | Risk::Unseen => {
+                walk.answer(vec![bash(); 5]).acts(5).sealed(2).feed(posted(Some(risk)))
+            }
         };
         assert!(matches!(walk.task.state.name(), "awaiting-review" | "final-review"), "{risk:?}");
         assert!(!walk.wants("advance"), "{risk:?}");
@@ -71,14 +73,15 @@ fn what_is_risky_or_final_waits_for_a_person() {
 #[test]
 fn any_other_word_of_a_writer_ends_it() {
     let fix = || Verb::Fix { words: String::new() };
-    let said: [fn() -> Verb; 7] = [
+    let said: [fn() -> Verb; 8] = [
         || Verb::Say { items: Vec::new() },
         || Verb::Changes { items: Vec::new() },
         Verb::approve,
         || Verb::Approve { checkpoint: None, commit: None, next: 5 },
         || Verb::Resume,
+        || Verb::Allow { host: "a.test".into(), repo: false, bar: None },
         || Verb::Fix { words: String::new() },
-        || Verb::Unknown { word: "aprove".into() },
+        || Verb::Unknown { word: "aprove".into(), why: None },
     ];
     for verb in said {
         let mut walk = approved(3);

@@ -30,6 +30,7 @@ pub fn request(kind: Kind) -> Request {
         budget: Budget::default(),
         every: 5,
         has_upstream: true,
+        hosts: Vec::new(),
     }
 }
 
@@ -87,8 +88,12 @@ pub struct Walk {
 
 impl Walk {
     pub fn new(kind: Kind) -> Self {
+        Walk::asked(request(kind))
+    }
+
+    pub fn asked(request: Request) -> Self {
         let mut walk = Walk { task: Task::new(TaskId(1)), log: Vec::new(), last: Step::default(), at: 0 };
-        walk.feed(Input::Requested { request: Box::new(request(kind)) });
+        walk.feed(Input::Requested { request: Box::new(request) });
         walk
     }
 

@@ -2,5 +2,6 @@
 
 mod advance;
 mod common;
+mod host;
 mod properties;
 mod table;

@@ -22,6 +22,8 @@ fn verb() -> impl Strategy<Value = Verb> {
         1 => Just(Verb::Status),
         1 => Just(Verb::Say { items: Vec::new() }),
         1 => Just(Verb::Fix { words: String::new() }),
+        1 => any::<bool>().prop_map(|repo| Verb::Allow { host: "a.test".into(), repo, bar: None }),
+        1 => Just(Verb::Deny { host: "a.test".into(), kept: false }),
     ]
 }
 
@@ -163,15 +165,16 @@ fn most_actions_between_decisions(log: &[Event]) -> u32 {
 
 /// What an approval in advance is used for: left over, a commit on the forge, not final, nothing that steers tests.
 fn used_as_given(log: &[Event]) -> bool {
-    let (mut left, mut steering, mut coverable, mut good) = (0, false, false, true);
+    let (mut left, mut risky, mut coverable, mut good) = (0, false, false, true);
     for event in log {
         match event {
-            Event::TreeSealed { tree, .. } => steering |= !tree.steering.is_empty(),
+            Event::TreeSealed { tree, .. } => risky |= !tree.steering.is_empty(),
+            Event::HostAllowed { .. } | Event::HostDenied { .. } => risky = true,
             Event::CheckpointPosted { commit, last, .. } => {
-                coverable = commit.is_some() && !last && !steering;
-                steering = false;
+                coverable = commit.is_some() && !last && !risky;
+                risky = false;
             }
-            Event::Answered { .. } => (coverable, steering) = (false, false),
+            Event::Answered { .. } => (coverable, risky) = (false, false),
             Event::DecisionUsed { decision, .. } if decision.in_advance => {
                 good &= coverable && left > 0 && decision.right >= Access::Write;
                 left -= 1;

@@ -1,0 +1,30 @@
+//! Hosts that people allowed from a review: what a grant is, and what stands against one.
+
+use crate::Account;
+use serde::{Deserialize, Serialize};
+
+/// One allowed host, as a rule of the router is written: `host`, `host:port`, `*.suffix`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    pub host: String,
+    /// Kept for the repository's later tasks; otherwise it ends with its task.
+    pub repo: bool,
+    pub by: Account,
+}
+
+impl Grant {
+    /// Whether `/deny` with these words takes it back: a host without a port names it with every port.
+    pub fn is_named_by(&self, host: &str) -> bool {
+        self.host.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    }
+}
+
+/// Why a host can't be allowed whoever asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "bar", rename_all = "snake_case")]
+pub enum Bar {
+    /// The operator's own rule that denies it.
+    Operator { rule: String },
+    /// Sandboxes have no network at all.
+    NoNetwork,
+}

@@ -1,0 +1,65 @@
+//! What a review says about the way out: hosts that were refused, how they can be allowed, and what people allowed.
+
+use super::view::{BlockedLine, CheckpointView, HostChange};
+use crate::command::spec;
+use crate::text::{code, count, grouped, host_name, rule_shown};
+use protocol::router::Rule;
+use std::fmt::Write as _;
+
+/// Hosts that are listed by name; further ones are counted.
+const MAX_NAMED: usize = 8;
+
+/// The warning that names what the router refused; empty when nothing was.
+pub(super) fn blocked(view: &CheckpointView) -> String {
+    if view.blocked.is_empty() {
+        return String::new();
+    }
+    let hosts = view.blocked.iter().take(MAX_NAMED).map(|line| {
+        let name = match host_name(&line.host) {
+            // A look-up that was refused has no port yet.
+            Some(host) => host.shown(Some(line.port).filter(|port| *port > 0)),
+            None => code(&line.host),
+        };
+        format!("{name} ({}×)", grouped(line.count))
+    });
+    let hosts = hosts.collect::<Vec<_>>().join(", ");
+    let rest = view.blocked.len().saturating_sub(MAX_NAMED);
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let number = count(view.blocked.len() as u64, "host");
+    format!("> [!WARNING]\n> {number} blocked: {hosts}{rest}. {}\n\n", allow_hint(view))
+}
+
+/// Says how a host can be allowed, if the first that could be has such a name.
+fn allow_hint(view: &CheckpointView) -> String {
+    let rule = |line: &BlockedLine| {
+        let host = host_name(&line.host)?.ascii;
+        let port = if matches!(line.port, 0 | 80 | 443) { String::new() } else { format!(":{}", line.port) };
+        Rule::parse(&format!("{host}{port}")).ok()
+    };
+    match (spec("allow"), view.blocked.iter().find_map(rule)) {
+        (Some(_), Some(rule)) => format!("Comment {} to let this task reach it.", code(&format!("/allow {rule}"))),
+        (Some(_), None) => "Such a name can't be allowed.".to_owned(),
+        (None, _) => "The operator can add a name to `egress.allow`.".to_owned(),
+    }
+}
+
+/// What people changed about the hosts that may be reached: a reviewer should know what the sandbox could talk to.
+pub(super) fn changed(out: &mut String, view: &CheckpointView) {
+    if view.hosts.is_empty() {
+        return;
+    }
+    let since = if view.n > 1 { format!("checkpoint {}", view.n - 1) } else { "the beginning".to_owned() };
+    let lines = view.hosts.iter().rev().take(MAX_NAMED).rev().map(|line| {
+        let how = match line.change {
+            HostChange::Task => "allowed for this task",
+            HostChange::Repository => "allowed for the repository",
+            HostChange::Before => "allowed for the repository before",
+            HostChange::TakenBack => "taken back",
+        };
+        format!("{} {how} by {}", rule_shown(&line.host), code(&line.by))
+    });
+    let lines = lines.collect::<Vec<_>>().join(" · ");
+    let rest = view.hosts.len().saturating_sub(MAX_NAMED);
+    let rest = if rest > 0 { format!(" · before these {rest} more") } else { String::new() };
+    let _ = writeln!(out, "**Hosts since {since}** — {lines}{rest}");
+}

@@ -1,0 +1,67 @@
+//! Hosts that people allowed: the rules of a running sandbox follow the log at once, those of a resting one when it is opened.
+//!
+//! The rules are always made anew from the operator's configuration, the accepted project file, the task's log and the repository's
+//! grants, and told as a whole; so a repeated or late try ends at the same rules.
+
+use super::{Performer, Trouble};
+use crate::sandbox::SandboxError;
+use domain::{Commit, Grant, Input, Notice, State, Task, TaskId};
+use protocol::router::Rule;
+
+/// How long until it is tried again while the sandbox is being made.
+const PREPARING_MS: u64 = 2_000;
+
+impl Performer {
+    pub(super) async fn egress(&self, task: &Task, repo: bool, serial: u32, notice: &Notice) -> Result<Input, Trouble> {
+        let now = self.store.task(task.id).await?;
+        match &now.base {
+            Some(base) => self.reach(&now, base).await?,
+            None if now.state == State::Preparing => {
+                let sentence = "the sandbox is being made".to_owned();
+                return Err(Trouble::Later { sentence, after_ms: Some(PREPARING_MS) });
+            }
+            // What is made later is made with what the log says then.
+            None => {}
+        }
+        if repo {
+            let key = &self.request(task)?.repository;
+            let live = self.store.live_tasks().await?;
+            for row in live.iter().filter(|row| row.repository == *key && row.id != task.id.0) {
+                let other = self.store.task(TaskId(row.id)).await?;
+                if let Some(base) = &other.base {
+                    self.reach(&other, base).await?;
+                }
+            }
+        }
+        Ok(Input::EgressSet { serial, notice: notice.clone() })
+    }
+
+    /// Brings the rules of a task's sandbox to what its log says now. Without a sandbox there is nothing to bring.
+    pub(super) async fn reach(&self, task: &Task, base: &Commit) -> Result<(), Trouble> {
+        if !self.networked() {
+            return Ok(());
+        }
+        // One at a time: rules made from an older look never come after newer ones.
+        let _one = self.reaching.lock().await;
+        let task = self.store.task(task.id).await?;
+        let repository = self.repository(&task)?;
+        let (_, effective) = self.effective(&repository, base).await?;
+        let mut rules = self.rules(&effective);
+        rules.extend(self.granted_hosts(&task).await?);
+        match self.sandboxes.allow(task.id.0, rules).await {
+            Ok(()) | Err(SandboxError::Gone(_)) => Ok(()),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// What people allowed this task, without what the operator denies or what was taken back for the repository meanwhile.
+    async fn granted_hosts(&self, task: &Task) -> Result<Vec<Rule>, Trouble> {
+        let kept = self.store.grants(&self.request(task)?.repository).await?;
+        let stands = |grant: &&Grant| !grant.repo || kept.iter().any(|known| known.host == grant.host);
+        let rule =
+            |grant: &Grant| Some(Rule::parse(&grant.host).ok()?.because(format!("allowed by {}", grant.by.login)));
+        let rules = task.hosts.iter().filter(stands).filter_map(rule);
+        let denied = self.denied();
+        Ok(rules.filter(|rule| crate::egress::overruled(&denied, rule).is_none()).collect())
+    }
+}

@@ -1,0 +1,58 @@
+//! Answers to `/allow` and `/deny`: what is in force now, for whom, and what the operator says against it.
+
+use super::notice::About;
+use crate::text::{code, rule_shown};
+use domain::{Bar, State, Task};
+
+/// A host may be reached; said once the router obeys.
+pub fn allowed(login: &str, host: &str, repo: bool, about: &About<'_>) -> String {
+    let when = match about.task.state {
+        State::Running => "It can be reached now.",
+        _ => "It can be reached as soon as work goes on.",
+    };
+    let how_long = match repo {
+        true => "This holds for this task and for every later one of this repository, until `/deny` takes it back.",
+        false => "This ends with the task, or when `/deny` takes it back.",
+    };
+    format!("{} allowed {}. {when} {how_long} The next review names it.", code(login), rule_shown(host))
+}
+
+/// A grant was taken back; said once the router obeys.
+pub fn denied(login: &str, host: &str) -> String {
+    format!(
+        "{} took back {}: nobody reaches it by such a grant any more, and open connections to it were cut. The next review names it.",
+        code(login),
+        rule_shown(host)
+    )
+}
+
+/// The operator's word, or the lack of a network, stands against it.
+pub fn barred(login: &str, host: &str, bar: &Bar) -> String {
+    let why = match bar {
+        Bar::Operator { rule } => format!(
+            "the operator denies it (`egress.deny` has {}), and that wins over everybody's `/allow`",
+            code(rule)
+        ),
+        Bar::NoNetwork => "sandboxes have no network here (`sandbox.network` is `none`)".to_owned(),
+    };
+    format!("{}: {} can't be allowed: {why}. Nothing was changed.", code(login), rule_shown(host))
+}
+
+/// `/deny` of something that nobody allowed.
+pub fn nothing_to_deny(login: &str, host: &str, about: &About<'_>) -> String {
+    let others = match about.task.hosts.is_empty() {
+        true => String::new(),
+        false => format!(" Allowed by command: {}.", listed(about.task)),
+    };
+    format!(
+        "{}: nobody allowed {} by a command, so there is nothing to take back.{others} What the operator allows is taken away in `egress.allow` of the configuration.",
+        code(login),
+        rule_shown(host)
+    )
+}
+
+/// What people allowed this task.
+pub(super) fn listed(task: &Task) -> String {
+    let one = |grant: &domain::Grant| format!("{} by {}", rule_shown(&grant.host), code(&grant.by.login));
+    task.hosts.iter().map(one).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,122 @@
+//! `/allow` and `/deny`: from a comment to the rules of a running sandbox, into the next review, and back.
+
+use crate::world::{FIX, REPO, World};
+use caisson::sandbox::broker::Broker;
+use domain::TaskId;
+use std::time::{Duration, Instant};
+
+/// The first action runs until the test lets it end.
+fn held() -> String {
+    let wait = r#"{ name = "bash", arguments = { command = "while [ ! -e go ]; do sleep 0.02; done" } },"#;
+    FIX.replacen(r#"{ name = "list_files", arguments = { path = "." } },"#, wait, 1)
+}
+
+fn told(world: &World) -> Vec<String> {
+    world.doors.as_ref().expect("a network").told.lock().expect("told").clone()
+}
+
+/// Waits until the newest word to the router is this one.
+async fn until_told(world: &World, words: &str) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while told(world).last().map(String::as_str) != Some(words) {
+        assert!(Instant::now() < end, "waited for {words:?}: {:#?}", told(world));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_allowed_host_reaches_the_running_sandbox_and_stands_in_the_next_review() {
+    let world = World::networked(&held(), "").await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    world.bob().comment(REPO, issue, "/allow evil.example").expect("said");
+    world.until_said(issue, "`bob`: `/allow` is for").await;
+    world.alice().comment(REPO, issue, "/allow `Bücher.example:8443`").expect("said");
+    until_told(&world, "open 0 xn--bcher-kva.example:8443").await;
+    world.until_said(issue, "It can be reached now.").await;
+    assert_eq!(world.task().await.actions, 1, "the action still runs");
+    std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let review = world.until_said(pull, "### Checkpoint 1 ").await;
+    let named = "**Hosts since the beginning** — `xn--bcher-kva.example:8443` allowed for this task by `alice`";
+    assert!(review.contains(named), "{review}");
+    assert_eq!(told(&world).last().map(String::as_str), Some("close 0"));
+    world.alice().comment(REPO, pull, "/allow semver.org\n/allow *.example.org\n/deny nobody.example").expect("said");
+    for answer in ["allowed `semver.org`", "allowed `*.example.org`", "nobody allowed `nobody.example`"] {
+        world.until_said(pull, answer).await;
+    }
+    assert_eq!(told(&world).last().map(String::as_str), Some("close 0"), "nothing opens while a person is awaited");
+    world.broker.remove("task-1-1").await.expect("taken away");
+    world.approve().await;
+    until_told(&world, "open 0 xn--bcher-kva.example:8443,*.example.org,semver.org").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_taken_back_is_gone_from_the_running_sandbox() {
+    let world = World::networked(&held(), "").await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.alice().comment(REPO, issue, "/allow semver.org").expect("said");
+    world.alice().comment(REPO, issue, "/allow semver.org:22").expect("said");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    until_told(&world, "open 0 semver.org,semver.org:22").await;
+    world.alice().comment(REPO, issue, "/deny semver.org").expect("said");
+    until_told(&world, "open 0 ").await;
+    world.until_said(issue, "open connections to it were cut").await;
+    world.alice().comment(REPO, issue, "/deny semver.org").expect("said");
+    world.until_said(issue, "nothing to take back").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_allowed_for_the_repository_is_there_for_later_tasks_until_it_is_taken_back() {
+    let world = World::networked(FIX, "").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let first = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, first, "/allow semver.org repo").expect("said");
+    world.until_said(first, "every later one of this repository").await;
+    world.alice().open_issue(REPO, "Versions compare as text, again", "/fix").expect("issue");
+    let end = Instant::now() + Duration::from_secs(20);
+    let second = loop {
+        let task = world.store().task(TaskId(2)).await.expect("read");
+        if let (Some(pull), "awaiting-review") = (task.pull, task.state.name()) {
+            break pull;
+        }
+        assert!(Instant::now() < end, "{:?}", task.state);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    let opened: Vec<_> = told(&world).into_iter().filter(|words| words.starts_with("open 1")).collect();
+    assert_eq!(opened.last().map(String::as_str), Some("open 1 semver.org"));
+    let review = world.until_said(second, "### Checkpoint 1 ").await;
+    assert!(review.contains("`semver.org` allowed for the repository before by `alice`"), "{review}");
+    world.alice().comment(REPO, second, "/deny semver.org").expect("said");
+    world.until_said(second, "took back").await;
+    assert!(world.store().grants("shop").await.expect("read").is_empty());
+    world.approve().await;
+    until_told(&world, "open 0 ").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_and_the_grammar_have_the_last_word() {
+    let world = World::networked(FIX, "[egress]\nallow = [\"ok.example\"]\ndeny = [\"*.evil.example\"]").await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/allow x.evil.example").expect("said");
+    world.until_said(pull, "`egress.deny` has `*.evil.example`").await;
+    world.alice().comment(REPO, pull, "/allow https://a.example/x").expect("said");
+    world.until_said(pull, "write the host alone").await;
+    world.alice().comment(REPO, issue, "/allow *.co.uk").expect("said");
+    world.until_said(pull, "names that anyone can register").await;
+    assert!(world.task().await.hosts.is_empty());
+    world.approve().await;
+    world.until_state("final-review").await;
+    let opened: Vec<_> = told(&world).into_iter().filter(|words| words.starts_with("open")).collect();
+    assert!(opened.iter().all(|words| words == "open 0 ok.example"), "{opened:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_network_nothing_is_promised() {
+    let world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/allow semver.org").expect("said");
+    world.until_said(pull, "sandboxes have no network here").await;
+}
