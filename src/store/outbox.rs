@@ -21,7 +21,10 @@ pub struct EffectRow {
     pub state: EffectState,
     /// The process life that started it, if one did.
     pub epoch: Option<i64>,
+    /// Times it was begun, by killed lives too: an earlier one may have done it.
     pub tries: i64,
+    /// Times something it needs was down.
+    pub failures: i64,
     pub not_before: i64,
     pub trouble: Option<String>,
 }
@@ -41,7 +44,7 @@ pub(super) async fn started(c: &mut SqliteConnection, id: i64, epoch: i64) -> Re
 }
 
 pub(super) async fn later(c: &mut SqliteConnection, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
-    let sql = "UPDATE effects SET state = 'pending', not_before = $1, trouble = $2 WHERE id = $3 AND state = 'started'";
+    let sql = "UPDATE effects SET state = 'pending', not_before = $1, trouble = $2, failures = failures + 1 WHERE id = $3 AND state = 'started'";
     sqlx::query(sql).bind(not_before).bind(trouble).bind(id).execute(c).await?;
     Ok(())
 }
@@ -65,7 +68,7 @@ impl Store {
     /// The effect that is next in a lane of a task.
     pub async fn next_effect(&self, task: TaskId, lane: Lane) -> Result<Option<EffectRow>, StoreError> {
         let lane = self::lane(lane);
-        let sql = "SELECT id, task, key, body, state, epoch, tries, not_before, trouble FROM effects \
+        let sql = "SELECT id, task, key, body, state, epoch, tries, failures, not_before, trouble FROM effects \
                    WHERE task = $1 AND lane = $2 AND state IN ('pending', 'started') ORDER BY id LIMIT 1";
         let row = sqlx::query(sql).bind(task.0).bind(lane).fetch_optional(&self.readers).await?;
         row.map(|r| read(&r)).transpose()
@@ -89,6 +92,7 @@ fn read(row: &sqlx::sqlite::SqliteRow) -> Result<EffectRow, StoreError> {
         state: if state == "started" { EffectState::Started } else { EffectState::Pending },
         epoch: row.get("epoch"),
         tries: row.get("tries"),
+        failures: row.get("failures"),
         not_before: row.get("not_before"),
         trouble: row.get("trouble"),
     })

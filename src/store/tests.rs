@@ -105,3 +105,55 @@ async fn an_end_drops_open_work_but_not_what_is_owed_to_people() {
     assert_eq!(next.effect, Effect::Teardown);
     assert!(store.next_effect(task.id, Lane::Talk).await.expect("read").is_some());
 }
+
+#[tokio::test]
+async fn killed_tries_are_counted_apart_from_failures() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    let id = created(&store).await.id;
+    let next = async || store.next_effect(id, Lane::Talk).await.expect("read").expect("a comment is owed");
+    let row = next().await.id;
+    for life in 1..=6 {
+        assert!(store.effect_started(row, life).await.expect("begun"), "killed in life {life}");
+    }
+    let killed = next().await;
+    assert_eq!((killed.tries, killed.failures), (6, 0), "an earlier try is seen, and costs no wait");
+    store.effect_later(row, 5, "the forge is away").await.expect("later");
+    let failed = next().await;
+    assert_eq!((failed.tries, failed.failures, failed.not_before), (6, 1, 5));
+}
+
+#[tokio::test]
+async fn a_repositorys_hosts_are_kept_until_they_are_taken_back() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    let mut task = created(&store).await;
+    let mut say = async |number: i64, verb: Verb| {
+        let decision = Decision {
+            source: Source::Comment(number),
+            number,
+            at: 0,
+            poster: Account { id: 7, login: "alice".into() },
+            right: Access::Write,
+            commit: None,
+            head: None,
+            base: None,
+            text_hash: String::new(),
+            edited: false,
+            in_advance: false,
+            verb,
+        };
+        let input = Input::Decided { decision: Box::new(decision) };
+        assert_eq!(feed(&store, &task, &format!("comment:{number}"), input).await, Appended::Done);
+        task = store.task(task.id).await.expect("folded");
+        let grants = store.grants("shop").await.expect("read");
+        grants.into_iter().map(|grant| format!("{} by {}", grant.host, grant.by.login)).collect::<Vec<_>>()
+    };
+    let allow = |host: &str, repo| Verb::Allow { host: host.into(), repo, bar: None };
+    assert!(say(1, allow("a.test", false)).await.is_empty(), "for the task alone");
+    assert_eq!(say(2, allow("b.test", true)).await, ["b.test by alice"]);
+    assert_eq!(say(3, allow("b.test:22", true)).await, ["b.test by alice", "b.test:22 by alice"]);
+    assert_eq!(say(4, allow("b.testing", true)).await.len(), 3);
+    assert_eq!(say(5, Verb::Deny { host: "b.test".into(), kept: true }).await, ["b.testing by alice"]);
+    assert!(store.grants("other").await.expect("read").is_empty());
+}

@@ -12,8 +12,17 @@ use tokio_util::sync::CancellationToken;
 
 /// After this many tries in vain a person is told, once.
 const TELL_AFTER: i64 = 4;
+const SHORTEST_WAIT_MS: i64 = 50;
 const FIRST_WAIT_MS: i64 = 500;
 const LONGEST_WAIT_MS: i64 = 60_000;
+
+/// How long until the next try, after so many failures before this one. What a server asks for counts, within bounds.
+fn wait_ms(failures: i64, asked_ms: Option<u64>) -> i64 {
+    let doubling = FIRST_WAIT_MS << failures.clamp(0, 10);
+    asked_ms
+        .map_or(doubling, |ms| i64::try_from(ms).unwrap_or(LONGEST_WAIT_MS))
+        .clamp(SHORTEST_WAIT_MS, LONGEST_WAIT_MS)
+}
 
 /// Reads forge objects again and judges them anew: the handlers' part.
 #[async_trait::async_trait]
@@ -174,22 +183,33 @@ impl Outbox {
 
     /// What is down is no verdict: the effect stays, a person is told once.
     async fn later(&self, row: &EffectRow, sentence: &str, after_ms: Option<u64>) -> Result<(), StoreError> {
-        let doubling = FIRST_WAIT_MS.saturating_mul(1 << row.tries.clamp(0, 10));
-        let wait = after_ms.map_or(doubling, |ms| ms as i64).clamp(50, LONGEST_WAIT_MS);
+        let wait = wait_ms(row.failures, after_ms);
         tracing::warn!(
             task = row.task.0,
             effect = row.key,
-            tries = row.tries + 1,
+            failures = row.failures + 1,
             wait_ms = wait,
             sentence,
             "will be tried again"
         );
         self.machine.store().effect_later(row.id, now() + wait, sentence).await?;
-        if row.tries + 1 == TELL_AFTER && row.effect.lane() != Lane::Talk {
+        if row.failures + 1 == TELL_AFTER && row.effect.lane() != Lane::Talk {
             let notice = Notice::Trouble { sentence: sentence.to_owned() };
             let key = format!("trouble:{}:{}", row.task, row.key);
             self.machine.feed(row.task, &key, Input::Noticed { notice }, None).await?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wait_ms;
+
+    #[test]
+    fn the_wait_doubles_with_each_failure_and_stays_within_bounds() {
+        let waits: Vec<_> = [0, 1, 2, 6, 7, 1000].into_iter().map(|failures| wait_ms(failures, None)).collect();
+        assert_eq!(waits, [500, 1_000, 2_000, 32_000, 60_000, 60_000]);
+        assert_eq!((wait_ms(5, Some(2_000)), wait_ms(0, Some(0)), wait_ms(0, Some(u64::MAX))), (2_000, 50, 60_000));
     }
 }
