@@ -1,32 +1,32 @@
 //! `/allow` and `/deny` in a text: what this installation knows of the host, and further hosts beside the text's strongest word.
 //! Who: somebody with write access to the code, as for every decision. Effect: rules of the router, once the task machine has taken it up.
 
-use super::reader::{Reader, Thread};
+use super::reader::Reader;
 use super::words;
 use crate::config::process::{Network, Repository};
 use crate::effect::Trouble;
 use crate::egress::overruled;
-use domain::{Bar, Decision, Source, Verb};
+use domain::{Bar, Decision, Input, TaskId, Verb};
 use protocol::router::Rule;
 
 impl Reader {
-    /// Decisions of their own for the hosts that a text names beside its strongest word.
-    pub(super) async fn beside(
+    /// Feeds the hosts that a text names beside its strongest word, each as a decision of its own. `key` is the text's.
+    pub(super) async fn feed_hosts(
         &self,
         entry: &Repository,
-        thread: &Thread,
-        decision: &Decision,
-    ) -> Result<Vec<Decision>, Trouble> {
-        let text = match &decision.source {
-            Source::Comment(id) => thread.comments.iter().find(|c| c.id == *id).map(|c| c.body.as_str()),
-            Source::Review(id) => thread.reviews.iter().find(|r| r.id == *id).map(|r| r.body.as_str()),
-            Source::Issue(_) => None,
-        };
-        let mut found = words::hosts(text.unwrap_or_default(), &decision.verb);
-        for verb in &mut found {
-            self.look_up(entry, verb).await?;
+        id: TaskId,
+        key: &str,
+        text: &str,
+        strongest: &Decision,
+    ) -> Result<(), Trouble> {
+        for (at, mut verb) in words::hosts(text, &strongest.verb).into_iter().enumerate() {
+            self.look_up(entry, &mut verb).await?;
+            let decision = Decision { verb, ..strongest.clone() };
+            self.machine
+                .feed(id, &format!("{key}+{at}"), Input::Decided { decision: Box::new(decision) }, None)
+                .await?;
         }
-        Ok(found.into_iter().map(|verb| Decision { verb, ..decision.clone() }).collect())
+        Ok(())
     }
 
     /// What this installation knows of a host that somebody names: the operator's word, and the repository's grants.

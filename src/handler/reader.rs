@@ -23,11 +23,23 @@ pub struct Reader {
 }
 
 /// The thread of one task as it stands on the forge now.
-pub(super) struct Thread {
-    pub(super) comments: Vec<Comment>,
-    pub(super) reviews: Vec<Review>,
+struct Thread {
+    comments: Vec<Comment>,
+    reviews: Vec<Review>,
     pull: Option<PullRequest>,
     open: bool,
+}
+
+impl Thread {
+    /// What stands in one of its comments or reviews.
+    fn text(&self, source: &Source) -> &str {
+        let found = match source {
+            Source::Comment(id) => self.comments.iter().find(|c| c.id == *id).map(|c| &c.body),
+            Source::Review(id) => self.reviews.iter().find(|r| r.id == *id).map(|r| &r.body),
+            Source::Issue(_) => None,
+        };
+        found.map_or("", String::as_str)
+    }
 }
 
 impl Reader {
@@ -67,10 +79,7 @@ impl Reader {
         for decision in self.decisions(entry, &task, &thread, None).await? {
             let key = decision_key(&decision.source);
             // Hosts first: the text is taken up with its last word.
-            for (at, beside) in self.beside(entry, &thread, &decision).await?.into_iter().enumerate() {
-                let input = Input::Decided { decision: Box::new(beside) };
-                self.machine.feed(id, &format!("{key}+{at}"), input, None).await?;
-            }
+            self.feed_hosts(entry, id, &key, thread.text(&decision.source), &decision).await?;
             self.machine.feed(id, &key, Input::Decided { decision: Box::new(decision) }, None).await?;
         }
         self.notice_ends(id, &thread).await?;

@@ -8,7 +8,7 @@ use crate::effect::{Trouble, budget};
 use crate::forge::{Account, ForgeError, Issue, RepoRef};
 use crate::message;
 use crate::task::now;
-use domain::{ACTIONS_PER_CHECKPOINT, Access, Kind, Request, Source, Verb};
+use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Kind, Request, Source, Verb};
 use std::collections::HashMap;
 
 /// A text that may ask for a task.
@@ -16,6 +16,7 @@ struct Text {
     source: Source,
     number: i64,
     author: Account,
+    body: String,
     verb: Verb,
     edited: bool,
     created_at: i64,
@@ -65,6 +66,7 @@ impl Reader {
             source: Source::Issue(issue.id),
             number: 0,
             author: issue.author.clone(),
+            body: issue.body.clone(),
             verb: words::text(&issue.body, &issue.author.login),
             // The forge tells the time of the last change, not of which part: what may have been edited counts as edited.
             edited: issue.updated_at > issue.created_at,
@@ -79,6 +81,7 @@ impl Reader {
                 edited: comment.updated_at != comment.created_at,
                 created_at: comment.created_at,
                 author: comment.author,
+                body: comment.body,
             });
         }
         Ok(texts)
@@ -100,13 +103,17 @@ impl Reader {
             self.answer_once(entry, issue.number, key, &message::edited(&text.author.login)).await?;
             return Ok(false);
         }
-        if self.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
+        let right = self.right(entry, &text.author, &mut HashMap::new()).await?;
+        if right < Access::Write {
             let verb = if kind == Kind::Fix { "fix" } else { "plan" };
             self.answer_once(entry, issue.number, key, &message::refused(&text.author.login, verb)).await?;
             return Ok(false);
         }
         let request = self.request(entry, issue, &text, kind, asked).await?;
-        Ok(self.machine.create(key, request).await?.is_some())
+        let Some(id) = self.machine.create(key, request).await? else { return Ok(false) };
+        // Hosts that the same text allows.
+        self.feed_hosts(entry, id, key, &text.body, &asking(&text, right)).await?;
+        Ok(true)
     }
 
     /// Answers without a task: the input is marked first, so that it is answered at most once.
@@ -145,6 +152,24 @@ impl Reader {
             has_upstream: !entry.upstream.is_empty(),
             hosts: self.store.grants(&entry.key).await?,
         })
+    }
+}
+
+/// The text that began a task, as evidence for what else stands in it.
+fn asking(text: &Text, right: Access) -> Decision {
+    Decision {
+        source: text.source.clone(),
+        number: text.number,
+        at: text.created_at,
+        poster: words::account(&text.author),
+        right,
+        commit: None,
+        head: None,
+        base: None,
+        text_hash: words::hash(&text.body),
+        edited: text.edited,
+        in_advance: false,
+        verb: text.verb.clone(),
     }
 }
 

@@ -54,8 +54,8 @@ async fn an_allowed_host_reaches_the_running_sandbox_and_stands_in_the_next_revi
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_taken_back_is_gone_from_the_running_sandbox() {
     let world = World::networked(&held(), "").await;
-    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    world.alice().comment(REPO, issue, "/allow semver.org").expect("said");
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix\n\n/allow semver.org").expect("issue");
+    world.until("a task", |task| task.request.is_some()).await;
     world.alice().comment(REPO, issue, "/allow semver.org:22").expect("said");
     world.until("an action that runs", |task| task.running.is_some()).await;
     until_told(&world, "open 0 semver.org,semver.org:22").await;
