@@ -60,6 +60,28 @@ async fn checkpoints_approved_in_advance_are_posted_and_passed_but_not_the_final
     assert_eq!(used(&world).await, [false, true, true]);
 }
 
+/// Killed again and again while it goes on by itself: each checkpoint is still posted once and decided once.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_in_advance_survives_kills_and_is_used_once_each() {
+    let mut world = World::new(&script(3, QUICK)).await;
+    let pull = approved(&world, "/approve next 3").await;
+    world.until("an approval in advance", |task| task.advance.is_some()).await;
+    for round in 0u64..10 {
+        tokio::time::sleep(Duration::from_millis(30 + (round * 137) % 700)).await;
+        world.kill();
+        world.start().await;
+    }
+    world.until_state("final-review").await;
+    assert_eq!(used(&world).await, [false, true, true]);
+    let started = |event: &&Event| matches!(event, Event::ActionStarted { .. });
+    assert_eq!(world.log().await.iter().filter(started).count(), 16, "no action lost or repeated");
+    let said = world.said(pull).await;
+    for n in 1..=4 {
+        let mark = format!("caisson:1:review:{n} ");
+        assert_eq!(said.iter().filter(|text| text.contains(&mark)).count(), 1, "one review of checkpoint {n}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_right_is_asked_when_an_approval_in_advance_is_used() {
     let world = World::new(&script(2, QUICK)).await;
