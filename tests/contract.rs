@@ -55,6 +55,7 @@ const CASES: &[(&str, Case)] = cases![
     reviews::a_review_keeps_its_notes,
     reviews::numbers_rise_over_comments_and_reviews,
     reviews::an_approval_names_its_commit,
+    reviews::a_later_push_is_no_edit_of_an_approval,
     reviews::requested_changes_come_with_their_lines,
     reviews::a_request_for_review_is_a_row,
     reviews::reviews_can_be_deleted_twice,

@@ -86,6 +86,26 @@ pub async fn an_approval_names_its_commit(lab: Arc<Lab>) {
     assert_eq!(lab.bot.reviews(&place.repo, pull).await.unwrap()[0].state, ReviewState::Dismissed);
 }
 
+/// An approval given in advance is read again after later pushes: they mark it as stale, which is no edit.
+pub async fn a_later_push_is_no_edit_of_an_approval(lab: Arc<Lab>) {
+    let place = lab.place("later").await;
+    let old = lab.branch(&place, "agent/1-l", &[("l.txt", "1\n")]);
+    let pull = open(&lab, &place, "agent/1-l", "WIP: l").await.number;
+    let (status, _) = lab.hand("alice").review(&place.repo, pull, "APPROVED", &old, "/approve next 3").await;
+    assert_eq!(status, 200);
+    // Times are whole seconds: a change in the same one would not show.
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    lab.branch(&place, "agent/1-l", &[("l.txt", "2\n")]);
+    let path = format!("/repos/{}/pulls/{pull}/reviews", place.repo);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while lab.hand("alice").call("GET", &path, json!(null)).await.1[0]["stale"] != json!(true) {
+        assert!(std::time::Instant::now() < end, "never marked as stale");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    let review = &lab.bot.reviews(&place.repo, pull).await.unwrap()[0];
+    assert_eq!((review.state, review.updated_at, &review.commit), (ReviewState::Approved, review.submitted_at, &old));
+}
+
 pub async fn requested_changes_come_with_their_lines(lab: Arc<Lab>) {
     let place = lab.place("changes").await;
     let head = lab.branch(&place, "agent/1-q", &[("calc.txt", "one\n2\nthree\n")]);
