@@ -5,14 +5,14 @@ use crate::store::StoreError;
 use crate::task::Machine;
 use domain::{Input, TaskId};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 const BUSY: [&str; 4] = ["preparing", "running", "publishing", "verifying"];
-/// How often the line is looked at; a look is one indexed read.
-const LOOK: Duration = Duration::from_millis(200);
-/// Looks between two searches for tasks that nobody touches any more.
-const EXPIRY_LOOKS: u32 = 5 * 60 * 60;
+/// How often the line is looked at though nobody rang.
+const LOOK: Duration = Duration::from_secs(5);
+/// Between two searches for tasks that nobody touches any more.
+const EXPIRY: Duration = Duration::from_secs(60 * 60);
 
 pub struct Places {
     machine: Arc<Machine>,
@@ -26,18 +26,17 @@ impl Places {
     }
 
     pub async fn run(self) {
-        let mut looks = 0u32;
+        let line = self.machine.line();
+        let mut expired: Option<Instant> = None;
         while !self.stopping.is_cancelled() {
-            let result = match looks % EXPIRY_LOOKS {
-                0 => self.expire().await,
-                _ => self.fill().await,
-            };
-            if let Err(error) = result {
-                tracing::warn!(%error, "the line of tasks could not be looked at");
+            if expired.is_none_or(|at| at.elapsed() > EXPIRY) {
+                expired = Some(Instant::now());
+                tell(self.expire().await);
             }
-            looks = looks.wrapping_add(1);
+            tell(self.fill().await);
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
+                () = line.notified() => {}
                 () = self.stopping.cancelled() => return,
             }
         }
@@ -62,5 +61,11 @@ impl Places {
             }
         }
         Ok(())
+    }
+}
+
+fn tell(result: Result<(), StoreError>) {
+    if let Err(error) = result {
+        tracing::warn!(%error, "the line of tasks could not be looked at");
     }
 }

@@ -51,7 +51,7 @@ impl Performer {
         let branch = self.branch(task)?;
         let spec = PushSpec { url: &repository.url, auth: Some(&self.auth), branch: &branch, new, expected_old: old };
         match self.repos.push(&repository.key, spec).await? {
-            Pushed::Done | Pushed::AlreadyThere => Ok(Input::Pushed { n, commit: new.clone() }),
+            Pushed::Done => Ok(Input::Pushed { n, commit: new.clone() }),
             Pushed::Moved { found } => {
                 Err(Trouble::blocked(message::branch_moved(branch.as_str(), found.as_ref(), old)))
             }

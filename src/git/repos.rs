@@ -35,13 +35,10 @@ pub struct PushSpec<'a> {
 /// How a push ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pushed {
+    /// It stands there; perhaps since an earlier try.
     Done,
-    /// The branch stood there before: an earlier try did it.
-    AlreadyThere,
     /// Somebody else moved or deleted the branch; `found` is where it stands now.
-    Moved {
-        found: Option<Commit>,
-    },
+    Moved { found: Option<Commit> },
 }
 
 /// `refs/caisson/<task>/<n>`: the commit of a task's n-th checkpoint, kept whatever the forge forgets.
@@ -145,20 +142,13 @@ impl Repos {
     }
 
     /// Pushes with an explicit lease: the branch moves from exactly `expected_old` or not at all.
-    /// Repeatable: a push that had already arrived answers [`Pushed::AlreadyThere`].
+    /// Repeatable: git sees that a push has arrived already before it looks at the lease.
     ///
     /// # Errors
     /// [`GitError::Failed`] when the forge refuses for another reason (rights, protection) or is away.
     pub async fn push(&self, key: &str, spec: PushSpec<'_>) -> Result<Pushed, GitError> {
         let dir = self.path(key)?;
         self.require(key, spec.new).await?;
-        let found = self.remote_branch(spec.url, spec.auth, spec.branch).await?;
-        if found.as_ref() == Some(spec.new) {
-            return Ok(Pushed::AlreadyThere);
-        }
-        if found.as_ref() != spec.expected_old {
-            return Ok(Pushed::Moved { found });
-        }
         let full = spec.branch.full();
         let old = spec.expected_old.map(Commit::as_str).unwrap_or_default();
         let push = Git::new("push").at(&dir).remote(spec.url, spec.auth).timeout(TRANSFER);
@@ -168,7 +158,7 @@ impl Repos {
         if done.code == 0 {
             return Ok(Pushed::Done);
         }
-        // The lease may have failed in between: what stands there now decides.
+        // What stands there decides what a refusal means.
         let now = self.remote_branch(spec.url, spec.auth, spec.branch).await?;
         match now {
             Some(at) if at == *spec.new => Ok(Pushed::Done),

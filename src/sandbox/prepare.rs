@@ -7,13 +7,24 @@ use std::sync::Arc;
 
 use domain::Commit;
 use protocol::broker::{ChamberSpec, ChamberState, Purpose};
+use protocol::runner::Status;
+use tokio::io::AsyncReadExt;
 
 use super::record::Record;
 use super::room::{self, Room, Work};
 use super::{PrepareSpec, Prepared, Result, SandboxError, Sandboxes};
 
-/// The branch an agent finds itself on; its own commits on it are never looked at.
-const BRANCH: &str = "refs/heads/work";
+/// Makes the repository in the workspace: stdin is `$2` bytes of the file `shallow`, then the pack; `$1` is the commit.
+/// An agent that commits finds a branch and a name of its own; what it commits is never looked at.
+const FURNISH: &str = r#"
+set -eu
+git init --quiet --template= --initial-branch=work .
+[ "$2" = 0 ] || dd bs=1 count="$2" of=.git/shallow 2>/dev/null
+git --git-dir=.git index-pack --stdin >/dev/null
+git --git-dir=.git update-ref refs/heads/work "$1"
+git --git-dir=.git --work-tree=. reset --quiet --hard
+printf '[user]\n\tname = agent\n\temail = agent@sandbox.invalid\n[gc]\n\tauto = 0\n' >> .git/config
+"#;
 
 impl Sandboxes {
     /// Makes the sandbox, or finds the one that an earlier try has finished. May be repeated after any failure.
@@ -96,36 +107,23 @@ impl Sandboxes {
     pub(super) async fn furnish(&self, room: &Room, key: &str, commit: &Commit, depth: u32, image: &str) -> Result<()> {
         require_git(room, image).await?;
         let mut pack = self.repos.pack(key, std::slice::from_ref(commit), depth, self.settings.base_pack_bytes).await?;
-        let init = ["git", "init", "--quiet", "--template=", "."];
-        room.must(Work::new(init), "making the repository in the sandbox").await?;
         let shallow = pack.shallow_lines();
-        if !shallow.is_empty() {
-            let write = Work::new(["sh", "-c", "cat > .git/shallow"]);
-            room.must(write.input(&mut shallow.as_bytes()), "cutting the history in the sandbox").await?;
-        }
-        let unpack = Work::git(".git", ["index-pack", "--stdin"]).wall(600_000);
-        room.must(unpack.input(pack.reader().await?), "unpacking the repository in the sandbox").await?;
-        let point = Work::git(".git", ["update-ref", BRANCH, commit.as_str()]);
-        room.must(point, "naming the base commit").await?;
-        room.must(Work::git(".git", ["symbolic-ref", "HEAD", BRANCH]), "naming the branch").await?;
-        let out = Work::new(["git", "--git-dir=.git", "--work-tree=.", "reset", "--quiet", "--hard"]);
-        room.must(out.wall(600_000), "checking the base commit out").await?;
-        // An agent that commits needs a name; what it commits is never looked at.
-        for (key, value) in [("user.name", "agent"), ("user.email", "agent@sandbox.invalid"), ("gc.auto", "0")] {
-            room.must(Work::git(".git", ["config", key, value]), "setting the repository up").await?;
-        }
-        Ok(())
+        let words = ["sh", "-c", FURNISH, "furnish", commit.as_str(), &shallow.len().to_string()];
+        let mut input = shallow.as_bytes().chain(pack.reader().await?);
+        let work = Work::new(words).wall(1_200_000).input(&mut input);
+        room.must(work, "bringing the repository into the sandbox").await
     }
 }
 
 /// An image without git or sh cannot hold a task: said by name before anything else.
 pub(super) async fn require_git(room: &Room, image: &str) -> Result<()> {
-    for program in ["sh", "git"] {
-        let ask = if program == "sh" { vec!["sh", "-c", ":"] } else { vec!["git", "--version"] };
-        if let Err(SandboxError::Refused(why)) = room.must(Work::new(ask), program).await {
+    let outcome = room.outcome(Work::new(["sh", "-c", "exec git --version"])).await?;
+    let program = if matches!(outcome.status, Status::Failed { .. }) { "sh" } else { "git" };
+    match room::succeeded(&outcome, program) {
+        Err(SandboxError::Refused(why)) => {
             let said = format!("the image {image} has no working `{program}` ({why}); install it in the image");
-            return Err(SandboxError::Refused(said));
+            Err(SandboxError::Refused(said))
         }
+        result => result,
     }
-    Ok(())
 }

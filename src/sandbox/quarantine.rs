@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use domain::{Commit, FileChange};
 use protocol::broker::{ChamberLimits, ChamberSpec, Purpose};
-use tokio::io::AsyncSeekExt;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::policy::{Facts, Object, judge, judge_objects};
 use super::room::{Passing, Room, Work, succeeded};
@@ -21,6 +21,13 @@ use crate::git::{PackLimits, Tree, capped_text};
 
 /// The repository in the chamber, relative to its workspace.
 const DIR: &str = "q.git";
+/// Makes the repository `$1`: stdin is `$2` bytes of the file `shallow`, then the pack.
+const TAKE_BASE: &str = r#"
+set -eu
+git init --bare --quiet --template= "$1"
+[ "$2" = 0 ] || dd bs=1 count="$2" of="$1/shallow" 2>/dev/null
+exec git --git-dir="$1" index-pack --stdin >/dev/null
+"#;
 /// Cap of every listing, in bytes.
 const LISTING: u64 = 32 << 20;
 /// Wall clock of a step, as a multiple of its processor time.
@@ -192,15 +199,10 @@ fn refuse_if(reasons: Vec<String>) -> Step<()> {
 }
 
 async fn take_base(room: &Room, base: &mut crate::git::PackFile) -> Result<()> {
-    let init = Work::new(["git", "init", "--bare", "--quiet", "--template=", DIR]);
-    room.must(init, "making the quarantine's repository").await?;
     let shallow = base.shallow_lines();
-    if !shallow.is_empty() {
-        let write = Work::new(["sh", "-c", "cat > q.git/shallow"]);
-        room.must(write.input(&mut shallow.as_bytes()), "cutting the history").await?;
-    }
-    let unpack = Work::git(DIR, ["index-pack", "--stdin"]).wall(600_000);
-    room.must(unpack.input(base.reader().await?), "unpacking the base").await
+    let mut input = shallow.as_bytes().chain(base.reader().await?);
+    let work = Work::new(["sh", "-c", TAKE_BASE, "base", DIR, &shallow.len().to_string()]).wall(600_000);
+    room.must(work.input(&mut input), "unpacking the base").await
 }
 
 /// One quarantine under way.

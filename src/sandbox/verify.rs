@@ -39,12 +39,18 @@ impl Sandboxes {
                 duration_ms: 0,
             });
         };
-        let head = self.run_tests(spec, &spec.commit, &test.command, "head", &[]).await?;
-        let (base, base_tests) = if spec.base == spec.commit {
-            (head.clone(), BaseTests::Same)
+        let head = self.run_tests(spec, &spec.commit, &test.command, "head", &[]);
+        let (head, base, base_tests) = if spec.base == spec.commit {
+            let head = head.await?;
+            (head.clone(), head, BaseTests::Same)
         } else {
-            let base = self.run_tests(spec, &spec.base, &test.command, "base", &[]).await?;
-            (base, self.with_base_tests(spec, &test.command).await?)
+            // Two at a time: the commit's own run, and beside it what it is compared with.
+            let others = async {
+                let base = self.run_tests(spec, &spec.base, &test.command, "base", &[]).await?;
+                Ok((base, self.with_base_tests(spec, &test.command).await?))
+            };
+            let (head, (base, base_tests)) = tokio::try_join!(head, others)?;
+            (head, base, base_tests)
         };
         let exit_code = exit_code(&head.status);
         Ok(Verdict {

@@ -5,7 +5,7 @@ use crate::store::{Append, Appended, Close, NewTask, Store, StoreError};
 use domain::{Envelope, Input, Request, Task, TaskId, transition};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// What became of an input.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,12 +25,14 @@ pub struct Machine {
     folds: Mutex<HashMap<TaskId, Slot>>,
     /// Tells the outbox which task has moved.
     moved: mpsc::UnboundedSender<TaskId>,
+    /// Rung when a task got in line, or gave its place back.
+    line: Arc<Notify>,
 }
 
 impl Machine {
     pub fn new(store: Store, epoch: i64) -> (Arc<Self>, mpsc::UnboundedReceiver<TaskId>) {
         let (moved, inbox) = mpsc::unbounded_channel();
-        (Arc::new(Self { store, epoch, folds: Mutex::default(), moved }), inbox)
+        (Arc::new(Self { store, epoch, folds: Mutex::default(), moved, line: Arc::default() }), inbox)
     }
 
     pub fn store(&self) -> &Store {
@@ -39,6 +41,11 @@ impl Machine {
 
     pub fn epoch(&self) -> i64 {
         self.epoch
+    }
+
+    /// Rings when the line of tasks may have moved.
+    pub fn line(&self) -> Arc<Notify> {
+        self.line.clone()
     }
 
     fn slot(&self, id: TaskId) -> Slot {
@@ -68,7 +75,7 @@ impl Machine {
             let now = super::now();
             let envelope = Envelope { key: key.to_owned(), now, input: input.clone() };
             let step = transition(task, &envelope);
-            let mut after = task.clone();
+            let (before, mut after) = (task.state.clone(), task.clone());
             step.events.iter().for_each(|event| after.apply(event));
             let wants = !step.effects.is_empty();
             let append = Append {
@@ -85,6 +92,9 @@ impl Machine {
                 Appended::Duplicate => return Ok(Fed::Known),
                 Appended::Done => {
                     tracing::debug!(task = id.0, key, state = after.state.name(), "taken up");
+                    if before.busy() && !after.state.busy() {
+                        self.line.notify_one();
+                    }
                     *fold = Some(after.clone());
                     if wants || close.is_some() {
                         // The outbox is gone only when the process ends; the rows stay for the next life.
@@ -107,6 +117,7 @@ impl Machine {
         let id = self.store.create(new).await?;
         if let Some(id) = id {
             let _ = self.moved.send(id);
+            self.line.notify_one();
         }
         Ok(id)
     }

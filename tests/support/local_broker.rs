@@ -89,8 +89,9 @@ impl Local {
             std::fs::create_dir_all(self.dir.join(part))?;
         }
         let mut command = Command::new(runner());
-        let path =
-            if self.spec.image == "no-git" { poor_path(&self.dir)? } else { std::env::var("PATH").unwrap_or_default() };
+        // A container's, then this machine's: what stands in the usual places is not hidden behind anybody's wrappers.
+        let usual = format!("/usr/bin:/bin:{}", std::env::var("PATH").unwrap_or_default());
+        let path = if self.spec.image == "no-git" { poor_path(&self.dir)? } else { usual };
         command.env_clear().env("PATH", path).env("CAISSON_WORKSPACE", self.dir.join("workspace"));
         command.env("HOME", self.dir.join("home")).env("TMPDIR", self.dir.join("tmp"));
         command.envs(self.spec.env.iter().map(|(k, v)| (k, v))).current_dir(self.dir.join("workspace"));

@@ -19,10 +19,10 @@ async fn a_branch_moves_from_where_it_was_expected_or_not_at_all() {
     let other = commit(&world.upstream(), &[("a", "2\n")], "other");
     world.repos.fetch(KEY, &url(&world.upstream()), None).await.unwrap();
     assert_eq!(push(&world, &world.base, None).await.unwrap(), Pushed::Done);
-    assert_eq!(push(&world, &world.base, None).await.unwrap(), Pushed::AlreadyThere);
+    assert_eq!(push(&world, &world.base, None).await.unwrap(), Pushed::Done);
     assert_eq!(push(&world, &next, None).await.unwrap(), Pushed::Moved { found: Some(world.base.clone()) });
     assert_eq!(push(&world, &next, Some(&world.base)).await.unwrap(), Pushed::Done);
-    assert_eq!(push(&world, &next, Some(&world.base)).await.unwrap(), Pushed::AlreadyThere);
+    assert_eq!(push(&world, &next, Some(&world.base)).await.unwrap(), Pushed::Done);
     // A person moved it back, or deleted it: neither is overwritten nor revived.
     git(&forge, &["update-ref", "refs/heads/agent/7-fix", world.base.as_str()]);
     assert_eq!(push(&world, &other, Some(&next)).await.unwrap(), Pushed::Moved { found: Some(world.base.clone()) });
