@@ -145,7 +145,7 @@ pub enum Effect {
     },
     /// While a person is awaited: stops what may be stopped.
     Rest {
-        n: u32,
+        serial: u32,
     },
     Teardown,
     ClosePull,
@@ -194,7 +194,7 @@ impl Effect {
             Effect::Review { n, .. } => format!("review:{n}"),
             Effect::Verify { n, .. } => format!("verify:{n}"),
             Effect::Open { serial } => format!("open:{serial}"),
-            Effect::Rest { n } => format!("rest:{n}"),
+            Effect::Rest { serial } => format!("rest:{serial}"),
             Effect::Teardown => "teardown".into(),
             Effect::ClosePull => "close-pull".into(),
             Effect::Recheck { n, .. } => format!("recheck:{n}"),

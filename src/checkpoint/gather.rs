@@ -24,8 +24,7 @@ pub struct Around {
 
 /// The view of checkpoint `n`, made while it is being published: everything since the one before it.
 pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointView {
-    let start = log.iter().rposition(|event| is_posted(event, n)).map_or(0, |at| at + 1);
-    let window = &log[start..];
+    let window = &log[start(log, n)..];
     let request = task.request.as_ref();
     let mut view = CheckpointView {
         task: task.id.0,
@@ -61,12 +60,14 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
     view
 }
 
-/// A checkpoint before number `n` stands.
-pub fn is_posted(event: &Event, n: u32) -> bool {
-    match event {
-        Event::CheckpointPosted { n: posted, .. } | Event::Answered { n: posted, .. } => *posted < n,
+/// Where in the log checkpoint `n` begins: behind the last one before it that stands. A voided one has shown nobody anything.
+pub fn start(log: &[Event], n: u32) -> usize {
+    let void = |n: &u32| log.iter().any(|event| matches!(event, Event::CheckpointVoided { n: at } if at == n));
+    let stands = |event: &Event| match event {
+        Event::CheckpointPosted { n: posted, .. } | Event::Answered { n: posted, .. } => *posted < n && !void(posted),
         _ => false,
-    }
+    };
+    log.iter().rposition(stands).map_or(0, |at| at + 1)
 }
 
 /// What the agent said it did: its words at `done`, or the last thing it said.

@@ -3,7 +3,7 @@
 use super::{Performer, Trouble};
 use crate::git::Branch;
 use crate::sandbox::{PrepareSpec, SandboxError};
-use domain::{Commit, Input, Task};
+use domain::{Commit, Input, State, Task};
 
 impl Performer {
     pub(super) async fn prepare(&self, task: &Task) -> Result<Input, Trouble> {
@@ -55,6 +55,10 @@ impl Performer {
 
     /// A person is awaited: the sandbox keeps its files and uses no processor.
     pub(super) async fn rest(&self, task: &Task) -> Result<Input, Trouble> {
+        // Resumed before its turn came: the work that is in line behind it goes on.
+        if task.state == State::Running {
+            return Ok(Input::Settled);
+        }
         self.sandboxes.rest(task.id.0).await?;
         Ok(Input::Settled)
     }

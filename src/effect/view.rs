@@ -1,7 +1,7 @@
 //! What stands outside a task's log and belongs into its review: addresses for people, blocked hosts, what the model is.
 
 use super::{Performer, Trouble};
-use crate::checkpoint::gather::{Around, gather, is_posted};
+use crate::checkpoint::gather::{Around, gather, start};
 use crate::checkpoint::view::{BlockedLine, CheckpointView};
 use domain::{Event, Task};
 use protocol::router::{LogEntry, Verdict};
@@ -11,8 +11,8 @@ impl Performer {
     /// Everything the review of checkpoint `n` says; `last` marks the final one.
     pub(super) async fn view(&self, task: &Task, n: u32, last: bool) -> Result<CheckpointView, Trouble> {
         let log = self.store.log(task.id).await?;
-        let since = log.iter().rev().find(|(_, event)| is_posted(event, n)).map_or(0, |(at, _)| *at);
-        let log: Vec<Event> = log.into_iter().map(|(_, event)| event).collect();
+        let (times, log): (Vec<i64>, Vec<Event>) = log.into_iter().unzip();
+        let since = start(&log, n).checked_sub(1).and_then(|at| times.get(at)).copied().unwrap_or(0);
         let around = Around {
             compare_url: self.compare_url(task),
             log_url: None,

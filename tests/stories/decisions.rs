@@ -84,3 +84,20 @@ async fn a_moved_branch_makes_the_approval_stale() {
     let used = world.log().await.iter().any(|e| matches!(e, Event::DecisionUsed { .. }));
     assert!(!used);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_that_somebody_edited_is_posted_again_whole() {
+    let world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let (pull, number) = (task.pull.expect("a pull request"), task.checkpoint().expect("one stands").number);
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    world.alice().edit_review(REPO, number).expect("edited");
+    let again = world.until_said(pull, "Checkpoint 2").await;
+    for words in ["edit_file", "semver.py", "return parse(a) > parse(b)"] {
+        assert!(again.contains(words), "{words} is missing:\n{again}");
+    }
+    world.until("the new one", |task| task.checkpoint().is_some_and(|c| c.n == 2)).await;
+    world.approve().await;
+    world.until_state("final-review").await;
+}

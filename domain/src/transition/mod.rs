@@ -46,7 +46,13 @@ impl Draft {
     pub fn pause(&mut self, reason: PauseReason) {
         advance::end(self, Ending::Paused, true);
         self.emit(Event::Paused { reason: reason.clone() });
+        self.rest();
         self.say(Notice::Paused { reason });
+    }
+
+    /// Nothing of the sandbox runs and its berth is closed, whenever the task doesn't run (security 7).
+    pub fn rest(&mut self) {
+        self.want(Effect::Rest { serial: self.task.seq });
     }
 
     pub fn end(&mut self, end: End, notice: Notice) {

@@ -110,7 +110,7 @@ fn waiting(draft: &mut Draft, n: u32) {
         let sources = draft.task.held.clone();
         draft.want(Effect::Recheck { n, sources });
     }
-    draft.want(Effect::Rest { n });
+    draft.rest();
 }
 
 /// Somebody edited or deleted the checkpoint's review: it approves nothing any more and is posted again under a new number.

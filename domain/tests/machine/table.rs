@@ -199,6 +199,7 @@ fn an_empty_purse_pauses_with_the_work_kept() {
     walk.answer(vec![bash()]);
     assert!(matches!(&walk.task.state, State::Paused { reason: PauseReason::Budget { what }, .. } if what == "money"));
     assert_eq!(walk.task.waiting.len(), 1, "the call waits");
+    assert!(walk.wants("rest"), "nothing runs and no way out is open while it is paused");
 }
 
 #[test]
