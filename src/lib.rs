@@ -1,5 +1,6 @@
 //! Caisson: a coding-agent bot that lives beside a git forge. `docs/architecture.md` shows the rooms.
 
+pub mod barrier;
 pub mod bot;
 pub mod checkpoint;
 pub mod cli;

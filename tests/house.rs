@@ -13,7 +13,7 @@ const FLOORS: &[&[&str]] = &[
     &["store"],
     &["git", "egress", "forge", "llm"],
     &["sandbox"],
-    &["checkpoint", "engine"],
+    &["barrier", "checkpoint", "engine"],
     &["message"],
     &["effect"],
     &["task"],

@@ -17,6 +17,7 @@ use crate::Settings;
 use crate::engine::{self, Missing, problem};
 use crate::image::Images;
 use crate::name::{Kind, Names};
+use crate::router::sorted;
 use crate::seal::Host;
 use crate::seccomp;
 
@@ -91,14 +92,15 @@ impl Desk {
                 "the broker speaks version {VERSION}, the client {version}: run both from one release"
             )));
         }
-        self.docker()?.ping().await.map_err(problem)?;
-        let info = self.info().await?;
+        // Anew each time: an engine may be restarted with another configuration while this broker lives.
+        let info = &self.docker()?.info().await.map_err(problem)?;
         Ok(EngineInfo {
             version: VERSION,
             installation: self.names.installation().to_owned(),
             engine: format!("Docker {}", info.server_version.as_deref().unwrap_or("of an unknown version")),
             kernel: info.kernel_version.clone().unwrap_or_default(),
             cgroup: if self.host().await?.cgroup2 { "2".into() } else { "1".into() },
+            daemon: configuration(info),
             runner: self.runner.sha256.clone(),
             seccomp: seccomp::sealed_hash(),
             images: self.settings.images.clone(),
@@ -138,6 +140,39 @@ fn read_runner(path: &Path) -> Result<RunnerProgram, Problem> {
         return Err(Problem::refused(format!("{} is no program: give the static caisson-runner", path.display())));
     }
     Ok(RunnerProgram { sha256: hex::encode(Sha256::digest(&bytes)), bytes })
+}
+
+/// A hash over what the engine says of itself, without what changes while it runs: counts, clocks, warnings.
+fn configuration(info: &SystemInfo) -> String {
+    let said = sorted(serde_json::to_value(info).unwrap_or_default());
+    let lasting = [
+        "BridgeNfIp6tables",
+        "BridgeNfIptables",
+        "CgroupDriver",
+        "CgroupVersion",
+        "ContainerdCommit",
+        "CpuCfsQuota",
+        "DefaultAddressPools",
+        "DefaultRuntime",
+        "DockerRootDir",
+        "Driver",
+        "ID",
+        "IPv4Forwarding",
+        "InitCommit",
+        "Isolation",
+        "LiveRestoreEnabled",
+        "MemoryLimit",
+        "OSVersion",
+        "PidsLimit",
+        "RuncCommit",
+        "Runtimes",
+        "SecurityOptions",
+        "ServerVersion",
+        "SwapLimit",
+    ];
+    let text: Vec<String> =
+        lasting.iter().map(|name| format!("{name}={}", said.get(*name).unwrap_or_default())).collect();
+    hex::encode(Sha256::digest(text.join("\n")))
 }
 
 /// What a person should know about this engine.

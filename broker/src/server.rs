@@ -185,6 +185,7 @@ async fn dispatch(desk: &Desk, request: Request) -> Result<Reply, Problem> {
         Request::RouterEnsure(spec) => desk.router_ensure(&spec).await.and_then(said),
         Request::RouterAttach => desk.attach_router().await.map(|it| Reply::Stream(Box::new(it))),
         Request::RouterRestart => desk.router_restart().await.and_then(said),
+        Request::RouterStop => desk.router_stop().await.and_then(said),
         Request::Reap { keep } => desk.reap(&keep).await.and_then(said),
     }
 }
@@ -216,6 +217,7 @@ fn describe(request: &Request) -> String {
         Request::RouterEnsure(_) => "router ensure".into(),
         Request::RouterAttach => "router attach".into(),
         Request::RouterRestart => "router restart".into(),
+        Request::RouterStop => "router stop".into(),
         Request::Reap { .. } => "reap".into(),
     }
 }

@@ -51,6 +51,8 @@ pub enum Request {
     RouterAttach,
     /// Answer: null. Starts the router anew beside its holder; networks stay.
     RouterRestart,
+    /// Answer: null. Kills the router alone: every sandbox reaches nothing until it is ensured again. Not running is fine.
+    RouterStop,
     /// Answer: array of the names removed: chambers of this installation that `keep` does not list, and what they left.
     Reap { keep: Vec<String> },
 }
@@ -178,6 +180,8 @@ pub struct EngineInfo {
     pub kernel: String,
     /// `1` or `2`.
     pub cgroup: String,
+    /// sha256 of what the engine says of its configuration, hex: runtimes, security options, drivers, versions of its parts.
+    pub daemon: String,
     /// sha256 of the runner that chambers get, hex.
     pub runner: String,
     /// sha256 of the seccomp profile `sealed`, hex.

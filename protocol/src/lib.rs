@@ -5,5 +5,6 @@
 
 pub mod broker;
 pub mod frame;
+pub mod probe;
 pub mod router;
 pub mod runner;

@@ -13,6 +13,7 @@ mod job;
 mod lane;
 mod output;
 mod pressure;
+mod probe;
 mod quiesce;
 mod session;
 mod streams;
@@ -31,6 +32,7 @@ const USAGE: &str = "caisson-runner: speaks with its host over stdin and stdout
   caisson-runner hold        sleep until SIGTERM
   caisson-runner web-fetch <url>
                              print a page as Markdown
+  caisson-runner probe …     look at the sandbox from inside, for `caisson barrier`
   caisson-runner --version";
 
 fn main() -> ExitCode {
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         }
         Some(Ok(word)) if word == "hold" => hold(),
         Some(Ok(word)) if word == "web-fetch" => web::main(args.next().and_then(|url| url.into_string().ok())),
+        Some(Ok(word)) if word == "probe" => probe::main(args),
         Some(_) => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

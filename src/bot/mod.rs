@@ -5,6 +5,7 @@
 mod places;
 mod way_out;
 
+use crate::barrier::Standing;
 use crate::config::{Process, Secret};
 use crate::effect::{Lanes, Performer};
 use crate::engine::EngineConfig;
@@ -25,7 +26,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -52,6 +53,8 @@ pub struct Parts {
     pub ops_token: Secret,
     pub hook_secrets: HashMap<String, Vec<Secret>>,
     pub metrics: PrometheusHandle,
+    /// No task starts, and no foreign code runs, before it says so.
+    pub barrier: watch::Receiver<Standing>,
 }
 
 pub struct Bot {
@@ -77,10 +80,10 @@ impl Bot {
         let performer = Arc::new(performer(&parts));
         let reader = Reader::new(config.clone(), parts.forge.clone(), machine.clone(), &parts.me, parts.sync.as_ref());
         let reader = Arc::new(reader);
-        let outbox = Outbox::new(machine.clone(), performer, reader.clone(), stopping.clone());
+        let outbox = Outbox::new(machine.clone(), performer, reader.clone(), parts.barrier.clone(), stopping.clone());
         let bell = Arc::new(Notify::new());
         let intake = Arc::new(Intake::new(reader, bell.clone(), stopping.clone()));
-        let places = Places::new(machine.clone(), config.max_tasks, stopping.clone());
+        let places = Places::new(machine.clone(), parts.barrier.clone(), config.max_tasks, stopping.clone());
         reap(&parts).await?;
         let mut works = Vec::new();
         let hooks = Hooks {
@@ -98,6 +101,7 @@ impl Bot {
             broker: parts.broker,
             metrics: parts.metrics,
             token: parts.ops_token,
+            barrier: parts.barrier,
         };
         let (hooks, ops) = (serve_hooks(&config, hooks, &stopping).await?, serve_ops(&config, ops, &stopping).await?);
         works.extend([hooks.1, ops.1]);

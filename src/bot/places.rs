@@ -1,11 +1,13 @@
-//! `--max-tasks` places: who is in line gets the next free one. A task that waits for a person takes none.
+//! `--max-tasks` places: who is in line gets the next free one, once the barrier is proven. A task that waits for a person takes none.
 
 use super::expired;
+use crate::barrier::Standing;
 use crate::store::StoreError;
 use crate::task::Machine;
 use domain::{Input, TaskId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 const BUSY: [&str; 4] = ["preparing", "running", "publishing", "verifying"];
@@ -16,13 +18,19 @@ const EXPIRY: Duration = Duration::from_secs(60 * 60);
 
 pub struct Places {
     machine: Arc<Machine>,
+    barrier: watch::Receiver<Standing>,
     max: usize,
     stopping: CancellationToken,
 }
 
 impl Places {
-    pub fn new(machine: Arc<Machine>, max: usize, stopping: CancellationToken) -> Self {
-        Self { machine, max: max.max(1), stopping }
+    pub fn new(
+        machine: Arc<Machine>,
+        barrier: watch::Receiver<Standing>,
+        max: usize,
+        stopping: CancellationToken,
+    ) -> Self {
+        Self { machine, barrier, max: max.max(1), stopping }
     }
 
     pub async fn run(self) {
@@ -43,6 +51,9 @@ impl Places {
     }
 
     async fn fill(&self) -> Result<(), StoreError> {
+        if *self.barrier.borrow() != Standing::Proven {
+            return Ok(());
+        }
         let live = self.machine.store().live_tasks().await?;
         let busy = live.iter().filter(|row| BUSY.contains(&row.state.as_str())).count();
         let free = self.max.saturating_sub(busy);

@@ -2,14 +2,14 @@
 
 use crate::config::Process;
 use crate::egress::{Dial, Duplex, Egress, OnEntry, Settings, own_addresses, policy};
+use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
-use crate::sandbox::{Gate, Sandboxes};
 use crate::store::Store;
 use anyhow::Result;
 use async_trait::async_trait;
 use domain::TaskId;
 use protocol::broker::RouterSpec;
-use protocol::router::{LogEntry, Rule};
+use protocol::router::LogEntry;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -33,20 +33,6 @@ impl Dial for Through {
     }
 }
 
-/// The router as the sandboxes' gate.
-struct Door(Arc<Egress>);
-
-#[async_trait]
-impl Gate for Door {
-    async fn open(&self, berth: u32, rules: &[Rule]) -> Result<(), String> {
-        self.0.open(berth, rules).await.map_err(|error| error.to_string())
-    }
-
-    async fn close(&self, berth: u32) -> Result<(), String> {
-        self.0.close(berth).await.map_err(|error| error.to_string())
-    }
-}
-
 /// The router's log on its way to the store.
 pub struct LogInbox(mpsc::Receiver<LogEntry>);
 
@@ -63,7 +49,7 @@ pub fn router_spec(config: &Process) -> RouterSpec {
 }
 
 /// Makes sure of a router and gives the operator's policy to it. Fails when there is none: a bot with a network never starts open.
-pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<dyn Gate>, LogInbox)> {
+pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<Egress>, LogInbox)> {
     let (entries, inbox) = mpsc::channel(WAITING);
     let on_entry: OnEntry = Arc::new(move |_boot, entry| {
         if entries.try_send(entry.clone()).is_err() {
@@ -78,7 +64,7 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
     let settings = Settings { policy, dial: Some(Arc::new(through)), on_entry: Some(on_entry), resume: None };
     let egress = Egress::new(settings);
     egress.attach(first).await?;
-    Ok((Arc::new(Door(egress)), LogInbox(inbox)))
+    Ok((egress, LogInbox(inbox)))
 }
 
 /// Keeps each entry with the task that holds its berth.

@@ -15,6 +15,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -46,6 +47,11 @@ async fn answer(broker: &dyn Broker, log: &Path) -> Result<EngineInfo> {
 }
 
 fn start(config: &Process, socket: &Path, log: &Path) -> Result<Child> {
+    // A group of its own: Ctrl-C in this terminal is not meant for it.
+    command(config, socket, log)?.process_group(0).spawn().context("the broker could not be started")
+}
+
+fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
     let own = std::env::current_exe().context("this program does not know where it lies")?;
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(log)?;
     let mut command = Command::new(own);
@@ -55,16 +61,15 @@ fn start(config: &Process, socket: &Path, log: &Path) -> Result<Child> {
     }
     command.args(["--router-image", &config.router.image]);
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-    // A group of its own: Ctrl-C in this terminal is not meant for it.
-    command.process_group(0).spawn().context("the broker could not be started")
+    Ok(command)
 }
 
 /// A broker for one look: on a socket of its own, gone with this value. What it finds of the installation stays as it is.
 pub(super) struct Lent {
-    pub broker: SocketBroker,
+    pub broker: Arc<SocketBroker>,
     pub info: EngineInfo,
-    _child: Started,
-    _dir: TempDir,
+    child: Option<Started>,
+    dir: TempDir,
 }
 
 struct Started(Child);
@@ -75,8 +80,8 @@ impl Lent {
         // Its directory is made by the broker, closed to others.
         let socket = dir.path().join("own/broker.sock");
         let child = Started(start(config, &socket, &dir.path().join("broker.log"))?);
-        let broker = SocketBroker::new(&socket);
-        let info = match answer(&broker, &dir.path().join("broker.log")).await {
+        let broker = Arc::new(SocketBroker::new(&socket));
+        let info = match answer(broker.as_ref(), &dir.path().join("broker.log")).await {
             Ok(info) => info,
             // The log goes with the directory: its end is what helps.
             Err(error) => {
@@ -84,7 +89,21 @@ impl Lent {
                 return Err(error.context(log.lines().last().unwrap_or("it wrote nothing").to_owned()));
             }
         };
-        Ok(Lent { broker, info, _child: child, _dir: dir })
+        Ok(Lent { broker, info, child: Some(child), dir })
+    }
+
+    /// Ends the broker, then removes everything of its installation from the engine.
+    pub fn tear_down(&mut self, config: &Process) -> Result<()> {
+        self.child = None;
+        let log = self.dir.path().join("teardown.log");
+        let mut command = command(config, &self.dir.path().join("own/broker.sock"), &log)?;
+        let status = command.arg("--teardown").status().context("the broker could not be started")?;
+        if status.success() {
+            return Ok(());
+        }
+        let said = std::fs::read_to_string(log).unwrap_or_default();
+        let attempt = format!("docker ps -a --filter label=caisson.installation={}", config.installation);
+        Err(Complaint::new("what was made could not be removed").because(said.trim()).attempt(attempt).into())
     }
 }
 

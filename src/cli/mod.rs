@@ -1,6 +1,7 @@
 //! One file for each subcommand.
 
 mod approved;
+mod barrier;
 pub mod broker;
 mod broker_child;
 mod config;
@@ -47,6 +48,8 @@ enum Command {
     Serve(serve::Serve),
     /// Check every part, and say what to do for each fault.
     Doctor(doctor::Doctor),
+    /// Prove on this machine that a sandbox holds.
+    Barrier(barrier::BarrierArgs),
     /// Hold the container engine's socket for the bot: the only process that talks to the engine.
     Broker(broker::BrokerArgs),
     /// Check the configuration; print every key there is.
@@ -75,6 +78,7 @@ impl Cli {
             Command::Repo(repo) => repo.run(&config).await,
             Command::Serve(serve) => serve.run(&config).await,
             Command::Doctor(doctor) => doctor.run(&config).await,
+            Command::Barrier(args) => args.run(&config).await,
             Command::Broker(args) => broker::run(args).await,
             Command::Config(args) => args.run(&config),
             Command::Fetch(args) => {

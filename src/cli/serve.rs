@@ -10,7 +10,7 @@ use crate::forge::{Account, Forge, Gitea};
 use crate::git::{Auth, Repos};
 use crate::llm;
 use crate::sandbox::broker::{Broker, SocketBroker};
-use crate::sandbox::{Sandboxes, Settings};
+use crate::sandbox::{Gate, Sandboxes, Settings};
 use crate::store::Store;
 use crate::{task, telemetry};
 use anyhow::{Context, Result};
@@ -82,10 +82,11 @@ async fn assemble(config: &Arc<Process>) -> Result<Parts> {
     let epoch = store.begin_epoch(task::now()).await?;
     let broker: Arc<dyn Broker> = Arc::new(SocketBroker::new(&config.broker.socket));
     super::broker_child::ensure(config, broker.as_ref()).await?;
-    let (gate, log) = match config.sandbox.network {
-        Network::Router => way_out(config, &broker).await.map(|(gate, log)| (Some(gate), Some(log)))?,
+    let (egress, log) = match config.sandbox.network {
+        Network::Router => way_out(config, &broker).await.map(|(egress, log)| (Some(egress), Some(log)))?,
         Network::None => (None, None),
     };
+    let gate = egress.clone().map(|egress| egress as Arc<dyn Gate>);
     let repos = Repos::new(config.state_dir.join("repos"));
     let sandboxes = Sandboxes::new(broker.clone(), gate, repos.clone(), settings(config), epoch as u64)?;
     let sandboxes = Arc::new(sandboxes);
@@ -99,6 +100,7 @@ async fn assemble(config: &Arc<Process>) -> Result<Parts> {
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,
         auth: Auth::basic(&me.login, token.expose()),
         metrics: telemetry::recorder()?,
+        barrier: crate::barrier::proven(),
         config: config.clone(),
         forge: Arc::new(forge),
         sandboxes,

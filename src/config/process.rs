@@ -1,5 +1,6 @@
 //! The process's own configuration, typed. What each key means stands in `defaults.toml`, and only there.
 
+use protocol::broker::ChamberLimits;
 use serde::{Deserialize, Deserializer, de};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -179,6 +180,20 @@ fn address<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Url>, D::Error>
 fn path<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::Error> {
     let text = String::deserialize(input)?;
     Ok((!text.is_empty()).then(|| PathBuf::from(text)))
+}
+
+impl Sandbox {
+    /// What one task's sandbox may use.
+    pub fn limits(&self) -> ChamberLimits {
+        ChamberLimits {
+            memory_bytes: self.memory_mib << 20,
+            pids: u64::from(self.pids),
+            cpus: self.cpus,
+            workspace_bytes: self.workspace_mib << 20,
+            tmp_bytes: self.tmp_mib << 20,
+            nofile: self.nofile,
+        }
+    }
 }
 
 impl Process {

@@ -112,15 +112,7 @@ impl Performer {
     }
 
     pub(super) fn chamber_limits(&self) -> ChamberLimits {
-        let sandbox = &self.config.sandbox;
-        ChamberLimits {
-            memory_bytes: sandbox.memory_mib << 20,
-            pids: u64::from(sandbox.pids),
-            cpus: sandbox.cpus,
-            workspace_bytes: sandbox.workspace_mib << 20,
-            tmp_bytes: sandbox.tmp_mib << 20,
-            nofile: sandbox.nofile,
-        }
+        self.config.sandbox.limits()
     }
 
     /// Whatever else would run or read a push refuses the repository until the operator accepts it by name (security 16).

@@ -201,6 +201,13 @@ impl Egress {
         Ok(())
     }
 
+    /// Lets go of the router and looks for no other while `work` is done: what is opened or closed meanwhile waits.
+    pub async fn with_router_away<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut wanted = self.wanted.lock().await;
+        wanted.link = None;
+        work.await
+    }
+
     /// What was denied in the berth since it was last opened, the most frequent first. Names are untrusted text.
     pub async fn blocked(&self, berth: u32) -> Vec<Blocked> {
         lock(&self.journal.tally).blocked(berth)

@@ -47,6 +47,8 @@ pub trait Broker: Send + Sync {
     async fn router_attach(&self) -> Result<Box<dyn Stream>>;
     /// The router starts anew; networks and chambers stay.
     async fn router_restart(&self) -> Result<()>;
+    /// The router is killed; every sandbox reaches nothing until it is ensured again.
+    async fn router_stop(&self) -> Result<()>;
     /// Removes this installation's chambers that `keep` does not name, and what they left; answers their names.
     async fn reap(&self, keep: &[String]) -> Result<Vec<String>>;
 }
@@ -178,6 +180,10 @@ impl Broker for SocketBroker {
 
     async fn router_restart(&self) -> Result<()> {
         self.call(&Request::RouterRestart).await
+    }
+
+    async fn router_stop(&self) -> Result<()> {
+        self.call(&Request::RouterStop).await
     }
 
     async fn reap(&self, keep: &[String]) -> Result<Vec<String>> {

@@ -1,5 +1,6 @@
 //! `/healthz`, `/readyz`, `/metrics`, and the one word `caisson fetch` says to a running bot. On loopback, on a port of its own.
 
+use crate::barrier::Standing;
 use crate::config::Secret;
 use crate::forge::Forge;
 use crate::sandbox::broker::Broker;
@@ -14,6 +15,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
+use tokio::sync::watch;
 
 pub struct Ops {
     pub machine: Arc<Machine>,
@@ -22,6 +24,7 @@ pub struct Ops {
     pub metrics: PrometheusHandle,
     /// Who holds it may say that a branch was fetched: it lies in the state directory.
     pub token: Secret,
+    pub barrier: watch::Receiver<Standing>,
 }
 
 /// What `caisson fetch` reports.
@@ -40,7 +43,7 @@ pub fn ops_router(ops: Arc<Ops>) -> Router {
         .with_state(ops)
 }
 
-/// Ready = the store, the forge and the broker answer; what does not is named.
+/// Ready = the store, the forge and the broker answer, and the barrier is proven; what is missing is named.
 async fn ready(State(ops): State<Arc<Ops>>) -> Response {
     let mut missing = Vec::new();
     if let Err(error) = ops.machine.store().ready().await {
@@ -52,6 +55,7 @@ async fn ready(State(ops): State<Arc<Ops>>) -> Response {
     if let Err(error) = ops.broker.hello().await {
         missing.push(format!("broker: {error}"));
     }
+    missing.extend(ops.barrier.borrow().reason().map(|why| format!("barrier: {why}")));
     match missing.is_empty() {
         true => (StatusCode::OK, "ready".to_owned()).into_response(),
         false => (StatusCode::SERVICE_UNAVAILABLE, missing.join("\n")).into_response(),

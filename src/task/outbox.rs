@@ -2,12 +2,13 @@
 
 use super::lanes::Lanes;
 use super::{Machine, now};
+use crate::barrier::Standing;
 use crate::effect::{Performer, Trouble};
 use crate::store::{Close, EffectRow, StoreError};
 use domain::{Decision, Effect, Input, Lane, Notice, Source, Task, TaskId};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 /// After this many tries in vain a person is told, once.
@@ -37,6 +38,7 @@ pub struct Outbox {
     performer: Arc<Performer>,
     recheck: Arc<dyn Recheck>,
     lanes: Lanes,
+    barrier: watch::Receiver<Standing>,
     stopping: CancellationToken,
 }
 
@@ -45,9 +47,10 @@ impl Outbox {
         machine: Arc<Machine>,
         performer: Arc<Performer>,
         recheck: Arc<dyn Recheck>,
+        barrier: watch::Receiver<Standing>,
         stopping: CancellationToken,
     ) -> Arc<Self> {
-        Arc::new(Self { machine, performer, recheck, lanes: Lanes::default(), stopping })
+        Arc::new(Self { machine, performer, recheck, lanes: Lanes::default(), barrier, stopping })
     }
 
     /// Runs until told to stop; what is under way then is finished or left as started for the next life.
@@ -119,9 +122,29 @@ impl Outbox {
             }
             return;
         }
+        if runs_foreign_code(&row.effect) && !self.behind_barrier(bell).await {
+            return;
+        }
         if let Err(error) = self.attempt(&row, calloff).await {
             tracing::error!(%error, task = row.task.0, effect = row.key, "an effect could not be recorded");
             tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    }
+
+    /// Waits until the barrier is proven; false when the lane must look again first.
+    async fn behind_barrier(&self, bell: &Notify) -> bool {
+        let mut barrier = self.barrier.clone();
+        let proven = async {
+            if barrier.wait_for(|standing| *standing == Standing::Proven).await.is_err() {
+                // Nobody is left who could prove it.
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = proven => true,
+            () = bell.notified() => false,
+            () = self.stopping.cancelled() => false,
         }
     }
 
@@ -200,6 +223,14 @@ impl Outbox {
         }
         Ok(())
     }
+}
+
+/// In a chamber: none of these begins before the barrier is proven. Rest and teardown only take away.
+fn runs_foreign_code(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::Prepare { .. } | Effect::Open { .. } | Effect::Act { .. } | Effect::Seal { .. } | Effect::Verify { .. }
+    )
 }
 
 #[cfg(test)]

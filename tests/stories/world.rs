@@ -337,6 +337,7 @@ async fn parts(config: Arc<Process>, broker: Arc<LocalBroker>, doors: Option<Arc
         me,
         broker,
         repos,
+        barrier: caisson::barrier::proven(),
     }
 }
 

@@ -187,6 +187,7 @@ impl Broker for LocalBroker {
             engine: "plain processes".to_owned(),
             kernel: String::new(),
             cgroup: String::new(),
+            daemon: String::new(),
             runner: String::new(),
             seccomp: String::new(),
             images: vec!["local".to_owned()],
@@ -308,6 +309,10 @@ impl Broker for LocalBroker {
 
     async fn router_restart(&self) -> Result<()> {
         Err(Problem::new(ProblemKind::Refused, "plain processes have no router"))
+    }
+
+    async fn router_stop(&self) -> Result<()> {
+        self.router_restart().await
     }
 
     async fn reap(&self, keep: &[String]) -> Result<Vec<String>> {

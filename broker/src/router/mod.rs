@@ -12,15 +12,18 @@ mod walls;
 use std::collections::HashSet;
 
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
-use bollard::query_parameters::{CreateContainerOptionsBuilder, RestartContainerOptionsBuilder};
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, RestartContainerOptionsBuilder, StopContainerOptionsBuilder,
+};
 use protocol::broker::{Berth, Problem, ProblemKind, RouterInfo, RouterSpec};
 use protocol::router::Net;
 
 use crate::berth::{Layout, MAX_BERTHS, Place};
 use crate::desk::Desk;
-use crate::engine::problem;
+use crate::engine::{problem, status};
 use crate::name::{self, Kind};
 use shape::Making;
+pub use shape::sorted;
 
 impl Desk {
     pub async fn router_ensure(&self, spec: &RouterSpec) -> Result<RouterInfo, Problem> {
@@ -63,11 +66,25 @@ impl Desk {
     /// The router alone, beside its holder.
     pub async fn router_restart(&self) -> Result<(), Problem> {
         let _gate = self.gate.lock().await;
-        let name = self.names.router_part(Kind::Router);
-        let found = self.find(&name, Kind::Router).await?.and_then(|it| it.id);
-        let id = found.ok_or_else(|| Problem::new(ProblemKind::NotFound, "there is no router yet; set it up first"))?;
+        let id = self.router_id().await?;
         let options = RestartContainerOptionsBuilder::default().t(0).build();
         self.docker()?.restart_container(&id, Some(options)).await.map_err(problem)
+    }
+
+    /// The router alone is killed; whoever ensures it next makes it anew.
+    pub async fn router_stop(&self) -> Result<(), Problem> {
+        let _gate = self.gate.lock().await;
+        let id = self.router_id().await?;
+        let options = StopContainerOptionsBuilder::default().t(0).build();
+        match self.docker()?.stop_container(&id, Some(options)).await {
+            Err(error) if status(&error) != Some(304) => Err(problem(error)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn router_id(&self) -> Result<String, Problem> {
+        let found = self.find(&self.names.router_part(Kind::Router), Kind::Router).await?.and_then(|it| it.id);
+        found.ok_or_else(|| Problem::new(ProblemKind::NotFound, "there is no router yet; set it up first"))
     }
 
     /// Outer network and berths; further berths than asked for stay.

@@ -140,7 +140,7 @@ impl Making<'_> {
 }
 
 /// Maps have no order of their own, but the same body must have the same text.
-fn sorted(value: Value) -> Value {
+pub fn sorted(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
             let fields: BTreeMap<String, Value> = fields.into_iter().map(|(key, it)| (key, sorted(it))).collect();

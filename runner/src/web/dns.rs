@@ -12,7 +12,8 @@ use tokio::time::timeout;
 
 const WAIT: Duration = Duration::from_secs(2);
 const TRIES: usize = 2;
-const TYPE_A: u16 = 1;
+pub const TYPE_A: u16 = 1;
+const TYPE_PTR: u16 = 12;
 const CLASS_IN: u16 = 1;
 const NXDOMAIN: u8 = 3;
 const REFUSED: u8 = 5;
@@ -65,20 +66,33 @@ impl Resolver {
         if !known.is_empty() {
             return Ok(known);
         }
+        match self.asked(&host, TYPE_A).await? {
+            Answer::NoSuchName => Err(LookupError::Blocked(host)),
+            Answer::Records { addresses, .. } if addresses.is_empty() => Err(LookupError::NoAddress(host)),
+            Answer::Records { addresses, .. } => Ok(addresses),
+        }
+    }
+
+    /// How many names an address (`4.3.2.1.in-addr.arpa`) has.
+    pub async fn names_of(&self, host: &str) -> Result<usize, LookupError> {
+        match self.asked(host, TYPE_PTR).await? {
+            Answer::NoSuchName => Ok(0),
+            Answer::Records { count, .. } => Ok(count),
+        }
+    }
+
+    async fn asked(&self, host: &str, kind: u16) -> Result<Answer, LookupError> {
         let mut id = [0; 2];
         // A predictable number would only matter to somebody on the berth, which holds the router alone.
         let _ = getrandom::fill(&mut id);
-        let question = question(u16::from_be_bytes(id), &host).ok_or_else(|| LookupError::Malformed(host.clone()))?;
+        let question =
+            question(u16::from_be_bytes(id), host, kind).ok_or_else(|| LookupError::Malformed(host.to_owned()))?;
         for server in self.servers.iter().cycle().take(self.servers.len() * TRIES) {
             if let Some(answer) = ask(*server, &question).await.and_then(|bytes| parse(&bytes, &question)) {
-                return match answer {
-                    Answer::NoSuchName => Err(LookupError::Blocked(host)),
-                    Answer::Addresses(found) if found.is_empty() => Err(LookupError::NoAddress(host)),
-                    Answer::Addresses(found) => Ok(found),
-                };
+                return Ok(answer);
             }
         }
-        Err(LookupError::Silent(host))
+        Err(LookupError::Silent(host.to_owned()))
     }
 
     fn in_hosts(&self, host: &str) -> Vec<Ipv4Addr> {
@@ -103,8 +117,8 @@ async fn ask(server: SocketAddr, question: &[u8]) -> Option<Vec<u8>> {
     Some(answer)
 }
 
-/// A query for one A record (RFC 1035, 4.1); `None` for what is no name.
-fn question(id: u16, host: &str) -> Option<Vec<u8>> {
+/// A query for one record of a kind (RFC 1035, 4.1); `None` for what is no name.
+pub fn question(id: u16, host: &str, kind: u16) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(host.len() + 18);
     out.extend_from_slice(&id.to_be_bytes());
     // Recursion desired; one question.
@@ -115,7 +129,7 @@ fn question(id: u16, host: &str) -> Option<Vec<u8>> {
         out.extend_from_slice(label.as_bytes());
     }
     out.push(0);
-    out.extend_from_slice(&TYPE_A.to_be_bytes());
+    out.extend_from_slice(&kind.to_be_bytes());
     out.extend_from_slice(&CLASS_IN.to_be_bytes());
     (host.len() <= 253).then_some(out)
 }
@@ -123,7 +137,7 @@ fn question(id: u16, host: &str) -> Option<Vec<u8>> {
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     NoSuchName,
-    Addresses(Vec<Ipv4Addr>),
+    Records { addresses: Vec<Ipv4Addr>, count: usize },
 }
 
 /// `None` for what does not answer this question, or reports a failure.
@@ -143,13 +157,14 @@ fn parse(bytes: &[u8], question: &[u8]) -> Option<Answer> {
     if !bytes.get(12..at)?.eq_ignore_ascii_case(&question[12..]) {
         return None;
     }
-    let mut found = Vec::new();
+    let (mut addresses, mut count) = (Vec::new(), 0);
     for _ in 0..u16::from_be_bytes([header[6], header[7]]) {
         let Some((address, next)) = record(bytes, at) else { break };
-        found.extend(address);
+        addresses.extend(address);
+        count += 1;
         at = next;
     }
-    Some(Answer::Addresses(found))
+    Some(Answer::Records { addresses, count })
 }
 
 /// The record at `at`: its address if it is an A record, and where the next one begins.
@@ -221,11 +236,11 @@ mod tests {
 
     #[test]
     fn cut_and_foreign_answers_are_nothing() {
-        let question = question(7, "a.example").expect("a question");
+        let question = question(7, "a.example", TYPE_A).expect("a question");
         let mut answer = question.clone();
         answer[2] = 0x81;
         answer[7] = 1;
-        assert_eq!(parse(&answer, &question), Some(Answer::Addresses(vec![])));
+        assert_eq!(parse(&answer, &question), Some(Answer::Records { addresses: vec![], count: 0 }));
         for end in 0..12 {
             assert_eq!(parse(&answer[..end], &question), None);
         }

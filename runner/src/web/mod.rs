@@ -3,7 +3,7 @@
 //! Runs as a child of PID 1, through the berth like everything else: the host opens no socket to a name that an agent chose.
 //! What a page says is untrusted and the first line says so. Time is limited here and again by the request's wall clock.
 
-mod dns;
+pub mod dns;
 mod page;
 
 use std::error::Error;

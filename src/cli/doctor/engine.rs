@@ -27,7 +27,7 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, running: bool) {
         Err(_) => match broker_child::Lent::start(config).await {
             Ok(lent) => {
                 sheet.note("broker", "none runs; looked with one that is gone again (`caisson serve` starts its own)");
-                parts(sheet, config, &lent.broker, &lent.info).await;
+                parts(sheet, config, lent.broker.as_ref(), &lent.info).await;
             }
             Err(error) => sheet.fault(
                 "broker",

@@ -1,0 +1,83 @@
+//! What the barrier's self-test has a runner try inside a sandbox, and what it writes back.
+//!
+//! `caisson-runner probe try <plan>`: the plan is one JSON argument, the answer one JSON line for each finding. The runner
+//! judges nothing: it says what the kernel said. Runner: `runner/src/probe/`. Judge: `src/barrier/`.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// A call, an opening or a connection that succeeded.
+pub const OPEN: &str = "OPEN";
+/// The two halves of the words every planted secret begins with; apart, so that no program and no plan holds them whole.
+pub const CANARY: [&str; 2] = ["caisson-plan", "ted-secret-"];
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Plan {
+    /// Everything that needs nobody outside: process, kernel, files, limits, environment.
+    pub standing: bool,
+    pub reach: Vec<Reach>,
+    pub look_ups: Vec<LookUp>,
+    pub talks: Vec<Talk>,
+    /// Words that nothing of the sandbox's surroundings may hold: names of other sandboxes.
+    pub words: Vec<String>,
+    /// Files whose sizes are told, with the processes that run.
+    pub sizes: Vec<String>,
+}
+
+/// An address that is tried, for at most one second.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reach {
+    pub check: u8,
+    /// Otherwise TCP.
+    pub udp: bool,
+    pub to: SocketAddr,
+}
+
+impl Reach {
+    /// How the finding is called.
+    pub fn what(&self) -> String {
+        format!("{} {}", if self.udp { "udp" } else { "tcp" }, self.to)
+    }
+}
+
+/// A name that is asked of the sandbox's own resolver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LookUp {
+    pub check: u8,
+    pub what: String,
+    pub name: String,
+    /// The name of an address (`4.3.2.1.in-addr.arpa`) instead of the address of a name.
+    pub reverse: bool,
+}
+
+/// A name that is connected to, what is said there, and how long an answer is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Talk {
+    pub check: u8,
+    pub what: String,
+    /// A name, or an address.
+    pub host: String,
+    pub port: u16,
+    pub say: Vec<u8>,
+    pub wait_ms: u64,
+}
+
+/// What was seen, in the words of the side that looked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The number of the check it belongs to.
+    pub check: u8,
+    pub what: String,
+    pub seen: String,
+}
+
+impl Finding {
+    pub fn new(check: u8, what: impl Into<String>, seen: impl Into<String>) -> Self {
+        Self { check, what: what.into(), seen: seen.into() }
+    }
+}

@@ -1,0 +1,71 @@
+//! `caisson-runner probe …`: looks at the sandbox from inside, by the agent's own means, for the barrier's self-test.
+//!
+//! Needs nothing of the image. Says what it saw, one JSON line for each finding; judging is the host's. Must not be run as
+//! process 1: it is what an agent's command would be. Tests: beside `network.rs`, and `tests/barrier/` over a real engine.
+
+mod call;
+mod daemon;
+mod files;
+mod kernel;
+mod limits;
+mod network;
+mod process;
+mod secrets;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use protocol::probe::{Finding, Plan};
+
+/// # Errors
+/// When the words make no sense, or what they ask for can't be done at all.
+pub fn main(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
+    let words: Option<Vec<String>> = words.map(|word| word.into_string().ok()).collect();
+    let words = words.unwrap_or_default();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["try", plan] => carry_out(&serde_json::from_str(plan).context("the plan")?),
+        ["hold", host, port] => network::hold(host, port.parse().context("the port")?),
+        ["listen", port] => network::listen(port.parse().context("the port")?),
+        ["daemon", file] => daemon::fork(file, daemon::GENERATIONS),
+        ["daemon", file, left] => daemon::live(file, left.parse().context("the generation")?),
+        ["forge", id] => daemon::forge(id.parse().context("the request")?),
+        _ => bail!("probe try <plan> | hold <host> <port> | listen <port> | daemon <file> | forge <request>"),
+    }
+}
+
+fn carry_out(plan: &Plan) -> anyhow::Result<ExitCode> {
+    let mut found = Vec::new();
+    if plan.standing {
+        process::look(&mut found);
+        network::look(&mut found);
+        files::look(&mut found);
+        limits::look(&mut found);
+        secrets::look(&mut found);
+    }
+    network::reach(&plan.reach, &mut found);
+    network::look_ups(&plan.look_ups, &mut found)?;
+    network::talks(&plan.talks, &mut found)?;
+    if !plan.words.is_empty() {
+        files::surroundings(&plan.words, &mut found);
+    }
+    if !plan.sizes.is_empty() {
+        found.push(Finding::new(29, "processes", process::processes()));
+    }
+    for path in &plan.sizes {
+        let size = std::fs::metadata(path).map_or_else(|error| kernel::name(&error), |it| it.len().to_string());
+        found.push(Finding::new(29, path.clone(), size));
+    }
+    if plan.standing {
+        // Last: where one is open, this process is another afterwards.
+        kernel::calls(&mut found);
+    }
+    let mut text = String::new();
+    for finding in &found {
+        text.push_str(&serde_json::to_string(finding)?);
+        text.push('\n');
+    }
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}

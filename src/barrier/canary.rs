@@ -1,0 +1,234 @@
+//! What watches from outside: a listener on every address of this machine, a planted secret, a name server of our own.
+//!
+//! Each has a control that must be heard; one that hears nothing at all would prove nothing. Tests: below.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nix::ifaddrs::getifaddrs;
+use protocol::probe::CANARY;
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::task::JoinHandle;
+
+/// Who was heard: addresses, or names that were asked.
+type Heard = Arc<Mutex<Vec<String>>>;
+
+fn note(heard: &Heard, what: String) {
+    heard.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+}
+
+fn take(heard: &Heard) -> Vec<String> {
+    std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// TCP and UDP on one port of every address, for as long as this lives.
+pub struct Listener {
+    pub port: u16,
+    heard: Heard,
+    works: Vec<JoinHandle<()>>,
+}
+
+impl Listener {
+    pub async fn start() -> std::io::Result<Listener> {
+        let heard = Heard::default();
+        // Both families where the machine has both.
+        let tcp = match TcpListener::bind("[::]:0").await {
+            Ok(listener) => listener,
+            Err(_) => TcpListener::bind("0.0.0.0:0").await?,
+        };
+        let at = tcp.local_addr()?;
+        let udp = UdpSocket::bind(at).await?;
+        let (to_tcp, to_udp) = (heard.clone(), heard.clone());
+        let streams = tokio::spawn(async move {
+            while let Ok((_, from)) = tcp.accept().await {
+                note(&to_tcp, from.ip().to_canonical().to_string());
+            }
+        });
+        let datagrams = tokio::spawn(async move {
+            while let Ok((_, from)) = udp.recv_from(&mut [0; 64]).await {
+                note(&to_udp, from.ip().to_canonical().to_string());
+            }
+        });
+        Ok(Listener { port: at.port(), heard, works: vec![streams, datagrams] })
+    }
+
+    /// What it heard, once its own control was heard: connections come in order.
+    pub async fn told(&self) -> String {
+        let control = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await;
+        for _ in 0..200 {
+            let own = self.heard.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|it| it == "127.0.0.1");
+            if control.is_err() || own {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        let heard = take(&self.heard);
+        match heard.iter().find(|from| *from != "127.0.0.1") {
+            Some(stranger) => format!("{stranger}, and {} in all", heard.len()),
+            None if heard.is_empty() => "not even the bot".to_owned(),
+            None => "the bot alone".to_owned(),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.works.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// This machine's addresses, without loopback and those of one link.
+pub fn addresses() -> Vec<std::net::IpAddr> {
+    let interfaces = getifaddrs().map(Iterator::collect::<Vec<_>>).unwrap_or_default();
+    let addresses = interfaces.iter().filter_map(|interface| interface.address.as_ref());
+    let mut all: Vec<std::net::IpAddr> = addresses
+        .filter_map(|at| {
+            let four = at.as_sockaddr_in().map(|it| it.ip().into());
+            four.or_else(|| at.as_sockaddr_in6().map(|it| it.ip().into()))
+        })
+        .filter(|ip: &std::net::IpAddr| match ip {
+            std::net::IpAddr::V4(ip) => !ip.is_loopback(),
+            std::net::IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local(),
+        })
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// A file in the state directory that looks like a secret; removed with this value.
+pub struct Planted(PathBuf);
+
+impl Planted {
+    pub fn in_state(directory: &Path) -> std::io::Result<Planted> {
+        let path = directory.join("barrier.planted");
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
+        let mut file: File = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&path)?;
+        writeln!(file, "{}{}", CANARY.concat(), hex::encode(bytes))?;
+        Ok(Planted(path))
+    }
+}
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// How a name begins that this machine's own address is given to.
+pub const PRIVATE: &str = "private-";
+
+/// A name server that a router of the barrier's own asks: names that begin so are private, others don't exist.
+pub struct Upstream {
+    pub at: SocketAddr,
+    asked: Heard,
+    work: JoinHandle<()>,
+}
+
+impl Upstream {
+    /// `None` where this machine has no address of its own.
+    ///
+    /// # Errors
+    /// When no port can be opened.
+    pub async fn start() -> std::io::Result<Option<Upstream>> {
+        let four =
+            addresses().into_iter().find_map(|ip| if let std::net::IpAddr::V4(ip) = ip { Some(ip) } else { None });
+        let Some(own) = four else { return Ok(None) };
+        let socket = UdpSocket::bind((own, 0)).await?;
+        let at = socket.local_addr()?;
+        let asked = Heard::default();
+        let to = asked.clone();
+        let work = tokio::spawn(async move {
+            let mut buffer = [0; 1024];
+            while let Ok((length, from)) = socket.recv_from(&mut buffer).await {
+                let Some((name, end)) = name(&buffer[..length]) else { continue };
+                let answer = answer(&buffer[..end], name.starts_with(PRIVATE).then_some(own));
+                note(&to, name);
+                // Who asked will ask again.
+                let _ = socket.send_to(&answer, from).await;
+            }
+        });
+        Ok(Some(Upstream { at, asked, work }))
+    }
+
+    /// Names asked so far, in lower case.
+    pub fn asked(&self) -> Vec<String> {
+        take(&self.asked)
+    }
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        self.work.abort();
+    }
+}
+
+/// The name a query asks for, and where its question ends (RFC 1035, 4.1.2).
+fn name(query: &[u8]) -> Option<(String, usize)> {
+    let mut labels = Vec::new();
+    let mut at = 12;
+    loop {
+        let length = usize::from(*query.get(at)?);
+        at += 1;
+        if length == 0 {
+            break;
+        }
+        labels.push(String::from_utf8_lossy(query.get(at..at + length)?).to_lowercase());
+        at += length;
+    }
+    query.get(at..at + 4)?;
+    Some((labels.join("."), at + 4))
+}
+
+/// No such name, or one A record.
+fn answer(question: &[u8], address: Option<Ipv4Addr>) -> Vec<u8> {
+    let mut out = question.to_vec();
+    out[2..12].copy_from_slice(&[0x81, if address.is_some() { 0x80 } else { 0x83 }, 0, 1, 0, 0, 0, 0, 0, 0]);
+    if let Some(address) = address {
+        out[7] = 1;
+        out.extend_from_slice(&[0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4]);
+        out.extend_from_slice(&address.octets());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_listener_tells_a_stranger_from_the_bot() {
+        let listener = Listener::start().await.unwrap();
+        assert_eq!(listener.told().await, "the bot alone");
+        let own = addresses().into_iter().find(std::net::IpAddr::is_ipv4).unwrap();
+        TcpStream::connect((own, listener.port)).await.unwrap();
+        assert!(listener.told().await.starts_with(&own.to_string()));
+    }
+
+    #[test]
+    fn a_planted_secret_is_closed_to_others_and_goes_again() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("barrier.planted");
+        let planted = Planted::in_state(dir.path()).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with(&CANARY.concat()));
+        drop(planted);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn questions_are_read_and_answered() {
+        let query = [&[7, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0][..], b"\x01A\x04test\0", &[0, 1, 0, 1]].concat();
+        assert_eq!(name(&query), Some(("a.test".to_owned(), query.len())));
+        let found = answer(&query, Some(Ipv4Addr::new(10, 0, 0, 7)));
+        assert_eq!((found[3], found[7], &found[found.len() - 4..]), (0x80, 1, &[10, 0, 0, 7][..]));
+        assert_eq!(answer(&query, None)[3] & 0xf, 3);
+        assert_eq!(name(&query[..14]), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! A sandbox of the self-test: made, asked, removed. What it says is untrusted and capped by its link.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use protocol::broker::{ChamberSpec, Purpose, RUNNER};
+use protocol::probe::{Finding, OPEN, Plan, Reach};
+use protocol::runner::{Limits, Op, Outcome, Status};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+
+use super::{Ground, Trouble};
+use crate::sandbox::broker::Broker;
+use crate::sandbox::link::Link;
+
+/// Nothing that is tried takes so long, one try after another.
+const WALL_MS: u64 = 120_000;
+
+pub(super) struct Inside {
+    pub name: String,
+    /// Its address in its berth.
+    pub address: Option<Ipv4Addr>,
+    link: Link,
+    next: AtomicU64,
+}
+
+/// Both names, so that what an earlier run left behind is removed by the next.
+pub(super) const NAMES: [&str; 2] = ["barrier-1", "barrier-2"];
+
+impl Inside {
+    pub(super) async fn make(ground: &Ground, name: &str, berth: Option<u32>) -> Result<Inside, Trouble> {
+        let spec = ChamberSpec {
+            name: name.to_owned(),
+            task: None,
+            purpose: Purpose::Probe,
+            image: ground.image.clone(),
+            berth,
+            limits: ground.limits,
+            env: Vec::new(),
+            profile: ground.profile.clone(),
+        };
+        let broker: &dyn Broker = ground.broker.as_ref();
+        broker.remove(name).await?;
+        broker.create(&spec).await?;
+        broker.start(name).await?;
+        let found = broker.inspect(name).await?;
+        let address = found.and_then(|chamber| chamber.address).and_then(|text| text.parse().ok());
+        let stream = broker.attach(name).await?;
+        let (link, welcome) = Link::attach(Box::new(stream), ground.epoch).await?;
+        let given = broker.hello().await?.runner;
+        if welcome.runner != given {
+            return Err(Trouble(format!("the runner in {name} is {}, not {given}", welcome.runner)));
+        }
+        Ok(Inside { name: name.to_owned(), address, link, next: AtomicU64::new(1) })
+    }
+
+    fn id(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn op(words: &[&str], output: bool) -> Op {
+        let argv = [RUNNER, "probe"].iter().chain(words).map(|&word| word.to_owned()).collect();
+        Op::Exec { argv, env: Vec::new(), cwd: ".".to_owned(), input: false, output }
+    }
+
+    /// Runs the probing program.
+    pub(super) async fn probe(&self, words: &[&str]) -> Result<Outcome, Trouble> {
+        self.run(Self::op(words, false)).await
+    }
+
+    async fn run(&self, op: Op) -> Result<Outcome, Trouble> {
+        let id = self.id();
+        let outcome = self.link.run(id, op, Limits { wall_ms: WALL_MS, output_bytes: 0 }).await?;
+        self.link.ack(id).await?;
+        Ok(outcome)
+    }
+
+    /// Everything the plan asks for.
+    pub(super) async fn carry_out(&self, plan: &Plan) -> Result<Vec<Finding>, Trouble> {
+        let text = serde_json::to_string(plan).map_err(|error| Trouble(error.to_string()))?;
+        let outcome = self.probe(&["try", &text]).await?;
+        let told = || format!("the probe in {} ended with {:?}: {}", self.name, outcome.status, last(&outcome.text));
+        if outcome.status != Status::Ok || outcome.dropped_bytes > 0 {
+            return Err(Trouble(told()));
+        }
+        outcome.text.lines().map(|line| serde_json::from_str(line).map_err(|_| Trouble(told()))).collect()
+    }
+
+    /// Kills every process but the runner.
+    pub(super) async fn quiesce(&self) -> Result<Status, Trouble> {
+        Ok(self.run(Op::Quiesce).await?.status)
+    }
+
+    /// Listens until `until` is over, and says whom it heard. `None` when it could not even hear itself.
+    pub(super) async fn listening<T>(
+        &self,
+        port: u16,
+        until: impl AsyncFnOnce() -> Result<T, Trouble>,
+    ) -> Result<(T, Option<Vec<String>>), Trouble> {
+        let id = self.id();
+        let limits = Limits { wall_ms: WALL_MS, output_bytes: 0 };
+        let run = self.link.run(id, Self::op(&["listen", &port.to_string()], false), limits);
+        let work = async {
+            let done = async { Ok::<_, Trouble>((self.hears_itself(port).await?, until().await?)) }.await;
+            // However it went: the listener ends only by this.
+            self.link.cancel(id).await;
+            done
+        };
+        let (outcome, work) = tokio::join!(run, work);
+        let ((stands, done), outcome) = (work?, outcome?);
+        self.link.ack(id).await?;
+        let heard = outcome.text.lines().filter_map(|line| line.strip_prefix("heard ")).map(str::to_owned).collect();
+        Ok((done, stands.then_some(heard)))
+    }
+
+    /// Tries until the listener stands.
+    async fn hears_itself(&self, port: u16) -> Result<bool, Trouble> {
+        let own = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let control = Plan { reach: vec![Reach { check: 0, udp: false, to: own }], ..Plan::default() };
+        for _ in 0..50 {
+            if self.carry_out(&control).await?.iter().all(|finding| finding.seen == OPEN) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Holds a connection while `meanwhile` is done; what ended it.
+    pub(super) async fn holding(
+        &self,
+        host: &str,
+        port: u16,
+        meanwhile: impl AsyncFnOnce() -> Result<(), Trouble>,
+    ) -> Result<String, Trouble> {
+        let (mut sink, source) = tokio::io::duplex(4096);
+        let limits = Limits { wall_ms: 20_000, output_bytes: 0 };
+        let op = Self::op(&["hold", host, &port.to_string()], true);
+        let id = self.id();
+        let run = async move {
+            let outcome = self.link.stream(id, op, limits, None, Some(&mut sink), 4096).await;
+            drop(sink);
+            outcome
+        };
+        let work = async {
+            let mut lines = BufReader::new(source.take(4096)).lines();
+            let first = lines.next_line().await.unwrap_or_default();
+            meanwhile().await?;
+            if first.as_deref() != Some("connected") {
+                return Ok("was never there".to_owned());
+            }
+            let second = lines.next_line().await.unwrap_or_default();
+            Ok::<_, Trouble>(second.unwrap_or_else(|| "still open".to_owned()))
+        };
+        let (outcome, work) = tokio::join!(run, work);
+        outcome?;
+        self.link.ack(id).await?;
+        work
+    }
+
+    /// Has a child write a frame in the runner's name, for a request that is asked next.
+    pub(super) async fn forged(&self) -> Result<String, Trouble> {
+        let id = self.id();
+        let awaited = self.next.load(Ordering::Relaxed);
+        let limits = Limits { wall_ms: WALL_MS, output_bytes: 4096 };
+        let forging = self.link.run(id, Self::op(&["forge", &id.to_string()], false), limits).await;
+        let next = self.link.run(awaited, Self::op(&["forge", &(awaited + 1).to_string()], false), limits).await;
+        self.next.fetch_add(1, Ordering::Relaxed);
+        for (id, outcome) in [(id, &forging), (awaited, &next)] {
+            match outcome {
+                Ok(outcome) if outcome.text == "forged" => return Ok("was believed".to_owned()),
+                Ok(_) => self.link.ack(id).await?,
+                Err(error) => return Ok(error.to_string()),
+            }
+        }
+        Ok("no effect".to_owned())
+    }
+}
+
+fn last(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    crate::text::one_line(crate::text::cut(lines.last().copied().unwrap_or_default(), 300).0)
+}

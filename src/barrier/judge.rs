@@ -1,0 +1,173 @@
+//! Findings against the table: what is missing, unexpected or wrong is a mismatch. Pure. Tests: below.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use protocol::probe::Finding;
+use serde::Serialize;
+
+use super::Expect;
+use super::table::{Check, Wants, checks};
+use crate::text::{cut, one_line};
+
+/// Mismatches that are shown of one check.
+const SHOWN: usize = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Holds,
+    Mismatch,
+    /// It has no object here: `seen` says why.
+    NotApplicable,
+    /// Not tried here: `seen` names the test.
+    ShownByTest,
+}
+
+impl Verdict {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Mismatch => "MISMATCH",
+            Self::NotApplicable => "not applicable",
+            Self::ShownByTest => "by test",
+        }
+    }
+}
+
+/// One check, as it came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    pub number: u8,
+    pub check: &'static str,
+    pub expected: &'static str,
+    /// Words of a sandbox: untrusted.
+    pub seen: String,
+    pub verdict: Verdict,
+}
+
+/// One row for each check, in their order.
+pub fn judge(expect: &Expect, findings: &[Finding]) -> Vec<Row> {
+    checks(expect).iter().map(|check| row(check, findings)).collect()
+}
+
+fn row(check: &Check, findings: &[Finding]) -> Row {
+    let own: Vec<&Finding> = findings.iter().filter(|it| it.check == check.number).collect();
+    let (verdict, seen) = match &check.wants {
+        Wants::Nothing(why) => (Verdict::NotApplicable, (*why).to_owned()),
+        Wants::ShownBy(test) => (Verdict::ShownByTest, (*test).to_owned()),
+        Wants::Findings { exact, words, least } => {
+            let wrong = faults(&own, exact, words, *least);
+            match wrong.is_empty() {
+                true => (Verdict::Holds, summary(&own)),
+                false => (Verdict::Mismatch, named(&wrong)),
+            }
+        }
+    };
+    let seen = one_line(cut(&seen, 400).0);
+    Row { number: check.number, check: check.what, expected: check.expected, seen, verdict }
+}
+
+fn faults(own: &[&Finding], exact: &[(String, Vec<String>)], words: &[&str], least: usize) -> Vec<String> {
+    let known = |finding: &&&Finding| exact.iter().any(|(what, _)| *what == finding.what);
+    let mut wrong = Vec::new();
+    for (what, right) in exact {
+        let found: Vec<_> = own.iter().filter(|finding| finding.what == *what).collect();
+        if found.is_empty() {
+            wrong.push(format!("{what}: was not told"));
+        }
+        let odd = found.into_iter().filter(|finding| !right.contains(&finding.seen));
+        wrong.extend(odd.map(|finding| format!("{what}: {} instead of {}", finding.seen, right.join(" or "))));
+    }
+    let rest: Vec<_> = own.iter().filter(|finding| !known(finding)).collect();
+    wrong.extend(
+        rest.iter()
+            .filter(|finding| !words.contains(&finding.seen.as_str()))
+            .map(|finding| format!("{}: {}", finding.what, finding.seen)),
+    );
+    if rest.len() < least {
+        wrong.push(format!("only {} of {least} were tried", rest.len()));
+    }
+    wrong
+}
+
+fn named(wrong: &[String]) -> String {
+    let mut text = wrong.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("; ");
+    if wrong.len() > SHOWN {
+        let _ = write!(text, "; and {} more", wrong.len() - SHOWN);
+    }
+    text
+}
+
+/// Few findings one by one, many by their words.
+fn summary(own: &[&Finding]) -> String {
+    if own.len() <= SHOWN {
+        return own.iter().map(|it| format!("{}: {}", it.what, it.seen)).collect::<Vec<_>>().join("; ");
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in own {
+        *counts.entry(&finding.seen).or_default() += 1;
+    }
+    let word = |(seen, count): (&str, usize)| if count == 1 { seen.to_owned() } else { format!("{seen} ×{count}") };
+    counts.into_iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::broker::ChamberLimits;
+
+    fn expect() -> Expect {
+        Expect { limits: ChamberLimits::default(), debug: false, way: None }
+    }
+
+    fn rows(findings: &[(u8, &str, &str)]) -> Vec<Row> {
+        let findings: Vec<Finding> =
+            findings.iter().map(|(check, what, seen)| Finding::new(*check, *what, *seen)).collect();
+        judge(&expect(), &findings)
+    }
+
+    fn of(rows: &[Row], number: u8) -> &Row {
+        rows.iter().find(|row| row.number == number).unwrap()
+    }
+
+    #[test]
+    fn there_are_thirty_three_in_order() {
+        let numbers: Vec<u8> = rows(&[]).iter().map(|row| row.number).collect();
+        assert_eq!(numbers, (1..=33).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn silence_holds_nothing() {
+        let held: Vec<u8> =
+            rows(&[]).iter().filter(|row| row.verdict == Verdict::Holds).map(|row| row.number).collect();
+        assert_eq!(held, [] as [u8; 0]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let none = "0000000000000000";
+        let all =
+            [(1, "CapInh", none), (1, "CapPrm", none), (1, "CapEff", none), (1, "CapBnd", none), (1, "CapAmb", none)];
+        assert_eq!(of(&rows(&all), 1).verdict, Verdict::Holds);
+        let mut weak = all;
+        weak[3].2 = "0000000000002000";
+        let weak = rows(&weak);
+        assert_eq!(of(&weak, 1).verdict, Verdict::Mismatch);
+        assert!(of(&weak, 1).seen.contains("CapBnd: 0000000000002000"), "{}", of(&weak, 1).seen);
+    }
+
+    #[test]
+    fn an_unknown_finding_and_an_untold_one_are_mismatches() {
+        let odd = rows(&[(25, "variables like credentials", "none"), (25, "files with a planted secret", "/etc/x")]);
+        assert_eq!(of(&odd, 25).seen, "files with a planted secret: /etc/x");
+        let few = rows(&[(25, "variables like credentials", "none")]);
+        assert_eq!(of(&few, 25).seen, "only 1 of 2 were tried");
+    }
+
+    #[test]
+    fn a_sandboxs_words_stay_on_their_line() {
+        let row = rows(&[(25, "x", "\u{1b}[2J\nfine")]);
+        assert!(!of(&row, 25).seen.contains(['\n', '\u{1b}']));
+    }
+}

@@ -1,0 +1,264 @@
+//! The barrier's self-test: thirty-three checks of a fresh sandbox, from inside and from outside.
+//!
+//! Owns the table of checks (`table.rs`), what is tried (here and `plan.rs`), the canaries (`canary.rs`), the verdicts
+//! (`judge.rs`) and the proof that is kept of them (`proof.rs`). The sandbox is made as every other, through the broker; in it
+//! only the runner's own probe runs. Must not know the engine, nor change how a sandbox is made. A check that could not be
+//! tried does not hold. Tests: beside each file, and `tests/barrier/` (a real engine, and sandboxes weakened on purpose).
+
+mod canary;
+mod inside;
+mod judge;
+mod plan;
+mod proof;
+mod table;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use protocol::broker::{Berth, ChamberLimits, Problem, RouterSpec};
+use protocol::probe::{Finding, Plan};
+use serde::Serialize;
+
+use crate::egress::{Egress, EgressError};
+use crate::sandbox::broker::Broker;
+use crate::sandbox::link::LinkError;
+pub use canary::Upstream;
+use canary::{Listener, Planted};
+use inside::{Inside, NAMES};
+pub use judge::{Row, Verdict};
+use plan::Names;
+pub use plan::strangers;
+pub use proof::{Key, Proof, Standing, proven};
+
+/// Why the test could not be carried out; it says nothing about the barrier.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Trouble(pub String);
+
+impl From<Problem> for Trouble {
+    fn from(problem: Problem) -> Self {
+        Self(problem.text)
+    }
+}
+
+impl From<LinkError> for Trouble {
+    fn from(error: LinkError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<EgressError> for Trouble {
+    fn from(error: EgressError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Trouble {
+    fn from(error: std::io::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// What is tested, and with what.
+pub struct Ground {
+    pub broker: Arc<dyn Broker>,
+    /// `None` = sandboxes have no network.
+    pub way: Option<Way>,
+    pub image: String,
+    /// Hardening profile: `sealed` or `debug`.
+    pub profile: String,
+    pub limits: ChamberLimits,
+    /// Where a secret is planted.
+    pub state_dir: PathBuf,
+    pub epoch: u64,
+    /// Addresses that belong to nobody here and are tried all the same: private samples, a public resolver.
+    pub strangers: Vec<IpAddr>,
+}
+
+/// The way out, with two berths that no task uses.
+pub struct Way {
+    pub egress: Arc<Egress>,
+    pub berths: [Berth; 2],
+    /// A router of the test's own asks a name server of the test's own; another's is not ours to watch.
+    pub upstream: Option<Upstream>,
+}
+
+/// How many berths the test takes, beyond those of tasks.
+pub const BERTHS: u32 = 2;
+
+/// Makes sure of the router with two berths more than `spec` asks for, and answers those two.
+///
+/// # Errors
+/// When there is no room for them, or no router.
+pub async fn berths(broker: &dyn Broker, spec: &RouterSpec) -> Result<[Berth; 2], Trouble> {
+    let more = RouterSpec { berths: spec.berths + BERTHS, ..spec.clone() };
+    let made = broker.router_ensure(&more).await?.berths;
+    let few = || Trouble("the router has no two berths for the barrier's self-test".to_owned());
+    made.into_iter().skip(spec.berths as usize).collect::<Vec<_>>().try_into().map_err(|_| few())
+}
+
+/// What the table needs to know.
+pub struct Expect {
+    limits: ChamberLimits,
+    debug: bool,
+    way: Option<ExpectedWay>,
+}
+
+struct ExpectedWay {
+    /// As the kernel lists them.
+    routes: String,
+}
+
+/// How it came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub held: bool,
+    pub image: String,
+    pub profile: String,
+    pub rows: Vec<Row>,
+}
+
+impl Report {
+    /// Each mismatch in a sentence.
+    pub fn mismatches(&self) -> Vec<String> {
+        let wrong = self.rows.iter().filter(|row| row.verdict == Verdict::Mismatch);
+        wrong.map(|row| format!("check {} ({}): {}", row.number, row.check, row.seen)).collect()
+    }
+}
+
+/// Makes two sandboxes, tries everything, removes them. `say` is told how it goes.
+///
+/// # Errors
+/// [`Trouble`] when it could not be carried out to the end.
+pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report, Trouble> {
+    let done = Box::pin(tried(ground, say)).await;
+    for name in NAMES {
+        // The next run, or the reaper, finds what could not be removed.
+        if let Err(error) = ground.broker.remove(name).await {
+            tracing::warn!(%error, name, "a sandbox of the barrier's self-test could not be removed");
+        }
+    }
+    if let Some(way) = &ground.way {
+        for berth in &way.berths {
+            way.egress.close(berth.number).await?;
+        }
+    }
+    let rows = judge::judge(&expect(ground), &done?);
+    let held = rows.iter().all(|row| row.verdict != Verdict::Mismatch);
+    Ok(Report { held, image: ground.image.clone(), profile: ground.profile.clone(), rows })
+}
+
+fn expect(ground: &Ground) -> Expect {
+    let way = ground.way.as_ref().map(|way| {
+        let [first, _] = &way.berths;
+        ExpectedWay { routes: format!("default via {}, {}", first.gateway, first.subnet) }
+    });
+    Expect { limits: ground.limits, debug: ground.profile == "debug", way }
+}
+
+async fn tried(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Vec<Finding>, Trouble> {
+    let names = Names::new()?;
+    let listener = Listener::start().await?;
+    let _planted = Planted::in_state(&ground.state_dir)?;
+    let berth = |at: usize| ground.way.as_ref().map(|way| way.berths[at].number);
+    say("making a sandbox");
+    let first = Inside::make(ground, NAMES[0], berth(0)).await?;
+    let mut found = Vec::new();
+    match &ground.way {
+        None => {
+            found.extend(first.carry_out(&plan::all(ground, &names, listener.port, None)).await?);
+            found.push(Finding::new(13, "the resolver upstream", names.upstream(None)));
+        }
+        Some(way) => networked(ground, way, &names, &first, &listener, &mut found, say).await?,
+    }
+    found.push(Finding::new(11, "the listener heard", listener.told().await));
+    say("leaving a daemon behind");
+    daemon(&first, &mut found).await?;
+    found.push(Finding::new(28, "a forged frame", first.forged().await?));
+    Ok(found)
+}
+
+/// With a router: everything from inside an open berth, then what happens when it is closed, lent again, and left alone.
+async fn networked(
+    ground: &Ground,
+    way: &Way,
+    names: &Names,
+    first: &Inside,
+    listener: &Listener,
+    found: &mut Vec<Finding>,
+    say: &(dyn Fn(&str) + Sync),
+) -> Result<(), Trouble> {
+    let [own, other] = [way.berths[0].number, way.berths[1].number];
+    say("making its neighbour");
+    let second = Inside::make(ground, NAMES[1], Some(other)).await?;
+    way.egress.open(other, &[]).await?;
+    way.egress.open(own, &names.rules()).await?;
+    say("trying every door");
+    let neighbour = second.address.map(|address| (address, plan::NEIGHBOUR));
+    let all = plan::all(ground, names, listener.port, neighbour);
+    let (mut seen, heard) = second.listening(plan::NEIGHBOUR, async || first.carry_out(&all).await).await?;
+    let strangers = heard.map(|all| all.into_iter().filter(|from| from != "127.0.0.1").collect::<Vec<_>>());
+    found.push(Finding::new(
+        12,
+        "the second sandbox heard",
+        match strangers {
+            None => "not even itself".to_owned(),
+            Some(strangers) if strangers.is_empty() => "itself alone".to_owned(),
+            Some(strangers) => strangers.join(", "),
+        },
+    ));
+    found.push(Finding::new(13, "the resolver upstream", names.upstream(way.upstream.as_ref())));
+    if way.upstream.is_none() {
+        seen.retain(|finding| finding.what != plan::PRIVATE);
+        found.push(Finding::new(16, plan::PRIVATE, "not ours to make"));
+    }
+    let old = seen.iter().find(|finding| finding.what == plan::SYNTHETIC).map(|finding| finding.seen.clone());
+    seen.retain(|finding| finding.what != plan::SYNTHETIC);
+    found.extend(seen);
+    say("lending the berth again");
+    let ended = first.holding(&names.allowed, 80, async || Ok(way.egress.close(own).await?)).await?;
+    found.push(Finding::new(32, "an open connection", ended));
+    way.egress.open(own, &[]).await?;
+    found.extend(first.carry_out(&plan::lent_again(names, old, &way.berths, &second)).await?);
+    say("stopping the router");
+    way.egress.open(own, &names.rules()).await?;
+    let now = first.carry_out(&plan::asked_again(names)).await?;
+    let address = now.first().map(|finding| finding.seen.clone()).unwrap_or_default();
+    let stopped = way.egress.with_router_away(async {
+        ground.broker.router_stop().await?;
+        first.carry_out(&plan::once_more(names, &address)).await
+    });
+    found.extend(stopped.await?);
+    // Whoever comes next finds a router again.
+    way.egress.open(own, &[]).await?;
+    Ok(())
+}
+
+/// A daemon that nobody's child is, before and after everything was stopped.
+async fn daemon(first: &Inside, found: &mut Vec<Finding>) -> Result<(), Trouble> {
+    const FILE: &str = "/workspace/.ticks";
+    let plan = Plan { sizes: vec![FILE.to_owned()], ..Plan::default() };
+    let look = async || -> Result<(u64, Vec<Finding>), Trouble> {
+        let told = first.carry_out(&plan).await?;
+        let (size, rest): (Vec<_>, Vec<_>) = told.into_iter().partition(|finding| finding.what == FILE);
+        Ok((size.first().and_then(|finding| finding.seen.parse().ok()).unwrap_or(0), rest))
+    };
+    first.probe(&["daemon", FILE]).await?;
+    let mut ticked = false;
+    for _ in 0..100 {
+        ticked = look().await?.0 > 0;
+        if ticked {
+            break;
+        }
+    }
+    found.push(Finding::new(29, "a daemon ticked", if ticked { "before it was stopped" } else { "never" }));
+    first.quiesce().await?;
+    let (before, _) = look().await?;
+    // Many of its ticks.
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    let (after, rest) = look().await?;
+    found.push(Finding::new(29, "ticks after everything was stopped", (after - before).to_string()));
+    found.extend(rest);
+    Ok(())
+}

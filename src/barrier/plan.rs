@@ -1,0 +1,205 @@
+//! What is tried from inside. Addresses, names and first words; nothing is judged here. Tests: below.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use protocol::broker::Berth;
+use protocol::probe::{LookUp, Plan, Reach, Talk};
+use protocol::router::Rule;
+
+use super::canary::{self, Upstream, addresses};
+use super::inside::Inside;
+use super::{Ground, Trouble};
+
+/// Where the second sandbox listens.
+pub const NEIGHBOUR: u16 = 7700;
+pub const PRIVATE: &str = "a name of a private address";
+pub const SYNTHETIC: &str = "the allowed name's address";
+const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
+/// The engine's own bridge, on most machines.
+const BRIDGE: Ipv4Addr = Ipv4Addr::new(172, 17, 0, 1);
+/// SSH, HTTP, the engine without and with TLS.
+const PORTS: [u16; 4] = [22, 80, 2375, 2376];
+/// What a refused connection may take, the router's questions upstream included.
+const PATIENCE_MS: u64 = 15_000;
+
+/// Private samples, and a resolver that anybody may ask.
+pub fn strangers() -> Vec<IpAddr> {
+    [[10, 0, 0, 1], [172, 16, 0, 1], [192, 168, 0, 1], [192, 168, 1, 1], [9, 9, 9, 9]]
+        .map(|octets| Ipv4Addr::from(octets).into())
+        .to_vec()
+}
+
+/// Names that exist nowhere and are new in each run: no cache knows them.
+pub(super) struct Names {
+    pub allowed: String,
+    pub private: String,
+    pub denied: String,
+}
+
+impl Names {
+    pub fn new() -> Result<Names, Trouble> {
+        let mut bytes = [0; 8];
+        getrandom::fill(&mut bytes).map_err(|error| Trouble(error.to_string()))?;
+        let name = |what: &str| format!("{what}{}.caisson-barrier.invalid", hex::encode(bytes));
+        Ok(Names { allowed: name("allowed-"), private: name(canary::PRIVATE), denied: name("denied-") })
+    }
+
+    /// Port 80 and 443 of two names.
+    pub fn rules(&self) -> Vec<Rule> {
+        [&self.allowed, &self.private]
+            .map(|host| Rule { host: host.clone(), port: None, reason: "the barrier's self-test".to_owned() })
+            .to_vec()
+    }
+
+    /// Of what the name server of our own was asked.
+    pub fn upstream(&self, upstream: Option<&Upstream>) -> String {
+        let Some(upstream) = upstream else { return "not ours to watch".to_owned() };
+        let asked = upstream.asked();
+        if let Some(other) = asked.iter().find(|name| **name != self.allowed && **name != self.private) {
+            return format!("heard of {other}");
+        }
+        let heard = asked.contains(&self.allowed);
+        if heard { "heard of the allowed name alone" } else { "was not reached" }.to_owned()
+    }
+}
+
+/// Everything that needs one sandbox, and what it should not reach around it.
+pub(super) fn all(ground: &Ground, names: &Names, port: u16, neighbour: Option<(Ipv4Addr, u16)>) -> Plan {
+    let gateways = ground.way.iter().flat_map(|way| &way.berths).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
+    let own: Vec<IpAddr> = addresses().into_iter().chain([BRIDGE.into()]).chain(gateways).collect();
+    let four: Vec<IpAddr> = own.iter().copied().filter(IpAddr::is_ipv4).collect();
+    let mut reach = Vec::new();
+    let mut add =
+        |check: u8, udp: bool, ip: IpAddr, port: u16| reach.push(Reach { check, udp, to: SocketAddr::new(ip, port) });
+    for ip in four.iter().chain(&ground.strangers).copied().chain([METADATA.into()]) {
+        PORTS.iter().for_each(|port| add(10, false, ip, *port));
+    }
+    for ip in &own {
+        add(11, false, *ip, port);
+        add(11, true, *ip, port);
+    }
+    if let Some((ip, port)) = neighbour {
+        add(12, false, ip.into(), port);
+        add(12, true, ip.into(), port);
+    }
+    let resolvers = addresses().into_iter().filter(IpAddr::is_ipv4).chain(ground.strangers.last().copied());
+    for ip in resolvers.chain([BRIDGE.into()]) {
+        add(13, false, ip, 53);
+        add(13, true, ip, 53);
+    }
+    for ip in four.iter().chain(&ground.strangers) {
+        add(14, true, *ip, 443);
+    }
+    // A documentation address: with IPv6 on, the kernel would look for a route instead of refusing.
+    add(14, false, IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]), 443);
+    reach.sort_by_key(|it| (it.check, it.udp, it.to));
+    reach.dedup();
+    let look_ups = vec![look_up(13, "a name nobody allowed", &names.denied)];
+    let mut plan = Plan { standing: true, reach, look_ups, ..Plan::default() };
+    if ground.way.is_some() {
+        plan.look_ups.push(look_up(16, "a denied name", &names.denied));
+        plan.look_ups.push(look_up(15, SYNTHETIC, &names.allowed));
+        plan.talks = talks(names);
+    }
+    plan
+}
+
+fn look_up(check: u8, what: &str, name: &str) -> LookUp {
+    LookUp { check, what: what.to_owned(), name: name.to_owned(), reverse: false }
+}
+
+fn talk(check: u8, what: &str, host: &str, port: u16, say: Vec<u8>) -> Talk {
+    Talk { check, what: what.to_owned(), host: host.to_owned(), port, say, wait_ms: PATIENCE_MS }
+}
+
+fn talks(names: &Names) -> Vec<Talk> {
+    let allowed = &names.allowed;
+    vec![
+        talk(15, "HTTP to an allowed name", allowed, 80, get(allowed)),
+        talk(15, "TLS to an allowed name", allowed, 443, hello(Some(allowed))),
+        talk(16, "another Host", allowed, 80, get(&names.denied)),
+        talk(16, PRIVATE, &names.private, 80, get(&names.private)),
+        talk(16, "port 22 of an allowed name", allowed, 22, b"SSH-2.0-probe\r\n".to_vec()),
+        talk(16, "port 8443 of an allowed name", allowed, 8443, hello(Some(allowed))),
+        talk(17, "TLS for another name", allowed, 443, hello(Some(&names.denied))),
+        talk(17, "TLS without a name", allowed, 443, hello(None)),
+        talk(17, "SSH instead of TLS", allowed, 443, b"SSH-2.0-probe\r\n".to_vec()),
+    ]
+}
+
+/// What was open before must be dead, and nothing names who was here before or who is near.
+pub(super) fn lent_again(names: &Names, old: Option<String>, berths: &[Berth; 2], second: &Inside) -> Plan {
+    let reverse = |what: &str, address: &str| {
+        let mut parts: Vec<&str> = address.split('.').collect();
+        parts.reverse();
+        let name = format!("{}.in-addr.arpa", parts.join("."));
+        LookUp { check: 32, what: what.to_owned(), name, reverse: true }
+    };
+    let neighbour = second.address.map(|address| address.to_string()).unwrap_or_default();
+    Plan {
+        look_ups: vec![
+            look_up(32, "an old name", &names.allowed),
+            reverse("names of the gateway", &berths[0].gateway),
+            reverse("names of the neighbour", &neighbour),
+        ],
+        talks: vec![talk(32, "an old address", &old.unwrap_or_default(), 443, hello(Some(&names.allowed)))],
+        words: vec![second.name.clone(), neighbour],
+        ..Plan::default()
+    }
+}
+
+/// The address that the allowed name has now.
+pub(super) fn asked_again(names: &Names) -> Plan {
+    Plan { look_ups: vec![look_up(27, SYNTHETIC, &names.allowed)], ..Plan::default() }
+}
+
+/// Check 15 again, by its name and by the address it had; the router is stopped.
+pub(super) fn once_more(names: &Names, address: &str) -> Plan {
+    let say = || get(&names.allowed);
+    let by_name = talk(27, "its name, the router stopped", &names.allowed, 80, say());
+    let by_address = talk(27, "its address, the router stopped", address, 80, say());
+    Plan { talks: vec![by_name, by_address], ..Plan::default() }
+}
+
+fn get(host: &str) -> Vec<u8> {
+    format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").into_bytes()
+}
+
+/// A ClientHello (RFC 8446, 4.1.2) that names a server (RFC 6066, 3), or none.
+fn hello(name: Option<&str>) -> Vec<u8> {
+    let counted = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes()[..], bytes].concat();
+    let extension = |kind: u16, data: &[u8]| [&kind.to_be_bytes()[..], &counted(data)].concat();
+    // TLS 1.3 among the versions; a real client sends more, and no proxy that reads the name alone asks for it.
+    let mut extensions = extension(43, &[2, 3, 4]);
+    if let Some(name) = name {
+        let entry = [&[0][..], &counted(name.as_bytes())].concat();
+        extensions.extend(extension(0, &counted(&entry)));
+    }
+    let mut body = vec![3, 3];
+    body.extend([7; 32]);
+    body.extend([0, 0, 2, 0x13, 0x01, 1, 0]);
+    body.extend(counted(&extensions));
+    let message = [&[1, 0][..], &counted(&body)].concat();
+    [&[22, 3, 1][..], &counted(&message)].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hello_is_one_record_that_names_its_server() {
+        let bytes = hello(Some("a.test"));
+        assert_eq!((bytes[0], usize::from(bytes[3]) << 8 | usize::from(bytes[4])), (22, bytes.len() - 5));
+        assert!(bytes.windows(6).any(|part| part == b"a.test"));
+        assert!(!hello(None).windows(6).any(|part| part == b"a.test"));
+    }
+
+    #[test]
+    fn names_are_new_each_time_and_only_two_are_allowed() {
+        let (one, two) = (Names::new().unwrap(), Names::new().unwrap());
+        assert_ne!(one.denied, two.denied);
+        assert!(!one.rules().iter().any(|rule| rule.host == one.denied));
+        assert!(Rule::parse(&one.allowed).is_ok());
+    }
+}

@@ -1,0 +1,214 @@
+//! The proof that is kept: for which machine, engine, images and programs the barrier held, so that it isn't tried at every start.
+//!
+//! Owns one file in the state directory, and what the rest of the bot may know: may tasks start? Anything else than the same
+//! key is no proof. Tests: below.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use protocol::broker::{ChamberLimits, RouterSpec};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::Trouble;
+use crate::sandbox::broker::Broker;
+
+/// Settings of the kernel that open or close what the checks try.
+const SYSCTLS: &[&str] = &[
+    "kernel/unprivileged_userns_clone",
+    "user/max_user_namespaces",
+    "kernel/unprivileged_bpf_disabled",
+    "kernel/io_uring_disabled",
+    "kernel/perf_event_paranoid",
+    "kernel/kptr_restrict",
+    "kernel/dmesg_restrict",
+    "kernel/yama/ptrace_scope",
+    "vm/unprivileged_userfaultfd",
+    "fs/suid_dumpable",
+    "net/bridge/bridge-nf-call-iptables",
+    "net/bridge/bridge-nf-call-ip6tables",
+    "net/ipv4/ip_forward",
+];
+
+/// May tasks start?
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Proven,
+    /// Not yet: what is being done, or why it can't be.
+    Waiting(String),
+    /// It does not hold: each mismatch in a sentence.
+    Broken(Vec<String>),
+}
+
+impl Standing {
+    /// Why not; `None` when tasks may start.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Self::Proven => None,
+            Self::Waiting(why) => Some(format!("not proven yet: {why}")),
+            Self::Broken(mismatches) => Some(format!("does not hold, so no task starts: {}", mismatches.join("; "))),
+        }
+    }
+}
+
+/// For those who have no barrier to prove.
+pub fn proven() -> watch::Receiver<Standing> {
+    watch::channel(Standing::Proven).1
+}
+
+/// Everything a proof depends on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Key {
+    pub kernel: String,
+    /// The kernel's boot id.
+    pub boot: String,
+    pub engine: String,
+    /// sha256 of what the engine says of its own configuration.
+    pub daemon: String,
+    pub seccomp: String,
+    pub sysctls: BTreeMap<String, String>,
+    pub runner: String,
+    /// Ids by reference.
+    pub images: BTreeMap<String, String>,
+    /// The router's image and what it is made with; `None` without a network.
+    pub router: Option<(String, RouterSpec)>,
+    pub limits: ChamberLimits,
+    /// This program's version: the checks themselves.
+    pub version: String,
+}
+
+impl Key {
+    /// Of this machine as it is now.
+    ///
+    /// # Errors
+    /// When the broker is away, or an image isn't there.
+    pub async fn of(
+        broker: &dyn Broker,
+        images: &[String],
+        router: Option<&RouterSpec>,
+        limits: ChamberLimits,
+    ) -> Result<Key, Trouble> {
+        let info = broker.hello().await?;
+        let id = async |reference: &str| {
+            let found = broker.image(reference).await?;
+            let missing = || Trouble(format!("the image {reference} is not there; `make images` builds it"));
+            found.map(|image| image.id).ok_or_else(missing)
+        };
+        let mut ids = BTreeMap::new();
+        for reference in images {
+            ids.insert(reference.clone(), id(reference).await?);
+        }
+        let router = match router {
+            Some(spec) => Some((id(&spec.image).await?, spec.clone())),
+            None => None,
+        };
+        let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+        Ok(Key {
+            kernel: info.kernel,
+            boot: read("/proc/sys/kernel/random/boot_id"),
+            engine: info.engine,
+            daemon: info.daemon,
+            seccomp: info.seccomp,
+            sysctls: SYSCTLS.iter().map(|&name| (name.to_owned(), read(&format!("/proc/sys/{name}")))).collect(),
+            runner: info.runner,
+            images: ids,
+            router,
+            limits,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        })
+    }
+}
+
+/// What was found the last time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    pub key: Key,
+    /// Unix milliseconds.
+    pub at: i64,
+    /// Nothing = it held.
+    pub mismatches: Vec<String>,
+}
+
+impl Proof {
+    fn file(state_dir: &Path) -> PathBuf {
+        state_dir.join("barrier.json")
+    }
+
+    /// The last one; none, or one that can't be read, is no proof.
+    pub fn last(state_dir: &Path) -> Option<Proof> {
+        serde_json::from_slice(&std::fs::read(Self::file(state_dir)).ok()?).ok()
+    }
+
+    /// Whether it shows that the barrier holds for this key.
+    pub fn shows(&self, key: &Key) -> bool {
+        self.mismatches.is_empty() && self.key == *key
+    }
+
+    /// Whole or not at all: written beside, then renamed.
+    ///
+    /// # Errors
+    /// When the state directory can't be written.
+    pub fn keep(&self, state_dir: &Path) -> std::io::Result<()> {
+        let (path, beside) = (Self::file(state_dir), state_dir.join("barrier.json.new"));
+        std::fs::write(&beside, serde_json::to_vec_pretty(self)?)?;
+        std::fs::rename(beside, path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proof() -> Proof {
+        let key = Key {
+            kernel: "6.1".into(),
+            boot: "b".into(),
+            engine: "Docker".into(),
+            daemon: "d".into(),
+            seccomp: "s".into(),
+            sysctls: BTreeMap::from([("kernel/kptr_restrict".into(), "1".into())]),
+            runner: "r".into(),
+            images: BTreeMap::from([("a:1".into(), "sha256:1".into())]),
+            router: None,
+            limits: ChamberLimits::default(),
+            version: "1".into(),
+        };
+        Proof { key, at: 7, mismatches: Vec::new() }
+    }
+
+    #[test]
+    fn any_other_key_is_no_proof() {
+        let proof = proof();
+        let changes: [fn(&mut Key); 10] = [
+            |it| it.kernel = "6.2".into(),
+            |it| it.boot = "c".into(),
+            |it| it.engine = "Docker 2".into(),
+            |it| it.daemon = "e".into(),
+            |it| it.seccomp = "t".into(),
+            |it| drop(it.sysctls.insert("kernel/kptr_restrict".into(), "0".into())),
+            |it| it.runner = "q".into(),
+            |it| drop(it.images.insert("a:1".into(), "sha256:2".into())),
+            |it| it.limits.pids += 1,
+            |it| it.version = "2".into(),
+        ];
+        assert!(proof.shows(&proof.key));
+        for change in changes {
+            let mut key = proof.key.clone();
+            change(&mut key);
+            assert!(!proof.shows(&key), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_kept_whole_and_a_mismatch_shows_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Proof::last(dir.path()), None);
+        let mut proof = proof();
+        proof.keep(dir.path()).unwrap();
+        assert_eq!(Proof::last(dir.path()).as_ref(), Some(&proof));
+        proof.mismatches.push("check 1".into());
+        assert!(!proof.shows(&proof.key));
+        std::fs::write(dir.path().join("barrier.json"), "{").unwrap();
+        assert_eq!(Proof::last(dir.path()), None);
+    }
+}

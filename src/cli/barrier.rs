@@ -1,0 +1,166 @@
+//! `caisson barrier`: proves the barrier on this machine, in sandboxes and with a router of its own.
+//!
+//! Owns flags and words; what is tried and judged is `crate::barrier`. Nothing of a running bot is touched: the test has an
+//! installation, a broker and a router of its own, which are gone when it ends. Tests: `tests/barrier/`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::broker_child::Lent;
+use super::printer::{Complaint, Printer};
+use crate::barrier::{self, Ground, Report, Upstream, Verdict, Way};
+use crate::bot::{router_spec, way_out};
+use crate::config::Process;
+use crate::config::process::Network;
+use crate::sandbox::broker::Broker;
+
+/// How tight a sandbox is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Profile {
+    /// As tasks get it.
+    Sealed,
+    /// With ptrace inside the sandbox, for debuggers.
+    Debug,
+}
+
+impl Profile {
+    fn word(self) -> &'static str {
+        match self {
+            Profile::Sealed => "sealed",
+            Profile::Debug => "debug",
+        }
+    }
+}
+
+/// Prove on this machine that a sandbox holds: 33 checks of a fresh one, from inside and from outside.
+///
+/// Makes two sandboxes as tasks get them, and a router of its own. Inside, a probe tries what an agent would: system calls,
+/// process 1, sockets, addresses of this machine, names nobody allowed, writing where it must not. Outside, listeners, a planted
+/// secret and a name server watch for what gets through. Then the router is stopped, and a berth lent again. Takes some ten
+/// seconds, and disturbs no running task.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Ends with code 1 when a check does not hold. `caisson serve` does the same before its first task, and again \
+    after anything changed that it depends on: kernel, boot, engine and its configuration, filter, images, limits.\n\
+    Examples:\n  caisson barrier\n  caisson barrier --json | jq '.rows[] | select(.verdict == \"mismatch\")'\n  \
+    caisson barrier --image my-toolchain:local"
+)]
+pub struct BarrierArgs {
+    /// One JSON object: whether it held, and every check with what was expected and seen
+    #[arg(long)]
+    json: bool,
+    /// The hardening profile that is tested
+    #[arg(long, value_enum, default_value_t = Profile::Sealed)]
+    profile: Profile,
+    /// The image that is tested, instead of sandbox.image; it must be one the configuration lists
+    #[arg(long, value_name = "REFERENCE")]
+    image: Option<String>,
+}
+
+impl BarrierArgs {
+    /// # Errors
+    /// A [`Complaint`] when a check doesn't hold, or the test could not be carried out.
+    pub async fn run(self, file: &Path) -> Result<()> {
+        let config = Process::load(file)?;
+        let printer = Printer::terminal();
+        let report = self.test(config, &printer).await?;
+        show(&printer, &report, self.json);
+        match report.mismatches().len() {
+            0 => Ok(()),
+            1 => Err(Complaint::new("the barrier does not hold: one check").attempt(ATTEMPT).into()),
+            many => Err(Complaint::new(format!("the barrier does not hold: {many} checks")).attempt(ATTEMPT).into()),
+        }
+    }
+
+    async fn test(&self, config: Process, printer: &Printer) -> Result<Report> {
+        let image = self.image.clone().unwrap_or_else(|| config.sandbox.image.clone());
+        if image != config.sandbox.image && !config.sandbox.images.contains(&image) {
+            let what = format!("the configuration does not list the image {image}");
+            return Err(Complaint::new(what).attempt("add it to sandbox.images").into());
+        }
+        let own = own_installation(config);
+        printer.step("starting a broker of its own");
+        let mut lent = Lent::start(&own).await?;
+        let broker: Arc<dyn Broker> = lent.broker.clone();
+        let tested = Box::pin(on(&own, broker, image, self.profile.word(), printer)).await;
+        printer.step("removing what was made");
+        lent.tear_down(&own)?;
+        tested
+    }
+}
+
+const ATTEMPT: &str = "each mismatch names what is open; SECURITY.md says what should close it";
+
+/// The same configuration under another name, with no berths but the test's.
+fn own_installation(mut config: Process) -> Process {
+    let name: String = config.installation.chars().take(12).collect();
+    config.installation = format!("{name}-barrier{}", std::process::id() % 1000);
+    // The network of a running bot's router is taken.
+    config.router.pool = String::new();
+    config
+}
+
+async fn on(
+    config: &Process,
+    broker: Arc<dyn Broker>,
+    image: String,
+    profile: &str,
+    printer: &Printer,
+) -> Result<Report> {
+    let mut config = config.clone();
+    let planted = tempfile::tempdir()?;
+    let way = match config.sandbox.network {
+        Network::None => None,
+        Network::Router => {
+            printer.step("making a router of its own");
+            let upstream = Upstream::start().await?;
+            if let Some(upstream) = &upstream {
+                config.router.upstream = upstream.at.to_string();
+            }
+            config.router.berths = 1;
+            let (egress, _log) = way_out(&config, &broker).await?;
+            let berths = barrier::berths(broker.as_ref(), &router_spec(&config)).await?;
+            Some(Way { egress, berths, upstream })
+        }
+    };
+    let ground = Ground {
+        broker,
+        way,
+        image,
+        profile: profile.to_owned(),
+        limits: config.sandbox.limits(),
+        state_dir: planted.path().to_owned(),
+        epoch: 1,
+        strangers: barrier::strangers(),
+    };
+    Ok(barrier::run(&ground, &|text| printer.step(text)).await?)
+}
+
+fn show(printer: &Printer, report: &Report, as_json: bool) {
+    if as_json {
+        return printer.json(&json!(report));
+    }
+    let cells = report.rows.iter().map(|row| {
+        let number = row.number.to_string();
+        [&number, row.check, row.expected, crate::text::cut(&row.seen, 60).0, row.verdict.word()]
+            .map(str::to_owned)
+            .to_vec()
+    });
+    printer.table(&["", "check", "expected", "seen", "verdict"], &cells.collect::<Vec<_>>());
+    for row in report.rows.iter().filter(|row| row.verdict == Verdict::Mismatch) {
+        printer.bad(&format!("{} {}: expected {}; seen {}", row.number, row.check, row.expected, row.seen));
+    }
+    let count = |verdict| report.rows.iter().filter(|row| row.verdict == verdict).count();
+    if report.held {
+        printer.good(&format!(
+            "the barrier holds: {} checks; {} not applicable, {} shown by tests",
+            count(Verdict::Holds),
+            count(Verdict::NotApplicable),
+            count(Verdict::ShownByTest)
+        ));
+    }
+}

@@ -1,0 +1,212 @@
+//! A broker of the test's own over the real engine, a configuration for it, and a broker that weakens what it makes.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ::broker::{Broker as Server, Settings, teardown};
+use async_trait::async_trait;
+use bollard::Docker;
+use bollard::models::ContainerCreateBody;
+use bollard::query_parameters::{CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder};
+use caisson::barrier::{self, Ground, Report, Upstream, Verdict, Way};
+use caisson::bot::{router_spec, way_out};
+use caisson::config::Process;
+use caisson::sandbox::broker::{Broker, Result, SocketBroker, Stream};
+use protocol::broker::{Chamber, ChamberSpec, EngineInfo, ImageInfo, Problem, RouterInfo, RouterSpec};
+use serde_json::{Value, json};
+
+pub const IMAGE: &str = "caisson-sandbox:local";
+pub const ROUTER: &str = "caisson-router:local";
+
+/// The static runner, where it and the images are there; says so when not, or fails where they are required.
+pub fn runner() -> Option<PathBuf> {
+    let named = std::env::var_os("CAISSON_RUNNER").map(PathBuf::from);
+    let usual =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/static/x86_64-unknown-linux-gnu/small/caisson-runner");
+    let runner = named.into_iter().chain([usual]).find(|path| path.is_file());
+    let images = Command::new("docker").args(["image", "inspect", "-f", "{{.Id}}", IMAGE, ROUTER]).output();
+    if let Some(runner) = runner.filter(|_| images.is_ok_and(|out| out.status.success())) {
+        return Some(runner);
+    }
+    let required = std::env::var("CAISSON_REQUIRE").unwrap_or_default();
+    assert!(
+        !required.split(',').any(|it| it == "docker"),
+        "CAISSON_REQUIRE=docker, but images or static runner are missing"
+    );
+    eprintln!(
+        "skipped: the barrier: there is no container engine with {IMAGE} and {ROUTER}, or no static runner (CAISSON_RUNNER)"
+    );
+    None
+}
+
+/// An installation of the test's own; whatever happens, nothing of it stays.
+pub struct Lab {
+    pub broker: Arc<SocketBroker>,
+    pub installation: String,
+    pub dir: tempfile::TempDir,
+}
+
+pub async fn run<F: Future<Output = ()> + Send + 'static>(runner: PathBuf, test: impl FnOnce(Arc<Lab>) -> F) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let dir = tempfile::tempdir().expect("a directory");
+    let socket = dir.path().join("own/broker.sock");
+    let installation = format!("bar{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let mut settings = Settings::new(&socket, &installation, runner);
+    (settings.images, settings.router_images) = (vec![IMAGE.to_owned()], vec![ROUTER.to_owned()]);
+    let server = Server::bind(settings.clone()).expect("a broker");
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = tokio::spawn(server.run(async move { drop(stopped.await) }));
+    let lab = Arc::new(Lab { broker: Arc::new(SocketBroker::new(&socket)), installation, dir });
+    let done = tokio::spawn(test(lab.clone())).await;
+    let _ = stop.send(());
+    serving.await.expect("the broker ends");
+    teardown(settings).await.expect("everything is removed");
+    if let Err(panic) = done {
+        std::panic::resume_unwind(panic.into_panic());
+    }
+}
+
+impl Lab {
+    pub fn config(&self, more: &str) -> Process {
+        let file = self.dir.path().join("caisson.toml");
+        let text = format!(
+            "installation = \"{}\"\n[sandbox]\nimage = \"{IMAGE}\"\nmemory_mib = 512\nworkspace_mib = 64\ntmp_mib = 16\n\
+             pids = 64\ncpus = 1.0\nnofile = 512\n[router]\nimage = \"{ROUTER}\"\nberths = 1\n{more}",
+            self.installation
+        );
+        std::fs::write(&file, text).expect("written");
+        Process::load(&file).expect("a configuration")
+    }
+
+    /// Without a network, through this broker.
+    pub fn ground(&self, broker: Arc<dyn Broker>) -> Ground {
+        Ground {
+            broker,
+            way: None,
+            image: IMAGE.to_owned(),
+            profile: "sealed".to_owned(),
+            limits: self.config("").sandbox.limits(),
+            state_dir: self.dir.path().to_owned(),
+            epoch: 1,
+            // Where the sandbox is weak, what is sent there would leave this machine.
+            strangers: Vec::new(),
+        }
+    }
+
+    /// With a router that asks the test's own name server.
+    pub async fn networked(&self, broker: Arc<dyn Broker>, more: &str) -> Ground {
+        let upstream = Upstream::start().await.expect("a name server").expect("an address");
+        let mut config = self.config(more);
+        config.router.upstream = upstream.at.to_string();
+        // The broker's first free one: other tests have networks too.
+        config.router.pool = String::new();
+        let (egress, _log) = way_out(&config, &broker).await.expect("a router");
+        let berths = barrier::berths(broker.as_ref(), &router_spec(&config)).await.expect("two berths");
+        let way = Way { egress, berths, upstream: Some(upstream) };
+        Ground { way: Some(way), ..self.ground(broker) }
+    }
+}
+
+/// The whole test, and the numbers of the checks that don't hold.
+pub async fn mismatches(ground: &Ground) -> (Report, Vec<u8>) {
+    let report = barrier::run(ground, &|text| eprintln!("  {text}")).await.expect("carried out");
+    let wrong = report.rows.iter().filter(|row| row.verdict == Verdict::Mismatch).map(|row| row.number).collect();
+    (report, wrong)
+}
+
+/// What is changed in the engine's configuration of the first sandbox.
+pub type Change = fn(&mut Value, &Lab);
+
+/// The real broker, but the container it made is made again with one thing changed.
+pub struct Weak {
+    pub lab: Arc<Lab>,
+    pub change: Change,
+    /// A further network it is joined to: the second berth's.
+    pub joined: bool,
+}
+
+impl Weak {
+    async fn weaken(&self, name: &str) {
+        let docker = Docker::connect_with_unix_defaults().expect("the engine");
+        let name = format!("caisson-{}-box-{name}", self.lab.installation);
+        let found = docker.inspect_container(&name, None).await.expect("made by the broker");
+        let mut body = serde_json::to_value(&found.config).expect("its configuration");
+        body["HostConfig"] = serde_json::to_value(&found.host_config).expect("its host's part");
+        let networks = found.network_settings.and_then(|it| it.networks).unwrap_or_default();
+        let endpoint = |(name, it): (&String, &bollard::models::EndpointSettings)| {
+            (name.clone(), json!({ "IPAMConfig": it.ipam_config }))
+        };
+        body["NetworkingConfig"] =
+            json!({ "EndpointsConfig": networks.iter().map(endpoint).collect::<serde_json::Map<_, _>>() });
+        (self.change)(&mut body, &self.lab);
+        let remove = RemoveContainerOptionsBuilder::default().force(true).build();
+        docker.remove_container(&name, Some(remove)).await.expect("removed");
+        let body: ContainerCreateBody = serde_json::from_value(body).expect("a configuration");
+        let options = CreateContainerOptionsBuilder::default().name(&name).build();
+        docker.create_container(Some(options), body).await.expect("made again");
+        if self.joined {
+            let other = format!("caisson-{}-berth-002", self.lab.installation);
+            let joined = Command::new("docker").args(["network", "connect", &other, &name]).status();
+            assert!(joined.is_ok_and(|status| status.success()), "joined {other}");
+        }
+    }
+}
+
+#[async_trait]
+impl Broker for Weak {
+    async fn create(&self, spec: &ChamberSpec) -> Result<()> {
+        self.lab.broker.create(spec).await?;
+        if spec.name == "barrier-1" {
+            self.weaken(&spec.name).await;
+        }
+        Ok(())
+    }
+
+    async fn hello(&self) -> Result<EngineInfo> {
+        self.lab.broker.hello().await
+    }
+    async fn start(&self, name: &str) -> Result<()> {
+        self.lab.broker.start(name).await
+    }
+    async fn attach(&self, name: &str) -> Result<Box<dyn Stream>> {
+        self.lab.broker.attach(name).await
+    }
+    async fn pause(&self, name: &str) -> Result<()> {
+        self.lab.broker.pause(name).await
+    }
+    async fn unpause(&self, name: &str) -> Result<()> {
+        self.lab.broker.unpause(name).await
+    }
+    async fn stop(&self, name: &str) -> Result<()> {
+        self.lab.broker.stop(name).await
+    }
+    async fn remove(&self, name: &str) -> Result<()> {
+        self.lab.broker.remove(name).await
+    }
+    async fn inspect(&self, name: &str) -> Result<Option<Chamber>> {
+        self.lab.broker.inspect(name).await
+    }
+    async fn list(&self) -> Result<Vec<Chamber>> {
+        self.lab.broker.list().await
+    }
+    async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
+        self.lab.broker.image(reference).await
+    }
+    async fn router_ensure(&self, spec: &RouterSpec) -> Result<RouterInfo> {
+        self.lab.broker.router_ensure(spec).await
+    }
+    async fn router_attach(&self) -> Result<Box<dyn Stream>> {
+        self.lab.broker.router_attach().await
+    }
+    async fn router_restart(&self) -> Result<()> {
+        self.lab.broker.router_restart().await
+    }
+    async fn router_stop(&self) -> Result<()> {
+        self.lab.broker.router_stop().await
+    }
+    async fn reap(&self, keep: &[String]) -> std::result::Result<Vec<String>, Problem> {
+        self.lab.broker.reap(keep).await
+    }
+}

@@ -1,0 +1,226 @@
+//! One thing is taken away from an otherwise whole sandbox, and the check that is there for it says so.
+
+use std::process::Command;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::lab::{Change, Lab, Weak, mismatches, run, runner};
+
+/// What is changed, and the numbers of all the checks that must see it.
+type Weakness = (&'static str, Change, &'static [u8]);
+
+fn host(body: &mut Value, key: &str, value: Value) {
+    body["HostConfig"][key] = value;
+}
+
+fn push(body: &mut Value, key: &str, value: Value) {
+    match body["HostConfig"][key].as_array_mut() {
+        Some(list) => list.push(value),
+        None => body["HostConfig"][key] = json!([value]),
+    }
+}
+
+fn bind(body: &mut Value, source: &str, target: &str, read_only: bool) {
+    push(body, "Mounts", json!({ "Type": "bind", "Source": source, "Target": target, "ReadOnly": read_only }));
+}
+
+fn security(body: &mut Value, keep: &str) {
+    let list = body["HostConfig"]["SecurityOpt"].as_array_mut().expect("options");
+    list.retain(|option| option.as_str().is_some_and(|it| it.starts_with(keep)));
+}
+
+const PROCESS: &[Weakness] = &[
+    ("a capability", |body, _| host(body, "CapAdd", json!(["NET_RAW"])), &[1]),
+    (
+        "no filter",
+        |body, _| {
+            security(body, "no-new");
+            push(body, "SecurityOpt", json!("seccomp=unconfined"));
+        },
+        &[2, 3, 4, 5, 6, 7, 14],
+    ),
+    ("the engine's own filter", |body, _| security(body, "no-new"), &[5, 7, 14]),
+    ("root", |body, _| body["User"] = json!("0:0"), &[2, 19, 20, 28, 29]),
+    ("the host's processes", |body, _| host(body, "PidMode", json!("host")), &[6, 29]),
+    ("another process 1", |body, _| host(body, "Init", json!(true)), &[6, 19, 28, 29]),
+    // The runner forbids itself and its children what the option would: a second lock.
+    ("no-new-privileges not asked for", |body, _| security(body, "seccomp"), &[]),
+];
+
+const FILES: &[Weakness] = &[
+    ("a root for writing", |body, _| host(body, "ReadonlyRootfs", json!(false)), &[19, 20]),
+    ("the engine's socket", |body, _| bind(body, "/var/run/docker.sock", "/run/docker.sock", true), &[18]),
+    ("a directory of the host", |body, lab| bind(body, &shared(lab, "plain"), "/mnt", false), &[20]),
+    (
+        "a file with a secret",
+        |body, lab| bind(body, &format!("{}/leak", shared(lab, "leaky")), "/etc/issue", true),
+        &[25],
+    ),
+    (
+        "a secret in a variable",
+        |body, _| {
+            body["Env"].as_array_mut().expect("variables").push(json!("FORGE_TOKEN=0123456789"));
+        },
+        &[25],
+    ),
+    (
+        "a device",
+        |body, _| {
+            push(
+                body,
+                "Devices",
+                json!({ "PathOnHost": "/dev/fuse", "PathInContainer": "/dev/fuse", "CgroupPermissions": "r" }),
+            );
+        },
+        &[21],
+    ),
+    ("nothing masked", |body, _| host(body, "MaskedPaths", json!([])), &[22]),
+    ("/proc/sys for writing", |body, _| host(body, "ReadonlyPaths", json!([])), &[19]),
+];
+
+const LIMITS: &[Weakness] = &[
+    ("no limit of processes", |body, _| host(body, "PidsLimit", json!(0)), &[23]),
+    (
+        "more memory",
+        |body, _| {
+            host(body, "Memory", json!(1 << 30));
+            host(body, "MemorySwap", json!(1 << 30));
+        },
+        &[23],
+    ),
+    ("swap", |body, _| host(body, "MemorySwap", json!(1 << 30)), &[23]),
+    ("no limit of processor time", |body, _| host(body, "NanoCpus", json!(0)), &[23]),
+    (
+        "core dumps",
+        |body, _| {
+            host(
+                body,
+                "Ulimits",
+                json!([{ "Name": "nofile", "Soft": 512, "Hard": 512 }, { "Name": "core", "Soft": -1, "Hard": -1 }]),
+            );
+        },
+        &[],
+    ),
+    (
+        "more open files",
+        |body, _| {
+            host(
+                body,
+                "Ulimits",
+                json!([{ "Name": "nofile", "Soft": 1024, "Hard": 1024 }, { "Name": "core", "Soft": 0, "Hard": 0 }]),
+            );
+        },
+        &[23],
+    ),
+    ("the host's shared memory", |body, _| host(body, "IpcMode", json!("host")), &[23]),
+    (
+        "IPv6",
+        |body, _| {
+            host(
+                body,
+                "Sysctls",
+                json!({ "net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.default.disable_ipv6": "0" }),
+            );
+        },
+        &[8],
+    ),
+];
+
+/// A directory that everybody may read; `leaky` holds a file that looks like a planted secret.
+fn shared(lab: &Lab, name: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let path = lab.dir.path().join(name);
+    std::fs::create_dir_all(&path).expect("a directory");
+    if name == "leaky" {
+        std::fs::write(path.join("leak"), format!("{}0123", protocol::probe::CANARY.concat())).expect("written");
+    }
+    for at in [lab.dir.path(), &path] {
+        std::fs::set_permissions(at, PermissionsExt::from_mode(0o755)).expect("opened");
+    }
+    path.display().to_string()
+}
+
+/// A network that the engine calls internal; gone with this value.
+struct Internal(String);
+
+impl Internal {
+    fn make(lab: &Lab) -> Internal {
+        let name = format!("caisson-{}-internal", lab.installation);
+        let made = Command::new("docker").args(["network", "create", "--internal", &name]).output();
+        assert!(made.is_ok_and(|out| out.status.success()), "{name}");
+        Internal(name)
+    }
+}
+
+impl Drop for Internal {
+    fn drop(&mut self) {
+        let _ = Command::new("docker").args(["network", "rm", &self.0]).output();
+    }
+}
+
+async fn each(lab: Arc<Lab>, weaknesses: &[Weakness]) {
+    let mut wrong = Vec::new();
+    for (what, change, expected) in weaknesses {
+        let weak = Weak { lab: lab.clone(), change: *change, joined: false };
+        let (report, seen) = mismatches(&lab.ground(Arc::new(weak))).await;
+        if seen != *expected {
+            wrong.push(format!("{what}: {seen:?} instead of {expected:?}: {:#?}", report.mismatches()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_weaker_process_is_caught() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| each(lab, PROCESS)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_weaker_file_system_is_caught() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| each(lab, FILES)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn weaker_limits_are_caught() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| each(lab, LIMITS)).await;
+}
+
+/// Such a network keeps a sandbox from the internet and leaves it the host.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_internal_network_of_the_engine_is_caught() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| async move {
+        let _network = Internal::make(&lab);
+        let change: Change = |body, lab| {
+            host(body, "NetworkMode", json!(format!("caisson-{}-internal", lab.installation)));
+            body["NetworkingConfig"] = json!({});
+        };
+        let weak = Weak { lab: lab.clone(), change, joined: false };
+        let (report, seen) = mismatches(&lab.ground(Arc::new(weak))).await;
+        for number in [8, 9, 11] {
+            assert!(seen.contains(&number), "{number}: {:#?}", report.mismatches());
+        }
+        let heard = report.mismatches().into_iter().find(|it| it.starts_with("check 11")).unwrap_or_default();
+        assert!(heard.contains("OPEN"), "{heard}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_way_out_that_is_too_wide_is_caught() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| async move {
+        let unchanged: Change = |_, _| {};
+        let near = Arc::new(Weak { lab: lab.clone(), change: unchanged, joined: true });
+        let (report, seen) = mismatches(&lab.networked(near, "").await).await;
+        assert_eq!(seen, [8, 9, 12, 32], "beside its neighbour: {:#?}", report.mismatches());
+        let wide = "[egress]\nallow = [\"*.caisson-barrier.invalid\"]\n";
+        let (report, seen) = mismatches(&lab.networked(lab.broker.clone(), wide).await).await;
+        assert_eq!(seen, [13, 16, 32], "a rule for every name: {:#?}", report.mismatches());
+    })
+    .await;
+}
