@@ -23,8 +23,8 @@ pub(super) struct Inside {
     next: AtomicU64,
 }
 
-/// Both names, so that what an earlier run left behind is removed by the next.
-pub(super) const NAMES: [&str; 2] = ["barrier-1", "barrier-2"];
+/// Always the same, so that what an earlier run left behind is removed by the next.
+pub const NAMES: [&str; 2] = ["barrier-1", "barrier-2"];
 
 impl Inside {
     pub(super) async fn make(ground: &Ground, name: &str, berth: Option<u32>) -> Result<Inside, Trouble> {

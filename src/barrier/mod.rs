@@ -25,11 +25,12 @@ use crate::sandbox::broker::Broker;
 use crate::sandbox::link::LinkError;
 pub use canary::Upstream;
 use canary::{Listener, Planted};
+pub use inside::NAMES as SANDBOXES;
 use inside::{Inside, NAMES};
 pub use judge::{Row, Verdict};
 use plan::Names;
 pub use plan::strangers;
-pub use proof::{Key, Proof, Standing, proven};
+pub use proof::{Key, Proof, Standing};
 
 /// Why the test could not be carried out; it says nothing about the barrier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

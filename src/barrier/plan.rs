@@ -156,8 +156,9 @@ pub(super) fn asked_again(names: &Names) -> Plan {
 /// Check 15 again, by its name and by the address it had; the router is stopped.
 pub(super) fn once_more(names: &Names, address: &str) -> Plan {
     let say = || get(&names.allowed);
-    let by_name = talk(27, "its name, the router stopped", &names.allowed, 80, say());
-    let by_address = talk(27, "its address, the router stopped", address, 80, say());
+    let soon = |what: &str, host: &str| Talk { wait_ms: 1000, ..talk(27, what, host, 80, say()) };
+    let by_name = soon("its name, the router stopped", &names.allowed);
+    let by_address = soon("its address, the router stopped", address);
     Plan { talks: vec![by_name, by_address], ..Plan::default() }
 }
 

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use protocol::broker::{ChamberLimits, RouterSpec};
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
 
 use super::Trouble;
 use crate::sandbox::broker::Broker;
@@ -49,11 +48,6 @@ impl Standing {
             Self::Broken(mismatches) => Some(format!("does not hold, so no task starts: {}", mismatches.join("; "))),
         }
     }
-}
-
-/// For those who have no barrier to prove.
-pub fn proven() -> watch::Receiver<Standing> {
-    watch::channel(Standing::Proven).1
 }
 
 /// Everything a proof depends on.

@@ -30,6 +30,8 @@ const CLOSED: &[&str] = &["refused", "unreachable", "silent"];
 const NOT_WRITTEN: &[&str] = &["EROFS", "EACCES", "EPERM", "ENOENT", "read-only"];
 const NOT_SHOWN: &[&str] = &["empty", "ENOENT", "EACCES", "EPERM"];
 const ENDED: &[&str] = &["reset", "closed", "refused"];
+/// A refusal, or, where the answer was lost, nothing: either way no address.
+const NO_ADDRESS: &[&str] = &["no such name", "no answer"];
 const NO_NETWORK: &str = "sandboxes have no network";
 
 fn every(words: &'static [&'static str], least: usize) -> Wants {
@@ -95,10 +97,9 @@ fn network(expect: &Expect) -> Vec<Row> {
     let interfaces = if expect.way.is_some() { "eth0 lo" } else { "lo" };
     let off: &[&str] = &["1", "not there"];
     let own = exact([("interfaces", &[interfaces]), ("IPv6 addresses", &["none"]), ("IPv6 is off", off)]);
-    let name: &[&str] = if expect.way.is_some() { &["no such name"] } else { &["no answer", "no such name"] };
     let upstream: &[&str] = &["heard of the allowed name alone", "not ours to watch"];
     let neighbour = networked(expect, || both([("the second sandbox heard", &["itself alone"])], CLOSED, 1));
-    let names = both([("a name nobody allowed", name), ("the resolver upstream", upstream)], CLOSED, 2);
+    let names = both([("a name nobody allowed", NO_ADDRESS), ("the resolver upstream", upstream)], CLOSED, 2);
     vec![
         (8, "interfaces", "lo, with a router eth0; no IPv6", own),
         (9, "routes", "none, or all through the router", exact([("routes", &[&routes]), ("IPv6 routes", &["none"])])),
@@ -118,7 +119,7 @@ fn proxy(expect: &Expect) -> Vec<Row> {
     let denied = || {
         both(
             [
-                ("a denied name", &["no such name"]),
+                ("a denied name", NO_ADDRESS),
                 ("another Host", &["HTTP 403"]),
                 ("a name of a private address", &["HTTP 403", "not ours to make"]),
             ],
@@ -128,13 +129,12 @@ fn proxy(expect: &Expect) -> Vec<Row> {
     };
     let tls =
         || both([("TLS for another name", &["TLS alert 49"]), ("TLS without a name", &["TLS alert 49"])], ENDED, 1);
-    let away =
-        || exact([("its name, the router stopped", &["no answer"]), ("its address, the router stopped", CLOSED)]);
+    let away = || exact([("its name, the router stopped", NO_ADDRESS), ("its address, the router stopped", CLOSED)]);
     let again = || {
         both(
             [
                 ("an open connection", ENDED),
-                ("an old name", &["no such name"]),
+                ("an old name", NO_ADDRESS),
                 ("host name", &["chamber"]),
                 ("names of others", &["none"]),
             ],

@@ -3,6 +3,7 @@
 //! Owns nothing but the wiring and the order of starting and stopping.
 
 mod places;
+mod prover;
 mod way_out;
 
 use crate::barrier::Standing;
@@ -31,6 +32,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use places::Places;
+pub use prover::{Prover, barrier_key};
 pub use way_out::{LogInbox, keep_log, router_spec, way_out};
 
 /// How long work under way may take to end when the bot is told to stop; what is left is done by the next life.

@@ -3,7 +3,7 @@
 
 use super::lock;
 use super::printer::{Complaint, Printer};
-use crate::bot::{Bot, Parts, keep_log, way_out};
+use crate::bot::{Bot, Parts, Prover, keep_log, way_out};
 use crate::config::process::Network;
 use crate::config::{Process, Secret};
 use crate::forge::{Account, Forge, Gitea};
@@ -37,7 +37,9 @@ impl Serve {
         config.max_tasks = self.max_tasks.unwrap_or(config.max_tasks);
         let _lock = lock::take(&config.state_dir)?;
         let config = Arc::new(config);
-        let bot = Bot::start(assemble(&config).await?).await?;
+        let (parts, prover) = assemble(&config).await?;
+        let bot = Bot::start(parts).await?;
+        let proving = tokio::spawn(prover.run());
         let printer = Printer::terminal();
         printer.good(&format!("hooks on http://{}, health and metrics on http://{}", bot.hooks, bot.ops));
         for entry in &config.repositories {
@@ -47,6 +49,7 @@ impl Serve {
             printer.hint("no repository yet: `caisson repo add <git-url>`, then start again");
         }
         wait_for_end().await?;
+        proving.abort();
         printer.step("stopping: work under way may end; Ctrl-C again does not wait");
         tokio::select! {
             settled = bot.stop() => {
@@ -70,7 +73,7 @@ async fn wait_for_end() -> Result<()> {
 }
 
 /// Reaches everything a bot needs; what is missing is named with what to do.
-async fn assemble(config: &Arc<Process>) -> Result<Parts> {
+async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover)> {
     let url = config.forge.url.clone().ok_or_else(|| {
         Complaint::new("no forge is configured").attempt("caisson setup --forge-url … --admin-token-file …")
     })?;
@@ -93,14 +96,15 @@ async fn assemble(config: &Arc<Process>) -> Result<Parts> {
     if let Some(log) = log {
         tokio::spawn(keep_log(log, store.clone(), sandboxes.clone()));
     }
-    Ok(Parts {
+    let (prover, barrier) = Prover::new(config.clone(), broker.clone(), egress, &sandboxes);
+    let parts = Parts {
         model: llm::configured(&config.model).map_err(|why| Complaint::new("the model cannot be used").because(why))?,
         hook_secrets: hook_secrets(config)?,
         mark_key: Secret::read_or_make(&config.mark_key_file())?,
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,
         auth: Auth::basic(&me.login, token.expose()),
         metrics: telemetry::recorder()?,
-        barrier: crate::barrier::proven(),
+        barrier,
         config: config.clone(),
         forge: Arc::new(forge),
         sandboxes,
@@ -110,7 +114,8 @@ async fn assemble(config: &Arc<Process>) -> Result<Parts> {
         sync,
         broker,
         repos,
-    })
+    };
+    Ok((parts, prover))
 }
 
 fn secret(path: Option<&Path>, key: &str) -> Result<Secret> {

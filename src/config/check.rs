@@ -99,7 +99,11 @@ impl Found {
         self.when(budget.tokens == 0, "budget.tokens", "set a number above 0");
         self.when(budget.actions == 0, "budget.actions", "set a number above 0");
         self.when(budget.minutes == 0, "budget.minutes", "set a number above 0");
-        self.when(!(1..=64).contains(&config.router.berths), "router.berths", "set 1 to 64");
+        self.when(
+            !(1..=62).contains(&config.router.berths),
+            "router.berths",
+            "set 1 to 62; two more are the barrier's",
+        );
     }
 
     /// A rule that can't be read would silently not deny, so the whole is refused.

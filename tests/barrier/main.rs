@@ -4,4 +4,5 @@
 
 mod holds;
 mod lab;
+mod proof;
 mod weak;

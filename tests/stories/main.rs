@@ -9,6 +9,7 @@ mod local_broker;
 mod world;
 
 mod advance;
+mod barrier;
 mod decisions;
 mod hooks;
 mod hosts;

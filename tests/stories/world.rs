@@ -3,6 +3,7 @@
 
 use crate::doors::Doors;
 use crate::local_broker::LocalBroker;
+use caisson::barrier::Standing;
 use caisson::bot::{Bot, Parts};
 use caisson::config::{Process, Secret};
 use caisson::forge::{Forge, Gitea};
@@ -18,6 +19,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 pub const REPO: &str = "lab/shop";
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -29,6 +31,8 @@ pub struct World {
     pub doors: Option<Arc<Doors>>,
     pub dir: tempfile::TempDir,
     pub config: Arc<Process>,
+    /// Plain processes have no barrier: it counts as proven unless a story says otherwise.
+    pub barrier: watch::Sender<Standing>,
     bot: Option<(tokio::runtime::Runtime, Bot)>,
     looking: Option<Store>,
 }
@@ -100,8 +104,9 @@ impl World {
         push_project(&forge, dir.path());
         add_labels(&forge).await;
         forge.add_hook(REPO, &config.hook_url("shop"), "sekret").expect("a hook");
-        let broker = LocalBroker::new();
-        let mut world = World { forge, broker, doors, dir, config: Arc::new(config), bot: None, looking: None };
+        let (broker, barrier) = (LocalBroker::new(), watch::channel(Standing::Proven).0);
+        let mut world =
+            World { forge, broker, doors, dir, config: Arc::new(config), barrier, bot: None, looking: None };
         world.start().await;
         world
     }
@@ -119,7 +124,8 @@ impl World {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("runtime");
         let (config, broker, doors) = (self.config.clone(), self.broker.clone(), self.doors.clone());
-        let started = runtime.spawn(async move { Bot::start(parts(config, broker, doors).await).await });
+        let barrier = self.barrier.subscribe();
+        let started = runtime.spawn(async move { Bot::start(parts(config, broker, doors, barrier).await).await });
         let bot = started.await.expect("joined").expect("a bot");
         self.looking = Some(Store::open(&self.config.state_dir).await.expect("the store"));
         self.bot = Some((runtime, bot));
@@ -310,7 +316,12 @@ fn push_project(forge: &Devforge, dir: &Path) {
     git(&work, &["-c", &header, "push", "-q", &url, "main"]);
 }
 
-async fn parts(config: Arc<Process>, broker: Arc<LocalBroker>, doors: Option<Arc<Doors>>) -> Parts {
+async fn parts(
+    config: Arc<Process>,
+    broker: Arc<LocalBroker>,
+    doors: Option<Arc<Doors>>,
+    barrier: watch::Receiver<Standing>,
+) -> Parts {
     let store = Store::open(&config.state_dir).await.expect("the store");
     let epoch = store.begin_epoch(caisson::task::now()).await.expect("an epoch");
     let token = Secret::read(config.forge.token_file.as_deref().expect("named")).expect("a token");
@@ -337,7 +348,7 @@ async fn parts(config: Arc<Process>, broker: Arc<LocalBroker>, doors: Option<Arc
         me,
         broker,
         repos,
-        barrier: caisson::barrier::proven(),
+        barrier,
     }
 }
 

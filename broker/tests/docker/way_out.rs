@@ -69,7 +69,7 @@ async fn the_way_out_is_made_once_and_kept() {
             let spec = way_out(&image, 0, 2);
             let made: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
             assert_eq!(made.berths.len(), 2);
-            let before = ids(&lab);
+            let mut before = ids(&lab);
             let again: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
             assert_eq!((&again, &ids(&lab)), (&made, &before), "what stands is left alone");
 
@@ -83,6 +83,14 @@ async fn the_way_out_is_made_once_and_kept() {
             let restarted: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
             assert_ne!(restarted.boot, made.boot);
             assert_eq!(ids(&lab), before, "only the router's process is another");
+
+            lab.done(Request::RouterStop).await;
+            assert_eq!(lab.docker(&["inspect", "-f", "{{.State.Running}}", &before[2]]), "false");
+            lab.done(Request::RouterStop).await;
+            lab.ask::<RouterInfo>(&Request::RouterEnsure(spec.clone())).await.unwrap();
+            let stopped = std::mem::replace(&mut before, ids(&lab));
+            assert_eq!(before[..2], stopped[..2], "a stopped router is made anew, beside what stands");
+            assert_ne!(before[2], stopped[2]);
 
             let mut more = spec.clone();
             more.berths = 3;

@@ -14,6 +14,7 @@ use crate::web::dns;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Threads count as processes of the sandbox.
 const AT_ONCE: usize = 8;
+const SILENT: &str = "no answer";
 
 pub fn look(out: &mut Vec<Finding>) {
     let devices = read_to_string("/proc/net/dev").unwrap_or_default();
@@ -108,11 +109,22 @@ async fn resolved(name: &str) -> Result<Ipv4Addr, String> {
     found.first().copied().ok_or_else(|| "no address".to_owned())
 }
 
+/// Asks again while nobody answers: on a busy machine a resolver is slow, not silent.
+async fn resolved_within(name: &str, patience: Duration) -> Result<Ipv4Addr, String> {
+    let until = Instant::now() + patience;
+    loop {
+        match resolved(name).await {
+            Err(why) if why == SILENT && Instant::now() < until => {}
+            found => return found,
+        }
+    }
+}
+
 fn why(error: &dns::LookupError) -> String {
     match error {
         dns::LookupError::Blocked(_) => "no such name",
         dns::LookupError::NoAddress(_) => "no address",
-        dns::LookupError::Silent(_) => "no answer",
+        dns::LookupError::Silent(_) => SILENT,
         dns::LookupError::Malformed(_) => "no name",
     }
     .to_owned()
@@ -126,7 +138,7 @@ pub fn talks(all: &[Talk], out: &mut Vec<Finding>) -> anyhow::Result<()> {
     for talk in all {
         let address = match talk.host.parse::<Ipv4Addr>() {
             Ok(address) => Ok(address),
-            Err(_) => runtime.block_on(resolved(&talk.host)),
+            Err(_) => runtime.block_on(resolved_within(&talk.host, Duration::from_millis(talk.wait_ms))),
         };
         let seen = address.map_or_else(|why| why, |address| say(talk, SocketAddr::from((address, talk.port))));
         out.push(Finding::new(talk.check, talk.what.clone(), seen));
@@ -149,11 +161,12 @@ pub fn hold(host: &str, port: u16) -> anyhow::Result<ExitCode> {
 
 /// What came back, until the other side ended it or the time was over.
 fn say(talk: &Talk, to: SocketAddr) -> String {
-    let mut stream = match TcpStream::connect_timeout(&to, PATIENCE) {
+    let patience = Duration::from_millis(talk.wait_ms);
+    let mut stream = match TcpStream::connect_timeout(&to, patience) {
         Ok(stream) => stream,
         Err(error) => return word(&error),
     };
-    let until = Instant::now() + Duration::from_millis(talk.wait_ms);
+    let until = Instant::now() + patience;
     let mut heard = Vec::new();
     let mut ended = stream.write_all(&talk.say).err().map(|error| word(&error));
     let mut buffer = [0; 2048];

@@ -18,6 +18,7 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, running: bool) {
             sheet.good("broker", format!("answers on {}", config.broker.socket.display()));
             parts(sheet, config, &broker, &info).await;
             router(sheet, config, &broker, running).await;
+            super::barrier::look(sheet, config, &broker).await;
         }
         Err(error) if running => {
             let attempt =

@@ -3,6 +3,7 @@
 //! Owns the order and the table. Changes nothing: the one thing it makes happen is a hook's test delivery; where no `caisson serve`
 //! runs it lends itself a broker and a listener, and both are gone when it ends. Tests: `sheet.rs`, `local.rs`, `hook.rs`.
 
+mod barrier;
 mod engine;
 mod forge;
 mod hook;

@@ -1,0 +1,117 @@
+//! Proves the barrier before the first task of a life, unless it was proven for this very machine before.
+//!
+//! Owns when it is tried and what follows; how is `crate::barrier`. What can't be tried is tried again; what does not hold keeps
+//! every task where it is until somebody mends it and starts the bot anew.
+
+use crate::barrier::{self, Ground, Key, Proof, Standing, Trouble, Way};
+use crate::bot::router_spec;
+use crate::config::Process;
+use crate::config::process::Network;
+use crate::egress::Egress;
+use crate::sandbox::Sandboxes;
+use crate::sandbox::broker::Broker;
+use crate::task::now;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// After what may pass: an engine that is busy, an image that is being built.
+const AGAIN: Duration = Duration::from_secs(15);
+
+pub struct Prover {
+    config: Arc<Process>,
+    broker: Arc<dyn Broker>,
+    egress: Option<Arc<Egress>>,
+    standing: watch::Sender<Standing>,
+}
+
+/// What a proof for this configuration depends on, as it is now.
+pub async fn barrier_key(config: &Process, broker: &dyn Broker) -> Result<Key, Trouble> {
+    let spec = (config.sandbox.network == Network::Router).then(|| router_spec(config));
+    Key::of(broker, &images(config), spec.as_ref(), config.sandbox.limits()).await
+}
+
+/// Every image a task may run in.
+fn images(config: &Process) -> Vec<String> {
+    let mut all = vec![config.sandbox.image.clone()];
+    all.extend(config.sandbox.images.iter().filter(|image| **image != config.sandbox.image).cloned());
+    all
+}
+
+impl Prover {
+    /// With it comes what the bot's parts watch; nothing is proven yet. `sandboxes` leaves those of the test alone.
+    pub fn new(
+        config: Arc<Process>,
+        broker: Arc<dyn Broker>,
+        egress: Option<Arc<Egress>>,
+        sandboxes: &Sandboxes,
+    ) -> (Prover, watch::Receiver<Standing>) {
+        sandboxes.spare(&barrier::SANDBOXES);
+        let (standing, watched) = watch::channel(Standing::Waiting("it is about to be tried".to_owned()));
+        (Prover { config, broker, egress, standing }, watched)
+    }
+
+    /// Until it is known whether the barrier holds.
+    pub async fn run(self) {
+        loop {
+            match self.prove().await {
+                Ok(standing) => {
+                    self.standing.send_replace(standing);
+                    return;
+                }
+                Err(trouble) => {
+                    tracing::warn!(%trouble, "the barrier could not be tried; no task starts before");
+                    self.standing.send_replace(Standing::Waiting(trouble.0));
+                    tokio::time::sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+
+    async fn prove(&self) -> Result<Standing, Trouble> {
+        let key = barrier_key(&self.config, self.broker.as_ref()).await?;
+        if Proof::last(&self.config.state_dir).is_some_and(|proof| proof.shows(&key)) {
+            tracing::info!("the barrier was proven before, for this machine as it is");
+            return Ok(Standing::Proven);
+        }
+        let mut mismatches = Vec::new();
+        for image in images(&self.config) {
+            tracing::info!(image, "proving the barrier");
+            let ground = self.ground(&image).await?;
+            let report = Box::pin(barrier::run(&ground, &|step| tracing::info!(step, "proving the barrier"))).await?;
+            mismatches.extend(report.mismatches().into_iter().map(|what| format!("{image}: {what}")));
+        }
+        let proof = Proof { key, at: now(), mismatches };
+        if let Err(error) = proof.keep(&self.config.state_dir) {
+            tracing::warn!(%error, "the barrier's proof was not kept; it is tried again at the next start");
+        }
+        if proof.mismatches.is_empty() {
+            tracing::info!("the barrier holds");
+            return Ok(Standing::Proven);
+        }
+        for what in &proof.mismatches {
+            tracing::error!(what, "THE BARRIER DOES NOT HOLD; no task starts");
+        }
+        Ok(Standing::Broken(proof.mismatches))
+    }
+
+    async fn ground(&self, image: &str) -> Result<Ground, Trouble> {
+        let way = match &self.egress {
+            None => None,
+            Some(egress) => {
+                let berths = barrier::berths(self.broker.as_ref(), &router_spec(&self.config)).await?;
+                Some(Way { egress: egress.clone(), berths, upstream: None })
+            }
+        };
+        Ok(Ground {
+            broker: self.broker.clone(),
+            way,
+            image: image.to_owned(),
+            profile: "sealed".to_owned(),
+            limits: self.config.sandbox.limits(),
+            state_dir: self.config.state_dir.clone(),
+            epoch: 1,
+            strangers: barrier::strangers(),
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! Whether the barrier was proven for this machine as it is. Tries nothing: that is `caisson barrier`.
+
+use super::sheet::Sheet;
+use crate::barrier::Proof;
+use crate::bot::barrier_key;
+use crate::config::Process;
+use crate::sandbox::broker::Broker;
+
+const PART: &str = "barrier";
+
+pub(super) async fn look(sheet: &mut Sheet, config: &Process, broker: &dyn Broker) {
+    let key = match barrier_key(config, broker).await {
+        Ok(key) => key,
+        Err(trouble) => return sheet.note(PART, format!("it can't be told whether it was proven: {trouble}")),
+    };
+    match Proof::last(&config.state_dir) {
+        Some(proof) if proof.shows(&key) => {
+            let when = jiff::Timestamp::from_millisecond(proof.at).map(|at| at.strftime("%F %R UTC").to_string());
+            sheet.good(PART, format!("held when it was tried, {}", when.unwrap_or_default()));
+        }
+        Some(proof) if proof.key == key => {
+            for what in proof.mismatches {
+                sheet.fault(PART, what, "mend it, see that `caisson barrier` holds, and start `caisson serve` anew");
+            }
+        }
+        _ => sheet.note(PART, "not proven for this machine as it is; `caisson serve` does so before its first task"),
+    }
+}

@@ -1,0 +1,61 @@
+//! What `serve` does with it: proven once, remembered for this machine as it is, refused by name when it does not hold.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use caisson::barrier::{Proof, Standing};
+use caisson::bot::{Prover, barrier_key};
+use caisson::git::Repos;
+use caisson::sandbox::broker::Broker;
+use caisson::sandbox::{Sandboxes, Settings};
+use serde_json::json;
+
+use crate::lab::{IMAGE, Lab, Weak, run, runner};
+
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+async fn standing(lab: &Lab, broker: Arc<dyn Broker>) -> Standing {
+    let mut config = lab.config("");
+    config.sandbox.network = caisson::config::process::Network::None;
+    std::fs::create_dir_all(&config.state_dir).expect("a directory");
+    let (repos, settings) = (Repos::new(lab.dir.path().join("repos")), Settings::new(&config.state_dir, IMAGE));
+    let sandboxes = Sandboxes::new(broker.clone(), None, repos, settings, 1).expect("sandboxes");
+    let (prover, watched) = Prover::new(Arc::new(config), broker, None, &sandboxes);
+    assert!(matches!(&*watched.borrow(), Standing::Waiting(_)), "nothing is proven before it was tried");
+    prover.run().await;
+    watched.borrow().clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_weakness_is_refused_by_name_and_a_proof_is_kept_for_this_machine_alone() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| async move {
+        let weak = |lab: &Arc<Lab>| {
+            let change = |body: &mut serde_json::Value, _: &Lab| {
+                MADE.fetch_add(1, Ordering::Relaxed);
+                body["HostConfig"]["PidsLimit"] = json!(0);
+            };
+            Arc::new(Weak { lab: lab.clone(), change, joined: false })
+        };
+        let Standing::Broken(mismatches) = standing(&lab, weak(&lab)).await else { panic!("it was believed") };
+        assert_eq!(mismatches.len(), 1, "{mismatches:?}");
+        assert!(mismatches[0].contains("check 23") && mismatches[0].contains("processes: max"), "{mismatches:?}");
+        let mut config = lab.config("");
+        config.sandbox.network = caisson::config::process::Network::None;
+        let key = barrier_key(&config, lab.broker.as_ref()).await.expect("a key");
+        let kept = Proof::last(&config.state_dir).expect("kept");
+        assert!(kept.key == key && !kept.shows(&key), "a mismatch is kept for doctor, and is no proof");
+
+        assert_eq!(standing(&lab, lab.broker.clone()).await, Standing::Proven);
+        assert!(Proof::last(&config.state_dir).expect("kept").shows(&key));
+        // The same machine: nothing is made, so the weakness is never met.
+        let before = MADE.load(Ordering::Relaxed);
+        assert_eq!(standing(&lab, weak(&lab)).await, Standing::Proven);
+        assert_eq!(MADE.load(Ordering::Relaxed), before);
+        // Another limit is another barrier.
+        config.sandbox.pids += 1;
+        let other = barrier_key(&config, lab.broker.as_ref()).await.expect("a key");
+        assert!(!Proof::last(&config.state_dir).expect("kept").shows(&other));
+    })
+    .await;
+}

@@ -1,0 +1,38 @@
+//! While the barrier is not proven: hooks are taken, people are answered, nothing of an agent runs.
+
+use caisson::barrier::Standing;
+use caisson::sandbox::broker::Broker;
+use protocol::broker::ChamberState;
+
+use crate::world::{FIX, REPO, World};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_task_starts_and_none_goes_on_before_the_barrier_is_proven() {
+    let mut world = World::new(FIX).await;
+    world.barrier.send_replace(Standing::Broken(vec!["check 18 (sockets of engines): OPEN".to_owned()]));
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.alice().comment(REPO, 1, "/status").expect("asked");
+    world.until_said(1, "in line").await;
+    assert_eq!(world.task().await.state.name(), "queued");
+    let answer = reqwest::get(format!("{}/readyz", world.ops())).await.expect("answered");
+    assert_eq!(answer.status(), 503);
+    let said = answer.text().await.expect("read");
+    assert!(said.contains("barrier: does not hold") && said.contains("check 18"), "{said}");
+
+    world.barrier.send_replace(Standing::Proven);
+    world.until_state("awaiting-review").await;
+    assert_eq!(reqwest::get(format!("{}/readyz", world.ops())).await.expect("answered").status(), 200);
+
+    // A task that was under way waits as well, also in the bot's next life.
+    world.barrier.send_replace(Standing::Waiting("it is about to be tried".to_owned()));
+    world.stop().await;
+    world.start().await;
+    world.approve().await;
+    let pull = world.until_state("running").await.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/status").expect("asked");
+    world.until_said(pull, "at work").await;
+    let states: Vec<ChamberState> = world.broker.list().await.expect("listed").iter().map(|it| it.state).collect();
+    assert_eq!(states, [ChamberState::Paused], "its sandbox was not woken");
+    world.barrier.send_replace(Standing::Proven);
+    world.until_state("final-review").await;
+}
