@@ -4,7 +4,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,22 +82,34 @@ impl Drop for Listener {
 }
 
 /// This machine's addresses, without loopback and those of one link.
-pub fn addresses() -> Vec<std::net::IpAddr> {
+pub fn addresses() -> Vec<IpAddr> {
     let interfaces = getifaddrs().map(Iterator::collect::<Vec<_>>).unwrap_or_default();
     let addresses = interfaces.iter().filter_map(|interface| interface.address.as_ref());
-    let mut all: Vec<std::net::IpAddr> = addresses
+    let mut all: Vec<IpAddr> = addresses
         .filter_map(|at| {
             let four = at.as_sockaddr_in().map(|it| it.ip().into());
             four.or_else(|| at.as_sockaddr_in6().map(|it| it.ip().into()))
         })
-        .filter(|ip: &std::net::IpAddr| match ip {
-            std::net::IpAddr::V4(ip) => !ip.is_loopback(),
-            std::net::IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local(),
+        .filter(|ip: &IpAddr| match ip {
+            IpAddr::V4(ip) => !ip.is_loopback(),
+            IpAddr::V6(ip) => !ip.is_loopback() && !ip.is_unicast_link_local(),
         })
         .collect();
     all.sort();
     all.dedup();
     all
+}
+
+/// The address this machine has towards the world. One of an engine's networks would do, and go with its network.
+async fn lasting() -> Option<Ipv4Addr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await.ok()?;
+    // Only chooses a route; nothing is sent. Documentation addresses (RFC 5737) are nobody's.
+    let chosen = socket.connect((Ipv4Addr::new(198, 51, 100, 1), 53)).await.and_then(|()| socket.local_addr());
+    let any = || addresses().into_iter().find(IpAddr::is_ipv4);
+    match chosen.ok().map(|at| at.ip()).filter(|ip| !ip.is_loopback()).or_else(any) {
+        Some(IpAddr::V4(own)) => Some(own),
+        _ => None,
+    }
 }
 
 /// A file in the state directory that looks like a secret; removed with this value.
@@ -136,9 +148,7 @@ impl Upstream {
     /// # Errors
     /// When no port can be opened.
     pub async fn start() -> std::io::Result<Option<Upstream>> {
-        let four =
-            addresses().into_iter().find_map(|ip| if let std::net::IpAddr::V4(ip) = ip { Some(ip) } else { None });
-        let Some(own) = four else { return Ok(None) };
+        let Some(own) = lasting().await else { return Ok(None) };
         let socket = UdpSocket::bind((own, 0)).await?;
         let at = socket.local_addr()?;
         let asked = Heard::default();
@@ -205,7 +215,7 @@ mod tests {
     async fn a_listener_tells_a_stranger_from_the_bot() {
         let listener = Listener::start().await.unwrap();
         assert_eq!(listener.told().await, "the bot alone");
-        let own = addresses().into_iter().find(std::net::IpAddr::is_ipv4).unwrap();
+        let own = addresses().into_iter().find(IpAddr::is_ipv4).unwrap();
         TcpStream::connect((own, listener.port)).await.unwrap();
         let heard = listener.told().await;
         // From which of its addresses is the kernel's choice.

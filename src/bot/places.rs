@@ -35,6 +35,7 @@ impl Places {
 
     pub async fn run(self) {
         let line = self.machine.line();
+        let mut barrier = self.barrier.clone();
         let mut expired: Option<Instant> = None;
         while !self.stopping.is_cancelled() {
             if expired.is_none_or(|at| at.elapsed() > EXPIRY) {
@@ -45,6 +46,8 @@ impl Places {
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
                 () = line.notified() => {}
+                // Whoever proves it ends with the verdict; then nothing changes any more.
+                Ok(()) = barrier.changed() => {}
                 () = self.stopping.cancelled() => return,
             }
         }

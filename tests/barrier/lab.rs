@@ -125,6 +125,14 @@ pub struct Weak {
     pub change: Change,
     /// A further network it is joined to: the second berth's.
     pub joined: bool,
+    /// The router goes on when it is to be stopped.
+    pub router_stays: bool,
+}
+
+impl Weak {
+    pub fn new(lab: &Arc<Lab>, change: Change) -> Weak {
+        Weak { lab: lab.clone(), change, joined: false, router_stays: false }
+    }
 }
 
 impl Weak {
@@ -204,6 +212,9 @@ impl Broker for Weak {
         self.lab.broker.router_restart().await
     }
     async fn router_stop(&self) -> Result<()> {
+        if self.router_stays {
+            return Ok(());
+        }
         self.lab.broker.router_stop().await
     }
     async fn reap(&self, keep: &[String]) -> std::result::Result<Vec<String>, Problem> {

@@ -35,7 +35,7 @@ async fn a_weakness_is_refused_by_name_and_a_proof_is_kept_for_this_machine_alon
                 MADE.fetch_add(1, Ordering::Relaxed);
                 body["HostConfig"]["PidsLimit"] = json!(0);
             };
-            Arc::new(Weak { lab: lab.clone(), change, joined: false })
+            Arc::new(Weak::new(lab, change))
         };
         let Standing::Broken(mismatches) = standing(&lab, weak(&lab)).await else { panic!("it was believed") };
         assert_eq!(mismatches.len(), 1, "{mismatches:?}");

@@ -162,7 +162,7 @@ impl Drop for Internal {
 async fn each(lab: Arc<Lab>, weaknesses: &[Weakness]) {
     let mut wrong = Vec::new();
     for (what, change, expected) in weaknesses {
-        let weak = Weak { lab: lab.clone(), change: *change, joined: false };
+        let weak = Weak::new(&lab, *change);
         let (report, seen) = mismatches(&lab.ground(Arc::new(weak))).await;
         if seen != *expected {
             wrong.push(format!("{what}: {seen:?} instead of {expected:?}: {:#?}", report.mismatches()));
@@ -199,7 +199,7 @@ async fn an_internal_network_of_the_engine_is_caught() {
             host(body, "NetworkMode", json!(format!("caisson-{}-internal", lab.installation)));
             body["NetworkingConfig"] = json!({});
         };
-        let weak = Weak { lab: lab.clone(), change, joined: false };
+        let weak = Weak::new(&lab, change);
         let (report, seen) = mismatches(&lab.ground(Arc::new(weak))).await;
         for number in [8, 9, 11] {
             assert!(seen.contains(&number), "{number}: {:#?}", report.mismatches());
@@ -215,9 +215,15 @@ async fn a_way_out_that_is_too_wide_is_caught() {
     let Some(runner) = runner() else { return };
     run(runner, |lab| async move {
         let unchanged: Change = |_, _| {};
-        let near = Arc::new(Weak { lab: lab.clone(), change: unchanged, joined: true });
+        let near = Arc::new(Weak { joined: true, ..Weak::new(&lab, unchanged) });
         let (report, seen) = mismatches(&lab.networked(near, "").await).await;
         assert_eq!(seen, [8, 9, 12, 32], "beside its neighbour: {:#?}", report.mismatches());
+        let stays = Arc::new(Weak { router_stays: true, ..Weak::new(&lab, unchanged) });
+        let (report, seen) = mismatches(&lab.networked(stays, "").await).await;
+        assert_eq!(seen, [27], "a router that stays: {:#?}", report.mismatches());
+        let shut = "[egress]\ndeny = [\"*.caisson-barrier.invalid\"]\n";
+        let (report, seen) = mismatches(&lab.networked(lab.broker.clone(), shut).await).await;
+        assert!(seen.contains(&15) && seen.contains(&17), "nothing is let pass: {:#?}", report.mismatches());
         let wide = "[egress]\nallow = [\"*.caisson-barrier.invalid\"]\n";
         let (report, seen) = mismatches(&lab.networked(lab.broker.clone(), wide).await).await;
         assert_eq!(seen, [13, 16, 32], "a rule for every name: {:#?}", report.mismatches());
