@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 ARGS ?=
 
-.PHONY: help check test build images demo bench up down clean-docker
+.PHONY: help check test build images demo bench fuzz up down clean-docker
 
 help: ## this list
 	@echo 'Caisson. Prerequisite: cargo 1.95 or newer; the rest is installed or named by the target that needs it.'; echo
@@ -26,6 +26,9 @@ demo: ## the whole trip on a sample repository; DEMO_AUTO=1 approves by itself, 
 
 bench: ## what docs/spec.md promises, measured on this machine; fails on a broken ratio
 	@tests/support/bench.sh $(ARGS)
+
+fuzz: ## the parsers of untrusted bytes under libFuzzer, MINUTES=2 each (cargo-fuzz)
+	@tests/support/fuzz.sh $(MINUTES)
 
 up: ## Gitea, broker and caisson in containers (compose/compose.yaml)
 	@compose/up.sh

@@ -74,9 +74,10 @@ pub(crate) fn parse_batch(mut out: &[u8]) -> std::result::Result<Vec<Vec<u8>>, S
         let end = out.iter().position(|b| *b == b'\n').ok_or_else(broken)?;
         let head = std::str::from_utf8(&out[..end]).map_err(|_| broken())?;
         let size: usize = head.rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(broken)?;
-        let body = out.get(end + 1..end + 1 + size).ok_or_else(broken)?;
+        let rest = &out[end + 1..];
+        let body = rest.get(..size).ok_or_else(broken)?;
         found.push(body.to_vec());
-        out = out.get(end + 2 + size..).ok_or_else(broken)?;
+        out = rest.get(size..).and_then(|rest| rest.strip_prefix(b"\n")).ok_or_else(broken)?;
     }
     Ok(found)
 }
@@ -96,5 +97,6 @@ mod tests {
         assert_eq!(parse_entries(list.as_bytes()).unwrap()[0].path, b"x\ty");
         assert_eq!(parse_batch(b"id blob 3\na\nb\nid blob 0\n\n").unwrap(), vec![b"a\nb".to_vec(), vec![]]);
         assert!(parse_batch(b"id blob 9\nabc\n").is_err() && parse_batch(b"id missing\n").is_err());
+        assert!(parse_batch(format!("id blob {}\n", usize::MAX).as_bytes()).is_err(), "a size that no memory has");
     }
 }
