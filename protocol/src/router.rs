@@ -17,6 +17,8 @@ pub use rule::{Rule, RuleError, check_name, public_suffix};
 pub const VERSION: u32 = 1;
 /// In an operator's list of rules: what follows names a preset, filled from the configuration of the operator's own tools.
 pub const PRESET: &str = "preset:";
+/// New connections at once that the walls let through from one berth: above any cap, so that the cap gives the reason.
+pub const BERTH_CONNECTIONS: u32 = 1024;
 /// The largest message either side accepts, in bytes.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
@@ -84,6 +86,9 @@ pub struct LogEntry {
     /// The rule that decided, as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// Why that rule stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// The name asked for; empty when none could be told (a direct address, or many names in one entry).
     pub host: String,
     /// 0 for a look-up.

@@ -69,7 +69,7 @@ pub struct Ticket {
     pub berth: u32,
     pub name: Arc<str>,
     pub port: u16,
-    pub rule: String,
+    pub rule: Rule,
     pub usage: Arc<Usage>,
     /// Most bytes (up, down) for the rule in all.
     pub caps: (u64, u64),
@@ -88,7 +88,7 @@ impl Drop for Ticket {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denied {
     pub name: Option<Arc<str>>,
-    pub rule: Option<String>,
+    pub rule: Option<Rule>,
     pub reason: &'static str,
 }
 
@@ -300,7 +300,7 @@ impl State {
         let rule = match policy.judge_name(&rules, name) {
             Decision::Allow(rule) => rule,
             Decision::Deny { rule, reason } => {
-                return Err(Denied { name: None, rule: rule.map(ToString::to_string), reason });
+                return Err(Denied { name: None, rule: rule.cloned(), reason });
             }
         };
         if let Some(address) = self.names.address(berth, name) {
@@ -308,7 +308,7 @@ impl State {
         }
         let (burst, rate) = wild_bucket(&policy.caps);
         if rule.is_wildcard() && !lent.wild.take(burst, rate, Instant::now()) {
-            return Err(Denied { rule: Some(rule.to_string()), ..deny("too many new names under a wildcard") });
+            return Err(Denied { rule: Some(rule.clone()), ..deny("too many new names under a wildcard") });
         }
         let cap = usize::try_from(policy.caps.names).unwrap_or(usize::MAX);
         self.names.assign(berth, name, cap).ok_or(deny("too many names"))
@@ -319,17 +319,18 @@ impl State {
         let lent = self.berths.get_mut(&berth).ok_or(deny("the berth is closed"))?;
         let name = self.names.name(berth, address).ok_or(deny("not an address of this sandbox"))?;
         let rule = match self.policy.judge(&lent.rules, &name, port) {
-            Decision::Allow(rule) => rule.to_string(),
+            Decision::Allow(rule) => rule.clone(),
             Decision::Deny { rule, reason } => {
-                return Err(Denied { name: Some(name.clone()), rule: rule.map(ToString::to_string), reason });
+                return Err(Denied { name: Some(name.clone()), rule: rule.cloned(), reason });
             }
         };
         let deny = |reason| Denied { name: Some(name.clone()), rule: Some(rule.clone()), reason };
         if lent.open.load(Ordering::Acquire) >= self.policy.caps.connections {
             return Err(deny("too many connections at once"));
         }
-        let usage = lent.used.entry(rule.clone()).or_default().clone();
-        let caps = self.policy.bytes_for(&rule);
+        let spelled = rule.to_string();
+        let caps = self.policy.bytes_for(&spelled);
+        let usage = lent.used.entry(spelled).or_default().clone();
         if usage.up.load(Ordering::Relaxed) >= caps.0 || usage.down.load(Ordering::Relaxed) >= caps.1 {
             return Err(deny("the byte cap of this rule is used up"));
         }

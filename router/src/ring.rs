@@ -8,10 +8,12 @@ use std::collections::{HashMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-use protocol::router::{LogEntry, Verdict};
+use protocol::router::{LogEntry, Rule, Verdict};
 
-/// Entries kept: about 2 MB at most.
+/// Entries kept: about 3 MB at most.
 const KEPT: usize = 8192;
+/// Characters of a rule's reason that an entry repeats.
+const REASON: usize = 120;
 const BURST: f64 = 400.0;
 const PER_SECOND: f64 = 40.0;
 /// Kinds that are told apart while a berth is flooding.
@@ -24,7 +26,7 @@ const SAME: Duration = Duration::from_millis(1500);
 pub struct Event {
     pub berth: u32,
     pub verdict: Verdict,
-    pub rule: Option<String>,
+    pub rule: Option<Rule>,
     pub host: String,
     pub port: u16,
     pub sni: Option<String>,
@@ -131,12 +133,14 @@ impl Ring {
         }
         let Event { berth, verdict, rule, host, port, sni, ip, up, down, ms, reason } = event;
         let seq = self.last;
+        let because = rule.as_ref().map(|rule| rule.reason.chars().take(REASON).collect::<String>());
         self.entries.push_back(LogEntry {
             seq,
             ts,
             berth,
             verdict,
-            rule,
+            rule: rule.map(|rule| rule.to_string()),
+            because: because.filter(|reason| !reason.is_empty()),
             host,
             port,
             sni,
@@ -196,6 +200,18 @@ mod tests {
         assert_eq!(ring.after(4).map(|e| e.seq), Some(5));
         assert_eq!(ring.after(5), None);
         assert_eq!(ring.after(u64::MAX), None);
+    }
+
+    #[test]
+    fn an_entry_says_which_rule_decided_and_why_that_stands() {
+        let mut ring = Ring::default();
+        let rule = Rule::parse("*.a.test:22").unwrap();
+        for reason in ["our mirror".to_owned(), String::new(), "é".repeat(10_000)] {
+            ring.push(Event { rule: Some(rule.clone().because(reason)), ..event(1, "x.a.test") }, 0);
+        }
+        assert!(ring.entries.iter().all(|entry| entry.rule.as_deref() == Some("*.a.test:22")));
+        let because: Vec<_> = ring.entries.iter().map(|entry| entry.because.as_deref()).collect();
+        assert_eq!(because, [Some("our mirror"), None, Some("é".repeat(REASON).as_str())]);
     }
 
     #[test]

@@ -58,8 +58,7 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
     });
     let through = Through { broker: broker.clone(), spec: router_spec(config) };
     let first = through.dial().await?;
-    let from = &config.egress;
-    let mut policy = policy(&from.allow, &from.deny, &from.private_ranges)?;
+    let mut policy = policy(&config.egress)?;
     policy.private.extend(own_addresses());
     let settings = Settings { policy, dial: Some(Arc::new(through)), on_entry: Some(on_entry), resume: None };
     let egress = Egress::new(settings);

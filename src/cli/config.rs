@@ -44,7 +44,7 @@ fn summary(config: &Process) -> Vec<(&'static str, String)> {
         ("health", config.listen.ops.to_string()),
         ("model", format!("{:?} {}", config.model.kind, config.model.name).trim_end().to_lowercase()),
         ("image", config.sandbox.image.clone()),
-        ("hosts", list(&config.egress.allow)),
+        ("hosts", list(&config.egress.allowed_words())),
         ("repositories", if keys.is_empty() { none() } else { keys.join(", ") }),
     ]
 }

@@ -2,7 +2,7 @@
 
 use super::load::Problem;
 use super::process::{ModelKind, Process, Repository};
-use protocol::router::Rule;
+use protocol::router::{BERTH_CONNECTIONS, Rule, SYNTHETIC};
 use std::net::{IpAddr, SocketAddr};
 
 /// Everything wrong with it, not only the first thing.
@@ -12,6 +12,7 @@ pub(super) fn problems(config: &Process) -> Vec<Problem> {
     found.model(config);
     found.limits(config);
     found.network(config);
+    found.egress(config);
     for (at, repository) in config.repositories.iter().enumerate() {
         found.repository(at, repository);
         let twin = config.repositories[..at].iter().any(|r| r.key == repository.key || r.id == repository.id);
@@ -134,6 +135,31 @@ impl Found {
             "router.upstream",
             "is no address; write one, or \"\" for the machine's own",
         );
+    }
+
+    fn egress(&mut self, config: &Process) {
+        for (at, rule) in config.egress.rules.iter().enumerate() {
+            for (key, what) in rule.problems() {
+                self.when(true, &format!("egress.rule.{at}.{key}"), &what);
+            }
+        }
+        let caps = &config.egress.caps;
+        let most = BERTH_CONNECTIONS - 1;
+        let fit = (1..=most).contains(&caps.connections);
+        self.when(!fit, "egress.caps.connections", &format!("set 1 to {most}; the packet filter lets no more through"));
+        let share = SYNTHETIC.size().saturating_sub(2) / u64::from(config.router.berths.max(1));
+        let fit = (1..=share).contains(&u64::from(caps.names));
+        self.when(
+            !fit,
+            "egress.caps.names",
+            &format!("set 1 to {share}, each berth's share of the addresses for names"),
+        );
+        for (key, cap) in [("up", caps.up), ("down", caps.down)] {
+            self.when(cap == 0, &format!("egress.caps.{key}"), "nothing could be reached; set bytes above 0");
+        }
+        let none = caps.wildcard_names_per_minute == 0;
+        let key = "egress.caps.wildcard_names_per_minute";
+        self.when(none, key, "no name under `*.suffix` could be reached; set a number above 0, or write no such rule");
     }
 
     fn repository(&mut self, at: usize, repository: &Repository) {

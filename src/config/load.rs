@@ -13,6 +13,12 @@ pub const DEFAULTS: &str = include_str!("defaults.toml");
 const REPOSITORY_KEYS: [&str; 9] =
     ["key", "owner", "name", "id", "secret_files", "default_branch", "upstream", "accepted", "accepted_foreign"];
 
+/// Keys of one `[[egress.rule]]` table.
+const RULE_KEYS: [&str; 6] = ["host", "reason", "deny", "example", "up", "down"];
+
+/// Tables that may be repeated, with the keys that each may hold.
+const REPEATED: [(&str, &[&str]); 2] = [("repositories", &REPOSITORY_KEYS), ("egress.rule", &RULE_KEYS)];
+
 /// One thing wrong, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -194,14 +200,15 @@ impl Places {
     }
 
     fn unknown(&self, defaults: &Table) -> Vec<Problem> {
-        let known = |key: &str| match key.split_once('.') {
-            _ if key == "repositories" => true,
-            Some(("repositories", rest)) => rest
-                .rsplit('.')
-                .next()
-                .is_some_and(|last| REPOSITORY_KEYS.contains(&last) || last.parse::<usize>().is_ok()),
-            Some((table, rest)) => defaults.get(table).and_then(Value::as_table).is_some_and(|t| t.contains_key(rest)),
-            None => defaults.contains_key(key),
+        let known = |key: &str| {
+            let repeated = REPEATED.iter().find_map(|(table, keys)| Some((key.strip_prefix(table)?, keys)));
+            match repeated {
+                Some(("", _)) => true,
+                Some((rest, keys)) if rest.starts_with('.') => {
+                    rest.rsplit('.').next().is_some_and(|last| keys.contains(&last) || last.parse::<usize>().is_ok())
+                }
+                _ => holds(defaults, key),
+            }
         };
         let strangers = self.lines.iter().filter(|(key, _)| !known(key));
         strangers
@@ -211,6 +218,13 @@ impl Places {
                 what: "no such key; `caisson config --defaults` lists them all".to_owned(),
             })
             .collect()
+    }
+}
+
+fn holds(table: &Table, key: &str) -> bool {
+    match key.split_once('.') {
+        Some((name, rest)) => table.get(name).and_then(Value::as_table).is_some_and(|inner| holds(inner, rest)),
+        None => table.contains_key(key),
     }
 }
 

@@ -7,6 +7,7 @@ pub mod write;
 
 mod check;
 mod load;
+mod rule;
 mod secret;
 #[cfg(test)]
 mod tests;
@@ -14,4 +15,5 @@ mod tests;
 pub use crate::secret::Secret;
 pub use load::{ConfigError, DEFAULTS, Problem};
 pub use process::Process;
+pub use rule::OperatorRule;
 pub use secret::SecretError;

@@ -1,6 +1,8 @@
 //! The process's own configuration, typed. What each key means stands in `defaults.toml`, and only there.
 
+use super::rule::OperatorRule;
 use protocol::broker::ChamberLimits;
+use protocol::router::Caps;
 use serde::{Deserialize, Deserializer, de};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -122,7 +124,12 @@ pub struct Router {
 pub struct Egress {
     pub allow: Vec<String>,
     pub deny: Vec<String>,
+    /// `[[egress.rule]]`: rules that say why they stand.
+    #[serde(default, rename = "rule")]
+    pub rules: Vec<OperatorRule>,
     pub private_ranges: Vec<String>,
+    pub refuse_ech: bool,
+    pub caps: Caps,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

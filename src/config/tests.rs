@@ -101,6 +101,79 @@ fn a_rule_that_cannot_be_read_is_refused_when_it_is_loaded() {
 }
 
 #[test]
+fn a_rule_says_why_it_stands_and_its_examples_are_tried() {
+    let rules = "[egress]\nallow = [\"plain.test\", \"preset:cargo\"]\n\
+        [[egress.rule]]\nhost = \"*.a.test\"\nreason = \"our mirror\"\n\
+        example = [\"x.a.test\", \"X.a.test:80\", \"!a.test\", \"!x.a.test:22\", \"! xa.test\"]\n\
+        [[egress.rule]]\nhost = \"b.test\"\nreason = \"leaks\"\ndeny = true\nexample = [\"b.test:22\", \"!x.b.test\"]\n";
+    let egress = load(rules).unwrap().egress;
+    let told =
+        |rules: Vec<protocol::router::Rule>| rules.iter().map(|r| format!("{r} ({})", r.reason)).collect::<Vec<_>>();
+    assert_eq!(told(egress.allowed()), ["*.a.test (our mirror)", "plain.test (allowed by the operator)"]);
+    assert_eq!(told(egress.denied()), ["b.test (leaks)"]);
+    assert_eq!(egress.allowed_words(), ["*.a.test", "plain.test", "preset:cargo"]);
+    let wild = "`*.a.test` allows every name below `a.test`, not `a.test` itself, on ports 443 and 80";
+    let example = |example: &str| format!("host = \"*.a.test\"\nreason = \"r\"\nexample = [\"{example}\"]");
+    let deny = "host = \"b.test:22\"\nreason = \"r\"\ndeny = true\nexample = [\"b.test\", \"b.test:443\"]";
+    for (rule, line, said) in [
+        (example("a.test"), 4, format!("example: `a.test` must match, but does not: {wild}")),
+        (example("!x.a.test"), 4, format!("example: `x.a.test` must not match, but does: {wild}")),
+        (example("x.a.test:22"), 4, format!("example: `x.a.test:22` must match, but does not: {wild}")),
+        (
+            example("*.x.a.test"),
+            4,
+            "example: `*.x.a.test` is a rule; an example is a name, such as `a.x.a.test`".into(),
+        ),
+        (example("10.0.0.1"), 4, "example: `10.0.0.1` is an address".into()),
+        (
+            deny.into(),
+            5,
+            "example: `b.test:443` must match, but does not: `b.test:22` denies `b.test` and no other name on port 22"
+                .into(),
+        ),
+        ("host = \"preset:npm\"\nreason = \"r\"".into(), 2, "host: `preset:npm` has its own reasons".into()),
+        ("host = \"*.co.uk\"\nreason = \"r\"".into(), 2, "host: `*.co.uk` would allow names that anyone".into()),
+        ("host = \"a.test\"\nreason = \" \"".into(), 3, "reason: say in one line".into()),
+        ("host = \"a.test\"\nreason = \"r\"\ndown = 0".into(), 4, "down: caps are bytes above 0".into()),
+        ("host = \"a.test\"\nreason = \"r\"\nwhy = 0".into(), 4, "why: no such key".into()),
+    ] {
+        let text = refused(&format!("[[egress.rule]]\n{rule}\n"));
+        let at = format!("/etc/caisson/caisson.toml:{line}: egress.rule.0.{said}");
+        assert!(text.starts_with(&at), "{text}\n{at}");
+    }
+    assert!(refused("[[egress.rule]]\nhost = \"a.test\"\n").contains("missing field `reason`"));
+    assert!(refused("[[egress.rules]]\nhost = \"a.test\"\n").contains(":1: egress.rules: no such key"));
+}
+
+#[test]
+fn the_caps_are_the_routers_own_and_stay_within_what_it_can_hold() {
+    let config = load("").unwrap();
+    assert_eq!(config.egress.caps, protocol::router::Caps::default());
+    assert!(!config.egress.refuse_ech);
+    let text = "[egress]\nrefuse_ech = true\n[egress.caps]\nconnections = 9\nup = 5\n";
+    let environment = |name: &str| (name == "CAISSON_EGRESS_CAPS_UP").then(|| "7".to_owned());
+    let egress = Process::from_layers(Path::new("/x/c.toml"), text, &environment).unwrap().egress;
+    let defaults = protocol::router::Caps::default();
+    assert_eq!(egress.caps, protocol::router::Caps { connections: 9, up: 7, ..defaults });
+    assert!(egress.refuse_ech);
+    for (key, value) in [
+        ("connections", "0"),
+        ("connections", "1024"),
+        ("names", "0"),
+        ("names", "16384"),
+        ("wildcard_names_per_minute", "0"),
+        ("up", "0"),
+        ("down", "0"),
+        ("down", "-1"),
+        ("bytes", "1"),
+    ] {
+        let said = refused(&format!("[egress.caps]\n{key} = {value}\n"));
+        assert!(said.starts_with(&format!("/etc/caisson/caisson.toml:2: egress.caps.{key}: ")), "{said}");
+    }
+    assert!(load("[egress.caps]\nnames = 16383\n").is_ok(), "eight berths share 131070 names");
+}
+
+#[test]
 fn a_password_in_an_address_is_refused() {
     let text = refused("[forge]\nurl = \"http://bot:hunter2@forge.example\"\n");
     assert!(text.contains("no password") && !text.contains("hunter2"), "{text}");

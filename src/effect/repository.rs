@@ -24,12 +24,11 @@ pub struct Repository {
 
 /// What an operator grants every task.
 pub(crate) fn granted(config: &Process) -> Granted {
-    let because = |rule: Rule| rule.because("allowed by the operator");
     Granted {
         image: config.sandbox.image.clone(),
         images: config.sandbox.images.clone(),
         profiles: Vec::new(),
-        egress: config.egress.allow.iter().filter_map(|text| Rule::parse(text).ok()).map(because).collect(),
+        egress: config.egress.allowed(),
         every: ACTIONS_PER_CHECKPOINT,
         budget: budget(config),
     }
@@ -98,13 +97,13 @@ impl Performer {
         let denied = self.denied();
         let mut rules = granted(&self.config).egress;
         rules.extend(effective.egress.iter().cloned());
-        rules.retain(|rule| !denied.iter().any(|deny| deny.covers(&rule.host)));
+        rules.retain(|rule| crate::egress::overruled(&denied, rule).is_none());
         rules
     }
 
     /// What the operator denies, whoever allows it.
     pub(super) fn denied(&self) -> Vec<Rule> {
-        self.config.egress.deny.iter().filter_map(|text| Rule::parse(text).ok()).collect()
+        self.config.egress.denied()
     }
 
     pub(super) fn networked(&self) -> bool {

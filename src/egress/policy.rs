@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use protocol::router::{Net, PRESET, Policy, Rule};
 
+use crate::config::process::Egress;
+
 use super::presets::{self, Machine};
 
 /// The operator's rules that can't be read, each with what to write instead.
@@ -13,33 +15,50 @@ use super::presets::{self, Machine};
 #[error("[egress] {}", .0.join("; "))]
 pub struct BadPolicy(pub Vec<String>);
 
-/// Reads `egress.allow` (rules, or `preset:cargo` and the like: see `presets`), `egress.deny` and `egress.private_ranges` (networks that no allowed name may resolve to, besides
-/// private and special ones).
+/// Reads `egress.rule` (each with its reason), `egress.allow` (rules, or `preset:cargo` and the like: see `presets`),
+/// `egress.deny` and `egress.private_ranges` (networks that no allowed name may resolve to, besides private and special
+/// ones). Rules that say why come first, so that theirs is the reason that is told.
 ///
 /// # Errors
 /// [`BadPolicy`] with every fault at once.
-pub fn policy(allow: &[String], deny: &[String], private_ranges: &[String]) -> Result<Policy, BadPolicy> {
+pub fn policy(from: &Egress) -> Result<Policy, BadPolicy> {
     let mut faults = Vec::new();
-    let mut rules = |field: &str, texts: &[String]| -> Vec<Rule> {
-        let read = texts.iter().map(|text| read(text));
-        read.filter_map(|rule| rule.map_err(|error| faults.push(format!("{field}: {error}"))).ok()).flatten().collect()
-    };
-    let (allow, deny) = (rules("allow", allow), rules("deny", deny));
-    let nets = private_ranges.iter().map(|text| text.parse::<Net>());
-    let private =
-        nets.filter_map(|net| net.map_err(|error| faults.push(format!("private_ranges: {error}"))).ok()).collect();
-    if faults.is_empty() { Ok(Policy { allow, deny, private, ..Policy::default() }) } else { Err(BadPolicy(faults)) }
+    let mut policy = Policy { caps: from.caps, refuse_ech: from.refuse_ech, ..Policy::default() };
+    for table in &from.rules {
+        match table.rule() {
+            Ok(rule) => {
+                policy.host_caps.extend(table.cap(&rule, from.caps));
+                if table.deny { policy.deny.push(rule) } else { policy.allow.push(rule) }
+            }
+            Err(why) => faults.push(format!("rule: {why}")),
+        }
+    }
+    for (field, texts, rules) in [("allow", &from.allow, &mut policy.allow), ("deny", &from.deny, &mut policy.deny)] {
+        for read in texts.iter().map(|text| read(text, field)) {
+            match read {
+                Ok(read) => rules.extend(read),
+                Err(why) => faults.push(format!("{field}: {why}")),
+            }
+        }
+    }
+    for net in from.private_ranges.iter().map(|text| text.parse::<Net>()) {
+        match net {
+            Ok(net) => policy.private.push(net),
+            Err(why) => faults.push(format!("private_ranges: {why}")),
+        }
+    }
+    if faults.is_empty() { Ok(policy) } else { Err(BadPolicy(faults)) }
 }
 
 /// One rule, or all of a `preset:name`.
-fn read(text: &str) -> Result<Vec<Rule>, String> {
+fn read(text: &str, field: &str) -> Result<Vec<Rule>, String> {
     if let Some(name) = text.strip_prefix(PRESET) {
         let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_else(|| "/root".into());
         let variable = |name: &str| std::env::var(name).ok();
         return presets::rules(name, &Machine { root: Path::new("/"), home: &home, variable: &variable });
     }
     let rule = Rule::parse(text).map_err(|error| error.to_string())?;
-    Ok(vec![rule.because("the operator's configuration")])
+    Ok(vec![if field == "allow" { rule.because("allowed by the operator") } else { rule }])
 }
 
 /// This machine's own IPv4 addresses, loopback aside: public ones among them must be refused as well, or a sandbox could

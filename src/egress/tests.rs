@@ -22,6 +22,7 @@ fn entry(seq: u64, berth: u32, host: &str, count: u64) -> LogEntry {
         berth,
         verdict,
         rule,
+        because: None,
         host: host.into(),
         port: 0,
         sni,
@@ -233,14 +234,33 @@ fn counting_stays_bounded() {
     assert_eq!(blocked.iter().map(|b| b.count).sum::<u64>(), 1000);
 }
 
+/// A configuration that was not checked, so that what stands behind the check is tried as well.
+fn operator(tables: &str) -> crate::config::process::Egress {
+    toml::from_str(&format!("private_ranges = []\nrefuse_ech = true\n{tables}")).unwrap()
+}
+
 #[test]
 fn an_operators_words_are_read_all_or_not_at_all() {
-    let words = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let good = policy(&words(&["a.test", "*.b.test:22"]), &words(&["c.test"]), &words(&["8.8.8.0/24"])).unwrap();
-    assert_eq!((good.allow.len(), good.deny.len(), good.private.len()), (2, 1, 1));
-    let bad =
-        policy(&words(&["https://a.test"]), &words(&["10.0.0.1"]), &words(&["8.8.8.8/24"])).unwrap_err().to_string();
-    assert!(bad.contains("allow: ") && bad.contains("deny: ") && bad.contains("private_ranges: "), "{bad}");
+    let good = "allow = [\"a.test\", \"*.b.test:22\"]\ndeny = [\"c.test\"]\ncaps.connections = 9\n\
+        [[rule]]\nhost = \"A.test:443\"\nreason = \"our mirror\"\nup = 5\n\
+        [[rule]]\nhost = \"*.leak.test\"\nreason = \"takes anything\"\ndeny = true\n";
+    let good = policy(&operator(good)).unwrap();
+    let told = |rules: &[Rule]| rules.iter().map(|r| format!("{r}: {}", r.reason)).collect::<Vec<_>>().join(", ");
+    assert_eq!(
+        told(&good.allow),
+        "a.test:443: our mirror, a.test: allowed by the operator, *.b.test:22: allowed by the operator"
+    );
+    assert_eq!(told(&good.deny), "*.leak.test: takes anything, c.test: ");
+    assert_eq!((good.caps.connections, good.caps.up, good.refuse_ech), (9, 256 << 20, true));
+    assert_eq!(good.bytes_for("a.test:443"), (5, 16 << 30));
+    assert_eq!(good.bytes_for("a.test"), (256 << 20, 16 << 30));
+    let bad = "allow = [\"https://a.test\"]\ndeny = [\"10.0.0.1\"]\ncaps = {}\n\
+        [[rule]]\nhost = \"*\"\nreason = \"all\"\n";
+    let bad = crate::config::process::Egress { private_ranges: vec!["8.8.8.8/24".into()], ..operator(bad) };
+    let bad = policy(&bad).unwrap_err().to_string();
+    for field in ["rule: ", "allow: ", "deny: ", "private_ranges: "] {
+        assert!(bad.contains(field), "{bad}");
+    }
 }
 
 #[test]

@@ -34,8 +34,7 @@ impl Reader {
         match verb {
             Verb::Allow { bar, .. } if self.config.sandbox.network == Network::None => *bar = Some(Bar::NoNetwork),
             Verb::Allow { host, bar, .. } => {
-                let denied: Vec<Rule> =
-                    self.config.egress.deny.iter().filter_map(|text| Rule::parse(text).ok()).collect();
+                let denied = self.config.egress.denied();
                 let over = Rule::parse(host).ok().and_then(|rule| overruled(&denied, &rule).map(Rule::to_string));
                 *bar = over.map(|rule| Bar::Operator { rule });
             }

@@ -30,7 +30,7 @@ pub fn denied(login: &str, host: &str) -> String {
 pub fn barred(login: &str, host: &str, bar: &Bar) -> String {
     let why = match bar {
         Bar::Operator { rule } => format!(
-            "the operator denies it (`egress.deny` has {}), and that wins over everybody's `/allow`",
+            "the operator denies it (the rule {} of the configuration), and that wins over everybody's `/allow`",
             code(rule)
         ),
         Bar::NoNetwork => "sandboxes have no network here (`sandbox.network` is `none`)".to_owned(),
@@ -45,7 +45,7 @@ pub fn nothing_to_deny(login: &str, host: &str, about: &About<'_>) -> String {
         false => format!(" Allowed by command: {}.", listed(about.task)),
     };
     format!(
-        "{}: nobody allowed {} by a command, so there is nothing to take back.{others} What the operator allows is taken away in `egress.allow` of the configuration.",
+        "{}: nobody allowed {} by a command, so there is nothing to take back.{others} What the operator allows is taken away in `[egress]` of the configuration.",
         code(login),
         rule_shown(host)
     )

@@ -100,7 +100,7 @@ async fn the_operator_and_the_grammar_have_the_last_word() {
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     world.alice().comment(REPO, pull, "/allow x.evil.example").expect("said");
-    world.until_said(pull, "`egress.deny` has `*.evil.example`").await;
+    world.until_said(pull, "the rule `*.evil.example` of the configuration").await;
     world.alice().comment(REPO, pull, "/allow https://a.example/x").expect("said");
     world.until_said(pull, "write the host alone").await;
     world.alice().comment(REPO, issue, "/allow *.co.uk").expect("said");

@@ -7,12 +7,11 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use protocol::router::{BERTH_PREFIX, SPECIAL, SYNTHETIC};
+use protocol::router::{BERTH_CONNECTIONS, BERTH_PREFIX, SPECIAL, SYNTHETIC};
 
 use crate::settings::{DNS_PORT, PROXY_PORT, Settings};
 
-/// Connections at once, and new ones a second, for each berth: above the proxy's own caps, so that those give the reason.
-const BERTH_CONNECTIONS: u32 = 1024;
+/// New connections a second for each berth, above the proxy's own caps like [`BERTH_CONNECTIONS`].
 const BERTH_NEW_PER_SECOND: u32 = 4000;
 
 /// Look-ups a second for each berth. They share one socket, whose buffer holds some 200: a flood must not fill it.
