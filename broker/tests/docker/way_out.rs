@@ -55,96 +55,88 @@ fn ids(lab: &Lab) -> [String; 3] {
         .map(|part| lab.docker(&["inspect", "-f", "{{.Id}}", &format!("caisson-{}-{part}", lab.installation)]))
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_way_out_is_made_once_and_kept() {
+/// With a stand-in for the router's image that the operator has listed. Without an engine it says so and passes.
+async fn with_stand_in<F: Future<Output = ()> + Send + 'static>(test: impl FnOnce(Lab, String) -> F) {
     if absent(IMAGE) {
         return;
     }
     let stand_in = StandIn::build();
     let image = stand_in.0.clone();
     let listed = vec![image.clone()];
-    run(
-        move |settings| settings.router_images = listed,
-        async move |lab| {
-            let spec = way_out(&image, 0, 2);
-            let made: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
-            assert_eq!(made.berths.len(), 2);
-            let mut before = ids(&lab);
-            let again: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
-            assert_eq!((&again, &ids(&lab)), (&made, &before), "what stands is left alone");
+    run(move |settings| settings.router_images = listed, move |lab| test(lab, image)).await;
+}
 
-            let (_, mut stream) = lab.exchange::<()>(&Request::RouterAttach).await.unwrap();
-            stream.write_all(b"through").await.unwrap();
-            let mut echo = [0; 7];
-            stream.read_exact(&mut echo).await.unwrap();
-            assert_eq!(&echo, b"through");
+#[tokio::test(flavor = "multi_thread")]
+async fn the_way_out_is_made_once_and_kept() {
+    with_stand_in(async move |lab, image| {
+        let spec = way_out(&image, 0, 2);
+        let made: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
+        assert_eq!(made.berths.len(), 2);
+        let mut before = ids(&lab);
+        let again: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
+        assert_eq!((&again, &ids(&lab)), (&made, &before), "what stands is left alone");
 
-            lab.done(Request::RouterRestart).await;
-            let restarted: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
-            assert_ne!(restarted.boot, made.boot);
-            assert_eq!(ids(&lab), before, "only the router's process is another");
+        let (_, mut stream) = lab.exchange::<()>(&Request::RouterAttach).await.unwrap();
+        stream.write_all(b"through").await.unwrap();
+        let mut echo = [0; 7];
+        stream.read_exact(&mut echo).await.unwrap();
+        assert_eq!(&echo, b"through");
 
-            lab.done(Request::RouterStop).await;
-            assert_eq!(lab.docker(&["inspect", "-f", "{{.State.Running}}", &before[2]]), "false");
-            lab.done(Request::RouterStop).await;
-            lab.ask::<RouterInfo>(&Request::RouterEnsure(spec.clone())).await.unwrap();
-            let stopped = std::mem::replace(&mut before, ids(&lab));
-            assert_eq!(before[..2], stopped[..2], "a stopped router is made anew, beside what stands");
-            assert_ne!(before[2], stopped[2]);
+        lab.done(Request::RouterRestart).await;
+        let restarted: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
+        assert_ne!(restarted.boot, made.boot);
+        assert_eq!(ids(&lab), before, "only the router's process is another");
 
-            let mut more = spec.clone();
-            more.berths = 3;
-            lab.ask::<RouterInfo>(&Request::RouterEnsure(more)).await.unwrap();
-            assert_eq!(ids(&lab), before, "a berth more disturbs nobody");
+        lab.done(Request::RouterStop).await;
+        assert_eq!(lab.docker(&["inspect", "-f", "{{.State.Running}}", &before[2]]), "false");
+        lab.done(Request::RouterStop).await;
+        lab.ask::<RouterInfo>(&Request::RouterEnsure(spec.clone())).await.unwrap();
+        let stopped = std::mem::replace(&mut before, ids(&lab));
+        assert_eq!(before[..2], stopped[..2], "a stopped router is made anew, beside what stands");
+        assert_ne!(before[2], stopped[2]);
 
-            lab.docker(&["restart", "-t", "0", &before[0]]);
-            lab.ask::<RouterInfo>(&Request::RouterEnsure(spec.clone())).await.unwrap();
-            let after = ids(&lab);
-            assert_eq!(after[0], before[0]);
-            assert!(after[1] != before[1] && after[2] != before[2], "who stood in the dead namespace is made anew");
+        let mut more = spec.clone();
+        more.berths = 3;
+        lab.ask::<RouterInfo>(&Request::RouterEnsure(more)).await.unwrap();
+        assert_eq!(ids(&lab), before, "a berth more disturbs nobody");
 
-            let mut elsewhere = spec;
-            elsewhere.pool = Some("10.199.0.0/24".into());
-            let problem = lab.ask::<RouterInfo>(&Request::RouterEnsure(elsewhere)).await.unwrap_err();
-            assert!(problem.kind == ProblemKind::Conflict && problem.text.contains("10.199.0.0/24"), "{problem}");
-        },
-    )
+        lab.docker(&["restart", "-t", "0", &before[0]]);
+        lab.ask::<RouterInfo>(&Request::RouterEnsure(spec.clone())).await.unwrap();
+        let after = ids(&lab);
+        assert_eq!(after[0], before[0]);
+        assert!(after[1] != before[1] && after[2] != before[2], "who stood in the dead namespace is made anew");
+
+        let mut elsewhere = spec;
+        elsewhere.pool = Some("10.199.0.0/24".into());
+        let problem = lab.ask::<RouterInfo>(&Request::RouterEnsure(elsewhere)).await.unwrap_err();
+        assert!(problem.kind == ProblemKind::Conflict && problem.text.contains("10.199.0.0/24"), "{problem}");
+    })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn holder_walls_and_router_have_what_they_need_and_nothing_else() {
-    if absent(IMAGE) {
-        return;
-    }
-    let stand_in = StandIn::build();
-    let image = stand_in.0.clone();
-    let listed = vec![image.clone()];
-    run(
-        move |settings| settings.router_images = listed,
-        async move |lab| {
-            lab.ask::<RouterInfo>(&Request::RouterEnsure(way_out(&image, 1, 1))).await.unwrap();
-            let [holder, walls, router] = ids(&lab);
-            let caps =
-                |id: &str| lab.docker(&["exec", id, "grep", "-E", "^(CapEff|CapBnd|NoNewPrivs)", "/proc/1/status"]);
-            let none = "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1";
-            assert_eq!(caps(&holder), none);
-            assert_eq!(caps(&router), none);
-            assert_eq!(caps(&walls), none.replace("0000000000000000", "0000000000001000"), "NET_ADMIN alone");
-            let read = |path: &str| lab.docker(&["exec", &router, "cat", &format!("/proc/sys/net/{path}")]);
-            assert_eq!(read("ipv4/ip_forward"), "0");
-            assert_eq!(read("ipv4/conf/all/rp_filter"), "1");
-            assert_eq!(read("ipv4/icmp_ratelimit"), "0");
-            assert_eq!(
-                read("ipv6/conf/all/disable_ipv6").trim_start_matches("cat:"),
-                read("ipv6/conf/default/disable_ipv6")
-            );
-            let routes = lab.docker(&["exec", &router, "ip", "-o", "route", "show", "default"]);
-            assert!(routes.contains(".129 "), "the way out is the outer network's: {routes}");
-            let said = lab.docker(&["exec", "-u", "0", &router, "sh", "-c", "touch /x 2>&1; echo $?"]);
-            assert!(said.contains("Read-only"), "{said}");
-        },
-    )
+    with_stand_in(async move |lab, image| {
+        lab.ask::<RouterInfo>(&Request::RouterEnsure(way_out(&image, 1, 1))).await.unwrap();
+        let [holder, walls, router] = ids(&lab);
+        let caps = |id: &str| lab.docker(&["exec", id, "grep", "-E", "^(CapEff|CapBnd|NoNewPrivs)", "/proc/1/status"]);
+        let none = "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1";
+        assert_eq!(caps(&holder), none);
+        assert_eq!(caps(&router), none);
+        assert_eq!(caps(&walls), none.replace("0000000000000000", "0000000000001000"), "NET_ADMIN alone");
+        let read = |path: &str| lab.docker(&["exec", &router, "cat", &format!("/proc/sys/net/{path}")]);
+        assert_eq!(read("ipv4/ip_forward"), "0");
+        assert_eq!(read("ipv4/conf/all/rp_filter"), "1");
+        assert_eq!(read("ipv4/icmp_ratelimit"), "0");
+        assert_eq!(
+            read("ipv6/conf/all/disable_ipv6").trim_start_matches("cat:"),
+            read("ipv6/conf/default/disable_ipv6")
+        );
+        let routes = lab.docker(&["exec", &router, "ip", "-o", "route", "show", "default"]);
+        assert!(routes.contains(".129 "), "the way out is the outer network's: {routes}");
+        let said = lab.docker(&["exec", "-u", "0", &router, "sh", "-c", "touch /x 2>&1; echo $?"]);
+        assert!(said.contains("Read-only"), "{said}");
+    })
     .await;
 }
 
@@ -184,131 +176,101 @@ fn own_addresses(port: u16) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_gets_out_of_a_berth_that_nobody_opened() {
-    if absent(IMAGE) {
-        return;
-    }
-    let stand_in = StandIn::build();
-    let image = stand_in.0.clone();
-    let listed = vec![image.clone()];
-    run(
-        move |settings| settings.router_images = listed,
-        async move |lab| {
-            let made: RouterInfo = lab.ask(&Request::RouterEnsure(way_out(&image, 2, 2))).await.unwrap();
-            let canary = TcpListener::bind("0.0.0.0:0").unwrap();
-            canary.set_nonblocking(true).unwrap();
-            let port = canary.local_addr().unwrap().port();
-            let mut other = spec("other");
-            other.berth = Some(1);
-            let mut other = lab.inside(&other).await;
-            other.sh("python3 -m http.server 8000 >/dev/null 2>&1 & sleep 1").await;
-            let neighbour = lab.docker(&[
-                "inspect",
-                "-f",
-                "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}",
-                &lab.box_name("other"),
-            ]);
-            let mut first = spec("first");
-            first.berth = Some(0);
-            let mut inside = lab.inside(&first).await;
-            assert_eq!(inside.sh("ls /sys/class/net").await.split_whitespace().collect::<Vec<_>>(), ["eth0", "lo"]);
+    with_stand_in(async move |lab, image| {
+        let made: RouterInfo = lab.ask(&Request::RouterEnsure(way_out(&image, 2, 2))).await.unwrap();
+        let canary = TcpListener::bind("0.0.0.0:0").unwrap();
+        canary.set_nonblocking(true).unwrap();
+        let port = canary.local_addr().unwrap().port();
+        let mut other = spec("other");
+        other.berth = Some(1);
+        let mut other = lab.inside(&other).await;
+        other.sh("python3 -m http.server 8000 >/dev/null 2>&1 & sleep 1").await;
+        let neighbour = lab.docker(&[
+            "inspect",
+            "-f",
+            "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}",
+            &lab.box_name("other"),
+        ]);
+        let mut first = spec("first");
+        first.berth = Some(0);
+        let mut inside = lab.inside(&first).await;
+        assert_eq!(inside.sh("ls /sys/class/net").await.split_whitespace().collect::<Vec<_>>(), ["eth0", "lo"]);
 
-            let mut targets = own_addresses(port);
-            targets.extend([
-                format!("172.17.0.1:{port}"),
-                format!("{neighbour}:8000"),
-                "169.254.169.254:80".into(),
-                "9.9.9.9:443".into(),
-            ]);
-            targets.extend(made.berths.iter().map(|berth| format!("{}:{port}", berth.gateway)));
-            assert_eq!(inside.sh(&reach(&targets)).await, "[]", "with a router that claimed nothing");
-            let dns = inside.sh("cat /etc/resolv.conf; grep -c . /proc/net/if_inet6 2>/dev/null").await;
-            assert!(!dns.contains("10.255"), "{dns}");
+        let mut targets = own_addresses(port);
+        targets.extend([
+            format!("172.17.0.1:{port}"),
+            format!("{neighbour}:8000"),
+            "169.254.169.254:80".into(),
+            "9.9.9.9:443".into(),
+        ]);
+        targets.extend(made.berths.iter().map(|berth| format!("{}:{port}", berth.gateway)));
+        assert_eq!(inside.sh(&reach(&targets)).await, "[]", "with a router that claimed nothing");
+        let dns = inside.sh("cat /etc/resolv.conf; grep -c . /proc/net/if_inet6 2>/dev/null").await;
+        assert!(!dns.contains("10.255"), "{dns}");
 
-            for part in ["router", "walls", "holder"] {
-                lab.docker(&["kill", &format!("caisson-{}-{part}", lab.installation)]);
-            }
-            assert_eq!(inside.sh(&reach(&targets)).await, "[]", "with the router dead");
-            let mut buffer = [0; 1];
-            assert!(
-                canary.accept().map(|(mut it, _)| it.read(&mut buffer)).is_err(),
-                "the host's listener heard somebody"
-            );
-        },
-    )
+        for part in ["router", "walls", "holder"] {
+            lab.docker(&["kill", &format!("caisson-{}-{part}", lab.installation)]);
+        }
+        assert_eq!(inside.sh(&reach(&targets)).await, "[]", "with the router dead");
+        let mut buffer = [0; 1];
+        assert!(canary.accept().map(|(mut it, _)| it.read(&mut buffer)).is_err(), "the host's listener heard somebody");
+    })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_berth_holds_one_chamber_and_dies_with_its_way_out() {
-    if absent(IMAGE) {
-        return;
-    }
-    let stand_in = StandIn::build();
-    let image = stand_in.0.clone();
-    let listed = vec![image.clone()];
-    run(
-        move |settings| settings.router_images = listed,
-        async move |lab| {
-            lab.ask::<RouterInfo>(&Request::RouterEnsure(way_out(&image, 3, 1))).await.unwrap();
-            let mut first = spec("first");
-            first.berth = Some(0);
-            lab.inside(&first).await;
-            let mut second = spec("second");
-            second.berth = Some(0);
-            lab.done(Request::Create(second)).await;
-            let problem = lab.ask::<()>(&Request::Start { name: "second".into() }).await.unwrap_err();
-            assert!(problem.kind == ProblemKind::Conflict && problem.text.contains("berth"), "{problem}");
-            let mut third = spec("third");
-            third.berth = Some(1);
-            assert_eq!(lab.ask::<()>(&Request::Create(third)).await.unwrap_err().kind, ProblemKind::NotFound);
+    with_stand_in(async move |lab, image| {
+        lab.ask::<RouterInfo>(&Request::RouterEnsure(way_out(&image, 3, 1))).await.unwrap();
+        let mut first = spec("first");
+        first.berth = Some(0);
+        lab.inside(&first).await;
+        let mut second = spec("second");
+        second.berth = Some(0);
+        lab.done(Request::Create(second)).await;
+        let problem = lab.ask::<()>(&Request::Start { name: "second".into() }).await.unwrap_err();
+        assert!(problem.kind == ProblemKind::Conflict && problem.text.contains("berth"), "{problem}");
+        let mut third = spec("third");
+        third.berth = Some(1);
+        assert_eq!(lab.ask::<()>(&Request::Create(third)).await.unwrap_err().kind, ProblemKind::NotFound);
 
-            let removed: Vec<String> = lab.ask(&Request::Reap { keep: vec!["first".into()] }).await.unwrap();
-            assert_eq!(removed, ["second"], "networks stay while their holder lives");
-            lab.docker(&["rm", "-f", &format!("caisson-{}-holder", lab.installation)]);
-            let removed: Vec<String> = lab.ask(&Request::Reap { keep: vec![] }).await.unwrap();
-            let named = |part: &str| format!("caisson-{}-{part}", lab.installation);
-            assert_eq!(
-                removed,
-                ["first".to_owned(), named("walls"), named("router"), named("a-outer"), named("berth-000")]
-            );
-        },
-    )
+        let removed: Vec<String> = lab.ask(&Request::Reap { keep: vec!["first".into()] }).await.unwrap();
+        assert_eq!(removed, ["second"], "networks stay while their holder lives");
+        lab.docker(&["rm", "-f", &format!("caisson-{}-holder", lab.installation)]);
+        let removed: Vec<String> = lab.ask(&Request::Reap { keep: vec![] }).await.unwrap();
+        let named = |part: &str| format!("caisson-{}-{part}", lab.installation);
+        assert_eq!(
+            removed,
+            ["first".to_owned(), named("walls"), named("router"), named("a-outer"), named("berth-000")]
+        );
+    })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pool_that_is_taken_is_refused_by_name() {
-    if absent(IMAGE) {
-        return;
-    }
-    let stand_in = StandIn::build();
-    let image = stand_in.0.clone();
-    let listed = vec![image.clone()];
-    run(
-        move |settings| settings.router_images = listed,
-        async move |lab| {
-            let spec = way_out(&image, 4, 1);
-            let foreign = format!("caisson-test-net-{}", std::process::id());
-            lab.docker(&["network", "create", "--subnet", spec.pool.as_deref().unwrap(), &foreign]);
-            let problem = lab.ask::<RouterInfo>(&Request::RouterEnsure(spec)).await;
-            lab.docker(&["network", "rm", &foreign]);
-            let problem = problem.unwrap_err();
-            assert!(problem.kind == ProblemKind::Conflict && problem.text.contains(&foreign), "{problem}");
-            for change in [
-                (|spec| spec.berths = 0) as fn(&mut RouterSpec),
-                |spec| spec.berths = 9,
-                |spec| spec.pool = Some("8.8.8.0/24".into()),
-                |spec| spec.upstream = Some("127.0.0.1".into()),
-                |spec| spec.image = IMAGE.into(),
-                |spec| spec.private = vec!["everything".into()],
-            ] {
-                let mut spec = way_out(&image, 4, 1);
-                change(&mut spec);
-                let problem = lab.ask::<RouterInfo>(&Request::RouterEnsure(spec)).await.unwrap_err();
-                assert_eq!(problem.kind, ProblemKind::Refused, "{problem}");
-            }
-        },
-    )
+    with_stand_in(async move |lab, image| {
+        let spec = way_out(&image, 4, 1);
+        let foreign = format!("caisson-test-net-{}", std::process::id());
+        lab.docker(&["network", "create", "--subnet", spec.pool.as_deref().unwrap(), &foreign]);
+        let problem = lab.ask::<RouterInfo>(&Request::RouterEnsure(spec)).await;
+        lab.docker(&["network", "rm", &foreign]);
+        let problem = problem.unwrap_err();
+        assert!(problem.kind == ProblemKind::Conflict && problem.text.contains(&foreign), "{problem}");
+        for change in [
+            (|spec| spec.berths = 0) as fn(&mut RouterSpec),
+            |spec| spec.berths = 9,
+            |spec| spec.pool = Some("8.8.8.0/24".into()),
+            |spec| spec.upstream = Some("127.0.0.1".into()),
+            |spec| spec.image = IMAGE.into(),
+            |spec| spec.private = vec!["everything".into()],
+        ] {
+            let mut spec = way_out(&image, 4, 1);
+            change(&mut spec);
+            let problem = lab.ask::<RouterInfo>(&Request::RouterEnsure(spec)).await.unwrap_err();
+            assert_eq!(problem.kind, ProblemKind::Refused, "{problem}");
+        }
+    })
     .await;
 }
 
