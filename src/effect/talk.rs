@@ -5,7 +5,7 @@ use crate::checkpoint::{label, mark};
 use crate::forge::{Comment, NewStatus, StatusState};
 use crate::message::{self, About};
 use crate::store::EffectRow;
-use domain::{Commit, Input, Notice, Task};
+use domain::{Commit, Effect, Input, Notice, Task};
 
 impl Performer {
     pub(super) async fn comment(&self, task: &Task, row: &EffectRow, notice: &Notice) -> Result<Input, Trouble> {
@@ -13,10 +13,23 @@ impl Performer {
         let url = self.pull_url(task);
         let about = About { task, pull_url: url.as_deref(), scripted: self.model.scripted() };
         let text = message::notice(notice, &about);
-        let issue = matches!(notice, Notice::Accepted) || task.pull.is_none();
-        let number = if issue { request.issue } else { task.pull.unwrap_or(request.issue) };
+        let number = match task.pull {
+            Some(pull) if !matches!(notice, Notice::Accepted) && !self.asked_on_the_issue(task, row).await? => pull,
+            _ => request.issue,
+        };
         self.post_once(task, row, number, &text).await?;
         Ok(Input::Settled)
+    }
+
+    /// Whether this answers a comment of the issue: who asks there looks there. An answer's number is the question's, negative.
+    async fn asked_on_the_issue(&self, task: &Task, row: &EffectRow) -> Result<bool, Trouble> {
+        let Effect::Comment { serial, .. } = &row.effect else { return Ok(false) };
+        if *serial >= 0 {
+            return Ok(false);
+        }
+        let at = self.repository(task)?.at;
+        let comments = self.forge.comments(&at, self.request(task)?.issue).await?;
+        Ok(comments.iter().any(|comment| comment.id == -serial))
     }
 
     /// Posts a comment so that exactly one stands: found again by its mark under our own account.

@@ -104,7 +104,7 @@ async fn the_operator_and_the_grammar_have_the_last_word() {
     world.alice().comment(REPO, pull, "/allow https://a.example/x").expect("said");
     world.until_said(pull, "write the host alone").await;
     world.alice().comment(REPO, issue, "/allow *.co.uk").expect("said");
-    world.until_said(pull, "names that anyone can register").await;
+    world.until_said(issue, "names that anyone can register").await;
     assert!(world.task().await.hosts.is_empty());
     world.approve().await;
     world.until_state("final-review").await;

@@ -44,6 +44,7 @@ async fn a_second_fix_is_answered_and_status_says_where_it_stands() {
     world.alice().comment(REPO, issue, "/fix again").expect("said");
     world.alice().comment(REPO, pull, "/status").expect("said");
     world.until_said(pull, "waiting for an answer to checkpoint 1").await;
+    world.until_said(issue, "I didn't start another").await;
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 1);
 }
 
