@@ -40,6 +40,8 @@ pub enum Risk {
     Blocked,
     /// What may be reached was changed.
     Egress,
+    /// Much was sent to a host.
+    Upload,
     /// The review cannot show all of the change.
     Unseen,
 }

@@ -2,7 +2,7 @@
 
 use super::view::{
     ActionLine, ActionResult, BlockedLine, CheckpointView, EvidenceLine, FileLine, HostChange, HostLine, Spent,
-    VerdictKind, VerdictView,
+    UploadLine, VerdictKind, VerdictView,
 };
 use domain::{Action, Call, Event, Outcome, OutcomeStatus, Risk, Task, Verdict};
 use std::collections::BTreeMap;
@@ -14,6 +14,8 @@ pub struct Around {
     pub log_url: Option<String>,
     /// What the router refused since the last checkpoint.
     pub blocked: Vec<BlockedLine>,
+    /// Where much was sent since then.
+    pub uploads: Vec<UploadLine>,
     /// The model has a price.
     pub priced: bool,
     /// The model is a recording.
@@ -47,6 +49,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         compare_url: around.compare_url,
         log_url: around.log_url,
         blocked: around.blocked,
+        uploads: around.uploads,
         scripted: around.scripted,
         advance: task.advance.as_ref().map(|given| (given.poster.login.clone(), given.left)),
         ..CheckpointView::default()
@@ -55,8 +58,9 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
     view.hosts = window.iter().flat_map(hosts).collect();
     trees(&mut view, window);
     let blocked = (!view.blocked.is_empty()).then_some(Risk::Blocked);
+    let upload = (!view.uploads.is_empty()).then_some(Risk::Upload);
     let unseen = view.unseen.then_some(Risk::Unseen);
-    view.risk = task.risk(around.last).or(blocked).or(unseen);
+    view.risk = task.risk(around.last).or(blocked).or(upload).or(unseen);
     view
 }
 

@@ -1,8 +1,9 @@
-//! What a review says about the way out: hosts that were refused, how they can be allowed, and what people allowed.
+//! What a review says about the way out: hosts that were refused, how they can be allowed, where much was sent, and what
+//! people allowed.
 
 use super::view::{BlockedLine, CheckpointView, HostChange};
 use crate::command::spec;
-use crate::text::{code, count, grouped, host_name, rule_shown};
+use crate::text::{bytes, code, count, grouped, host_name, rule_shown};
 use protocol::router::Rule;
 use std::fmt::Write as _;
 
@@ -20,23 +21,48 @@ pub(super) fn blocked(view: &CheckpointView) -> String {
             Some(host) => host.shown(Some(line.port).filter(|port| *port > 0)),
             None => code(&line.host),
         };
-        format!("{name} ({}×)", grouped(line.count))
+        let why = if line.why.is_empty() { String::new() } else { format!(": {}", code(&line.why)) };
+        format!("{name} ({}×{why})", grouped(line.count))
     });
     let hosts = hosts.collect::<Vec<_>>().join(", ");
     let rest = view.blocked.len().saturating_sub(MAX_NAMED);
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     let number = count(view.blocked.len() as u64, "host");
-    format!("> [!WARNING]\n> {number} blocked: {hosts}{rest}. {}\n\n", allow_hint(view))
+    let text = format!("> [!WARNING]\n> {number} blocked: {hosts}{rest}. {}", allow_hint(view));
+    format!("{}\n\n", text.trim_end())
 }
 
-/// Says how a host can be allowed, if the first that could be has such a name.
+/// The warning that names where much was sent; empty when nowhere.
+pub(super) fn uploads(view: &CheckpointView) -> String {
+    if view.uploads.is_empty() {
+        return String::new();
+    }
+    let hosts = view.uploads.iter().take(MAX_NAMED).map(|line| {
+        let name =
+            if line.host.is_empty() { "names too many to tell apart".to_owned() } else { rule_shown(&line.host) };
+        let why = if line.because.is_empty() { String::new() } else { format!(" ({})", code(&line.because)) };
+        format!("sent {} to {name}{why}", bytes(line.bytes))
+    });
+    let hosts = hosts.collect::<Vec<_>>().join(", ");
+    let rest = view.uploads.len().saturating_sub(MAX_NAMED);
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!(
+        "> [!WARNING]\n> Unusually much left the sandbox: {hosts}{rest}. It may hold anything of the repository.\n\n"
+    )
+}
+
+/// Says how a host can be allowed, if the first that could be has such a name; nothing where rules, not their lack, refused.
 fn allow_hint(view: &CheckpointView) -> String {
     let rule = |line: &BlockedLine| {
         let host = host_name(&line.host)?.ascii;
         let port = if matches!(line.port, 0 | 80 | 443) { String::new() } else { format!(":{}", line.port) };
         Rule::parse(&format!("{host}{port}")).ok()
     };
-    match (spec("allow"), view.blocked.iter().find_map(rule)) {
+    let mut open = view.blocked.iter().filter(|line| line.why.is_empty()).peekable();
+    if open.peek().is_none() {
+        return String::new();
+    }
+    match (spec("allow"), open.find_map(rule)) {
         (Some(_), Some(rule)) => format!("Comment {} to let this task reach it.", code(&format!("/allow {rule}"))),
         (Some(_), None) => "Such a name can't be allowed.".to_owned(),
         (None, _) => "The operator can add a name to `egress.allow`.".to_owned(),

@@ -1,7 +1,7 @@
 //! What a checkpoint shows, and how the bot finds its own posts again.
 //!
 //! Owns the reviews' wording and layout (`render`), the data they are made from (`view`) and how it is gathered from a
-//! task's log (`gather`), the inline notes (`notes`), the state labels and status texts (`label`), and the keyed mark
+//! task's log (`gather`) and the router's (`reached`), the inline notes (`notes`), the state labels and status texts (`label`), and the keyed mark
 //! (`mark`). Must not ask the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
 mod diff;
@@ -10,6 +10,7 @@ mod hosts;
 pub mod label;
 pub mod mark;
 mod notes;
+pub mod reached;
 pub mod render;
 #[cfg(test)]
 mod tests;

@@ -262,6 +262,7 @@ fn warnings(view: &CheckpointView) -> String {
         );
     }
     out.push_str(&super::hosts::blocked(view));
+    out.push_str(&super::hosts::uploads(view));
     out
 }
 
@@ -286,6 +287,7 @@ fn advance(view: &CheckpointView) -> String {
         Risk::Steering => "a change of files that steer tests",
         Risk::Blocked => "a checkpoint in which hosts were blocked",
         Risk::Egress => "a checkpoint before which the hosts that may be reached were changed",
+        Risk::Upload => "a checkpoint in which much was sent to a host",
         Risk::Unseen => "a change that can't be shown whole",
     };
     let given = count(u64::from(*left), "checkpoint");

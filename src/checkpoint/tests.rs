@@ -30,7 +30,7 @@ fn example() -> CheckpointView {
         ],
         diff: "diff --git a/semver.py b/semver.py\n--- a/semver.py\n+++ b/semver.py\n@@ -4,3 +4,3 @@\n def newer(a, b):\n-    return a > b\n+    return parse(a) > parse(b)\n \n".into(),
         evidence: vec![EvidenceLine { command: test, exit_code: 0, note }],
-        blocked: vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1 }],
+        blocked: vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1, ..Default::default() }],
         spent: Spent { tokens: 12_400, cost_micros: 31_000, priced: true, granted_micros: Some(2_000_000), duration_ms: 112_000 },
         commit: Some("f26af04e7f0123456789012345678901234567ab".into()),
         branch: "agent/1-compare-versions".into(),
@@ -92,7 +92,7 @@ fn a_checkpoint_that_changed_nothing() {
 #[test]
 fn hosts_that_people_allowed_are_named_and_blocked_ones_are_offered() {
     let line = |host: &str, change| HostLine { host: host.into(), by: "alice".into(), change };
-    let blocked = |host: &str, port| BlockedLine { host: host.into(), port, count: 2 };
+    let blocked = |host: &str, port| BlockedLine { host: host.into(), port, count: 2, ..Default::default() };
     let view = CheckpointView {
         hosts: vec![
             line("cdn.xn--bcher-kva.example:8443", HostChange::Task),
@@ -117,7 +117,7 @@ fn hosts_that_people_allowed_are_named_and_blocked_ones_are_offered() {
 fn an_approval_in_advance_is_said() {
     let given = |left, risk| CheckpointView { advance: Some(("alice".into(), left)), risk, ..example() };
     let mut told = vec![render_checkpoint(&given(3, None)), render_checkpoint(&given(1, None))];
-    for risk in [Risk::NoCommit, Risk::Steering, Risk::Blocked, Risk::Egress, Risk::Unseen] {
+    for risk in [Risk::NoCommit, Risk::Steering, Risk::Blocked, Risk::Egress, Risk::Upload, Risk::Unseen] {
         told.push(render_checkpoint(&given(2, Some(risk))));
     }
     told.push(render_final(&CheckpointView { risk: Some(Risk::Final), ..given(1, None) }));
@@ -203,7 +203,8 @@ fn hostile(text: &str) -> CheckpointView {
         steering: vec![text.clone()],
         diff: text.clone(),
         evidence: vec![EvidenceLine { command: text.clone(), exit_code: 0, note: Some(text.clone()) }],
-        blocked: vec![BlockedLine { host: text.clone(), port: 443, count: 1 }],
+        blocked: vec![BlockedLine { host: text.clone(), port: 443, count: 1, why: text.clone() }],
+        uploads: vec![UploadLine { host: text.clone(), bytes: 1, because: text.clone() }],
         hosts: vec![HostLine { host: text.clone(), by: text.clone(), change: HostChange::Task }],
         commit: Some("f26af04e7f0123456789012345678901234567ab".into()),
         branch: text.clone(),
@@ -349,7 +350,7 @@ mod gathered {
         let tree = SealedTree { commit, files: vec![file], diff: "d\n".into(), steering: Vec::new() };
         log.push(Event::TreeSealed { n: 2, tree });
         let task = Task::fold(TaskId(7), &log);
-        let blocked = vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1 }];
+        let blocked = vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1, ..Default::default() }];
         let view = gather(&task, &log, 2, Around { blocked, ..Around::default() });
         let results: Vec<_> = view.actions.iter().map(|a| (a.n, a.result.clone())).collect();
         let note = Some("1 failed, 1 passed in 0.01s".to_owned());

@@ -70,6 +70,18 @@ pub struct BlockedLine {
     pub host: String,
     pub port: u16,
     pub count: u64,
+    /// Foreign in part: what the rule that refused it says; empty when no rule allows it.
+    pub why: String,
+}
+
+/// A host that was sent unusually much.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UploadLine {
+    /// Foreign: a name, or the wildcard under which there were some; empty when there were too many to tell apart.
+    pub host: String,
+    pub bytes: u64,
+    /// Why its rule stands.
+    pub because: String,
 }
 
 /// A host that a person allowed, or took back.
@@ -154,6 +166,8 @@ pub struct CheckpointView {
     pub diff_cut_bytes: u64,
     pub evidence: Vec<EvidenceLine>,
     pub blocked: Vec<BlockedLine>,
+    /// Where unusually much was sent, since the last checkpoint.
+    pub uploads: Vec<UploadLine>,
     /// What people changed about the hosts that may be reached, since the last checkpoint.
     pub hosts: Vec<HostLine>,
     pub spent: Spent,

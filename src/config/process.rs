@@ -129,6 +129,7 @@ pub struct Egress {
     pub rules: Vec<OperatorRule>,
     pub private_ranges: Vec<String>,
     pub refuse_ech: bool,
+    pub upload_note_kib: u64,
     pub caps: Caps,
 }
 

@@ -1,11 +1,10 @@
-//! What stands outside a task's log and belongs into its review: addresses for people, blocked hosts, what the model is.
+//! What stands outside a task's log and belongs into its review: addresses for people, what the router saw, what the model is.
 
 use super::{Performer, Trouble};
 use crate::checkpoint::gather::{Around, gather, start};
-use crate::checkpoint::view::{BlockedLine, CheckpointView};
+use crate::checkpoint::reached::reached;
+use crate::checkpoint::view::CheckpointView;
 use domain::{Event, Task};
-use protocol::router::{LogEntry, Verdict};
-use std::collections::BTreeMap;
 
 impl Performer {
     /// Everything the review of checkpoint `n` says; `last` marks the final one.
@@ -13,27 +12,18 @@ impl Performer {
         let log = self.store.log(task.id).await?;
         let (times, log): (Vec<i64>, Vec<Event>) = log.into_iter().unzip();
         let since = start(&log, n).checked_sub(1).and_then(|at| times.get(at)).copied().unwrap_or(0);
+        let note = self.config.egress.upload_note_kib.saturating_mul(1024);
+        let reached = reached(&self.store.egress(task.id).await?, since, note);
         let around = Around {
             compare_url: self.compare_url(task),
             log_url: None,
-            blocked: self.blocked(task, since).await?,
+            blocked: reached.blocked,
+            uploads: reached.uploads,
             priced: self.model.price() != crate::llm::Price::default(),
             scripted: self.model.scripted(),
             last,
         };
         Ok(gather(task, &log, n, around))
-    }
-
-    /// Hosts the router refused this task since then, with counts, from the log kept with it.
-    async fn blocked(&self, task: &Task, since: i64) -> Result<Vec<BlockedLine>, Trouble> {
-        let mut counts: BTreeMap<(String, u16), u64> = BTreeMap::new();
-        for line in self.store.egress(task.id).await? {
-            let Ok(entry) = serde_json::from_str::<LogEntry>(&line) else { continue };
-            if entry.ts > since && entry.verdict == Verdict::Denied && !entry.host.is_empty() {
-                *counts.entry((entry.host, entry.port)).or_default() += entry.count.max(1);
-            }
-        }
-        Ok(counts.into_iter().map(|((host, port), count)| BlockedLine { host, port, count }).collect())
     }
 
     fn compare_url(&self, task: &Task) -> Option<String> {

@@ -236,7 +236,7 @@ fn counting_stays_bounded() {
 
 /// A configuration that was not checked, so that what stands behind the check is tried as well.
 fn operator(tables: &str) -> crate::config::process::Egress {
-    toml::from_str(&format!("private_ranges = []\nrefuse_ech = true\n{tables}")).unwrap()
+    toml::from_str(&format!("private_ranges = []\nrefuse_ech = true\nupload_note_kib = 1\n{tables}")).unwrap()
 }
 
 #[test]

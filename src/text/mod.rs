@@ -47,6 +47,17 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number))
 }
 
+/// A volume as a person says it: `812 B`, `3.2 MB`.
+pub fn bytes(number: u64) -> String {
+    let tenths = |unit: u64| format!("{}.{}", number / unit, number % unit / (unit / 10));
+    match number {
+        0..1_000 => format!("{number} B"),
+        1_000..1_000_000 => format!("{} kB", tenths(1_000)),
+        1_000_000..1_000_000_000 => format!("{} MB", tenths(1_000_000)),
+        _ => format!("{} GB", tenths(1_000_000_000)),
+    }
+}
+
 /// Micro-dollars as dollars: whole cents with two digits, others below ten dollars with three; never rounded down to nothing.
 pub fn dollars(micros: u64) -> String {
     if micros > 0 && micros < 1000 {

@@ -167,6 +167,8 @@ fn numbers_read_well() {
     assert_eq!(grouped(12400), "12 400");
     assert_eq!(grouped(999), "999");
     assert_eq!(duration(412), "0.4 s");
+    let volumes = [812, 1_000, 1_048_577, 3_234_567, 1_999_999_999].map(bytes);
+    assert_eq!(volumes, ["812 B", "1.0 kB", "1.0 MB", "3.2 MB", "1.9 GB"]);
     assert_eq!(duration(112_000), "1 m 52 s");
     assert_eq!(count(1, "file"), "1 file");
     assert_eq!(dollars(31_000), "$0.031");

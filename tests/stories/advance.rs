@@ -121,3 +121,26 @@ async fn a_checkpoint_that_steers_tests_is_never_approved_in_advance() {
     world.until("checkpoint 2", waits(2)).await;
     assert_eq!(used(&world).await, [false]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkpoint_in_which_much_was_sent_is_never_approved_in_advance() {
+    let world = World::with(&script(2, QUICK), "[egress]\nupload_note_kib = 3").await;
+    world.alice().open_issue(REPO, "Take notes", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let line = |seq: i64, host: &str, up| {
+        let entry = serde_json::json!({
+            "seq": seq, "ts": i64::MAX, "berth": 0, "verdict": "allowed", "rule": "*.up.example", "because": "our mirror",
+            "host": host, "port": 443, "up": up, "down": 0, "ms": 1, "reason": "", "count": 1,
+        });
+        (seq, 1, entry.to_string())
+    };
+    let lines = vec![line(1, "a.up.example", 3000), line(2, "b.up.example", 200)];
+    world.store().keep_egress(task.id, lines).await.expect("kept");
+    let pull = task.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/approve next 3").expect("said");
+    let review = world.until_said(pull, "### Checkpoint 2 ").await;
+    assert!(review.contains("sent 3.2 kB to `*.up.example` (`our mirror`)."), "{review}");
+    assert!(review.contains("never a checkpoint in which much was sent to a host"), "{review}");
+    world.until("checkpoint 2", waits(2)).await;
+    assert_eq!(used(&world).await, [false]);
+}

@@ -40,7 +40,7 @@ fn it_is_used_one_checkpoint_at_a_time_each_after_a_fresh_look() {
 
 #[test]
 fn what_is_risky_or_final_waits_for_a_person() {
-    let risks = [Risk::Final, Risk::NoCommit, Risk::Steering, Risk::Blocked, Risk::Unseen];
+    let risks = [Risk::Final, Risk::NoCommit, Risk::Steering, Risk::Blocked, Risk::Upload, Risk::Unseen];
     for risk in risks {
         let mut walk = approved(3);
         walk.feed(Input::Opened { fresh: None });
@@ -59,7 +59,7 @@ fn what_is_risky_or_final_waits_for_a_person() {
                 walk.answer(vec![bash(); 5]).acts(5).feed(Input::TreeSealed { n: 2, tree });
                 walk.feed(Input::Pushed { n: 2, commit: commit(ONE) }).feed(posted(None))
             }
-            Risk::Blocked | Risk::Egress | Risk::Unseen => {
+            Risk::Blocked | Risk::Egress | Risk::Upload | Risk::Unseen => {
                 walk.answer(vec![bash(); 5]).acts(5).sealed(2).feed(posted(Some(risk)))
             }
         };

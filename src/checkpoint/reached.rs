@@ -1,0 +1,120 @@
+//! From the router's log of a task to what its review says: what was refused, and where much was sent. Pure.
+//!
+//! Whatever a line holds is foreign. Tests: at the end of this file, from lines to text.
+
+use super::view::{BlockedLine, UploadLine};
+use protocol::router::{LogEntry, Verdict};
+use std::collections::BTreeMap;
+
+/// What the router's log tells of the time since a checkpoint.
+#[derive(Clone, Debug, Default)]
+pub struct Reached {
+    pub blocked: Vec<BlockedLine>,
+    /// The largest first.
+    pub uploads: Vec<UploadLine>,
+}
+
+/// Reads the lines after `since` (Unix milliseconds). Uploads are those above `note` bytes; names under one wildcard count
+/// together, or many small ones would hide a large one.
+pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
+    let mut refused: BTreeMap<(String, u16), (u64, String)> = BTreeMap::new();
+    let mut sent: BTreeMap<String, (u64, String)> = BTreeMap::new();
+    for line in lines {
+        let Ok(entry) = serde_json::from_str::<LogEntry>(line) else { continue };
+        if entry.ts <= since {
+            continue;
+        }
+        let because = entry.because.unwrap_or_default();
+        let wildcard = entry.rule.clone().filter(|rule| rule.starts_with("*.") && !entry.host.is_empty());
+        // A connection that was cut, or whose other side failed, has sent what it has sent.
+        let (bytes, why) = sent.entry(wildcard.unwrap_or_else(|| entry.host.clone())).or_default();
+        *bytes = bytes.saturating_add(entry.up);
+        why.clone_from(&because);
+        if entry.verdict == Verdict::Denied && !entry.host.is_empty() {
+            let (count, why) = refused.entry((entry.host, entry.port)).or_default();
+            *count = count.saturating_add(entry.count.max(1));
+            // Without a rule there is no more to say than that nothing allows it.
+            *why = match entry.rule {
+                Some(_) if because.is_empty() => entry.reason,
+                Some(_) => format!("{} — {because}", entry.reason),
+                None => String::new(),
+            };
+        }
+    }
+    let blocked = refused.into_iter().map(|((host, port), (count, why))| BlockedLine { host, port, count, why });
+    let uploads = sent.into_iter().map(|(host, (bytes, because))| UploadLine { host, bytes, because });
+    let mut uploads: Vec<_> = uploads.filter(|line| line.bytes > note).collect();
+    uploads.sort_by_key(|line| std::cmp::Reverse(line.bytes));
+    Reached { blocked: blocked.collect(), uploads }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gather::{Around, gather};
+    use super::super::render_checkpoint;
+    use super::*;
+    use domain::{Commit, Risk, Task, TaskId};
+    use serde_json::{Value, json};
+
+    const NOTE: u64 = 1 << 20;
+
+    /// A line as the router writes it.
+    fn line(ts: i64, host: &str, up: u64, more: Value) -> String {
+        let mut line = json!({
+            "seq": 1, "ts": ts, "berth": 2, "verdict": "allowed", "host": host, "port": 443,
+            "up": up, "down": 9, "ms": 3, "reason": "", "count": 1,
+        });
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line.to_string()
+    }
+
+    fn told(lines: &[String]) -> String {
+        let Reached { blocked, uploads } = reached(lines, 100, NOTE);
+        let around = Around { blocked, uploads, ..Around::default() };
+        let text = render_checkpoint(&gather(&Task::new(TaskId(1)), &[], 1, around));
+        text.lines().filter(|line| line.starts_with("> ")).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn much_that_was_sent_is_named_with_the_reason_of_its_rule() {
+        let allowed = || json!({"rule": "up.test", "because": "preset cargo"});
+        let wild = || json!({"rule": "*.w.test"});
+        let cut = json!({"verdict": "denied", "rule": "cut.test:443", "because": "allowed by alice", "reason": "the byte cap of this rule is used up"});
+        let lines = [
+            line(100, "before.test", 9_000_000, allowed()),
+            line(101, "up.test", 2_000_000, allowed()),
+            line(102, "up.test", 1_234_567, allowed()),
+            line(102, "x.w.test", 600_000, wild()),
+            line(103, "y.w.test", 600_000, wild()),
+            line(103, "cut.test", 5_000_000, cut),
+            line(104, "small.test", NOTE, allowed()),
+            line(105, "", 2_000_000, wild()),
+            line(106, "a`b](http://evil.test) @all", 4_000_000, json!({"verdict": "failed"})),
+            "no line of ours".to_owned(),
+        ];
+        insta::assert_snapshot!("uploads", told(&lines));
+        let hosts: Vec<String> = (0..11).map(|n| line(200, &format!("h{n}.test"), NOTE + 1 + n, allowed())).collect();
+        assert!(told(&hosts).contains("`h3.test` (`preset cargo`) and 3 more."), "{}", told(&hosts));
+    }
+
+    #[test]
+    fn a_refused_host_is_named_with_the_rule_that_refused_it() {
+        let denied = json!({
+            "verdict": "denied", "rule": "*.leak.test", "reason": "denied by the operator", "because": "takes anything",
+        });
+        let lines = [line(101, "a.leak.test", 0, denied.clone()), line(102, "a.leak.test", 0, denied)];
+        insta::assert_snapshot!("refused_by_rule", told(&lines));
+        let other = line(103, "b.test", 0, json!({"verdict": "denied", "reason": "host not allowed"}));
+        assert!(told(&[lines[0].clone(), other]).contains("`b.test:443` (1×). Comment `/allow b.test` to let"));
+    }
+
+    #[test]
+    fn no_approval_in_advance_covers_an_upload() {
+        let commit = Commit::parse(&"a".repeat(40)).ok();
+        let task = Task { sealed: commit, pull: Some(9), ..Task::new(TaskId(1)) };
+        let Reached { uploads, .. } = reached(&[line(1, "up.test", NOTE + 1, json!({}))], 0, NOTE);
+        let quiet = gather(&task, &[], 1, Around::default());
+        assert_eq!(quiet.risk, quiet.unseen.then_some(Risk::Unseen));
+        assert_eq!(gather(&task, &[], 1, Around { uploads, ..Around::default() }).risk, Some(Risk::Upload));
+    }
+}
