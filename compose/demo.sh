@@ -50,7 +50,7 @@ fi
 
 say "programs (cargo build; some minutes the first time)"
 programs=$(tests/support/programs.sh)
-cargo build --locked --quiet -p caisson --bin caisson --example demo
+cargo build --locked -p caisson --bin caisson --example demo
 target=${CARGO_TARGET_DIR:-$PWD/target}
 
 say "images (debootstrap; one or two minutes the first time, no registry)"

@@ -5,6 +5,7 @@
 #   CAISSON_PORT, CAISSON_PUBLIC_URL        where people open Gitea (3000, http://localhost:3000)
 #   CAISSON_GITEA_IMAGE                     default gitea/gitea:1.25
 #
+# Lines NAME=value in compose/.env set them for good: `make up` and compose/caisson.sh read it each time.
 # Repeat it as you like: what is there stays. `make down` stops it and keeps all data.
 set -eu
 HERE=$(cd "$(dirname "$0")" && pwd)
@@ -47,10 +48,26 @@ if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson
         caisson --config /var/lib/caisson/caisson.toml setup --admin-token-file admin.token \
             --forge-url http://gitea:3000 --public-url "$0" --bot-url http://caisson:8440
         code=$?; rm -f admin.token; exit $code' "${CAISSON_PUBLIC_URL:-http://localhost:3000}" || die "caisson setup failed"
+    echo "compose.yaml has set these in Gitea already."
     echo "Gitea's admin: name admin, password $password (shown this once)"
     echo "Delete the token caisson-setup under Settings, Applications: it is not needed any more."
+fi
+public=${CAISSON_PUBLIC_URL:-http://localhost:3000}
+if ! compose run --rm -T --no-deps --entrypoint grep caisson -q '^\[\[repositories\]\]' /var/lib/caisson/caisson.toml </dev/null >/dev/null 2>&1; then
+    echo "Open $public. Next: compose/caisson.sh repo add <git-url> --writer <login>, then \`make up\` again: it starts the bot."
+    exit 0
 fi
 compose up -d
 # The bot reads its configuration when it starts.
 compose restart caisson
-echo "Open ${CAISSON_PUBLIC_URL:-http://localhost:3000}. Next: compose/caisson.sh repo add <git-url> --writer <login>, then \`make up\` again."
+echo "waiting for caisson"
+count=0
+until compose exec -T caisson bash -c '</dev/tcp/127.0.0.1/8441' </dev/null >/dev/null 2>&1; do
+    count=$((count + 1))
+    if [ "$count" -ge 30 ]; then
+        compose logs --tail 5 caisson >&2
+        die "the bot does not come up; above is why. Mend it, then \`make up\` again"
+    fi
+    sleep 1
+done
+echo "Open $public and write an issue with /fix. \`compose/caisson.sh doctor\` checks every part."

@@ -63,7 +63,10 @@ fn keep(path: &Path, secret: &str) -> anyhow::Result<()> {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let args = parse()?;
+    let mut args = parse()?;
+    std::fs::create_dir_all(&args.dir).with_context(|| format!("cannot make {}", args.dir.display()))?;
+    // git is run in other directories: a relative path would lead it elsewhere.
+    args.dir = args.dir.canonicalize().with_context(|| format!("cannot open {}", args.dir.display()))?;
     let traps = if args.traps { Traps::default() } else { Traps::none() };
     let listen = (args.listen, args.port).into();
     let options = Options { traps, listen, dir: Some(args.dir.join("repositories")), url: args.url };

@@ -1,7 +1,7 @@
 //! Markdown to HTML for the pages. Raw HTML is shown as text, images as their words, and only plain web addresses become links:
 //! what stands in a review was written by an agent. Only the events that reviews use are given tags; all others show their text.
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 pub(crate) fn escape(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
@@ -18,19 +18,26 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 pub(crate) fn render(text: &str) -> String {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut out = String::new();
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_GFM;
+    let (mut out, mut in_diff) = (String::new(), false);
     for event in Parser::new_ext(text, options) {
+        match &event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => in_diff = language.as_ref() == "diff",
+            Event::End(TagEnd::CodeBlock) => in_diff = false,
+            _ => {}
+        }
         match event {
+            Event::Text(text) if in_diff => out.push_str(&diff(&text)),
             Event::Start(tag) => open(&mut out, &tag),
             Event::End(tag) => close(&mut out, tag),
-            // `<details>` and `<summary>` are how a review folds its evidence; without attributes they can do no harm.
+            // What a review folds its evidence and sets its foot with; without attributes they can do no harm.
             Event::Html(html) | Event::InlineHtml(html) => folds(&mut out, &html),
             Event::Text(text) | Event::InlineMath(text) | Event::DisplayMath(text) => out.push_str(&escape(&text)),
             Event::Code(code) => out.push_str(&format!("<code>{}</code>", escape(&code))),
             Event::FootnoteReference(name) => out.push_str(&escape(&name)),
-            Event::SoftBreak => out.push('\n'),
-            Event::HardBreak => out.push_str("<br>"),
+            // In a comment a single line break stays one, as on a real forge.
+            Event::SoftBreak | Event::HardBreak => out.push_str("<br>\n"),
             Event::Rule => out.push_str("<hr>"),
             Event::TaskListMarker(done) => out.push_str(if done { "☑ " } else { "☐ " }),
         }
@@ -38,8 +45,28 @@ pub(crate) fn render(text: &str) -> String {
     out
 }
 
+/// A diff, its added and removed lines marked.
+pub(crate) fn diff(text: &str) -> String {
+    let line = |line: &str| match line.as_bytes().first() {
+        Some(b'+') => format!("<ins>{}</ins>", escape(line)),
+        Some(b'-') => format!("<del>{}</del>", escape(line)),
+        _ => escape(line),
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+fn alert(kind: BlockQuoteKind) -> &'static str {
+    match kind {
+        BlockQuoteKind::Note => "Note",
+        BlockQuoteKind::Tip => "Tip",
+        BlockQuoteKind::Important => "Important",
+        BlockQuoteKind::Warning => "Warning",
+        BlockQuoteKind::Caution => "Caution",
+    }
+}
+
 fn folds(out: &mut String, html: &str) {
-    const KNOWN: [&str; 5] = ["<details>", "</details>", "<summary>", "</summary>", "<br>"];
+    const KNOWN: [&str; 7] = ["<details>", "</details>", "<summary>", "</summary>", "<br>", "<sub>", "</sub>"];
     let mut rest = html;
     while !rest.is_empty() {
         if let Some(tag) = KNOWN.iter().find(|t| rest.starts_with(**t)) {
@@ -67,10 +94,8 @@ fn open(out: &mut String, tag: &Tag) {
     match tag {
         Tag::Paragraph => out.push_str("<p>"),
         Tag::Heading { level, .. } => out.push_str(&format!("<{level}>")),
-        Tag::BlockQuote(_) => out.push_str("<blockquote>"),
-        Tag::CodeBlock(CodeBlockKind::Fenced(language)) if language.as_ref() == "diff" => {
-            out.push_str("<pre class=diff>")
-        }
+        Tag::BlockQuote(None) => out.push_str("<blockquote>"),
+        Tag::BlockQuote(Some(kind)) => out.push_str(&format!("<blockquote><b>{}</b>", alert(*kind))),
         Tag::CodeBlock(_) => out.push_str("<pre>"),
         Tag::List(Some(start)) => out.push_str(&format!("<ol start={start}>")),
         Tag::List(None) => out.push_str("<ul>"),
@@ -127,15 +152,18 @@ mod tests {
     #[test]
     fn what_a_review_uses_is_shown() {
         let html = render(
-            "## Title\n\n| a | b |\n|---|---|\n| 1 | `x<y` |\n\n```diff\n-a\n+<b>\n```\n\n<details>\n<summary>more</summary>\n\ntext\n\n</details>\n<!-- mark -->",
+            "## Title\n\n| a | b |\n|---|---|\n| 1 | `x<y` |\n\none\ntwo\n\n```diff\n-a\n+<b>\n```\n\n> [!WARNING]\n> read\n\n\
+             <details>\n<summary>more</summary>\n\ntext\n\n</details>\n\n<sub>foot</sub>\n<!-- mark -->",
         );
         for part in [
             "<h2>Title</h2>",
             "<td>1</td>",
             "<code>x&lt;y</code>",
-            "<pre class=diff>",
-            "+&lt;b&gt;",
+            "one<br>\ntwo",
+            "<del>-a\n</del><ins>+&lt;b&gt;\n</ins>",
+            "<b>Warning</b><p>read</p>",
             "<summary>more</summary>",
+            "<sub>foot</sub>",
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }

@@ -1,8 +1,9 @@
 //! Plain pages for people: a list, an issue, a pull request with its reviews and a form to answer.
 //! The form carries the commit that the page showed: an approval is of what was seen, whatever was pushed since.
+//! Who is signed in answers by that; a page of somebody else's can't, because the browser says where a form came from.
 
 use crate::api::{App, caller};
-use crate::markdown::{escape, render};
+use crate::markdown::{diff, escape, render};
 use crate::person::Person;
 use crate::world::{Access, Issue, Repo, Result, ReviewState, World, refuse};
 use axum::extract::{Form, Path, State};
@@ -14,7 +15,10 @@ use std::sync::Arc;
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\
 pre{background:#f4f4f2;padding:.7rem;overflow:auto;font-size:13px}code{background:#f4f4f2}table{border-collapse:collapse}\
 td{border:1px solid #ccc;padding:.2rem .5rem}article{border:1px solid #ccc;border-radius:6px;margin:1rem 0;padding:0 1rem}\
-article>header{color:#555;border-bottom:1px solid #ddd;padding:.4rem 0}textarea{width:100%;height:6rem}small{color:#666}";
+article>header{color:#555;border-bottom:1px solid #ddd;padding:.4rem 0}textarea{width:100%;height:6rem}small,sub{color:#666}\
+sub{vertical-align:baseline;font-size:small}table{margin:1rem 0}thead td{font-weight:600;background:#f4f4f2}\
+blockquote{border-left:3px solid #888;margin:1rem 0;padding:0 1rem}pre ins,pre del{text-decoration:none}\
+pre ins{background:#d9f5df}pre del{background:#fbe0de}";
 
 fn page(title: &str, body: &str) -> Response {
     let policy =
@@ -25,6 +29,15 @@ fn page(title: &str, body: &str) -> Response {
         escape(title)
     );
     ([(header::CONTENT_SECURITY_POLICY, policy), (header::REFERRER_POLICY, "no-referrer")], Html(html)).into_response()
+}
+
+/// The way back up.
+fn above(owner: &str, name: &str) -> String {
+    format!("<nav><a href=\"/\">devforge</a> / <a href=\"/{0}/{1}\">{0}/{1}</a></nav>", escape(owner), escape(name))
+}
+
+fn diff_html(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("<h2>Changes</h2><pre>{}</pre>", diff(text)) }
 }
 
 /// A refusal as a browser understands it: what needs an account asks for one.
@@ -40,9 +53,12 @@ fn refused(refusal: crate::world::Refusal, known: bool) -> Response {
 pub(crate) async fn home(State(app): App, headers: HeaderMap) -> Response {
     let world = app.world();
     let login = caller(&world, &headers).ok().and_then(|c| c.login);
-    let seen = world.repos.iter().filter(|r| world.access(r, login.as_deref()) > Access::None);
-    let line = |r: &Repo| format!("<li><a href=\"/{0}/{1}\">{0}/{1}</a></li>", escape(&r.owner), escape(&r.name));
-    page("devforge", &format!("<ul>{}</ul>", seen.map(line).collect::<String>()))
+    let seen: Vec<&Repo> = world.repos.iter().filter(|r| world.access(r, login.as_deref()) > Access::None).collect();
+    if seen.is_empty() && login.is_none() {
+        return refused(crate::world::Refusal { status: 401, message: String::new() }, false);
+    }
+    let line = |r: &&Repo| format!("<li><a href=\"/{0}/{1}\">{0}/{1}</a></li>", escape(&r.owner), escape(&r.name));
+    page("devforge", &format!("<ul>{}</ul>", seen.iter().map(line).collect::<String>()))
 }
 
 pub(crate) async fn repo(State(app): App, Path((o, r)): Path<(String, String)>, headers: HeaderMap) -> Response {
@@ -60,7 +76,33 @@ pub(crate) async fn repo(State(app): App, Path((o, r)): Path<(String, String)>, 
         format!("<li><a href=\"{place}\">#{} {}</a> <small>{state}</small></li>", i.number, escape(&i.title))
     };
     let list: String = repo.issues.values().rev().map(line).collect();
-    page(&format!("{}/{}", repo.owner, repo.name), &format!("<ul>{list}</ul>"))
+    let nav = above(&repo.owner, &repo.name);
+    page(&format!("{}/{}", repo.owner, repo.name), &format!("{nav}<ul>{list}</ul>"))
+}
+
+/// Where a review's link to the diff leads.
+pub(crate) async fn compare(
+    State(app): App,
+    Path((o, r, range)): Path<(String, String, String)>,
+    headers: HeaderMap,
+) -> Response {
+    let (login, found) = {
+        let world = app.world();
+        let login = caller(&world, &headers).ok().and_then(|c| c.login);
+        let found = world.repo(&o, &r, login.as_deref(), Access::Read);
+        (login, found)
+    };
+    if let Err(e) = found {
+        return refused(e, login.is_some());
+    }
+    let changes = match range.split_once("...") {
+        Some((base, head)) => crate::git::diff(&crate::git::path(&app.root, &o, &r), base, head).await.ok(),
+        None => None,
+    };
+    match changes {
+        Some(text) => page(&range, &format!("{}{}", above(&o, &r), diff_html(&text))),
+        None => refused(crate::world::Refusal { status: 404, message: format!("there is no {range}") }, true),
+    }
 }
 
 type NumberPath = Path<(String, String, String, u64)>;
@@ -79,16 +121,16 @@ pub(crate) async fn thread(State(app): App, Path((o, r, kind, n)): NumberPath, h
         };
         let repo = &world.repos[at];
         let range = issue.pull.as_ref().map(|p| (p.base.clone(), p.head_sha.clone()));
-        (format!("{} #{n}", issue.title), thread_html(&world, repo, issue), range)
+        let body = format!("{}{}", thread_html(&world, repo, issue), form(issue, login.as_deref()));
+        (format!("{} #{n}", issue.title), body, range)
     };
-    let diff = match range {
+    let changes = match range {
         Some((base, head)) => {
             crate::git::diff(&crate::git::path(&app.root, &o, &r), &base, &head).await.unwrap_or_default()
         }
         None => String::new(),
     };
-    let diff = if diff.is_empty() { diff } else { format!("<h2>Changes</h2><pre>{}</pre>", escape(&diff)) };
-    page(&title, &format!("{body}{diff}"))
+    page(&title, &format!("{}{body}{}", above(&o, &r), diff_html(&changes)))
 }
 
 fn entry(anchor: i64, who: &str, what: &str, text: &str) -> String {
@@ -125,20 +167,24 @@ fn thread_html(world: &World, repo: &Repo, issue: &Issue) -> String {
         "closed"
     };
     let body: String = entries.into_iter().map(|(_, html)| html).collect();
-    format!("<p><small>{state} {}</small></p>{body}{}", labels.join(" "), form(issue))
+    format!("<p><small>{state} {}</small></p>{body}", labels.join(" "))
 }
 
-fn form(issue: &Issue) -> String {
+fn form(issue: &Issue, login: Option<&str>) -> String {
     let commit = issue.pull.as_ref().map_or("", |p| p.head_sha.as_str());
     let review = if issue.pull.is_some() {
         "<button name=act value=approve>Approve</button> <button name=act value=changes>Request changes</button>"
     } else {
         ""
     };
+    let who = match login {
+        Some(login) => format!("<p>You are <b>{}</b>.</p>", escape(login)),
+        None => "<p>Name <input name=login required autocomplete=username> Password or token \
+                 <input name=password type=password required autocomplete=current-password></p>"
+            .to_owned(),
+    };
     format!(
-        "<h2>Answer</h2><form method=post><input type=hidden name=commit value=\"{}\"><textarea name=text></textarea>\
-         <p>Name <input name=login required autocomplete=username> Password or token \
-         <input name=password type=password required autocomplete=current-password></p>\
+        "<h2>Answer</h2><form method=post><input type=hidden name=commit value=\"{}\"><textarea name=text></textarea>{who}\
          <p><button name=act value=comment>Comment</button> {review} <button name=act value=close>Close</button></p></form>",
         escape(commit)
     )
@@ -146,7 +192,9 @@ fn form(issue: &Issue) -> String {
 
 #[derive(Deserialize)]
 pub(crate) struct Said {
+    #[serde(default)]
     login: String,
+    #[serde(default)]
     password: String,
     #[serde(default)]
     text: String,
@@ -155,15 +203,26 @@ pub(crate) struct Said {
     act: String,
 }
 
-pub(crate) async fn say(State(app): App, Path((o, r, kind, n)): NumberPath, Form(said): Form<Said>) -> Response {
+/// The account that a form speaks for: by the name and password in it, or by the sign-in of the browser that got it from here.
+fn speaker(world: &World, headers: &HeaderMap, said: &Said) -> Option<String> {
+    if said.password.is_empty() {
+        let own = headers.get("sec-fetch-site").is_some_and(|from| from == "same-origin");
+        return caller(world, headers).ok().and_then(|c| c.login).filter(|_| own);
+    }
+    let by_token = || world.by_token(&said.password).filter(|a| a.login.eq_ignore_ascii_case(&said.login));
+    world.by_password(&said.login, &said.password).or_else(by_token).map(|a| a.login.clone())
+}
+
+pub(crate) async fn say(
+    State(app): App,
+    Path((o, r, kind, n)): NumberPath,
+    headers: HeaderMap,
+    Form(said): Form<Said>,
+) -> Response {
     if kind != "issues" && kind != "pulls" {
         return StatusCode::NOT_FOUND.into_response();
     }
-    let login = {
-        let world = app.world();
-        let by_token = || world.by_token(&said.password).filter(|a| a.login.eq_ignore_ascii_case(&said.login));
-        world.by_password(&said.login, &said.password).or_else(by_token).map(|a| a.login.clone())
-    };
+    let login = speaker(&app.world(), &headers, &said);
     let Some(login) = login else {
         let refusal = refuse::<()>(403, "name and password do not fit").unwrap_err();
         return refused(refusal, true);

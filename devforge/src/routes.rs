@@ -24,6 +24,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/api/healthz", get(|| async { "{\"status\":\"pass\"}" }))
         .route("/", get(pages::home))
         .route("/{owner}/{repo}", get(pages::repo))
+        .route("/{owner}/{repo}/compare/{*range}", get(pages::compare))
         .route("/{owner}/{repo}/{kind}/{number}", get(pages::thread).post(pages::say))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(shared)

@@ -23,17 +23,51 @@ fn push(forge: &Devforge, dir: &Path, token: &str, branch: &str, text: &str) -> 
     git(dir, &["rev-parse", "HEAD"])
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_approval_is_of_what_the_page_showed() {
-    let forge = Devforge::start(Options::quiet()).await.unwrap();
+/// The private repository `dev/shop` with a commit on `main`, a clone of it, and the token of its account `bot`.
+async fn shop(forge: &Devforge) -> (tempfile::TempDir, String) {
     forge.add_person("dev", "pass word").unwrap();
-    let bot = forge.add_person("bot", "bot").unwrap();
+    forge.add_person("bot", "bot").unwrap();
     forge.add_repository("dev/shop", true).await.unwrap();
     forge.add_collaborator("dev/shop", "bot", Access::Write).unwrap();
     let dir = tempfile::tempdir().unwrap();
     git(dir.path(), &["init", "-q", "--initial-branch=main"]);
     let token = forge.add_token("bot").unwrap();
-    push(&forge, dir.path(), &token, "main", "one\n");
+    push(forge, dir.path(), &token, "main", "one\n");
+    (dir, token)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_signed_in_is_not_asked_again_and_no_other_page_speaks_for_them() {
+    let forge = Devforge::start(Options::quiet()).await.unwrap();
+    let (dir, token) = shop(&forge).await;
+    push(&forge, dir.path(), &token, "agent/1-x", "one\ntwo\n");
+    let dev = forge.as_person("dev");
+    dev.open_issue("dev/shop", "x", "y").unwrap();
+    let http = reqwest::Client::new();
+    let get = |path: &str| http.get(format!("{}{path}", forge.url()));
+    for path in ["/", "/dev/shop", "/dev/shop/compare/main...agent/1-x"] {
+        assert_eq!(get(path).send().await.unwrap().status(), 401, "{path} asks who is there");
+    }
+    let signed = async |path: &str| get(path).basic_auth("dev", Some("pass word")).send().await.unwrap();
+    assert!(!signed("/dev/shop/issues/1").await.text().await.unwrap().contains("name=password"));
+    assert!(signed("/dev/shop/compare/main...agent/1-x").await.text().await.unwrap().contains("<ins>+two"));
+    assert_eq!(signed("/dev/shop/compare/main...gone").await.status(), 404);
+
+    let said = [("act", "comment"), ("text", "hello")];
+    for (from, status) in [("cross-site", 403), ("none", 403), ("same-origin", 200)] {
+        let post = http.post(format!("{}/dev/shop/issues/1", forge.url())).basic_auth("dev", Some("pass word"));
+        let answer = post.header("Sec-Fetch-Site", from).form(&said).send().await.unwrap();
+        assert_eq!(answer.status(), status, "{from}");
+    }
+    let page = signed("/dev/shop/issues/1").await.text().await.unwrap();
+    assert_eq!(page.matches("hello").count(), 1, "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_is_of_what_the_page_showed() {
+    let forge = Devforge::start(Options::quiet()).await.unwrap();
+    let (dir, token) = shop(&forge).await;
+    let bot = forge.as_person("bot");
     let shown = push(&forge, dir.path(), &token, "agent/1-x", "one\n<script>two</script>\n");
     let http = reqwest::Client::new();
     let api = |path: &str| format!("{}/api/v1/repos/dev/shop/pulls{path}", forge.url());

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "caisson", version, after_help = AFTER, disable_help_subcommand = true)]
 pub struct Cli {
-    /// The configuration file.
+    /// The configuration file; without it `caisson/caisson.toml` in the user's own configuration folder (~/.config).
     #[arg(long, global = true, env = "CAISSON_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -34,6 +34,7 @@ const AFTER: &str = "\
 First steps on your own forge:
   caisson setup --forge-url http://localhost:3000 --admin-token-file admin.token
   caisson repo add https://github.com/you/project.git
+  caisson doctor      says what is missing; [model] in caisson.toml is yours to fill in
   caisson serve
 Then open an issue that says `/fix`, and answer the reviews. `caisson fetch <clone> <branch>` brings the work home.";
 
@@ -66,8 +67,9 @@ impl Cli {
     fn config(&self) -> PathBuf {
         self.config.clone().unwrap_or_else(|| {
             let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-            let folder = std::env::var_os("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
-            folder.join("caisson/caisson.toml")
+            // What is empty or relative counts as not set: XDG Base Directory Specification.
+            let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+            named.unwrap_or_else(|| home.join(".config")).join("caisson/caisson.toml")
         })
     }
 

@@ -77,6 +77,11 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover)> {
     let url = config.forge.url.clone().ok_or_else(|| {
         Complaint::new("no forge is configured").attempt("caisson setup --forge-url … --admin-token-file …")
     })?;
+    // First what costs nothing to look at: whatever fails below leaves a broker and its networks behind.
+    let model = llm::configured(&config.model).map_err(|why| {
+        let attempt = "fill in [model] of the configuration (docs/models.md); `caisson doctor` looks at it";
+        Complaint::new("the model cannot be used").because(why).attempt(attempt)
+    })?;
     let token = secret(config.forge.token_file.as_deref(), "forge.token_file")?;
     let forge = Gitea::new(&url, token.clone(), USER_AGENT)?;
     let me = forge.whoami().await.with_context(|| format!("the forge at {url} does not answer the bot's token"))?;
@@ -98,7 +103,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover)> {
     }
     let (prover, barrier) = Prover::new(config.clone(), broker.clone(), egress, &sandboxes);
     let parts = Parts {
-        model: llm::configured(&config.model).map_err(|why| Complaint::new("the model cannot be used").because(why))?,
+        model,
         hook_secrets: hook_secrets(config)?,
         mark_key: Secret::read_or_make(&config.mark_key_file())?,
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,

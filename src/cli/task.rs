@@ -21,10 +21,12 @@ pub enum TaskCommand {
     },
     /// One task: its state, every action with input, output and cost.
     Show {
+        /// Its number, as `caisson task list` and the reviews have it.
         id: i64,
         /// With the output of each action.
         #[arg(long)]
         output: bool,
+        /// One JSON object.
         #[arg(long)]
         json: bool,
     },

@@ -17,7 +17,10 @@ pub(super) fn configuration(sheet: &mut Sheet, file: &Path) -> Option<Process> {
         }
         Err(error) => {
             for line in error.to_string().lines() {
-                let attempt = "mend the line; `caisson config --defaults` prints every key with its meaning";
+                let attempt = match file.exists() {
+                    true => "mend the line; `caisson config --defaults` prints every key with its meaning",
+                    false => "caisson setup --help",
+                };
                 sheet.fault("configuration", line, attempt);
             }
             None

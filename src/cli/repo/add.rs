@@ -116,8 +116,12 @@ impl Add {
         let before = config.repository(&key).cloned();
         let repo =
             before.as_ref().map_or_else(|| RepoRef::new(&self.owner, &name), |b| RepoRef::new(&b.owner, &b.name));
-        let (branch, _) =
-            git.remote_head(&source).await.with_context(|| format!("{} cannot be read", source.as_str()))?;
+        let (branch, _) = git.remote_head(&source).await.map_err(|why| {
+            let complaint = Complaint::new(format!("{} cannot be read", source.as_str())).because(why.to_string());
+            complaint.attempt(
+                "name a git repository that has a commit, by a path or an address that `git ls-remote` can read",
+            )
+        })?;
         Ok(Plan { key, repo, source, branch, before })
     }
 

@@ -57,6 +57,12 @@ impl Bot {
         self.dir.join("caisson.toml")
     }
 
+    /// How a person calls `caisson` here.
+    #[allow(dead_code, reason = "for the demo alone")]
+    pub fn shown(&self) -> String {
+        format!("{} --config {}", self.program.display(), self.config().display())
+    }
+
     pub fn say(&self, words: &[&str]) -> Result<String> {
         run(&mut self.command(words))
     }

@@ -11,9 +11,10 @@ mod person;
 mod process;
 mod stage;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use bot::{Bot, variable};
 use caisson::forge::{RepoRef, Review};
+use caisson::secret::Secret;
 use forge::Place;
 use person::Person;
 use process::{git, run};
@@ -31,6 +32,8 @@ const TITLE: &str = "Splitting a bill loses a cent";
 const BODY: &str = "`split(1000, 3)` gives 333 three times: a cent is gone. `€12.3` is read wrongly as well. The tests say so.\n\n/fix\n";
 /// With DEMO_AUTO=1 nothing waits for a person, so something is wrong after this.
 const LONGEST: Duration = Duration::from_secs(20 * 60);
+/// The bot is told by `caisson fetch`; if it missed that, it looks again by itself.
+const DELIVERY: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(250);
 
 #[tokio::main]
@@ -38,7 +41,12 @@ async fn main() -> ExitCode {
     let stage = Stage::open();
     let outcome = tokio::select! {
         outcome = trip(&stage) => outcome,
-        outcome = interrupted() => outcome,
+        stopped = interrupted() => stopped.and_then(|()| Err(anyhow!("stopped; what was started is being ended"))),
+    };
+    // After the trip Ctrl-C is no failure: everything that was promised has been seen.
+    let outcome = match outcome {
+        Ok(there) => there.end(&stage).await,
+        Err(error) => Err(error),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -49,16 +57,42 @@ async fn main() -> ExitCode {
     }
 }
 
+/// Until Ctrl-C, or until somebody ends the process.
 async fn interrupted() -> Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         _ = terminate.recv() => {}
         outcome = tokio::signal::ctrl_c() => outcome?,
     }
-    bail!("stopped; what was started is being ended")
+    Ok(())
 }
 
-async fn trip(stage: &Stage) -> Result<()> {
+/// What stands at the end of a trip, in the order in which it ends.
+struct There {
+    bot: Bot,
+    place: Place,
+    password: Secret,
+    _dir: tempfile::TempDir,
+}
+
+impl There {
+    async fn end(mut self, stage: &Stage) -> Result<()> {
+        if variable("DEMO_KEEP").is_some_and(|value| value != "0") {
+            stage.say(&format!(
+                "DEMO_KEEP: forge and bot stay until Ctrl-C. {} as {HUMAN}, password {}",
+                self.place.url,
+                self.password.expose()
+            ));
+            stage.say(&format!("More: {} task show 1", self.bot.shown()));
+            interrupted().await?;
+        }
+        self.bot.end()?;
+        stage.step("everything that was started has ended", "");
+        Ok(())
+    }
+}
+
+async fn trip(stage: &Stage) -> Result<There> {
     let dir = tempfile::Builder::new().prefix("caisson-demo-").tempdir()?;
     let place = Place::open().await?;
     stage.step("forge", place.url.as_str());
@@ -75,7 +109,7 @@ async fn trip(stage: &Stage) -> Result<()> {
     bot.serve().await.context("caisson serve")?;
     stage.step("caisson serve is ready", "");
     let found = bot.say(&["doctor", "--json"])?;
-    stage.step(&format!("caisson doctor: {} findings, no fault", found.lines().count()), "");
+    stage.step(&format!("caisson doctor: {} checks, no fault", found.lines().count()), "");
     let repo = RepoRef::new(OWNER, REPOSITORY);
     let person = Person::new(&place.url, &repo, token)?;
     let (_, issue) = person.open_issue(TITLE, BODY).await?;
@@ -92,17 +126,7 @@ async fn trip(stage: &Stage) -> Result<()> {
     stage.step("the clone's tests pass", "");
     wait_for_state(&mut bot, "delivered").await?;
     stage.step("the task is delivered", "");
-    if variable("DEMO_KEEP").is_some_and(|value| value != "0") {
-        stage.say(&format!(
-            "DEMO_KEEP: forge and bot stay until Ctrl-C. {} as {HUMAN}, password {}",
-            place.url,
-            password.expose()
-        ));
-        let _ = interrupted().await;
-    }
-    bot.end()?;
-    stage.step("everything that was started has ended", "");
-    Ok(())
+    Ok(There { bot, place, password, _dir: dir })
 }
 
 /// The sample: a repository of one commit whose tests fail.
@@ -201,13 +225,16 @@ async fn answer(stage: &Stage, person: &Person, pull: u64, review: &Review, auto
             "by API (DEMO_AUTO)",
         );
     } else {
-        stage.say(&format!("Your turn: read the review at {} and approve it (or comment /approve).", review.html_url));
+        stage.say(&format!(
+            "Your turn: read the review at {} and approve it. Its last lines say how else to answer.",
+            review.html_url
+        ));
     }
     Ok(())
 }
 
 async fn wait_for_state(bot: &mut Bot, wanted: &str) -> Result<()> {
-    let end = Instant::now() + Duration::from_secs(120);
+    let end = Instant::now() + DELIVERY;
     while Instant::now() < end {
         bot.alive()?;
         if bot.task()?.is_some_and(|task| task["state"] == wanted) {
@@ -215,5 +242,5 @@ async fn wait_for_state(bot: &mut Bot, wanted: &str) -> Result<()> {
         }
         tokio::time::sleep(LOOK).await;
     }
-    bail!("the task is not {wanted} after 30 s:\n{}", bot.tail())
+    bail!("the task is not {wanted} after {DELIVERY:?}:\n{}", bot.tail())
 }
