@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use domain::TaskId;
 use protocol::broker::RouterSpec;
 use protocol::router::LogEntry;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -34,7 +35,17 @@ impl Dial for Through {
 }
 
 /// The router's log on its way to the store.
-pub struct LogInbox(mpsc::Receiver<LogEntry>);
+pub struct LogInbox {
+    /// With the router's life that numbered them.
+    entries: mpsc::Receiver<(String, LogEntry)>,
+    /// Where the last stored one is noted: told again after a restart, a line could meet another task in its berth.
+    place: PathBuf,
+}
+
+/// The last entry that was stored: the router's life and its number.
+fn noted(place: &Path) -> Option<(String, u64)> {
+    serde_json::from_slice(&std::fs::read(place).ok()?).ok()
+}
 
 /// The router that a configuration asks for.
 pub fn router_spec(config: &Process) -> RouterSpec {
@@ -51,8 +62,8 @@ pub fn router_spec(config: &Process) -> RouterSpec {
 /// Makes sure of a router and gives the operator's policy to it. Fails when there is none: a bot with a network never starts open.
 pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<Egress>, LogInbox)> {
     let (entries, inbox) = mpsc::channel(WAITING);
-    let on_entry: OnEntry = Arc::new(move |_boot, entry| {
-        if entries.try_send(entry.clone()).is_err() {
+    let on_entry: OnEntry = Arc::new(move |boot, entry| {
+        if entries.try_send((boot.to_owned(), entry.clone())).is_err() {
             metrics::counter!("caisson_egress_dropped_total").increment(1);
         }
     });
@@ -60,18 +71,21 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
     let first = through.dial().await?;
     let mut policy = policy(&config.egress)?;
     policy.private.extend(own_addresses());
-    let settings = Settings { policy, dial: Some(Arc::new(through)), on_entry: Some(on_entry), resume: None };
+    let place = config.state_dir.join("router-log.json");
+    let settings = Settings { policy, dial: Some(Arc::new(through)), on_entry: Some(on_entry), resume: noted(&place) };
     let egress = Egress::new(settings);
     egress.attach(first).await?;
-    Ok((egress, LogInbox(inbox)))
+    Ok((egress, LogInbox { entries: inbox, place }))
 }
 
 /// Keeps each entry with the task that holds its berth.
 pub async fn keep_log(mut inbox: LogInbox, store: Store, sandboxes: Arc<Sandboxes>) {
     let mut batch = Vec::with_capacity(BATCH);
-    while inbox.0.recv_many(&mut batch, BATCH).await > 0 {
+    while inbox.entries.recv_many(&mut batch, BATCH).await > 0 {
+        // A store that cannot be read now gets them with the next ones.
         let Ok(live) = store.live_tasks().await else { continue };
-        for entry in batch.drain(..) {
+        let last = batch.last().map(|(boot, entry)| (boot.clone(), entry.seq));
+        for (_, entry) in batch.drain(..) {
             let holder = live.iter().find(|row| sandboxes.berth(row.id) == Some(entry.berth));
             let (Some(row), Ok(body)) = (holder, serde_json::to_string(&entry)) else { continue };
             // Unique within the task, and the same when the router tells it twice.
@@ -80,5 +94,37 @@ pub async fn keep_log(mut inbox: LogInbox, store: Store, sandboxes: Arc<Sandboxe
                 tracing::warn!(%error, "a line of the router's log was not kept");
             }
         }
+        let note = serde_json::to_vec(&last).map_err(std::io::Error::other);
+        if let Err(error) = note.and_then(|note| std::fs::write(&inbox.place, note)) {
+            tracing::warn!(%error, "where the router's log was read to could not be noted");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_was_stored_is_not_asked_for_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("router-log.json");
+        assert_eq!(noted(&place), None);
+        let (send, entries) = mpsc::channel(8);
+        for seq in [7, 8] {
+            let entry = serde_json::from_value(serde_json::json!({
+                "seq": seq, "ts": 1, "berth": 0, "verdict": "denied", "host": "a.test", "port": 443,
+                "up": 0, "down": 0, "ms": 0, "reason": "", "count": 1
+            }));
+            send.send(("b1".to_owned(), entry.unwrap())).await.unwrap();
+        }
+        drop(send);
+        let store = Store::open(dir.path()).await.unwrap();
+        let settings = crate::sandbox::Settings::new(dir.path(), "image");
+        let broker = Arc::new(crate::sandbox::broker::SocketBroker::new(dir.path().join("none")));
+        let repos = crate::git::Repos::new(dir.path());
+        let sandboxes = Sandboxes::new(broker, None, repos, settings, 1).unwrap();
+        keep_log(LogInbox { entries, place: place.clone() }, store, Arc::new(sandboxes)).await;
+        assert_eq!(noted(&place), Some(("b1".to_owned(), 8)));
     }
 }
