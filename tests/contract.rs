@@ -60,6 +60,7 @@ const CASES: &[(&str, Case)] = cases![
     reviews::a_request_for_review_is_a_row,
     reviews::reviews_can_be_deleted_twice,
     reviews::an_edit_on_the_page_shows,
+    reviews::a_review_begun_earlier_is_no_edit,
     signs::an_exclusive_label_takes_the_others_place,
     signs::an_unknown_label_is_not_found,
     signs::the_newest_status_of_a_context_counts,

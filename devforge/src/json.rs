@@ -128,7 +128,7 @@ impl World {
             "id": review.id, "user": self.user_json(review.author), "team": null, "state": review_word(review.state),
             "body": review.body, "commit_id": review.commit, "official": review.official, "dismissed": review.dismissed,
             "stale": review.stale_from.is_some_and(|at| Instant::now() >= at), "comments_count": review.notes.len(),
-            "submitted_at": time(review.submitted), "updated_at": time(review.submitted), "html_url": html, "pull_request_url": page,
+            "submitted_at": time(review.begun), "updated_at": time(review.submitted), "html_url": html, "pull_request_url": page,
         })
     }
 

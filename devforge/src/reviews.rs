@@ -93,6 +93,7 @@ impl World {
             official: false,
             dismissed: false,
             stale_from: None,
+            begun: time,
             submitted: time,
             shown_updated: time,
             notes: vec![],

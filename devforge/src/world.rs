@@ -148,6 +148,8 @@ pub(crate) struct Review {
     pub dismissed: bool,
     /// When it shows as stale: the lag after a push is a trap.
     pub stale_from: Option<Instant>,
+    /// When its first note was written, which the API calls its submission.
+    pub begun: i64,
     pub submitted: i64,
     /// The last edit on the page; shows in the timeline only.
     pub shown_updated: i64,

@@ -169,3 +169,19 @@ pub async fn an_edit_on_the_page_shows(lab: Arc<Lab>) {
     assert_eq!(now.body, "as posted");
     assert!(now.updated_at > now.submitted_at, "{now:?}");
 }
+
+pub async fn a_review_begun_earlier_is_no_edit(lab: Arc<Lab>) {
+    let place = lab.place("begun").await;
+    let head = lab.branch(&place, "agent/1-b", &[("b.txt", "b\n")]);
+    let pull = open(&lab, &place, "agent/1-b", "WIP: b").await.number;
+    let path = format!("/repos/{}/pulls/{pull}/reviews", place.repo);
+    let note = json!([{ "path": "b.txt", "new_position": 1, "body": "one remark" }]);
+    let begun = json!({ "event": "PENDING", "commit_id": head, "body": "so far", "comments": note });
+    assert_eq!(lab.hand("alice").call("POST", &path, begun).await.0, 200);
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    let handed_in = json!({ "event": "APPROVED", "commit_id": head, "body": "fine" });
+    assert_eq!(lab.hand("alice").call("POST", &path, handed_in).await.0, 200);
+    let reviews = lab.bot.reviews(&place.repo, pull).await.unwrap();
+    assert_eq!((reviews.len(), reviews[0].state, reviews[0].comments), (1, ReviewState::Approved, 1), "{reviews:?}");
+    assert_eq!(reviews[0].updated_at, reviews[0].submitted_at, "nobody edited it");
+}

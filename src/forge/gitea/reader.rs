@@ -117,14 +117,16 @@ impl Gitea {
         let shown = self.shown_reviews(repo, number).await?;
         for review in &mut reviews {
             if let Some(entry) = shown.get(&review.number) {
-                review.updated_at = review.updated_at.max(convert::millis(entry.updated_at.as_deref())?);
+                review.submitted_at = convert::millis(entry.created_at.as_deref())?;
+                review.updated_at = convert::millis(entry.updated_at.as_deref())?.max(review.submitted_at);
             }
         }
         reviews.sort_by_key(|r| r.id);
         Ok(reviews)
     }
 
-    /// The timeline's entries by their number. An edit of a review's text on the page changes this entry and not the review.
+    /// The timeline's entries by their number. An edit of a review's text on the page changes this entry and not the review; and
+    /// the review's own times tell when its first note was begun and when it was handed in, which may lie an hour apart.
     async fn shown_reviews(&self, repo: &RepoRef, number: u64) -> Result<HashMap<i64, wire::Shown>> {
         let found: Option<Vec<Option<wire::Shown>>> =
             self.raw.get(&format!("{}/issues/{number}/timeline", base(repo))).await?;

@@ -208,5 +208,6 @@ pub(super) struct Shown {
     pub id: i64,
     #[serde(default, rename = "type")]
     pub kind: String,
+    pub created_at: Option<String>,
     pub updated_at: Option<String>,
 }
