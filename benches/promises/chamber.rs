@@ -68,7 +68,7 @@ pub async fn measure() -> Vec<Line> {
         return Vec::new();
     }
     let dir = tempfile::tempdir().expect("a directory");
-    let socket = dir.path().join("broker.sock");
+    let socket = dir.path().join("own/broker.sock");
     let mut settings = Settings::new(&socket, "bench", &runner);
     settings.images = vec![IMAGE.to_owned()];
     let desk = Desk::bind(settings).expect("a broker");
