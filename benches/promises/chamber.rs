@@ -71,7 +71,7 @@ pub async fn measure() -> Vec<Line> {
     let socket = dir.path().join("own/broker.sock");
     let mut settings = Settings::new(&socket, "bench", &runner);
     settings.images = vec![IMAGE.to_owned()];
-    let desk = Desk::bind(settings).expect("a broker");
+    let desk = Desk::bind(settings.clone()).expect("a broker");
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let desk = tokio::spawn(desk.run(async move {
         // The other end going away means the same.
@@ -80,6 +80,7 @@ pub async fn measure() -> Vec<Line> {
     let lines = sandboxes(&SocketBroker::new(&socket)).await;
     drop(stop);
     desk.await.expect("ended");
+    broker::teardown(settings).await.expect("removed");
     lines
 }
 
