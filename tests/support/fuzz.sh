@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../../fuzz"
 command -v cargo-fuzz >/dev/null || { echo "install cargo-fuzz first: cargo install --locked cargo-fuzz" >&2; exit 1; }
-export RUSTC_BOOTSTRAP=1 CARGO_NET_OFFLINE=${CARGO_NET_OFFLINE:-false}
+export RUSTC_BOOTSTRAP=1
 for target in $(cargo fuzz list); do
     echo "== $target"
     cargo fuzz run "$target" -- -max_total_time=$((${1:-2} * 60)) -max_len=4096 -print_final_stats=1 -verbosity=0
