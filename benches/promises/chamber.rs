@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const ROUNDS: u64 = 12;
-const IMAGE: &str = "caisson-sandbox:local";
+pub const IMAGE: &str = "caisson-sandbox:local";
 
 pub fn docker(words: &[&str]) -> bool {
     let mut command = Command::new("docker");
@@ -19,17 +19,17 @@ pub fn docker(words: &[&str]) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-fn runner() -> Option<PathBuf> {
+pub fn runner() -> Option<PathBuf> {
     std::env::var_os("CAISSON_RUNNER").map(PathBuf::from).filter(|path| path.is_file())
 }
 
-fn spec(name: String) -> ChamberSpec {
+pub fn spec(name: String, berth: Option<u32>) -> ChamberSpec {
     ChamberSpec {
         name,
         task: None,
         purpose: Purpose::Probe,
         image: IMAGE.to_owned(),
-        berth: None,
+        berth,
         limits: ChamberLimits {
             memory_bytes: 512 << 20,
             pids: 128,
@@ -48,12 +48,12 @@ fn op() -> (Op, Limits) {
 }
 
 /// What a careful person would type, with its first output.
-fn bare_run() -> Duration {
+pub fn bare_run(network: &str) -> Duration {
     let began = Instant::now();
-    let hardened = "run --rm --network none --cap-drop ALL --security-opt no-new-privileges --read-only --user 10001:10001 \
-                    --pids-limit 128 --memory 512m --log-driver none --tmpfs /tmp --entrypoint sh";
+    let hardened = "run --rm --cap-drop ALL --security-opt no-new-privileges --read-only --user 10001:10001 \
+                    --pids-limit 128 --memory 512m --log-driver none --tmpfs /tmp --entrypoint sh --network";
     let mut words: Vec<&str> = hardened.split_whitespace().collect();
-    words.extend([IMAGE, "-c", "echo ready"]);
+    words.extend([network, IMAGE, "-c", "echo ready"]);
     assert!(docker(&words), "docker run");
     began.elapsed()
 }
@@ -67,21 +67,26 @@ pub async fn measure() -> Vec<Line> {
         eprintln!("skipped: sandbox lines need Docker and the image {IMAGE} (make images)");
         return Vec::new();
     }
-    let dir = tempfile::tempdir().expect("a directory");
-    let socket = dir.path().join("own/broker.sock");
-    let mut settings = Settings::new(&socket, "bench", &runner);
+    let mut settings = Settings::new("", "bench", &runner);
     settings.images = vec![IMAGE.to_owned()];
+    with_broker(settings, async |broker| sandboxes(&broker).await).await
+}
+
+/// A broker of the bench's own for this work; nothing of it stays.
+pub async fn with_broker<T>(mut settings: Settings, work: impl AsyncFnOnce(SocketBroker) -> T) -> T {
+    let dir = tempfile::tempdir().expect("a directory");
+    settings.socket = dir.path().join("own/broker.sock");
     let desk = Desk::bind(settings.clone()).expect("a broker");
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let desk = tokio::spawn(desk.run(async move {
         // The other end going away means the same.
         let _ = stopped.await;
     }));
-    let lines = sandboxes(&SocketBroker::new(&socket)).await;
+    let done = work(SocketBroker::new(&settings.socket)).await;
     drop(stop);
     desk.await.expect("ended");
     broker::teardown(settings).await.expect("removed");
-    lines
+    done
 }
 
 async fn sandboxes(broker: &SocketBroker) -> Vec<Line> {
@@ -89,7 +94,7 @@ async fn sandboxes(broker: &SocketBroker) -> Vec<Line> {
     for round in 0..=ROUNDS {
         let name = format!("bench-{round}");
         let began = Instant::now();
-        broker.create(&spec(name.clone())).await.expect("created");
+        broker.create(&spec(name.clone(), None)).await.expect("created");
         broker.start(&name).await.expect("started");
         let stream = Box::new(broker.attach(&name).await.expect("attached"));
         let (link, _) = Link::attach(stream, 1).await.expect("a runner");
@@ -98,7 +103,7 @@ async fn sandboxes(broker: &SocketBroker) -> Vec<Line> {
         // The first round fills caches on both sides.
         if round > 0 {
             ours.push(began.elapsed());
-            bare.push(bare_run());
+            bare.push(bare_run("none"));
         }
         if round == ROUNDS {
             let lines = actions(&link, broker, &name, &mut ours, &mut bare).await;

@@ -1,6 +1,7 @@
 //! What `docs/spec.md` promises, measured on this machine: `make bench`. Each line has its measure, and fails only on a ratio whose two
 //! sides were measured in the same run; absolute times are printed, for machines differ. Parts that need Docker say when they skip.
 
+mod berths;
 mod chamber;
 /// What `make demo` is made of: a forge, a bot as processes, a person.
 #[path = "../../tests/support/demo"]
@@ -15,15 +16,44 @@ mod demo {
 }
 mod doorbell;
 mod fold;
+mod idle;
 mod intake;
 mod kill;
+/// The router's own: namespaces, an internet in them, the real programs.
+#[path = "../../router/tests/lab"]
+#[allow(dead_code, reason = "the router's tests use what the bench does not")]
+mod lab {
+    pub mod internet;
+    pub mod net;
+    pub mod router;
+    pub mod sandbox;
+
+    /// The one that is shipped: static.
+    pub fn program() -> std::path::PathBuf {
+        std::env::var_os("CAISSON_ROUTER").unwrap_or_default().into()
+    }
+}
 mod line;
+mod load;
+mod replaced;
+mod routed;
 mod stage;
+mod tools;
+mod town;
+mod visitor;
 mod waits;
+
+// As the lab's files know it.
+extern crate router as caisson_router;
 
 use line::Line;
 
 fn main() -> std::process::ExitCode {
+    let mut words = std::env::args().skip(1);
+    if words.next().as_deref() == Some(visitor::WORD) {
+        visitor::run(words.next());
+        return std::process::ExitCode::SUCCESS;
+    }
     // `cargo bench` passes `--bench`; words of one's own choose parts.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
@@ -38,6 +68,12 @@ fn main() -> std::process::ExitCode {
         }
         if chosen("chamber") {
             lines.extend(chamber::measure().await);
+        }
+        if chosen("router") {
+            lines.extend(routed::measure());
+        }
+        if chosen("berths") {
+            lines.extend(berths::measure().await);
         }
         if chosen("waits") {
             lines.extend(waits::measure().await);

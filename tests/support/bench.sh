@@ -1,9 +1,9 @@
 #!/bin/bash
-# `make bench`: measures what docs/spec.md promises and writes the table into it. Words choose parts: ARGS='intake fold chamber waits kill'.
+# `make bench`: measures what docs/spec.md promises and writes the table into it. Words choose parts: ARGS='intake fold chamber router berths waits kill'.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 programs=$(tests/support/programs.sh)
-export CAISSON_RUNNER=$programs/caisson-runner
+export CAISSON_RUNNER=$programs/caisson-runner CAISSON_ROUTER=$programs/caisson-router
 export CAISSON_DEMO_PROGRAM=${CARGO_TARGET_DIR:-$PWD/target}/release/caisson CAISSON_DEMO_INSTALLATION=bench-$$
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use caisson_router::dns::wire;
 
-use crate::net::{DNS, EVIL, GOOD, LAN, METADATA, Net};
+use super::net::{DNS, EVIL, GOOD, LAN, METADATA, Net};
 
 pub const WEB: u16 = 80;
 pub const TLS: u16 = 443;
@@ -30,14 +30,20 @@ pub struct Internet {
     datagrams: Arc<Mutex<u64>>,
 }
 
-type Serve = fn(&Internet, TcpStream, (Ipv4Addr, u16), usize);
+/// Serves one connection to this address and port, the how-manieth there it is.
+pub type Serve = fn(&Internet, TcpStream, (Ipv4Addr, u16), usize);
+
+const USUAL: [(u16, Serve); 6] = [(WEB, web), (8080, web), (TLS, echo), (BANNER, banner), (ECHO, echo), (BULK, bulk)];
 
 impl Internet {
     pub fn start(net: &Net) -> Internet {
+        Internet::serving(net, &USUAL)
+    }
+
+    /// The name server, and these servers at every address.
+    pub fn serving(net: &Net, servers: &[(u16, Serve)]) -> Internet {
         let internet = Internet::default();
-        let servers: [(u16, Serve); 6] =
-            [(WEB, web), (8080, web), (TLS, echo), (BANNER, banner), (ECHO, echo), (BULK, bulk)];
-        for (port, serve) in servers {
+        for &(port, serve) in servers {
             let listener = net.within("i", move || TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))).expect("bind");
             let internet = internet.clone();
             thread::spawn(move || {
@@ -128,6 +134,9 @@ impl Internet {
     fn answer(&self, bytes: &[u8], udp: bool) -> Option<Vec<u8>> {
         let query = wire::parse_query(bytes).ok()?;
         self.names.lock().unwrap().push(query.name.clone());
+        if query.kind == wire::AAAA {
+            return Some(wire::answer(&query, wire::NOERROR, None, 0));
+        }
         let addresses: &[&str] = match query.name.as_str() {
             "good.test" | "cdn.test" | "other.test" => &[GOOD],
             "evil.test" => &[EVIL],
@@ -157,7 +166,7 @@ impl Internet {
     }
 }
 
-fn echo(internet: &Internet, mut stream: TcpStream, place: (Ipv4Addr, u16), index: usize) {
+pub fn echo(internet: &Internet, mut stream: TcpStream, place: (Ipv4Addr, u16), index: usize) {
     let mut buffer = [0; 4096];
     while let Ok(len @ 1..) = stream.read(&mut buffer) {
         internet.note(place, index, &buffer[..len]);
@@ -196,7 +205,7 @@ fn web(internet: &Internet, mut stream: TcpStream, place: (Ipv4Addr, u16), index
     }
 }
 
-fn bulk(internet: &Internet, mut stream: TcpStream, place: (Ipv4Addr, u16), index: usize) {
+pub fn bulk(internet: &Internet, mut stream: TcpStream, place: (Ipv4Addr, u16), index: usize) {
     let mut line = Vec::new();
     let mut byte = [0];
     while let Ok(1) = stream.read(&mut byte) {

@@ -19,6 +19,11 @@ use protocol::router::Policy;
 use router::Router;
 use sandbox::Sandbox;
 
+/// What is tried.
+pub fn program() -> std::path::PathBuf {
+    env!("CARGO_BIN_EXE_caisson-router").into()
+}
+
 pub struct Lab {
     pub router: Router,
     pub internet: Internet,

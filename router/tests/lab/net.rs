@@ -87,6 +87,18 @@ impl Net {
         self.set(&place, &["route", "add", "default", "via", &self.gateway(berth).to_string()]);
     }
 
+    /// A place that reaches the internet without a router: what its speed is compared with.
+    pub fn beside(&self) -> &'static str {
+        let place = "d";
+        ip(&["netns", "add", &self.name(place)]);
+        self.set(place, &["link", "set", "lo", "up"]);
+        self.pair("i", "beside", place, "eth0");
+        self.set("i", &["addr", "add", "198.51.100.129/25", "dev", "beside"]);
+        self.set(place, &["addr", "add", "198.51.100.130/25", "dev", "eth0"]);
+        self.set(place, &["route", "add", "default", "via", "198.51.100.129"]);
+        place
+    }
+
     pub fn sandbox(&self, berth: u32) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.gateway(berth)) + 9)
     }
@@ -137,7 +149,7 @@ impl Net {
 
 impl Drop for Net {
     fn drop(&mut self) {
-        for place in ["s0", "s1", "r", "i"] {
+        for place in ["s0", "s1", "r", "i", "d"] {
             let _ = Command::new("ip").args(["netns", "del", &self.name(place)]).output();
         }
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use protocol::frame::{Decoder, Message};
 use protocol::router::{Caps, FromRouter, LogEntry, MAX_PAYLOAD, Policy, Rule, ToRouter, VERSION};
 
-use crate::net::{DNS, Net, POOL};
+use super::net::{DNS, Net, POOL};
 
 pub const UID: &str = "10002";
 
@@ -40,7 +40,7 @@ impl Router {
         std::fs::create_dir_all(&folder).expect("a folder");
         // The proxy's user may not look into the build's folder.
         let program = folder.join("caisson-router");
-        std::fs::copy(env!("CARGO_BIN_EXE_caisson-router"), &program).expect("copy the program");
+        std::fs::copy(super::program(), &program).expect("copy the program");
         for path in [&folder, &program] {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("permissions");
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use caisson_router::dns::wire;
 
-use crate::net::Net;
+use super::net::Net;
 
 /// Who has heard nothing for so long is left in silence: a denial that isn't felt. A busy machine takes seconds for an answer.
 const PATIENCE: Duration = Duration::from_secs(20);

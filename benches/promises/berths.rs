@@ -1,0 +1,202 @@
+//! Sandboxes with a way out, on a real engine: ready from a berth, many at once, idle, and with their router replaced.
+
+use crate::chamber::{IMAGE, bare_run, docker, runner, spec, with_broker};
+use crate::idle;
+use crate::line::{Line, ms, quantile, ratio};
+use crate::replaced;
+use async_trait::async_trait;
+use caisson::egress::{Dial, Duplex, Egress, Settings as EgressSettings};
+use caisson::sandbox::broker::{Broker, SocketBroker};
+use caisson::sandbox::link::Link;
+use protocol::broker::RouterSpec;
+use protocol::router::{Policy, Rule};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+const ROUTER: &str = "caisson-router:local";
+/// As many as a broker takes.
+pub const BERTHS: u32 = 64;
+const ROUNDS: u32 = 8;
+const AT_ONCE: u32 = 20;
+/// Each sandbox of the bench may look this up; nobody is ever asked for it.
+pub const NAME: &str = "berth.test";
+
+/// The router as `caisson serve` reaches it, again and again.
+pub struct Way {
+    pub broker: SocketBroker,
+    pub spec: Mutex<RouterSpec>,
+}
+
+impl Way {
+    pub async fn ensure(&self) -> std::io::Result<()> {
+        let spec = self.spec.lock().expect("whole").clone();
+        let failed = |problem: protocol::broker::Problem| std::io::Error::other(problem.to_string());
+        self.broker.router_ensure(&spec).await.map(drop).map_err(failed)
+    }
+}
+
+#[async_trait]
+impl Dial for Way {
+    async fn dial(&self) -> std::io::Result<Box<dyn Duplex>> {
+        self.ensure().await?;
+        Ok(Box::new(self.broker.router_attach().await.map_err(|problem| std::io::Error::other(problem.to_string()))?))
+    }
+}
+
+/// A sandbox that answered.
+pub struct Lodger {
+    pub name: String,
+    pub link: Link,
+}
+
+pub struct Inn {
+    pub way: Arc<Way>,
+    pub egress: Arc<Egress>,
+    pub installation: String,
+}
+
+impl Inn {
+    /// From nothing to a sandbox that takes actions and has its way out.
+    pub async fn ready(&self, berth: u32) -> Lodger {
+        let name = format!("berth-{berth}");
+        let broker = &self.way.broker;
+        broker.create(&spec(name.clone(), Some(berth))).await.expect("created");
+        broker.start(&name).await.expect("started");
+        let stream = Box::new(broker.attach(&name).await.expect("attached"));
+        let (link, _) = Link::attach(stream, 1).await.expect("a runner");
+        self.egress.open(berth, &[Rule::parse(NAME).expect("a rule")]).await.expect("opened");
+        Lodger { name, link }
+    }
+
+    pub async fn leave(&self, berth: u32, lodger: Lodger) {
+        self.egress.close(berth).await.expect("closed");
+        self.way.broker.remove(&lodger.name).await.expect("removed");
+    }
+
+    /// The engine's container.
+    pub fn container(&self, lodger: &Lodger) -> String {
+        format!("caisson-{}-box-{}", self.installation, lodger.name)
+    }
+}
+
+pub async fn measure() -> Vec<Line> {
+    let Some(runner) = runner() else {
+        eprintln!("skipped: berth lines need CAISSON_RUNNER, the static runner (make bench sets it)");
+        return Vec::new();
+    };
+    if let Some(image) = [IMAGE, ROUTER].into_iter().find(|image| !docker(&["image", "inspect", image])) {
+        eprintln!("skipped: berth lines need Docker and the image {image} (make images)");
+        return Vec::new();
+    }
+    let installation = format!("berths{}", std::process::id());
+    let other = format!("caisson-router:{installation}");
+    let mut settings = broker::Settings::new("", &installation, &runner);
+    settings.images = vec![IMAGE.to_owned()];
+    settings.router_images = vec![ROUTER.to_owned(), other.clone()];
+    replaced::next_image(ROUTER, &other);
+    let lines = with_broker(settings, async |broker| lines(broker, installation, &other).await).await;
+    docker(&["rmi", &other]);
+    lines
+}
+
+async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<Line> {
+    let spec = RouterSpec {
+        berths: BERTHS,
+        pool: None,
+        image: ROUTER.to_owned(),
+        // Documentation's: nothing is ever asked there, since no connection of this bench is allowed.
+        upstream: Some("198.51.100.53".to_owned()),
+        private: Vec::new(),
+    };
+    let way = Arc::new(Way { broker, spec: Mutex::new(spec) });
+    let first = way.dial().await.expect("a router");
+    let egress = Egress::new(EgressSettings {
+        policy: Policy::default(),
+        dial: Some(way.clone()),
+        on_entry: None,
+        resume: None,
+    });
+    egress.attach(first).await.expect("introduced");
+    let inn = Inn { way, egress, installation };
+    let mut lines = vec![one(&inn).await, many(&inn).await];
+    let mut lodgers = Vec::new();
+    for berths in (0..BERTHS).collect::<Vec<_>>().chunks(4) {
+        let made = berths.iter().map(|berth| inn.ready(*berth));
+        lodgers.extend(futures_util::future::join_all(made).await);
+    }
+    lines.push(idle::memory(&inn, &lodgers));
+    lines.extend(replaced::lines(&inn, &lodgers, other).await);
+    for (berth, lodger) in (0..).zip(lodgers) {
+        inn.leave(berth, lodger).await;
+    }
+    lines
+}
+
+/// A network of its own, then a hardened run in it until its first output. The network goes away uncounted.
+fn bare(inn: &Inn, number: u32) -> Duration {
+    let network = format!("{}-bare-{number}", inn.installation);
+    let subnet = format!("10.253.{}.{}/28", number / 16, number % 16 * 16);
+    let began = Instant::now();
+    assert!(docker(&["network", "create", "--subnet", &subnet, &network]), "docker network create");
+    bare_run(&network);
+    let time = began.elapsed();
+    assert!(docker(&["network", "rm", &network]), "docker network rm");
+    time
+}
+
+async fn one(inn: &Inn) -> Line {
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for round in 0..=ROUNDS {
+        let began = Instant::now();
+        let lodger = inn.ready(0).await;
+        let time = began.elapsed();
+        inn.leave(0, lodger).await;
+        // The first round fills caches on both sides.
+        let other = bare(inn, 0);
+        if round > 0 {
+            ours.push(time);
+            theirs.push(other);
+        }
+    }
+    let (one, other) = (quantile(&mut ours, 0.5), quantile(&mut theirs, 0.5));
+    let times = ratio(one, other);
+    Line::held(
+        "sandbox ready from a berth, its way open, against `docker network create` and a hardened `docker run`, p50",
+        format!("{} against {}: {times:.2} ×", ms(one), ms(other)),
+        "≤ 1.2 ×",
+        times <= 1.2,
+    )
+}
+
+async fn many(inn: &Inn) -> Line {
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        let began = Instant::now();
+        let lodgers = futures_util::future::join_all((0..AT_ONCE).map(|berth| inn.ready(berth))).await;
+        ours.push(began.elapsed());
+        for (berth, lodger) in (0..).zip(lodgers) {
+            inn.leave(berth, lodger).await;
+        }
+        let runs: Vec<Duration> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..AT_ONCE).map(|number| scope.spawn(move || bare(inn, number))).collect();
+            all.into_iter().map(|run| run.join().expect("ran")).collect()
+        });
+        theirs.push(runs.into_iter().max().unwrap_or_default());
+    }
+    let (one, other) = (quantile(&mut ours, 0.5), quantile(&mut theirs, 0.5));
+    let times = ratio(one, other);
+    Line::held(
+        "20 sandboxes with a way out started at once, until the last is ready, against the same 20 bare, median of 3",
+        format!("{} against {}: {times:.2} ×", ms(one), ms(other)),
+        "≤ 1.3 ×",
+        times <= 1.3,
+    )
+}
+
+/// What a command says; it must succeed.
+pub fn said(program: &str, words: &[&str]) -> String {
+    let out = Command::new(program).args(words).output().expect(program);
+    assert!(out.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8_lossy(&out.stdout).trim().to_owned()
+}
