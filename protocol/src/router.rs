@@ -101,6 +101,7 @@ pub struct LogEntry {
     /// Bytes from the sandbox, and to it.
     pub up: u64,
     pub down: u64,
+    /// From its beginning to this line; of many alike, from the first one's end.
     pub ms: u64,
     pub reason: String,
     pub count: u64,

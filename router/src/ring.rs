@@ -69,7 +69,8 @@ pub struct Ring {
     entries: VecDeque<LogEntry>,
     last: u64,
     buckets: HashMap<u32, Bucket>,
-    waiting: HashMap<Kind, (Event, u64)>,
+    /// Added up, how many, and when the first one was written (Unix milliseconds).
+    waiting: HashMap<Kind, (Event, u64, i64)>,
     lately: HashMap<(u32, String), Instant>,
 }
 
@@ -88,9 +89,9 @@ impl Ring {
             kind = (berth, verdict, String::new(), 0, "many different ones in a short time".to_owned());
         }
         let (_, _, host, port, reason) = kind.clone();
-        let (sum, count) = self.waiting.entry(kind).or_insert_with(|| {
+        let (sum, count, _) = self.waiting.entry(kind).or_insert_with(|| {
             let rest = Event { host, port, reason, up: 0, down: 0, ms: 0, sni: None, ip: None, ..event.clone() };
-            (rest, 0)
+            (rest, 0, ts)
         });
         sum.up += event.up;
         sum.down += event.down;
@@ -120,8 +121,9 @@ impl Ring {
     pub fn tick(&mut self, ts: i64) -> bool {
         let waiting = std::mem::take(&mut self.waiting);
         let some = !waiting.is_empty();
-        for (event, count) in waiting.into_values() {
-            self.write(event, count, ts);
+        for (event, count, first) in waiting.into_values() {
+            let ms = u64::try_from(ts - first).unwrap_or_default();
+            self.write(Event { ms, ..event }, count, ts);
         }
         some
     }
@@ -223,9 +225,13 @@ mod tests {
         ring.push(event(2, "quiet.test"), 0);
         assert_eq!(ring.entries.back().map(|e| e.berth), Some(2));
         assert!(ring.waiting.len() <= KINDS + 1);
-        assert!(ring.tick(0));
+        assert!(ring.tick(700));
         let counted: u64 = ring.entries.iter().filter(|e| e.berth == 1).map(|e| e.count).sum();
         assert_eq!(counted, 100_000);
+        assert!(
+            ring.entries.iter().filter(|e| e.count > 1).all(|e| e.ts - e.ms as i64 == 0),
+            "they began with the first"
+        );
         assert!(ring.entries.len() < 1000);
         assert!(!ring.tick(0));
     }

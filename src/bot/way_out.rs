@@ -1,7 +1,7 @@
 //! The way out of sandboxes as this process sees it: the router reached through the broker, its log kept with the tasks.
 
 use crate::config::Process;
-use crate::egress::{Dial, Duplex, Egress, OnEntry, Settings, own_addresses, policy};
+use crate::egress::{Dial, Duplex, Egress, Line, OnEntry, Settings, began, own_addresses, policy};
 use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
 use crate::store::Store;
@@ -87,10 +87,8 @@ pub async fn keep_log(mut inbox: LogInbox, store: Store, sandboxes: Arc<Sandboxe
         let last = batch.last().map(|(boot, entry)| (boot.clone(), entry.seq));
         for (_, entry) in batch.drain(..) {
             let holder = live.iter().find(|row| sandboxes.berth(row.id) == Some(entry.berth));
-            let (Some(row), Ok(body)) = (holder, serde_json::to_string(&entry)) else { continue };
-            // Unique within the task, and the same when the router tells it twice.
-            let seq = (entry.ts << 12) | (entry.seq & 0xFFF) as i64;
-            if let Err(error) = store.keep_egress(TaskId(row.id), vec![(seq, entry.ts, body)]).await {
+            let Some(row) = holder else { continue };
+            if let Err(error) = keep(&store, TaskId(row.id), entry).await {
                 tracing::warn!(%error, "a line of the router's log was not kept");
             }
         }
@@ -101,9 +99,42 @@ pub async fn keep_log(mut inbox: LogInbox, store: Store, sandboxes: Arc<Sandboxe
     }
 }
 
+/// One line with its task, and with the action that was under way when it began.
+async fn keep(store: &Store, task: TaskId, entry: LogEntry) -> Result<()> {
+    let action = store.action_at(task, began(&entry)).await?;
+    // Unique within the task, and the same when the router tells it twice.
+    let (seq, ts) = ((entry.ts << 12) | (entry.seq & 0xFFF) as i64, entry.ts);
+    let body = serde_json::to_string(&Line { task: task.0, action, entry })?;
+    Ok(store.keep_egress(task, vec![(seq, ts, body)]).await?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn entry(ts: i64, ms: u64) -> LogEntry {
+        let entry = serde_json::json!({
+            "seq": ts, "ts": ts, "berth": 0, "verdict": "denied", "host": "a.test", "port": 443,
+            "up": 0, "down": 0, "ms": ms, "reason": "", "count": 1
+        });
+        serde_json::from_value(entry).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_line_belongs_to_the_action_during_which_it_began() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let task = crate::store::tests::acting(&store).await;
+        // A line is written at the end of its connection: the second one began before the first action ended.
+        for (ts, ms) in [(150, 20), (320, 150), (250, 10), (400, 50)] {
+            keep(&store, task, entry(ts, ms)).await.unwrap();
+        }
+        let lines = store.egress(task).await.unwrap();
+        let lines: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let told: Vec<_> = lines.iter().map(|line| (line.entry.ts, line.task, line.action)).collect();
+        let id = task.0;
+        assert_eq!(told, [(150, id, Some(1)), (250, id, None), (320, id, Some(1)), (400, id, Some(2))]);
+    }
 
     #[tokio::test]
     async fn what_was_stored_is_not_asked_for_again() {
@@ -112,11 +143,7 @@ mod tests {
         assert_eq!(noted(&place), None);
         let (send, entries) = mpsc::channel(8);
         for seq in [7, 8] {
-            let entry = serde_json::from_value(serde_json::json!({
-                "seq": seq, "ts": 1, "berth": 0, "verdict": "denied", "host": "a.test", "port": 443,
-                "up": 0, "down": 0, "ms": 0, "reason": "", "count": 1
-            }));
-            send.send(("b1".to_owned(), entry.unwrap())).await.unwrap();
+            send.send(("b1".to_owned(), entry(seq, 0))).await.unwrap();
         }
         drop(send);
         let store = Store::open(dir.path()).await.unwrap();

@@ -21,8 +21,13 @@ pub(super) fn blocked(view: &CheckpointView) -> String {
             Some(host) => host.shown(Some(line.port).filter(|port| *port > 0)),
             None => code(&line.host),
         };
+        let during = match &line.actions[..] {
+            [] => String::new(),
+            [one] => format!(", action {one}"),
+            many => format!(", actions {}", many.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+        };
         let why = if line.why.is_empty() { String::new() } else { format!(": {}", code(&line.why)) };
-        format!("{name} ({}×{why})", grouped(line.count))
+        format!("{name} ({}×{during}{why})", grouped(line.count))
     });
     let hosts = hosts.collect::<Vec<_>>().join(", ");
     let rest = view.blocked.len().saturating_sub(MAX_NAMED);

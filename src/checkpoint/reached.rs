@@ -3,8 +3,9 @@
 //! Whatever a line holds is foreign. Tests: at the end of this file, from lines to text.
 
 use super::view::{BlockedLine, UploadLine};
-use protocol::router::{LogEntry, Verdict};
-use std::collections::BTreeMap;
+use crate::egress::Line;
+use protocol::router::Verdict;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the router's log tells of the time since a checkpoint.
 #[derive(Clone, Debug, Default)]
@@ -17,10 +18,10 @@ pub struct Reached {
 /// Reads the lines after `since` (Unix milliseconds). Uploads are those above `note` bytes; names under one wildcard count
 /// together, or many small ones would hide a large one.
 pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
-    let mut refused: BTreeMap<(String, u16), (u64, String)> = BTreeMap::new();
+    let mut refused: BTreeMap<(String, u16), (u64, String, BTreeSet<u32>)> = BTreeMap::new();
     let mut sent: BTreeMap<String, (u64, String)> = BTreeMap::new();
     for line in lines {
-        let Ok(entry) = serde_json::from_str::<LogEntry>(line) else { continue };
+        let Ok(Line { entry, action, .. }) = serde_json::from_str(line) else { continue };
         if entry.ts <= since {
             continue;
         }
@@ -31,7 +32,8 @@ pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
         *bytes = bytes.saturating_add(entry.up);
         why.clone_from(&because);
         if entry.verdict == Verdict::Denied && !entry.host.is_empty() {
-            let (count, why) = refused.entry((entry.host, entry.port)).or_default();
+            let (count, why, actions) = refused.entry((entry.host, entry.port)).or_default();
+            actions.extend(action);
             *count = count.saturating_add(entry.count.max(1));
             // Without a rule there is no more to say than that nothing allows it.
             *why = match entry.rule {
@@ -41,7 +43,10 @@ pub fn reached(lines: &[String], since: i64, note: u64) -> Reached {
             };
         }
     }
-    let blocked = refused.into_iter().map(|((host, port), (count, why))| BlockedLine { host, port, count, why });
+    let blocked = refused.into_iter().map(|((host, port), (count, why, actions))| {
+        let actions = actions.into_iter().collect();
+        BlockedLine { host, port, count, why, actions }
+    });
     let uploads = sent.into_iter().map(|(host, (bytes, because))| UploadLine { host, bytes, because });
     let mut uploads: Vec<_> = uploads.filter(|line| line.bytes > note).collect();
     uploads.sort_by_key(|line| std::cmp::Reverse(line.bytes));
@@ -106,6 +111,23 @@ mod tests {
         insta::assert_snapshot!("refused_by_rule", told(&lines));
         let other = line(103, "b.test", 0, json!({"verdict": "denied", "reason": "host not allowed"}));
         assert!(told(&[lines[0].clone(), other]).contains("`b.test:443` (1×). Comment `/allow b.test` to let"));
+    }
+
+    #[test]
+    fn a_refused_host_is_named_with_the_actions_that_asked_for_it() {
+        let during = |ts, action: Option<u32>| {
+            line(
+                ts,
+                "a.test",
+                0,
+                json!({"verdict": "denied", "reason": "host not allowed", "task": 1, "action": action}),
+            )
+        };
+        let one = [during(101, Some(4))];
+        assert!(told(&one).contains("`a.test:443` (1×, action 4)."), "{}", told(&one));
+        // One that began between two actions belongs to neither; one that is too old to have the field as well.
+        let many = [during(101, Some(12)), during(102, Some(4)), during(103, None), during(104, Some(4))];
+        assert!(told(&many).contains("`a.test:443` (4×, actions 4, 12)."), "{}", told(&many));
     }
 
     #[test]

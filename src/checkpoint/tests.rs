@@ -203,7 +203,7 @@ fn hostile(text: &str) -> CheckpointView {
         steering: vec![text.clone()],
         diff: text.clone(),
         evidence: vec![EvidenceLine { command: text.clone(), exit_code: 0, note: Some(text.clone()) }],
-        blocked: vec![BlockedLine { host: text.clone(), port: 443, count: 1, why: text.clone() }],
+        blocked: vec![BlockedLine { host: text.clone(), port: 443, count: 1, why: text.clone(), ..Default::default() }],
         uploads: vec![UploadLine { host: text.clone(), bytes: 1, because: text.clone() }],
         hosts: vec![HostLine { host: text.clone(), by: text.clone(), change: HostChange::Task }],
         commit: Some("f26af04e7f0123456789012345678901234567ab".into()),

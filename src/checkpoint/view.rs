@@ -72,6 +72,8 @@ pub struct BlockedLine {
     pub count: u64,
     /// Foreign in part: what the rule that refused it says; empty when no rule allows it.
     pub why: String,
+    /// The actions during which it was refused, in their order; without those that nothing was under way at.
+    pub actions: Vec<u32>,
 }
 
 /// A host that was sent unusually much.

@@ -2,10 +2,13 @@
 
 use super::printer::{Complaint, Printer};
 use crate::config::Process;
+use crate::egress::Line;
 use crate::store::{ActionRow, Store, TaskRow};
 use anyhow::Result;
 use clap::Subcommand;
 use domain::TaskId;
+use protocol::router::Verdict;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 #[derive(Debug, Subcommand)]
@@ -73,9 +76,11 @@ async fn show(store: &Store, id: TaskId, output: bool, json: bool) -> Result<()>
         return Err(complaint.into());
     };
     let actions = store.actions(id).await?;
+    let lines =
+        store.egress(id).await?.iter().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Line>>();
     let printer = Printer::terminal();
     if json {
-        printer.json(&serde_json::json!({ "task": row, "actions": actions }));
+        printer.json(&serde_json::json!({ "task": row, "actions": actions, "egress": lines }));
         return Ok(());
     }
     printer.heading(&format!("task {}: {}", row.id, row.title));
@@ -95,9 +100,73 @@ async fn show(store: &Store, id: TaskId, output: bool, json: bool) -> Result<()>
     };
     let rows: Vec<Vec<String>> = actions.iter().map(line).collect();
     printer.table(&["#", "action", "status", "exit", "time", "input"], &rows);
+    if !lines.is_empty() {
+        printer.heading("what it reached");
+        printer.table(&["#", "verdict", "host", "times", "up", "down", "why"], &reached(&lines));
+    }
     for action in actions.iter().filter(|_| output) {
         printer.heading(&format!("output of action {}", action.number));
         printer.say(action.output.as_deref().unwrap_or_default());
     }
     Ok(())
+}
+
+/// The router's log, added up by action, verdict and host; without an action: what a process did that one had left behind.
+fn reached(lines: &[Line]) -> Vec<Vec<String>> {
+    let mut sums: BTreeMap<_, (u64, u64, u64)> = BTreeMap::new();
+    for Line { action, entry, .. } in lines {
+        let verdict = match entry.verdict {
+            Verdict::Allowed => "allowed",
+            Verdict::Denied => "denied",
+            Verdict::Failed => "failed",
+        };
+        let port = if entry.port == 0 { String::new() } else { format!(":{}", entry.port) };
+        let host = if entry.host.is_empty() {
+            entry.ip.map(|ip| ip.to_string()).unwrap_or_default()
+        } else {
+            entry.host.clone()
+        };
+        let because = entry.because.as_ref().map(|because| format!(" ({because})")).unwrap_or_default();
+        let rule = entry.rule.as_ref().map(|rule| format!("rule {rule}{because}"));
+        let why = [rule.unwrap_or_default(), entry.reason.clone()].into_iter().filter(|text| !text.is_empty());
+        let key = (action, format!("{host}{port}"), verdict, why.collect::<Vec<_>>().join(": "));
+        let (times, up, down) = sums.entry(key).or_default();
+        *times += entry.count.max(1);
+        *up += entry.up;
+        *down += entry.down;
+    }
+    let row = |(key, (times, up, down))| {
+        let (action, host, verdict, why): (&Option<u32>, String, &str, String) = key;
+        let action = action.map(|number| number.to_string()).unwrap_or_default();
+        let (up, down) = (crate::text::bytes(up), crate::text::bytes(down));
+        let times = u64::to_string(&times);
+        vec![action, verdict.to_owned(), host, times, up, down, why]
+    };
+    sums.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_reached_is_added_up_for_each_action() {
+        let line = |action: Option<u32>, verdict: &str, host: &str, port: u16| -> Line {
+            let value = serde_json::json!({
+                "task": 1, "action": action, "seq": 1, "ts": 9, "berth": 0, "verdict": verdict, "rule": "a.test", "host": host,
+                "port": port, "up": 10, "down": 2000, "ms": 1, "reason": "", "count": 1
+            });
+            serde_json::from_value(value).unwrap()
+        };
+        let lines = [
+            line(Some(3), "allowed", "a.test", 443),
+            line(Some(2), "denied", "b.test", 0),
+            line(Some(3), "allowed", "a.test", 443),
+            line(None, "allowed", "a.test", 443),
+        ];
+        let rows = reached(&lines);
+        let told: Vec<String> = rows.iter().map(|row| row[..4].join(" ")).collect();
+        assert_eq!(told, [" allowed a.test:443 1", "2 denied b.test 1", "3 allowed a.test:443 2"]);
+        assert_eq!(rows[2][4..], ["20 B", "4.0 kB", "rule a.test"]);
+    }
 }

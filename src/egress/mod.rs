@@ -5,6 +5,7 @@
 //! if it can't be reached, `open` fails and the sandbox reaches nothing. Must not judge connections itself.
 //! Tests: `tests.rs` (a router in memory), `router/tests/lab/` (the real one).
 
+mod line;
 mod link;
 mod policy;
 mod presets;
@@ -22,6 +23,7 @@ use protocol::router::{LogEntry, Policy, Rule};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Mutex, Notify};
 
+pub use line::{Line, began};
 use link::Link;
 pub use policy::{BadPolicy, overruled, own_addresses, policy};
 pub use tally::Blocked;

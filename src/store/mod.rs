@@ -9,7 +9,7 @@ mod body;
 mod outbox;
 mod read;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod writer;
 
 pub use append::{Append, Appended, Close, NewTask};

@@ -139,6 +139,14 @@ impl Store {
         Ok(rows.iter().map(|r| Grant { host: r.get(0), repo: true, by: by(r) }).collect())
     }
 
+    /// The action of a task that was under way at this time (Unix milliseconds).
+    pub async fn action_at(&self, task: TaskId, at: i64) -> Result<Option<u32>, StoreError> {
+        let sql = "SELECT number FROM actions WHERE task = $1 AND started_at <= $2 AND (finished_at IS NULL OR finished_at >= $2) \
+                   ORDER BY number DESC LIMIT 1";
+        let number: Option<i64> = sqlx::query_scalar(sql).bind(task.0).bind(at).fetch_optional(&self.readers).await?;
+        Ok(number.and_then(|number| u32::try_from(number).ok()))
+    }
+
     /// Lines of the router's log kept with a task, in order.
     pub async fn egress(&self, task: TaskId) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT body FROM egress WHERE task = $1 ORDER BY seq";

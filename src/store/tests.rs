@@ -35,12 +35,63 @@ async fn created(store: &Store) -> Task {
 }
 
 async fn feed(store: &Store, task: &Task, key: &str, input: Input) -> Appended {
-    let step = transition(task, &Envelope { key: key.into(), now: 20, input });
+    feed_at(20, store, task, key, input).await
+}
+
+async fn feed_at(now: i64, store: &Store, task: &Task, key: &str, input: Input) -> Appended {
+    let step = transition(task, &Envelope { key: key.into(), now, input });
     let mut after = task.clone();
     step.events.iter().for_each(|e| after.apply(e));
     let append =
-        Append { task: after, expected_seq: task.seq, input_key: key.into(), now: 20, step, close: None, epoch: 1 };
+        Append { task: after, expected_seq: task.seq, input_key: key.into(), now, step, close: None, epoch: 1 };
     store.append(append).await.expect("answered")
+}
+
+/// A task whose first action ran from 100 to 200 and whose second runs since 300.
+pub(crate) async fn acting(store: &Store) -> TaskId {
+    let id = created(store).await.id;
+    let call = |n: u32| CallRequest {
+        id: format!("c{n}"),
+        name: "bash".into(),
+        arguments: serde_json::Value::Null,
+        call: Call::Action { action: Action::Bash { command: format!("echo {n}") } },
+    };
+    let answered = |turn| Input::ModelAnswered {
+        turn,
+        text: String::new(),
+        calls: vec![call(turn)],
+        usage: Usage::default(),
+        micro_usd: 0,
+        duration_ms: 1,
+        model: "m".into(),
+    };
+    let outcome =
+        Outcome { status: OutcomeStatus::Ok, text: String::new(), dropped_bytes: 0, duration_ms: 1, note: None };
+    let base = Commit::parse(&"a".repeat(40)).expect("a commit");
+    let inputs = [
+        (50, Input::PlaceFree),
+        (60, Input::Prepared { base, boot: "b".into(), image: "i".into(), every: 5 }),
+        (100, answered(1)),
+        (200, Input::ActionEnded { number: 1, outcome }),
+        (300, answered(2)),
+    ];
+    for (n, (now, input)) in (0..).zip(inputs) {
+        let task = store.task(id).await.expect("folded");
+        feed_at(now, store, &task, &format!("k{n}"), input).await;
+    }
+    id
+}
+
+#[tokio::test]
+async fn what_was_under_way_is_known_by_its_time() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    let id = acting(&store).await;
+    let mut seen = Vec::new();
+    for at in [99, 100, 150, 200, 250, 300, 9999] {
+        seen.push(store.action_at(id, at).await.expect("read"));
+    }
+    assert_eq!(seen, [None, Some(1), Some(1), Some(1), None, Some(2), Some(2)]);
 }
 
 #[tokio::test]
