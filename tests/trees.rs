@@ -11,6 +11,8 @@ mod doors;
 mod fetch;
 #[path = "trees/hostile.rs"]
 mod hostile;
+#[path = "trees/images.rs"]
+mod images;
 #[path = "support/local_broker.rs"]
 mod local_broker;
 #[path = "trees/push.rs"]

@@ -20,6 +20,7 @@ mod seal;
 mod seccomp;
 mod server;
 mod supply;
+pub mod toolchain;
 
 use std::path::PathBuf;
 

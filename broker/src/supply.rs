@@ -106,7 +106,7 @@ impl Desk {
 }
 
 /// A ustar archive of one program, owned by root, readable and executable for everyone.
-fn archive(name: &str, bytes: &[u8]) -> Vec<u8> {
+pub fn archive(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut header = [0u8; BLOCK];
     let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
     put(0, name.as_bytes());

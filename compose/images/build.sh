@@ -1,14 +1,17 @@
 #!/bin/sh
 # Builds the images, with or without a registry.
 #
-#   build.sh [sandbox] [router] [caisson]    default: sandbox router, what `caisson serve` on this machine needs
+#   build.sh [sandbox] [router] [caisson] [python] [rust] …    default: sandbox router, what `caisson serve` on this
+#                           machine needs. `sandbox` is the toolchain profile `base`; the others stand in `profiles`
+#                           beside this script, and `caisson image build` makes the same images from the same list.
 #
 #   CAISSON_BASE=image      what they start from; default caisson-base:local, which base.sh makes when it is not there.
 #                           Where a registry can be reached, debian:bookworm-slim does as well.
 #   CAISSON_PROGRAMS=dir    programs that were built before (caisson, caisson-runner, caisson-router); otherwise cargo
 #                           builds those that are needed
 #
-# Tags: caisson-sandbox:base, caisson-router:latest, caisson:latest, each also as :local. Works with the legacy builder.
+# Tags: caisson-router:latest, caisson:latest and caisson-sandbox:base, these also as :local; caisson-sandbox:<profile>.
+# Works with the legacy builder.
 set -eu
 
 HERE=$(cd "$(dirname "$0")" && pwd)
@@ -45,34 +48,56 @@ program() {
     fi
 }
 
-# image <name> <tag> <Dockerfile>. A tag made of the same base, Dockerfile and programs stays as it is.
+# The Debian packages of a profile, without those of base; empty when there is no such profile.
+packages() { sed -n "s/^$1  *//p" "$HERE/profiles"; }
+
+# image <name> <tag> <Dockerfile> [packages]. A tag made of the same base, Dockerfile, packages and programs stays as it is
+# (broker/src/toolchain/ makes the same hash).
 image() {
-    content=$({ docker image inspect -f '{{.Id}}' "$BASE"; cat "$3"; (cd "$CONTEXT" && sha256sum ./* 2>/dev/null); } | sha256sum | cut -c 1-16)
+    content=$({
+        docker image inspect -f '{{.Id}}' "$BASE"
+        cat "$3"
+        [ $# -lt 4 ] || printf '%s\n' "$4"
+        (cd "$CONTEXT" && sha256sum ./* 2>/dev/null)
+    } | sha256sum | cut -c 1-16)
     if [ "$(docker image inspect -f '{{with .Config.Labels}}{{index . "caisson.content"}}{{end}}' "$1:$2" 2>/dev/null || true)" = "$content" ]; then
-        docker tag "$1:$2" "$1:local"
+        also "$1" "$2"
         echo "$1:$2 (there already)"
         return
     fi
-    docker build -q --label "caisson.content=$content" --build-arg BASE="$BASE" -t "$1:$2" -f "$3" "$CONTEXT" >"$CONTEXT.log" 2>&1 || {
+    docker build -q --build-arg CONTENT="$content" --build-arg IMAGE="$1:$2" --build-arg BASE="$BASE" \
+        ${4:+--build-arg "PACKAGES=$4"} -t "$1:$2" -f "$3" "$CONTEXT" >"$CONTEXT.log" 2>&1 || {
         cat "$CONTEXT.log" >&2
         rm -f "$CONTEXT.log"
         die "$1:$2 could not be built"
     }
     rm -f "$CONTEXT.log"
-    docker tag "$1:$2" "$1:local"
+    also "$1" "$2"
     echo "$1:$2"
+}
+
+# The name that compose.yaml and the tests use.
+also() { case $2 in base | latest) docker tag "$1:$2" "$1:local" ;; esac; }
+
+# sandbox <profile>
+sandbox() {
+    own=$(packages "$1")
+    [ -n "$own" ] || die "there is no image \"$1\"; there are sandbox, router, caisson, $(sed -n 's/^\([a-z][a-z]*\) .*/\1/p' "$HERE/profiles" | paste -sd ' ')"
+    all=$(packages base)
+    [ "$1" = base ] || all="$all $own"
+    image caisson-sandbox "$1" "$HERE/sandbox.Dockerfile" "$all"
 }
 
 for it in "$@"; do
     rm -rf "${CONTEXT:?}"/*
     case $it in
-        sandbox) image caisson-sandbox base "$HERE/sandbox.Dockerfile" ;;
+        sandbox) sandbox base ;;
         router) program caisson-router && image caisson-router latest "$ROOT/router/Dockerfile" ;;
         caisson)
             program caisson
             program caisson-runner
             image caisson latest "$HERE/caisson.Dockerfile"
             ;;
-        *) die "there is no image \"$it\"; there are sandbox, router, caisson" ;;
+        *) sandbox "$it" ;;
     esac
 done

@@ -30,3 +30,9 @@ WORKDIR /var/lib/caisson
 ENV LANG=C.UTF-8
 ENTRYPOINT ["/usr/local/bin/caisson"]
 CMD ["--help"]
+
+# What it was made of. An image made from this one inherits the labels, but not that they come last: `caisson image prune`
+# goes by both.
+ARG CONTENT
+ARG IMAGE
+LABEL caisson.content=${CONTENT} caisson.image=${IMAGE}

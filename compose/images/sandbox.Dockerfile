@@ -1,20 +1,34 @@
-# What a chamber is made from, profile `base`: git, a shell, Python, a C compiler.
-#   docker build --build-arg BASE=caisson-base:local -t caisson-sandbox:local - < sandbox.Dockerfile
+# What a chamber is made from: one file for every toolchain profile; the packages of each stand in `profiles` beside it.
+#   caisson image build rust, or build.sh rust; by hand:
+#   docker build --build-arg BASE=caisson-base:local --build-arg PACKAGES='git python3' -t mine:local - < sandbox.Dockerfile
 # Works with the legacy builder and without a network where the base holds the packages already (base.sh).
-# An operator's own image may start from this one. The broker asks of an image: git and sh, no VOLUME, and
+# An operator's own image may start from one of these. The broker asks of an image: git and sh, no VOLUME, and
 # /workspace and /home/agent belonging to 10001.
 ARG BASE=debian:bookworm-slim
 FROM ${BASE}
 
-ARG PACKAGES="git ca-certificates python3 build-essential"
+# `a|b` = the first that this Debian has. Without a default: an image that lacks its packages is found out too late.
+ARG PACKAGES
 RUN set -eu; \
+    : "${PACKAGES:?give --build-arg PACKAGES; the lists stand in compose/images/profiles}"; \
+    present() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }; \
     missing=; \
     for it in ${PACKAGES}; do \
-        dpkg-query -W -f '${Status}' "$it" 2>/dev/null | grep -q 'ok installed' || missing="$missing $it"; \
+        for one in $(echo "$it" | tr '|' ' '); do present "$one" && continue 2; done; \
+        missing="$missing $it"; \
     done; \
     if [ -n "$missing" ]; then \
         apt-get update; \
-        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing; \
+        chosen=; \
+        for it in $missing; do \
+            found=; \
+            for one in $(echo "$it" | tr '|' ' '); do \
+                if [ -z "$found" ] && apt-cache show "$one" >/dev/null 2>&1; then found=$one; fi; \
+            done; \
+            [ -n "$found" ] || { echo "this Debian has no package $it" >&2; exit 1; }; \
+            chosen="$chosen $found"; \
+        done; \
+        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $chosen; \
         rm -rf /var/lib/apt/lists/*; \
     fi
 
@@ -39,3 +53,9 @@ ENV LANG=C.UTF-8 \
     GIT_TERMINAL_PROMPT=0
 
 WORKDIR /workspace
+
+# What it was made of. An image made from this one inherits the labels, but not that they come last: `caisson image prune`
+# goes by both.
+ARG CONTENT
+ARG IMAGE
+LABEL caisson.content=${CONTENT} caisson.image=${IMAGE}

@@ -70,12 +70,15 @@ pub enum Event {
         request: Box<Request>,
     },
     PlaceGranted,
-    /// `every` is what the pinned project file narrows the checkpoint to.
+    /// `every` is what the pinned project file narrows the checkpoint to; `note` is what a person should know about the
+    /// sandbox, and stands in the next review.
     Prepared {
         base: Commit,
         boot: String,
         image: String,
         every: u8,
+        #[serde(default)]
+        note: Option<String>,
     },
     /// A model call is about to be made; its worst case is charged until the answer is stored.
     ModelCallStarted {

@@ -46,6 +46,8 @@ pub enum Input {
         boot: String,
         image: String,
         every: u8,
+        #[serde(default)]
+        note: Option<String>,
     },
     /// Recorded before the call goes out; answers no effect.
     ModelCallStarting {

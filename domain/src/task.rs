@@ -64,6 +64,10 @@ pub struct Task {
     pub kind: Kind,
     pub base: Option<Commit>,
     pub boot: Option<String>,
+    /// The image its sandbox was made from: whatever is made for it later takes the same.
+    pub image: Option<String>,
+    /// What a person should know about that sandbox.
+    pub note: Option<String>,
     /// Last commit on the agent's branch; the base before the first.
     pub head: Option<Commit>,
     /// Last commit that stands on the forge.
@@ -115,6 +119,8 @@ impl Task {
             kind: Kind::Fix,
             base: None,
             boot: None,
+            image: None,
+            note: None,
             head: None,
             pushed: None,
             pull: None,
@@ -191,13 +197,15 @@ impl Task {
                 self.state = State::Queued;
             }
             Event::PlaceGranted => self.state = State::Preparing,
-            Event::Prepared { base, boot, every, .. } => {
+            Event::Prepared { base, boot, image, every, note } => {
                 if let Some(request) = &mut self.request {
                     request.every = request.every.min(*every).max(1);
                 }
                 self.head.get_or_insert_with(|| base.clone());
                 self.base.get_or_insert_with(|| base.clone());
                 self.boot = Some(boot.clone());
+                self.image = Some(image.clone());
+                self.note.clone_from(note);
                 self.state = State::Running;
             }
             Event::PublishStarted { n, why } => {

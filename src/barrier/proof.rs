@@ -135,7 +135,19 @@ impl Proof {
 
     /// Whether it shows that the barrier holds for this key.
     pub fn shows(&self, key: &Key) -> bool {
-        self.mismatches.is_empty() && self.key == *key
+        self.lacks(key).is_empty()
+    }
+
+    /// The images of `key` with which nothing is shown: all of them, unless it held on this very machine with others.
+    pub fn lacks(&self, key: &Key) -> Vec<String> {
+        let same = Key { images: key.images.clone(), ..self.key.clone() } == *key;
+        let tried = |reference: &str, id: &String| self.key.images.get(reference) == Some(id);
+        let shown = |reference: &str, id: &String| self.mismatches.is_empty() && same && tried(reference, id);
+        key.images
+            .iter()
+            .filter(|(reference, id)| !shown(reference, id))
+            .map(|(reference, _)| reference.clone())
+            .collect()
     }
 
     /// Whole or not at all: written beside, then renamed.
@@ -191,6 +203,23 @@ mod tests {
             change(&mut key);
             assert!(!proof.shows(&key), "{key:?}");
         }
+    }
+
+    #[test]
+    fn an_image_that_comes_later_is_all_that_is_tried_anew() {
+        let mut proof = proof();
+        let mut key = proof.key.clone();
+        key.images.insert("b:1".into(), "sha256:3".into());
+        assert_eq!(proof.lacks(&key), ["b:1"]);
+        assert!(!proof.shows(&key));
+        key.kernel = "6.2".into();
+        assert_eq!(proof.lacks(&key), ["a:1", "b:1"], "another machine proves nothing");
+        key.kernel.clone_from(&proof.key.kernel);
+        proof.key.images.insert("gone:1".into(), "sha256:4".into());
+        key.images.remove("b:1");
+        assert!(proof.shows(&key), "one more than is needed");
+        proof.mismatches.push("check 1".into());
+        assert_eq!(proof.lacks(&key), ["a:1"]);
     }
 
     #[test]

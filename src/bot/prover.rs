@@ -1,4 +1,5 @@
-//! Proves the barrier before the first task of a life, unless it was proven for this very machine before.
+//! Proves the barrier before the first task of a life, unless it was proven for this very machine before; and again with each
+//! toolchain's image that is built while the bot runs, before the first sandbox is made from it.
 //!
 //! Owns when it is tried and what follows; how is `crate::barrier`. What can't be tried is tried again; what does not hold keeps
 //! every task where it is until somebody mends it and starts the bot anew.
@@ -22,37 +23,56 @@ pub struct Prover {
     config: Arc<Process>,
     broker: Arc<dyn Broker>,
     egress: Option<Arc<Egress>>,
+    sandboxes: Arc<Sandboxes>,
     standing: watch::Sender<Standing>,
 }
 
 /// What a proof for this configuration depends on, as it is now.
 pub async fn barrier_key(config: &Process, broker: &dyn Broker) -> Result<Key, Trouble> {
     let spec = (config.sandbox.network == Network::Router).then(|| router_spec(config));
-    Key::of(broker, &images(config), spec.as_ref(), config.sandbox.limits()).await
+    Key::of(broker, &images(config, broker).await, spec.as_ref(), config.sandbox.limits()).await
 }
 
-/// Every image a task may run in.
-fn images(config: &Process) -> Vec<String> {
-    let mut all = vec![config.sandbox.image.clone()];
-    all.extend(config.sandbox.images.iter().filter(|image| **image != config.sandbox.image).cloned());
+/// Every image a task may run in. Those of the toolchains may be missing: they are tried once they are there.
+async fn images(config: &Process, broker: &dyn Broker) -> Vec<String> {
+    let mut all = Vec::new();
+    for reference in config.sandbox.all_images() {
+        let must = reference == config.sandbox.image || config.sandbox.images.contains(&reference);
+        if must || matches!(broker.image(&reference).await, Ok(Some(_))) {
+            all.push(reference);
+        }
+    }
     all
 }
 
 impl Prover {
-    /// With it comes what the bot's parts watch; nothing is proven yet. `sandboxes` leaves those of the test alone.
+    /// With it comes what the bot's parts watch; nothing is proven yet. `sandboxes` leaves those of the test alone, and takes no
+    /// image that was not tried.
     pub fn new(
         config: Arc<Process>,
         broker: Arc<dyn Broker>,
         egress: Option<Arc<Egress>>,
-        sandboxes: &Sandboxes,
+        sandboxes: &Arc<Sandboxes>,
     ) -> (Prover, watch::Receiver<Standing>) {
         sandboxes.spare(&barrier::SANDBOXES);
+        sandboxes.prove_first();
         let (standing, watched) = watch::channel(Standing::Waiting("it is about to be tried".to_owned()));
-        (Prover { config, broker, egress, standing }, watched)
+        (Prover { config, broker, egress, sandboxes: sandboxes.clone(), standing }, watched)
+    }
+
+    /// As long as the bot lives and the barrier holds.
+    pub async fn stay(self) {
+        loop {
+            self.run().await;
+            if *self.standing.borrow() != Standing::Proven {
+                return;
+            }
+            self.sandboxes.asked_to_prove().await;
+        }
     }
 
     /// Until it is known whether the barrier holds.
-    pub async fn run(self) {
+    pub async fn run(&self) {
         loop {
             match self.prove().await {
                 Ok(standing) => {
@@ -61,7 +81,15 @@ impl Prover {
                 }
                 Err(trouble) => {
                     tracing::warn!(%trouble, "the barrier could not be tried; no task starts before");
-                    self.standing.send_replace(Standing::Waiting(trouble.0));
+                    // What was proven stays so: only the image that is asked for waits.
+                    let waiting = |now: &mut Standing| {
+                        let first = *now != Standing::Proven;
+                        if first {
+                            *now = Standing::Waiting(trouble.0);
+                        }
+                        first
+                    };
+                    self.standing.send_if_modified(waiting);
                     tokio::time::sleep(AGAIN).await;
                 }
             }
@@ -70,12 +98,16 @@ impl Prover {
 
     async fn prove(&self) -> Result<Standing, Trouble> {
         let key = barrier_key(&self.config, self.broker.as_ref()).await?;
-        if Proof::last(&self.config.state_dir).is_some_and(|proof| proof.shows(&key)) {
+        let all = || key.images.keys().cloned().collect();
+        let untried: Vec<String> = Proof::last(&self.config.state_dir).map_or_else(all, |proof| proof.lacks(&key));
+        let ids: Vec<String> = key.images.values().cloned().collect();
+        if untried.is_empty() {
             tracing::info!("the barrier was proven before, for this machine as it is");
+            self.sandboxes.proven(ids);
             return Ok(Standing::Proven);
         }
         let mut mismatches = Vec::new();
-        for image in images(&self.config) {
+        for image in untried {
             tracing::info!(image, "proving the barrier");
             let ground = self.ground(&image).await?;
             let report = Box::pin(barrier::run(&ground, &|step| tracing::info!(step, "proving the barrier"))).await?;
@@ -87,6 +119,7 @@ impl Prover {
         }
         if proof.mismatches.is_empty() {
             tracing::info!("the barrier holds");
+            self.sandboxes.proven(ids);
             return Ok(Standing::Proven);
         }
         for what in &proof.mismatches {

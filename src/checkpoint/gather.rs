@@ -55,6 +55,10 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         ..CheckpointView::default()
     };
     actions(&mut view, log, window);
+    view.note = window.iter().rev().find_map(|event| match event {
+        Event::Prepared { note, .. } => note.clone(),
+        _ => None,
+    });
     view.hosts = window.iter().flat_map(hosts).collect();
     trees(&mut view, window);
     let blocked = (!view.blocked.is_empty()).then_some(Risk::Blocked);

@@ -252,6 +252,9 @@ fn more(out: &mut String, all: usize, lead: &str, noun: &str) {
 
 fn warnings(view: &CheckpointView) -> String {
     let mut out = String::new();
+    if let Some(note) = &view.note {
+        let _ = writeln!(out, "> [!NOTE]\n> {}\n", prose(note, MAX_SUMMARY));
+    }
     if !view.steering.is_empty() {
         let names = view.steering.iter().take(MAX_NAMED).map(|path| code(path)).collect::<Vec<_>>().join(", ");
         let rest = view.steering.len().saturating_sub(MAX_NAMED);

@@ -186,6 +186,8 @@ pub struct CheckpointView {
     pub verdict: Option<VerdictView>,
     /// Who is asked to answer (a forge login, shown as code).
     pub asked: Option<String>,
+    /// What a person should know about the sandbox; only in the first review after it was made.
+    pub note: Option<String>,
     /// The model was a recording, not a model.
     pub scripted: bool,
     /// Part of the change cannot be shown: a binary file, a very long line, more than a review holds.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::printer::Printer;
 use crate::telemetry;
+use ::broker::toolchain::profiles;
 use ::broker::{Broker, Settings, teardown};
 use anyhow::{Context, Result};
 use clap::Args;
@@ -26,8 +27,8 @@ pub struct BrokerArgs {
     /// This installation's id on the engine, part of every name and label (a-z, 0-9, -)
     #[arg(long, env = "CAISSON_INSTALLATION", value_name = "ID")]
     pub installation: String,
-    /// An image that chambers may be made from; give it once for each
-    #[arg(long = "image", value_name = "REFERENCE", default_value = "caisson-sandbox:base")]
+    /// An image that chambers may be made from; give it once for each (default: those of the toolchain profiles)
+    #[arg(long = "image", value_name = "REFERENCE", default_values_t = profiles().map(|it| it.tag()), hide_default_value = true)]
     pub images: Vec<String>,
     /// An image that the router may be made from
     #[arg(long = "router-image", value_name = "REFERENCE", default_value = "caisson-router:latest")]
@@ -121,9 +122,10 @@ mod tests {
     }
 
     #[test]
-    fn images_are_what_is_listed_and_the_local_ones_otherwise() {
+    fn images_are_what_is_listed_and_the_profiles_otherwise() {
         let few = ["--socket", "/run/x/b.sock", "--installation", "home"];
-        assert_eq!(parsed(&few).settings().unwrap().images, ["caisson-sandbox:base"]);
+        let own = parsed(&few).settings().unwrap().images;
+        assert!(own.len() == profiles().count() && own[0] == "caisson-sandbox:base", "{own:?}");
         let more = [&few[..], &["--image", "a:1", "--image", "b:2"]].concat();
         assert_eq!(parsed(&more).settings().unwrap().images, ["a:1", "b:2"]);
     }

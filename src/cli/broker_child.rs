@@ -56,8 +56,8 @@ fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(log)?;
     let mut command = Command::new(own);
     command.arg("broker").arg("--socket").arg(socket).args(["--installation", &config.installation]);
-    for image in std::iter::once(&config.sandbox.image).chain(&config.sandbox.images) {
-        command.args(["--image", image]);
+    for image in config.sandbox.all_images() {
+        command.args(["--image", &image]);
     }
     command.args(["--router-image", &config.router.image]);
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);

@@ -7,6 +7,7 @@ mod broker_child;
 mod config;
 mod doctor;
 pub mod fetch;
+mod image;
 mod lock;
 pub mod printer;
 mod repo;
@@ -53,6 +54,9 @@ enum Command {
     Barrier(barrier::BarrierArgs),
     /// Hold the container engine's socket for the bot: the only process that talks to the engine.
     Broker(broker::BrokerArgs),
+    /// Build, list and prune the images of the toolchain profiles.
+    #[command(subcommand)]
+    Image(image::ImageCommand),
     /// Check the configuration; print every key there is.
     Config(config::Config),
     /// Bring an approved branch home into your clone, checked.
@@ -82,6 +86,7 @@ impl Cli {
             Command::Doctor(doctor) => doctor.run(&config).await,
             Command::Barrier(args) => args.run(&config).await,
             Command::Broker(args) => broker::run(args).await,
+            Command::Image(image) => image.run(&config).await,
             Command::Config(args) => args.run(&config),
             Command::Fetch(args) => {
                 let source = approved::StoreSource::open(Process::load(&config)?).await?;

@@ -1,8 +1,8 @@
 //! `caisson serve`: reads the configuration, takes the state directory's lock, reaches forge, broker and router, runs the bot until
 //! SIGTERM or Ctrl-C, then drains.
 
-use super::lock;
 use super::printer::{Complaint, Printer};
+use super::{image, lock};
 use crate::bot::{Bot, Parts, Prover, keep_log, way_out};
 use crate::config::process::Network;
 use crate::config::{Process, Secret};
@@ -38,8 +38,9 @@ impl Serve {
         let _lock = lock::take(&config.state_dir)?;
         let config = Arc::new(config);
         let (parts, prover) = assemble(&config).await?;
+        let missing = image::missing(&config, parts.broker.as_ref()).await;
         let bot = Bot::start(parts).await?;
-        let proving = tokio::spawn(prover.run());
+        let proving = tokio::spawn(prover.stay());
         let printer = Printer::terminal();
         printer.good(&format!("hooks on http://{}, health and metrics on http://{}", bot.hooks, bot.ops));
         for entry in &config.repositories {
@@ -47,6 +48,9 @@ impl Serve {
         }
         if config.repositories.is_empty() {
             printer.hint("no repository yet: `caisson repo add <git-url>`, then start again");
+        }
+        if let Some(text) = image::unbuilt(&missing) {
+            printer.hint(&format!("toolchains {text}"));
         }
         wait_for_end().await?;
         proving.abort();

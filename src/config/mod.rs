@@ -1,6 +1,7 @@
 //! Configuration: of the process (`process`, from a documented defaults file, a file and the environment), and of a
 //! project. Must not reach anything over a network. Tests: `src/config/tests.rs`.
 
+pub mod pick;
 pub mod process;
 pub mod project;
 pub mod write;

@@ -4,6 +4,7 @@ use super::rule::OperatorRule;
 use protocol::broker::ChamberLimits;
 use protocol::router::Caps;
 use serde::{Deserialize, Deserializer, de};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use url::Url;
@@ -98,6 +99,8 @@ pub enum Network {
 pub struct Sandbox {
     pub image: String,
     pub images: Vec<String>,
+    /// Images by the toolchain's name; an empty one is not offered.
+    pub toolchains: BTreeMap<String, String>,
     pub network: Network,
     pub memory_mib: u64,
     pub pids: u32,
@@ -204,7 +207,35 @@ impl Sandbox {
     }
 }
 
+impl Sandbox {
+    /// Toolchains that are offered, with the image of each.
+    pub fn offered(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.toolchains
+            .iter()
+            .filter(|(_, image)| !image.is_empty())
+            .map(|(name, image)| (name.as_str(), image.as_str()))
+    }
+
+    /// Every image a sandbox may be made from: `image` first, each once.
+    pub fn all_images(&self) -> Vec<String> {
+        let mut all = vec![self.image.clone()];
+        for image in self.images.iter().map(String::as_str).chain(self.offered().map(|(_, image)| image)) {
+            if !all.iter().any(|known| known == image) {
+                all.push(image.to_owned());
+            }
+        }
+        all
+    }
+}
+
 impl Process {
+    /// Every image that is named here, the router's too.
+    pub fn images(&self) -> Vec<String> {
+        let mut all = self.sandbox.all_images();
+        all.push(self.router.image.clone());
+        all
+    }
+
     /// The repository of this key.
     pub fn repository(&self, key: &str) -> Option<&Repository> {
         self.repositories.iter().find(|r| r.key == key)

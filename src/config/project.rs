@@ -8,8 +8,8 @@
 //! ```toml
 //! test = "cargo test --offline"       # what verification runs
 //! setup = ["cargo fetch"]             # wish
-//! image = "caisson/rust"              # one of the operator's images, otherwise a wish
-//! profile = "rust"                    # toolchain profile, in place of an image
+//! toolchain = "rust"                  # one that the operator offers (`pick.rs`); an older word for it is `profile`
+//! image = "team/builder:3"            # in place of a toolchain: one of the operator's images
 //! egress = ["docs.example.org"]       # wish, unless the operator allows the host anyway
 //! protected = ["deploy/**"]           # the agent may not change these (on top of the defaults)
 //! [checkpoint]
@@ -21,6 +21,7 @@
 //! minutes = 30
 //! ```
 
+use super::pick::Pick;
 use domain::{ACTIONS_PER_CHECKPOINT, Budget};
 use protocol::router::Rule;
 use serde::Deserialize;
@@ -40,7 +41,8 @@ pub struct Project {
     pub test: Option<String>,
     pub setup: Vec<String>,
     pub image: Option<String>,
-    pub profile: Option<String>,
+    #[serde(alias = "profile")]
+    pub toolchain: Option<String>,
     /// Rules as written (`host`, `host:port`, `*.suffix`).
     pub egress: Vec<String>,
     /// Glob patterns, relative to the root.
@@ -87,8 +89,8 @@ pub struct Granted {
     pub image: String,
     /// References a project may choose from.
     pub images: Vec<String>,
-    /// Toolchain profiles and the image each stands for.
-    pub profiles: Vec<(String, String)>,
+    /// Toolchains besides the base, and the image of each.
+    pub toolchains: Vec<(String, String)>,
     /// Hosts every task may reach.
     pub egress: Vec<Rule>,
     /// At most 5.
@@ -110,7 +112,7 @@ pub struct Wish {
 /// What holds for a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effective {
-    pub image: String,
+    pub image: Pick,
     pub test: Option<String>,
     /// Empty unless the wishes were accepted.
     pub setup: Vec<String>,
@@ -155,9 +157,7 @@ impl Project {
                 format!("a checkpoint comes after 1 to {most} actions; a project can only ask for fewer"),
             ));
         }
-        if self.image.is_some() && self.profile.is_some() {
-            return Err(("profile", "name an image or a profile, not both".to_owned()));
-        }
+        self.check_pick()?;
         for (key, command) in self.test.iter().map(|c| ("test", c)).chain(self.setup.iter().map(|c| ("setup", c))) {
             if command.trim().is_empty() || command.len() > MAX_COMMAND || command.contains('\0') {
                 return Err((key, format!("a command has 1 to {MAX_COMMAND} bytes and no zero byte")));
@@ -193,18 +193,7 @@ impl Project {
 
     /// What goes beyond `granted` and stays without effect until its hash is accepted.
     pub fn wishes(&self, granted: &Granted) -> Vec<Wish> {
-        let mut wishes = Vec::new();
-        if let Some(image) =
-            self.image.as_ref().filter(|image| !granted.images.contains(image) && **image != granted.image)
-        {
-            let means =
-                "tasks would run in an image that is not on your list; it must be listed there first".to_owned();
-            wishes.push(Wish { key: "image", value: image.clone(), means });
-        }
-        if let Some(profile) = self.profile.as_ref().filter(|p| granted.profile(p).is_none()) {
-            let means = "tasks would run in the image of a toolchain profile that you have not built".to_owned();
-            wishes.push(Wish { key: "profile", value: profile.clone(), means });
-        }
+        let mut wishes: Vec<Wish> = self.image_wish(granted).into_iter().collect();
         for command in &self.setup {
             let means = "this command would run in each new sandbox, with the network the task has".to_owned();
             wishes.push(Wish { key: "setup", value: command.clone(), means });
@@ -223,8 +212,6 @@ impl Project {
     /// An image outside the operator's list never holds, accepted or not: the list is the operator's to change.
     pub fn within(&self, granted: &Granted, accepted: Option<&str>) -> Effective {
         let trusted = !self.hash.is_empty() && accepted == Some(self.hash.as_str());
-        let listed = self.image.clone().filter(|image| granted.images.contains(image));
-        let profile = self.profile.as_ref().and_then(|p| granted.profile(p));
         let budget = &self.budget;
         let wanted = Budget {
             micro_usd: budget.usd.map_or(0, micro),
@@ -234,7 +221,7 @@ impl Project {
         };
         let every = granted.every.clamp(1, ACTIONS_PER_CHECKPOINT);
         Effective {
-            image: listed.or(profile).unwrap_or_else(|| granted.image.clone()),
+            image: self.pick(granted),
             test: self.test.clone(),
             setup: if trusted { self.setup.clone() } else { Vec::new() },
             egress: if trusted { self.rules() } else { Vec::new() },
@@ -246,10 +233,6 @@ impl Project {
 }
 
 impl Granted {
-    fn profile(&self, name: &str) -> Option<String> {
-        self.profiles.iter().find(|(known, _)| known == name).map(|(_, image)| image.clone())
-    }
-
     /// Whether the operator's own rules cover the wanted one already. A wildcard is covered by the same wildcard only.
     fn reaches(&self, wanted: &Rule) -> bool {
         self.egress.iter().any(|own| {
@@ -297,4 +280,4 @@ fn line_of_key(text: &str, key: &str) -> usize {
 
 #[cfg(test)]
 #[path = "project_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -1,10 +1,10 @@
 use super::*;
 
-fn granted() -> Granted {
+pub(in crate::config) fn granted() -> Granted {
     Granted {
         image: "caisson/base".to_owned(),
         images: vec!["caisson/base".to_owned(), "caisson/rust".to_owned()],
-        profiles: vec![("python".to_owned(), "caisson/python".to_owned())],
+        toolchains: vec![("python".to_owned(), "caisson/python".to_owned())],
         egress: vec![Rule::parse("*.example.org").unwrap()],
         every: 5,
         budget: Budget { micro_usd: 2_000_000, tokens: 0, actions: 100, work_ms: 0 },
@@ -28,7 +28,7 @@ fn mistakes_name_file_line_and_key() {
     assert!(refused("protected = [\"[\"]").contains("no pattern"));
     assert!(refused("[budget]\nusd = -1.0").contains(":2: `usd`"));
     assert!(refused("test = ").starts_with(".caisson.toml:1"));
-    assert!(refused("image = \"a\"\nprofile = \"b\"\n").contains(":2: `profile`"));
+    assert!(refused("image = \"a\"\ntoolchain = \"b\"\n").contains(":2: `toolchain`"));
     assert!(refused("[roles]\napprove = [\"me\"]\n").contains("`roles`"));
 }
 
@@ -39,7 +39,8 @@ fn it_narrows_without_asking() {
     let project = Project::parse(FILE, text).unwrap();
     assert!(project.wishes(&granted()).is_empty());
     let holds = project.within(&granted(), None);
-    assert_eq!((holds.image.as_str(), holds.every), ("caisson/rust", 2));
+    assert_eq!(holds.every, 2);
+    assert_eq!(holds.image, Pick::Asked { image: "caisson/rust".to_owned(), toolchain: None });
     assert_eq!(holds.budget, Budget { micro_usd: 500_000, tokens: 10, actions: 100, work_ms: 0 });
     assert_eq!(holds.test.as_deref(), Some("make test"));
 }
@@ -55,16 +56,16 @@ fn wider_wishes_wait_for_their_own_hash() {
     for not_accepted in [None, Some(""), Some("0000")] {
         let holds = project.within(&granted(), not_accepted);
         assert!(holds.setup.is_empty() && holds.egress.is_empty());
-        assert_eq!(holds.image, "caisson/base");
+        assert!(matches!(holds.image, Pick::Refused(_)), "an image must be on the operator's list");
     }
     let holds = project.within(&granted(), Some(project.hash()));
     assert_eq!((holds.setup.len(), holds.egress.len()), (1, 2));
-    assert_eq!(holds.image, "caisson/base", "an image must be on the operator's list");
+    assert!(matches!(holds.image, Pick::Refused(_)), "an image must be on the operator's list, accepted or not");
 }
 
 #[test]
 fn no_file_grants_nothing() {
     let holds = Project::default().within(&granted(), Some(""));
-    assert_eq!((holds.every, holds.image.as_str()), (5, "caisson/base"));
+    assert_eq!((holds.every, holds.image), (5, Pick::Open));
     assert!(holds.setup.is_empty() && holds.egress.is_empty());
 }

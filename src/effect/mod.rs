@@ -7,6 +7,7 @@
 mod act;
 mod converse;
 mod egress;
+mod image;
 mod lanes;
 mod prepare;
 mod publish;
@@ -16,6 +17,7 @@ mod talk;
 mod verify;
 mod view;
 
+pub(crate) use image::told;
 pub use lanes::Lanes;
 pub(crate) use repository::granted;
 pub use repository::{Repository, budget};

@@ -15,12 +15,13 @@ impl Performer {
             None => self.repos.resolve(&repository.key, &Branch::parse(&self.request(task)?.base_branch)?).await?,
         };
         let (_, effective) = self.effective(&repository, &base).await?;
-        let boot = self.make(task, &base, &base).await?;
-        Ok(Input::Prepared { base, boot, image: effective.image, every: effective.every })
+        let chosen = self.image(&repository, &base, &effective).await?;
+        let boot = self.make(task, &base, &base, &chosen.image).await?;
+        Ok(Input::Prepared { base, boot, image: chosen.image, every: effective.every, note: chosen.note })
     }
 
     /// Makes the task's sandbox with `tip` checked out, and opens its berth.
-    async fn make(&self, task: &Task, base: &Commit, tip: &Commit) -> Result<String, Trouble> {
+    async fn make(&self, task: &Task, base: &Commit, tip: &Commit, image: &str) -> Result<String, Trouble> {
         let repository = self.repository(task)?;
         let (_, effective) = self.effective(&repository, base).await?;
         let spec = PrepareSpec {
@@ -28,7 +29,7 @@ impl Performer {
             attempt: 1,
             repo_key: repository.key,
             base: tip.clone(),
-            image: effective.image.clone(),
+            image: image.to_owned(),
             limits: self.chamber_limits(),
             network: self.networked(),
             egress: self.rules(&effective),
@@ -48,9 +49,20 @@ impl Performer {
             Err(other) => return Err(other.into()),
         }
         let tip = task.head.clone().unwrap_or_else(|| base.clone());
-        self.make(task, &base, &tip).await?;
+        let image = self.image_of(task, &base).await?;
+        self.make(task, &base, &tip, &image).await?;
         let sentence = format!("the sandbox had to be made anew; it stands at {}", tip.short());
         Ok(Input::Opened { fresh: Some(sentence) })
+    }
+
+    /// The image the task was begun in; one that was begun by an older version chooses again.
+    pub(super) async fn image_of(&self, task: &Task, base: &Commit) -> Result<String, Trouble> {
+        if let Some(image) = &task.image {
+            return Ok(image.clone());
+        }
+        let repository = self.repository(task)?;
+        let (_, effective) = self.effective(&repository, base).await?;
+        Ok(self.image(&repository, base, &effective).await?.image)
     }
 
     /// A person is awaited: the sandbox keeps its files and uses no processor.

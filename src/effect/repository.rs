@@ -27,7 +27,7 @@ pub(crate) fn granted(config: &Process) -> Granted {
     Granted {
         image: config.sandbox.image.clone(),
         images: config.sandbox.images.clone(),
-        profiles: Vec::new(),
+        toolchains: config.sandbox.offered().map(|(name, image)| (name.to_owned(), image.to_owned())).collect(),
         egress: config.egress.allowed(),
         every: ACTIONS_PER_CHECKPOINT,
         budget: budget(config),

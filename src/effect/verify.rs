@@ -9,13 +9,14 @@ impl Performer {
         let repository = self.repository(task)?;
         let base = self.base(task)?;
         let (_, effective) = self.effective(&repository, &base).await?;
+        let image = self.image_of(task, &base).await?;
         let spec = VerifySpec {
             task: task.id.0,
             commit: commit.clone(),
             base,
             tries: tries as u32,
             repo_key: repository.key,
-            image: effective.image,
+            image,
             command: effective.test,
             limits: self.chamber_limits(),
             wall_ms: self.config.sandbox.verify_wall_s * 1000,

@@ -261,8 +261,21 @@ impl Repos {
     /// # Errors
     /// [`GitError::TooLarge`] past the cap.
     pub async fn files(&self, key: &str, commit: &Commit, cap: u64) -> Result<Vec<String>, GitError> {
+        self.names(key, commit, &["-r"], cap).await
+    }
+
+    /// Names at the root of a commit, of files and directories.
+    ///
+    /// # Errors
+    /// [`GitError::TooLarge`] past 4 MiB of names.
+    pub async fn root(&self, key: &str, commit: &Commit) -> Result<Vec<String>, GitError> {
+        self.names(key, commit, &[], 4 << 20).await
+    }
+
+    async fn names(&self, key: &str, commit: &Commit, how: &[&str], cap: u64) -> Result<Vec<String>, GitError> {
         let dir = self.path(key)?;
-        let list = Git::new("ls-tree").at(&dir).args(["-r", "-z", "--name-only", "--full-tree", commit.as_str()]);
+        let list = Git::new("ls-tree").at(&dir).args(how.iter().copied());
+        let list = list.args(["-z", "--name-only", "--full-tree", commit.as_str()]);
         let out = list.cap(cap).ok().await?;
         Ok(out.split(|b| *b == 0).filter(|n| !n.is_empty()).map(|n| String::from_utf8_lossy(n).into_owned()).collect())
     }

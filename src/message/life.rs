@@ -2,7 +2,7 @@
 
 use super::notice::About;
 use crate::text::{code, document, prose};
-use domain::{Kind, PauseReason, VerdictKind};
+use domain::{Kind, PauseReason, Task, VerdictKind};
 
 /// Longest answer of a read-only task that is shown, in characters.
 const MAX_ANSWER: usize = 24_000;
@@ -26,15 +26,19 @@ pub fn accepted(about: &About<'_>) -> String {
     }
 }
 
-/// The answer of a read-only task. `summary` is foreign.
-pub fn plan_answer(summary: &str, n: u32, scripted: bool) -> String {
-    let said = match summary.trim() {
+/// The answer of a read-only task: its summary is foreign.
+pub fn plan_answer(task: &Task, n: u32, scripted: bool) -> String {
+    let said = match task.summary.as_deref().unwrap_or_default().trim() {
         "" => "The agent ended without an answer.\n".to_owned(),
         text => format!("The agent says:\n\n{}", document(text, MAX_ANSWER)),
     };
+    // Said once: whoever reads a second answer has read the first.
+    let note =
+        task.note.as_deref().filter(|_| n == 1).map(|note| format!("\n> [!NOTE]\n> {}\n", prose(note, MAX_REASON)));
+    let note = note.unwrap_or_default();
     let recording = if scripted { "\n<sub>the model was a recording</sub>\n" } else { "" };
     format!(
-        "### Answer {n}\n\n{said}\n**What now**: `/fix` (or `/approve`) lets it do this · `/revise …` asks for another plan · `/stop` ends the task\n{recording}"
+        "### Answer {n}\n\n{said}{note}\n**What now**: `/fix` (or `/approve`) lets it do this · `/revise …` asks for another plan · `/stop` ends the task\n{recording}"
     )
 }
 

@@ -1,7 +1,7 @@
-//! How a project is tested, and which files decide about it.
+//! Which toolchain a project needs, how it is tested, and which files decide about it.
 //!
-//! Owns two pure functions over file names (and a few files' text): the test command of a project that names none, and
-//! whether a path defines or steers tests. Must not read a repository itself. Tests: below.
+//! Owns three pure functions over file names (and a few files' text): the toolchain and the test command of a project that
+//! names none, and whether a path defines or steers tests. Must not read a repository itself. Tests: below.
 
 /// A test command and what it was recognised by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +34,25 @@ pub fn test_command<'a>(files: &[String], text: impl Fn(&str) -> Option<&'a str>
         return found("make test", "Makefile");
     }
     None
+}
+
+/// Files at the root, and the toolchain that each tells of; the first that is there decides.
+const TOOLCHAINS: [(&str, &str); 9] = [
+    ("Cargo.toml", "rust"),
+    ("pyproject.toml", "python"),
+    ("setup.py", "python"),
+    ("requirements.txt", "python"),
+    ("package.json", "node"),
+    ("go.mod", "go"),
+    ("CMakeLists.txt", "cpp"),
+    ("configure.ac", "cpp"),
+    ("meson.build", "cpp"),
+];
+
+/// The toolchain of a project with these files at its root, and the file that told; `None` = nothing beyond the base.
+pub fn toolchain(root: &[String]) -> Option<(&'static str, &'static str)> {
+    let told = TOOLCHAINS.iter().find(|(file, _)| root.iter().any(|name| name == file));
+    told.map(|&(file, toolchain)| (toolchain, file))
 }
 
 fn python<'a>(
@@ -180,6 +199,35 @@ mod tests {
         );
         assert_eq!(detect(&[("go.mod", "")]).unwrap(), "go test ./... by go.mod");
         assert_eq!(detect(&[("Makefile", "all:\ntest: all\n\ttrue\n")]).unwrap(), "make test by Makefile");
+    }
+
+    #[test]
+    fn the_files_at_the_root_tell_the_toolchain() {
+        let told = |names: &[&str]| toolchain(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        for (file, wanted) in [
+            ("Cargo.toml", "rust"),
+            ("pyproject.toml", "python"),
+            ("setup.py", "python"),
+            ("requirements.txt", "python"),
+            ("package.json", "node"),
+            ("go.mod", "go"),
+            ("CMakeLists.txt", "cpp"),
+            ("configure.ac", "cpp"),
+            ("meson.build", "cpp"),
+        ] {
+            assert_eq!(told(&["README.md", file]), Some((wanted, file)));
+        }
+        assert_eq!(told(&["package.json", "Cargo.toml"]), Some(("rust", "Cargo.toml")), "the order is ours, not git's");
+        assert_eq!(told(&["README.md", "main.c", "Makefile"]), None);
+        assert_eq!(told(&["cargo.toml", "docs/Cargo.toml"]), None);
+    }
+
+    #[test]
+    fn every_toolchain_that_is_told_is_offered() {
+        let offered = crate::config::Process::from_layers(std::path::Path::new("x"), "", &|_| None).unwrap().sandbox;
+        for (file, toolchain) in TOOLCHAINS {
+            assert!(offered.offered().any(|(name, _)| name == toolchain), "{file}");
+        }
     }
 
     #[test]

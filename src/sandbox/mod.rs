@@ -14,6 +14,7 @@ mod gate;
 pub mod link;
 pub mod policy;
 mod prepare;
+mod proven;
 pub mod quarantine;
 mod record;
 mod room;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use domain::{Commit, FileChange};
-use protocol::broker::ChamberLimits;
+use protocol::broker::{ChamberLimits, ImageInfo};
 use protocol::router::Rule;
 use protocol::runner::Outcome;
 use tokio::sync::Mutex;
@@ -197,6 +198,7 @@ pub struct Sandboxes {
     /// never open what a checkpoint has just closed.
     doors: Mutex<HashMap<u32, bool>>,
     ids: Arc<AtomicU64>,
+    proven: proven::Proven,
 }
 
 impl Sandboxes {
@@ -215,7 +217,16 @@ impl Sandboxes {
         // The host's own requests live above every id that a task gives to an action.
         let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
         let (rooms, busy, doors) = (Mutex::default(), Arc::default(), Mutex::default());
-        Ok(Self { broker, gate, repos, settings, epoch, records, rooms, busy, doors, ids })
+        let proven = proven::Proven::default();
+        Ok(Self { broker, gate, repos, settings, epoch, records, rooms, busy, doors, ids, proven })
+    }
+
+    /// The image the engine has under this reference; one that the broker's operator did not list is refused.
+    ///
+    /// # Errors
+    /// [`SandboxError::Refused`], or [`SandboxError::Unavailable`] when the engine is away.
+    pub async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
+        self.broker.image(reference).await.map_err(room::from_broker)
     }
 
     /// Opens the berth of a task with its rules again, before work goes on; wakes a paused chamber.

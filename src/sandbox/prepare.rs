@@ -42,6 +42,7 @@ impl Sandboxes {
             self.open(spec.task).await?;
             return Ok(Prepared { boot });
         }
+        self.must_be_proven(&spec.image).await?;
         if let Some(old) = self.records.get(spec.task) {
             self.rooms.lock().await.remove(&spec.task);
             self.close_berth(old.berth).await?;

@@ -19,7 +19,7 @@ async fn standing(lab: &Lab, broker: Arc<dyn Broker>) -> Standing {
     config.sandbox.network = caisson::config::process::Network::None;
     std::fs::create_dir_all(&config.state_dir).expect("a directory");
     let (repos, settings) = (Repos::new(lab.dir.path().join("repos")), Settings::new(&config.state_dir, IMAGE));
-    let sandboxes = Sandboxes::new(broker.clone(), None, repos, settings, 1).expect("sandboxes");
+    let sandboxes = Arc::new(Sandboxes::new(broker.clone(), None, repos, settings, 1).expect("sandboxes"));
     let (prover, watched) = Prover::new(Arc::new(config), broker, None, &sandboxes);
     assert!(matches!(&*watched.borrow(), Standing::Waiting(_)), "nothing is proven before it was tried");
     prover.run().await;

@@ -14,5 +14,6 @@ mod decisions;
 mod hooks;
 mod hosts;
 mod interruptions;
+mod toolchains;
 mod trip;
 mod words;

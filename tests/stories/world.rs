@@ -59,6 +59,8 @@ pub fn git(dir: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&out.stdout).trim().to_owned()
 }
 
+/// The image of the local broker.
+const LOCAL: &str = "image = \"local\"";
 pub const BROKEN: &str = "def newer(a, b):\n    return a > b\n";
 pub const TEST: &str = "import unittest\nfrom semver import newer\n\n\nclass Newer(unittest.TestCase):\n    def test_ten(self):\n        self.assertTrue(newer('1.10.0', '1.9.0'))\n";
 
@@ -70,15 +72,20 @@ impl World {
 
     /// With more lines at the top of the configuration.
     pub async fn with(script: &str, more: &str) -> World {
-        World::build(script, more, None).await
+        World::build(script, more, LOCAL, None).await
     }
 
     /// With a network, behind a gate that writes down what it is told.
     pub async fn networked(script: &str, more: &str) -> World {
-        World::build(script, more, Some(Arc::default())).await
+        World::build(script, more, LOCAL, Some(Arc::default())).await
     }
 
-    async fn build(script: &str, more: &str, doors: Option<Arc<Doors>>) -> World {
+    /// With these lines in place of the sandbox's image.
+    pub async fn in_image(script: &str, sandbox: &str) -> World {
+        World::build(script, "", sandbox, None).await
+    }
+
+    async fn build(script: &str, more: &str, sandbox: &str, doors: Option<Arc<Doors>>) -> World {
         if std::env::var_os("CAISSON_LOG").is_some() {
             caisson::telemetry::start().expect("logging");
         }
@@ -100,7 +107,7 @@ impl World {
             }
         }
         std::fs::write(dir.path().join("script.toml"), script).expect("written");
-        let config = configure(&forge, dir.path(), more, doors.is_some()).await;
+        let config = configure(&forge, dir.path(), more, sandbox, doors.is_some()).await;
         push_project(&forge, dir.path());
         add_labels(&forge).await;
         forge.add_hook(REPO, &config.hook_url("shop"), "sekret").expect("a hook");
@@ -150,6 +157,18 @@ impl World {
             runtime.spawn(bot.stop()).await.expect("stopped");
             end(runtime);
         }
+    }
+
+    /// Another commit on the default branch, pushed by the admin.
+    pub fn push(&self, files: &[(&str, &str)]) {
+        let work = self.dir.path().join("project");
+        for (name, text) in files {
+            std::fs::write(work.join(name), text).expect("written");
+        }
+        git(&work, &["add", "."]);
+        git(&work, &["commit", "-q", "-m", "More of the shop"]);
+        let header = format!("http.extraHeader=Authorization: token {}", self.forge.admin_token());
+        git(&work, &["-c", &header, "push", "-q", &format!("{}/{REPO}.git", self.forge.url()), "main"]);
     }
 
     pub fn alice(&self) -> Person {
@@ -260,7 +279,7 @@ impl Drop for World {
     }
 }
 
-async fn configure(forge: &Devforge, dir: &Path, more: &str, network: bool) -> Process {
+async fn configure(forge: &Devforge, dir: &Path, more: &str, sandbox: &str, network: bool) -> Process {
     let token = forge.add_token("caisson").expect("a token");
     let id = {
         let client =
@@ -273,7 +292,7 @@ async fn configure(forge: &Devforge, dir: &Path, more: &str, network: bool) -> P
     let text = format!(
         "state_dir = \"state\"\n{more}\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 300\npoll_s = 1\n\
          [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n[model]\nkind = \"scripted\"\nscript = \"script.toml\"\n\
-         [sandbox]\nimage = \"local\"\nnetwork = \"{}\"\n\
+         [sandbox]\nnetwork = \"{}\"\n{sandbox}\n\
          [[repositories]]\nkey = \"shop\"\nowner = \"lab\"\nname = \"shop\"\nid = {id}\nsecret_files = [\"shop.secret\"]\n\
          default_branch = \"main\"\nupstream = \"https://example.org/shop.git\"\n",
         forge.url(),

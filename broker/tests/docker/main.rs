@@ -4,4 +4,5 @@
 mod chambers;
 mod hardening;
 mod lab;
+mod toolchains;
 mod way_out;

@@ -14,9 +14,9 @@ const MUST_ANSWER: &str = "not run: no actions are left; call done with the answ
 
 pub(super) fn worked(draft: &mut Draft, input: &Input) {
     match input {
-        Input::Prepared { base, boot, image, every } if draft.task.state == State::Preparing => {
-            let (base, boot, image) = (base.clone(), boot.clone(), image.clone());
-            draft.emit(Event::Prepared { base, boot, image, every: *every });
+        Input::Prepared { base, boot, image, every, note } if draft.task.state == State::Preparing => {
+            let (base, boot, image, note) = (base.clone(), boot.clone(), image.clone(), note.clone());
+            draft.emit(Event::Prepared { base, boot, image, every: *every, note });
             proceed(draft);
         }
         Input::ModelCallStarting { turn, worst_micro_usd }

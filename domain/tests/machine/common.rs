@@ -111,7 +111,7 @@ impl Walk {
     pub fn running(kind: Kind) -> Self {
         let mut walk = Walk::new(kind);
         walk.feed(Input::PlaceFree);
-        walk.feed(Input::Prepared { base: commit(BASE), boot: "b".into(), image: "i".into(), every: 5 });
+        walk.feed(Input::Prepared { base: commit(BASE), boot: "b".into(), image: "i".into(), every: 5, note: None });
         walk
     }
 

@@ -141,7 +141,13 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
             walk.feed(Input::PlaceFree);
         }
         Move::Prepared => {
-            walk.feed(Input::Prepared { base: commit(BASE), boot: "b".into(), image: "i".into(), every: 5 });
+            walk.feed(Input::Prepared {
+                base: commit(BASE),
+                boot: "b".into(),
+                image: "i".into(),
+                every: 5,
+                note: None,
+            });
         }
         Move::Closed => {
             walk.feed(Input::IssueClosed);

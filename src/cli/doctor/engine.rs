@@ -2,7 +2,7 @@
 
 use super::sheet::Sheet;
 use crate::bot::router_spec;
-use crate::cli::broker_child;
+use crate::cli::{broker_child, image};
 use crate::config::Process;
 use crate::config::process::Network;
 use crate::sandbox::broker::{Broker, SocketBroker};
@@ -53,6 +53,7 @@ async fn parts(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, info:
     for warning in &info.warnings {
         sheet.note("engine", warning);
     }
+    toolchains(sheet, config, broker).await;
     let mut wanted: BTreeSet<&str> = config.sandbox.images.iter().map(String::as_str).collect();
     wanted.insert(&config.sandbox.image);
     if config.sandbox.network == Network::Router {
@@ -64,6 +65,21 @@ async fn parts(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, info:
             Ok(None) => sheet.fault("images", format!("{reference} is not there"), BUILD),
             Err(error) => sheet.fault("images", format!("{reference}: {error}"), BUILD),
         }
+    }
+}
+
+/// A toolchain nobody built is no fault until a repository needs it; then its task says the same.
+async fn toolchains(sheet: &mut Sheet, config: &Process, broker: &dyn Broker) {
+    let mut missing = Vec::new();
+    for (name, reference) in config.sandbox.offered() {
+        match broker.image(reference).await {
+            Ok(Some(image)) => sheet.good("toolchains", format!("{name}: {reference}, {} MB", image.size / 1_000_000)),
+            Ok(None) => missing.push((name, reference)),
+            Err(error) => sheet.note("toolchains", format!("{name}: {error}")),
+        }
+    }
+    if let Some(text) = image::unbuilt(&missing) {
+        sheet.note("toolchains", text);
     }
 }
 

@@ -5,10 +5,11 @@ use crate::checkpoint::label::LABELS;
 use crate::cli::printer::{Complaint, Printer};
 use crate::cli::setup::ORGANISATION;
 use crate::config::Process;
+use crate::config::pick::Pick;
 use crate::config::process::Repository as Entry;
 use crate::config::project::{self, Project};
 use crate::config::write::put_repository;
-use crate::effect::granted;
+use crate::effect::{granted, told};
 use crate::forge::{Access, Forge, ForgeError, RepoRef, Repository};
 use crate::git::{Auth, Branch, RemoteUrl, Repos};
 use crate::secret::Secret;
@@ -134,12 +135,15 @@ impl Add {
         plan: &Plan,
         commit: &domain::Commit,
     ) -> Result<String> {
+        let root = git.root(&plan.key, commit).await?;
         let Some(bytes) = git.show(&plan.key, commit, project::FILE, project::MAX_BYTES).await? else {
             printer.say(&format!("no {}: the tests will be detected", project::FILE));
+            show_image(printer, config, &Project::default(), &root);
             return Ok(String::new());
         };
         let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", project::FILE))?;
         let asked = Project::parse(project::FILE, &text)?;
+        show_image(printer, config, &asked, &root);
         let wishes = asked.wishes(&granted(config));
         if wishes.is_empty() {
             printer.good(&format!("{} asks for nothing beyond your grants", project::FILE));
@@ -206,6 +210,19 @@ impl Add {
         let attempt = format!("remove them on the forge, or accept each by name: --accept-foreign '{}'", left[0]);
         Err(complaint.attempt(attempt).into())
     }
+}
+
+/// What its tasks will run in. What cannot be had is shown among its wishes.
+fn show_image(printer: &Printer, config: &Process, project: &Project, root: &[String]) {
+    let (image, why) = match (project.pick(&granted(config)), told(&config.sandbox, root)) {
+        (Pick::Refused(_), _) => return,
+        (Pick::Asked { image, .. }, _) => (image, format!("as {} asks", project::FILE)),
+        (Pick::Open, Some(told)) => {
+            (told.image.to_owned(), format!("its {} tells the toolchain {}", told.by, told.name))
+        }
+        (Pick::Open, None) => (config.sandbox.image.clone(), "it names no toolchain, and no file tells one".to_owned()),
+    };
+    printer.good(&format!("its tasks run in {image}: {why}"));
 }
 
 /// The repository on the forge: made, or the one of an earlier run. Somebody else's is never taken.

@@ -1,0 +1,206 @@
+//! One profile's image: built, unless the one that is there was made of the same. Tests: below and `tests/docker/toolchains.rs`.
+
+use std::collections::HashMap;
+
+use bollard::errors::Error;
+use bollard::models::BuildInfo;
+use bollard::query_parameters::{BuildImageOptions, BuildImageOptionsBuilder, TagImageOptionsBuilder};
+use futures_util::StreamExt;
+use protocol::broker::{Problem, ProblemKind};
+
+use super::profile::{BASE, DOCKERFILE, Profile, REPOSITORY};
+use super::{CONTENT, Toolchains, label};
+use crate::engine::problem;
+use crate::supply::archive;
+
+/// Lines of the builder's output that an error brings along.
+const TAIL: usize = 12;
+
+/// What the builder said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    Step {
+        number: u32,
+        of: u32,
+        what: String,
+    },
+    /// A line of what a step wrote. Not ours: escape before showing.
+    Output(String),
+}
+
+/// An image that stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    pub tag: String,
+    pub id: String,
+    /// Bytes.
+    pub size: u64,
+    /// It was there, made of the same; nothing was done.
+    pub before: bool,
+}
+
+impl Toolchains {
+    /// Builds `profile` on the image `base`. With `fresh` also what is there already, so that newer packages come in.
+    ///
+    /// # Errors
+    /// No such base, an engine that is away, or a step that failed: then with the end of what it wrote.
+    pub async fn build(
+        &self,
+        profile: Profile,
+        base: &str,
+        fresh: bool,
+        say: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<Built, Problem> {
+        let base_id = self.base(base).await?;
+        let content = profile.content(&base_id);
+        if !fresh && let Some(built) = self.standing(profile, &content).await? {
+            return Ok(built);
+        }
+        let options = options(profile, &base_id, &content, fresh);
+        let context = bollard::body_full(archive("Dockerfile", DOCKERFILE.as_bytes()).into());
+        let mut stream = self.docker.build_image(options, None, Some(context));
+        let mut heard = Heard::default();
+        while let Some(piece) = stream.next().await {
+            match piece {
+                Ok(info) => heard.take(info, say),
+                Err(Error::DockerStreamError { error }) => heard.failed = Some(error),
+                Err(error) => return Err(problem(error)),
+            }
+        }
+        heard.end(profile)?;
+        self.also(profile).await?;
+        let built = self.standing(profile, &content).await?.map(|built| Built { before: false, ..built });
+        built.ok_or_else(|| {
+            let text = format!(
+                "the builder ended without {}; `docker system df` shows whether the disk is full",
+                profile.tag()
+            );
+            Problem::new(ProblemKind::Engine, text)
+        })
+    }
+
+    async fn standing(&self, profile: Profile, content: &str) -> Result<Option<Built>, Problem> {
+        let tag = profile.tag();
+        let found = self.found(&tag).await?.filter(|it| label(it, CONTENT) == Some(content));
+        Ok(found.map(|it| Built {
+            tag,
+            id: it.id.unwrap_or_default(),
+            size: it.size.unwrap_or_default().unsigned_abs(),
+            before: true,
+        }))
+    }
+
+    /// compose.yaml and the tests know the base profile as `local` too.
+    async fn also(&self, profile: Profile) -> Result<(), Problem> {
+        if profile.name != BASE {
+            return Ok(());
+        }
+        let options = TagImageOptionsBuilder::default().repo(REPOSITORY).tag("local").build();
+        self.docker.tag_image(&profile.tag(), Some(options)).await.map_err(problem)
+    }
+}
+
+/// The base goes in by its id: a tag that is moved meanwhile changes nothing.
+fn options(profile: Profile, base_id: &str, content: &str, fresh: bool) -> BuildImageOptions {
+    let arguments = HashMap::from([
+        ("BASE", base_id.to_owned()),
+        ("PACKAGES", profile.packages()),
+        ("CONTENT", content.to_owned()),
+        ("IMAGE", profile.tag()),
+    ]);
+    BuildImageOptionsBuilder::default()
+        .t(&profile.tag())
+        .buildargs(&arguments)
+        .nocache(fresh)
+        .rm(true)
+        .forcerm(true)
+        .build()
+}
+
+/// What came of a build so far.
+#[derive(Default)]
+struct Heard {
+    /// A line that has not ended.
+    rest: String,
+    tail: Vec<String>,
+    failed: Option<String>,
+}
+
+impl Heard {
+    fn take(&mut self, info: BuildInfo, say: &mut (dyn FnMut(Progress) + Send)) {
+        if let Some(detail) = info.error_detail {
+            self.failed = Some(detail.message.unwrap_or_else(|| "the builder did not say why".into()));
+        }
+        self.rest.push_str(&info.stream.unwrap_or_default());
+        while let Some(at) = self.rest.find('\n') {
+            let line: String = self.rest.drain(..=at).collect();
+            let line = line.trim().to_owned();
+            if line.is_empty() {
+                continue;
+            }
+            if self.tail.len() == TAIL {
+                self.tail.remove(0);
+            }
+            self.tail.push(line.clone());
+            say(step(&line).unwrap_or(Progress::Output(line)));
+        }
+    }
+
+    fn end(self, profile: Profile) -> Result<(), Problem> {
+        let Some(why) = self.failed else { return Ok(()) };
+        let said = self.tail.join("\n");
+        let text = format!(
+            "the image of the profile {} could not be built: {why}\n{said}\nPackages come from where the base image's apt looks \
+             (/etc/apt in it); the engine's containers must reach that",
+            profile.name
+        );
+        Err(Problem::new(ProblemKind::Engine, text))
+    }
+}
+
+/// `Step 3/7 : RUN …`, as Docker says it; Podman says `STEP 3/7: RUN …`.
+fn step(line: &str) -> Option<Progress> {
+    let rest = line.strip_prefix("Step ").or_else(|| line.strip_prefix("STEP "))?;
+    let (count, what) = rest.split_once(':')?;
+    let (number, of) = count.trim().split_once('/')?;
+    let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(Progress::Step { number: number.parse().ok()?, of: of.parse().ok()?, what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolchain::profile;
+
+    fn heard(pieces: &[&str]) -> (Heard, Vec<Progress>) {
+        let (mut heard, mut said) = (Heard::default(), Vec::new());
+        for piece in pieces {
+            let info = BuildInfo { stream: Some((*piece).to_owned()), ..Default::default() };
+            heard.take(info, &mut |it| said.push(it));
+        }
+        (heard, said)
+    }
+
+    #[test]
+    fn a_builders_words_become_steps_and_lines_however_they_are_cut() {
+        let (_, said) =
+            heard(&["Step 1/7 : ARG BA", "SE\n ---> ab\nSte", "p 2/7 : RUN set -eu;     x\n", "STEP 3/7: FROM x\n"]);
+        let step = |number, what: &str| Progress::Step { number, of: 7, what: what.into() };
+        let lines =
+            [step(1, "ARG BASE"), Progress::Output("---> ab".into()), step(2, "RUN set -eu; x"), step(3, "FROM x")];
+        assert_eq!(said, lines);
+    }
+
+    #[test]
+    fn a_failed_build_brings_the_end_of_what_it_wrote() {
+        let lines: String = (0..40).map(|n| format!("line {n}\n")).collect();
+        let (mut heard, _) = heard(&[&lines]);
+        heard.failed = Some("returned a non-zero code: 100".into());
+        let problem = heard.end(profile("go").unwrap()).unwrap_err().text;
+        assert!(
+            problem.contains("profile go") && problem.contains("code: 100") && problem.contains("line 39"),
+            "{problem}"
+        );
+        assert!(!problem.contains("line 20"), "{problem}");
+    }
+}

@@ -1,0 +1,227 @@
+//! Which images of ours the engine has, and which of them nothing needs any more. Tests: below and
+//! `tests/docker/toolchains.rs`.
+
+use std::collections::{HashMap, HashSet};
+
+use bollard::models::ImageSummary;
+use bollard::query_parameters::{ListContainersOptionsBuilder, ListImagesOptionsBuilder, RemoveImageOptionsBuilder};
+use protocol::broker::Problem;
+
+use super::profile::{Profile, REPOSITORY, profiles};
+use super::{CONTENT, IMAGE, Toolchains};
+use crate::engine::{Missing, is_conflict, is_gone, problem};
+
+/// One image that was made here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    pub id: String,
+    /// Which image it is: the reference it had when it was made.
+    pub made_as: String,
+    /// References it has now.
+    pub tags: Vec<String>,
+    /// Bytes.
+    pub size: u64,
+    /// Seconds since 1970.
+    pub made: i64,
+    /// Containers made from it, of any installation, running or not.
+    pub containers: usize,
+    /// What it was made of.
+    content: String,
+}
+
+/// Everything of ours that the engine has.
+#[derive(Clone, Debug, Default)]
+pub struct Stock {
+    /// The newest first.
+    pub images: Vec<Image>,
+    /// The id of the image that a build would start from; none when it is not there, and then nothing is called out of date.
+    pub base: Option<String>,
+}
+
+/// What a pruning did with one image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pruned {
+    Removed { made_as: String, id: String, size: u64 },
+    Kept { made_as: String, id: String, because: String },
+}
+
+impl Stock {
+    /// The image a profile has now.
+    pub fn of(&self, profile: Profile) -> Option<&Image> {
+        let tag = profile.tag();
+        self.images.iter().find(|it| it.tags.contains(&tag))
+    }
+
+    /// Whether a build of this profile would make another image.
+    pub fn outdated(&self, profile: Profile) -> bool {
+        let wanted = self.base.as_deref().map(|id| profile.content(id));
+        self.of(profile).zip(wanted).is_some_and(|(image, wanted)| image.content != wanted)
+    }
+
+    /// Those that no profile stands for any more.
+    pub fn left_over(&self) -> impl Iterator<Item = &Image> {
+        self.images.iter().filter(|it| !it.tags.iter().any(|tag| is_current(tag)))
+    }
+}
+
+impl Toolchains {
+    /// What there is; `base` is only looked at.
+    ///
+    /// # Errors
+    /// When the engine is away.
+    pub async fn stock(&self, base: Option<&str>) -> Result<Stock, Problem> {
+        let filters = HashMap::from([("label", vec![IMAGE])]);
+        let options = ListImagesOptionsBuilder::default().filters(&filters).build();
+        let mut images = Vec::new();
+        let using = self.using().await?;
+        for found in self.docker.list_images(Some(options)).await.map_err(problem)? {
+            if self.made_here(&found).await? {
+                let containers = using.get(&found.id).copied().unwrap_or_default();
+                images.push(described(found, containers));
+            }
+        }
+        images.sort_by_key(|it| std::cmp::Reverse(it.made));
+        let base = match base {
+            Some(reference) => self.found(reference).await?.and_then(|it| it.id),
+            None => None,
+        };
+        Ok(Stock { images, base })
+    }
+
+    /// Removes what no profile stands for, unless a container uses it or it is one of `needed` (references or ids: what the
+    /// configuration names, what a running broker holds). An image somebody made from one of ours is not ours.
+    ///
+    /// # Errors
+    /// When the engine is away.
+    pub async fn prune(&self, needed: &[String]) -> Result<Vec<Pruned>, Problem> {
+        let mut kept = HashSet::new();
+        for reference in needed {
+            kept.extend(self.found(reference).await?.and_then(|it| it.id));
+        }
+        let stock = self.stock(None).await?;
+        let mut done = Vec::new();
+        for image in stock.left_over() {
+            let (made_as, id) = (image.made_as.clone(), image.id.clone());
+            let because = if kept.contains(&id) {
+                Some("the configuration or the running broker names it".to_owned())
+            } else if image.containers > 0 {
+                Some(containers(image.containers))
+            } else {
+                self.remove(image).await?
+            };
+            done.push(match because {
+                Some(because) => Pruned::Kept { made_as, id, because },
+                None => Pruned::Removed { made_as, id, size: image.size },
+            });
+        }
+        Ok(done)
+    }
+
+    /// `None` when it went, otherwise why not. Never by force: the engine knows best what still stands on it.
+    async fn remove(&self, image: &Image) -> Result<Option<String>, Problem> {
+        let targets = if image.tags.is_empty() { vec![image.id.clone()] } else { image.tags.clone() };
+        for target in targets {
+            let options = RemoveImageOptionsBuilder::default().force(false).build();
+            match self.docker.remove_image(&target, Some(options), None).await {
+                Ok(_) => {}
+                Err(error) if is_gone(&error) => {}
+                Err(error) if is_conflict(&error) => return Ok(Some(problem(error).text)),
+                Err(error) => return Err(problem(error)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Containers by image, of whatever installation.
+    async fn using(&self) -> Result<HashMap<String, usize>, Problem> {
+        let options = ListContainersOptionsBuilder::default().all(true).build();
+        let mut count = HashMap::new();
+        for container in self.docker.list_containers(Some(options)).await.map_err(problem)? {
+            *count.entry(container.image_id.unwrap_or_default()).or_default() += 1;
+        }
+        Ok(count)
+    }
+
+    /// Labels are inherited by what others made from ours; that they were set last is not.
+    async fn made_here(&self, found: &ImageSummary) -> Result<bool, Problem> {
+        let history = self.docker.image_history(&found.id).await.or_gone()?.unwrap_or_default();
+        let wanted = format!("{CONTENT}={}", found.labels.get(CONTENT).map_or("", String::as_str));
+        Ok(history
+            .first()
+            .is_some_and(|layer| layer.created_by.contains("LABEL") && layer.created_by.contains(&wanted)))
+    }
+}
+
+fn containers(count: usize) -> String {
+    match count {
+        1 => "a container uses it".to_owned(),
+        many => format!("{many} containers use it"),
+    }
+}
+
+/// A reference that a profile, compose.yaml or the router goes by.
+fn is_current(tag: &str) -> bool {
+    match tag.strip_prefix(REPOSITORY).and_then(|rest| rest.strip_prefix(':')) {
+        Some(name) => name == "local" || profiles().any(|it| it.name == name),
+        // A tag somebody gave it: what it is for is theirs to say.
+        None => true,
+    }
+}
+
+fn described(found: ImageSummary, containers: usize) -> Image {
+    let label = |key: &str| found.labels.get(key).cloned().unwrap_or_default();
+    Image {
+        made_as: label(IMAGE),
+        content: label(CONTENT),
+        // The engine says `<none>:<none>` of one without a name.
+        tags: found.repo_tags.into_iter().filter(|tag| !tag.starts_with('<')).collect(),
+        size: found.size.unsigned_abs(),
+        made: found.created,
+        id: found.id,
+        containers,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolchain::profile;
+
+    fn image(id: &str, tags: &[&str], content: &str) -> Image {
+        Image {
+            id: id.into(),
+            made_as: "caisson-sandbox:go".into(),
+            tags: tags.iter().map(|&tag| tag.to_owned()).collect(),
+            size: 1,
+            made: 0,
+            containers: 0,
+            content: content.into(),
+        }
+    }
+
+    #[test]
+    fn what_no_profile_stands_for_is_left_over() {
+        let images = vec![
+            image("a", &["caisson-sandbox:go"], ""),
+            image("b", &[], ""),
+            image("c", &["caisson-sandbox:fortran"], ""),
+            image("d", &["caisson-sandbox:local"], ""),
+            image("e", &["mine:1"], ""),
+        ];
+        let stock = Stock { images, base: None };
+        assert_eq!(stock.left_over().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["b", "c"]);
+    }
+
+    #[test]
+    fn an_image_of_an_older_base_is_out_of_date() {
+        let go = profile("go").unwrap();
+        let stock = |content: String, base: Option<&str>| Stock {
+            images: vec![image("a", &["caisson-sandbox:go"], &content)],
+            base: base.map(str::to_owned),
+        };
+        assert!(!stock(go.content("sha256:1"), Some("sha256:1")).outdated(go));
+        assert!(stock(go.content("sha256:1"), Some("sha256:2")).outdated(go));
+        assert!(!stock(go.content("sha256:1"), None).outdated(go), "without a base nobody can say");
+        assert!(!Stock::default().outdated(go), "what is not there is not out of date");
+    }
+}

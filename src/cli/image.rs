@@ -1,0 +1,360 @@
+//! `caisson image`: the images of the toolchain profiles, built, listed, pruned.
+//!
+//! Owns flags and words; what an image is made of and which are ours is `broker::toolchain`, which speaks to the engine in this
+//! process, as whoever runs the command. A running broker and bot take no part. Tests: below and
+//! `broker/tests/docker/toolchains.rs`.
+
+use super::printer::{Complaint, Printer};
+use crate::config::Process;
+use crate::sandbox::broker::{Broker, SocketBroker};
+use crate::text::cut;
+use ::broker::toolchain::{BASE, DEFAULT_BASE, Image, Profile, Progress, Pruned, Stock, Toolchains, profile, profiles};
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use protocol::broker::Problem;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Subcommand)]
+pub enum ImageCommand {
+    Build(Build),
+    List(List),
+    Prune(Prune),
+}
+
+#[derive(Debug, Args)]
+struct Engine {
+    /// The container engine's socket; only the broker and this command open it
+    #[arg(long, env = "CAISSON_ENGINE_SOCKET", value_name = "PATH", default_value = "/var/run/docker.sock")]
+    engine: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct From {
+    /// What images are built on: a Debian the engine has already (nothing is pulled)
+    #[arg(long, env = "CAISSON_BASE", value_name = "IMAGE", default_value = DEFAULT_BASE)]
+    base: String,
+}
+
+/// Build the images of toolchain profiles from Debian packages.
+///
+/// Profiles: `base` (git, a shell, Python, a C compiler), `python`, `rust`, `node`, `go`, `cpp`; each holds what `base` holds.
+///
+/// A task gets the profile that its repository's `.caisson.toml` names (toolchain = "rust"), otherwise the one that its files
+/// tell of: Cargo.toml, pyproject.toml, package.json, go.mod, CMakeLists.txt and the like. No code of a project runs here, only
+/// Debian's packages; what a project needs beyond them are its `setup` commands.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "An image that was made of the same base, packages and Dockerfile stays as it is. A running broker keeps the image it \
+    has until it is started anew.\n\
+    Examples:\n  caisson image build rust python\n  \
+    caisson image build                     base, and every image that is out of date\n  \
+    caisson image build --fresh rust        anew, with today's packages\n  \
+    docker pull debian:bookworm-slim && caisson image build --base debian:bookworm-slim go"
+)]
+pub struct Build {
+    /// Profiles to build
+    #[arg(value_name = "PROFILE")]
+    profiles: Vec<String>,
+    #[command(flatten)]
+    from: From,
+    /// Build what is up to date too, so that newer packages come in
+    #[arg(long)]
+    fresh: bool,
+    /// Show every line the builder writes
+    #[arg(long, short)]
+    verbose: bool,
+    #[command(flatten)]
+    engine: Engine,
+}
+
+/// Show each profile's image: when it was made, whether it is used or out of date.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Out of date: a build would make another image now, because the base, the packages or the Dockerfile changed. Newer \
+    versions of the same packages don't count; `caisson image build --fresh` brings them in."
+)]
+pub struct List {
+    #[command(flatten)]
+    from: From,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    engine: Engine,
+}
+
+/// Remove images of ours that no task, configuration or profile uses.
+///
+/// What a build replaced stays until then. Kept: what a profile stands for now, what the configuration names, what the running broker of that configuration holds, what
+/// any container of any installation uses, what has a name of yours, and every image that others made from ours.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Another installation on this engine whose broker holds a replaced image, and has no container of it just now, must \
+    start its broker anew after this.\nExample:\n  caisson image prune"
+)]
+pub struct Prune {
+    #[command(flatten)]
+    engine: Engine,
+}
+
+impl ImageCommand {
+    pub(super) async fn run(self, config: &Path) -> Result<()> {
+        let printer = Printer::terminal();
+        match self {
+            ImageCommand::Build(build) => build.run(&printer).await,
+            ImageCommand::List(list) => list.run(&printer).await,
+            ImageCommand::Prune(prune) => prune.run(config, &printer).await,
+        }
+    }
+}
+
+impl Engine {
+    async fn open(&self) -> Result<Toolchains> {
+        let opened = Toolchains::connect(&self.engine).await;
+        opened.map_err(|why| complaint("the container engine cannot be asked", &why).into())
+    }
+}
+
+impl Build {
+    async fn run(&self, printer: &Printer) -> Result<()> {
+        // First what costs nothing: a wrong name builds nothing.
+        let named = named(&self.profiles)?;
+        let toolchains = self.engine.open().await?;
+        let wanted = if named.is_empty() { self.due(&toolchains).await? } else { named };
+        for profile in wanted {
+            let mut say = |progress| self.say(printer, profile, progress);
+            let built = toolchains.build(profile, &self.from.base, self.fresh, &mut say).await;
+            let built = built.map_err(|why| complaint(format!("the profile {} was not built", profile.name), &why))?;
+            let how = if built.before { ", there already" } else { "" };
+            printer.good(&format!("{}, {}, {} MB{how}", built.tag, short(&built.id), built.size / 1_000_000));
+        }
+        Ok(())
+    }
+
+    /// The base, and whatever else there is that would be built otherwise now.
+    async fn due(&self, toolchains: &Toolchains) -> Result<Vec<Profile>> {
+        let stock = toolchains.stock(Some(&self.from.base)).await?;
+        Ok(profiles().filter(|it| it.name == BASE || stock.outdated(*it)).collect())
+    }
+
+    fn say(&self, printer: &Printer, profile: Profile, progress: Progress) {
+        match progress {
+            Progress::Step { number, of, what } => {
+                printer.step(&format!("{} {number}/{of}: {}", profile.name, cut(&what, 90).0));
+            }
+            // What takes long is named: how much is fetched.
+            Progress::Output(line) if self.verbose || line.starts_with("Need to get ") => {
+                printer.step(&format!("{}: {line}", profile.name));
+            }
+            Progress::Output(_) => {}
+        }
+    }
+}
+
+impl List {
+    async fn run(&self, printer: &Printer) -> Result<()> {
+        let stock = self.engine.open().await?.stock(Some(&self.from.base)).await?;
+        if self.json {
+            lines(&stock).iter().for_each(|line| printer.json(&json!(line)));
+            return Ok(());
+        }
+        let rows: Vec<Vec<String>> = lines(&stock).iter().map(Line::cells).collect();
+        printer.table(&["profile", "image", "id", "size", "made", "state"], &rows);
+        if stock.base.is_none() {
+            printer.warn(&format!("there is no {}: nobody can say what is out of date", self.from.base));
+        }
+        let missing: Vec<&str> = profiles().filter(|it| stock.of(*it).is_none()).map(|it| it.name).collect();
+        if !missing.is_empty() {
+            printer.hint(&format!("caisson image build {}", missing.join(" ")));
+        }
+        Ok(())
+    }
+}
+
+impl Prune {
+    async fn run(&self, config: &Path, printer: &Printer) -> Result<()> {
+        let toolchains = self.engine.open().await?;
+        let done = toolchains.prune(&needed(config).await?).await?;
+        let mut freed = 0;
+        for one in &done {
+            match one {
+                Pruned::Removed { made_as, id, size } => {
+                    freed += size;
+                    printer.good(&format!("removed {made_as}, {}", short(id)));
+                }
+                Pruned::Kept { made_as, id, because } => {
+                    printer.say(&format!("  kept {made_as}, {}: {because}", short(id)));
+                }
+            }
+        }
+        match freed {
+            0 => printer.good("nothing to remove"),
+            // Layers that newer images share are counted here too.
+            bytes => printer.good(&format!("up to {} MB are free again", bytes / 1_000_000)),
+        }
+        Ok(())
+    }
+}
+
+/// References and ids that must stay: what the configuration names, and what its running broker has pinned. Without a
+/// configuration there are none; one that can't be read could name anything, so that is an error.
+async fn needed(file: &Path) -> Result<Vec<String>> {
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let config = Process::load(file)?;
+    let mut needed = config.images();
+    let broker = SocketBroker::new(&config.broker.socket);
+    if broker.hello().await.is_ok() {
+        for reference in config.images() {
+            // One the broker does not list is not held by it.
+            needed.extend(broker.image(&reference).await.ok().flatten().map(|image| image.id));
+        }
+    }
+    Ok(needed)
+}
+
+fn named(names: &[String]) -> Result<Vec<Profile>> {
+    let known = |name: &String| profile(name).ok_or_else(|| unknown(name).into());
+    names.iter().map(known).collect()
+}
+
+fn unknown(name: &str) -> Complaint {
+    let all: Vec<_> = profiles().map(|it| it.name).collect();
+    Complaint::new(format!("there is no toolchain profile {name}")).attempt(format!("take one of {}", all.join(", ")))
+}
+
+/// The problem says itself what to do.
+fn complaint(what: impl Into<String>, why: &Problem) -> Complaint {
+    Complaint::new(what).because(&why.text)
+}
+
+fn short(id: &str) -> &str {
+    let hex = id.strip_prefix("sha256:").unwrap_or(id);
+    hex.get(..12).unwrap_or(hex)
+}
+
+/// Toolchains the configuration offers whose image the broker does not find.
+pub(super) async fn missing<'a>(config: &'a Process, broker: &dyn Broker) -> Vec<(&'a str, &'a str)> {
+    let mut missing = Vec::new();
+    for (name, reference) in config.sandbox.offered() {
+        if matches!(broker.image(reference).await, Ok(None)) {
+            missing.push((name, reference));
+        }
+    }
+    missing
+}
+
+/// Names what is not there with the command that makes it.
+pub(super) fn unbuilt(missing: &[(&str, &str)]) -> Option<String> {
+    let (own, others): (Vec<_>, Vec<_>) =
+        missing.iter().partition(|(name, reference)| profile(name).is_some_and(|it| it.tag() == *reference));
+    let mut said = Vec::new();
+    if !own.is_empty() {
+        let names: Vec<&str> = own.iter().map(|(name, _)| *name).collect();
+        said.push(format!("not built: {}; `caisson image build {}`", names.join(", "), names.join(" ")));
+    }
+    said.extend(
+        others.iter().map(|(name, reference)| format!("{name}: the engine has no {reference}; bring it there")),
+    );
+    (!said.is_empty()).then(|| said.join(". "))
+}
+
+/// One image, or one profile without one.
+#[derive(serde::Serialize)]
+struct Line {
+    profile: Option<&'static str>,
+    image: String,
+    id: Option<String>,
+    bytes: Option<u64>,
+    /// Seconds since 1970.
+    made: Option<i64>,
+    state: String,
+}
+
+impl Line {
+    fn cells(&self) -> Vec<String> {
+        let or_none = |text: Option<String>| text.unwrap_or_default();
+        vec![
+            self.profile.unwrap_or("").to_owned(),
+            self.image.clone(),
+            or_none(self.id.as_deref().map(|id| short(id).to_owned())),
+            or_none(self.bytes.map(|bytes| format!("{} MB", bytes / 1_000_000))),
+            or_none(self.made.and_then(day)),
+            self.state.clone(),
+        ]
+    }
+}
+
+fn day(seconds: i64) -> Option<String> {
+    let at = jiff::Timestamp::from_second(seconds).ok()?;
+    Some(at.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+fn lines(stock: &Stock) -> Vec<Line> {
+    let one = |profile: Option<&'static str>, image: &Image, name: String, state: String| Line {
+        profile,
+        image: name,
+        id: Some(image.id.clone()),
+        bytes: Some(image.size),
+        made: Some(image.made),
+        state,
+    };
+    let current = profiles().map(|it| match stock.of(it) {
+        Some(image) => one(Some(it.name), image, it.tag(), state(image, stock.outdated(it))),
+        None => Line {
+            profile: Some(it.name),
+            image: it.tag(),
+            id: None,
+            bytes: None,
+            made: None,
+            state: "not built".into(),
+        },
+    });
+    let old = stock.left_over().map(|image| {
+        let state =
+            if image.containers > 0 { used(image) } else { "replaced; `caisson image prune` removes it".into() };
+        one(None, image, image.made_as.clone(), state)
+    });
+    current.chain(old).collect()
+}
+
+fn state(image: &Image, outdated: bool) -> String {
+    let fresh = if outdated { "out of date" } else { "up to date" };
+    if image.containers == 0 { fresh.to_owned() } else { format!("{fresh}, {}", used(image)) }
+}
+
+fn used(image: &Image) -> String {
+    match image.containers {
+        1 => "in use by 1 container".to_owned(),
+        many => format!("in use by {many} containers"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_profile_is_refused_by_name_with_those_there_are() {
+        let error = named(&["rust".to_owned(), "cobol".to_owned()]).unwrap_err();
+        let complaint = Complaint::from(&error);
+        assert!(complaint.what.contains("cobol") && complaint.attempt.contains("base, python, rust"), "{complaint:?}");
+    }
+
+    #[test]
+    fn what_is_not_built_is_a_line_too() {
+        let all = lines(&Stock::default());
+        assert_eq!(all.len(), profiles().count());
+        assert!(all.iter().all(|line| line.state == "not built" && line.id.is_none()));
+        assert_eq!(all[2].cells()[..2], ["rust", "caisson-sandbox:rust"]);
+    }
+
+    #[test]
+    fn what_is_not_built_is_named_with_its_command() {
+        let said = unbuilt(&[("rust", "caisson-sandbox:rust"), ("go", "team/go:1")]).unwrap();
+        assert!(said.contains("`caisson image build rust`") && said.contains("no team/go:1"), "{said}");
+        assert_eq!(unbuilt(&[]), None);
+    }
+}

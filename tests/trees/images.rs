@@ -1,0 +1,24 @@
+//! Which images a sandbox may be made from, once somebody proves the barrier.
+
+use std::time::Duration;
+
+use caisson::sandbox::SandboxError;
+
+use crate::world::World;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_that_was_not_tried_makes_no_sandbox() {
+    let world = World::new().await;
+    world.sandboxes.prove_first();
+    let Err(SandboxError::Unavailable(why)) = world.sandboxes.prepare(&world.spec(1)).await else {
+        panic!("nobody had tried that image")
+    };
+    assert!(why.contains("the image local"), "{why}");
+    assert!(world.broker.created.lock().expect("listed").is_empty(), "no chamber was made");
+    // Whoever proves was rung.
+    tokio::time::timeout(Duration::from_secs(20), world.sandboxes.asked_to_prove()).await.expect("asked");
+    world.sandboxes.proven(["sha256:another".to_owned()]);
+    assert!(world.sandboxes.prepare(&world.spec(1)).await.is_err(), "another id is another image");
+    world.sandboxes.proven(["sha256:local".to_owned()]);
+    world.sandboxes.prepare(&world.spec(1)).await.expect("it was tried");
+}
