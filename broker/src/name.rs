@@ -94,6 +94,11 @@ impl Names {
         format!("caisson-{}-{}", self.installation, kind.as_str())
     }
 
+    /// What is about to take its place.
+    pub fn next(&self, kind: Kind) -> String {
+        format!("{}-next", self.router_part(kind))
+    }
+
     /// The outer network's name sorts before every berth's: the engine takes the default route from the first one.
     pub fn outer(&self) -> String {
         format!("caisson-{}-a-outer", self.installation)

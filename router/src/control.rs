@@ -18,6 +18,10 @@ use crate::gate::Gate;
 
 /// How long connections may take to end after their berth was closed; they are dropped at once, so this is far too long.
 const CLOSING: Duration = Duration::from_secs(5);
+/// How long log entries may wait for more, when no answer is due.
+const GATHER: Duration = Duration::from_millis(5);
+/// Bytes of entries in one write, about.
+const PIECE: usize = 32 << 10;
 /// Marks that no log was asked for yet.
 const SILENT: u64 = u64::MAX;
 
@@ -121,7 +125,7 @@ async fn write(
                 Some(answer) => Some(answer),
                 None => return Ok(()),
             },
-            () = gate.logged.notified() => None,
+            () = logged(&gate) => None,
         };
         let mut bytes = Vec::new();
         // Entries first: whoever hears that a berth is closed has seen everything that happened in it.
@@ -138,16 +142,27 @@ async fn write(
     }
 }
 
+/// Something new, and what comes right behind it: many connections are one write.
+async fn logged(gate: &Gate) {
+    gate.logged.notified().await;
+    tokio::time::sleep(GATHER).await;
+}
+
 async fn entries(gate: &Gate, sent: &AtomicU64, out: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
     loop {
         let after = sent.load(Ordering::Acquire);
-        let Some(entry) = (after != SILENT).then(|| gate.entry_after(after)).flatten() else {
+        let (mut last, mut bytes) = (after, Vec::new());
+        while after != SILENT && bytes.len() < PIECE {
+            let Some(entry) = gate.entry_after(last) else { break };
+            last = entry.seq;
+            bytes.extend(frame(FromRouter::Entry(entry))?);
+        }
+        if bytes.is_empty() {
             return out.flush().await;
-        };
-        let seq = entry.seq;
-        out.write_all(&frame(FromRouter::Entry(entry))?).await?;
+        }
+        out.write_all(&bytes).await?;
         // A `Log` order in between wins.
-        let _ = sent.compare_exchange(after, seq, Ordering::AcqRel, Ordering::Acquire);
+        let _ = sent.compare_exchange(after, last, Ordering::AcqRel, Ordering::Acquire);
     }
 }
 

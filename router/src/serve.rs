@@ -2,9 +2,10 @@
 //!
 //! Denies everything until told otherwise. Needs no capability and must not have one. Tests: `router/tests/lab/`.
 
+use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -18,18 +19,23 @@ use crate::{control, dns, proxy};
 /// Two sockets and two pipes.
 const DESCRIPTORS_PER_CONNECTION: u64 = 6;
 const MOST_CONNECTIONS: u64 = 4096;
+/// How long a port may be another's.
+const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// Serves until stdin ends.
 ///
 /// # Errors
-/// When a port is taken or a listener fails.
+/// When a port stays taken or a listener fails.
 pub async fn run(settings: Settings) -> Result<()> {
     let gate = Arc::new(Gate::new(settings.pool, settings.berths, settings.private, settings.public));
     let resolver = Arc::new(Resolver::new(settings.upstream));
     let any = Ipv4Addr::UNSPECIFIED;
-    let udp = UdpSocket::bind((any, DNS_PORT)).await.with_context(|| format!("UDP port {DNS_PORT}"))?;
-    let tcp = listen(DNS_PORT, 128)?;
-    let proxy_listener = listen(PROXY_PORT, 1024)?;
+    let udp =
+        free(async || UdpSocket::bind((any, DNS_PORT)).await).await.with_context(|| format!("UDP port {DNS_PORT}"))?;
+    let tcp = free(async || listen(DNS_PORT, 128)).await.with_context(|| format!("TCP port {DNS_PORT}"))?;
+    let proxy_listener =
+        free(async || listen(PROXY_PORT, 1024)).await.with_context(|| format!("TCP port {PROXY_PORT}"))?;
     let mut boot = [0; 16];
     getrandom::fill(&mut boot).context("no random numbers")?;
     let boot = boot.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -39,23 +45,37 @@ pub async fn run(settings: Settings) -> Result<()> {
             gate.tick();
         }
     };
+    // On the runtime's own threads: whoever is told of a packet or a connection takes it up, without waking another.
+    let udp = tokio::spawn(dns::serve::udp(gate.clone(), udp));
+    let tcp = tokio::spawn(dns::serve::tcp(gate.clone(), tcp));
+    let proxy = tokio::spawn(proxy::serve(gate.clone(), resolver, proxy_listener, most_connections()));
     tokio::select! {
-        ended = dns::serve::udp(gate.clone(), udp) => ended.context("resolver (UDP)"),
-        ended = dns::serve::tcp(gate.clone(), tcp) => ended.context("resolver (TCP)"),
-        ended = proxy::serve(gate.clone(), resolver, proxy_listener, most_connections()) => ended.context("proxy"),
+        ended = udp => ended?.context("resolver (UDP)"),
+        ended = tcp => ended?.context("resolver (TCP)"),
+        ended = proxy => ended?.context("proxy"),
         ended = control::run(gate.clone(), boot, tokio::io::stdin(), tokio::io::stdout()) => ended.context("control"),
         () = ticking => Ok(()),
     }
 }
 
-fn listen(port: u16, backlog: u32) -> Result<TcpListener> {
-    let bound = || -> std::io::Result<TcpListener> {
-        let socket = TcpSocket::new_v4()?;
-        socket.set_reuseaddr(true)?;
-        socket.bind((Ipv4Addr::UNSPECIFIED, port).into())?;
-        socket.listen(backlog)
-    };
-    bound().with_context(|| format!("TCP port {port}"))
+/// Waits for a port that another has: whoever replaces a router starts it before the old one goes.
+async fn free<T>(mut bind: impl AsyncFnMut() -> io::Result<T>) -> io::Result<T> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match bind().await {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < until => {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            done => return done,
+        }
+    }
+}
+
+fn listen(port: u16, backlog: u32) -> io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind((Ipv4Addr::UNSPECIFIED, port).into())?;
+    socket.listen(backlog)
 }
 
 /// As many as the descriptors allow, so that running out of them can't happen in the middle of a connection.

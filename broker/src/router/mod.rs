@@ -13,7 +13,8 @@ use std::collections::HashSet;
 
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
 use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, RestartContainerOptionsBuilder, StopContainerOptionsBuilder,
+    CreateContainerOptionsBuilder, RenameContainerOptionsBuilder, RestartContainerOptionsBuilder,
+    StopContainerOptionsBuilder,
 };
 use protocol::broker::{Berth, Problem, ProblemKind, RouterInfo, RouterSpec};
 use protocol::router::Net;
@@ -148,26 +149,32 @@ impl Desk {
         Ok(())
     }
 
-    /// Walls or router: as wanted and running, or made anew.
+    /// Walls or router: as wanted and running, or made anew. The new one is started beside the old one, which goes only then:
+    /// rules and gateways stand all the while, and a new router waits for the old one's ports.
     async fn part(&self, kind: Kind, body: ContainerCreateBody) -> Result<ContainerInspectResponse, Problem> {
         let name = self.names.router_part(kind);
-        if let Some(found) = self.find(&name, kind).await? {
-            if is_running(&found) && is_made_so(&found, &hash(&body)) {
-                return Ok(found);
-            }
-            self.remove_container(found.id.as_deref().unwrap_or_default()).await?;
+        let old = self.find(&name, kind).await?;
+        if let Some(found) = old.as_ref().filter(|it| is_running(it) && is_made_so(it, &hash(&body))) {
+            return Ok(found.clone());
         }
-        let made = self.make(&name, kind, body).await?;
-        let id = made.id.unwrap_or_default();
-        if kind == Kind::Walls {
-            // Left running they would be taken for ready the next time.
-            if let Err(problem) = self.start_walls(&id).await {
-                self.remove_container(&id).await?;
-                return Err(problem);
-            }
-        } else {
-            self.docker()?.start_container(&id, None).await.map_err(problem)?;
+        let beside = self.names.next(kind);
+        if let Some(left) = self.find(&beside, kind).await? {
+            self.remove_container(left.id.as_deref().unwrap_or_default()).await?;
         }
+        let id = self.make(&beside, kind, body).await?.id.unwrap_or_default();
+        let started = match kind {
+            Kind::Walls => self.start_walls(&id).await,
+            _ => self.docker()?.start_container(&id, None).await.map_err(problem),
+        };
+        if let Err(problem) = started {
+            self.remove_container(&id).await?;
+            return Err(problem);
+        }
+        if let Some(old) = old {
+            self.remove_container(old.id.as_deref().unwrap_or_default()).await?;
+        }
+        let options = RenameContainerOptionsBuilder::default().name(&name).build();
+        self.docker()?.rename_container(&id, options).await.map_err(problem)?;
         self.must_find(&name, kind).await
     }
 

@@ -95,6 +95,18 @@ async fn the_way_out_is_made_once_and_kept() {
         assert_eq!(before[..2], stopped[..2], "a stopped router is made anew, beside what stands");
         assert_ne!(before[2], stopped[2]);
 
+        let mut other = spec.clone();
+        other.upstream = Some("9.9.9.9:5353".to_owned());
+        lab.ask::<RouterInfo>(&Request::RouterEnsure(other)).await.unwrap();
+        let replaced = std::mem::replace(&mut before, ids(&lab));
+        assert_eq!(before[0], replaced[0], "whoever holds the networks stays");
+        assert!(before[1] != replaced[1] && before[2] != replaced[2], "the others are told of another resolver");
+        let named = format!("name=caisson-{}-", lab.installation);
+        let all = lab.docker(&["ps", "-a", "--filter", &named, "--format", "{{.Names}}"]);
+        assert_eq!(all.lines().filter(|name| name.contains("-next") || name.contains("-walls")).count(), 1, "{all}");
+        lab.ask::<RouterInfo>(&Request::RouterEnsure(spec.clone())).await.unwrap();
+        before = ids(&lab);
+
         let mut more = spec.clone();
         more.berths = 3;
         lab.ask::<RouterInfo>(&Request::RouterEnsure(more)).await.unwrap();
