@@ -17,6 +17,8 @@ pub const CANARY: [&str; 2] = ["caisson-plan", "ted-secret-"];
 pub struct Plan {
     /// Everything that needs nobody outside: process, kernel, files, limits, environment.
     pub standing: bool,
+    /// Of these, interfaces and routes alone.
+    pub network: bool,
     pub reach: Vec<Reach>,
     pub look_ups: Vec<LookUp>,
     pub talks: Vec<Talk>,

@@ -77,12 +77,7 @@ impl Inside {
     /// Everything the plan asks for.
     pub(super) async fn carry_out(&self, plan: &Plan) -> Result<Vec<Finding>, Trouble> {
         let text = serde_json::to_string(plan).map_err(|error| Trouble(error.to_string()))?;
-        let outcome = self.probe(&["try", &text]).await?;
-        let told = || format!("the probe in {} ended with {:?}: {}", self.name, outcome.status, last(&outcome.text));
-        if outcome.status != Status::Ok || outcome.dropped_bytes > 0 {
-            return Err(Trouble(told()));
-        }
-        outcome.text.lines().map(|line| serde_json::from_str(line).map_err(|_| Trouble(told()))).collect()
+        findings(&self.name, &self.probe(&["try", &text]).await?)
     }
 
     /// Kills every process but the runner.
@@ -173,6 +168,15 @@ impl Inside {
         }
         Ok("no effect".to_owned())
     }
+}
+
+/// What the probe in a sandbox told.
+pub(super) fn findings(name: &str, outcome: &Outcome) -> Result<Vec<Finding>, Trouble> {
+    let told = || format!("the probe in {name} ended with {:?}: {}", outcome.status, last(&outcome.text));
+    if outcome.status != Status::Ok || outcome.dropped_bytes > 0 {
+        return Err(Trouble(told()));
+    }
+    outcome.text.lines().map(|line| serde_json::from_str(line).map_err(|_| Trouble(told()))).collect()
 }
 
 fn last(text: &str) -> String {

@@ -51,6 +51,12 @@ pub fn judge(expect: &Expect, findings: &[Finding]) -> Vec<Row> {
     checks(expect).iter().map(|check| row(check, findings)).collect()
 }
 
+/// Each mismatch in a sentence.
+pub fn mismatches<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<String> {
+    let wrong = rows.into_iter().filter(|row| row.verdict == Verdict::Mismatch);
+    wrong.map(|row| format!("check {} ({}): {}", row.number, row.check, row.seen)).collect()
+}
+
 fn row(check: &Check, findings: &[Finding]) -> Row {
     let own: Vec<&Finding> = findings.iter().filter(|it| it.check == check.number).collect();
     let (verdict, seen) = match &check.wants {
@@ -118,7 +124,7 @@ mod tests {
     use protocol::broker::ChamberLimits;
 
     fn expect() -> Expect {
-        Expect { limits: ChamberLimits::default(), debug: false, way: None }
+        Expect { limits: ChamberLimits::default(), debug: false, way: None, alone: false }
     }
 
     fn rows(findings: &[(u8, &str, &str)]) -> Vec<Row> {

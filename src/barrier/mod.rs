@@ -1,13 +1,14 @@
-//! The barrier's self-test: thirty-three checks of a fresh sandbox, from inside and from outside.
+//! The barrier's self-test: thirty-three checks of a fresh sandbox, from inside and from outside; six of them again in each task's.
 //!
 //! Owns the table of checks (`table.rs`), what is tried (here and `plan.rs`), the canaries (`canary.rs`), the verdicts
-//! (`judge.rs`) and the proof that is kept of them (`proof.rs`). The sandbox is made as every other, through the broker; in it
+//! (`judge.rs`), the proof that is kept of them (`proof.rs`), and what is looked at in a task's own sandbox (`own.rs`). The sandbox is made as every other, through the broker; in it
 //! only the runner's own probe runs. Must not know the engine, nor change how a sandbox is made. A check that could not be
 //! tried does not hold. Tests: beside each file, and `tests/barrier/` (a real engine, and sandboxes weakened on purpose).
 
 mod canary;
 mod inside;
 mod judge;
+mod own;
 mod plan;
 mod proof;
 mod table;
@@ -28,8 +29,9 @@ use canary::{Listener, Planted};
 pub use inside::NAMES as SANDBOXES;
 use inside::{Inside, NAMES};
 pub use judge::{Row, Verdict};
+pub use own::{FromInside, Inspector};
 use plan::Names;
-pub use plan::strangers;
+pub use plan::{is_own, strangers};
 pub use proof::{Key, Proof, Standing};
 
 /// Why the test could not be carried out; it says nothing about the barrier.
@@ -104,11 +106,19 @@ pub struct Expect {
     limits: ChamberLimits,
     debug: bool,
     way: Option<ExpectedWay>,
+    /// A task's own sandbox: no second one listens beside it.
+    alone: bool,
 }
 
 struct ExpectedWay {
     /// As the kernel lists them.
     routes: String,
+}
+
+impl ExpectedWay {
+    fn of(gateway: impl std::fmt::Display, subnet: &str) -> ExpectedWay {
+        ExpectedWay { routes: format!("default via {gateway}, {subnet}") }
+    }
 }
 
 /// How it came out.
@@ -123,8 +133,7 @@ pub struct Report {
 impl Report {
     /// Each mismatch in a sentence.
     pub fn mismatches(&self) -> Vec<String> {
-        let wrong = self.rows.iter().filter(|row| row.verdict == Verdict::Mismatch);
-        wrong.map(|row| format!("check {} ({}): {}", row.number, row.check, row.seen)).collect()
+        judge::mismatches(&self.rows)
     }
 }
 
@@ -153,9 +162,9 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
 fn expect(ground: &Ground) -> Expect {
     let way = ground.way.as_ref().map(|way| {
         let [first, _] = &way.berths;
-        ExpectedWay { routes: format!("default via {}, {}", first.gateway, first.subnet) }
+        ExpectedWay::of(&first.gateway, &first.subnet)
     });
-    Expect { limits: ground.limits, debug: ground.profile == "debug", way }
+    Expect { limits: ground.limits, debug: ground.profile == "debug", way, alone: false }
 }
 
 async fn tried(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Vec<Finding>, Trouble> {
@@ -169,11 +178,11 @@ async fn tried(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Vec<Findi
     match &ground.way {
         None => {
             found.extend(first.carry_out(&plan::all(ground, &names, listener.port, None)).await?);
-            found.push(Finding::new(13, "the resolver upstream", names.upstream(None)));
+            found.push(Finding::new(13, plan::UPSTREAM, names.upstream(None)));
         }
         Some(way) => networked(ground, way, &names, &first, &listener, &mut found, say).await?,
     }
-    found.push(Finding::new(11, "the listener heard", listener.told().await));
+    found.push(Finding::new(11, plan::HEARD, listener.told().await));
     say("leaving a daemon behind");
     daemon(&first, &mut found).await?;
     found.push(Finding::new(28, "a forged frame", first.forged().await?));
@@ -209,7 +218,7 @@ async fn networked(
             Some(strangers) => strangers.join(", "),
         },
     ));
-    found.push(Finding::new(13, "the resolver upstream", names.upstream(way.upstream.as_ref())));
+    found.push(Finding::new(13, plan::UPSTREAM, names.upstream(way.upstream.as_ref())));
     if way.upstream.is_none() {
         seen.retain(|finding| finding.what != plan::PRIVATE);
         found.push(Finding::new(16, plan::PRIVATE, "not ours to make"));

@@ -13,6 +13,10 @@ use super::{Ground, Trouble};
 /// Where the second sandbox listens.
 pub const NEIGHBOUR: u16 = 7700;
 pub const PRIVATE: &str = "a name of a private address";
+/// What the canaries outside are told of by.
+pub const HEARD: &str = "the listener heard";
+pub const UPSTREAM: &str = "the resolver upstream";
+pub const NOT_OURS: &str = "not ours to watch";
 pub const SYNTHETIC: &str = "the allowed name's address";
 const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
 /// The engine's own bridge, on most machines.
@@ -29,6 +33,14 @@ pub fn strangers() -> Vec<IpAddr> {
         .to_vec()
 }
 
+/// Where the test's names lie, a domain that exists nowhere (RFC 6761).
+const ZONE: &str = "caisson-barrier.invalid";
+
+/// Whether a name is one of the test's.
+pub fn is_own(name: &str) -> bool {
+    name.strip_suffix(ZONE).is_some_and(|rest| rest.ends_with('.'))
+}
+
 /// Names that exist nowhere and are new in each run: no cache knows them.
 pub(super) struct Names {
     pub allowed: String,
@@ -40,7 +52,7 @@ impl Names {
     pub fn new() -> Result<Names, Trouble> {
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).map_err(|error| Trouble(error.to_string()))?;
-        let name = |what: &str| format!("{what}{}.caisson-barrier.invalid", hex::encode(bytes));
+        let name = |what: &str| format!("{what}{}.{ZONE}", hex::encode(bytes));
         Ok(Names { allowed: name("allowed-"), private: name(canary::PRIVATE), denied: name("denied-") })
     }
 
@@ -53,7 +65,7 @@ impl Names {
 
     /// Of what the name server of our own was asked.
     pub fn upstream(&self, upstream: Option<&Upstream>) -> String {
-        let Some(upstream) = upstream else { return "not ours to watch".to_owned() };
+        let Some(upstream) = upstream else { return NOT_OURS.to_owned() };
         let asked = upstream.asked();
         if let Some(other) = asked.iter().find(|name| **name != self.allowed && **name != self.private) {
             return format!("heard of {other}");
@@ -67,41 +79,59 @@ impl Names {
 pub(super) fn all(ground: &Ground, names: &Names, port: u16, neighbour: Option<(Ipv4Addr, u16)>) -> Plan {
     let gateways = ground.way.iter().flat_map(|way| &way.berths).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
     let own: Vec<IpAddr> = addresses().into_iter().chain([BRIDGE.into()]).chain(gateways).collect();
-    let four: Vec<IpAddr> = own.iter().copied().filter(IpAddr::is_ipv4).collect();
-    let mut reach = Vec::new();
-    let mut add =
-        |check: u8, udp: bool, ip: IpAddr, port: u16| reach.push(Reach { check, udp, to: SocketAddr::new(ip, port) });
-    for ip in four.iter().chain(&ground.strangers).copied().chain([METADATA.into()]) {
-        PORTS.iter().for_each(|port| add(10, false, ip, *port));
-    }
-    for ip in &own {
-        add(11, false, *ip, port);
-        add(11, true, *ip, port);
-    }
-    if let Some((ip, port)) = neighbour {
-        add(12, false, ip.into(), port);
-        add(12, true, ip.into(), port);
-    }
-    let resolvers = addresses().into_iter().filter(IpAddr::is_ipv4).chain(ground.strangers.last().copied());
-    for ip in resolvers.chain([BRIDGE.into()]) {
-        add(13, false, ip, 53);
-        add(13, true, ip, 53);
-    }
-    for ip in four.iter().chain(&ground.strangers) {
-        add(14, true, *ip, 443);
+    let mut reach = around(&own, &ground.strangers, port, neighbour.as_slice());
+    for ip in own.iter().filter(|ip| ip.is_ipv4()).chain(&ground.strangers) {
+        add(&mut reach, 14, true, *ip, 443);
     }
     // A documentation address: with IPv6 on, the kernel would look for a route instead of refusing.
-    add(14, false, IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]), 443);
-    reach.sort_by_key(|it| (it.check, it.udp, it.to));
-    reach.dedup();
-    let look_ups = vec![look_up(13, "a name nobody allowed", &names.denied)];
-    let mut plan = Plan { standing: true, reach, look_ups, ..Plan::default() };
+    add(&mut reach, 14, false, IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]), 443);
+    let mut plan =
+        Plan { standing: true, reach: in_order(reach), look_ups: vec![unheard_of(names)], ..Plan::default() };
     if ground.way.is_some() {
         plan.look_ups.push(look_up(16, "a denied name", &names.denied));
         plan.look_ups.push(look_up(15, SYNTHETIC, &names.allowed));
         plan.talks = talks(names);
     }
     plan
+}
+
+/// What a task's own sandbox must not reach: this machine, its gateway but for names, the metadata service, its neighbours.
+pub(super) fn own(names: &Names, port: u16, gateway: Option<Ipv4Addr>, others: &[Ipv4Addr]) -> Plan {
+    let own: Vec<IpAddr> = addresses().into_iter().chain([BRIDGE.into()]).chain(gateway.map(IpAddr::from)).collect();
+    let others: Vec<_> = others.iter().map(|ip| (*ip, NEIGHBOUR)).collect();
+    let reach = in_order(around(&own, &[], port, &others));
+    Plan { network: true, reach, look_ups: vec![unheard_of(names)], ..Plan::default() }
+}
+
+fn add(reach: &mut Vec<Reach>, check: u8, udp: bool, ip: IpAddr, port: u16) {
+    reach.push(Reach { check, udp, to: SocketAddr::new(ip, port) });
+}
+
+fn in_order(mut reach: Vec<Reach>) -> Vec<Reach> {
+    reach.sort_by_key(|it| (it.check, it.udp, it.to));
+    reach.dedup();
+    reach
+}
+
+/// Checks 10 to 13: addresses and ports. `port`: where the listener of this machine is.
+fn around(own: &[IpAddr], strangers: &[IpAddr], port: u16, neighbours: &[(Ipv4Addr, u16)]) -> Vec<Reach> {
+    let mut reach = Vec::new();
+    let four = own.iter().copied().filter(IpAddr::is_ipv4);
+    for ip in four.chain(strangers.iter().copied()).chain([METADATA.into()]) {
+        PORTS.iter().for_each(|port| add(&mut reach, 10, false, ip, *port));
+    }
+    let resolvers = addresses().into_iter().filter(IpAddr::is_ipv4).chain(strangers.last().copied());
+    let both = own.iter().map(|ip| (11, *ip, port));
+    let both = both.chain(neighbours.iter().map(|(ip, port)| (12, IpAddr::from(*ip), *port)));
+    for (check, ip, port) in both.chain(resolvers.chain([BRIDGE.into()]).map(|ip| (13, ip, 53))) {
+        add(&mut reach, check, false, ip, port);
+        add(&mut reach, check, true, ip, port);
+    }
+    reach
+}
+
+fn unheard_of(names: &Names) -> LookUp {
+    look_up(13, "a name nobody allowed", &names.denied)
 }
 
 fn look_up(check: u8, what: &str, name: &str) -> LookUp {
@@ -200,6 +230,7 @@ mod tests {
     fn names_are_new_each_time_and_only_two_are_allowed() {
         let (one, two) = (Names::new().unwrap(), Names::new().unwrap());
         assert_ne!(one.denied, two.denied);
+        assert!(is_own(&one.denied) && !is_own(ZONE) && !is_own("a.invalid"));
         assert!(!one.rules().iter().any(|rule| rule.host == one.denied));
         assert!(Rule::parse(&one.allowed).is_ok());
     }

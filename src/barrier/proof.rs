@@ -62,6 +62,8 @@ pub struct Key {
     pub seccomp: String,
     pub sysctls: BTreeMap<String, String>,
     pub runner: String,
+    /// Hardening profiles that sandboxes are made with.
+    pub profiles: Vec<String>,
     /// Ids by reference.
     pub images: BTreeMap<String, String>,
     /// The router's image and what it is made with; `None` without a network.
@@ -79,6 +81,7 @@ impl Key {
     pub async fn of(
         broker: &dyn Broker,
         images: &[String],
+        profiles: &[&str],
         router: Option<&RouterSpec>,
         limits: ChamberLimits,
     ) -> Result<Key, Trouble> {
@@ -105,6 +108,7 @@ impl Key {
             seccomp: info.seccomp,
             sysctls: SYSCTLS.iter().map(|&name| (name.to_owned(), read(&format!("/proc/sys/{name}")))).collect(),
             runner: info.runner,
+            profiles: profiles.iter().map(|&profile| profile.to_owned()).collect(),
             images: ids,
             router,
             limits,
@@ -174,6 +178,7 @@ mod tests {
             seccomp: "s".into(),
             sysctls: BTreeMap::from([("kernel/kptr_restrict".into(), "1".into())]),
             runner: "r".into(),
+            profiles: vec!["sealed".into()],
             images: BTreeMap::from([("a:1".into(), "sha256:1".into())]),
             router: None,
             limits: ChamberLimits::default(),
@@ -185,7 +190,7 @@ mod tests {
     #[test]
     fn any_other_key_is_no_proof() {
         let proof = proof();
-        let changes: [fn(&mut Key); 10] = [
+        let changes: [fn(&mut Key); 11] = [
             |it| it.kernel = "6.2".into(),
             |it| it.boot = "c".into(),
             |it| it.engine = "Docker 2".into(),
@@ -193,6 +198,7 @@ mod tests {
             |it| it.seccomp = "t".into(),
             |it| drop(it.sysctls.insert("kernel/kptr_restrict".into(), "0".into())),
             |it| it.runner = "q".into(),
+            |it| it.profiles.push("debug".into()),
             |it| drop(it.images.insert("a:1".into(), "sha256:2".into())),
             |it| it.limits.pids += 1,
             |it| it.version = "2".into(),

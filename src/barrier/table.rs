@@ -4,7 +4,7 @@
 
 use protocol::broker::ChamberLimits;
 
-use super::Expect;
+use super::{Expect, plan};
 
 /// What a check wants of its findings.
 pub enum Wants {
@@ -97,15 +97,18 @@ fn network(expect: &Expect) -> Vec<Row> {
     let interfaces = if expect.way.is_some() { "eth0 lo" } else { "lo" };
     let off: &[&str] = &["1", "not there"];
     let own = exact([("interfaces", &[interfaces]), ("IPv6 addresses", &["none"]), ("IPv6 is off", off)]);
-    let upstream: &[&str] = &["heard of the allowed name alone", "not ours to watch"];
-    let neighbour = networked(expect, || both([("the second sandbox heard", &["itself alone"])], CLOSED, 1));
-    let names = both([("a name nobody allowed", NO_ADDRESS), ("the resolver upstream", upstream)], CLOSED, 2);
+    let upstream: &[&str] = &["heard of the allowed name alone", plan::NOT_OURS];
+    let neighbour = networked(expect, || match expect.alone {
+        true => every(CLOSED, 0),
+        false => both([("the second sandbox heard", &["itself alone"])], CLOSED, 1),
+    });
+    let names = both([("a name nobody allowed", NO_ADDRESS), (plan::UPSTREAM, upstream)], CLOSED, 2);
     vec![
         (8, "interfaces", "lo, with a router eth0; no IPv6", own),
         (9, "routes", "none, or all through the router", exact([("routes", &[&routes]), ("IPv6 routes", &["none"])])),
         (10, "metadata, this machine, private networks", "out of reach", every(CLOSED, 4)),
         (11, "a listener of this machine", "out of reach; hears nobody", {
-            both([("the listener heard", &["the bot alone"])], CLOSED, 1)
+            both([(plan::HEARD, &["the bot alone"])], CLOSED, 1)
         }),
         (12, "a second sandbox", "out of reach; hears nobody", neighbour),
         (13, "other resolvers, a name nobody allowed", "no answer; nothing asked upstream", names),

@@ -6,7 +6,7 @@ mod places;
 mod prover;
 mod way_out;
 
-use crate::barrier::Standing;
+use crate::barrier::{Inspector, Standing};
 use crate::config::{Process, Secret};
 use crate::effect::{Lanes, Performer};
 use crate::engine::EngineConfig;
@@ -49,6 +49,8 @@ pub struct Parts {
     pub auth: Auth,
     pub broker: Arc<dyn Broker>,
     pub sandboxes: Arc<Sandboxes>,
+    /// Asked before anything of an agent runs in a sandbox.
+    pub inspector: Arc<dyn Inspector>,
     pub model: Arc<dyn Model>,
     pub repos: Repos,
     pub mark_key: Secret,
@@ -146,6 +148,7 @@ fn performer(parts: &Parts) -> Performer {
         me: parts.me.clone(),
         auth: parts.auth.clone(),
         sandboxes: parts.sandboxes.clone(),
+        inspector: parts.inspector.clone(),
         model: parts.model.clone(),
         engine: EngineConfig::new(parts.mark_key.clone(), parts.config.model.max_output_tokens),
         repos: parts.repos.clone(),

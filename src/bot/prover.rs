@@ -2,12 +2,13 @@
 //! toolchain's image that is built while the bot runs, before the first sandbox is made from it.
 //!
 //! Owns when it is tried and what follows; how is `crate::barrier`. What can't be tried is tried again; what does not hold keeps
-//! every task where it is until somebody mends it and starts the bot anew.
+//! every task where it is until it was mended: tried again when anything changed that it depends on, and from time to time.
+//! Tests: `tests/barrier/proof.rs`.
 
 use crate::barrier::{self, Ground, Key, Proof, Standing, Trouble, Way};
 use crate::bot::router_spec;
 use crate::config::Process;
-use crate::config::process::Network;
+use crate::config::process::{Hardening, Network};
 use crate::egress::Egress;
 use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
@@ -18,6 +19,8 @@ use tokio::sync::watch;
 
 /// After what may pass: an engine that is busy, an image that is being built.
 const AGAIN: Duration = Duration::from_secs(15);
+/// After a mismatch. What mends it may be nothing that a proof's key knows of.
+const MENDED: Duration = Duration::from_secs(300);
 
 pub struct Prover {
     config: Arc<Process>,
@@ -25,12 +28,21 @@ pub struct Prover {
     egress: Option<Arc<Egress>>,
     sandboxes: Arc<Sandboxes>,
     standing: watch::Sender<Standing>,
+    mended: Duration,
 }
 
 /// What a proof for this configuration depends on, as it is now.
 pub async fn barrier_key(config: &Process, broker: &dyn Broker) -> Result<Key, Trouble> {
     let spec = (config.sandbox.network == Network::Router).then(|| router_spec(config));
-    Key::of(broker, &images(config, broker).await, spec.as_ref(), config.sandbox.limits()).await
+    Key::of(broker, &images(config, broker).await, &profiles(config), spec.as_ref(), config.sandbox.limits()).await
+}
+
+/// Every hardening profile that foreign code may run in: verification and quarantine stay sealed.
+fn profiles(config: &Process) -> Vec<&'static str> {
+    match config.sandbox.hardening {
+        Hardening::Sealed => vec![Hardening::Sealed.word()],
+        other => vec![Hardening::Sealed.word(), other.word()],
+    }
 }
 
 /// Every image a task may run in. Those of the toolchains may be missing: they are tried once they are there.
@@ -57,17 +69,25 @@ impl Prover {
         sandboxes.spare(&barrier::SANDBOXES);
         sandboxes.prove_first();
         let (standing, watched) = watch::channel(Standing::Waiting("it is about to be tried".to_owned()));
-        (Prover { config, broker, egress, sandboxes: sandboxes.clone(), standing }, watched)
+        let sandboxes = sandboxes.clone();
+        (Prover { config, broker, egress, sandboxes, standing, mended: MENDED }, watched)
     }
 
-    /// As long as the bot lives and the barrier holds.
+    /// How long until a barrier that did not hold is tried again without a sign that anything changed.
+    #[must_use]
+    pub fn mended_within(self, mended: Duration) -> Prover {
+        Prover { mended, ..self }
+    }
+
+    /// As long as the bot lives.
     pub async fn stay(self) {
         loop {
             self.run().await;
-            if *self.standing.borrow() != Standing::Proven {
-                return;
+            if *self.standing.borrow() == Standing::Proven {
+                self.sandboxes.asked_to_prove().await;
+            } else {
+                self.until_changed().await;
             }
-            self.sandboxes.asked_to_prove().await;
         }
     }
 
@@ -96,6 +116,19 @@ impl Prover {
         }
     }
 
+    /// Returns when the machine is another than the one that was found wanting, or after a while.
+    async fn until_changed(&self) {
+        let tried = Proof::last(&self.config.state_dir).map(|proof| proof.key);
+        let until = tokio::time::Instant::now() + self.mended;
+        while tokio::time::Instant::now() < until {
+            tokio::time::sleep(AGAIN.min(self.mended)).await;
+            let now = barrier_key(&self.config, self.broker.as_ref()).await;
+            if now.is_ok_and(|key| tried.as_ref() != Some(&key)) {
+                return;
+            }
+        }
+    }
+
     async fn prove(&self) -> Result<Standing, Trouble> {
         let key = barrier_key(&self.config, self.broker.as_ref()).await?;
         let all = || key.images.keys().cloned().collect();
@@ -108,10 +141,13 @@ impl Prover {
         }
         let mut mismatches = Vec::new();
         for image in untried {
-            tracing::info!(image, "proving the barrier");
-            let ground = self.ground(&image).await?;
-            let report = Box::pin(barrier::run(&ground, &|step| tracing::info!(step, "proving the barrier"))).await?;
-            mismatches.extend(report.mismatches().into_iter().map(|what| format!("{image}: {what}")));
+            for profile in profiles(&self.config) {
+                tracing::info!(image, profile, "proving the barrier");
+                let ground = self.ground(&image, profile).await?;
+                let report =
+                    Box::pin(barrier::run(&ground, &|step| tracing::info!(step, "proving the barrier"))).await?;
+                mismatches.extend(report.mismatches().into_iter().map(|what| format!("{image}, {profile}: {what}")));
+            }
         }
         let proof = Proof { key, at: now(), mismatches };
         if let Err(error) = proof.keep(&self.config.state_dir) {
@@ -128,7 +164,7 @@ impl Prover {
         Ok(Standing::Broken(proof.mismatches))
     }
 
-    async fn ground(&self, image: &str) -> Result<Ground, Trouble> {
+    async fn ground(&self, image: &str, profile: &str) -> Result<Ground, Trouble> {
         let way = match &self.egress {
             None => None,
             Some(egress) => {
@@ -140,7 +176,7 @@ impl Prover {
             broker: self.broker.clone(),
             way,
             image: image.to_owned(),
-            profile: "sealed".to_owned(),
+            profile: profile.to_owned(),
             limits: self.config.sandbox.limits(),
             state_dir: self.config.state_dir.clone(),
             epoch: 1,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::json;
 
 use super::broker_child::Lent;
@@ -15,26 +15,8 @@ use super::printer::{Complaint, Printer};
 use crate::barrier::{self, Ground, Report, Upstream, Verdict, Way};
 use crate::bot::{router_spec, way_out};
 use crate::config::Process;
-use crate::config::process::Network;
+use crate::config::process::{Hardening, Network};
 use crate::sandbox::broker::Broker;
-
-/// How tight a sandbox is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Profile {
-    /// As tasks get it.
-    Sealed,
-    /// With ptrace inside the sandbox, for debuggers.
-    Debug,
-}
-
-impl Profile {
-    fn word(self) -> &'static str {
-        match self {
-            Profile::Sealed => "sealed",
-            Profile::Debug => "debug",
-        }
-    }
-}
 
 /// Prove on this machine that a sandbox holds: 33 checks of a fresh one, from inside and from outside.
 ///
@@ -53,9 +35,9 @@ pub struct BarrierArgs {
     /// One JSON object: whether it held, and every check with what was expected and seen
     #[arg(long)]
     json: bool,
-    /// The hardening profile that is tested
-    #[arg(long, value_enum, default_value_t = Profile::Sealed)]
-    profile: Profile,
+    /// The hardening profile that is tested, instead of sandbox.hardening
+    #[arg(long, value_enum)]
+    profile: Option<Hardening>,
     /// The image that is tested, instead of sandbox.image; it must be one the configuration lists
     #[arg(long, value_name = "REFERENCE")]
     image: Option<String>,
@@ -82,11 +64,12 @@ impl BarrierArgs {
             let what = format!("the configuration does not list the image {image}");
             return Err(Complaint::new(what).attempt("add it to sandbox.images").into());
         }
+        let profile = self.profile.unwrap_or(config.sandbox.hardening);
         let own = own_installation(config);
         printer.step("starting a broker of its own");
         let mut lent = Lent::start(&own).await?;
         let broker: Arc<dyn Broker> = lent.broker.clone();
-        let tested = Box::pin(on(&own, broker, image, self.profile.word(), printer)).await;
+        let tested = Box::pin(on(&own, broker, image, profile.word(), printer)).await;
         printer.step("removing what was made");
         lent.tear_down(&own)?;
         tested

@@ -3,6 +3,7 @@
 
 use super::printer::{Complaint, Printer};
 use super::{image, lock};
+use crate::barrier::FromInside;
 use crate::bot::{Bot, Parts, Prover, keep_log, way_out};
 use crate::config::process::Network;
 use crate::config::{Process, Secret};
@@ -113,6 +114,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover)> {
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,
         auth: Auth::basic(&me.login, token.expose()),
         metrics: telemetry::recorder()?,
+        inspector: Arc::new(FromInside(sandboxes.clone())),
         barrier,
         config: config.clone(),
         forge: Arc::new(forge),
@@ -150,5 +152,6 @@ fn hook_secrets(config: &Process) -> Result<HashMap<String, Vec<Secret>>> {
 fn settings(config: &Process) -> Settings {
     let mut settings = Settings::new(&config.state_dir, &config.sandbox.image);
     settings.berths = config.router.berths;
+    settings.profile = config.sandbox.hardening.word().to_owned();
     settings
 }

@@ -94,6 +94,25 @@ pub enum Network {
     None,
 }
 
+/// How tight a task's sandbox is; each is a profile of the broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Hardening {
+    /// As tight as it gets.
+    Sealed,
+    /// With ptrace inside the sandbox, for debuggers.
+    Debug,
+}
+
+impl Hardening {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sealed => "sealed",
+            Self::Debug => "debug",
+        }
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sandbox {
@@ -102,6 +121,7 @@ pub struct Sandbox {
     /// Images by the toolchain's name; an empty one is not offered.
     pub toolchains: BTreeMap<String, String>,
     pub network: Network,
+    pub hardening: Hardening,
     pub memory_mib: u64,
     pub pids: u32,
     pub cpus: f64,

@@ -22,6 +22,7 @@ pub use lanes::Lanes;
 pub(crate) use repository::granted;
 pub use repository::{Repository, budget};
 
+use crate::barrier::Inspector;
 use crate::config::{Process, Secret};
 use crate::engine::EngineConfig;
 use crate::forge::{Account, Forge, ForgeError};
@@ -103,6 +104,7 @@ pub struct Performer {
     pub me: Account,
     pub auth: Auth,
     pub sandboxes: Arc<Sandboxes>,
+    pub inspector: Arc<dyn Inspector>,
     pub model: Arc<dyn Model>,
     pub engine: EngineConfig,
     pub repos: Repos,

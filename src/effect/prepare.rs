@@ -36,7 +36,21 @@ impl Performer {
         };
         let boot = self.sandboxes.prepare(&spec).await?.boot;
         self.reach(task, base).await?;
+        self.inspected(task).await?;
         Ok(boot)
+    }
+
+    /// The barrier was proven in another sandbox; what depends on the berth is tried in this one. One that does not hold is
+    /// removed: nothing of an agent was in it yet.
+    async fn inspected(&self, task: &Task) -> Result<(), Trouble> {
+        let mismatches = self.inspector.mismatches(task.id.0).await?;
+        if mismatches.is_empty() {
+            return Ok(());
+        }
+        tracing::error!(task = task.id.0, ?mismatches, "THE BARRIER DOES NOT HOLD in a task's sandbox");
+        self.sandboxes.remove(task.id.0).await?;
+        let what = mismatches.join("; ");
+        Err(Trouble::blocked(format!("the barrier does not hold in this task's sandbox, so nothing ran in it: {what}")))
     }
 
     /// Work goes on. A sandbox that is gone is made anew from the last commit; what was not committed is lost, and said.

@@ -12,6 +12,7 @@ pub mod broker;
 pub mod detect;
 mod gate;
 pub mod link;
+mod look;
 pub mod policy;
 mod prepare;
 mod proven;
@@ -35,6 +36,7 @@ use tokio::sync::Mutex;
 use crate::git::Repos;
 use broker::Broker;
 pub use gate::Gate;
+pub use look::Around;
 use record::Records;
 use room::Room;
 

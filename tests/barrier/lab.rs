@@ -123,6 +123,8 @@ pub type Change = fn(&mut Value, &Lab);
 pub struct Weak {
     pub lab: Arc<Lab>,
     pub change: Change,
+    /// Whose container it is.
+    pub victim: &'static str,
     /// A further network it is joined to: the second berth's.
     pub joined: bool,
     /// The router goes on when it is to be stopped.
@@ -131,7 +133,7 @@ pub struct Weak {
 
 impl Weak {
     pub fn new(lab: &Arc<Lab>, change: Change) -> Weak {
-        Weak { lab: lab.clone(), change, joined: false, router_stays: false }
+        Weak { lab: lab.clone(), change, victim: "barrier-1", joined: false, router_stays: false }
     }
 }
 
@@ -166,7 +168,7 @@ impl Weak {
 impl Broker for Weak {
     async fn create(&self, spec: &ChamberSpec) -> Result<()> {
         self.lab.broker.create(spec).await?;
-        if spec.name == "barrier-1" {
+        if spec.name == self.victim {
             self.weaken(&spec.name).await;
         }
         Ok(())

@@ -4,5 +4,6 @@
 
 mod holds;
 mod lab;
+mod own;
 mod proof;
 mod weak;

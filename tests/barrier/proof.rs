@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use caisson::barrier::{Proof, Standing};
 use caisson::bot::{Prover, barrier_key};
@@ -9,18 +10,23 @@ use caisson::git::Repos;
 use caisson::sandbox::broker::Broker;
 use caisson::sandbox::{Sandboxes, Settings};
 use serde_json::json;
+use tokio::sync::watch;
 
 use crate::lab::{IMAGE, Lab, Weak, run, runner};
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-async fn standing(lab: &Lab, broker: Arc<dyn Broker>) -> Standing {
+fn prover(lab: &Lab, broker: Arc<dyn Broker>) -> (Prover, watch::Receiver<Standing>) {
     let mut config = lab.config("");
     config.sandbox.network = caisson::config::process::Network::None;
     std::fs::create_dir_all(&config.state_dir).expect("a directory");
     let (repos, settings) = (Repos::new(lab.dir.path().join("repos")), Settings::new(&config.state_dir, IMAGE));
     let sandboxes = Arc::new(Sandboxes::new(broker.clone(), None, repos, settings, 1).expect("sandboxes"));
-    let (prover, watched) = Prover::new(Arc::new(config), broker, None, &sandboxes);
+    Prover::new(Arc::new(config), broker, None, &sandboxes)
+}
+
+async fn standing(lab: &Lab, broker: Arc<dyn Broker>) -> Standing {
+    let (prover, watched) = prover(lab, broker);
     assert!(matches!(&*watched.borrow(), Standing::Waiting(_)), "nothing is proven before it was tried");
     prover.run().await;
     watched.borrow().clone()
@@ -56,6 +62,46 @@ async fn a_weakness_is_refused_by_name_and_a_proof_is_kept_for_this_machine_alon
         config.sandbox.pids += 1;
         let other = barrier_key(&config, lab.broker.as_ref()).await.expect("a key");
         assert!(!Proof::last(&config.state_dir).expect("kept").shows(&other));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_did_not_hold_is_tried_again_and_holds_once_it_is_mended() {
+    static TRIES: AtomicU32 = AtomicU32::new(0);
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| async move {
+        let change = |body: &mut serde_json::Value, _: &Lab| {
+            if TRIES.fetch_add(1, Ordering::Relaxed) == 0 {
+                body["HostConfig"]["PidsLimit"] = json!(0);
+            }
+        };
+        let (prover, mut watched) = prover(&lab, Arc::new(Weak::new(&lab, change)));
+        let proving = tokio::spawn(prover.mended_within(Duration::from_millis(100)).stay());
+        assert!(matches!(
+            &*watched.wait_for(|it| !matches!(it, Standing::Waiting(_))).await.expect("known"),
+            Standing::Broken(_)
+        ));
+        assert_eq!(*watched.wait_for(|it| *it == Standing::Proven).await.expect("proven"), Standing::Proven);
+        proving.abort();
+        assert_eq!(TRIES.load(Ordering::Relaxed), 2);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_profile_that_the_configuration_chooses_is_part_of_the_proof() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| async move {
+        let mut config = lab.config("");
+        config.sandbox.network = caisson::config::process::Network::None;
+        let sealed = barrier_key(&config, lab.broker.as_ref()).await.expect("a key");
+        config.sandbox.hardening = caisson::config::process::Hardening::Debug;
+        let debug = barrier_key(&config, lab.broker.as_ref()).await.expect("a key");
+        assert_eq!(
+            (sealed.profiles, debug.profiles),
+            (vec!["sealed".to_owned()], vec!["sealed".to_owned(), "debug".to_owned()])
+        );
     })
     .await;
 }

@@ -36,3 +36,21 @@ async fn no_task_starts_and_none_goes_on_before_the_barrier_is_proven() {
     world.barrier.send_replace(Standing::Proven);
     world.until_state("final-review").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sandbox_that_does_not_hold_runs_nothing_and_the_person_is_told_which_check() {
+    let world = World::new(FIX).await;
+    let wrong = "check 9 (routes): routes: default via 10.0.0.1";
+    world.inspector.0.lock().expect("whole").push(wrong.to_owned());
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let said = world.until_said(1, "the barrier does not hold in this task's sandbox").await;
+    assert!(said.contains("check 9") && said.contains("routes"), "{said}");
+    let task = world.until_state("paused").await;
+    assert_eq!(task.spent.actions, 0);
+    assert!(world.broker.list().await.expect("listed").is_empty(), "and the sandbox is gone");
+
+    // Mended, and the work goes on from where it was: its beginning.
+    world.inspector.0.lock().expect("whole").clear();
+    world.alice().comment(REPO, 1, "/resume").expect("said");
+    world.until_state("awaiting-review").await;
+}

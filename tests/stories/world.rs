@@ -3,12 +3,12 @@
 
 use crate::doors::Doors;
 use crate::local_broker::LocalBroker;
-use caisson::barrier::Standing;
+use caisson::barrier::{Inspector, Standing};
 use caisson::bot::{Bot, Parts};
 use caisson::config::{Process, Secret};
 use caisson::forge::{Forge, Gitea};
 use caisson::git::{Auth, Repos};
-use caisson::sandbox::{Sandboxes, Settings};
+use caisson::sandbox::{SandboxError, Sandboxes, Settings};
 use caisson::store::Store;
 use devforge::{Access, Devforge, Options, Person};
 use domain::{Event, Task, TaskId};
@@ -16,8 +16,8 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -33,6 +33,8 @@ pub struct World {
     pub config: Arc<Process>,
     /// Plain processes have no barrier: it counts as proven unless a story says otherwise.
     pub barrier: watch::Sender<Standing>,
+    /// What is found in each task's sandbox: nothing, unless a story says otherwise.
+    pub inspector: Arc<Inspected>,
     bot: Option<(tokio::runtime::Runtime, Bot)>,
     looking: Option<Store>,
 }
@@ -112,8 +114,17 @@ impl World {
         add_labels(&forge).await;
         forge.add_hook(REPO, &config.hook_url("shop"), "sekret").expect("a hook");
         let (broker, barrier) = (LocalBroker::new(), watch::channel(Standing::Proven).0);
-        let mut world =
-            World { forge, broker, doors, dir, config: Arc::new(config), barrier, bot: None, looking: None };
+        let mut world = World {
+            forge,
+            broker,
+            doors,
+            dir,
+            config: Arc::new(config),
+            barrier,
+            inspector: Arc::default(),
+            bot: None,
+            looking: None,
+        };
         world.start().await;
         world
     }
@@ -131,8 +142,9 @@ impl World {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("runtime");
         let (config, broker, doors) = (self.config.clone(), self.broker.clone(), self.doors.clone());
-        let barrier = self.barrier.subscribe();
-        let started = runtime.spawn(async move { Bot::start(parts(config, broker, doors, barrier).await).await });
+        let (barrier, inspector) = (self.barrier.subscribe(), self.inspector.clone());
+        let started =
+            runtime.spawn(async move { Bot::start(parts(config, broker, doors, barrier, inspector).await).await });
         let bot = started.await.expect("joined").expect("a bot");
         self.looking = Some(Store::open(&self.config.state_dir).await.expect("the store"));
         self.bot = Some((runtime, bot));
@@ -335,11 +347,23 @@ fn push_project(forge: &Devforge, dir: &Path) {
     git(&work, &["-c", &header, "push", "-q", &url, "main"]);
 }
 
+/// Plain processes have no walls to look at.
+#[derive(Default)]
+pub struct Inspected(pub Mutex<Vec<String>>);
+
+#[async_trait::async_trait]
+impl Inspector for Inspected {
+    async fn mismatches(&self, _: i64) -> Result<Vec<String>, SandboxError> {
+        Ok(self.0.lock().expect("whole").clone())
+    }
+}
+
 async fn parts(
     config: Arc<Process>,
     broker: Arc<LocalBroker>,
     doors: Option<Arc<Doors>>,
     barrier: watch::Receiver<Standing>,
+    inspector: Arc<Inspected>,
 ) -> Parts {
     let store = Store::open(&config.state_dir).await.expect("the store");
     let epoch = store.begin_epoch(caisson::task::now()).await.expect("an epoch");
@@ -360,6 +384,7 @@ async fn parts(
         metrics: PrometheusBuilder::new().build_recorder().handle(),
         forge: Arc::new(forge),
         sandboxes: Arc::new(sandboxes),
+        inspector,
         sync: None,
         config,
         store,

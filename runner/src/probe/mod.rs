@@ -37,9 +37,11 @@ pub fn main(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
 
 fn carry_out(plan: &Plan) -> anyhow::Result<ExitCode> {
     let mut found = Vec::new();
+    if plan.standing || plan.network {
+        network::look(&mut found);
+    }
     if plan.standing {
         process::look(&mut found);
-        network::look(&mut found);
         files::look(&mut found);
         limits::look(&mut found);
         secrets::look(&mut found);

@@ -20,7 +20,7 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, broker: &dyn Broke
         }
         Some(proof) if proof.key == key => {
             for what in proof.mismatches {
-                sheet.fault(PART, what, "mend it, see that `caisson barrier` holds, and start `caisson serve` anew");
+                sheet.fault(PART, what, "mend it and see that `caisson barrier` holds; a running `caisson serve` tries again within minutes");
             }
         }
         _ => sheet.note(PART, "not proven for this machine as it is; `caisson serve` does so before its first task"),

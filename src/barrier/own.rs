@@ -1,0 +1,79 @@
+//! Checks 8 to 13 in a task's own sandbox, before its first action: what it can reach depends on its berth, and the proof was made
+//! in another one.
+//!
+//! One request to its runner. What the proof tries besides (strangers' addresses, a neighbour that listens, the resolver upstream)
+//! is not tried again. Tests: `tests/barrier/own.rs` (real sandboxes, one of them weakened), `tests/stories/barrier.rs`.
+
+use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use protocol::broker::ChamberLimits;
+use protocol::probe::Finding;
+use protocol::router::{BERTH_PREFIX, Net};
+
+use super::canary::Listener;
+use super::inside::findings;
+use super::judge::{judge, mismatches};
+use super::plan::{self, Names};
+use super::{Expect, ExpectedWay, Trouble};
+use crate::sandbox::{SandboxError, Sandboxes};
+
+const NUMBERS: RangeInclusive<u8> = 8..=13;
+
+/// Looks at a task's sandbox before anything of an agent runs in it.
+#[async_trait]
+pub trait Inspector: Send + Sync {
+    /// Each mismatch in a sentence; nothing = it holds.
+    ///
+    /// # Errors
+    /// When it could not be tried: the sandbox must not be used.
+    async fn mismatches(&self, task: i64) -> Result<Vec<String>, SandboxError>;
+}
+
+/// The real one.
+pub struct FromInside(pub Arc<Sandboxes>);
+
+#[async_trait]
+impl Inspector for FromInside {
+    async fn mismatches(&self, task: i64) -> Result<Vec<String>, SandboxError> {
+        let untried =
+            |trouble: Trouble| SandboxError::Unavailable(format!("checks 8 to 13 could not be tried: {trouble}"));
+        let around = self.0.around(task).await?;
+        let own = around.own.map(berth).transpose().map_err(untried)?;
+        let listener = Listener::start().await.map_err(|error| untried(error.into()))?;
+        let names = Names::new().map_err(untried)?;
+        let gateway = own.map(|(_, gateway)| gateway);
+        let plan = plan::own(&names, listener.port, gateway, &around.others);
+        let text = serde_json::to_string(&plan).map_err(|error| untried(Trouble(error.to_string())))?;
+        let outcome = self.0.probe(task, &["try", &text]).await?;
+        let mut found = findings("the task's sandbox", &outcome).map_err(untried)?;
+        found.push(Finding::new(11, plan::HEARD, listener.told().await));
+        found.push(Finding::new(13, plan::UPSTREAM, plan::NOT_OURS));
+        let way = own.map(|(subnet, gateway)| ExpectedWay::of(gateway, &subnet.to_string()));
+        let expect = Expect { limits: ChamberLimits::default(), debug: false, way, alone: true };
+        let rows = judge(&expect, &found);
+        Ok(mismatches(rows.iter().filter(|row| NUMBERS.contains(&row.number))))
+    }
+}
+
+/// The berth's network and gateway, from the address of the sandbox in it.
+fn berth(own: Ipv4Addr) -> Result<(Net, Ipv4Addr), Trouble> {
+    let first = u32::from(own) & (u32::MAX << (32 - u32::from(BERTH_PREFIX)));
+    let subnet = Net::new(first.into(), BERTH_PREFIX).map_err(|error| Trouble(error.to_string()))?;
+    Ok((subnet, Ipv4Addr::from(first + 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_berth_is_known_by_the_sandbox_in_it() {
+        let (subnet, gateway) = berth(Ipv4Addr::new(10, 90, 0, 58)).unwrap();
+        assert_eq!((subnet.to_string().as_str(), gateway), ("10.90.0.48/28", Ipv4Addr::new(10, 90, 0, 49)));
+        let pool = protocol::router::Pool::new("10.90.0.0/24".parse().unwrap()).unwrap();
+        assert_eq!((pool.subnet(3), pool.gateway(3)), (Some(subnet), Some(gateway)));
+    }
+}

@@ -1,0 +1,52 @@
+//! A task's sandbox, looked at: what stands around it, and what its runner's own probe sees from inside.
+//!
+//! Must not judge; that is the barrier's. Tests: `tests/barrier/own.rs`.
+
+use std::net::Ipv4Addr;
+
+use protocol::broker::RUNNER;
+use protocol::runner::Outcome;
+
+use super::room::{self, Work};
+use super::{Result, SandboxError, Sandboxes};
+
+/// Addresses as the engine knows them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Its own; none without a network.
+    pub own: Option<Ipv4Addr>,
+    /// Those of this installation's other sandboxes.
+    pub others: Vec<Ipv4Addr>,
+}
+
+impl Sandboxes {
+    /// Whose addresses lie around a task's sandbox.
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`] when the engine is away, or has no address for a sandbox that has a berth.
+    pub async fn around(&self, task: i64) -> Result<Around> {
+        let record = self.records.ready(task)?;
+        let mut around = Around::default();
+        for chamber in self.broker.list().await.map_err(room::from_broker)? {
+            let address = chamber.address.and_then(|text| text.parse().ok());
+            match chamber.name == record.name {
+                true => around.own = address,
+                false => around.others.extend(address),
+            }
+        }
+        if record.berth.is_some() != around.own.is_some() {
+            let why = format!("the engine says nothing of the network of {}", record.name);
+            return Err(SandboxError::Unavailable(why));
+        }
+        Ok(around)
+    }
+
+    /// Has a task's runner probe its sandbox with these words.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::act`].
+    pub async fn probe(&self, task: i64, words: &[&str]) -> Result<Outcome> {
+        let room = self.room(task).await?;
+        room.outcome(Work::new([RUNNER, "probe"].iter().chain(words).copied())).await
+    }
+}

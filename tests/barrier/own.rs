@@ -1,0 +1,71 @@
+//! What is looked at in each task's sandbox: nothing to say of one as tasks get it, and the check's name for one that is weakened.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use caisson::barrier::{FromInside, Inspector};
+use caisson::git::{Branch, RemoteUrl, Repos};
+use caisson::sandbox::broker::Broker;
+use caisson::sandbox::{Gate, PrepareSpec, Sandboxes, Settings};
+use serde_json::json;
+
+use crate::lab::{Change, IMAGE, Lab, Weak, run, runner};
+
+fn git(dir: &Path, words: &[&str]) {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@b.invalid"];
+    let done = Command::new("git").arg("-C").arg(dir).args(identity).args(words).status();
+    assert!(done.is_ok_and(|status| status.success()), "git {words:?}");
+}
+
+/// What the inspector says of a task's sandbox that this broker made.
+async fn said(lab: &Lab, broker: Arc<dyn Broker>, gate: Option<Arc<dyn Gate>>) -> Vec<String> {
+    let origin = lab.dir.path().join("origin");
+    if !origin.exists() {
+        std::fs::create_dir(&origin).expect("a directory");
+        std::fs::write(origin.join("a"), "a\n").expect("a file");
+        git(&origin, &["init", "-q", "-b", "main"]);
+        git(&origin, &["add", "-A"]);
+        git(&origin, &["commit", "-q", "-m", "a"]);
+    }
+    let repos = Repos::new(lab.dir.path().join("repos"));
+    let url = RemoteUrl::parse(origin.to_str().expect("UTF-8")).expect("a path");
+    repos.fetch("a", &url, None).await.expect("fetched");
+    let base = repos.resolve("a", &Branch::parse("main").expect("a branch")).await.expect("a commit");
+    let settings = Settings::new(lab.dir.path().join("state"), IMAGE);
+    let network = gate.is_some();
+    let sandboxes = Arc::new(Sandboxes::new(broker, gate, repos, settings, 1).expect("sandboxes"));
+    let limits = lab.config("").sandbox.limits();
+    let (image, repo_key, egress) = (IMAGE.to_owned(), "a".to_owned(), Vec::new());
+    let spec = PrepareSpec { task: 1, attempt: 1, repo_key, base, image, limits, network, egress };
+    sandboxes.prepare(&spec).await.expect("prepared");
+    let said = FromInside(sandboxes.clone()).mismatches(1).await.expect("tried");
+    sandboxes.remove(1).await.expect("removed");
+    said
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tasks_own_sandbox_is_looked_at_and_a_weak_one_is_refused_by_its_check() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| async move {
+        assert_eq!(said(&lab, lab.broker.clone(), None).await, [] as [String; 0], "without a network");
+        let way = lab.networked(lab.broker.clone(), "").await.way.expect("a router");
+        let gate = || Some(way.egress.clone() as Arc<dyn Gate>);
+        assert_eq!(said(&lab, lab.broker.clone(), gate()).await, [] as [String; 0], "in a berth");
+
+        let weak = |change: Change, joined| Arc::new(Weak { victim: "task-1-1", joined, ..Weak::new(&lab, change) });
+        let joined = said(&lab, weak(|_, _| {}, true), gate()).await;
+        assert!(joined[0].starts_with("check 8 (interfaces)") && joined[0].contains("eth1"), "{joined:?}");
+        assert!(joined[1].starts_with("check 9 (routes)"), "{joined:?}");
+        // The machine's own network instead of the berth's: it reaches what a berth never does.
+        let host: Change = |body, _| {
+            body["HostConfig"]["NetworkMode"] = json!("bridge");
+            body["NetworkingConfig"] = json!({});
+        };
+        let bridged = said(&lab, weak(host, false), gate()).await.join("\n");
+        for check in ["check 9 (routes)", "check 11 (a listener of this machine)"] {
+            assert!(bridged.contains(check), "{bridged}");
+        }
+    })
+    .await;
+}
