@@ -67,6 +67,7 @@ pub struct Bot {
     pub hooks: SocketAddr,
     pub ops: SocketAddr,
     outbox: Arc<Outbox>,
+    sandboxes: Arc<Sandboxes>,
     /// No new work begins.
     stopping: CancellationToken,
     works: Vec<JoinHandle<()>>,
@@ -115,7 +116,7 @@ impl Bot {
         let rounds = intake.clone();
         works.push(tokio::spawn(async move { rounds.reconcile(every).await }));
         works.push(tokio::spawn(async move { intake.run().await }));
-        Ok(Bot { machine, hooks: hooks.0, ops: ops.0, outbox, stopping, works })
+        Ok(Bot { machine, hooks: hooks.0, ops: ops.0, outbox, sandboxes: parts.sandboxes, stopping, works })
     }
 
     /// Begins nothing new, lets what is under way end, and returns; false when something had to be left to the next life.
@@ -125,6 +126,8 @@ impl Bot {
         for work in self.works {
             work.abort();
         }
+        // What stays is reaped at the next start.
+        let _ = tokio::time::timeout(DRAIN, self.sandboxes.leave()).await;
         settled
     }
 }
@@ -155,6 +158,7 @@ fn performer(parts: &Parts) -> Performer {
         mark_key: parts.mark_key.clone(),
         epoch: parts.epoch,
         reaching: tokio::sync::Mutex::default(),
+        listened: std::sync::Mutex::default(),
         lanes: Lanes::default(),
     }
 }

@@ -1,11 +1,15 @@
 //! One action in the sandbox. Never repeated: the runner runs an id at most once, and one that may have run is told as interrupted.
 
 use super::{Performer, Trouble};
-use domain::{Action, Input, Outcome, OutcomeStatus, Task};
+use domain::{Action, Input, Kind, Outcome, OutcomeStatus, Task};
 use protocol::runner::{Limits, Status};
 
 impl Performer {
     pub(super) async fn act(&self, task: &Task, number: u32, action: &Action) -> Result<Input, Trouble> {
+        // The chamber that will judge what comes out is made while the work goes on.
+        if task.kind == Kind::Fix && task.used > 1 {
+            self.sandboxes.warm(&self.stretch(task, task.next_n())?);
+        }
         let limits = Limits {
             wall_ms: self.config.sandbox.action_wall_s * 1000,
             output_bytes: self.config.sandbox.action_output_kib << 10,

@@ -31,7 +31,9 @@ use crate::llm::Model;
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::{EffectRow, Store, StoreError};
 use domain::{Effect, Failure, Input, Task, TaskId};
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Why an effect was not done.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,6 +115,8 @@ pub struct Performer {
     pub epoch: i64,
     /// Held while rules are made and told to the router.
     pub reaching: tokio::sync::Mutex<()>,
+    /// When each repository was last seen to have no foreign listener.
+    pub listened: std::sync::Mutex<HashMap<String, Instant>>,
     /// Posts on one pull request go out one after the other: the forge mixes concurrent ones of one account.
     pub lanes: Lanes,
 }

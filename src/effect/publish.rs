@@ -4,7 +4,7 @@ use super::{Performer, Trouble};
 use crate::forge::{ForgeError, NewPull, PullEdit, PullRequest};
 use crate::git::{PushSpec, Pushed};
 use crate::message;
-use crate::sandbox::{SealSpec, Sealed};
+use crate::sandbox::{SealSpec, Sealed, Stretch};
 use domain::{Commit, Input, SealedTree, Task, Why};
 use std::time::Duration;
 
@@ -15,26 +15,29 @@ const PULL_WAIT: Duration = Duration::from_millis(200);
 impl Performer {
     pub(super) async fn seal(&self, task: &Task, n: u32, why: Why) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
-        let base = self.base(task)?;
-        let parent = task.head.clone().unwrap_or_else(|| base.clone());
-        let (_, effective) = self.effective(&repository, &base).await?;
+        let stretch = self.stretch(task, n)?;
+        let parent = stretch.parent.clone();
+        let (_, effective) = self.effective(&repository, &stretch.base).await?;
         let spec = SealSpec {
-            task: task.id.0,
-            n,
-            parent: parent.clone(),
-            base,
+            stretch,
             message: message::commit(self.request(task)?.issue, n, why == Why::Done),
             date_ms: self.started_at(task, n).await?,
-            repo_key: repository.key,
             protected: effective.protected,
         };
-        Ok(match self.sandboxes.seal(&spec).await? {
+        let (sealed, ()) = tokio::join!(self.sandboxes.seal(&spec), self.look_for_listeners(&repository));
+        Ok(match sealed? {
             Sealed::Commit { commit, files, diff, steering } => {
                 Input::TreeSealed { n, tree: SealedTree { commit, files, diff, steering } }
             }
             Sealed::Unchanged => Input::TreeUnchanged { n, commit: parent },
             Sealed::Refused { reasons } => Input::TreeRefused { n, reasons },
         })
+    }
+
+    pub(super) fn stretch(&self, task: &Task, n: u32) -> Result<Stretch, Trouble> {
+        let base = self.base(task)?;
+        let parent = task.head.clone().unwrap_or_else(|| base.clone());
+        Ok(Stretch { task: task.id.0, n, repo_key: self.repository(task)?.key, parent, base })
     }
 
     /// When publishing began, from the log: a repeated seal makes the same commit.
@@ -47,7 +50,7 @@ impl Performer {
 
     pub(super) async fn push(&self, task: &Task, n: u32, new: &Commit, old: Option<&Commit>) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
-        self.nobody_listens(&repository).await?;
+        self.nobody_listens_now(&repository).await?;
         let branch = self.branch(task)?;
         let spec = PushSpec { url: &repository.url, auth: Some(&self.auth), branch: &branch, new, expected_old: old };
         match self.repos.push(&repository.key, spec).await? {

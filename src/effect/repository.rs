@@ -9,9 +9,12 @@ use crate::git::{Branch, RemoteUrl};
 use domain::{ACTIONS_PER_CHECKPOINT, Budget, Commit, Request, Task};
 use protocol::broker::ChamberLimits;
 use protocol::router::Rule;
+use std::time::{Duration, Instant};
 
 const PROJECT_FILE: &str = ".caisson.toml";
 const PROJECT_BYTES: u64 = 64 << 10;
+/// How old a look for listeners may be when a push relies on it.
+const A_MOMENT: Duration = Duration::from_secs(10);
 
 /// A configured repository, ready to be used.
 pub struct Repository {
@@ -112,6 +115,24 @@ impl Performer {
 
     pub(super) fn chamber_limits(&self) -> ChamberLimits {
         self.config.sandbox.limits()
+    }
+
+    /// Looks ahead, while the tree is taken: [`Performer::nobody_listens_now`] then takes the answer once. What goes wrong here shows there.
+    pub(super) async fn look_for_listeners(&self, repository: &Repository) {
+        if self.nobody_listens(repository).await.is_ok()
+            && let Ok(mut listened) = self.listened.lock()
+        {
+            listened.insert(repository.key.clone(), Instant::now());
+        }
+    }
+
+    /// Before a push: asked now, unless it was asked a moment ago.
+    pub(super) async fn nobody_listens_now(&self, repository: &Repository) -> Result<(), Trouble> {
+        let seen = self.listened.lock().ok().and_then(|mut listened| listened.remove(&repository.key));
+        match seen {
+            Some(at) if at.elapsed() < A_MOMENT => Ok(()),
+            _ => self.nobody_listens(repository).await,
+        }
     }
 
     /// Whatever else would run or read a push refuses the repository until the operator accepts it by name (security 16).

@@ -3,8 +3,6 @@
 //! Owns: the pack a sandbox gets (nothing but what the base commit reaches, cut at a depth), and the strict import of a pack
 //! that a quarantine chamber has checked. Tests: `tests/trees.rs`.
 
-use std::collections::{HashMap, HashSet};
-use std::path::Path;
 use std::time::Duration;
 
 use domain::Commit;
@@ -60,7 +58,7 @@ impl Repos {
         for commit in commits {
             self.require(key, commit).await?;
         }
-        let shallow = boundary(&dir, commits, depth).await?;
+        let shallow = self.boundary(key, commits, depth).await?;
         let mut revs = String::new();
         for commit in &shallow {
             revs.push_str(&format!("--shallow {commit}\n"));
@@ -101,44 +99,4 @@ impl Repos {
 pub(crate) fn temporary() -> Result<tokio::fs::File, GitError> {
     let file = tempfile::tempfile().map_err(|e| GitError::io("no temporary file can be made", &e))?;
     Ok(tokio::fs::File::from_std(file))
-}
-
-/// The commits at `depth` that have parents: where the pack is cut.
-async fn boundary(dir: &Path, commits: &[Commit], depth: u32) -> Result<Vec<Commit>, GitError> {
-    let mut cut = Vec::new();
-    let (mut seen, mut level) = (HashSet::new(), commits.to_vec());
-    for at in 1..=depth.max(1) {
-        let parents = parents(dir, &level).await?;
-        let mut next = Vec::new();
-        for commit in level {
-            if !seen.insert(commit.clone()) {
-                continue;
-            }
-            let Some(above) = parents.get(&commit).filter(|above| !above.is_empty()) else { continue };
-            if at == depth.max(1) {
-                cut.push(commit);
-            } else {
-                next.extend(above.iter().filter(|c| !seen.contains(*c)).cloned());
-            }
-        }
-        level = next;
-        if level.is_empty() {
-            break;
-        }
-    }
-    Ok(cut)
-}
-
-async fn parents(dir: &Path, commits: &[Commit]) -> Result<HashMap<Commit, Vec<Commit>>, GitError> {
-    let list: String = commits.iter().map(|c| format!("{c}\n")).collect();
-    let walk = Git::new("rev-list").at(dir).args(["--no-walk=unsorted", "--parents", "--stdin"]);
-    let out = walk.input(Input::Bytes(list.into_bytes())).cap(64 << 20).ok().await?;
-    let mut found = HashMap::new();
-    for line in String::from_utf8_lossy(&out).lines() {
-        let mut ids = line.split(' ').filter_map(|id| Commit::parse(id).ok());
-        if let Some(child) = ids.next() {
-            found.insert(child, ids.collect());
-        }
-    }
-    Ok(found)
 }

@@ -1,6 +1,6 @@
 //! The bot's own bare repositories, one for each project.
 //!
-//! Owns their place in the state directory, fetch and push, and the refs under `refs/caisson/`. Fetched branches lie under
+//! Owns their place in the state directory, fetch and push, and the refs under `refs/caisson/`; they are read in `read.rs`. Fetched branches lie under
 //! `refs/remotes/origin/`, so that nothing fetched ever moves a ref of ours. Tests: `tests/trees.rs`.
 
 use std::path::PathBuf;
@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use domain::Commit;
 
-use super::listing::{Change, parse_changes};
-use super::run::{Git, Input, Output};
+use super::run::{Git, Input};
 use super::{Auth, Branch, GitError, RemoteUrl};
 
 /// How long a fetch or push may take.
@@ -201,109 +200,6 @@ impl Repos {
     /// Only when git itself fails.
     pub async fn checkpoint(&self, key: &str, task: i64, n: u32) -> Result<Option<Commit>, GitError> {
         self.read_ref(key, &checkpoint_ref(task, n)).await
-    }
-
-    async fn read_ref(&self, key: &str, name: &str) -> Result<Option<Commit>, GitError> {
-        let dir = self.path(key)?;
-        let ask = Git::new("rev-parse").at(&dir).args(["--verify", "--quiet", "--end-of-options"]);
-        let Output { code, stdout, .. } = ask.arg(format!("{name}^{{commit}}")).run().await?;
-        let text = String::from_utf8_lossy(&stdout);
-        Ok((code == 0).then(|| Commit::parse(text.trim()).ok()).flatten())
-    }
-
-    /// Whether the commit is there.
-    ///
-    /// # Errors
-    /// Only when git itself fails.
-    pub async fn has(&self, key: &str, commit: &Commit) -> Result<bool, GitError> {
-        let dir = self.path(key)?;
-        let ask = Git::new("cat-file").at(&dir).arg("-e").arg(format!("{commit}^{{commit}}"));
-        Ok(ask.run().await?.code == 0)
-    }
-
-    pub(super) async fn require(&self, key: &str, commit: &Commit) -> Result<(), GitError> {
-        if self.has(key, commit).await? {
-            return Ok(());
-        }
-        Err(GitError::NotFound(format!("the repository {key} has no commit {commit}; fetch it first")))
-    }
-
-    /// The commit's own text (headers, empty line, message), at most 64 KiB.
-    ///
-    /// # Errors
-    /// [`GitError::Failed`] when it is not there.
-    pub async fn commit_text(&self, key: &str, commit: &Commit) -> Result<String, GitError> {
-        let dir = self.path(key)?;
-        let out = Git::new("cat-file").at(&dir).args(["commit", commit.as_str()]).cap(64 << 10).ok().await?;
-        Ok(String::from_utf8_lossy(&out).into_owned())
-    }
-
-    /// A regular file at a commit; `None` when there is none (or it is a directory, link or submodule).
-    ///
-    /// # Errors
-    /// [`GitError::TooLarge`] past `cap` bytes.
-    pub async fn show(&self, key: &str, commit: &Commit, path: &str, cap: u64) -> Result<Option<Vec<u8>>, GitError> {
-        let dir = self.path(key)?;
-        let list = Git::new("ls-tree").at(&dir).args(["-z", "--full-tree", commit.as_str(), "--", path]).ok().await?;
-        let entry = String::from_utf8_lossy(&list);
-        let Some((head, name)) = entry.trim_end_matches('\0').split_once('\t') else { return Ok(None) };
-        let mut words = head.split(' ');
-        let (mode, _, id) = (words.next(), words.next(), words.next());
-        let (Some("100644" | "100755"), Some(id)) = (mode, id) else { return Ok(None) };
-        if name != path {
-            return Ok(None);
-        }
-        Git::new("cat-file").at(&dir).args(["blob", id]).cap(cap).ok().await.map(Some)
-    }
-
-    /// Names of all files at a commit, at most `cap` bytes of them.
-    ///
-    /// # Errors
-    /// [`GitError::TooLarge`] past the cap.
-    pub async fn files(&self, key: &str, commit: &Commit, cap: u64) -> Result<Vec<String>, GitError> {
-        self.names(key, commit, &["-r"], cap).await
-    }
-
-    /// Names at the root of a commit, of files and directories.
-    ///
-    /// # Errors
-    /// [`GitError::TooLarge`] past 4 MiB of names.
-    pub async fn root(&self, key: &str, commit: &Commit) -> Result<Vec<String>, GitError> {
-        self.names(key, commit, &[], 4 << 20).await
-    }
-
-    async fn names(&self, key: &str, commit: &Commit, how: &[&str], cap: u64) -> Result<Vec<String>, GitError> {
-        let dir = self.path(key)?;
-        let list = Git::new("ls-tree").at(&dir).args(how.iter().copied());
-        let list = list.args(["-z", "--name-only", "--full-tree", commit.as_str()]);
-        let out = list.cap(cap).ok().await?;
-        Ok(out.split(|b| *b == 0).filter(|n| !n.is_empty()).map(|n| String::from_utf8_lossy(n).into_owned()).collect())
-    }
-
-    /// What differs between two commits of ours, without renames.
-    ///
-    /// # Errors
-    /// When one of them is missing, or the list is longer than 32 MiB.
-    pub async fn changes(&self, key: &str, from: &Commit, to: &Commit) -> Result<Vec<Change>, GitError> {
-        let dir = self.path(key)?;
-        let list = Git::new("diff-tree").at(&dir).args(["-r", "--raw", "-z", "--no-abbrev", "--no-renames"]);
-        let list = list.args(["--end-of-options", from.as_str(), to.as_str()]);
-        parse_changes(&list.cap(32 << 20).ok().await?).map_err(GitError::Invalid)
-    }
-
-    /// Whether `old` is `new` or one of its ancestors.
-    ///
-    /// # Errors
-    /// Only when git itself fails.
-    pub async fn is_ancestor(&self, key: &str, old: &Commit, new: &Commit) -> Result<bool, GitError> {
-        let dir = self.path(key)?;
-        let ask = Git::new("merge-base").at(&dir).args(["--is-ancestor", old.as_str(), new.as_str()]);
-        let done = ask.run().await?;
-        match done.code {
-            0 => Ok(true),
-            1 => Ok(false),
-            code => Err(GitError::failed("merge-base", code, &done.stderr)),
-        }
     }
 
     /// Points `refs/caisson/<task>/<n>` to a commit; setting it to the same again is fine, moving it is refused.

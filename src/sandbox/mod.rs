@@ -1,7 +1,7 @@
 //! Sandboxes: repository in, actions, tree out, verification.
 //!
 //! Owns the life of a task's chamber (`prepare.rs`, `act.rs`, `record.rs`), how its tree becomes one commit of ours
-//! (`seal.rs`, `quarantine.rs`, `policy/`), and the bot's own run of the project's tests (`verify.rs`, `detect.rs`).
+//! (`seal.rs`, `quarantine.rs`, `cell.rs`, `policy/`), and the bot's own run of the project's tests (`verify.rs`, `detect.rs`).
 //! Built on the broker (`broker.rs`: containers), the runner (`link.rs`: one line to one runner), `git` and a [`Gate`].
 //! Must not: know Docker, parse git objects that no quarantine chamber has checked, or repeat an action by itself.
 //! Whatever a chamber says is untrusted: text is capped, ids are validated, a protocol error ends the chamber.
@@ -9,6 +9,7 @@
 
 mod act;
 pub mod broker;
+mod cell;
 pub mod detect;
 mod gate;
 pub mod link;
@@ -32,13 +33,14 @@ use protocol::broker::{ChamberLimits, ImageInfo};
 use protocol::router::Rule;
 use protocol::runner::Outcome;
 use tokio::sync::Mutex;
+use tokio_util::task::TaskTracker;
 
 use crate::git::Repos;
 use broker::Broker;
 pub use gate::Gate;
 pub use look::Around;
 use record::Records;
-use room::Room;
+use room::{Passing, Room};
 
 /// Why a sandbox did not do what was asked, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -132,20 +134,27 @@ pub struct Acted {
     pub interrupted: bool,
 }
 
-/// A checkpoint to be taken.
-#[derive(Debug, Clone)]
-pub struct SealSpec {
+/// The actions between two checkpoints, by what they started from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
     pub task: i64,
+    /// The checkpoint that will end it.
     pub n: u32,
+    pub repo_key: String,
     /// The last published commit, which becomes the parent.
     pub parent: Commit,
     /// The commit the sandbox was prepared with.
     pub base: Commit,
+}
+
+/// A checkpoint to be taken.
+#[derive(Debug, Clone)]
+pub struct SealSpec {
+    pub stretch: Stretch,
     /// The commit's whole message, ours.
     pub message: String,
     /// Author and committer date.
     pub date_ms: i64,
-    pub repo_key: String,
     /// Patterns of protected paths, on top of the defaults.
     pub protected: Vec<String>,
 }
@@ -201,6 +210,9 @@ pub struct Sandboxes {
     doors: Mutex<HashMap<u32, bool>>,
     ids: Arc<AtomicU64>,
     proven: proven::Proven,
+    ahead: quarantine::Ahead,
+    /// Removals that nobody waits for.
+    leaving: TaskTracker,
 }
 
 impl Sandboxes {
@@ -219,8 +231,8 @@ impl Sandboxes {
         // The host's own requests live above every id that a task gives to an action.
         let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
         let (rooms, busy, doors) = (Mutex::default(), Arc::default(), Mutex::default());
-        let proven = proven::Proven::default();
-        Ok(Self { broker, gate, repos, settings, epoch, records, rooms, busy, doors, ids, proven })
+        let (proven, ahead, leaving) = Default::default();
+        Ok(Self { broker, gate, repos, settings, epoch, records, rooms, busy, doors, ids, proven, ahead, leaving })
     }
 
     /// The image the engine has under this reference; one that the broker's operator did not list is refused.
@@ -279,6 +291,7 @@ impl Sandboxes {
     /// # Errors
     /// [`SandboxError::Unavailable`] when the engine is away. A chamber that is gone is fine.
     pub async fn rest(&self, task: i64) -> Result<()> {
+        self.ahead.forget(task);
         let Ok(record) = self.records.ready(task) else { return Ok(()) };
         self.close_berth(record.berth).await?;
         self.rooms.lock().await.remove(&task);
@@ -305,11 +318,24 @@ impl Sandboxes {
     /// # Errors
     /// [`SandboxError::Unavailable`] when router or engine is away: the berth stays taken until a repeat succeeds.
     pub async fn remove(&self, task: i64) -> Result<()> {
+        self.ahead.forget(task);
         self.rooms.lock().await.remove(&task);
         let Some(record) = self.records.get(task) else { return Ok(()) };
         self.close_berth(record.berth).await?;
         self.broker.remove(&record.name).await.map_err(room::from_broker)?;
         self.records.forget(task)
+    }
+
+    /// Lets go of what was made ahead, and waits until everything that was let go is removed.
+    pub async fn leave(&self) {
+        self.ahead.forget_all();
+        self.leaving.close();
+        self.leaving.wait().await;
+        self.leaving.reopen();
+    }
+
+    fn passing(&self, name: &str) -> Passing {
+        Passing::new(Arc::clone(&self.broker), Arc::clone(&self.busy), self.leaving.clone(), name)
     }
 
     /// Removes every chamber of this installation that belongs to no live task: names of those removed.

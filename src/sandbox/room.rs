@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use protocol::broker::{ChamberSpec, Problem, ProblemKind};
 use protocol::runner::{Limits, Op, Outcome, Status};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::task::TaskTracker;
 
 use super::broker::Broker;
 use super::link::{Link, LinkError, Welcome};
@@ -222,43 +223,42 @@ pub(super) fn from_link(e: &LinkError) -> SandboxError {
     }
 }
 
-/// A chamber for one piece of work: removed when the work is over, however it ends.
+/// A chamber for one piece of work: removed when this is dropped, however the work ends.
 pub(super) struct Passing {
     broker: Arc<dyn Broker>,
     busy: Arc<Mutex<HashSet<String>>>,
+    leaving: TaskTracker,
     name: String,
-    done: bool,
 }
 
 impl Passing {
-    pub(super) fn new(broker: Arc<dyn Broker>, busy: Arc<Mutex<HashSet<String>>>, name: &str) -> Self {
+    pub(super) fn new(
+        broker: Arc<dyn Broker>,
+        busy: Arc<Mutex<HashSet<String>>>,
+        leaving: TaskTracker,
+        name: &str,
+    ) -> Self {
         if let Ok(mut busy) = busy.lock() {
             busy.insert(name.to_owned());
         }
-        Self { broker, busy, name: name.to_owned(), done: false }
-    }
-
-    /// Removes it now. A failure is only logged: reaping finds it again.
-    pub(super) async fn remove(mut self) {
-        self.done = true;
-        if let Err(e) = self.broker.remove(&self.name).await {
-            tracing::warn!(chamber = self.name, error = %e, "a chamber could not be removed; the reaper will");
-        }
+        Self { broker, busy, leaving, name: name.to_owned() }
     }
 }
 
 impl Drop for Passing {
     fn drop(&mut self) {
-        if let Ok(mut busy) = self.busy.lock() {
-            busy.remove(&self.name);
-        }
-        if self.done {
-            return;
-        }
-        // The caller was cancelled half way: somebody still has to take the chamber down.
+        let (broker, busy, name) = (Arc::clone(&self.broker), Arc::clone(&self.busy), std::mem::take(&mut self.name));
+        let remove = async move {
+            if let Err(e) = broker.remove(&name).await {
+                tracing::warn!(chamber = name, error = %e, "a chamber could not be removed; the reaper will");
+            }
+            if let Ok(mut busy) = busy.lock() {
+                busy.remove(&name);
+            }
+        };
+        // Without a runtime this process is ending, and the next one reaps.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let (broker, name) = (Arc::clone(&self.broker), std::mem::take(&mut self.name));
-            runtime.spawn(async move { broker.remove(&name).await });
+            self.leaving.spawn_on(remove, &runtime);
         }
     }
 }

@@ -5,7 +5,6 @@
 //! hooks, filters, attributes, index flags, replaced or planted objects) takes part. What comes out is one pack, capped,
 //! straight into the quarantine chamber. Tests: `tests/trees.rs`.
 
-use domain::Commit;
 use protocol::runner::Op;
 use tokio::io::AsyncSeekExt;
 
@@ -18,17 +17,27 @@ const QUIESCE_MS: u64 = 10_000;
 /// How long reading the tree may take, in milliseconds.
 const READ_MS: u64 = 300_000;
 
-/// Makes a git directory of our own in the sandbox and prints its path. It may borrow the agent's objects, but only
-/// as bytes: what it borrows is hashed again in quarantine.
-const OWN_DIR: &str = r#"
+/// Reads the tree through a git directory of our own: stdout is its pack, less what the base `$2` holds, and the last line
+/// of stderr names it. The directory may borrow the agent's objects, but only as bytes: what it borrows is hashed again in
+/// quarantine. The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes.
+const TAKE: &str = r#"
 set -eu
 dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
 git init --bare --quiet --template= "$dir" >&2
-if [ "$1" = borrow ] && [ -d .git/objects ] && [ ! -L .git ] && [ ! -L .git/objects ]; then
+export GIT_DIR="$dir"
+if [ "$1" = copy ]; then
+    git index-pack --stdin >/dev/null
+elif [ -d .git/objects ] && [ ! -L .git ] && [ ! -L .git/objects ]; then
     mkdir -p "$dir/objects/info"
     printf '%s\n' "$PWD/.git/objects" > "$dir/objects/info/alternates"
 fi
-printf '%s\n' "$dir"
+base=$(git rev-parse --verify "$2^{tree}")
+git read-tree "$base"
+git --work-tree=. add -A .
+tree=$(git write-tree)
+printf '%s\n^%s\n' "$tree" "$base" | git pack-objects --revs --stdout -q
+printf '\n%s\n' "$tree" >&2
 "#;
 
 impl Sandboxes {
@@ -41,23 +50,20 @@ impl Sandboxes {
     /// [`SandboxError::Gone`] when the sandbox went away before its tree was taken, [`SandboxError::Unavailable`] for
     /// engine, router or disk. What is wrong with the tree is [`Sealed::Refused`].
     pub async fn seal(&self, spec: &SealSpec) -> Result<Sealed> {
-        let record = self.records.ready(spec.task)?;
-        let room = self.room(spec.task).await.map_err(SandboxError::from)?;
-        // The chamber that will judge the tree comes up while the tree is read.
-        let (quarantine, taken) = tokio::join!(self.quarantine(spec), self.stop_and_take(&room, record.berth, spec));
+        let task = spec.stretch.task;
+        let record = self.records.ready(task)?;
+        let room = self.room(task).await.map_err(SandboxError::from)?;
+        // The chamber that will judge the tree comes up while the tree is read, if not before.
+        let (quarantine, taken) =
+            tokio::join!(self.quarantine_of(&spec.stretch), self.stop_and_take(&room, record.berth, spec));
         let (tree, mut pack) = match taken {
             Ok(taken) => taken,
+            Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
+                return Ok(Sealed::Refused { reasons: vec![why] });
+            }
             Err(e) => {
-                if let Ok(unused) = quarantine {
-                    unused.dismiss().await;
-                }
-                return match e {
-                    SandboxError::Refused(why) | SandboxError::Limit(why) => Ok(Sealed::Refused { reasons: vec![why] }),
-                    e => {
-                        self.drop_room(spec.task, &room).await;
-                        Err(e)
-                    }
-                };
+                self.drop_room(task, &room).await;
+                return Err(e);
             }
         };
         self.examine(quarantine?, spec, &tree, &mut pack).await
@@ -86,40 +92,19 @@ impl Sandboxes {
     }
 
     async fn take_with(&self, room: &Room, spec: &SealSpec, borrow: bool) -> Result<(Tree, tokio::fs::File)> {
+        let mut base = match borrow {
+            true => None,
+            false => {
+                let base = std::slice::from_ref(&spec.stretch.base);
+                Some(self.repos.pack(&spec.stretch.repo_key, base, 1, self.settings.base_pack_bytes).await?)
+            }
+        };
         let how = if borrow { "borrow" } else { "copy" };
-        let made = Work::new(["sh", "-c", OWN_DIR, "seal", how]);
-        let made = room.read(made, 4096, "making a git directory to read the tree with").await?;
-        let dir = String::from_utf8_lossy(&made).trim().to_owned();
-        let taken = self.take_from(room, spec, &dir, borrow).await;
-        // Best effort: it lies in the sandbox and dies with it at the latest.
-        drop(room.outcome(Work::new(["rm", "-rf", "--", &dir])).await);
-        taken
-    }
-
-    async fn take_from(
-        &self,
-        room: &Room,
-        spec: &SealSpec,
-        dir: &str,
-        borrowed: bool,
-    ) -> Result<(Tree, tokio::fs::File)> {
-        if !borrowed {
-            let base = std::slice::from_ref(&spec.base);
-            let mut pack = self.repos.pack(&spec.repo_key, base, 1, self.settings.base_pack_bytes).await?;
-            let unpack = Work::git(dir, ["index-pack", "--stdin"]).wall(READ_MS);
-            room.must(unpack.input(pack.reader().await?), "unpacking the base in the sandbox").await?;
+        let mut work = Work::new(["sh", "-c", TAKE, "take", how, spec.stretch.base.as_str()]).wall(READ_MS);
+        if let Some(base) = &mut base {
+            work = work.input(base.reader().await?);
         }
-        let base_tree = tree_of(room, dir, &spec.base).await?;
-        room.must(Work::git(dir, ["read-tree", base_tree.as_str()]), "reading the base's tree").await?;
-        // The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes.
-        let add = Work::git(dir, ["--work-tree=.", "add", "-A", "."]).wall(READ_MS);
-        room.must(add, "reading the files of the sandbox").await?;
-        let tree = room.read(Work::git(dir, ["write-tree"]).wall(READ_MS), 64, "writing the tree").await?;
-        let tree = Tree::parse(String::from_utf8_lossy(&tree).trim())?;
         let mut pack = crate::git::temporary()?;
-        let revs = format!("{}\n^{}\n", tree.as_str(), base_tree.as_str());
-        let mut revs = revs.as_bytes();
-        let work = Work::git(dir, ["pack-objects", "--revs", "--stdout", "-q"]).wall(READ_MS).input(&mut revs);
         let done = room.spool(work, &mut pack, self.settings.tree_pack_bytes).await;
         let done = done.map_err(|e| match e {
             SandboxError::Limit(_) => {
@@ -130,15 +115,9 @@ impl Sandboxes {
             }
             other => other,
         })?;
-        super::room::succeeded(&done, "packing the tree")?;
+        super::room::succeeded(&done, "reading the files of the sandbox")?;
         let rewound = pack.rewind().await;
         rewound.map_err(|e| SandboxError::Unavailable(format!("the temporary pack: {e}")))?;
-        Ok((tree, pack))
+        Ok((Tree::parse(done.text.trim_end().lines().last().unwrap_or_default())?, pack))
     }
-}
-
-async fn tree_of(room: &Room, dir: &str, commit: &Commit) -> Result<Tree> {
-    let ask = Work::git(dir, ["rev-parse", "--verify", &format!("{commit}^{{tree}}")]);
-    let out = room.read(ask, 64, "finding the base in the sandbox").await?;
-    Ok(Tree::parse(String::from_utf8_lossy(&out).trim())?)
 }

@@ -13,7 +13,7 @@ use protocol::broker::{ChamberSpec, Purpose};
 use protocol::runner::{Limits, Op, Outcome, Status};
 
 use super::detect::{Detected, WANTED, steers_tests, test_command};
-use super::room::{self, Passing, Room, Work};
+use super::room::{self, Room, Work};
 use super::{Result, SandboxError, Sandboxes, VerifySpec};
 use crate::git::listing::Change;
 
@@ -108,7 +108,8 @@ impl Sandboxes {
             env: Vec::new(),
             profile: "sealed".to_owned(),
         };
-        let passing = Passing::new(Arc::clone(&self.broker), Arc::clone(&self.busy), &chamber.name);
+        // Removed when this ends, however it ends.
+        let _passing = self.passing(&chamber.name);
         let done = async {
             let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
             self.furnish(&room, &spec.repo_key, commit, 1, &spec.image).await?;
@@ -119,9 +120,7 @@ impl Sandboxes {
             let ran = room.link.run(1, Op::Bash { command: command.to_owned() }, limits).await;
             ran.map_err(|e| room::from_link(&e))
         };
-        let done = done.await;
-        passing.remove().await;
-        match done {
+        match done.await {
             // Tests that kill their own runner have failed, whatever else they are.
             Err(SandboxError::Gone(why)) => Ok(Outcome {
                 status: Status::Failed { reason: why },

@@ -104,6 +104,7 @@ async fn road(world: &World, broker: SocketBroker) {
     broker.stop("task-1-1").await.expect("stopped by somebody");
     assert!(bash_gone(&sandboxes).await, "told as gone or interrupted");
     sandboxes.remove(1).await.expect("removed");
+    sandboxes.leave().await;
     assert!(broker.list().await.expect("a list").is_empty(), "a chamber is left");
 }
 

@@ -1,5 +1,7 @@
 //! Prepare, act, seal: the way of an agent's work into one commit of ours.
 
+use std::sync::Arc;
+
 use caisson::git::checkpoint_ref;
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{SandboxError, Sandboxes, Sealed, Settings};
@@ -65,7 +67,7 @@ async fn work_becomes_one_commit_of_ours() {
         ["close 0", "open 0 docs.example.org", "close 0", "close 0", "open 0 docs.example.org", "close 0", "close 0"];
     assert_eq!(told, expected);
     world.sandboxes.remove(1).await.unwrap();
-    assert!(world.broker.list().await.unwrap().is_empty());
+    assert!(world.left().await.is_empty());
 }
 
 #[tokio::test]
@@ -139,8 +141,7 @@ async fn refusals_are_sentences_and_the_task_goes_on() {
     world.sandboxes.open(1).await.unwrap();
     world.bash(1, "rm big.bin; mkfifo pipe; echo fine > fine.txt").await;
     assert_eq!(committed(&world, 1, &world.base).await.1.len(), 1, "a pipe is no file");
-    let left: Vec<String> = world.broker.list().await.unwrap().into_iter().map(|c| c.name).collect();
-    assert_eq!(left, ["task-1-1"]);
+    assert_eq!(world.left().await, ["task-1-1"]);
 }
 
 #[tokio::test]
@@ -261,4 +262,38 @@ async fn new_rules_never_open_a_closed_berth() {
     world.sandboxes.remove(1).await.unwrap();
     assert!(matches!(world.sandboxes.allow(1, rules("c.test")).await, Err(SandboxError::Gone(_))));
     assert_eq!(told(), "close 0");
+}
+
+#[tokio::test]
+async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
+    let world = World::new().await;
+    let sandboxes = Arc::clone(&world.sandboxes);
+    sandboxes.prepare(&world.spec(1)).await.unwrap();
+    let spec = world.seal_spec(1, 1, &world.base);
+    sandboxes.warm(&spec.stretch);
+    sandboxes.warm(&spec.stretch);
+    world.bash(1, "echo one > one.txt").await;
+    let made = async || world.broker.list().await.unwrap().iter().filter(|c| c.name.starts_with("quarantine")).count();
+    while made().await == 0 {
+        tokio::task::yield_now().await;
+    }
+    let (first, files, _) = committed(&world, 1, &world.base).await;
+    assert_eq!(files.len(), 1);
+    let created = world.broker.created.lock().unwrap().iter().filter(|name| name.starts_with("quarantine")).count();
+    assert_eq!(created, 1, "the one made ahead was used");
+    // The next is made ahead too, and its engine loses it.
+    sandboxes.open(1).await.unwrap();
+    let spec = world.seal_spec(1, 2, &first);
+    sandboxes.warm(&spec.stretch);
+    world.bash(1, "echo two > two.txt").await;
+    while made().await == 0 {
+        tokio::task::yield_now().await;
+    }
+    let lost = world.broker.created.lock().unwrap().last().cloned().unwrap();
+    world.broker.remove(&lost).await.unwrap();
+    assert!(matches!(sandboxes.seal(&spec).await.unwrap(), Sealed::Commit { .. }));
+    // One that nobody comes for goes with its task.
+    sandboxes.warm(&world.seal_spec(1, 3, &first).stretch);
+    sandboxes.remove(1).await.unwrap();
+    assert!(world.left().await.is_empty());
 }

@@ -1,7 +1,6 @@
 //! The bot's own run of the project's tests.
 
 use caisson::sandbox::VerifySpec;
-use caisson::sandbox::broker::Broker as _;
 use domain::{BaseTests, Commit, Verdict, VerdictKind};
 use protocol::broker::ChamberLimits;
 
@@ -20,7 +19,7 @@ async fn verify(world: &World, head: &Commit, command: Option<&str>, wall_ms: u6
         wall_ms,
     };
     let verdict = world.sandboxes.verify(&spec).await.unwrap();
-    assert!(world.broker.list().await.unwrap().is_empty(), "a chamber is left");
+    assert!(world.left().await.is_empty(), "a chamber is left");
     verdict
 }
 

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use caisson::git::{RemoteUrl, Repos};
-use caisson::sandbox::{Acted, Gate, PrepareSpec, Sandboxes, SealSpec, Settings};
+use caisson::sandbox::{Acted, Gate, PrepareSpec, Sandboxes, SealSpec, Settings, Stretch};
 use domain::{Action, Commit};
 use protocol::broker::ChamberLimits;
 use protocol::router::Rule;
@@ -73,7 +73,7 @@ pub struct World {
     pub broker: Arc<LocalBroker>,
     pub doors: Arc<Doors>,
     pub repos: Repos,
-    pub sandboxes: Sandboxes,
+    pub sandboxes: Arc<Sandboxes>,
     pub base: Commit,
     ids: Mutex<u64>,
 }
@@ -107,7 +107,7 @@ impl World {
         let gate: Arc<dyn Gate> = Arc::clone(&doors) as Arc<dyn Gate>;
         let sandboxes =
             Sandboxes::new(Arc::clone(&broker) as _, Some(gate), repos.clone(), settings, 1).expect("sandboxes");
-        Self { dir, broker, doors, repos, sandboxes, base, ids: Mutex::new(0) }
+        Self { dir, broker, doors, repos, sandboxes: Arc::new(sandboxes), base, ids: Mutex::new(0) }
     }
 
     pub fn upstream(&self) -> PathBuf {
@@ -131,6 +131,13 @@ impl World {
         self.broker.workspace(&format!("task-{task}-1"))
     }
 
+    /// Names of the chambers that stand when everything that was let go is removed.
+    pub async fn left(&self) -> Vec<String> {
+        use caisson::sandbox::broker::Broker as _;
+        self.sandboxes.leave().await;
+        self.broker.list().await.expect("listed").into_iter().map(|chamber| chamber.name).collect()
+    }
+
     pub async fn bash(&self, task: i64, command: &str) -> Acted {
         let id = {
             let mut ids = self.ids.lock().unwrap();
@@ -143,13 +150,9 @@ impl World {
 
     pub fn seal_spec(&self, task: i64, n: u32, parent: &Commit) -> SealSpec {
         SealSpec {
-            task,
-            n,
-            parent: parent.clone(),
-            base: self.base.clone(),
+            stretch: Stretch { task, n, repo_key: KEY.to_owned(), parent: parent.clone(), base: self.base.clone() },
             message: format!("Checkpoint {n}\n\nFor issue 7."),
             date_ms: 1_763_000_000_123,
-            repo_key: KEY.to_owned(),
             protected: vec!["deploy/**".to_owned()],
         }
     }

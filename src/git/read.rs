@@ -1,0 +1,248 @@
+#![allow(unsafe_code)] // libgit2's settings are global to the process: they are made once, before anything else of it runs.
+//! Looking into the bot's own repositories, in this process, with libgit2.
+//!
+//! Owns every read of refs, commits, trees and blobs. What lies there has been checked before: by git itself on its way in
+//! (`fetch.fsckObjects`, `index-pack --strict`), and in quarantine when an agent made it. Must not write, speak to a remote, or
+//! read what has not been checked. Nobody's configuration but the repository's own is read. Tests: `tests/trees.rs`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+use domain::Commit;
+use git2::{ConfigLevel, Delta, DiffDelta, ErrorCode, ObjectType, Oid, Repository};
+
+use super::listing::Change;
+use super::{GitError, Repos};
+
+/// Regular files, as trees spell their modes.
+const FILES: [i32; 2] = [0o100_644, 0o100_755];
+const DIRECTORY: i32 = 0o040_000;
+/// A commit's text, in bytes.
+const COMMIT_CAP: usize = 64 << 10;
+
+impl From<git2::Error> for GitError {
+    fn from(e: git2::Error) -> Self {
+        match e.code() {
+            ErrorCode::NotFound => Self::NotFound(e.message().to_owned()),
+            _ => Self::Io(format!("a repository cannot be read: {}", e.message())),
+        }
+    }
+}
+
+/// No configuration of a user or of the machine, and no question who owns a directory that we name ourselves.
+fn settle() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let levels = [ConfigLevel::ProgramData, ConfigLevel::System, ConfigLevel::XDG, ConfigLevel::Global];
+        // SAFETY: `call_once` lets no second thread in, and every use of libgit2 in this program comes through here first.
+        let set = unsafe {
+            let paths: Result<(), git2::Error> =
+                levels.into_iter().try_for_each(|level| git2::opts::set_search_path(level, "/nonexistent"));
+            paths.and_then(|()| git2::opts::set_verify_owner_validation(false))
+        };
+        if let Err(error) = set {
+            tracing::error!(%error, "libgit2 takes no settings; it may read the user's configuration");
+        }
+    });
+}
+
+fn oid(commit: &Commit) -> Result<Oid, GitError> {
+    Oid::from_str(commit.as_str()).map_err(GitError::from)
+}
+
+fn commit(id: Oid) -> Result<Commit, GitError> {
+    Commit::parse(&id.to_string()).map_err(|_| GitError::Invalid(format!("{id} is no commit's id")))
+}
+
+impl Repos {
+    /// Reads in the repository `key`, on a thread that may block.
+    async fn read<T, F>(&self, key: &str, look: F) -> Result<T, GitError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Repository) -> Result<T, GitError> + Send + 'static,
+    {
+        let dir = self.path(key)?;
+        let look = move || look(&open(&dir)?);
+        let done = tokio::task::spawn_blocking(look).await;
+        done.map_err(|e| GitError::Io(format!("reading a repository ended early: {e}")))?
+    }
+
+    pub(super) async fn read_ref(&self, key: &str, name: &str) -> Result<Option<Commit>, GitError> {
+        let name = name.to_owned();
+        let look = move |repo: &Repository| match repo.find_reference(&name) {
+            Ok(found) => commit(found.peel_to_commit()?.id()).map(Some),
+            Err(e) if e.code() == ErrorCode::NotFound => Ok(None),
+            Err(e) => Err(e.into()),
+        };
+        // A repository that was never fetched has no refs.
+        if !self.path(key)?.join("HEAD").is_file() { Ok(None) } else { self.read(key, look).await }
+    }
+
+    /// Whether the commit is there.
+    ///
+    /// # Errors
+    /// Only when the repository cannot be read.
+    pub async fn has(&self, key: &str, commit: &Commit) -> Result<bool, GitError> {
+        let id = oid(commit)?;
+        self.read(key, move |repo| Ok(repo.find_commit(id).is_ok())).await
+    }
+
+    pub(super) async fn require(&self, key: &str, commit: &Commit) -> Result<(), GitError> {
+        if self.has(key, commit).await? {
+            return Ok(());
+        }
+        Err(GitError::NotFound(format!("the repository {key} has no commit {commit}; fetch it first")))
+    }
+
+    /// The commit's own text (headers, empty line, message), at most 64 KiB.
+    ///
+    /// # Errors
+    /// [`GitError::NotFound`] when it is not there.
+    pub async fn commit_text(&self, key: &str, commit: &Commit) -> Result<String, GitError> {
+        let id = oid(commit)?;
+        let look = move |repo: &Repository| {
+            let odb = repo.odb()?;
+            let found = odb.read(id)?;
+            match (found.kind(), found.len()) {
+                (ObjectType::Commit, 0..=COMMIT_CAP) => Ok(String::from_utf8_lossy(found.data()).into_owned()),
+                (ObjectType::Commit, _) => Err(GitError::TooLarge { verb: "cat-file", cap: COMMIT_CAP as u64 }),
+                _ => Err(GitError::NotFound(format!("{id} is no commit"))),
+            }
+        };
+        self.read(key, look).await
+    }
+
+    /// A regular file at a commit; `None` when there is none (or it is a directory, link or submodule).
+    ///
+    /// # Errors
+    /// [`GitError::TooLarge`] past `cap` bytes.
+    pub async fn show(&self, key: &str, commit: &Commit, path: &str, cap: u64) -> Result<Option<Vec<u8>>, GitError> {
+        let (id, path) = (oid(commit)?, PathBuf::from(path));
+        let look = move |repo: &Repository| {
+            let entry = match repo.find_commit(id)?.tree()?.get_path(&path) {
+                Ok(entry) if FILES.contains(&entry.filemode()) => entry,
+                Ok(_) => return Ok(None),
+                Err(e) if e.code() == ErrorCode::NotFound => return Ok(None),
+                Err(e) => return Err(e.into()),
+            };
+            let odb = repo.odb()?;
+            if odb.read_header(entry.id())?.0 as u64 > cap {
+                return Err(GitError::TooLarge { verb: "cat-file", cap });
+            }
+            Ok(Some(odb.read(entry.id())?.data().to_vec()))
+        };
+        self.read(key, look).await
+    }
+
+    /// Names of all files at a commit, at most `cap` bytes of them.
+    ///
+    /// # Errors
+    /// [`GitError::TooLarge`] past the cap.
+    pub async fn files(&self, key: &str, commit: &Commit, cap: u64) -> Result<Vec<String>, GitError> {
+        let id = oid(commit)?;
+        self.read(key, move |repo| names(repo, id, cap)).await
+    }
+
+    /// Names at the root of a commit, of files and directories.
+    ///
+    /// # Errors
+    /// When the commit is missing.
+    pub async fn root(&self, key: &str, commit: &Commit) -> Result<Vec<String>, GitError> {
+        let id = oid(commit)?;
+        let look = move |repo: &Repository| {
+            let tree = repo.find_commit(id)?.tree()?;
+            Ok(tree.iter().map(|entry| String::from_utf8_lossy(entry.name_bytes()).into_owned()).collect())
+        };
+        self.read(key, look).await
+    }
+
+    /// What differs between two commits of ours, without renames.
+    ///
+    /// # Errors
+    /// When one of them is missing.
+    pub async fn changes(&self, key: &str, from: &Commit, to: &Commit) -> Result<Vec<Change>, GitError> {
+        let (from, to) = (oid(from)?, oid(to)?);
+        let look = move |repo: &Repository| {
+            let (old, new) = (repo.find_commit(from)?.tree()?, repo.find_commit(to)?.tree()?);
+            let mut options = git2::DiffOptions::new();
+            options.include_typechange(true).ignore_filemode(false);
+            let diff = repo.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options))?;
+            Ok(diff.deltas().map(|delta| change(&delta)).collect())
+        };
+        self.read(key, look).await
+    }
+
+    /// Whether `old` is `new` or one of its ancestors.
+    ///
+    /// # Errors
+    /// Only when the repository cannot be read.
+    pub async fn is_ancestor(&self, key: &str, old: &Commit, new: &Commit) -> Result<bool, GitError> {
+        let (old, new) = (oid(old)?, oid(new)?);
+        self.read(key, move |repo| Ok(old == new || repo.graph_descendant_of(new, old)?)).await
+    }
+
+    /// The commits that are `depth` deep below `commits` and have parents: where a pack is cut.
+    pub(super) async fn boundary(&self, key: &str, commits: &[Commit], depth: u32) -> Result<Vec<Commit>, GitError> {
+        let tips: Vec<Oid> = commits.iter().map(oid).collect::<Result<_, _>>()?;
+        self.read(key, move |repo| cut(repo, tips, depth.max(1))).await
+    }
+}
+
+fn open(dir: &Path) -> Result<Repository, GitError> {
+    settle();
+    Ok(Repository::open_bare(dir)?)
+}
+
+fn names(repo: &Repository, id: Oid, cap: u64) -> Result<Vec<String>, GitError> {
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    let mut waiting = vec![(String::new(), repo.find_commit(id)?.tree_id())];
+    while let Some((above, tree)) = waiting.pop() {
+        for entry in &repo.find_tree(tree)? {
+            let name = format!("{above}{}", String::from_utf8_lossy(entry.name_bytes()));
+            if entry.filemode() == DIRECTORY {
+                waiting.push((format!("{name}/"), entry.id()));
+                continue;
+            }
+            bytes += name.len() as u64 + 1;
+            if bytes > cap {
+                return Err(GitError::TooLarge { verb: "ls-tree", cap });
+            }
+            found.push(name);
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+fn change(delta: &DiffDelta<'_>) -> Change {
+    let (old, new) = (delta.old_file(), delta.new_file());
+    let status = match delta.status() {
+        Delta::Added => 'A',
+        Delta::Deleted => 'D',
+        Delta::Typechange => 'T',
+        _ => 'M',
+    };
+    let path = new.path_bytes().or(old.path_bytes()).unwrap_or_default().to_vec();
+    let mode = |file: &git2::DiffFile<'_>| format!("{:06o}", u32::from(file.mode()));
+    Change { old_mode: mode(&old), new_mode: mode(&new), id: new.id().to_string(), status, path }
+}
+
+fn cut(repo: &Repository, tips: Vec<Oid>, depth: u32) -> Result<Vec<Commit>, GitError> {
+    let (mut found, mut seen, mut level) = (Vec::new(), std::collections::HashSet::new(), tips);
+    for at in 1..=depth {
+        let mut next = Vec::new();
+        for id in level {
+            if !seen.insert(id) {
+                continue;
+            }
+            let parents: Vec<Oid> = repo.find_commit(id)?.parent_ids().collect();
+            match (parents.is_empty(), at == depth) {
+                (true, _) => {}
+                (false, true) => found.push(commit(id)?),
+                (false, false) => next.extend(parents.into_iter().filter(|id| !seen.contains(id))),
+            }
+        }
+        level = next;
+    }
+    Ok(found)
+}

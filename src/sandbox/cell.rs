@@ -1,0 +1,272 @@
+//! What is asked of git in a quarantine chamber, and what its answers mean.
+//!
+//! Owns: git's own strict check of a foreign pack, the policy over what git lists, the one commit of ours, and the checked pack
+//! back into the host's repository. Every step has a time limit and a cap; what breaks one is a refusal in words, never an error
+//! of the bot. Nothing is listed before the objects have passed, nothing is compared before the lists have. Tests: `tests/trees.rs`.
+
+use std::collections::HashMap;
+
+use domain::{Commit, FileChange};
+use tokio::io::AsyncSeekExt;
+
+use super::policy::{Facts, Limits, Object, judge, judge_objects};
+use super::room::{Room, Work, succeeded};
+use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed, detect};
+use crate::git::diff::SHOWN;
+use crate::git::listing::{Change, Entry, parse_batch, parse_changes, parse_entries};
+use crate::git::{PackLimits, Tree, capped_text};
+
+/// The repository in the chamber, relative to its workspace.
+pub(super) const DIR: &str = "q.git";
+/// Cap of every listing, in bytes.
+const LISTING: u64 = 32 << 20;
+/// Wall clock of a step, as a multiple of its processor time.
+const WALL: u64 = 6;
+/// Symbolic links whose targets are read.
+const LINKS: usize = 2_000;
+
+/// The first time anything reads what the agent made: strict, within memory (`$1`, KiB) and size (`$2`, bytes). Then: what the
+/// tree `$3` is, the tree of the parent `$4`, and every object that the tree adds to what the parent and the base `$5` hold, with its
+/// size. Cheap even for a tree bomb.
+const TAKE_FOREIGN: &str = r#"
+(ulimit -v "$1" && exec git index-pack --strict=badFilemode=error --stdin --fix-thin --threads=1 --max-input-size="$2") >/dev/null || exit
+parent=$(git rev-parse --verify "$4^{tree}") && printf '%s %s\n' "$(git cat-file -t "$3")" "$parent" || exit
+[ "$3" = "$parent" ] && exit
+git rev-list --objects --no-object-names "$3" "^$parent" "^$5^{tree}" > new-ids && exec git cat-file --batch-check --buffer < new-ids
+"#;
+/// The commit that stdin spells, on stderr its id, on stdout what the parent `$1` does not have of it.
+const COMMIT: &str = r#"
+id=$(git hash-object -t commit -w --stdin) && printf '\n%s\n' "$id" >&2 || exit
+printf '%s\n^%s\n' "$id" "$1" | git pack-objects --revs --stdout -q
+"#;
+
+/// Why the quarantine ended early.
+pub(super) enum Stop {
+    /// The tree's fault: say so to the agent and the person.
+    Refuse(Vec<String>),
+    /// Ours, the engine's or nobody's.
+    Fail(SandboxError),
+}
+
+impl From<SandboxError> for Stop {
+    fn from(e: SandboxError) -> Self {
+        Self::Fail(e)
+    }
+}
+
+impl From<crate::git::GitError> for Stop {
+    fn from(e: crate::git::GitError) -> Self {
+        Self::Fail(e.into())
+    }
+}
+
+pub(super) type Step<T> = std::result::Result<T, Stop>;
+
+/// A failure of a step that reads foreign objects is the objects' fault, unless the engine went away.
+fn blame<T>(result: Result<T>) -> Step<T> {
+    result.map_err(|e| match e {
+        SandboxError::Refused(why) | SandboxError::Limit(why) => Stop::Refuse(vec![why]),
+        // A chamber that dies while unpacking was killed by what it unpacked.
+        SandboxError::Gone(why) => Stop::Refuse(vec![format!("checking the tree brought the quarantine down: {why}")]),
+        SandboxError::Unavailable(_) => Stop::Fail(e),
+    })
+}
+
+impl Sandboxes {
+    pub(super) async fn judged(
+        &self,
+        room: &Room,
+        spec: &SealSpec,
+        tree: &Tree,
+        base_bytes: u64,
+        pack: &mut tokio::fs::File,
+    ) -> Step<Sealed> {
+        let cell = Cell { room, spec, tree, limits: self.settings.policy };
+        pack.rewind().await.map_err(|e| disk(&e))?;
+        let Some(objects) = cell.take_foreign(pack, base_bytes).await? else { return Ok(Sealed::Unchanged) };
+        refuse_if(judge_objects(&objects, &cell.limits))?;
+        let facts = cell.facts().await?;
+        refuse_if(judge(&facts, &spec.protected, &cell.limits))?;
+        let mut out = crate::git::temporary()?;
+        let (files, diff, made) = tokio::join!(
+            cell.files(&facts),
+            cell.diff(self.settings.diff_bytes),
+            cell.commit(&self.settings.author, &mut out, self.settings.tree_pack_bytes)
+        );
+        let (files, diff, (commit, text)) = (files?, diff?, made?);
+        self.bring_home(spec, &commit, &text, &mut out).await?;
+        let steering = files.iter().filter(|f| detect::steers_tests(&f.path)).map(|f| f.path.clone()).collect();
+        Ok(Sealed::Commit { commit, files, diff, steering })
+    }
+
+    /// The checked objects go into the host's repository, and the commit there must be, byte for byte, the one asked for.
+    async fn bring_home(&self, spec: &SealSpec, commit: &Commit, text: &str, pack: &mut tokio::fs::File) -> Step<()> {
+        pack.rewind().await.map_err(|e| disk(&e))?;
+        let limits = PackLimits { pack_bytes: self.settings.tree_pack_bytes, ..PackLimits::default() };
+        let stretch = &spec.stretch;
+        self.repos.import(&stretch.repo_key, pack, limits).await?;
+        let found = self.repos.commit_text(&stretch.repo_key, commit).await?;
+        if found != text {
+            let said = "the quarantine chamber returned another commit than was asked for; nothing was taken";
+            return Err(Stop::Fail(SandboxError::Refused(said.to_owned())));
+        }
+        self.repos.keep(&stretch.repo_key, stretch.task, stretch.n, commit).await?;
+        Ok(())
+    }
+}
+
+fn disk(e: &std::io::Error) -> SandboxError {
+    SandboxError::Unavailable(format!("the temporary pack: {e}"))
+}
+
+fn refuse_if(reasons: Vec<String>) -> Step<()> {
+    if reasons.is_empty() { Ok(()) } else { Err(Stop::Refuse(reasons)) }
+}
+
+/// One quarantine under way.
+struct Cell<'a> {
+    room: &'a Room,
+    spec: &'a SealSpec,
+    tree: &'a Tree,
+    limits: Limits,
+}
+
+impl Cell<'_> {
+    /// git on the chamber's repository, within the step's processor time.
+    fn git<'w>(&self, args: &[&str]) -> Work<'w> {
+        self.script("exec git \"$@\"", args)
+    }
+
+    /// Lines of shell with these arguments. What each process may cost is processor time; the wall clock is wider, so that a
+    /// busy machine refuses nobody's honest work.
+    fn script<'w>(&self, lines: &str, args: &[&str]) -> Work<'w> {
+        let lines = format!("export GIT_DIR={DIR}; ulimit -t {} || exit\n{lines}", self.limits.step_ms.div_ceil(1000));
+        let argv = ["sh", "-c", &lines, "step"].into_iter().chain(args.iter().copied()).map(str::to_owned);
+        Work::new(argv.collect::<Vec<_>>()).wall(self.limits.step_ms.saturating_mul(WALL))
+    }
+
+    /// The new objects; none when the tree is the parent's.
+    async fn take_foreign(&self, pack: &mut tokio::fs::File, base_bytes: u64) -> Step<Option<Vec<Object>>> {
+        let kilobytes = ((self.limits.memory_bytes + 4 * base_bytes) / 1024).to_string();
+        let (most, stretch) = (self.limits.sum_bytes.to_string(), &self.spec.stretch);
+        let args = [&kilobytes, &most, self.tree.as_str(), stretch.parent.as_str(), stretch.base.as_str()];
+        let work = self.script(TAKE_FOREIGN, &args).input(pack);
+        let out = blame(self.room.read(work, LISTING, "git's check of the new objects").await)?;
+        let text = String::from_utf8_lossy(&out);
+        let (first, rest) = text.split_once('\n').unwrap_or_default();
+        let Some(("tree", parent)) = first.split_once(' ') else {
+            return Err(Stop::Refuse(vec!["what was handed out as the tree is none".to_owned()]));
+        };
+        if parent == self.tree.as_str() {
+            return Ok(None);
+        }
+        let mut objects = Vec::new();
+        for line in rest.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [id, kind, size] = words[..] else {
+                return Err(Stop::Refuse(vec!["the tree refers to objects that were not handed out".to_owned()]));
+            };
+            let bytes = size.parse().unwrap_or(u64::MAX);
+            objects.push(Object { id: id.to_owned(), kind: kind.to_owned(), bytes });
+        }
+        Ok(Some(objects))
+    }
+
+    async fn facts(&self) -> Step<Facts> {
+        let (parent, tree) = (self.spec.stretch.parent.as_str(), self.tree.as_str());
+        let raw = self.git(&["diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", parent, tree]);
+        // 200 bytes a change are far more than an honest one needs: a tree bomb ends here.
+        let cap = (self.limits.changes as u64 * 200).max(1 << 20);
+        let list = self.git(&["ls-tree", "-r", "-t", "-z", "--full-tree", tree]);
+        let (raw, list) = tokio::join!(
+            self.room.read(raw, cap, "listing the changed files (too many paths?)"),
+            self.room.read(list, LISTING, "listing the whole tree")
+        );
+        let changes = parse_changes(&blame(raw)?).map_err(|why| Stop::Refuse(vec![why]))?;
+        let entries = parse_entries(&blame(list)?).map_err(|why| Stop::Refuse(vec![why]))?;
+        let links = self.links(&entries).await?;
+        Ok(Facts { objects: Vec::new(), changes, entries, links })
+    }
+
+    async fn links(&self, entries: &[Entry]) -> Step<HashMap<Vec<u8>, Vec<u8>>> {
+        let all: Vec<&Entry> = entries.iter().filter(|e| e.mode == "120000").collect();
+        if all.len() > LINKS {
+            return Err(Stop::Refuse(vec![format!(
+                "the tree holds {} symbolic links; at most {LINKS} are checked",
+                all.len()
+            )]));
+        }
+        if all.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let ids: String = all.iter().map(|e| format!("{}\n", e.id)).collect();
+        let read = self.git(&["cat-file", "--batch", "--buffer"]);
+        let out = self.room.read(read.input(&mut ids.as_bytes()), 4 << 20, "reading the symbolic links").await;
+        let targets = parse_batch(&blame(out)?).map_err(|why| Stop::Refuse(vec![why]))?;
+        if targets.len() != all.len() {
+            return Err(Stop::Refuse(vec!["the symbolic links could not all be read".to_owned()]));
+        }
+        Ok(all.into_iter().map(|e| e.path.clone()).zip(targets).collect())
+    }
+
+    /// Changed files with lines added and removed, as git counts them without any attribute.
+    async fn files(&self, facts: &Facts) -> Step<Vec<FileChange>> {
+        let (parent, tree) = (self.spec.stretch.parent.as_str(), self.tree.as_str());
+        let flags =
+            ["diff-tree", "-r", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", parent, tree];
+        let out = blame(self.room.read(self.git(&flags), LISTING, "counting the changed lines").await)?;
+        let mut counts = HashMap::new();
+        for record in out.split(|b| *b == 0).filter(|r| !r.is_empty()) {
+            let text = String::from_utf8_lossy(record).into_owned();
+            let mut parts = text.splitn(3, '\t');
+            if let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next()) {
+                counts.insert(path.to_owned(), (added.parse().ok(), removed.parse().ok()));
+            }
+        }
+        let file = |change: &Change| {
+            let path = String::from_utf8_lossy(&change.path).into_owned();
+            let (added, removed): (Option<u64>, Option<u64>) = counts.get(&path).copied().unwrap_or_default();
+            let kind = match (change.status, added.is_none()) {
+                ('A', false) => "added",
+                ('D', _) => "deleted",
+                (_, true) => "binary",
+                _ if change.old_mode != change.new_mode => "mode",
+                _ => "modified",
+            };
+            FileChange { path, added: added.unwrap_or(0), removed: removed.unwrap_or(0), kind: kind.to_owned() }
+        };
+        Ok(facts.changes.iter().map(file).collect())
+    }
+
+    async fn diff(&self, cap: usize) -> Step<String> {
+        let (parent, tree) = (self.spec.stretch.parent.as_str(), self.tree.as_str());
+        let args: Vec<&str> =
+            ["diff-tree", "-r", "-p"].into_iter().chain(SHOWN.iter().copied()).chain([parent, tree]).collect();
+        let most = 4 * self.limits.sum_bytes;
+        let out = blame(self.room.read(self.git(&args), most, "writing the diff").await)?;
+        Ok(capped_text(&out, cap))
+    }
+
+    /// One commit of ours on the checked tree, packed into `out`: its id, and its text as the host will demand to see it again.
+    async fn commit(&self, author: &(String, String), out: &mut tokio::fs::File, most: u64) -> Step<(Commit, String)> {
+        let text = commit_text(self.spec, self.tree, author);
+        let mut input = text.as_bytes();
+        let work = self.script(COMMIT, &[self.spec.stretch.parent.as_str()]).input(&mut input);
+        let done = blame(self.room.spool(work, out, most).await)?;
+        succeeded(&done, "making the commit")?;
+        let id = done.text.trim_end().lines().last().unwrap_or_default();
+        let id = Commit::parse(id);
+        let id = id.map_err(|_| SandboxError::Refused(format!("the quarantine made no commit: {:?}", done.text)))?;
+        Ok((id, text))
+    }
+}
+
+fn commit_text(spec: &SealSpec, tree: &Tree, author: &(String, String)) -> String {
+    let when = format!("{} +0000", spec.date_ms.div_euclid(1000));
+    let plain = |s: &str| s.chars().filter(|c| !c.is_control() && !"<>".contains(*c)).collect::<String>();
+    let (name, mail) = (plain(&author.0), plain(&author.1));
+    let message = format!("{}\n", spec.message.trim_end().replace('\0', ""));
+    let who = format!("{name} <{mail}> {when}");
+    let (tree, parent) = (tree.as_str(), &spec.stretch.parent);
+    format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{message}")
+}
