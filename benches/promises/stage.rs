@@ -6,7 +6,7 @@ use crate::demo::forge::Place;
 use crate::demo::person::Person;
 use crate::demo::process::git;
 use anyhow::{Context, Result, bail};
-use caisson::forge::{RepoRef, Review};
+use caisson::forge::{Forge as _, NewPull, RepoRef, Review};
 use caisson::store::{Store, TaskRow};
 use domain::{Event, TaskId};
 use std::path::{Path, PathBuf};
@@ -64,6 +64,13 @@ fn project(dir: &Path) -> Result<PathBuf> {
 }
 
 impl Stage {
+    /// A pull request of the branch `probe`, which was pushed before.
+    pub async fn open_probe(&self) -> Result<()> {
+        let new = NewPull { title: "probe".into(), body: String::new(), head: "probe".into(), base: "main".into() };
+        until("the forge sees the branch", async || Ok(self.person.forge.open_pull(&self.repo, &new).await.ok())).await?;
+        Ok(())
+    }
+
     pub async fn open() -> Result<Stage> {
         let dir = tempfile::Builder::new().prefix("caisson-bench-").tempdir()?;
         let place = Place::open().await?;
@@ -128,7 +135,7 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Result<Option<T
     }
 }
 
-/// `git push` of one small commit, timed.
+/// `git push` of one small commit to the branch `probe`, timed.
 pub fn timed_push(stage: &Stage, clone: &Path, round: usize) -> Result<Duration> {
     std::fs::write(clone.join("probe.txt"), format!("{round}\n"))?;
     git(clone, &["add", "-A"])?;
