@@ -67,7 +67,8 @@ impl Stage {
     /// A pull request of the branch `probe`, which was pushed before.
     pub async fn open_probe(&self) -> Result<()> {
         let new = NewPull { title: "probe".into(), body: String::new(), head: "probe".into(), base: "main".into() };
-        until("the forge sees the branch", async || Ok(self.person.forge.open_pull(&self.repo, &new).await.ok())).await?;
+        until("the forge sees the branch", async || Ok(self.person.forge.open_pull(&self.repo, &new).await.ok()))
+            .await?;
         Ok(())
     }
 
