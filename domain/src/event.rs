@@ -58,6 +58,12 @@ pub struct Verdict {
     pub base_exit_code: Option<i32>,
     #[serde(default)]
     pub base_tests: BaseTests,
+    /// Tests that the base's run reported and the run they are held against did not; at most 50 names. Foreign.
+    #[serde(default)]
+    pub missing: Vec<String>,
+    /// How many tests of the base were looked for by name; 0 when its report names none.
+    #[serde(default)]
+    pub looked_for: u32,
     /// End of the output: reported by code under review.
     pub tail: String,
     pub duration_ms: u64,

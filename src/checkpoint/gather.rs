@@ -253,6 +253,8 @@ fn verdict(verdict: &Verdict) -> VerdictView {
         tail: verdict.tail.clone(),
         base_exit: verdict.base_exit_code,
         base_tests: verdict.base_tests,
+        missing: verdict.missing.clone(),
+        looked_for: verdict.looked_for,
         tries: 1,
     }
 }

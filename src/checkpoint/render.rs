@@ -178,13 +178,26 @@ fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
         BaseTests::Same => String::new(),
         BaseTests::Ran { exit_code } => format!(" · with the base's tests: {}", exit(exit_code)),
     };
+    let names = match (verdict.looked_for, verdict.missing.len()) {
+        (0, _) => String::new(),
+        (all, 0) => format!(" · {} of the base seen again by name", count(u64::from(all), "test")),
+        (_, gone) => format!(" · **{} of the base did not run**", count(gone as u64, "test")),
+    };
     let tries = if verdict.tries > 1 { format!(" · try {}", verdict.tries) } else { String::new() };
     format!(
-        "{sign} {} {}{on}, run by the bot in a fresh container{base}{tests}{tries} · command from {}",
+        "{sign} {} {}{on}, run by the bot in a fresh container{base}{tests}{names}{tries} · command from {}",
         code(command),
         exit(verdict.exit_code),
         code(&verdict.chosen_by)
     )
+}
+
+/// Tests of the base that did not run under this change, as far as a cell of a table holds them.
+fn missing(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| plain_cell(name)).collect();
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    format!("❌ tests of the base did not run: {}{more}", shown.join(", "))
 }
 
 fn tail(out: &mut String, verdict: &VerdictView) {
@@ -205,6 +218,7 @@ fn columns(out: &mut String, view: &CheckpointView) {
     if let Some(verdict) = &view.verdict {
         log.push(match (verdict.kind, verdict.exit_code) {
             (VerdictKind::Passed, _) => "✅ the bot's own run of the checks passed".to_owned(),
+            (VerdictKind::Failed, _) if !verdict.missing.is_empty() => missing(&verdict.missing),
             (VerdictKind::Failed, Some(code)) => format!("❌ the bot's own run of the checks failed with exit {code}"),
             (VerdictKind::Failed, None) => "❌ the bot's own run of the checks did not end".to_owned(),
             (VerdictKind::None, _) => "⚠️ the bot found no checks to run".to_owned(),

@@ -49,6 +49,8 @@ fn verified(kind: VerdictKind, code: i32) -> CheckpointView {
         chosen_by: ".caisson.toml".into(),
         tail: "..\n2 passed in 0.01s\n".into(),
         base_tests: domain::BaseTests::Ran { exit_code: Some(code) },
+        missing: Vec::new(),
+        looked_for: 0,
         base_exit: Some(1),
         tries: 1,
     };
@@ -216,6 +218,8 @@ fn hostile(text: &str) -> CheckpointView {
             exit_code: None,
             command: Some(text.clone()),
             chosen_by: text.clone(),
+            missing: vec![text.clone()],
+            looked_for: 1,
             tail: text,
             base_tests: domain::BaseTests::Same,
             base_exit: None,

@@ -145,6 +145,10 @@ pub struct VerdictView {
     pub base_exit: Option<i32>,
     /// The same command on this commit's sources with the base's tests.
     pub base_tests: domain::BaseTests,
+    /// Foreign: tests of the base that the report they are held against does not have.
+    pub missing: Vec<String>,
+    /// How many were looked for.
+    pub looked_for: u32,
     pub tries: u32,
 }
 

@@ -230,6 +230,7 @@ impl<'a> Replay<'a> {
             command => self.fence.inline(verdict.command.as_deref().unwrap_or_default()),
             exit => verdict.exit_code,
             base => verdict.base_exit_code.map(code),
+            missing => self.fence.inline(&verdict.missing.join(", ")),
             tail => self.fence.wrap("output of the checks", Trust::None, &tail),
         };
         self.say("verified", values);

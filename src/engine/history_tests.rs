@@ -154,6 +154,8 @@ fn long_log() -> Vec<Event> {
         exit_code: Some(1),
         base_exit_code: Some(0),
         base_tests: Default::default(),
+        missing: Vec::new(),
+        looked_for: 0,
         tail: "1 failed".into(),
         duration_ms: 9,
     };

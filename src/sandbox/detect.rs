@@ -28,7 +28,7 @@ pub fn test_command<'a>(files: &[String], text: impl Fn(&str) -> Option<&'a str>
         return found("npm test", "package.json");
     }
     if has("go.mod") {
-        return found("go test ./...", "go.mod");
+        return found("go test -v ./...", "go.mod");
     }
     if has("Makefile") && text("Makefile").is_some_and(|make| make.lines().any(is_test_target)) {
         return found("make test", "Makefile");
@@ -66,7 +66,7 @@ fn python<'a>(
         .chain(["pyproject.toml", "setup.cfg", "tox.ini"].map(|name| (name, says_pytest(name))));
     for (by, yes) in pytest {
         if yes {
-            return Some(Detected { command: "python3 -m pytest -q".to_owned(), by });
+            return Some(Detected { command: "python3 -m pytest -q -rA".to_owned(), by });
         }
     }
     let module = |file: &&String| {
@@ -77,8 +77,8 @@ fn python<'a>(
     let below = test.split_once('/').map(|(dir, _)| dir).filter(|dir| *dir == "tests" || *dir == "test");
     let command = match below {
         // Discovery only enters packages: a directory without __init__.py must be named.
-        Some(dir) if !has(&format!("{dir}/__init__.py")) => format!("python3 -m unittest discover -s {dir}"),
-        _ => "python3 -m unittest".to_owned(),
+        Some(dir) if !has(&format!("{dir}/__init__.py")) => format!("python3 -m unittest discover -v -s {dir}"),
+        _ => "python3 -m unittest -v".to_owned(),
     };
     Some(Detected { command, by: "test*.py" })
 }
@@ -185,19 +185,19 @@ mod tests {
         assert_eq!(detect(&[("Cargo.toml", "")]).unwrap(), "cargo test by Cargo.toml");
         assert_eq!(
             detect(&[("pyproject.toml", "[tool.pytest]"), ("a.py", "")]).unwrap(),
-            "python3 -m pytest -q by pyproject.toml"
+            "python3 -m pytest -q -rA by pyproject.toml"
         );
-        assert_eq!(detect(&[("test_sum.py", ""), ("sum.py", "")]).unwrap(), "python3 -m unittest by test*.py");
-        assert_eq!(detect(&[("tests/test_a.py", "")]).unwrap(), "python3 -m unittest discover -s tests by test*.py");
+        assert_eq!(detect(&[("test_sum.py", ""), ("sum.py", "")]).unwrap(), "python3 -m unittest -v by test*.py");
+        assert_eq!(detect(&[("tests/test_a.py", "")]).unwrap(), "python3 -m unittest discover -v -s tests by test*.py");
         assert_eq!(
             detect(&[("tests/test_a.py", ""), ("tests/__init__.py", "")]).unwrap(),
-            "python3 -m unittest by test*.py"
+            "python3 -m unittest -v by test*.py"
         );
         assert_eq!(
             detect(&[("package.json", r#"{"scripts":{"test":"node t.js"}}"#)]).unwrap(),
             "npm test by package.json"
         );
-        assert_eq!(detect(&[("go.mod", "")]).unwrap(), "go test ./... by go.mod");
+        assert_eq!(detect(&[("go.mod", "")]).unwrap(), "go test -v ./... by go.mod");
         assert_eq!(detect(&[("Makefile", "all:\ntest: all\n\ttrue\n")]).unwrap(), "make test by Makefile");
     }
 

@@ -19,6 +19,7 @@ mod prepare;
 mod proven;
 pub mod quarantine;
 mod record;
+mod report;
 mod room;
 mod seal;
 mod verify;

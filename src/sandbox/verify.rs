@@ -2,7 +2,7 @@
 //!
 //! Owns: which command (the pinned `.caisson.toml`'s, otherwise detected from the *base*, which the agent could not touch),
 //! a fresh chamber without a network for each run (the commit, the base, and the commit's sources with the base's tests where
-//! these differ), exit codes and the end of the output. All of it is "reported by code under review": data, never believed.
+//! these differ), exit codes, the tests of the base that a report does not have, and the end of the output. All of it is "reported by code under review": data, never believed.
 //! Tests: `tests/trees.rs`.
 
 use std::collections::HashMap;
@@ -10,15 +10,18 @@ use std::sync::Arc;
 
 use domain::{BaseTests, Commit, Verdict, VerdictKind};
 use protocol::broker::{ChamberSpec, Purpose};
-use protocol::runner::{Limits, Op, Outcome, Status};
+use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
 
 use super::detect::{Detected, WANTED, steers_tests, test_command};
+use super::report;
 use super::room::{self, Room, Work};
 use super::{Result, SandboxError, Sandboxes, VerifySpec};
 use crate::git::listing::Change;
 
 /// Bytes of the output's end that are kept.
 const TAIL: usize = 6_000;
+/// Names of missing tests that are kept.
+const MISSING: usize = 50;
 
 impl Sandboxes {
     /// Runs the tests of `commit`, then those of `base`. May be repeated freely; each call starts from nothing.
@@ -35,31 +38,40 @@ impl Sandboxes {
                 exit_code: None,
                 base_exit_code: None,
                 base_tests: BaseTests::Same,
+                missing: Vec::new(),
+                looked_for: 0,
                 tail: String::new(),
                 duration_ms: 0,
             });
         };
         let head = self.run_tests(spec, &spec.commit, &test.command, "head", &[]);
-        let (head, base, base_tests) = if spec.base == spec.commit {
+        let (head, base, held_against) = if spec.base == spec.commit {
             let head = head.await?;
-            (head.clone(), head, BaseTests::Same)
+            (head.clone(), head, None)
         } else {
             // Two at a time: the commit's own run, and beside it what it is compared with.
             let others = async {
                 let base = self.run_tests(spec, &spec.base, &test.command, "base", &[]).await?;
                 Ok((base, self.with_base_tests(spec, &test.command).await?))
             };
-            let (head, (base, base_tests)) = tokio::try_join!(head, others)?;
-            (head, base, base_tests)
+            let (head, (base, held_against)) = tokio::try_join!(head, others)?;
+            (head, base, held_against)
         };
         let exit_code = exit_code(&head.status);
+        let (looked_for, missing) = compared(&base, held_against.as_ref().unwrap_or(&head));
         Ok(Verdict {
-            kind: if exit_code == Some(0) { VerdictKind::Passed } else { VerdictKind::Failed },
+            kind: match (exit_code, missing.is_empty()) {
+                (Some(0), true) => VerdictKind::Passed,
+                _ => VerdictKind::Failed,
+            },
             command: Some(test.command),
             origin: Some(test.by.to_owned()),
             exit_code,
             base_exit_code: self::exit_code(&base.status),
-            base_tests,
+            base_tests: held_against
+                .map_or(BaseTests::Same, |ran| BaseTests::Ran { exit_code: self::exit_code(&ran.status) }),
+            missing,
+            looked_for,
             tail: tail(&head),
             duration_ms: head.duration_ms,
         })
@@ -79,14 +91,14 @@ impl Sandboxes {
         Ok(test_command(&files, |name| texts.get(name).map(String::as_str)))
     }
 
-    async fn with_base_tests(&self, spec: &VerifySpec, command: &str) -> Result<BaseTests> {
+    /// The commit's sources under the base's tests, where these differ.
+    async fn with_base_tests(&self, spec: &VerifySpec, command: &str) -> Result<Option<Outcome>> {
         let mut steering = self.repos.changes(&spec.repo_key, &spec.base, &spec.commit).await?;
         steering.retain(|change| steers_tests(&String::from_utf8_lossy(&change.path)));
         if steering.is_empty() {
-            return Ok(BaseTests::Same);
+            return Ok(None);
         }
-        let ran = self.run_tests(spec, &spec.commit, command, "base-tests", &steering).await?;
-        Ok(BaseTests::Ran { exit_code: exit_code(&ran.status) })
+        self.run_tests(spec, &spec.commit, command, "base-tests", &steering).await.map(Some)
     }
 
     /// Runs the tests of `commit`, with these files as they stand in the base.
@@ -116,7 +128,7 @@ impl Sandboxes {
             if !from_base.is_empty() {
                 self.put_back(&room, spec, from_base).await?;
             }
-            let limits = Limits { wall_ms: spec.wall_ms, output_bytes: 64 << 10 };
+            let limits = Limits { wall_ms: spec.wall_ms, output_bytes: MAX_TEXT };
             let ran = room.link.run(1, Op::Bash { command: command.to_owned() }, limits).await;
             ran.map_err(|e| room::from_link(&e))
         };
@@ -150,6 +162,13 @@ impl Sandboxes {
         }
         Ok(())
     }
+}
+
+/// How many tests of the base's run were looked for in the other report, and which are not there: their names, at most 50.
+fn compared(base: &Outcome, other: &Outcome) -> (u32, Vec<String>) {
+    let (Some(of_base), Some(there)) = (report::ran(base), report::ran(other)) else { return (0, Vec::new()) };
+    let missing = of_base.difference(&there).take(MISSING).cloned().collect();
+    (u32::try_from(of_base.len()).unwrap_or(u32::MAX), missing)
 }
 
 fn exit_code(status: &Status) -> Option<i32> {

@@ -216,6 +216,8 @@ fn verdict(pick: u64) -> Verdict {
         exit_code: Some(1),
         base_exit_code: None,
         base_tests: Default::default(),
+        missing: Vec::new(),
+        looked_for: 0,
         tail,
         duration_ms: 1,
     }

@@ -44,6 +44,8 @@ fn verdict(kind: VerdictKind) -> Verdict {
         exit_code: None,
         base_exit_code: None,
         base_tests: Default::default(),
+        missing: Vec::new(),
+        looked_for: 0,
         tail: String::new(),
         duration_ms: 0,
     }

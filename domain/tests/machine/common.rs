@@ -169,6 +169,8 @@ impl Walk {
             exit_code: Some(0),
             base_exit_code: None,
             base_tests: Default::default(),
+            missing: Vec::new(),
+            looked_for: 0,
             tail: String::new(),
             duration_ms: 1,
         };

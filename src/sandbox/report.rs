@@ -1,0 +1,125 @@
+//! Which tests ran, by name, as test programs report it.
+//!
+//! Owns the reading of six programs' lines (unittest with `-v`, pytest with `-v` or `-rA`, `cargo test`, `go test -v`, TAP, the tick marks
+//! of mocha and its kin). What it reads was printed by code under review: a name is only ever missed, never believed to have passed.
+//! A test that was skipped did not run. Tests: below.
+
+use std::collections::BTreeSet;
+
+use protocol::runner::{Outcome, Status};
+
+/// Names that are kept; a project with more is compared by these.
+const NAMES: usize = 50_000;
+/// Characters of a name.
+const LONGEST: usize = 300;
+
+/// The tests that a run reports to have run; none when it did not end by itself or its output was cut, for then a name that is not
+/// there says nothing.
+pub fn ran(outcome: &Outcome) -> Option<BTreeSet<String>> {
+    let ended = matches!(outcome.status, Status::Ok | Status::Exited { .. });
+    (ended && outcome.dropped_bytes == 0).then(|| outcome.text.lines().filter_map(name).take(NAMES).collect())
+}
+
+/// The test whose run this line reports.
+fn name(line: &str) -> Option<String> {
+    let line = line.trim_end();
+    let found = unittest(line)
+        .or_else(|| cargo(line))
+        .or_else(|| pytest(line))
+        .or_else(|| go(line))
+        .or_else(|| marked(line))?;
+    (!found.is_empty()).then(|| found.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
+}
+
+/// `test_ten (tests.test_semver.Newer.test_ten) ... ok`; with a docstring only the first of two lines has the name.
+fn unittest(line: &str) -> Option<&str> {
+    let (method, rest) = line.split_once(" (")?;
+    let (place, rest) = rest.split_once(')')?;
+    let word = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    let skipped = rest.starts_with(" ... skipped");
+    (word(method) && place.contains('.') && word(place) && !skipped && (rest.is_empty() || rest.starts_with(" ... ")))
+        .then(|| &line[..method.len() + place.len() + 3])
+}
+
+/// `test handler::tests::takes_it ... ok`
+fn cargo(line: &str) -> Option<&str> {
+    let (test, verdict) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
+    (verdict == "ok" || verdict == "FAILED").then_some(test)
+}
+
+/// `PASSED tests/test_a.py::test_b`, `FAILED tests/test_a.py::test_b - AssertionError`, `tests/test_a.py::test_b PASSED   [ 50%]`
+fn pytest(line: &str) -> Option<&str> {
+    const WORDS: [&str; 5] = ["PASSED", "FAILED", "ERROR", "XFAIL", "XPASS"];
+    let (first, rest) = line.split_once(' ')?;
+    if WORDS.contains(&first) {
+        let node = rest.split(" - ").next()?.trim();
+        return node.contains("::").then_some(node);
+    }
+    WORDS.iter().find_map(|word| {
+        let (node, after) = line.split_once(&format!(" {word}"))?;
+        (node.contains("::") && (after.is_empty() || after.trim_start().starts_with('['))).then_some(node)
+    })
+}
+
+/// `    --- PASS: TestNewer/ten (0.00s)`
+fn go(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("--- ")?;
+    let test = rest.strip_prefix("PASS: ").or_else(|| rest.strip_prefix("FAIL: "))?;
+    Some(test.rsplit_once(" (").map_or(test, |(test, _)| test))
+}
+
+/// `ok 3 - adds`, `not ok 4 - subtracts`, `✔ adds (3 ms)`, `✖ subtracts`
+fn marked(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    if let Some(rest) = line.strip_prefix("not ok ").or_else(|| line.strip_prefix("ok ")) {
+        let (number, test) = rest.split_once(" - ")?;
+        let skipped = test.to_ascii_uppercase().contains("# SKIP");
+        return (number.bytes().all(|b| b.is_ascii_digit()) && !skipped)
+            .then(|| test.split(" # ").next().unwrap_or(test));
+    }
+    let test = ["✓ ", "✔ ", "✕ ", "✖ ", "✗ ", "× "].iter().find_map(|mark| line.strip_prefix(mark))?;
+    // A time at the end is no part of the name.
+    let timed = test
+        .rsplit_once(" (")
+        .filter(|(_, time)| time.ends_with("s)") && time.starts_with(|c: char| c.is_ascii_digit()));
+    Some(timed.map_or(test, |(test, _)| test))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let outcome =
+            Outcome { status: Status::Ok, text: text.to_owned(), dropped_bytes: 0, duration_ms: 0, note: None };
+        ran(&outcome).expect("a whole report").into_iter().collect()
+    }
+
+    #[test]
+    fn each_programs_lines_are_read_and_skipped_tests_did_not_run() {
+        let unittest = "test_a (t.T.test_a) ... ok\ntest_b (t.T)\nSays what it does. ... FAIL\ntest_c (t.T.test_c) ... skipped 'no'\nRan 3 tests (in all)";
+        assert_eq!(names(unittest), ["test_a (t.T.test_a)", "test_b (t.T)"]);
+        let pytest = "tests/test_a.py::test_one PASSED   [ 50%]\nPASSED tests/test_a.py::test_two[x - y]\nFAILED t.py::test_three - assert 1\nSKIPPED [1] t.py:3: no";
+        assert_eq!(names(pytest), ["t.py::test_three", "tests/test_a.py::test_one", "tests/test_a.py::test_two[x"]);
+        let cargo = "running 3 tests\ntest a::b ... ok\ntest c - should panic ... ok\ntest d ... ignored\ntest e ... FAILED\ntest result: ok. 3 passed";
+        assert_eq!(names(cargo), ["a::b", "c - should panic", "e"]);
+        let go = "=== RUN   TestA\n--- PASS: TestA (0.00s)\n    --- FAIL: TestA/ten (0.01s)\n--- SKIP: TestB (0.00s)\nok  \texample 0.01s";
+        assert_eq!(names(go), ["TestA", "TestA/ten"]);
+        let tap = "TAP version 13\nok 1 - adds\nnot ok 2 - divides # time=1ms\nok 3 - later # SKIP\n1..3\n  ✔ multiplies (3 ms)\n  ✖ roots";
+        assert_eq!(names(tap), ["adds", "divides", "multiplies", "roots"]);
+        assert_eq!(names("....\nRan 4 tests in 0.001s\n\nOK\n2 passed (in 3s)"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_report_that_was_cut_or_stopped_tells_nothing() {
+        let cut = Outcome {
+            status: Status::Ok,
+            text: "test a ... ok".to_owned(),
+            dropped_bytes: 1,
+            duration_ms: 0,
+            note: None,
+        };
+        assert_eq!(ran(&cut), None);
+        assert_eq!(ran(&Outcome { status: Status::TimedOut, dropped_bytes: 0, ..cut }), None);
+    }
+}
