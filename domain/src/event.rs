@@ -26,12 +26,13 @@ pub struct SealedTree {
     pub steering: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictKind {
     Passed,
     Failed,
     /// No test command is known.
+    #[default]
     None,
 }
 
@@ -48,7 +49,7 @@ pub enum BaseTests {
 }
 
 /// What the bot's own run of the project's tests gave, on the exact commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     pub kind: VerdictKind,
     pub command: Option<String>,

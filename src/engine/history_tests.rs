@@ -153,11 +153,9 @@ fn long_log() -> Vec<Event> {
         origin: None,
         exit_code: Some(1),
         base_exit_code: Some(0),
-        base_tests: Default::default(),
-        missing: Vec::new(),
-        looked_for: 0,
         tail: "1 failed".into(),
         duration_ms: 9,
+        ..Verdict::default()
     };
     log.push(Event::Verified { n: 2, commit: commit('b'), verdict: verdict.clone() });
     log.push(Event::VerdictReturned { n: 2, verdict });

@@ -48,7 +48,7 @@ mod tests {
         let all = context! {
             repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w",
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
-            base => 0, tail => "x", reasons => vec!["a link leaves the tree"],
+            base => 0, tail => "x", missing => "test_a", reasons => vec!["a link leaves the tree"],
         };
         for (name, _) in FILES {
             let text = render(name, all.clone());

@@ -48,11 +48,9 @@ fn verdict(kind: VerdictKind) -> Verdict {
         origin: None,
         exit_code,
         base_exit_code: None,
-        base_tests: Default::default(),
-        missing: Vec::new(),
-        looked_for: 0,
         tail: String::new(),
         duration_ms: 1,
+        ..Verdict::default()
     }
 }
 

@@ -215,11 +215,9 @@ fn verdict(pick: u64) -> Verdict {
         origin: None,
         exit_code: Some(1),
         base_exit_code: None,
-        base_tests: Default::default(),
-        missing: Vec::new(),
-        looked_for: 0,
         tail,
         duration_ms: 1,
+        ..Verdict::default()
     }
 }
 

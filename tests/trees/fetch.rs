@@ -43,11 +43,9 @@ fn verdict(kind: VerdictKind) -> Verdict {
         origin: None,
         exit_code: None,
         base_exit_code: None,
-        base_tests: Default::default(),
-        missing: Vec::new(),
-        looked_for: 0,
         tail: String::new(),
         duration_ms: 0,
+        ..Verdict::default()
     }
 }
 

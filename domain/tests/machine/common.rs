@@ -168,11 +168,9 @@ impl Walk {
             origin: None,
             exit_code: Some(0),
             base_exit_code: None,
-            base_tests: Default::default(),
-            missing: Vec::new(),
-            looked_for: 0,
             tail: String::new(),
             duration_ms: 1,
+            ..Verdict::default()
         };
         self.feed(Input::Verified { n, verdict })
     }
