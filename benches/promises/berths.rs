@@ -11,6 +11,7 @@ use caisson::sandbox::link::Link;
 use protocol::broker::RouterSpec;
 use protocol::router::{Policy, Rule};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,8 @@ pub const NAME: &str = "berth.test";
 pub struct Way {
     pub broker: SocketBroker,
     pub spec: Mutex<RouterSpec>,
+    /// How often it was reached.
+    pub dials: AtomicU64,
 }
 
 impl Way {
@@ -40,7 +43,9 @@ impl Way {
 impl Dial for Way {
     async fn dial(&self) -> std::io::Result<Box<dyn Duplex>> {
         self.ensure().await?;
-        Ok(Box::new(self.broker.router_attach().await.map_err(|problem| std::io::Error::other(problem.to_string()))?))
+        let stream = self.broker.router_attach().await.map_err(|problem| std::io::Error::other(problem.to_string()))?;
+        self.dials.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(stream))
     }
 }
 
@@ -109,7 +114,7 @@ async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<L
         upstream: Some("198.51.100.53".to_owned()),
         private: Vec::new(),
     };
-    let way = Arc::new(Way { broker, spec: Mutex::new(spec) });
+    let way = Arc::new(Way { broker, spec: Mutex::new(spec), dials: AtomicU64::new(0) });
     let first = way.dial().await.expect("a router");
     let egress = Egress::new(EgressSettings {
         policy: Policy::default(),

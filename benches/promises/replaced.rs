@@ -151,12 +151,16 @@ async fn replace(inn: &Inn, other: &str) -> Vec<Duration> {
     let mut image = other.to_owned();
     for _ in 0..ROUNDS {
         std::mem::swap(&mut inn.way.spec.lock().expect("whole").image, &mut image);
-        let began = Instant::now();
-        inn.way.ensure().await.expect("replaced");
-        while !inn.egress.is_attached().await {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        times.push(began.elapsed());
+        let (began, dials) = (Instant::now(), inn.way.dials.load(Ordering::Relaxed));
+        let told = async {
+            while inn.way.dials.load(Ordering::Relaxed) == dials || !inn.egress.is_attached().await {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            began.elapsed()
+        };
+        let (replaced, time) = tokio::join!(inn.way.ensure(), told);
+        replaced.expect("replaced");
+        times.push(time);
     }
     times
 }

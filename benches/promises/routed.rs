@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-const VISITS: u32 = 300;
+const VISITS: u32 = 1000;
 /// Both sides' caches, and the first synthetic address.
 const WARM: u32 = 20;
 const STREAM: usize = 512 << 20;

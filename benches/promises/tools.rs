@@ -85,6 +85,8 @@ fn tried(town: &mut Town, tool: &str, program: &Path, words: &str) -> Duration {
         let mut command = resolving(&town.net, "s0", &gateway, town.dir.path());
         command.arg(program).args(&words).env_clear().envs(environment());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", &home);
+        // Beside cargo; another one would first ask a version manager's home that is not here.
+        command.env("RUSTC", program.with_file_name("rustc"));
         let began = Instant::now();
         let out = command.stdin(Stdio::null()).output().expect(tool);
         times.push(began.elapsed());

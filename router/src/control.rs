@@ -18,8 +18,6 @@ use crate::gate::Gate;
 
 /// How long connections may take to end after their berth was closed; they are dropped at once, so this is far too long.
 const CLOSING: Duration = Duration::from_secs(5);
-/// How long log entries may wait for more, when no answer is due.
-const GATHER: Duration = Duration::from_millis(5);
 /// Bytes of entries in one write, about.
 const PIECE: usize = 32 << 10;
 /// Marks that no log was asked for yet.
@@ -125,7 +123,7 @@ async fn write(
                 Some(answer) => Some(answer),
                 None => return Ok(()),
             },
-            () = logged(&gate) => None,
+            () = gate.logged.notified() => None,
         };
         let mut bytes = Vec::new();
         // Entries first: whoever hears that a berth is closed has seen everything that happened in it.
@@ -140,12 +138,6 @@ async fn write(
             out.flush().await?;
         }
     }
-}
-
-/// Something new, and what comes right behind it: many connections are one write.
-async fn logged(gate: &Gate) {
-    gate.logged.notified().await;
-    tokio::time::sleep(GATHER).await;
 }
 
 async fn entries(gate: &Gate, sent: &AtomicU64, out: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {

@@ -74,10 +74,11 @@ fn restore(program: &str, rules: &str) -> Result<()> {
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("{program} can't be run: it belongs in the router's image"))?;
-    child.stdin.take().context("no stdin")?.write_all(rules.as_bytes())?;
+    // One that gives up before it has read everything says why on stderr.
+    let written = child.stdin.take().context("no stdin")?.write_all(rules.as_bytes());
     let output = child.wait_with_output()?;
     if !output.status.success() {
         bail!("{program} refused the rules: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
-    Ok(())
+    written.with_context(|| format!("{program} did not read the rules"))
 }
