@@ -19,6 +19,8 @@ mod local_broker;
 mod push;
 #[path = "trees/seal.rs"]
 mod seal;
+#[path = "trees/setup.rs"]
+mod setup;
 #[path = "trees/verify.rs"]
 mod verify;
 #[path = "trees/way_out.rs"]

@@ -69,6 +69,8 @@ pub enum Purpose {
     Verify,
     /// The barrier tests itself in it.
     Probe,
+    /// A project's setup commands run in it, before any agent.
+    Setup,
 }
 
 impl Purpose {
@@ -79,12 +81,14 @@ impl Purpose {
             Self::Quarantine => "quarantine",
             Self::Verify => "verify",
             Self::Probe => "probe",
+            Self::Setup => "setup",
         }
     }
 
     /// The purpose a label names.
     pub fn from_label(word: &str) -> Option<Self> {
-        [Self::Task, Self::Quarantine, Self::Verify, Self::Probe].into_iter().find(|it| it.as_str() == word)
+        let all = [Self::Task, Self::Quarantine, Self::Verify, Self::Probe, Self::Setup];
+        all.into_iter().find(|it| it.as_str() == word)
     }
 }
 
@@ -310,7 +314,7 @@ mod tests {
 
     #[test]
     fn purposes_come_back_from_their_labels() {
-        for it in [Purpose::Task, Purpose::Quarantine, Purpose::Verify, Purpose::Probe] {
+        for it in [Purpose::Task, Purpose::Quarantine, Purpose::Verify, Purpose::Probe, Purpose::Setup] {
             assert_eq!(Purpose::from_label(it.as_str()), Some(it));
         }
         assert_eq!(Purpose::from_label("other"), None);

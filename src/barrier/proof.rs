@@ -144,14 +144,30 @@ impl Proof {
 
     /// The images of `key` with which nothing is shown: all of them, unless it held on this very machine with others.
     pub fn lacks(&self, key: &Key) -> Vec<String> {
-        let same = Key { images: key.images.clone(), ..self.key.clone() } == *key;
         let tried = |reference: &str, id: &String| self.key.images.get(reference) == Some(id);
-        let shown = |reference: &str, id: &String| self.mismatches.is_empty() && same && tried(reference, id);
+        let shown =
+            |reference: &str, id: &String| self.mismatches.is_empty() && self.is_of(key) && tried(reference, id);
         key.images
             .iter()
             .filter(|(reference, id)| !shown(reference, id))
             .map(|(reference, _)| reference.clone())
             .collect()
+    }
+
+    /// It is of the machine of this key, whatever the images.
+    pub fn is_of(&self, key: &Key) -> bool {
+        Key { images: key.images.clone(), ..self.key.clone() } == *key
+    }
+
+    /// Takes over what an older one shows for the same machine with other images.
+    pub fn with(mut self, older: Option<Proof>) -> Proof {
+        // Beside a mismatch nothing is taken over: what was tried is what the key says.
+        let whole = self.mismatches.is_empty();
+        let older = older.filter(|older| whole && older.mismatches.is_empty() && older.is_of(&self.key));
+        for (reference, id) in older.into_iter().flat_map(|it| it.key.images) {
+            self.key.images.entry(reference).or_insert(id);
+        }
+        self
     }
 
     /// Whole or not at all: written beside, then renamed.
@@ -224,6 +240,9 @@ mod tests {
         proof.key.images.insert("gone:1".into(), "sha256:4".into());
         key.images.remove("b:1");
         assert!(proof.shows(&key), "one more than is needed");
+        let newer = Proof { key: key.clone(), at: 8, mismatches: Vec::new() };
+        assert!(newer.clone().with(Some(proof.clone())).shows(&proof.key), "what was shown stays shown");
+        assert!(!newer.with(None).shows(&proof.key));
         proof.mismatches.push("check 1".into());
         assert_eq!(proof.lacks(&key), ["a:1"]);
     }

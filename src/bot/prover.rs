@@ -1,5 +1,5 @@
-//! Proves the barrier before the first task of a life, unless it was proven for this very machine before; and again with each
-//! toolchain's image that is built while the bot runs, before the first sandbox is made from it.
+//! Proves the barrier before the first task of a life, unless it was proven for this very machine before; and with a
+//! toolchain's image before the first sandbox is made from it.
 //!
 //! Owns when it is tried and what follows; how is `crate::barrier`. What can't be tried is tried again; what does not hold keeps
 //! every task where it is until it was mended: tried again when anything changed that it depends on, and from time to time.
@@ -31,10 +31,9 @@ pub struct Prover {
     mended: Duration,
 }
 
-/// What a proof for this configuration depends on, as it is now.
+/// What a proof for this configuration depends on, as it is now. A toolchain's image is tried when a task first wants it.
 pub async fn barrier_key(config: &Process, broker: &dyn Broker) -> Result<Key, Trouble> {
-    let spec = (config.sandbox.network == Network::Router).then(|| router_spec(config));
-    Key::of(broker, &images(config, broker).await, &profiles(config), spec.as_ref(), config.sandbox.limits()).await
+    key(config, broker, &[]).await
 }
 
 /// Every hardening profile that foreign code may run in: verification and quarantine stay sealed.
@@ -45,16 +44,10 @@ fn profiles(config: &Process) -> Vec<&'static str> {
     }
 }
 
-/// Every image a task may run in. Those of the toolchains may be missing: they are tried once they are there.
-async fn images(config: &Process, broker: &dyn Broker) -> Vec<String> {
-    let mut all = Vec::new();
-    for reference in config.sandbox.all_images() {
-        let must = reference == config.sandbox.image || config.sandbox.images.contains(&reference);
-        if must || matches!(broker.image(&reference).await, Ok(Some(_))) {
-            all.push(reference);
-        }
-    }
-    all
+async fn key(config: &Process, broker: &dyn Broker, more: &[String]) -> Result<Key, Trouble> {
+    let spec = (config.sandbox.network == Network::Router).then(|| router_spec(config));
+    let images = [std::slice::from_ref(&config.sandbox.image), &config.sandbox.images, more].concat();
+    Key::of(broker, &images, &profiles(config), spec.as_ref(), config.sandbox.limits()).await
 }
 
 impl Prover {
@@ -81,58 +74,63 @@ impl Prover {
 
     /// As long as the bot lives.
     pub async fn stay(self) {
+        let mut wanted = Vec::new();
         loop {
-            self.run().await;
+            self.until_known(&wanted).await;
             if *self.standing.borrow() == Standing::Proven {
-                self.sandboxes.asked_to_prove().await;
+                wanted = self.sandboxes.asked_to_prove().await;
             } else {
-                self.until_changed().await;
+                self.until_changed(&wanted).await;
             }
         }
     }
 
     /// Until it is known whether the barrier holds.
     pub async fn run(&self) {
+        self.until_known(&[]).await;
+    }
+
+    async fn until_known(&self, wanted: &[String]) {
         loop {
-            match self.prove().await {
+            match self.prove(wanted).await {
                 Ok(standing) => {
                     self.standing.send_replace(standing);
                     return;
                 }
                 Err(trouble) => {
                     tracing::warn!(%trouble, "the barrier could not be tried; no task starts before");
-                    // What was proven stays so: only the image that is asked for waits.
-                    let waiting = |now: &mut Standing| {
-                        let first = *now != Standing::Proven;
-                        if first {
-                            *now = Standing::Waiting(trouble.0);
-                        }
-                        first
-                    };
-                    self.standing.send_if_modified(waiting);
+                    // What was proven stays so; the task that wants this image asks again.
+                    let proven = *self.standing.borrow() == Standing::Proven;
+                    if !proven {
+                        self.standing.send_replace(Standing::Waiting(trouble.0));
+                    }
                     tokio::time::sleep(AGAIN).await;
+                    if proven {
+                        return;
+                    }
                 }
             }
         }
     }
 
     /// Returns when the machine is another than the one that was found wanting, or after a while.
-    async fn until_changed(&self) {
+    async fn until_changed(&self, wanted: &[String]) {
         let tried = Proof::last(&self.config.state_dir).map(|proof| proof.key);
         let until = tokio::time::Instant::now() + self.mended;
         while tokio::time::Instant::now() < until {
             tokio::time::sleep(AGAIN.min(self.mended)).await;
-            let now = barrier_key(&self.config, self.broker.as_ref()).await;
+            let now = key(&self.config, self.broker.as_ref(), wanted).await;
             if now.is_ok_and(|key| tried.as_ref() != Some(&key)) {
                 return;
             }
         }
     }
 
-    async fn prove(&self) -> Result<Standing, Trouble> {
-        let key = barrier_key(&self.config, self.broker.as_ref()).await?;
+    async fn prove(&self, wanted: &[String]) -> Result<Standing, Trouble> {
+        let key = key(&self.config, self.broker.as_ref(), wanted).await?;
         let all = || key.images.keys().cloned().collect();
-        let untried: Vec<String> = Proof::last(&self.config.state_dir).map_or_else(all, |proof| proof.lacks(&key));
+        let last = Proof::last(&self.config.state_dir);
+        let untried: Vec<String> = last.as_ref().map_or_else(all, |proof| proof.lacks(&key));
         let ids: Vec<String> = key.images.values().cloned().collect();
         if untried.is_empty() {
             tracing::info!("the barrier was proven before, for this machine as it is");
@@ -149,7 +147,7 @@ impl Prover {
                 mismatches.extend(report.mismatches().into_iter().map(|what| format!("{image}, {profile}: {what}")));
             }
         }
-        let proof = Proof { key, at: now(), mismatches };
+        let proof = Proof { key, at: now(), mismatches }.with(last);
         if let Err(error) = proof.keep(&self.config.state_dir) {
             tracing::warn!(%error, "the barrier's proof was not kept; it is tried again at the next start");
         }

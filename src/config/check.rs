@@ -94,6 +94,10 @@ impl Found {
         self.when(sandbox.workspace_mib < 16, "sandbox.workspace_mib", "no repository fits; set at least 16");
         self.when(sandbox.action_wall_s == 0, "sandbox.action_wall_s", "set at least 1 second");
         self.when(sandbox.verify_wall_s == 0, "sandbox.verify_wall_s", "set at least 1 second");
+        self.when(sandbox.setup_wall_s == 0, "sandbox.setup_wall_s", "set at least 1 second");
+        self.when(sandbox.setup_mib == 0, "sandbox.setup_mib", "nothing could be kept; set at least 1");
+        let fit = sandbox.setup_total_mib >= sandbox.setup_mib.saturating_mul(2);
+        self.when(!fit, "sandbox.setup_total_mib", "set at least twice sandbox.setup_mib: each result is two archives");
         self.when(!(1..=768).contains(&sandbox.action_output_kib), "sandbox.action_output_kib", "set 1 to 768");
         let budget = &config.budget;
         self.when(!(budget.dollars.is_finite() && budget.dollars >= 0.0), "budget.dollars", "set 0 (no limit) or more");

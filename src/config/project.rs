@@ -195,7 +195,7 @@ impl Project {
     pub fn wishes(&self, granted: &Granted) -> Vec<Wish> {
         let mut wishes: Vec<Wish> = self.image_wish(granted).into_iter().collect();
         for command in &self.setup {
-            let means = "this command would run in each new sandbox, with the network the task has".to_owned();
+            let means = "this command would run before the agent enters, with the network a task has; its result goes to every task".to_owned();
             wishes.push(Wish { key: "setup", value: command.clone(), means });
         }
         for (rule, text) in self.rules().into_iter().zip(&self.egress) {

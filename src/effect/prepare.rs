@@ -2,7 +2,7 @@
 
 use super::{Performer, Trouble};
 use crate::git::Branch;
-use crate::sandbox::{PrepareSpec, SandboxError};
+use crate::sandbox::{PrepareSpec, SandboxError, SetupSpec};
 use domain::{Commit, Input, State, Task};
 
 impl Performer {
@@ -33,6 +33,7 @@ impl Performer {
             limits: self.chamber_limits(),
             network: self.networked(),
             egress: self.rules(&effective),
+            setup: Some(SetupSpec { commands: effective.setup, commit: base.clone() }),
         };
         let boot = self.sandboxes.prepare(&spec).await?.boot;
         self.reach(task, base).await?;

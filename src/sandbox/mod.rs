@@ -22,6 +22,7 @@ mod record;
 mod report;
 mod room;
 mod seal;
+mod setup;
 mod verify;
 
 use std::collections::{HashMap, HashSet};
@@ -42,6 +43,7 @@ pub use gate::Gate;
 pub use look::Around;
 use record::Records;
 use room::{Passing, Room};
+pub use setup::SetupSpec;
 
 /// Why a sandbox did not do what was asked, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -84,6 +86,11 @@ pub struct Settings {
     /// Name and mail address of the commits' author.
     pub author: (String, String),
     pub policy: policy::Limits,
+    /// Wall clock of one setup command.
+    pub setup_wall_ms: u64,
+    /// Largest archive that setup may leave, and all of them together.
+    pub setup_bytes: u64,
+    pub setup_total_bytes: u64,
 }
 
 impl Settings {
@@ -100,6 +107,9 @@ impl Settings {
             diff_bytes: 200_000,
             author: ("Caisson".to_owned(), "caisson@localhost".to_owned()),
             policy: policy::Limits::default(),
+            setup_wall_ms: 900_000,
+            setup_bytes: 1 << 30,
+            setup_total_bytes: 8 << 30,
         }
     }
 }
@@ -118,6 +128,8 @@ pub struct PrepareSpec {
     pub network: bool,
     /// Rules beyond the operator's own.
     pub egress: Vec<Rule>,
+    /// What is to be there before the agent enters.
+    pub setup: Option<SetupSpec>,
 }
 
 /// A sandbox that stands.
@@ -214,6 +226,8 @@ pub struct Sandboxes {
     ahead: quarantine::Ahead,
     /// Removals that nobody waits for.
     leaving: TaskTracker,
+    /// Held while setup commands run.
+    setting_up: Mutex<()>,
 }
 
 impl Sandboxes {
@@ -232,8 +246,23 @@ impl Sandboxes {
         // The host's own requests live above every id that a task gives to an action.
         let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
         let (rooms, busy, doors) = (Mutex::default(), Arc::default(), Mutex::default());
-        let (proven, ahead, leaving) = Default::default();
-        Ok(Self { broker, gate, repos, settings, epoch, records, rooms, busy, doors, ids, proven, ahead, leaving })
+        let (proven, ahead, leaving, setting_up) = Default::default();
+        Ok(Self {
+            broker,
+            gate,
+            repos,
+            settings,
+            epoch,
+            records,
+            rooms,
+            busy,
+            doors,
+            ids,
+            proven,
+            ahead,
+            leaving,
+            setting_up,
+        })
     }
 
     /// The image the engine has under this reference; one that the broker's operator did not list is refused.
@@ -353,6 +382,10 @@ impl Sandboxes {
                 self.records.forget(record.task)?;
                 self.rooms.lock().await.remove(&record.task);
             }
+        }
+        // One that is being made now is looked after by whoever makes it.
+        if let Ok(_none) = self.setting_up.try_lock() {
+            self.forget_setups("").await?;
         }
         self.broker.reap(&keep).await.map_err(room::from_broker)
     }

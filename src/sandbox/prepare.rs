@@ -48,19 +48,8 @@ impl Sandboxes {
             self.close_berth(old.berth).await?;
             self.broker.remove(&old.name).await.map_err(room::from_broker)?;
         }
-        let record = self.records.begin(
-            Record {
-                task: spec.task,
-                attempt: spec.attempt,
-                name: format!("task-{}-{}", spec.task, spec.attempt),
-                base: spec.base.to_string(),
-                image: spec.image.clone(),
-                berth: None,
-                egress: spec.egress.clone(),
-                boot: None,
-            },
-            spec.network,
-        )?;
+        let setup = self.set_up(spec).await?;
+        let record = self.records.begin(Record { setup, ..spec.record() }, spec.network)?;
         self.close_berth(record.berth).await?;
         let room = Arc::new(self.furnished(spec, &record).await?);
         let boot = room.boot.clone();
@@ -101,6 +90,7 @@ impl Sandboxes {
         };
         let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
         self.furnish(&room, &spec.repo_key, &spec.base, self.settings.history_depth, &spec.image).await?;
+        self.bring_setup(&room, record.setup.as_deref()).await?;
         Ok(room)
     }
 
@@ -113,6 +103,23 @@ impl Sandboxes {
         let mut input = shallow.as_bytes().chain(pack.reader().await?);
         let work = Work::new(words).wall(1_200_000).input(&mut input);
         room.must(work, "bringing the repository into the sandbox").await
+    }
+}
+
+impl PrepareSpec {
+    /// What is remembered of it before anything is made.
+    pub(super) fn record(&self) -> Record {
+        Record {
+            task: self.task,
+            attempt: self.attempt,
+            name: format!("task-{}-{}", self.task, self.attempt),
+            base: self.base.to_string(),
+            image: self.image.clone(),
+            berth: None,
+            egress: self.egress.clone(),
+            setup: None,
+            boot: None,
+        }
     }
 }
 

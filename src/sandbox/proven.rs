@@ -2,7 +2,7 @@
 //!
 //! Owns the ids, and the bell that asks for another one to be tried. What is tried is `crate::barrier`'s. Tests: `tests/trees/images.rs`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
@@ -13,6 +13,8 @@ use super::{Result, SandboxError, Sandboxes};
 pub(super) struct Proven {
     /// `None` = nobody proves anything here.
     ids: Mutex<Option<HashSet<String>>>,
+    /// References that were wanted before they were proven.
+    wanted: Mutex<BTreeSet<String>>,
     asked: Notify,
 }
 
@@ -27,9 +29,11 @@ impl Sandboxes {
         self.proven.ids.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().extend(ids);
     }
 
-    /// Until somebody wants a sandbox from an image that was not tried.
-    pub async fn asked_to_prove(&self) {
+    /// Until somebody wants a sandbox from an image that was not tried: those that are wanted.
+    pub async fn asked_to_prove(&self) -> Vec<String> {
         self.proven.asked.notified().await;
+        // Whoever still wants one asks again.
+        std::mem::take(&mut *self.proven.wanted.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
     }
 
     pub(super) async fn must_be_proven(&self, reference: &str) -> Result<()> {
@@ -42,6 +46,8 @@ impl Sandboxes {
         if held.as_ref().is_some_and(|ids| ids.contains(&image.id)) {
             return Ok(());
         }
+        drop(held);
+        self.proven.wanted.lock().unwrap_or_else(PoisonError::into_inner).insert(reference.to_owned());
         self.proven.asked.notify_one();
         Err(SandboxError::Unavailable(format!("the barrier is being proven with the image {reference} first")))
     }

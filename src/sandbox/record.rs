@@ -23,6 +23,9 @@ pub(super) struct Record {
     pub image: String,
     pub berth: Option<u32>,
     pub egress: Vec<Rule>,
+    /// The result of setup it was made with.
+    #[serde(default)]
+    pub setup: Option<String>,
     /// The runner's boot id once the repository is in; `None` = half prepared, or known to be lost.
     pub boot: Option<String>,
 }
@@ -135,6 +138,7 @@ mod tests {
             image: String::new(),
             berth: None,
             egress: Vec::new(),
+            setup: None,
             boot: None,
         }
     }

@@ -125,6 +125,9 @@ impl Sandboxes {
         let done = async {
             let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
             self.furnish(&room, &spec.repo_key, commit, 1, &spec.image).await?;
+            // What the base's setup left, whatever the branch says: it has no network to make its own.
+            let setup = self.records.get(spec.task).and_then(|record| record.setup);
+            self.bring_setup(&room, setup.as_deref()).await?;
             if !from_base.is_empty() {
                 self.put_back(&room, spec, from_base).await?;
             }

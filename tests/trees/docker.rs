@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ::broker::{Broker, teardown};
 use caisson::sandbox::broker::{Broker as _, SocketBroker};
-use caisson::sandbox::{Sandboxes, SealSpec, Sealed, Settings, VerifySpec};
+use caisson::sandbox::{Sandboxes, SealSpec, Sealed, Settings, SetupSpec, VerifySpec};
 use domain::{Action, VerdictKind};
 use protocol::broker::ChamberLimits;
 use protocol::runner::{Limits, Status};
@@ -69,6 +69,9 @@ async fn road(world: &World, broker: SocketBroker) {
     };
     let mut spec = world.spec(1);
     (spec.image, spec.network, spec.egress, spec.limits) = (IMAGE.to_owned(), false, Vec::new(), limits);
+    let leave =
+        "id -u >build/warm; echo tool >~/.tool; mkdir -p ~/.cargo/bin; ln -s ../x ~/.cargo/bin/y; echo gone >stray";
+    spec.setup = Some(SetupSpec { commands: vec![leave.to_owned()], commit: world.base.clone() });
     sandboxes.prepare(&spec).await.expect("prepared");
     let bash = |id, command: &str| {
         let action = Action::Bash { command: command.to_owned() };
@@ -77,6 +80,8 @@ async fn road(world: &World, broker: SocketBroker) {
     };
     let done = bash(1, "id -u; pwd; git status --short; sed -i 's/a - b/a + b/' sum.py").await;
     assert_eq!((done.outcome.text.as_str(), done.outcome.status), ("10001\n/workspace\n", Status::Ok));
+    let warm = bash(6, "cat build/warm ~/.tool; readlink ~/.cargo/bin/y; stat -c %a ~; ls stray").await.outcome.text;
+    assert!(warm.starts_with("10001\ntool\n../x\n700\n") && warm.contains("cannot access 'stray'"), "{warm}");
     let seal = SealSpec { protected: Vec::new(), ..world.seal_spec(1, 1, &world.base) };
     bash(2, "ln -s /etc/passwd link").await;
     let Sealed::Refused { reasons } = sandboxes.seal(&seal).await.expect("judged") else { panic!("taken") };
@@ -95,7 +100,7 @@ async fn road(world: &World, broker: SocketBroker) {
         tries: 1,
         repo_key: KEY.to_owned(),
         image: IMAGE.to_owned(),
-        command: Some("grep -q 'a + b' sum.py".to_owned()),
+        command: Some("grep -q 'a + b' sum.py && test -s build/warm".to_owned()),
         limits,
         wall_ms: 30_000,
     };

@@ -16,7 +16,8 @@ async fn an_image_that_was_not_tried_makes_no_sandbox() {
     assert!(why.contains("the image local"), "{why}");
     assert!(world.broker.created.lock().expect("listed").is_empty(), "no chamber was made");
     // Whoever proves was rung.
-    tokio::time::timeout(Duration::from_secs(20), world.sandboxes.asked_to_prove()).await.expect("asked");
+    let asked = tokio::time::timeout(Duration::from_secs(20), world.sandboxes.asked_to_prove()).await;
+    assert_eq!(asked.expect("asked"), ["local"]);
     world.sandboxes.proven(["sha256:another".to_owned()]);
     assert!(world.sandboxes.prepare(&world.spec(1)).await.is_err(), "another id is another image");
     world.sandboxes.proven(["sha256:local".to_owned()]);

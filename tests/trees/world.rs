@@ -124,6 +124,7 @@ impl World {
             limits: ChamberLimits::default(),
             network: true,
             egress: vec![Rule::parse("docs.example.org").expect("a rule")],
+            setup: None,
         }
     }
 

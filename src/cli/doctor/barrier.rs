@@ -18,7 +18,7 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, broker: &dyn Broke
             let when = jiff::Timestamp::from_millisecond(proof.at).map(|at| at.strftime("%F %R UTC").to_string());
             sheet.good(PART, format!("held when it was tried, {}", when.unwrap_or_default()));
         }
-        Some(proof) if proof.key == key => {
+        Some(proof) if !proof.mismatches.is_empty() && proof.is_of(&key) => {
             for what in proof.mismatches {
                 sheet.fault(PART, what, "mend it and see that `caisson barrier` holds; a running `caisson serve` tries again within minutes");
             }

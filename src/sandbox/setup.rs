@@ -1,0 +1,248 @@
+//! What a project's `setup` commands leave, made once and handed to every later sandbox of the same key.
+//!
+//! Owns a sandbox of its own in which no agent ever was (the pinned base, the task's berth and rules), the key (repository, the
+//! base's tree, commands, image id), and two archives per key in the state directory: files of the workspace that the project
+//! ignores, and the home directory. They are bytes to this process: only a sandbox packs or unpacks them, a sandbox gets a
+//! copy, and nothing is ever written back (`docs/decisions/0006-setup-results-are-files.md`). Tests: below and `tests/trees/setup.rs`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use domain::Commit;
+use protocol::broker::{ChamberSpec, Purpose};
+use protocol::runner::Op;
+use sha2::{Digest, Sha256};
+
+use super::record::Record;
+use super::room::{self, Room, Work};
+use super::{PrepareSpec, Result, SandboxError, Sandboxes};
+
+/// What a sandbox needs before the agent enters: commands, and the commit they run on.
+#[derive(Debug, Clone)]
+pub struct SetupSpec {
+    /// Not empty.
+    pub commands: Vec<String>,
+    /// The pinned base, wherever the work stands.
+    pub commit: Commit,
+}
+
+/// A result nobody used for this long goes.
+const UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
+const QUIESCE_MS: u64 = 10_000;
+const COPY_MS: u64 = 600_000;
+
+/// Files the project ignores: what it does not ignore would stand in the agent's tree. Only `.gitignore` files count, not what
+/// a command wrote into `.git`.
+const PACK_WORK: &str = r#"
+set -eu
+list=$(mktemp)
+git --git-dir=.git --work-tree=. ls-files -z --others --ignored --exclude-per-directory=.gitignore > "$list"
+exec tar -c --null --no-recursion -T "$list" -f -
+"#;
+const PACK_HOME: &str = r#"set -eu; cd "$HOME"; exec tar -c -f - ."#;
+const UNPACK_WORK: &str = "exec tar -x --no-same-owner -f -";
+const UNPACK_HOME: &str = r#"set -eu; cd "$HOME"; exec tar -x --no-same-owner -f -"#;
+
+/// The archives of a key, with what packs and unpacks each.
+const PARTS: [(&str, &str, &str); 2] = [("work.tar", PACK_WORK, UNPACK_WORK), ("home.tar", PACK_HOME, UNPACK_HOME)];
+
+impl Sandboxes {
+    /// The key under which the result is kept, which is there afterwards; `None` without commands. At most one of a process
+    /// makes one at a time, so that tasks that start together wait for the first.
+    pub(super) async fn set_up(&self, spec: &PrepareSpec) -> Result<Option<String>> {
+        let Some(setup) = spec.setup.as_ref().filter(|it| !it.commands.is_empty()) else { return Ok(None) };
+        let image = self.image(&spec.image).await?.map(|it| it.id).unwrap_or_default();
+        let text = self.repos.commit_text(&spec.repo_key, &setup.commit).await?;
+        let tree = text.lines().next().unwrap_or_default().to_owned();
+        let key = key(&spec.repo_key, &tree, &setup.commands, &image);
+        let _one = self.setting_up.lock().await;
+        let kept = self.setups().join(&key);
+        if !kept.is_dir() {
+            self.forget_setups(&key).await?;
+            self.run_setup(spec, setup, &kept).await?;
+        }
+        touch(&kept);
+        Ok(Some(key))
+    }
+
+    /// Brings a result into a sandbox that has the repository already.
+    pub(super) async fn bring_setup(&self, room: &Room, key: Option<&str>) -> Result<()> {
+        let Some(kept) = key.map(|key| self.setups().join(key)) else { return Ok(()) };
+        for (name, _, unpack) in PARTS {
+            let path = kept.join(name);
+            let mut file = tokio::fs::File::open(&path).await.map_err(|e| io(&path, &e))?;
+            let work = Work::new(["sh", "-c", unpack]).wall(COPY_MS).input(&mut file);
+            room.must(work, "bringing in what setup left").await?;
+        }
+        Ok(())
+    }
+
+    async fn run_setup(&self, spec: &PrepareSpec, setup: &SetupSpec, kept: &Path) -> Result<()> {
+        let name = format!("setup-{}-{}", spec.task, spec.attempt);
+        // The task's own record: its berth, and what a restart finds and removes.
+        let record = Record { name: name.clone(), base: setup.commit.to_string(), ..spec.record() };
+        let record = self.records.begin(record, spec.network)?;
+        self.close_berth(record.berth).await?;
+        let chamber = ChamberSpec {
+            name: name.clone(),
+            task: Some(spec.task),
+            purpose: Purpose::Setup,
+            image: spec.image.clone(),
+            berth: record.berth,
+            limits: spec.limits,
+            env: Vec::new(),
+            profile: self.settings.profile.clone(),
+        };
+        let done = self.commands(spec, setup, &chamber, kept).await;
+        let closed = self.close_berth(record.berth).await;
+        // Waited for: the task's own sandbox takes the berth next. Cut before this, the record names what is to be removed.
+        let removed = self.broker.remove(&name).await.map_err(room::from_broker);
+        done.and(closed).and(removed)
+    }
+
+    async fn commands(&self, spec: &PrepareSpec, setup: &SetupSpec, chamber: &ChamberSpec, kept: &Path) -> Result<()> {
+        let room = Room::make(self.broker.as_ref(), chamber, self.epoch, Arc::clone(&self.ids)).await?;
+        self.furnish(&room, &spec.repo_key, &setup.commit, 1, &spec.image).await?;
+        if let (Some(berth), Some(gate)) = (chamber.berth, &self.gate) {
+            let mut doors = self.doors.lock().await;
+            gate.open(berth, &spec.egress).await.map_err(SandboxError::Unavailable)?;
+            doors.insert(berth, true);
+        }
+        for command in &setup.commands {
+            let ran = room.run(Op::Bash { command: command.clone() }, self.settings.setup_wall_ms).await?;
+            let named = format!("the setup command {}", crate::text::one_line(crate::text::cut(command, 120).0));
+            room::succeeded(&ran, &named)?;
+        }
+        // As at a checkpoint: nothing runs and nothing is reached while it is read.
+        let stopped = room.run(Op::Quiesce, QUIESCE_MS).await?;
+        room::succeeded(&stopped, "stopping what setup started")?;
+        self.close_berth(chamber.berth).await?;
+        self.keep_setup(&room, kept).await
+    }
+
+    /// Whole or not at all: written beside, then renamed.
+    async fn keep_setup(&self, room: &Room, kept: &Path) -> Result<()> {
+        let beside = kept.with_extension("new");
+        drop(std::fs::remove_dir_all(&beside));
+        std::fs::create_dir_all(&beside).map_err(|e| io(&beside, &e))?;
+        let most = self.settings.setup_bytes;
+        for (name, pack, _) in PARTS {
+            let path = beside.join(name);
+            let mut file = tokio::fs::File::create(&path).await.map_err(|e| io(&path, &e))?;
+            let done = room.spool(Work::new(["sh", "-c", pack]).wall(COPY_MS), &mut file, most).await;
+            let done = done.map_err(|e| match e {
+                SandboxError::Limit(_) => SandboxError::Limit(format!(
+                    "what the setup commands left is more than {} MiB; let them leave less, or raise sandbox.setup_mib",
+                    most >> 20
+                )),
+                other => other,
+            })?;
+            room::succeeded(&done, "packing what setup left")?;
+            file.sync_all().await.map_err(|e| io(&path, &e))?;
+        }
+        std::fs::rename(&beside, kept).map_err(|e| io(kept, &e))
+    }
+
+    fn setups(&self) -> PathBuf {
+        self.settings.state_dir.join("setup")
+    }
+
+    /// Removes results that no living sandbox was made with: those nobody used for a month, then the longest unused until the rest
+    /// fits. `coming` stays.
+    pub(super) async fn forget_setups(&self, coming: &str) -> Result<Vec<String>> {
+        let mut living: Vec<String> = self.records.all().into_iter().filter_map(|record| record.setup).collect();
+        living.push(coming.to_owned());
+        let (dir, most) = (self.setups(), self.settings.setup_total_bytes);
+        let swept = tokio::task::spawn_blocking(move || sweep(&dir, &living, most, SystemTime::now())).await;
+        swept.map_err(|e| SandboxError::Unavailable(e.to_string()))?
+    }
+}
+
+/// Each part with its length: no two lists of words make the same text.
+fn key(repository: &str, tree: &str, commands: &[String], image: &str) -> String {
+    let mut hash = Sha256::new();
+    for part in [repository, tree, image].into_iter().chain(commands.iter().map(String::as_str)) {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hex::encode(hash.finalize())
+}
+
+fn sweep(dir: &Path, living: &[String], most: u64, now: SystemTime) -> Result<Vec<String>> {
+    let Ok(entries) = std::fs::read_dir(dir) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        let used = entry.metadata().and_then(|it| it.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        let size = |part: &str| std::fs::metadata(path.join(part)).map_or(0, |it| it.len());
+        let bytes: u64 = PARTS.iter().map(|(part, ..)| size(part)).sum();
+        found.push((used, bytes, name, path));
+    }
+    // The newest first: what does not fit any more is what was unused longest.
+    found.sort_by_key(|(used, ..)| std::cmp::Reverse(*used));
+    let (mut held, mut gone) = (0u64, Vec::new());
+    for (used, bytes, name, path) in found {
+        let old = now.duration_since(used).is_ok_and(|age| age > UNUSED);
+        let fits = held.saturating_add(bytes) <= most;
+        if living.contains(&name) || fits && !old && !name.ends_with(".new") {
+            held = held.saturating_add(bytes);
+            continue;
+        }
+        std::fs::remove_dir_all(&path).map_err(|e| io(&path, &e))?;
+        gone.push(name);
+    }
+    Ok(gone)
+}
+
+/// When it was last used is the directory's own time; a miss only lets it go sooner.
+fn touch(kept: &Path) {
+    if let Err(error) = std::fs::File::open(kept).and_then(|it| it.set_modified(SystemTime::now())) {
+        tracing::warn!(%error, path = %kept.display(), "the time of its use was not written down");
+    }
+}
+
+fn io(path: &Path, e: &std::io::Error) -> SandboxError {
+    SandboxError::Unavailable(format!("{}: {e}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_a_key_counts() {
+        let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        let one = key("shop", "tree a", &words(&["x", "y"]), "sha256:1");
+        assert_eq!(one, key("shop", "tree a", &words(&["x", "y"]), "sha256:1"));
+        for other in [
+            key("shop2", "tree a", &words(&["x", "y"]), "sha256:1"),
+            key("shop", "tree b", &words(&["x", "y"]), "sha256:1"),
+            key("shop", "tree a", &words(&["xy"]), "sha256:1"),
+            key("shop", "tree a", &words(&["y", "x"]), "sha256:1"),
+            key("shop", "tree a", &words(&["x", "y"]), "sha256:2"),
+        ] {
+            assert_ne!(one, other);
+        }
+    }
+
+    #[test]
+    fn the_longest_unused_goes_first_and_nothing_a_sandbox_was_made_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = SystemTime::now();
+        let days = |days: u64| now - Duration::from_secs(days * 24 * 3600);
+        for (name, unused) in [("new", 0), ("mid", 3), ("live", 40), ("old", 5), ("stale", 31), ("cut.new", 0)] {
+            let path = dir.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            std::fs::write(path.join("work.tar"), [0; 100]).unwrap();
+            std::fs::File::open(&path).unwrap().set_modified(days(unused)).unwrap();
+        }
+        let mut gone = sweep(dir.path(), &["live".to_owned()], 1000, now).unwrap();
+        gone.sort();
+        assert_eq!(gone, ["cut.new", "stale"]);
+        assert_eq!(sweep(dir.path(), &["live".to_owned()], 250, now).unwrap(), ["old"]);
+        assert!(sweep(&dir.path().join("none"), &[], 0, now).unwrap().is_empty());
+        let left = std::fs::read_dir(dir.path()).unwrap().count();
+        assert_eq!(left, 3, "new, mid, live");
+    }
+}
