@@ -1,6 +1,6 @@
 //! What a transition asks the shell to do. Each has a key and may be carried out again: `docs/effects.md` says how, for each.
 
-use crate::{Action, Bar, Commit, Ending, PauseReason, Source, Why};
+use crate::{Action, Bar, Commit, Ending, PauseReason, Shelf, Source, Why};
 use serde::{Deserialize, Serialize};
 
 /// A text the bot owes a person; the words stand in `src/message`.
@@ -147,6 +147,11 @@ pub enum Effect {
     Rest {
         serial: u32,
     },
+    /// Puts the sandbox of a task that waits further away.
+    Shelve {
+        serial: u32,
+        shelf: Shelf,
+    },
     Teardown,
     ClosePull,
     /// Reads these objects again and judges them with a fresh right and head.
@@ -195,6 +200,7 @@ impl Effect {
             Effect::Verify { n, .. } => format!("verify:{n}"),
             Effect::Open { serial } => format!("open:{serial}"),
             Effect::Rest { serial } => format!("rest:{serial}"),
+            Effect::Shelve { serial, .. } => format!("shelve:{serial}"),
             Effect::Teardown => "teardown".into(),
             Effect::ClosePull => "close-pull".into(),
             Effect::Recheck { n, .. } => format!("recheck:{n}"),
@@ -218,6 +224,7 @@ impl Effect {
             Effect::Verify { .. } => "verify",
             Effect::Open { .. } => "open",
             Effect::Rest { .. } => "rest",
+            Effect::Shelve { .. } => "shelve",
             Effect::Teardown => "teardown",
             Effect::ClosePull => "close_pull",
             Effect::Recheck { .. } => "recheck",

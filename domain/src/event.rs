@@ -1,8 +1,8 @@
 //! What happened to a task: the log whose fold is its state. Additive only: a stored event is read for ever.
 
 use crate::{
-    Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Millis, Outcome, PauseReason, Request, Source,
-    Usage, Why,
+    Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Millis, Outcome, PauseReason, Request, Shelf,
+    Source, Usage, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -241,6 +241,10 @@ pub enum Event {
     /// The sandbox had to be made anew; the work since the last commit is gone.
     SandboxLost {
         sentence: String,
+    },
+    /// The sandbox of a task that waits was put away.
+    SandboxShelved {
+        shelf: Shelf,
     },
     Ended {
         end: End,

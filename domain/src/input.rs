@@ -1,7 +1,8 @@
 //! What can reach a task: results of its effects, decisions of people, timers. Each has a key that is used once.
 
 use crate::{
-    Budget, CallRequest, Commit, Decision, Millis, Outcome, PauseReason, Request, Risk, SealedTree, Usage, Verdict,
+    Budget, CallRequest, Commit, Decision, Millis, Outcome, PauseReason, Request, Risk, SealedTree, Shelf, Usage,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -150,4 +151,8 @@ pub enum Input {
         reason: PauseReason,
     },
     Expired,
+    /// The task has waited long: its sandbox may be put away.
+    Idled {
+        shelf: Shelf,
+    },
 }

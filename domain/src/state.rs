@@ -37,6 +37,16 @@ pub enum End {
     Expired,
 }
 
+/// How far a sandbox was put away while its task waits. Frozen is no rung: every sandbox of a waiting task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shelf {
+    /// No process, no memory; its files stay on the disk.
+    Stopped,
+    /// Removed, its berth free for others; made anew from the last commit when work goes on.
+    Evicted,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {

@@ -1,8 +1,8 @@
 //! A task as the fold of its log.
 
 use crate::{
-    Account, Advance, Budget, Call, CallRequest, Commit, End, Event, Grant, Item, Millis, Source, Spent, State, TaskId,
-    Verdict,
+    Account, Advance, Budget, Call, CallRequest, Commit, End, Event, Grant, Item, Millis, Shelf, Source, Spent, State,
+    TaskId, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -106,6 +106,8 @@ pub struct Task {
     pub reach_changed: bool,
     pub granted: Budget,
     pub spent: Spent,
+    /// How far its sandbox is put away.
+    pub shelf: Option<Shelf>,
     /// Rises with each event: names effects that have no number of their own.
     pub seq: u32,
 }
@@ -149,6 +151,7 @@ impl Task {
             reach_changed: false,
             granted: Budget::default(),
             spent: Spent::default(),
+            shelf: None,
             seq: 0,
         }
     }
@@ -232,7 +235,25 @@ impl Task {
             Event::Ended { end } => self.state = State::Ended { end: end.clone() },
             Event::BudgetGranted { more } => self.granted.add(more),
             Event::SandboxLost { .. } => self.running = None,
+            Event::SandboxShelved { shelf } => self.shelf = Some(*shelf),
             _ => self.apply_work(event),
+        }
+        if self.state.busy() {
+            self.shelf = None;
+        }
+    }
+
+    /// Whether everything the sandbox holds, but for files that git ignores, is in a commit of ours, or was never to be kept.
+    pub fn all_committed(&self) -> bool {
+        let mut state = &self.state;
+        while let State::Paused { from, .. } = state {
+            state = from;
+        }
+        match state {
+            State::AwaitingReview { commit: None, .. } => self.kind == Kind::Plan,
+            State::AwaitingReview { commit: Some(_), .. } => self.refusal.is_empty(),
+            State::FinalReview { .. } | State::Approved { .. } => true,
+            _ => false,
         }
     }
 

@@ -4,9 +4,11 @@
 
 mod places;
 mod prover;
+mod shelves;
 mod way_out;
 
 use crate::barrier::{Inspector, Standing};
+use crate::bot::shelves::Shelves;
 use crate::config::{Process, Secret};
 use crate::effect::{Lanes, Performer};
 use crate::engine::EngineConfig;
@@ -112,6 +114,13 @@ impl Bot {
         works.extend([hooks.1, ops.1]);
         works.push(tokio::spawn(outbox.clone().run(moved)));
         works.push(tokio::spawn(places.run()));
+        let shelves = Shelves {
+            machine: machine.clone(),
+            sandboxes: parts.sandboxes.clone(),
+            limits: config.sandbox.clone(),
+            stopping: stopping.clone(),
+        };
+        works.push(tokio::spawn(shelves.run()));
         let every = Duration::from_secs(config.forge.poll_s.max(1));
         let rounds = intake.clone();
         works.push(tokio::spawn(async move { rounds.reconcile(every).await }));

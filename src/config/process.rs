@@ -134,6 +134,9 @@ pub struct Sandbox {
     pub setup_wall_s: u64,
     pub setup_mib: u64,
     pub setup_total_mib: u64,
+    pub stop_after_s: u64,
+    pub evict_after_s: u64,
+    pub max_age_s: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -135,6 +135,7 @@ impl Performer {
             Effect::Verify { n, commit } => self.verify(task, *n, commit, row.tries).await,
             Effect::Open { .. } => self.open(task).await,
             Effect::Rest { .. } => self.rest(task).await,
+            Effect::Shelve { shelf, .. } => self.shelve(task, *shelf).await,
             Effect::Teardown => self.teardown(task).await,
             Effect::ClosePull => self.close_pull(task).await,
             Effect::Egress { serial, repo, notice } => self.egress(task, *repo, *serial, notice).await,

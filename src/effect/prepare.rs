@@ -3,7 +3,7 @@
 use super::{Performer, Trouble};
 use crate::git::Branch;
 use crate::sandbox::{PrepareSpec, SandboxError, SetupSpec};
-use domain::{Commit, Input, State, Task};
+use domain::{Commit, Input, Shelf, State, Task};
 
 impl Performer {
     pub(super) async fn prepare(&self, task: &Task) -> Result<Input, Trouble> {
@@ -87,6 +87,16 @@ impl Performer {
             return Ok(Input::Settled);
         }
         self.sandboxes.rest(task.id.0).await?;
+        Ok(Input::Settled)
+    }
+
+    /// The task has waited long. What was decided meanwhile stands behind this in the lane and makes or wakes it again.
+    pub(super) async fn shelve(&self, task: &Task, shelf: Shelf) -> Result<Input, Trouble> {
+        match shelf {
+            _ if task.state.busy() => {}
+            Shelf::Stopped => self.sandboxes.stop(task.id.0).await?,
+            Shelf::Evicted => self.sandboxes.remove(task.id.0).await?,
+        }
         Ok(Input::Settled)
     }
 

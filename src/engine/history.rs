@@ -138,6 +138,7 @@ impl<'a> Replay<'a> {
             | Event::DecisionRefused { .. }
             | Event::AdvanceEnded { .. }
             | Event::HostDenied { .. }
+            | Event::SandboxShelved { .. }
             | Event::BudgetGranted { .. }
             | Event::Paused { .. }
             | Event::Ended { .. } => {}

@@ -20,6 +20,7 @@ mod proven;
 pub mod quarantine;
 mod record;
 mod report;
+mod rest;
 mod room;
 mod seal;
 mod setup;
@@ -273,25 +274,6 @@ impl Sandboxes {
         self.broker.image(reference).await.map_err(room::from_broker)
     }
 
-    /// Opens the berth of a task with its rules again, before work goes on; wakes a paused chamber.
-    ///
-    /// # Errors
-    /// [`SandboxError::Gone`] without a prepared sandbox, [`SandboxError::Unavailable`] when the router is away.
-    pub async fn open(&self, task: i64) -> Result<()> {
-        let record = self.records.ready(task)?;
-        // Attaching wakes it, and finds out whether it is still the one that was prepared.
-        self.room(task).await?;
-        self.broker.unpause(&record.name).await.map_err(room::from_broker)?;
-        if let (Some(berth), Some(gate)) = (record.berth, &self.gate) {
-            let mut doors = self.doors.lock().await;
-            // Read again under the lock: the rules may just have been replaced.
-            let record = self.records.ready(task)?;
-            gate.open(berth, &record.egress).await.map_err(SandboxError::Unavailable)?;
-            doors.insert(berth, true);
-        }
-        Ok(())
-    }
-
     /// A router that greets a new process closes every berth: what was at work then gets its way out back. One that this
     /// process has closed stays closed.
     async fn go_on(&self, task: i64) -> Result<()> {
@@ -312,21 +294,6 @@ impl Sandboxes {
         let open = self.berth(task).filter(|berth| doors.get(berth) == Some(&true));
         match (open, &self.gate) {
             (Some(berth), Some(gate)) => gate.open(berth, &rules).await.map_err(SandboxError::Unavailable),
-            _ => Ok(()),
-        }
-    }
-
-    /// Freezes a chamber while its task waits: no process of it runs until [`Sandboxes::open`].
-    ///
-    /// # Errors
-    /// [`SandboxError::Unavailable`] when the engine is away. A chamber that is gone is fine.
-    pub async fn rest(&self, task: i64) -> Result<()> {
-        self.ahead.forget(task);
-        let Ok(record) = self.records.ready(task) else { return Ok(()) };
-        self.close_berth(record.berth).await?;
-        self.rooms.lock().await.remove(&task);
-        match self.broker.pause(&record.name).await {
-            Err(e) if e.kind == protocol::broker::ProblemKind::Unavailable => Err(room::from_broker(e)),
             _ => Ok(()),
         }
     }

@@ -119,6 +119,8 @@ impl PrepareSpec {
             egress: self.egress.clone(),
             setup: None,
             boot: None,
+            stopped: false,
+            made_at: now_ms(),
         }
     }
 }
@@ -134,4 +136,9 @@ pub(super) async fn require_git(room: &Room, image: &str) -> Result<()> {
         }
         result => result,
     }
+}
+
+fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

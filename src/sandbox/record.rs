@@ -28,6 +28,12 @@ pub(super) struct Record {
     pub setup: Option<String>,
     /// The runner's boot id once the repository is in; `None` = half prepared, or known to be lost.
     pub boot: Option<String>,
+    /// Its processes were ended while the task waits: the next boot is expected.
+    #[serde(default)]
+    pub stopped: bool,
+    /// Milliseconds since 1970.
+    #[serde(default)]
+    pub made_at: i64,
 }
 
 pub(super) struct Records {
@@ -140,6 +146,8 @@ mod tests {
             egress: Vec::new(),
             setup: None,
             boot: None,
+            stopped: false,
+            made_at: 0,
         }
     }
 

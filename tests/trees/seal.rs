@@ -265,6 +265,36 @@ async fn new_rules_never_open_a_closed_berth() {
 }
 
 #[tokio::test]
+async fn a_stopped_sandbox_comes_back_with_its_files_and_nothing_else() {
+    let world = World::new().await;
+    let sandboxes = &world.sandboxes;
+    sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.bash(1, "echo work > work.txt; echo junk > a.log; (sleep 300 &)").await;
+    sandboxes.rest(1).await.unwrap();
+    sandboxes.stop(1).await.unwrap();
+    sandboxes.stop(1).await.unwrap();
+    assert_eq!(world.doors.told.lock().unwrap().last().map(String::as_str), Some("close 0"));
+    sandboxes.open(1).await.unwrap();
+    let seen = world.bash(1, "cat work.txt a.log").await;
+    assert_eq!(
+        (seen.outcome.text.as_str(), seen.interrupted),
+        ("work\njunk\n", false),
+        "it was expected to be stopped"
+    );
+    // A host that starts anew knows that it was stopped on purpose.
+    sandboxes.stop(1).await.unwrap();
+    let settings = Settings::new(world.dir.path().join("state"), "local");
+    let gate = Arc::clone(&world.doors) as Arc<dyn caisson::sandbox::Gate>;
+    let second = Sandboxes::new(Arc::clone(&world.broker) as _, Some(gate), world.repos.clone(), settings, 2).unwrap();
+    second.open(1).await.unwrap();
+    let limits = Limits { wall_ms: 20_000, output_bytes: 10_000 };
+    let action = Action::Bash { command: "cat work.txt".to_owned() };
+    let acted = second.act(1, 900, &action, limits).await.unwrap();
+    assert_eq!((acted.outcome.text.as_str(), acted.interrupted), ("work\n", false));
+    second.remove(1).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     let world = World::new().await;
     let sandboxes = Arc::clone(&world.sandboxes);

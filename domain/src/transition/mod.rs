@@ -7,7 +7,7 @@ mod host;
 mod publish;
 mod work;
 
-use crate::{Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, State, Task};
+use crate::{Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, Shelf, State, Task};
 
 /// What came of an input: events to store, then effects to carry out, in this order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -125,6 +125,7 @@ fn take(draft: &mut Draft, input: &Input) {
                 draft.end(End::Expired, Notice::Expired);
             }
         }
+        Input::Idled { shelf } => idled(draft, *shelf),
         Input::CheckpointVoided { n } => publish::voided(draft, *n),
         Input::TreeSealed { .. }
         | Input::TreeUnchanged { .. }
@@ -140,6 +141,17 @@ fn take(draft: &mut Draft, input: &Input) {
         | Input::ModelAnswered { .. }
         | Input::ActionEnded { .. }
         | Input::Opened { .. } => work::worked(draft, input),
+    }
+}
+
+/// What would be lost stays: a sandbox whose work is in no commit is stopped at most.
+fn idled(draft: &mut Draft, shelf: Shelf) {
+    let task = &draft.task;
+    let waits = !task.state.busy() && !task.state.ended() && task.state != State::Queued;
+    let further = task.shelf.is_none_or(|now| now < shelf);
+    if waits && further && (shelf == Shelf::Stopped || task.all_committed()) {
+        draft.emit(Event::SandboxShelved { shelf });
+        draft.want(Effect::Shelve { serial: draft.task.seq, shelf });
     }
 }
 

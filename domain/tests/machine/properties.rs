@@ -39,6 +39,7 @@ enum Move {
     Review(Option<Risk>),
     Advance(Access),
     Opened,
+    Idled(Shelf),
     Decide(Verb, i64),
     Gone,
     Blocked,
@@ -59,6 +60,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         6 => prop_oneof![3 => Just(None), 1 => Just(Some(Risk::Blocked))].prop_map(Move::Review),
         6 => prop_oneof![4 => Just(Access::Write), 1 => Just(Access::Read)].prop_map(Move::Advance),
         5 => Just(Move::Opened),
+        2 => prop_oneof![Just(Shelf::Stopped), Just(Shelf::Evicted)].prop_map(Move::Idled),
         6 => (verb(), 0i64..3).prop_map(|(v, d)| Move::Decide(v, d)),
         1 => Just(Move::Gone),
         1 => Just(Move::Blocked),
@@ -116,6 +118,9 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
             *number += 1;
             walk.feed(Input::ReviewPosted { n, review: *number, number: *number, risk });
             walk.feed(Input::AnswerPosted { n, number: *number });
+        }
+        Move::Idled(shelf) => {
+            walk.feed(Input::Idled { shelf });
         }
         Move::Opened => {
             walk.feed(Input::Opened { fresh: None });

@@ -1,0 +1,83 @@
+//! Puts the sandboxes of tasks that wait further and further away.
+//!
+//! Owns when; whether, is `domain::transition`'s, and how, is `effect`'s and `sandbox`'s. Keeps nothing: how long a task has waited is
+//! the time since its last event. Tests: below, and `tests/stories/shelves.rs`.
+
+use crate::config::process::Sandbox;
+use crate::sandbox::Sandboxes;
+use crate::store::StoreError;
+use crate::task::{Machine, now};
+use domain::{Input, Shelf, TaskId};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How often it looks, unless a limit is shorter than that.
+const ROUND_S: u64 = 30;
+
+pub struct Shelves {
+    pub machine: Arc<Machine>,
+    pub sandboxes: Arc<Sandboxes>,
+    pub limits: Sandbox,
+    pub stopping: CancellationToken,
+}
+
+impl Shelves {
+    pub async fn run(self) {
+        let shortest = [self.limits.stop_after_s, self.limits.evict_after_s, self.limits.max_age_s];
+        let shortest = shortest.into_iter().filter(|&s| s > 0).min().unwrap_or(ROUND_S);
+        let every = Duration::from_secs(shortest.clamp(1, ROUND_S));
+        while self.stopping.run_until_cancelled(tokio::time::sleep(every)).await.is_some() {
+            if let Err(error) = self.round().await {
+                tracing::warn!(%error, "waiting sandboxes could not be looked at");
+            }
+        }
+    }
+
+    async fn round(&self) -> Result<(), StoreError> {
+        for row in self.machine.store().live_tasks().await? {
+            let Some(made_at) = self.sandboxes.made_at(row.id) else { continue };
+            let (idle, age) = (now() - row.updated_at, now() - made_at);
+            if let Some(shelf) = due(&self.limits, idle, age) {
+                let key = format!("idled:{shelf:?}:{}", row.updated_at);
+                self.machine.feed(TaskId(row.id), &key, Input::Idled { shelf }, None).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a sandbox belongs whose task has been idle, and that is old, for so many milliseconds.
+fn due(limits: &Sandbox, idle_ms: i64, age_ms: i64) -> Option<Shelf> {
+    let past = |ms: i64, limit_s: u64| limit_s > 0 && ms >= i64::try_from(limit_s * 1000).unwrap_or(i64::MAX);
+    if past(idle_ms, limits.evict_after_s) || past(age_ms, limits.max_age_s) {
+        return Some(Shelf::Evicted);
+    }
+    (limits.workspace_mib == 0 && past(idle_ms, limits.stop_after_s)).then_some(Shelf::Stopped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Process;
+    use std::path::Path;
+
+    fn limits(workspace_mib: u64) -> Sandbox {
+        let file = Path::new("caisson.toml");
+        let text = "[sandbox]\nstop_after_s = 10\nevict_after_s = 100\nmax_age_s = 1000\n";
+        let loaded = Process::from_layers(file, text, &|_| None).expect("a configuration");
+        Sandbox { workspace_mib, ..loaded.sandbox }
+    }
+
+    #[test]
+    fn what_waits_goes_down_rung_by_rung() {
+        let disk = limits(0);
+        assert_eq!(due(&disk, 9_999, 9_999), None);
+        assert_eq!(due(&disk, 10_000, 10_000), Some(Shelf::Stopped));
+        assert_eq!(due(&disk, 100_000, 100_000), Some(Shelf::Evicted));
+        assert_eq!(due(&disk, 0, 1_000_000), Some(Shelf::Evicted), "too old");
+        assert_eq!(due(&limits(64), 10_000, 10_000), None, "a workspace in memory would not outlive its stop");
+        let never = Sandbox { stop_after_s: 0, evict_after_s: 0, max_age_s: 0, ..disk };
+        assert_eq!(due(&never, i64::MAX, i64::MAX), None);
+    }
+}

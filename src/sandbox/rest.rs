@@ -1,0 +1,83 @@
+//! A sandbox whose task waits: frozen, stopped, and back at work.
+//!
+//! Owns the way down (freeze, stop) and the way back up from each. What is further away than stopped is removed, and made anew by
+//! whoever opens it. Its berth is closed on every rung. Tests: `tests/trees.rs`.
+
+use std::sync::Arc;
+
+use super::record::Record;
+use super::room::{self, Room};
+use super::{Result, SandboxError, Sandboxes};
+
+impl Sandboxes {
+    /// Opens the berth of a task with its rules again, before work goes on; wakes a paused chamber.
+    ///
+    /// # Errors
+    /// [`SandboxError::Gone`] without a prepared sandbox, [`SandboxError::Unavailable`] when the router is away.
+    pub async fn open(&self, task: i64) -> Result<()> {
+        let record = self.records.ready(task)?;
+        if record.stopped {
+            self.wake(&record).await?;
+        }
+        // Attaching wakes it, and finds out whether it is still the one that was prepared.
+        self.room(task).await?;
+        self.broker.unpause(&record.name).await.map_err(room::from_broker)?;
+        if let (Some(berth), Some(gate)) = (record.berth, &self.gate) {
+            let mut doors = self.doors.lock().await;
+            // Read again under the lock: the rules may just have been replaced.
+            let record = self.records.ready(task)?;
+            gate.open(berth, &record.egress).await.map_err(SandboxError::Unavailable)?;
+            doors.insert(berth, true);
+        }
+        Ok(())
+    }
+
+    /// Freezes a chamber while its task waits: no process of it runs until [`Sandboxes::open`].
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`] when the engine is away. A chamber that is gone is fine.
+    pub async fn rest(&self, task: i64) -> Result<()> {
+        self.ahead.forget(task);
+        let Ok(record) = self.records.ready(task) else { return Ok(()) };
+        self.close_berth(record.berth).await?;
+        self.rooms.lock().await.remove(&task);
+        match self.broker.pause(&record.name).await {
+            Err(e) if e.kind == protocol::broker::ProblemKind::Unavailable => Err(room::from_broker(e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends every process of a chamber whose task waits, and keeps its workspace. Only one on disk outlives this
+    /// (`sandbox.workspace_mib = 0`); `/tmp` and the home directory are empty afterwards.
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`] when engine or router is away. A chamber that is gone is fine.
+    pub async fn stop(&self, task: i64) -> Result<()> {
+        let Ok(record) = self.records.ready(task) else { return Ok(()) };
+        self.ahead.forget(task);
+        self.close_berth(record.berth).await?;
+        self.rooms.lock().await.remove(&task);
+        // Before it stops: a host that dies in between starts what may be running already, which is fine.
+        self.records.change(task, |record| record.stopped = true)?;
+        self.broker.stop(&record.name).await.map_err(room::from_broker)
+    }
+
+    /// Starts a stopped chamber: another boot of its runner, which is no surprise here and no loss.
+    async fn wake(&self, record: &Record) -> Result<()> {
+        self.broker.unpause(&record.name).await.map_err(room::from_broker)?;
+        self.broker.start(&record.name).await.map_err(room::from_broker)?;
+        let attached = Room::attach(self.broker.as_ref(), &record.name, self.epoch, Arc::clone(&self.ids)).await;
+        let (room, _) = attached?;
+        let boot = room.boot.clone();
+        self.rooms.lock().await.insert(record.task, Arc::new(room));
+        self.records.change(record.task, |record| {
+            record.stopped = false;
+            record.boot = Some(boot);
+        })
+    }
+
+    /// When a task's sandbox was made, in milliseconds since 1970; none when it has none.
+    pub fn made_at(&self, task: i64) -> Option<i64> {
+        self.records.get(task).map(|record| record.made_at)
+    }
+}

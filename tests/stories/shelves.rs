@@ -1,0 +1,48 @@
+//! What becomes of a sandbox whose task waits long.
+
+use crate::world::{FIX, REPO, World};
+use caisson::sandbox::broker::Broker as _;
+use domain::{Event, Shelf};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sandbox_that_waits_long_is_removed_and_made_anew_when_work_goes_on() {
+    let world = World::in_image(FIX, "image = \"local\"\nevict_after_s = 1").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.until("the sandbox is put away", |task| task.shelf == Some(Shelf::Evicted)).await;
+    world.nothing_left().await;
+    world.approve().await;
+    world.until_state("final-review").await;
+    let log = world.log().await;
+    assert!(
+        log.iter().any(|event| matches!(event, Event::SandboxLost { .. })),
+        "the agent is told that it is a new one"
+    );
+    world.approve().await;
+    world.until_state("approved").await;
+    world.nothing_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_on_disk_is_stopped_first_and_wakes_with_what_git_ignores() {
+    let script = FIX.replace("git diff --stat || true", "test -e kept.log && rm kept.log");
+    let script =
+        script.replace("python3 -m unittest -q tests.test_semver", "echo kept > kept.log; echo '*.log' > .gitignore");
+    let world = World::in_image(&script, "image = \"local\"\nworkspace_mib = 0\nstop_after_s = 1").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.until("the sandbox is stopped", |task| task.shelf == Some(Shelf::Stopped)).await;
+    assert_eq!(world.broker.list().await.expect("listed").len(), 1, "it is still there");
+    world.approve().await;
+    world.until_state("final-review").await;
+    let log = world.log().await;
+    assert!(!log.iter().any(|event| matches!(event, Event::SandboxLost { .. })), "nothing was lost");
+    let ends: Vec<bool> = log
+        .iter()
+        .filter_map(|event| match event {
+            Event::ActionFinished { outcome, .. } => Some(outcome.status.succeeded()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ends.last(), Some(&true), "{ends:?}");
+}
