@@ -1,6 +1,7 @@
 //! What `docs/spec.md` promises, measured on this machine: `make bench`. Each line has its measure, and fails only on a ratio whose two
 //! sides were measured in the same run; absolute times are printed, for machines differ. Parts that need Docker say when they skip.
 
+mod asleep;
 mod berths;
 mod chamber;
 /// What `make demo` is made of: a forge, a bot as processes, a person.
@@ -74,6 +75,9 @@ fn main() -> std::process::ExitCode {
         }
         if chosen("berths") {
             lines.extend(berths::measure().await);
+        }
+        if chosen("asleep") {
+            lines.extend(asleep::measure().await);
         }
         if chosen("waits") {
             lines.extend(waits::measure().await);
