@@ -68,7 +68,11 @@ fn project(dir: &Path, wishes: &str) -> PathBuf {
     std::fs::create_dir_all(&project).unwrap();
     git(&project, &["init", "-q", "--initial-branch=trunk"]);
     std::fs::write(project.join(".caisson.toml"), wishes).unwrap();
+    // In the history alone: the next commit takes it away again.
+    std::fs::write(project.join("notes.txt"), format!("token: gh{}_{}\n", "p", "a1B2".repeat(10))).unwrap();
     git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-q", "-m", "a mistake"]);
+    git(&project, &["rm", "-q", "notes.txt"]);
     git(&project, &["commit", "-q", "-m", "first"]);
     git(&project, &["tag", "v1"]);
     project
@@ -100,6 +104,8 @@ async fn trip(url: &str, admin_token: &str) {
     let source = source.display().to_string();
     let text = home.good(&["repo", "add", &source, "--writer", "dev"]);
     assert!(text.contains("crates.example") && text.contains("--accept "), "{text}");
+    assert!(text.contains("notes.txt holds what looks like a GitHub token"), "{text}");
+    assert!(!text.contains("a1B2"), "the secret itself was printed: {text}");
     let hash = text.split("--accept ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
     assert!(std::fs::read_to_string(home.config()).unwrap().contains("accepted = \"\""));
     assert!(home.bad(&["repo", "add", &source, "--accept", "0000"]).contains(&hash));

@@ -17,6 +17,7 @@ mod pack;
 mod read;
 mod repos;
 pub(crate) mod run;
+mod secrets;
 mod spawn;
 
 pub use diff::capped_text;
@@ -25,6 +26,7 @@ pub use name::{Auth, Branch, RemoteUrl, Tree};
 pub(crate) use pack::temporary;
 pub use pack::{PackFile, PackLimits};
 pub use repos::{PushSpec, Pushed, Repos, checkpoint_ref};
+pub use secrets::{Leak, Leaks};
 
 /// What went wrong with git, for a person to read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -46,17 +46,17 @@ fn settle() {
     });
 }
 
-fn oid(commit: &Commit) -> Result<Oid, GitError> {
+pub(super) fn oid(commit: &Commit) -> Result<Oid, GitError> {
     Oid::from_str(commit.as_str()).map_err(GitError::from)
 }
 
-fn commit(id: Oid) -> Result<Commit, GitError> {
+pub(super) fn commit(id: Oid) -> Result<Commit, GitError> {
     Commit::parse(&id.to_string()).map_err(|_| GitError::Invalid(format!("{id} is no commit's id")))
 }
 
 impl Repos {
     /// Reads in the repository `key`, on a thread that may block.
-    async fn read<T, F>(&self, key: &str, look: F) -> Result<T, GitError>
+    pub(super) async fn read<T, F>(&self, key: &str, look: F) -> Result<T, GitError>
     where
         T: Send + 'static,
         F: FnOnce(&Repository) -> Result<T, GitError> + Send + 'static,

@@ -11,7 +11,7 @@ use crate::config::project::{self, Project};
 use crate::config::write::put_repository;
 use crate::effect::{granted, told};
 use crate::forge::{Access, Forge, ForgeError, RepoRef, Repository};
-use crate::git::{Auth, Branch, RemoteUrl, Repos};
+use crate::git::{Auth, Branch, Leaks, RemoteUrl, Repos};
 use crate::secret::Secret;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -74,6 +74,7 @@ impl Add {
     ) -> Result<()> {
         let plan = self.plan(config, git).await?;
         let commit = git.copy_in(&plan.key, &plan.source, &plan.branch).await?;
+        tell_of_leaks(&git.leaks(&plan.key, &commit).await?, printer);
         let accepted = self.wishes(config, printer, git, &plan, &commit).await?;
         let on_forge = place(&plan, accounts, printer).await?;
         if on_forge.empty {
@@ -226,6 +227,20 @@ fn show_image(printer: &Printer, config: &Process, project: &Project, root: &[St
 }
 
 /// The repository on the forge: made, or the one of an earlier run. Somebody else's is never taken.
+/// Agents read a repository and some of its history: what lies in there is known to a model from then on.
+fn tell_of_leaks(leaks: &Leaks, printer: &Printer) {
+    for leak in &leaks.found {
+        let path = crate::text::one_line(&leak.path);
+        printer.warn(&format!("{path} holds what looks like {}, since commit {}", leak.what, leak.commit.short()));
+    }
+    if !leaks.found.is_empty() {
+        printer.hint("sandboxes get the files and up to 50 commits of history: make such secrets invalid first");
+    }
+    if !leaks.whole {
+        printer.warn(&format!("the history was looked through for secrets only in part ({} commits)", leaks.commits));
+    }
+}
+
 async fn place(plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<Repository> {
     let found = match accounts.forge.repository(&plan.repo).await {
         Ok(found) => found,

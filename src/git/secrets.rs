@@ -1,0 +1,150 @@
+//! What looks like a secret in a repository's history.
+//!
+//! Owns the patterns and the walk over what each commit added. Says where, never what: the text that matched goes nowhere. A person
+//! who adds a repository learns of it, for its history is read by agents. Must not decide anything. Tests: below and `tests/setup.rs`.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use domain::Commit;
+use git2::{Oid, Repository, Sort};
+use regex::bytes::RegexSet;
+
+use super::{GitError, Repos};
+
+/// What a match is called, and what matches. Prefixes that a vendor chose so that tokens can be found; nothing that is only random.
+const PATTERNS: &[(&str, &str)] = &[
+    ("a private key", r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"),
+    ("an AWS access key", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    ("a GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})"),
+    ("a GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    ("a Slack token", r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
+    ("a Google API key", r"\bAIza[0-9A-Za-z_-]{35}\b"),
+    ("a Stripe key", r"\b[rs]k_live_[0-9A-Za-z]{20,}"),
+    ("a model vendor's key", r"\bsk-(?:ant-|proj-)[A-Za-z0-9_-]{32,}"),
+    ("an npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("a password in an address", r#"\b[a-z][a-z0-9+.-]{1,15}://[^/\s:@"'<>]{1,64}:[^/\s:@"'{}$<>*]{8,64}@[A-Za-z0-9]"#),
+];
+
+/// Files that are made to hold secrets.
+const NAMES: &[&str] =
+    &[".env", ".netrc", ".pgpass", ".git-credentials", "id_rsa", "id_ed25519", "id_ecdsa", "credentials.json"];
+
+/// A larger file is no place where people leave a token by mistake.
+const FILE_BYTES: u64 = 1 << 20;
+const MOST_BYTES: u64 = 512 << 20;
+const MOST_TIME: Duration = Duration::from_secs(30);
+const MOST_FOUND: usize = 20;
+
+static SET: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new(PATTERNS.iter().map(|(_, pattern)| pattern))
+        .expect("the patterns are compiled in, and a test tries each")
+});
+
+/// Something that looks like a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leak {
+    pub what: &'static str,
+    /// Foreign: escape before showing.
+    pub path: String,
+    /// The commit that brought it in.
+    pub commit: Commit,
+}
+
+/// What a look through the history gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Leaks {
+    pub found: Vec<Leak>,
+    pub commits: usize,
+    /// False when time, size or the number of findings ended it early.
+    pub whole: bool,
+}
+
+impl Repos {
+    /// Looks through everything that `commit` and its ancestors added: at most 30 s, 512 MiB and 20 findings.
+    ///
+    /// # Errors
+    /// When the repository cannot be read.
+    pub async fn leaks(&self, key: &str, commit: &Commit) -> Result<Leaks, GitError> {
+        let tip = super::read::oid(commit)?;
+        self.read(key, move |repo| walk(repo, tip)).await
+    }
+}
+
+fn walk(repo: &Repository, tip: Oid) -> Result<Leaks, GitError> {
+    let (mut leaks, mut seen, mut bytes) = (Leaks { whole: true, ..Leaks::default() }, HashSet::new(), 0);
+    let began = Instant::now();
+    let mut history = repo.revwalk()?;
+    history.set_sorting(Sort::TOPOLOGICAL)?;
+    history.push(tip)?;
+    for id in history {
+        if leaks.found.len() >= MOST_FOUND || bytes > MOST_BYTES || began.elapsed() > MOST_TIME {
+            leaks.whole = false;
+            break;
+        }
+        let commit = repo.find_commit(id?)?;
+        let before = commit.parents().next().map(|parent| parent.tree()).transpose()?;
+        let diff = repo.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), None)?;
+        for file in diff.deltas().map(|delta| delta.new_file()) {
+            if file.id().is_zero() || !seen.insert(file.id()) {
+                continue;
+            }
+            let path = String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned();
+            let Some(what) = suspicion(repo, file.id(), &path, &mut bytes) else { continue };
+            leaks.found.push(Leak { what, path, commit: super::read::commit(commit.id())? });
+        }
+        leaks.commits += 1;
+    }
+    leaks.found.truncate(MOST_FOUND);
+    Ok(leaks)
+}
+
+fn suspicion(repo: &Repository, id: Oid, path: &str, bytes: &mut u64) -> Option<&'static str> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if NAMES.contains(&name) {
+        return Some("a file that is made for secrets");
+    }
+    let odb = repo.odb().ok()?;
+    // A submodule's commit is no object of this repository.
+    let (size, _) = odb.read_header(id).ok()?;
+    if size as u64 > FILE_BYTES {
+        return None;
+    }
+    *bytes += size as u64;
+    let object = odb.read(id).ok()?;
+    SET.matches(object.data()).iter().next().map(|at| PATTERNS[at].0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Option<&'static str> {
+        SET.matches(text.as_bytes()).iter().next().map(|at| PATTERNS[at].0)
+    }
+
+    #[test]
+    fn each_pattern_knows_its_kind_and_ordinary_text_is_none() {
+        let long = "a1B2".repeat(16);
+        for (text, what) in [
+            (format!("-----BEGIN OPENSSH {} KEY-----", "PRIVATE"), "a private key"),
+            (format!("key = AK{}", "IAIOSFODNN7EXAMPLE"), "an AWS access key"),
+            (format!("gh{}_{long}", "p"), "a GitHub token"),
+            (format!("glp{}-{long}", "at"), "a GitLab token"),
+            (format!("xo{}-{long}", "xb"), "a Slack token"),
+            (format!("AI{}{}", "za", &long[..35]), "a Google API key"),
+            (format!("sk{}{long}", "_live_"), "a Stripe key"),
+            (format!("sk-{}-{long}", "ant"), "a model vendor's key"),
+            (format!("np{}_{}", "m", &long[..36]), "an npm token"),
+            (format!("postgres://shop:{}@db/shop", "correcthorse"), "a password in an address"),
+        ] {
+            assert_eq!(named(&text), Some(what), "{text}");
+        }
+        for text in
+            ["https://user:$TOKEN@host", "https://example.org/a:b@c", "-----BEGIN PUBLIC KEY-----", "AKIA is a prefix"]
+        {
+            assert_eq!(named(text), None, "{text}");
+        }
+    }
+}
