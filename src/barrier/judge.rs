@@ -82,7 +82,7 @@ fn faults(own: &[&Finding], exact: &[(String, Vec<String>)], words: &[&str], lea
         if found.is_empty() {
             wrong.push(format!("{what}: was not told"));
         }
-        let odd = found.into_iter().filter(|finding| !right.contains(&finding.seen));
+        let odd = found.into_iter().filter(|finding| !right.is_empty() && !right.contains(&finding.seen));
         wrong.extend(odd.map(|finding| format!("{what}: {} instead of {}", finding.seen, right.join(" or "))));
     }
     let rest: Vec<_> = own.iter().filter(|finding| !known(finding)).collect();
@@ -161,6 +161,19 @@ mod tests {
         let weak = rows(&weak);
         assert_eq!(of(&weak, 1).verdict, Verdict::Mismatch);
         assert!(of(&weak, 1).seen.contains("CapBnd: 0000000000002000"), "{}", of(&weak, 1).seen);
+    }
+
+    #[test]
+    fn a_workspace_on_disk_has_any_size_and_one_in_memory_its_own() {
+        let wrong = |workspace_bytes: u64| {
+            let limits = ChamberLimits { workspace_bytes, ..ChamberLimits::default() };
+            let told = Finding::new(23, "bytes in /workspace", "270582939648");
+            let checks = checks(&Expect { limits, ..expect() });
+            let check = checks.iter().find(|check| check.number == 23).unwrap();
+            let Wants::Findings { exact, words, least } = &check.wants else { panic!("findings are wanted") };
+            faults(&[&told], exact, words, *least).iter().any(|fault| fault.starts_with("bytes in /workspace"))
+        };
+        assert!(wrong(1 << 30) && !wrong(0));
     }
 
     #[test]

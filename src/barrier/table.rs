@@ -8,7 +8,7 @@ use super::{Expect, plan};
 
 /// What a check wants of its findings.
 pub enum Wants {
-    /// Each of `exact` was found, with one of its words; every other finding has one of `words`, and there are at least `least`.
+    /// Each of `exact` was found, with one of its words (none named: with whatever was told); every other finding has one of `words`, and there are at least `least`.
     Findings { exact: Vec<(String, Vec<String>)>, words: &'static [&'static str], least: usize },
     /// It has no object here; why.
     Nothing(&'static str),
@@ -199,7 +199,8 @@ fn limits(limits: &ChamberLimits) -> Wants {
         ("processor", vec![share(limits.cpus), share(limits.cpus.min(cores))]),
         ("open files", vec![format!("{0} {0}", limits.nofile)]),
         ("core dumps", vec!["0 0".to_owned()]),
-        ("bytes in /workspace", bytes(limits.workspace_bytes)),
+        // One on disk is as large as the disk: whatever is told.
+        ("bytes in /workspace", Some(limits.workspace_bytes).filter(|&it| it > 0).map(bytes).unwrap_or_default()),
         ("bytes in /tmp", bytes(limits.tmp_bytes)),
         ("bytes in /home/agent", bytes(limits.tmp_bytes)),
         ("bytes in /dev/shm", bytes(64 << 20)),

@@ -37,7 +37,9 @@ impl Shelves {
     async fn round(&self) -> Result<(), StoreError> {
         for row in self.machine.store().live_tasks().await? {
             let Some(made_at) = self.sandboxes.made_at(row.id) else { continue };
-            let (idle, age) = (now() - row.updated_at, now() - made_at);
+            // A record of an earlier release does not say when.
+            let age = if made_at > 0 { now() - made_at } else { 0 };
+            let idle = now() - row.updated_at;
             if let Some(shelf) = due(&self.limits, idle, age) {
                 let key = format!("idled:{shelf:?}:{}", row.updated_at);
                 self.machine.feed(TaskId(row.id), &key, Input::Idled { shelf }, None).await?;

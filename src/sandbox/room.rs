@@ -186,10 +186,11 @@ pub(super) fn succeeded(outcome: &Outcome, what: &str) -> Result<()> {
         Status::OutOfMemory => Err(SandboxError::Limit(format!("{what} ran out of memory"))),
         Status::OutOfPids => Err(SandboxError::Limit(format!("{what} could not start another process"))),
         Status::DiskFull => Err(SandboxError::Limit(format!("{what} ran out of space"))),
-        Status::Exited { code } => Err(SandboxError::Refused(format!("{what} failed with exit code {code}: {said}"))),
-        Status::Signaled { signal: 24 } => {
+        // 128 + SIGXCPU: so a shell says it of what it ran.
+        Status::Exited { code: 152 } | Status::Signaled { signal: 24 } => {
             Err(SandboxError::Limit(format!("{what} used more processor time than it may")))
         }
+        Status::Exited { code } => Err(SandboxError::Refused(format!("{what} failed with exit code {code}: {said}"))),
         Status::Signaled { signal } => Err(SandboxError::Limit(format!("{what} was ended by signal {signal}: {said}"))),
         Status::Failed { reason } => Err(SandboxError::Refused(format!("{what} failed: {reason}"))),
         Status::Cancelled => Err(SandboxError::Unavailable(format!("{what} was cancelled"))),
