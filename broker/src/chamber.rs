@@ -15,8 +15,9 @@ use protocol::broker::{Chamber, ChamberSpec, ChamberState, Problem, ProblemKind,
 use crate::berth::{Layout, Place};
 use crate::desk::Desk;
 use crate::engine::{Missing, is_conflict, is_gone, problem, status};
+use crate::image::no_gpu;
 use crate::name::{self, Kind};
-use crate::seal::{self, Fittings};
+use crate::seal;
 
 impl Desk {
     pub async fn create(&self, spec: &ChamberSpec) -> Result<(), Problem> {
@@ -32,13 +33,7 @@ impl Desk {
                 Some(number) => Some(self.place(number).await?),
                 None => None,
             };
-            let fit = Fittings {
-                image: &image,
-                runner,
-                place: place.as_ref(),
-                runtime: self.settings.runtime.as_deref(),
-                host: self.host().await?,
-            };
+            let fit = self.fittings(&image, runner, place.as_ref()).await?;
             let body = seal::chamber(&self.names, spec, &fit)?;
             self.workspace(spec).await?;
             let options = CreateContainerOptionsBuilder::default().name(&self.names.chamber(&spec.name)).build();
@@ -56,7 +51,10 @@ impl Desk {
                 ChamberState::Gone => return Err(conflict(name, "is being removed")),
                 ChamberState::Created | ChamberState::Exited { .. } => {}
             }
-            self.docker()?.start_container(&id, None).await.map_err(|error| start_problem(name, error))
+            self.docker()?
+                .start_container(&id, None)
+                .await
+                .map_err(|error| no_gpu(&self.settings.gpus, start_problem(name, error)))
         })
         .await
     }
@@ -175,7 +173,11 @@ impl Desk {
     /// An empty workspace: what an earlier chamber of that name left is removed first.
     async fn workspace(&self, spec: &ChamberSpec) -> Result<(), Problem> {
         self.remove_workspace(&spec.name).await?;
-        let made = self.docker()?.create_volume(seal::workspace(&self.names, spec)).await.map_err(problem)?;
+        let made = self
+            .docker()?
+            .create_volume(seal::workspace(&self.names, spec, self.host().await?.agent))
+            .await
+            .map_err(problem)?;
         if self.names.owns(Some(&made.labels), Kind::Workspace) {
             return Ok(());
         }

@@ -14,11 +14,13 @@ use tokio::sync::{OnceCell, RwLock};
 use tokio_util::sync::CancellationToken;
 
 use crate::Settings;
+use crate::able;
+use crate::berth::Place;
 use crate::engine::{self, Missing, problem};
 use crate::image::Images;
 use crate::name::{Kind, Names};
 use crate::router::sorted;
-use crate::seal::Host;
+use crate::seal::{Fittings, Host};
 use crate::seccomp;
 
 /// The program that becomes PID 1 of each chamber.
@@ -83,7 +85,28 @@ impl Desk {
             cores: info.ncpu.filter(|cores| *cores > 0).unwrap_or(1) as f64,
             cgroup2: info.cgroup_version == Some(SystemInfoCgroupVersionEnum::_2),
             ipv6: Path::new("/proc/sys/net/ipv6").exists(),
+            agent: able::agent_uid(info),
         })
+    }
+
+    /// What the broker adds to a spec.
+    pub async fn fittings<'a>(
+        &'a self,
+        image: &'a str,
+        runner: &'a str,
+        place: Option<&'a Place>,
+    ) -> Result<Fittings<'a>, Problem> {
+        let (runtime, gpus) = (self.settings.runtime.as_deref(), &self.settings.gpus);
+        Ok(Fittings { image, runner, place, runtime, gpus, host: self.host().await? })
+    }
+
+    /// What the engine says of itself now, if chambers can be made on it.
+    pub async fn usable(&self) -> Result<SystemInfo, Problem> {
+        let docker = self.docker()?;
+        able::is_docker(&docker.version().await.map_err(problem)?)?;
+        let info = docker.info().await.map_err(problem)?;
+        able::has_runtime(&info, self.settings.runtime.as_deref())?;
+        Ok(info)
     }
 
     pub async fn hello(&self, version: u32) -> Result<EngineInfo, Problem> {
@@ -93,18 +116,20 @@ impl Desk {
             )));
         }
         // Anew each time: an engine may be restarted with another configuration while this broker lives.
-        let info = &self.docker()?.info().await.map_err(problem)?;
+        let info = &self.usable().await?;
         Ok(EngineInfo {
             version: VERSION,
             installation: self.names.installation().to_owned(),
             engine: format!("Docker {}", info.server_version.as_deref().unwrap_or("of an unknown version")),
             kernel: info.kernel_version.clone().unwrap_or_default(),
             cgroup: if self.host().await?.cgroup2 { "2".into() } else { "1".into() },
-            daemon: configuration(info),
+            daemon: configuration(info, &self.settings),
             runner: self.runner.sha256.clone(),
             seccomp: seccomp::sealed_hash(),
             images: self.settings.images.clone(),
-            warnings: warnings(info),
+            runtime: self.settings.runtime.clone(),
+            gpus: self.settings.gpus.to_string(),
+            warnings: able::warnings(info),
         })
     }
 
@@ -142,8 +167,9 @@ fn read_runner(path: &Path) -> Result<RunnerProgram, Problem> {
     Ok(RunnerProgram { sha256: hex::encode(Sha256::digest(&bytes)), bytes })
 }
 
-/// A hash over what the engine says of itself, without what changes while it runs: counts, clocks, warnings.
-fn configuration(info: &SystemInfo) -> String {
+/// A hash over what the engine says of itself and what this broker asks of it, without what changes while it runs: counts,
+/// clocks, warnings.
+fn configuration(info: &SystemInfo, settings: &Settings) -> String {
     let said = sorted(serde_json::to_value(info).unwrap_or_default());
     let lasting = [
         "BridgeNfIp6tables",
@@ -170,28 +196,8 @@ fn configuration(info: &SystemInfo) -> String {
         "ServerVersion",
         "SwapLimit",
     ];
-    let text: Vec<String> =
+    let mut text: Vec<String> =
         lasting.iter().map(|name| format!("{name}={}", said.get(*name).unwrap_or_default())).collect();
+    text.push(format!("runtime={:?} gpus={}", settings.runtime, settings.gpus));
     hex::encode(Sha256::digest(text.join("\n")))
-}
-
-/// What a person should know about this engine.
-fn warnings(info: &SystemInfo) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let lacks = |what: Option<bool>| what == Some(false);
-    let options = info.security_options.clone().unwrap_or_default();
-    let has = |word: &str| options.iter().any(|option| option.contains(word));
-    if !has("seccomp") {
-        warnings.push("the engine has no seccomp: chambers cannot be started with a profile".into());
-    }
-    if !has("apparmor") && !has("selinux") {
-        warnings.push("neither AppArmor nor SELinux stands behind seccomp and the missing capabilities".into());
-    }
-    if lacks(info.memory_limit) || lacks(info.pids_limit) || lacks(info.cpu_cfs_quota) {
-        warnings.push("the kernel lacks a cgroup limit (memory, pids or cpu): a chamber may starve the machine".into());
-    }
-    if lacks(info.swap_limit) {
-        warnings.push("the kernel does not account swap: a chamber may use swap beyond its memory".into());
-    }
-    warnings
 }

@@ -4,17 +4,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use bollard::models::ImageInspect;
+use bollard::models::{ContainerCreateBody, ImageInspect};
 use bollard::query_parameters::{
     AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder,
 };
 use futures_util::StreamExt;
-use protocol::broker::{ImageInfo, Problem, ProblemKind};
+use protocol::broker::{ImageInfo, Problem, ProblemKind, Purpose};
 
 use crate::desk::Desk;
 use crate::engine::{Missing, problem, status};
+use crate::gpus::Gpus;
 use crate::name::short;
-use crate::seal::{self, Fittings};
+use crate::seal;
 
 /// What was found out about images in this life of the broker.
 #[derive(Default)]
@@ -84,21 +85,42 @@ impl Desk {
 
     /// Runs a shell in a container as tight as a chamber and asks it what is there.
     async fn look_into(&self, reference: &str, id: &str, runner: &str) -> Result<(), Problem> {
-        let fit = Fittings {
-            image: id,
-            runner,
-            place: None,
-            runtime: self.settings.runtime.as_deref(),
-            host: self.host().await?,
-        };
+        let fit = self.fittings(id, runner, None).await?;
         let body = seal::throw_away(&self.names, &fit, &["/bin/sh", "-c", LOOK])?;
-        let name = self.names.helper(&format!("look-{}", short(id)));
+        judge(reference, &self.thrown_away(&format!("look-{}", short(id)), body).await?)
+    }
+
+    /// What one helper container said.
+    async fn thrown_away(&self, name: &str, body: ContainerCreateBody) -> Result<String, Problem> {
+        let name = self.names.helper(name);
         self.discard_helper(&name).await?;
         let options = CreateContainerOptionsBuilder::default().name(&name).build();
         let made = self.docker()?.create_container(Some(options), body).await.map_err(problem)?;
         let said = self.run_and_listen(&made.id).await;
         self.discard_helper(&name).await?;
-        judge(reference, &said?)
+        said
+    }
+
+    /// Refuses an engine that is not Docker's, or has not the runtime or the graphics processors. No engine lists the latter's
+    /// driver: so the first image that is there is tried with it.
+    pub async fn check(&self) -> Result<(), Problem> {
+        self.usable().await?;
+        let gpus = &self.settings.gpus;
+        if *gpus == Gpus::None {
+            return Ok(());
+        }
+        for reference in &self.settings.images {
+            if self.pin(reference).await?.is_none() {
+                continue;
+            }
+            let (image, runner) = self.chamber_image(reference).await?;
+            let fit = self.fittings(&image, runner, None).await?;
+            let mut body = seal::throw_away(&self.names, &fit, &["/bin/sh", "-c", LOOK])?;
+            body.host_config.get_or_insert_default().device_requests = gpus.requests(Purpose::Task);
+            return self.thrown_away("look-gpus", body).await.map(|_| ()).map_err(|problem| no_gpu(gpus, problem));
+        }
+        tracing::warn!("no listed image is there to try the GPUs with: the first task shows whether there are any");
+        Ok(())
     }
 
     /// What a container that ends by itself wrote; at most 4 KiB, at most 30 s.
@@ -148,6 +170,18 @@ fn described(reference: &str, found: ImageInspect) -> Result<ImageInfo, Problem>
     }
     let id = found.id.ok_or_else(|| Problem::new(ProblemKind::Engine, format!("image {reference} has no id")))?;
     Ok(ImageInfo { id, size: found.size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0) })
+}
+
+/// The engine's own words for it do not say what to do.
+pub fn no_gpu(gpus: &Gpus, problem: Problem) -> Problem {
+    if !problem.text.contains("device driver") {
+        return problem;
+    }
+    Problem::refused(format!(
+        "the engine gives no GPU for `--gpus {gpus}` ({}): install the driver and NVIDIA's container toolkit and restart the \
+         engine, or take `--gpus none` (`broker.gpus` in caisson.toml)",
+        problem.text
+    ))
 }
 
 fn judge(reference: &str, said: &str) -> Result<(), Problem> {

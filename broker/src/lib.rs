@@ -7,11 +7,13 @@
 //! this installation's label, or read what flows through a stream. Tests: beside each file, and `tests/docker.rs` against a
 //! real engine.
 
+mod able;
 mod attach;
 mod berth;
 mod chamber;
 mod desk;
 mod engine;
+mod gpus;
 mod image;
 mod name;
 mod reap;
@@ -24,6 +26,7 @@ pub mod toolchain;
 
 use std::path::PathBuf;
 
+pub use gpus::Gpus;
 pub use server::{Broker, teardown};
 
 /// What the operator decides when the broker is started.
@@ -45,6 +48,8 @@ pub struct Settings {
     pub client_uid: Option<u32>,
     /// An engine runtime other than its default, such as `runsc`.
     pub runtime: Option<String>,
+    /// Graphics processors that a task's chamber gets: a hole in its wall.
+    pub gpus: Gpus,
     /// Whether a chamber may ask for a workspace on the engine's disk, which nothing bounds.
     pub plain_workspaces: bool,
     /// Parts of the special address ranges that the router may reach nevertheless, such as a lab's documentation network.
@@ -66,6 +71,7 @@ impl Settings {
             runner: runner.into(),
             client_uid: None,
             runtime: None,
+            gpus: Gpus::None,
             plain_workspaces: false,
             public_ranges: Vec::new(),
             max_memory_bytes: 16 << 30,

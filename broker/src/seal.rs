@@ -14,6 +14,7 @@ use protocol::broker::{AGENT_UID, ChamberLimits, ChamberSpec, Problem, RUNNER, W
 use sha2::{Digest, Sha256};
 
 use crate::berth::Place;
+use crate::gpus::Gpus;
 use crate::name::{self, Kind, Names};
 use crate::seccomp;
 
@@ -25,6 +26,8 @@ pub struct Host {
     pub cgroup2: bool,
     /// Whether the kernel has IPv6, and so the setting that turns it off.
     pub ipv6: bool,
+    /// User and group that the engine gives what it mounts for the agent.
+    pub agent: (u64, u64),
 }
 
 /// What the broker adds to a spec.
@@ -37,6 +40,7 @@ pub struct Fittings<'a> {
     /// Network, gateway and address; `None` = no network.
     pub place: Option<&'a Place>,
     pub runtime: Option<&'a str>,
+    pub gpus: &'a Gpus,
     pub host: Host,
 }
 
@@ -66,7 +70,9 @@ pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<
     let mut body = sealed(names, &spec.limits, &spec.profile, fit)?;
     body.labels = Some(labels(names, spec)?);
     body.env.get_or_insert_default().extend(spec.env.iter().map(|(name, value)| format!("{name}={value}")));
-    let mounts = body.host_config.get_or_insert_default().mounts.get_or_insert_default();
+    let host = body.host_config.get_or_insert_default();
+    host.device_requests = fit.gpus.requests(spec.purpose);
+    let mounts = host.mounts.get_or_insert_default();
     mounts.push(Mount {
         target: Some(WORKSPACE.into()),
         source: Some(names.workspace(&spec.name)),
@@ -94,12 +100,12 @@ pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result
 }
 
 /// The volume of a workspace.
-pub fn workspace(names: &Names, spec: &ChamberSpec) -> VolumeCreateRequest {
+pub fn workspace(names: &Names, spec: &ChamberSpec, (uid, gid): (u64, u64)) -> VolumeCreateRequest {
     let bytes = spec.limits.workspace_bytes;
     let mut labels = names.labels(Kind::Workspace);
     labels.insert(name::NAME.into(), spec.name.clone());
     let inodes = (bytes / 2048).clamp(10_000, 4_000_000);
-    let options = format!("size={bytes},nr_inodes={inodes},uid={AGENT_UID},gid={AGENT_UID},mode=0755,nosuid,nodev");
+    let options = format!("size={bytes},nr_inodes={inodes},uid={uid},gid={gid},mode=0755,nosuid,nodev");
     let in_memory = [("type", "tmpfs".to_owned()), ("device", "tmpfs".to_owned()), ("o", options)];
     let driver_opts = match bytes {
         0 => HashMap::new(),
@@ -243,8 +249,8 @@ mod tests {
     use protocol::broker::Purpose;
 
     fn made(spec: &ChamberSpec, place: Option<&Place>) -> ContainerCreateBody {
-        let host = Host { cores: 2.0, cgroup2: true, ipv6: true };
-        let fit = Fittings { image: "sha256:aa", runner: "the-runner", place, runtime: None, host };
+        let host = Host { cores: 2.0, cgroup2: true, ipv6: true, agent: (210_001, 310_001) };
+        let fit = Fittings { image: "sha256:aa", runner: "the-runner", place, runtime: None, gpus: &Gpus::All, host };
         chamber(&Names::new("one").unwrap(), spec, &fit).unwrap()
     }
 
@@ -286,6 +292,13 @@ mod tests {
     }
 
     #[test]
+    fn graphics_processors_are_for_tasks_alone() {
+        assert_eq!(made(&spec(), None).host_config.unwrap().device_requests.unwrap()[0].count, Some(-1));
+        let verify = ChamberSpec { purpose: Purpose::Verify, ..spec() };
+        assert_eq!(made(&verify, None).host_config.unwrap().device_requests, None);
+    }
+
+    #[test]
     fn another_limit_is_another_chamber() {
         let mut other = spec();
         other.limits.pids += 1;
@@ -306,7 +319,10 @@ mod tests {
 
     #[test]
     fn a_workspace_in_memory_belongs_to_the_agent() {
-        let options = workspace(&Names::new("one").unwrap(), &spec()).driver_opts.unwrap();
-        assert!(options["o"].contains("uid=10001") && options["o"].contains("size=1073741824"), "{options:?}");
+        let options = workspace(&Names::new("one").unwrap(), &spec(), (210_001, 310_001)).driver_opts.unwrap();
+        assert!(
+            options["o"].contains("uid=210001,gid=310001") && options["o"].contains("size=1073741824"),
+            "{options:?}"
+        );
     }
 }

@@ -55,6 +55,11 @@ impl Broker {
         Ok(Self { desk: Arc::new(desk), listener, _lock: lock })
     }
 
+    /// Refuses an engine that lacks what the settings ask for; one that does not answer is `Unavailable`.
+    pub async fn check(&self) -> Result<(), Problem> {
+        self.desk.check().await
+    }
+
     /// Serves until `shutdown` comes, then lets requests finish and cuts the streams. Containers stay.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let stop = CancellationToken::new();

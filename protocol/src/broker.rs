@@ -184,7 +184,8 @@ pub struct EngineInfo {
     pub kernel: String,
     /// `1` or `2`.
     pub cgroup: String,
-    /// sha256 of what the engine says of its configuration, hex: runtimes, security options, drivers, versions of its parts.
+    /// sha256 of what the engine says of its configuration, hex: runtimes, security options, drivers, versions of its
+    /// parts; and of the broker's runtime and GPUs.
     pub daemon: String,
     /// sha256 of the runner that chambers get, hex.
     pub runner: String,
@@ -192,6 +193,12 @@ pub struct EngineInfo {
     pub seccomp: String,
     /// References the operator listed.
     pub images: Vec<String>,
+    /// The engine's runtime that chambers are made with; `None` = its default.
+    #[serde(default)]
+    pub runtime: Option<String>,
+    /// Graphics processors that a task's chamber gets: `none`, `all`, or ids.
+    #[serde(default)]
+    pub gpus: String,
     /// What the engine lacks, in sentences for a person.
     pub warnings: Vec<String>,
 }

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use super::printer::Printer;
 use crate::telemetry;
 use ::broker::toolchain::profiles;
-use ::broker::{Broker, Settings, teardown};
+use ::broker::{Broker, Gpus, Settings, teardown};
 use anyhow::{Context, Result};
 use clap::Args;
+use protocol::broker::ProblemKind;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Talk to the container engine on behalf of `caisson serve`.
@@ -45,6 +46,10 @@ pub struct BrokerArgs {
     /// A runtime of the engine other than its default, such as runsc
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<String>,
+    /// Graphics processors for tasks' sandboxes (none, all, or ids such as 0,1): the kernel's driver is then within reach of
+    /// what runs there
+    #[arg(long, value_name = "WHICH", default_value_t = Gpus::None)]
+    pub gpus: Gpus,
     /// Allow workspaces on the engine's disk, which nothing bounds
     #[arg(long)]
     pub plain_workspaces: bool,
@@ -71,6 +76,7 @@ impl BrokerArgs {
         settings.router_images = self.router_images;
         settings.client_uid = self.client_uid;
         settings.runtime = self.runtime;
+        settings.gpus = self.gpus;
         settings.plain_workspaces = self.plain_workspaces;
         settings.public_ranges = self.public_ranges;
         settings.max_memory_bytes = self.max_memory << 20;
@@ -92,6 +98,12 @@ pub async fn run(args: BrokerArgs) -> Result<()> {
     telemetry::start()?;
     let socket = settings.socket.clone();
     let broker = Broker::bind(settings)?;
+    match broker.check().await {
+        Err(problem) if problem.kind == ProblemKind::Unavailable => {
+            tracing::warn!(%problem, "whether the engine has the runtime and the GPUs is not known yet");
+        }
+        checked => checked?,
+    }
     let mut term = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     tracing::info!(socket = %socket.display(), "the broker listens");

@@ -60,6 +60,10 @@ fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
         command.args(["--image", &image]);
     }
     command.args(["--router-image", &config.router.image]);
+    if !config.broker.runtime.is_empty() {
+        command.args(["--runtime", &config.broker.runtime]);
+    }
+    command.args(["--gpus", &config.broker.gpus]);
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     Ok(command)
 }

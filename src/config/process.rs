@@ -175,6 +175,10 @@ pub struct Budget {
 #[serde(deny_unknown_fields)]
 pub struct Broker {
     pub socket: PathBuf,
+    /// Empty = the engine's default.
+    pub runtime: String,
+    /// `none`, `all`, or ids; the broker judges it.
+    pub gpus: String,
 }
 
 /// One repository the bot works on.

@@ -191,6 +191,8 @@ impl Broker for LocalBroker {
             runner: String::new(),
             seccomp: String::new(),
             images: vec!["local".to_owned()],
+            runtime: None,
+            gpus: "none".to_owned(),
             warnings: vec!["nothing is sealed here".to_owned()],
         })
     }

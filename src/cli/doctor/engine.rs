@@ -33,7 +33,7 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, running: bool) {
             Err(error) => sheet.fault(
                 "broker",
                 format!("{error:#}"),
-                "install Docker Engine and start it; `docker version` must answer",
+                "where it says nothing else to do: install Docker Engine and start it; `docker version` must answer",
             ),
         },
     }
@@ -42,6 +42,7 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, running: bool) {
 async fn parts(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, info: &EngineInfo) {
     sheet.good("engine", format!("{}, kernel {}, cgroup v{}", info.engine, info.kernel, info.cgroup));
     sheet.good("engine", format!("seccomp profile {}, runner {}", short(&info.seccomp), short(&info.runner)));
+    asked(sheet, config, info);
     if info.installation != config.installation {
         let text = format!("the broker serves installation {}, not {}", info.installation, config.installation);
         sheet.fault("broker", text, "give each installation its own broker.socket");
@@ -65,6 +66,22 @@ async fn parts(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, info:
             Ok(None) => sheet.fault("images", format!("{reference} is not there"), BUILD),
             Err(error) => sheet.fault("images", format!("{reference}: {error}"), BUILD),
         }
+    }
+}
+
+/// What the broker asks of the engine beyond its defaults; the broker itself refuses what the engine lacks.
+fn asked(sheet: &mut Sheet, config: &Process, info: &EngineInfo) {
+    let (runtime, gpus) = (info.runtime.as_deref().unwrap_or_default(), info.gpus.as_str());
+    if !runtime.is_empty() {
+        sheet.good("engine", format!("runtime {runtime}"));
+    }
+    if gpus != "none" {
+        sheet.note("engine", format!("tasks' sandboxes get GPUs ({gpus}): SECURITY.md says what that opens"));
+    }
+    if (runtime, gpus) != (&config.broker.runtime, &config.broker.gpus) {
+        let text =
+            format!("the broker runs with runtime {runtime:?} and GPUs {gpus:?}, not as [broker] in caisson.toml says");
+        sheet.fault("broker", text, "start the broker anew, or write there what it was started with");
     }
 }
 

@@ -1,0 +1,113 @@
+//! What this engine is and can do, from what it says of itself: its kind, its runtimes, whose numbers its users have, what a
+//! person should know about it. Pure. Tests: below, and `tests/docker/engines.rs`.
+
+use bollard::models::{SystemInfo, SystemVersion};
+use protocol::broker::{AGENT_UID, Problem};
+
+/// Refuses Podman, whose socket speaks Docker's words and means less by them.
+pub fn is_docker(version: &SystemVersion) -> Result<(), Problem> {
+    if !version.components.iter().flatten().any(|part| part.name.starts_with("Podman")) {
+        return Ok(());
+    }
+    Err(Problem::refused(format!(
+        "the engine is Podman {}, on which no sandbox can be made (tried with 4.3.1): it takes a seccomp profile only as a \
+         file of its own, /tmp and /home/agent without owner (uid, gid) or number of files (nr_inodes), and a workspace in \
+         memory only where the disk has project quotas; install Docker Engine and give its socket (`--engine`, or \
+         CAISSON_ENGINE_SOCKET)",
+        version.version.as_deref().unwrap_or("of an unknown version")
+    )))
+}
+
+/// Refuses, by name, a runtime that the engine does not list.
+pub fn has_runtime(info: &SystemInfo, wanted: Option<&str>) -> Result<(), Problem> {
+    let Some(wanted) = wanted else { return Ok(()) };
+    let listed = info.runtimes.clone().unwrap_or_default();
+    if listed.contains_key(wanted) {
+        return Ok(());
+    }
+    let mut names: Vec<String> = listed.into_keys().collect();
+    names.sort();
+    Err(Problem::refused(format!(
+        "the engine has no runtime {wanted:?} (it has {}): install it, name it under \"runtimes\" in the engine's \
+         daemon.json and restart the engine, or choose another (`--runtime`; `broker.runtime` in caisson.toml)",
+        if names.is_empty() { "none it tells of".to_owned() } else { names.join(", ") }
+    )))
+}
+
+/// The engine's own number of the agent's user. With userns-remap, what the engine itself mounts (a workspace in memory)
+/// takes numbers of the machine, not of the container; only its directory tells where the container's begin.
+pub fn agent_uid(info: &SystemInfo) -> (u64, u64) {
+    let agent = u64::from(AGENT_UID);
+    let base = info.docker_root_dir.as_deref().filter(|_| has(info, "name=userns")).and_then(|directory| {
+        let (uid, gid) = directory.rsplit('/').next()?.split_once('.')?;
+        Some((uid.parse::<u64>().ok()?, gid.parse::<u64>().ok()?))
+    });
+    base.map_or((agent, agent), |(uid, gid)| (uid + agent, gid + agent))
+}
+
+/// What a person should know about this engine.
+pub fn warnings(info: &SystemInfo) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let lacks = |what: Option<bool>| what == Some(false);
+    if has(info, "name=userns") {
+        let (uid, _) = agent_uid(info);
+        warnings.push(format!("userns-remap is on: the agent's user {AGENT_UID} is user {uid} of this machine"));
+    }
+    if has(info, "name=rootless") {
+        warnings.push("the engine is rootless: Caisson was not tried on one; believe `caisson barrier` alone".into());
+    }
+    if !has(info, "seccomp") {
+        warnings.push("the engine has no seccomp: chambers cannot be started with a profile".into());
+    }
+    if !has(info, "apparmor") && !has(info, "selinux") {
+        warnings.push("neither AppArmor nor SELinux stands behind seccomp and the missing capabilities".into());
+    }
+    if lacks(info.memory_limit) || lacks(info.pids_limit) || lacks(info.cpu_cfs_quota) {
+        warnings.push("the kernel lacks a cgroup limit (memory, pids or cpu): a chamber may starve the machine".into());
+    }
+    if lacks(info.swap_limit) {
+        warnings.push("the kernel does not account swap: a chamber may use swap beyond its memory".into());
+    }
+    warnings
+}
+
+fn has(info: &SystemInfo, word: &str) -> bool {
+    info.security_options.iter().flatten().any(|option| option.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(options: &[&str], directory: &str) -> SystemInfo {
+        SystemInfo {
+            security_options: Some(options.iter().map(|&it| it.to_owned()).collect()),
+            docker_root_dir: Some(directory.to_owned()),
+            runtimes: Some([("runc".to_owned(), Default::default())].into()),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_runtime_that_is_not_there_is_refused_by_name() {
+        let info = info(&[], "/var/lib/docker");
+        assert_eq!((has_runtime(&info, None), has_runtime(&info, Some("runc"))), (Ok(()), Ok(())));
+        let problem = has_runtime(&info, Some("runsc")).unwrap_err();
+        assert!(problem.text.contains("\"runsc\" (it has runc)"), "{problem}");
+    }
+
+    #[test]
+    fn a_remapped_engine_numbers_the_agent_otherwise() {
+        let remapped = info(&["name=seccomp,profile=default", "name=userns"], "/var/lib/docker/200000.300000");
+        assert_eq!(agent_uid(&remapped), (210_001, 310_001));
+        assert!(warnings(&remapped)[0].contains("user 210001 of this machine"));
+        // Without the remapping a directory of such a name means nothing.
+        assert_eq!(agent_uid(&info(&["name=seccomp"], "/srv/200000.300000")), (10_001, 10_001));
+    }
+
+    #[test]
+    fn a_rootless_engine_is_named() {
+        assert!(warnings(&info(&["name=seccomp", "name=rootless"], ""))[0].contains("rootless"));
+        assert!(!warnings(&info(&["name=seccomp"], "")).join("").contains("rootless"));
+    }
+}
