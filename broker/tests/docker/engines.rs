@@ -1,6 +1,6 @@
 //! What an engine has not is refused when the broker starts, and by name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -101,12 +101,14 @@ async fn gpus_are_refused_where_the_engine_has_no_driver_and_stay_out_of_every_o
     .await;
 }
 
-struct Podman(Child);
+struct Podman(Child, PathBuf);
 
 impl Drop for Podman {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+        // Podman mounts its store over itself and leaves it so.
+        let _ = Command::new("umount").arg(self.1.join("overlay")).stderr(Stdio::null()).status();
     }
 }
 
@@ -117,7 +119,7 @@ fn podman(dir: &Path) -> Option<Podman> {
     command.arg("--root").arg(dir.join("root")).arg("--runroot").arg(dir.join("run"));
     command.args(["system", "service", "--time=0", &address]).stdout(Stdio::null()).stderr(Stdio::null());
     match command.spawn() {
-        Ok(child) => Some(Podman(child)),
+        Ok(child) => Some(Podman(child, dir.join("root"))),
         Err(error) => {
             eprintln!("skipped: podman cannot be started ({error})");
             None
