@@ -75,6 +75,8 @@ impl Store {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
+            // Pages (32 MiB): with fewer, a burst of deliveries waits for the file again and again.
+            .pragma("wal_autocheckpoint", "8192")
             .busy_timeout(Duration::from_secs(5))
             .foreign_keys(true);
         let one = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
