@@ -58,9 +58,9 @@ async fn woken(broker: SocketBroker) -> Result<Vec<Line>> {
     let (mut frozen, mut stopped, mut evicted) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         sandboxes.rest(TASK).await?;
-        frozen.push(first_action(&sandboxes, 10 * round + 1, async || sandboxes.open(TASK).await).await?);
+        frozen.push(first_action(&sandboxes, 10 * round + 1, async || sandboxes.open(TASK).await.map(drop)).await?);
         sandboxes.stop(TASK).await?;
-        stopped.push(first_action(&sandboxes, 10 * round + 2, async || sandboxes.open(TASK).await).await?);
+        stopped.push(first_action(&sandboxes, 10 * round + 2, async || sandboxes.open(TASK).await.map(drop)).await?);
         sandboxes.remove(TASK).await?;
         let again = async || sandboxes.prepare(&spec).await.map(drop);
         evicted.push(first_action(&sandboxes, 10 * round + 3, again).await?);

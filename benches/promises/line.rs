@@ -20,6 +20,13 @@ impl Line {
         Line { name: name.to_owned(), measured, promised: promised.to_owned(), kept: Some(kept) }
     }
 
+    /// A time against another of the same run: at most so many times as long.
+    pub fn at_most(name: &str, one: Duration, other: Duration, most: f64) -> Line {
+        let times = ratio(one, other);
+        let measured = format!("{} against {}: {times:.2} ×", ms(one), ms(other));
+        Line::held(name, measured, &format!("≤ {most} ×"), times <= most)
+    }
+
     pub fn broken(&self) -> bool {
         self.kept == Some(false)
     }

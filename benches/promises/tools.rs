@@ -20,7 +20,7 @@ fn environment() -> Vec<(String, String)> {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Where a program lies; behind a version manager's stub, the program itself.
+/// Where a program lies.
 fn found(name: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&paths).map(|dir| dir.join(name)).find(|path| path.is_file())

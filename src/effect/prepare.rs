@@ -37,21 +37,24 @@ impl Performer {
         };
         let boot = self.sandboxes.prepare(&spec).await?.boot;
         self.reach(task, base).await?;
-        self.inspected(task).await?;
+        if let Some(wrong) = self.mismatch(task).await? {
+            // Nothing of an agent was in it yet.
+            self.sandboxes.remove(task.id.0).await?;
+            return Err(wrong);
+        }
         Ok(boot)
     }
 
-    /// The barrier was proven in another sandbox; what depends on the berth is tried in this one. One that does not hold is
-    /// removed: nothing of an agent was in it yet.
-    async fn inspected(&self, task: &Task) -> Result<(), Trouble> {
+    /// The barrier was proven in another sandbox; what depends on the berth is tried in this one.
+    async fn mismatch(&self, task: &Task) -> Result<Option<Trouble>, Trouble> {
         let mismatches = self.inspector.mismatches(task.id.0).await?;
         if mismatches.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         tracing::error!(task = task.id.0, ?mismatches, "THE BARRIER DOES NOT HOLD in a task's sandbox");
-        self.sandboxes.remove(task.id.0).await?;
         let what = mismatches.join("; ");
-        Err(Trouble::blocked(format!("the barrier does not hold in this task's sandbox, so nothing ran in it: {what}")))
+        let said = format!("the barrier does not hold in this task's sandbox, so nothing ran in it: {what}");
+        Ok(Some(Trouble::blocked(said)))
     }
 
     /// Work goes on. A sandbox that is gone is made anew from the last commit; what was not committed is lost, and said.
@@ -59,7 +62,8 @@ impl Performer {
         let base = self.base(task)?;
         self.reach(task, &base).await?;
         match self.sandboxes.open(task.id.0).await {
-            Ok(()) => return Ok(Input::Opened { fresh: None }),
+            Ok(false) => return Ok(Input::Opened { fresh: None }),
+            Ok(true) => return self.awake(task).await,
             Err(SandboxError::Gone(why)) => tracing::warn!(task = task.id.0, why, "the sandbox is made anew"),
             Err(other) => return Err(other.into()),
         }
@@ -68,6 +72,21 @@ impl Performer {
         self.make(task, &base, &tip, &image).await?;
         let sentence = format!("the sandbox had to be made anew; it stands at {}", tip.short());
         Ok(Input::Opened { fresh: Some(sentence) })
+    }
+
+    /// One that was stopped has a network anew: looked at as a new one is, but it may hold work, so it is stopped again.
+    async fn awake(&self, task: &Task) -> Result<Input, Trouble> {
+        let seen = self.mismatch(task).await;
+        if !matches!(seen, Ok(None)) {
+            self.sandboxes.stop(task.id.0).await?;
+        }
+        match seen? {
+            Some(wrong) => Err(wrong),
+            None => {
+                self.sandboxes.confirm_awake(task.id.0)?;
+                Ok(Input::Opened { fresh: None })
+            }
+        }
     }
 
     /// The image the task was begun in; one that was begun by an older version chooses again.

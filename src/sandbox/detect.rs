@@ -204,17 +204,8 @@ mod tests {
     #[test]
     fn the_files_at_the_root_tell_the_toolchain() {
         let told = |names: &[&str]| toolchain(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
-        for (file, wanted) in [
-            ("Cargo.toml", "rust"),
-            ("pyproject.toml", "python"),
-            ("setup.py", "python"),
-            ("requirements.txt", "python"),
-            ("package.json", "node"),
-            ("go.mod", "go"),
-            ("CMakeLists.txt", "cpp"),
-            ("configure.ac", "cpp"),
-            ("meson.build", "cpp"),
-        ] {
+        for (file, wanted) in TOOLCHAINS {
+            assert!(broker::toolchain::profiles().any(|profile| profile.name == wanted), "{wanted} is no profile");
             assert_eq!(told(&["README.md", file]), Some((wanted, file)));
         }
         assert_eq!(told(&["package.json", "Cargo.toml"]), Some(("rust", "Cargo.toml")), "the order is ours, not git's");

@@ -278,7 +278,7 @@ impl Sandboxes {
     /// process has closed stays closed.
     async fn go_on(&self, task: i64) -> Result<()> {
         match self.berth(task) {
-            Some(berth) if !self.doors.lock().await.contains_key(&berth) => self.open(task).await,
+            Some(berth) if !self.doors.lock().await.contains_key(&berth) => self.open(task).await.map(drop),
             _ => Ok(()),
         }
     }

@@ -12,11 +12,14 @@ use super::{Result, SandboxError, Sandboxes};
 impl Sandboxes {
     /// Opens the berth of a task with its rules again, before work goes on; wakes a paused chamber.
     ///
+    /// True when it had been stopped, until [`Sandboxes::confirm_awake`]: the engine has given it a network anew.
+    ///
     /// # Errors
     /// [`SandboxError::Gone`] without a prepared sandbox, [`SandboxError::Unavailable`] when the router is away.
-    pub async fn open(&self, task: i64) -> Result<()> {
+    pub async fn open(&self, task: i64) -> Result<bool> {
         let record = self.records.ready(task)?;
-        if record.stopped {
+        let woken = record.stopped;
+        if woken {
             self.wake(&record).await?;
         }
         // Attaching wakes it, and finds out whether it is still the one that was prepared.
@@ -29,7 +32,7 @@ impl Sandboxes {
             gate.open(berth, &record.egress).await.map_err(SandboxError::Unavailable)?;
             doors.insert(berth, true);
         }
-        Ok(())
+        Ok(woken)
     }
 
     /// Freezes a chamber while its task waits: no process of it runs until [`Sandboxes::open`].
@@ -70,10 +73,15 @@ impl Sandboxes {
         let (room, _) = attached?;
         let boot = room.boot.clone();
         self.rooms.lock().await.insert(record.task, Arc::new(room));
-        self.records.change(record.task, |record| {
-            record.stopped = false;
-            record.boot = Some(boot);
-        })
+        self.records.change(record.task, |record| record.boot = Some(boot))
+    }
+
+    /// A sandbox that was stopped is as it should be: from now on another boot of its runner is a loss again.
+    ///
+    /// # Errors
+    /// [`SandboxError::Gone`] without a sandbox, [`SandboxError::Unavailable`] when this cannot be written down.
+    pub fn confirm_awake(&self, task: i64) -> Result<()> {
+        self.records.change(task, |record| record.stopped = false)
     }
 
     /// When a task's sandbox was made, in milliseconds since 1970; none when it has none.

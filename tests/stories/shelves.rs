@@ -32,8 +32,15 @@ async fn one_on_disk_is_stopped_first_and_wakes_with_what_git_ignores() {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
     world.until("the sandbox is stopped", |task| task.shelf == Some(Shelf::Stopped)).await;
-    assert_eq!(world.broker.list().await.expect("listed").len(), 1, "it is still there");
+    // It gets its network anew, so it is looked at anew; one that does not hold keeps its work and runs nothing.
+    world.inspector.0.lock().expect("whole").push("check 9 (routes): routes: default via 10.0.0.1".to_owned());
+    let before = world.task().await.actions;
     world.approve().await;
+    let pull = world.until_state("paused").await.pull.expect("a pull request");
+    world.inspector.0.lock().expect("whole").clear();
+    assert_eq!(world.task().await.actions, before, "nothing ran");
+    assert_eq!(world.broker.list().await.expect("listed").len(), 1, "it is still there");
+    world.alice().comment(REPO, pull, "/resume").expect("said");
     world.until_state("final-review").await;
     let log = world.log().await;
     assert!(!log.iter().any(|event| matches!(event, Event::SandboxLost { .. })), "nothing was lost");

@@ -15,25 +15,27 @@ async fn image(world: &World) -> String {
     prepared.expect("a sandbox")
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_files_of_the_base_tell_the_toolchain() {
+/// A task on a repository with these files, at its first checkpoint: with the pull request's number and the review.
+async fn begun(files: &[(&str, &str)]) -> (World, u64, String) {
     let world = World::in_image(FIX, ALL).await;
-    world.push(&[("Cargo.toml", "[package]\nname = \"shop\"\n")]);
+    world.push(files);
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
-    assert_eq!(image(&world).await, "built:rust");
     let review = world.until_said(pull, "Checkpoint 1").await;
+    (world, pull, review)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_files_of_the_base_tell_the_toolchain() {
+    let (world, _, review) = begun(&[("Cargo.toml", "[package]\nname = \"shop\"\n")]).await;
+    assert_eq!(image(&world).await, "built:rust");
     assert!(!review.contains("[!NOTE]"), "{review}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_only_guessed_falls_back_and_the_first_review_says_so() {
-    let world = World::in_image(FIX, ALL).await;
-    world.push(&[("go.mod", "module shop\n")]);
-    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let (world, pull, review) = begun(&[("go.mod", "module shop\n")]).await;
     assert_eq!(image(&world).await, "caisson-sandbox:base");
-    let review = world.until_said(pull, "Checkpoint 1").await;
     for words in ["tells of the toolchain go, whose image is not there", "works in `caisson-sandbox:base` instead"] {
         assert!(review.contains(words), "{words} is missing:\n{review}");
     }

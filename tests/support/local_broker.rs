@@ -239,10 +239,14 @@ impl Broker for LocalBroker {
     }
 
     async fn pause(&self, name: &str) -> Result<()> {
-        self.with(name, |local| {
-            local.signal("-STOP");
-            local.state = ChamberState::Paused;
-            Ok(())
+        self.with(name, |local| match local.state {
+            ChamberState::Paused => Ok(()),
+            ChamberState::Running => {
+                local.signal("-STOP");
+                local.state = ChamberState::Paused;
+                Ok(())
+            }
+            _ => Err(conflict("not running")),
         })
     }
 
