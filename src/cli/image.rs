@@ -86,8 +86,9 @@ pub struct List {
 
 /// Remove images of ours that no task, configuration or profile uses.
 ///
-/// What a build replaced stays until then. Kept: what a profile stands for now, what the configuration names, what the running broker of that configuration holds, what
-/// any container of any installation uses, what has a name of yours, and every image that others made from ours.
+/// An image that a newer build replaced stays until this command removes it. What is kept: what a profile stands for now, what
+/// the configuration names, what its running broker holds, what a container of any installation uses, what has a name of yours,
+/// and every image that others were made from.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Another installation on this engine whose broker holds a replaced image, and has no container of it just now, must \
