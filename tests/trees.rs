@@ -15,6 +15,8 @@ mod hostile;
 mod images;
 #[path = "support/local_broker.rs"]
 mod local_broker;
+#[path = "trees/mirror.rs"]
+mod mirror;
 #[path = "trees/push.rs"]
 mod push;
 #[path = "trees/seal.rs"]

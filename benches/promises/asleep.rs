@@ -42,11 +42,13 @@ async fn woken(broker: SocketBroker) -> Result<Vec<Line>> {
     repository(&upstream)?;
     let repos = Repos::new(dir.path().join("repos"));
     repos.fetch(KEY, &RemoteUrl::parse(&upstream.display().to_string())?, None).await?;
+    let base = repos.resolve(KEY, &Branch::parse("main")?).await?;
     let spec = PrepareSpec {
         task: TASK,
         attempt: 1,
         repo_key: KEY.to_owned(),
-        base: repos.resolve(KEY, &Branch::parse("main")?).await?,
+        trunk: Some(base.clone()),
+        base,
         image: IMAGE.to_owned(),
         limits: ChamberLimits { memory_bytes: 512 << 20, workspace_bytes: 0, ..ChamberLimits::default() },
         network: false,

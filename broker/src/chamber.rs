@@ -35,7 +35,11 @@ impl Desk {
             };
             let fit = self.fittings(&image, runner, place.as_ref()).await?;
             let body = seal::chamber(&self.names, spec, &fit)?;
-            self.workspace(spec).await?;
+            match spec.purpose {
+                Purpose::Mirror => {}
+                _ => self.workspace(spec).await?,
+            }
+            self.mirror_of(spec).await?;
             let options = CreateContainerOptionsBuilder::default().name(&self.names.chamber(&spec.name)).build();
             self.docker()?.create_container(Some(options), body).await.map_err(problem).map(|_| ())
         })

@@ -15,6 +15,7 @@ mod desk;
 mod engine;
 mod gpus;
 mod image;
+mod mirror;
 mod name;
 mod reap;
 mod router;

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use protocol::broker::{ChamberSpec, Problem};
+use protocol::broker::{ChamberSpec, Problem, Purpose};
 
 /// Whose it is.
 pub const INSTALLATION: &str = "caisson.installation";
@@ -27,6 +27,8 @@ pub const BERTH: &str = "caisson.berth";
 pub enum Kind {
     Chamber,
     Workspace,
+    /// The volume that holds a repository's history.
+    Mirror,
     /// The volume that holds the runner.
     Runner,
     /// A container that lives only within one request.
@@ -43,6 +45,7 @@ impl Kind {
         match self {
             Self::Chamber => "chamber",
             Self::Workspace => "workspace",
+            Self::Mirror => "mirror",
             Self::Runner => "runner",
             Self::Helper => "helper",
             Self::Holder => "holder",
@@ -80,6 +83,10 @@ impl Names {
 
     pub fn workspace(&self, name: &str) -> String {
         format!("caisson-{}-work-{name}", self.installation)
+    }
+
+    pub fn mirror(&self, name: &str) -> String {
+        format!("caisson-{}-mirror-{name}", self.installation)
     }
 
     pub fn runner(&self, sha256: &str) -> String {
@@ -151,15 +158,45 @@ pub fn check_chamber(name: &str) -> Result<(), Problem> {
     )))
 }
 
+/// A mirror's name, as strict as a chamber's.
+pub fn check_mirror(name: &str) -> Result<(), Problem> {
+    if plain(name, 64) {
+        return Ok(());
+    }
+    Err(Problem::refused(format!(
+        "mirror name {name:?} must be 1 to 64 of a-z, 0-9 and -, starting with a letter or digit"
+    )))
+}
+
+/// The one chamber that writes to a mirror has nothing else: no network, no variables, no way to trace, no other place to write.
+fn check_purpose(spec: &ChamberSpec) -> Result<(), Problem> {
+    if let Some(mirror) = &spec.mirror {
+        check_mirror(mirror)?;
+    }
+    if spec.purpose != Purpose::Mirror {
+        return Ok(());
+    }
+    let bare = spec.berth.is_none() && spec.env.is_empty() && spec.profile == "sealed";
+    if bare && spec.mirror.is_some() && spec.limits.workspace_bytes == 0 {
+        return Ok(());
+    }
+    Err(Problem::refused(
+        "a chamber that fills a mirror names it, is sealed, and has no network, no variables and no workspace of its own",
+    ))
+}
+
 /// Everything in a spec that can be judged without the engine.
 pub fn check_spec(spec: &ChamberSpec, max_memory: u64, plain_workspaces: bool) -> Result<(), Problem> {
     check_chamber(&spec.name)?;
+    check_purpose(spec)?;
     let limits = &spec.limits;
     within("memory_bytes", limits.memory_bytes, 32 << 20, max_memory)?;
     within("pids", limits.pids, 8, 32_768)?;
     within("tmp_bytes", limits.tmp_bytes, 1 << 20, max_memory)?;
     within("nofile", limits.nofile, 64, 1 << 20)?;
-    if limits.workspace_bytes != 0 || !plain_workspaces {
+    // A mirror is on disk by its nature; who fills it bounds it.
+    let on_disk = plain_workspaces || spec.purpose == Purpose::Mirror;
+    if limits.workspace_bytes != 0 || !on_disk {
         within("workspace_bytes", limits.workspace_bytes, 1 << 20, max_memory)?;
     }
     if !(limits.cpus.is_finite() && (0.01..=1024.0).contains(&limits.cpus)) {
@@ -203,7 +240,7 @@ fn check_env(env: &[(String, String)]) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocol::broker::{ChamberLimits, Purpose};
+    use protocol::broker::ChamberLimits;
 
     fn spec() -> ChamberSpec {
         ChamberSpec {
@@ -215,6 +252,7 @@ mod tests {
             limits: ChamberLimits::default(),
             env: vec![("PIP_RETRIES".into(), "1".into())],
             profile: "sealed".into(),
+            mirror: None,
         }
     }
 
@@ -258,6 +296,29 @@ mod tests {
         let mut spec = spec();
         spec.limits.workspace_bytes = 0;
         assert!(check_spec(&spec, 16 << 30, true).is_ok());
+    }
+
+    #[test]
+    fn whoever_fills_a_mirror_has_nothing_else() {
+        let limits = ChamberLimits { workspace_bytes: 0, ..ChamberLimits::default() };
+        let mirror = Some("a1-b2".to_owned());
+        let bare = ChamberSpec { purpose: Purpose::Mirror, mirror, env: Vec::new(), limits, ..spec() };
+        assert_eq!(check_spec(&bare, 16 << 30, false), Ok(()));
+        let changes: [fn(&mut ChamberSpec); 7] = [
+            |it| it.mirror = None,
+            |it| it.mirror = Some("../x".into()),
+            |it| it.berth = Some(0),
+            |it| it.env = vec![("A".into(), "b".into())],
+            |it| it.profile = "debug".into(),
+            |it| it.limits.workspace_bytes = 1 << 30,
+            // Only a mirror lies on disk without the operator's word.
+            |it| it.purpose = Purpose::Task,
+        ];
+        for change in changes {
+            let mut spec = bare.clone();
+            change(&mut spec);
+            assert!(check_spec(&spec, 16 << 30, false).is_err(), "{spec:?}");
+        }
     }
 
     #[test]

@@ -12,9 +12,9 @@ use crate::engine::{is_conflict, is_gone, problem, status};
 use crate::name::{self, Kind};
 
 impl Desk {
-    /// Chambers that `keep` does not name, workspaces without a chamber, helpers an earlier life left, runners of
-    /// another version, and networks that no way out holds. Answers what was removed.
-    pub async fn reap(&self, keep: &[String]) -> Result<Vec<String>, Problem> {
+    /// Chambers that `keep` does not name, workspaces without a chamber, mirrors that `mirrors` does not name and nothing uses,
+    /// helpers an earlier life left, runners of another version, and networks that no way out holds. Answers what was removed.
+    pub async fn reap(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>, Problem> {
         let _floor = self.floor.write().await;
         let _gate = self.gate.lock().await;
         let mut removed = Vec::new();
@@ -25,7 +25,7 @@ impl Desk {
             }
         }
         removed.extend(self.reap_containers(&[Kind::Helper]).await?);
-        removed.extend(self.reap_volumes(keep).await?);
+        removed.extend(self.reap_volumes(keep, mirrors).await?);
         if self.find(&self.names.router_part(Kind::Holder), Kind::Holder).await?.is_none() {
             removed.extend(self.reap_containers(&[Kind::Walls, Kind::Router]).await?);
             removed.extend(self.reap_networks().await?);
@@ -40,7 +40,7 @@ impl Desk {
             let _gate = self.gate.lock().await;
             self.reap_containers(&[Kind::Router, Kind::Walls, Kind::Holder]).await?
         };
-        removed.extend(self.reap(&[]).await?);
+        removed.extend(self.reap(&[], &[]).await?);
         let volume = self.names.runner(&self.runner.sha256);
         if self.remove_volume(&volume).await? {
             removed.push(volume);
@@ -65,17 +65,18 @@ impl Desk {
         Ok(removed)
     }
 
-    async fn reap_volumes(&self, keep: &[String]) -> Result<Vec<String>, Problem> {
+    async fn reap_volumes(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>, Problem> {
         let filters = self.names.filter(None);
         let options = ListVolumesOptionsBuilder::default().filters(&filters).build();
         let volumes = self.docker()?.list_volumes(Some(options)).await.map_err(problem)?.volumes.unwrap_or_default();
         let current = self.names.runner(&self.runner.sha256);
         let mut removed = Vec::new();
         for volume in volumes {
-            let kept = volume.labels.get(name::NAME).is_some_and(|name| keep.contains(name));
-            let workspace = self.names.owns(Some(&volume.labels), Kind::Workspace) && !kept;
+            let named = |list: &[String]| volume.labels.get(name::NAME).is_some_and(|name| list.contains(name));
+            let workspace = self.names.owns(Some(&volume.labels), Kind::Workspace) && !named(keep);
+            let mirror = self.names.owns(Some(&volume.labels), Kind::Mirror) && !named(mirrors);
             let old_runner = self.names.owns(Some(&volume.labels), Kind::Runner) && volume.name != current;
-            if (workspace || old_runner) && self.remove_volume(&volume.name).await? {
+            if (workspace || mirror || old_runner) && self.remove_volume(&volume.name).await? {
                 removed.push(volume.name);
             }
         }
@@ -83,7 +84,7 @@ impl Desk {
     }
 
     /// Whether it went: one that a container still uses stays.
-    async fn remove_volume(&self, name: &str) -> Result<bool, Problem> {
+    pub async fn remove_volume(&self, name: &str) -> Result<bool, Problem> {
         match self.docker()?.remove_volume(name, None::<RemoveVolumeOptions>).await {
             Ok(()) => Ok(true),
             Err(error) if is_conflict(&error) || is_gone(&error) => Ok(false),

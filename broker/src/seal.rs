@@ -10,7 +10,7 @@ use bollard::models::{
     HostConfigLogConfig, Mount, MountType, MountVolumeOptions, NetworkingConfig, ResourcesUlimits, RestartPolicy,
     RestartPolicyNameEnum, VolumeCreateRequest,
 };
-use protocol::broker::{AGENT_UID, ChamberLimits, ChamberSpec, Problem, RUNNER, WORKSPACE};
+use protocol::broker::{AGENT_UID, ChamberLimits, ChamberSpec, MIRROR, Problem, Purpose, RUNNER, WORKSPACE};
 use sha2::{Digest, Sha256};
 
 use crate::berth::Place;
@@ -73,9 +73,14 @@ pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<
     let host = body.host_config.get_or_insert_default();
     host.device_requests = fit.gpus.requests(spec.purpose);
     let mounts = host.mounts.get_or_insert_default();
+    let mirror = spec.mirror.as_ref().map(|mirror| names.mirror(mirror));
+    let (workspace, shown) = match spec.purpose {
+        Purpose::Mirror => (mirror.unwrap_or_default(), None),
+        _ => (names.workspace(&spec.name), mirror),
+    };
     mounts.push(Mount {
         target: Some(WORKSPACE.into()),
-        source: Some(names.workspace(&spec.name)),
+        source: Some(workspace),
         typ: Some(MountType::VOLUME),
         // A plain volume takes its owner from the image's directory; one in memory is given it.
         volume_options: Some(MountVolumeOptions {
@@ -84,6 +89,10 @@ pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<
         }),
         ..Default::default()
     });
+    if let Some(mirror) = shown {
+        mounts.push(read_only(MIRROR, &mirror));
+        body.env.get_or_insert_default().push(format!("CAISSON_MIRROR={MIRROR}"));
+    }
     Ok(body)
 }
 
@@ -174,7 +183,7 @@ fn host_config(limits: &ChamberLimits, profile: &str, fit: &Fittings<'_>) -> Hos
         masked_paths: Some(owned(MASKED)),
         readonly_paths: Some(owned(READ_ONLY)),
         tmpfs: Some(tmpfs(limits.tmp_bytes)),
-        mounts: Some(vec![runner_mount(fit.runner)]),
+        mounts: Some(vec![read_only(runner_directory(), fit.runner)]),
         shm_size: Some(64 << 20),
         memory,
         memory_swap: memory,
@@ -213,10 +222,10 @@ fn tmpfs(bytes: u64) -> HashMap<String, String> {
     ])
 }
 
-/// The runner's directory, read-only.
-fn runner_mount(volume: &str) -> Mount {
+/// A volume that nothing in the container can change.
+fn read_only(target: &str, volume: &str) -> Mount {
     Mount {
-        target: Some(runner_directory().into()),
+        target: Some(target.into()),
         source: Some(volume.to_owned()),
         typ: Some(MountType::VOLUME),
         read_only: Some(true),
@@ -264,6 +273,7 @@ mod tests {
             limits: ChamberLimits { cpus: 64.0, ..Default::default() },
             env: vec![("A".into(), "b".into())],
             profile: "sealed".into(),
+            mirror: None,
         }
     }
 
@@ -277,6 +287,21 @@ mod tests {
         assert_eq!(host.privileged, Some(false));
         assert_eq!(host.network_mode.as_deref(), Some("none"));
         assert!(host.mounts.unwrap().iter().all(|mount| mount.typ == Some(MountType::VOLUME)));
+    }
+
+    #[test]
+    fn a_mirror_is_written_by_its_own_chamber_alone() {
+        let mounts = |purpose| {
+            let spec = ChamberSpec { purpose, mirror: Some("m".into()), ..spec() };
+            let all = made(&spec, None).host_config.unwrap().mounts.unwrap();
+            let mirror: Vec<Mount> =
+                all.into_iter().filter(|it| it.source.as_deref() == Some("caisson-one-mirror-m")).collect();
+            mirror.into_iter().map(|it| (it.target.unwrap_or_default(), it.read_only)).collect::<Vec<_>>()
+        };
+        for purpose in [Purpose::Task, Purpose::Quarantine, Purpose::Verify, Purpose::Probe, Purpose::Setup] {
+            assert_eq!(mounts(purpose), [("/mirror".to_owned(), Some(true))], "{purpose:?}");
+        }
+        assert_eq!(mounts(Purpose::Mirror), [("/workspace".to_owned(), None)]);
     }
 
     #[test]

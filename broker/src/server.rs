@@ -191,7 +191,8 @@ async fn dispatch(desk: &Desk, request: Request) -> Result<Reply, Problem> {
         Request::RouterAttach => desk.attach_router().await.map(|it| Reply::Stream(Box::new(it))),
         Request::RouterRestart => desk.router_restart().await.and_then(said),
         Request::RouterStop => desk.router_stop().await.and_then(said),
-        Request::Reap { keep } => desk.reap(&keep).await.and_then(said),
+        Request::RemoveMirror { name } => desk.remove_mirror(&name).await.and_then(said),
+        Request::Reap { keep, mirrors } => desk.reap(&keep, &mirrors).await.and_then(said),
     }
 }
 
@@ -223,6 +224,7 @@ fn describe(request: &Request) -> String {
         Request::RouterAttach => "router attach".into(),
         Request::RouterRestart => "router restart".into(),
         Request::RouterStop => "router stop".into(),
+        Request::RemoveMirror { name } => format!("remove mirror {name:?}"),
         Request::Reap { .. } => "reap".into(),
     }
 }
@@ -309,9 +311,10 @@ mod tests {
         {
             assert_eq!(ask(&socket, text).await["error"]["kind"], "refused", "{text}");
         }
-        let answer = ask(&socket, "{\"hello\":{\"version\":1}}\n").await;
+        let hello = |version: u32| format!("{{\"hello\":{{\"version\":{version}}}}}\n");
+        let answer = ask(&socket, &hello(protocol::broker::VERSION)).await;
         assert_eq!(answer["error"]["kind"], "unavailable", "{answer}");
-        assert_eq!(ask(&socket, "{\"hello\":{\"version\":2}}\n").await["error"]["kind"], "refused");
+        assert_eq!(ask(&socket, &hello(protocol::broker::VERSION + 1)).await["error"]["kind"], "refused");
         stop.cancel();
         running.await.unwrap();
         assert!(!socket.exists());

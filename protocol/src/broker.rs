@@ -8,13 +8,16 @@
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol; [`Request::Hello`] with another one is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The longest request or answer line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
 /// The user and group every chamber runs as.
 pub const AGENT_UID: u32 = 10001;
 /// Where a chamber's work lies.
 pub const WORKSPACE: &str = "/workspace";
+/// Where a repository's mirror lies in a chamber (read-only). A chamber that has one finds the path in its environment as
+/// `CAISSON_MIRROR`.
+pub const MIRROR: &str = "/mirror";
 /// Where the runner lies in a chamber (read-only).
 pub const RUNNER: &str = "/opt/caisson/caisson-runner";
 
@@ -53,8 +56,11 @@ pub enum Request {
     RouterRestart,
     /// Answer: null. Kills the router alone: every sandbox reaches nothing until it is ensured again. Not running is fine.
     RouterStop,
-    /// Answer: array of the names removed: chambers of this installation that `keep` does not list, and what they left.
-    Reap { keep: Vec<String> },
+    /// Answer: true when no such mirror is left; false while a chamber still has it.
+    RemoveMirror { name: String },
+    /// Answer: array of the names removed: chambers of this installation that `keep` does not list and what they left, and
+    /// mirrors that `mirrors` does not list and no chamber has.
+    Reap { keep: Vec<String>, mirrors: Vec<String> },
 }
 
 /// What a chamber is for.
@@ -71,6 +77,8 @@ pub enum Purpose {
     Probe,
     /// A project's setup commands run in it, before any agent.
     Setup,
+    /// A repository's mirror is filled in it; nothing of a project or an agent runs there.
+    Mirror,
 }
 
 impl Purpose {
@@ -82,12 +90,13 @@ impl Purpose {
             Self::Verify => "verify",
             Self::Probe => "probe",
             Self::Setup => "setup",
+            Self::Mirror => "mirror",
         }
     }
 
     /// The purpose a label names.
     pub fn from_label(word: &str) -> Option<Self> {
-        let all = [Self::Task, Self::Quarantine, Self::Verify, Self::Probe, Self::Setup];
+        let all = [Self::Task, Self::Quarantine, Self::Verify, Self::Probe, Self::Setup, Self::Mirror];
         all.into_iter().find(|it| it.as_str() == word)
     }
 }
@@ -110,6 +119,10 @@ pub struct ChamberSpec {
     pub env: Vec<(String, String)>,
     /// `sealed`, or `debug` (adds ptrace within the container).
     pub profile: String,
+    /// The mirror it has, named like a chamber: read-only at [`MIRROR`], and it must be there. For [`Purpose::Mirror`] it is the
+    /// workspace itself (`workspace_bytes` = 0), made when it is not there; no other chamber can write to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mirror: Option<String>,
 }
 
 /// What a chamber may use.
@@ -321,8 +334,8 @@ mod tests {
 
     #[test]
     fn purposes_come_back_from_their_labels() {
-        for it in [Purpose::Task, Purpose::Quarantine, Purpose::Verify, Purpose::Probe, Purpose::Setup] {
-            assert_eq!(Purpose::from_label(it.as_str()), Some(it));
+        for word in ["task", "quarantine", "verify", "probe", "setup", "mirror"] {
+            assert_eq!(Purpose::from_label(word).map(Purpose::as_str), Some(word));
         }
         assert_eq!(Purpose::from_label("other"), None);
     }

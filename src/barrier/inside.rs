@@ -37,6 +37,7 @@ impl Inside {
             limits: ground.limits,
             env: Vec::new(),
             profile: ground.profile.clone(),
+            mirror: None,
         };
         let broker: &dyn Broker = ground.broker.as_ref();
         broker.remove(name).await?;

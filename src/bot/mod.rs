@@ -144,6 +144,8 @@ impl Bot {
 /// Removes what tasks that have ended left behind; an engine that is away is asked at the next start.
 async fn reap(parts: &Parts) -> Result<()> {
     let live: Vec<i64> = parts.store.live_tasks().await?.iter().map(|row| row.id).collect();
+    let repositories: Vec<String> = parts.config.repositories.iter().map(|it| it.key.clone()).collect();
+    parts.sandboxes.keep_mirrors_of(&repositories)?;
     match parts.sandboxes.reap(&live).await {
         Ok(gone) if !gone.is_empty() => tracing::info!(?gone, "removed what tasks that have ended left behind"),
         Ok(_) => {}

@@ -153,6 +153,7 @@ fn settings(config: &Process) -> Settings {
     let mut settings = Settings::new(&config.state_dir, &config.sandbox.image);
     settings.berths = config.router.berths;
     settings.profile = config.sandbox.hardening.word().to_owned();
+    settings.mirror_from_bytes = config.sandbox.mirror_from_mib << 20;
     settings.setup_wall_ms = config.sandbox.setup_wall_s * 1000;
     settings.setup_bytes = config.sandbox.setup_mib << 20;
     settings.setup_total_bytes = config.sandbox.setup_total_mib << 20;

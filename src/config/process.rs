@@ -131,6 +131,7 @@ pub struct Sandbox {
     pub action_wall_s: u64,
     pub action_output_kib: u64,
     pub verify_wall_s: u64,
+    pub mirror_from_mib: u64,
     pub setup_wall_s: u64,
     pub setup_mib: u64,
     pub setup_total_mib: u64,

@@ -24,11 +24,15 @@ impl Performer {
     async fn make(&self, task: &Task, base: &Commit, tip: &Commit, image: &str) -> Result<String, Trouble> {
         let repository = self.repository(task)?;
         let (_, effective) = self.effective(&repository, base).await?;
+        // As it was fetched last. Gone from the forge: then there is no mirror of it either.
+        let branch = Branch::parse(&self.request(task)?.base_branch)?;
+        let trunk = self.repos.resolve(&repository.key, &branch).await.ok();
         let spec = PrepareSpec {
             task: task.id.0,
             attempt: 1,
             repo_key: repository.key,
             base: tip.clone(),
+            trunk,
             image: image.to_owned(),
             limits: self.chamber_limits(),
             network: self.networked(),

@@ -24,7 +24,7 @@ pub use diff::capped_text;
 pub use home::{Home, Merged, os_path};
 pub use name::{Auth, Branch, RemoteUrl, Tree};
 pub(crate) use pack::temporary;
-pub use pack::{PackFile, PackLimits};
+pub use pack::{Held, PackFile, PackLimits};
 pub use repos::{PushSpec, Pushed, Repos, checkpoint_ref};
 pub use secrets::{Leak, Leaks};
 

@@ -1,21 +1,31 @@
 //! Packs in and out of the bot's repositories.
 //!
-//! Owns: the pack a sandbox gets (nothing but what the base commit reaches, cut at a depth), and the strict import of a pack
-//! that a quarantine chamber has checked. Tests: `tests/trees.rs`.
+//! Owns: the pack a sandbox gets (nothing but what the base commit reaches, cut at a depth, less what a mirror it can read holds
+//! already), and the strict import of a pack that a quarantine chamber has checked. Tests: `tests/trees.rs`.
 
 use std::time::Duration;
 
 use domain::Commit;
+use serde::{Deserialize, Serialize};
 use tokio::io::AsyncSeekExt;
 
+use super::read::Wanted;
 use super::run::{Git, Input};
 use super::{GitError, Repos};
+
+/// What a store holds already: everything that `head` reaches down to `shallow`, whose parents it lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    pub head: Commit,
+    pub shallow: Vec<Commit>,
+}
 
 /// A pack in an unnamed temporary file, and the commits in it whose parents it leaves out.
 pub struct PackFile {
     file: tokio::fs::File,
-    /// To be written into the receiving repository's `shallow` file, one a line.
+    /// To be written into the receiving repository's `shallow` file, one a line; with those of the store it comes on top of.
     pub shallow: Vec<Commit>,
+    /// 0 = there is nothing to send.
     pub bytes: u64,
 }
 
@@ -49,25 +59,39 @@ impl Default for PackLimits {
 }
 
 impl Repos {
-    /// Everything that `commits` reach, `depth` commits deep (1 = the commits themselves), and nothing else.
+    /// Everything that `commits` reach, `depth` commits deep (1 = the commits themselves), and nothing else; of that, what `held`
+    /// lacks. On top of a store the pack is thin: it is unpacked where that store is an alternate.
     ///
     /// # Errors
     /// [`GitError::NotFound`] for a commit that is not there, [`GitError::TooLarge`] past `cap` bytes.
-    pub async fn pack(&self, key: &str, commits: &[Commit], depth: u32, cap: u64) -> Result<PackFile, GitError> {
+    pub async fn pack(
+        &self,
+        key: &str,
+        commits: &[Commit],
+        depth: u32,
+        held: Option<&Held>,
+        cap: u64,
+    ) -> Result<PackFile, GitError> {
         let dir = self.path(key)?;
         for commit in commits {
             self.require(key, commit).await?;
         }
-        let shallow = self.boundary(key, commits, depth).await?;
-        let mut revs = String::new();
-        for commit in &shallow {
-            revs.push_str(&format!("--shallow {commit}\n"));
-        }
-        for commit in commits {
-            revs.push_str(&format!("{commit}\n"));
-        }
+        let Wanted { commits, mut shallow, near } = self.wanted(key, commits, depth, held).await?;
+        shallow.extend(held.iter().flat_map(|held| held.shallow.iter().cloned()));
         let mut file = temporary()?;
+        if commits.is_empty() {
+            return Ok(PackFile { file, shallow, bytes: 0 });
+        }
+        let mut revs = String::new();
+        let mut add = |sign: &str, ids: &[Commit]| ids.iter().for_each(|id| revs.push_str(&format!("{sign}{id}\n")));
+        add("--shallow ", &shallow);
+        add("", &commits);
+        if let Some(held) = held {
+            add("^", std::slice::from_ref(&held.head));
+            near.iter().for_each(|tree| revs.push_str(&format!("^{tree}\n")));
+        }
         let pack = Git::new("pack-objects").at(&dir).args(["--revs", "--shallow", "--stdout", "-q"]);
+        let pack = pack.args(held.map(|_| "--thin"));
         let pack = pack.input(Input::Bytes(revs.into_bytes())).cap(cap).timeout(Duration::from_secs(300));
         let (code, said) = pack.run_into(&mut file).await?;
         if code != 0 {

@@ -49,8 +49,11 @@ pub trait Broker: Send + Sync {
     async fn router_restart(&self) -> Result<()>;
     /// The router is killed; every sandbox reaches nothing until it is ensured again.
     async fn router_stop(&self) -> Result<()>;
-    /// Removes this installation's chambers that `keep` does not name, and what they left; answers their names.
-    async fn reap(&self, keep: &[String]) -> Result<Vec<String>>;
+    /// Whether the mirror is gone: one that a chamber has stays.
+    async fn remove_mirror(&self, name: &str) -> Result<bool>;
+    /// Removes this installation's chambers that `keep` does not name and what they left, and mirrors that `mirrors` does not name
+    /// and no chamber has; answers their names.
+    async fn reap(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>>;
 }
 
 /// The real one.
@@ -186,8 +189,12 @@ impl Broker for SocketBroker {
         self.call(&Request::RouterStop).await
     }
 
-    async fn reap(&self, keep: &[String]) -> Result<Vec<String>> {
-        self.call(&Request::Reap { keep: keep.to_vec() }).await
+    async fn remove_mirror(&self, name: &str) -> Result<bool> {
+        self.call(&Request::RemoveMirror { name: named(name) }).await
+    }
+
+    async fn reap(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>> {
+        self.call(&Request::Reap { keep: keep.to_vec(), mirrors: mirrors.to_vec() }).await
     }
 }
 

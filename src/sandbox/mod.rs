@@ -14,6 +14,7 @@ pub mod detect;
 mod gate;
 pub mod link;
 mod look;
+mod mirror;
 pub mod policy;
 mod prepare;
 mod proven;
@@ -42,6 +43,7 @@ use crate::git::Repos;
 use broker::Broker;
 pub use gate::Gate;
 pub use look::Around;
+use mirror::Mirrors;
 use record::Records;
 use room::{Passing, Room};
 pub use setup::SetupSpec;
@@ -76,6 +78,8 @@ pub struct Settings {
     pub history_depth: u32,
     /// Hardening profile of the chambers (`sealed` or `debug`).
     pub profile: String,
+    /// A repository of which less than this would be sent has no mirror; 0 = each has one.
+    pub mirror_from_bytes: u64,
     /// Image of the quarantine chambers: holds git and sh.
     pub quarantine_image: String,
     /// Largest pack that goes into a chamber.
@@ -102,6 +106,7 @@ impl Settings {
             berths: 8,
             history_depth: 50,
             profile: "sealed".to_owned(),
+            mirror_from_bytes: 4 << 20,
             quarantine_image: image.into(),
             base_pack_bytes: 1 << 30,
             tree_pack_bytes: 64 << 20,
@@ -123,6 +128,8 @@ pub struct PrepareSpec {
     pub repo_key: String,
     /// The commit the work starts from (for a later checkpoint: the last sealed one).
     pub base: Commit,
+    /// Where the default branch stands now: what the repository's mirror holds. `None` = the sandbox is made without one.
+    pub trunk: Option<Commit>,
     pub image: String,
     pub limits: ChamberLimits,
     /// `false` = no network at all.
@@ -215,6 +222,7 @@ pub struct Sandboxes {
     settings: Settings,
     epoch: u64,
     records: Records,
+    mirrors: Mirrors,
     /// Attached chambers, by task.
     rooms: Mutex<HashMap<i64, Arc<Room>>>,
     /// Names of chambers that a call of this process is using: reaping leaves them alone.
@@ -244,6 +252,7 @@ impl Sandboxes {
         epoch: u64,
     ) -> Result<Self> {
         let records = Records::load(&settings.state_dir.join("sandboxes"), settings.berths)?;
+        let mirrors = Mirrors::load(&settings.state_dir);
         // The host's own requests live above every id that a task gives to an action.
         let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
         let (rooms, busy, doors) = (Mutex::default(), Arc::default(), Mutex::default());
@@ -255,6 +264,7 @@ impl Sandboxes {
             settings,
             epoch,
             records,
+            mirrors,
             rooms,
             busy,
             doors,
@@ -320,7 +330,9 @@ impl Sandboxes {
         let Some(record) = self.records.get(task) else { return Ok(()) };
         self.close_berth(record.berth).await?;
         self.broker.remove(&record.name).await.map_err(room::from_broker)?;
-        self.records.forget(task)
+        self.records.forget(task)?;
+        self.remove_retired().await;
+        Ok(())
     }
 
     /// Lets go of what was made ahead, and waits until everything that was let go is removed.
@@ -354,7 +366,8 @@ impl Sandboxes {
         if let Ok(_none) = self.setting_up.try_lock() {
             self.forget_setups("").await?;
         }
-        self.broker.reap(&keep).await.map_err(room::from_broker)
+        let mirrors = self.mirrors.names();
+        self.broker.reap(&keep, &mirrors).await.map_err(room::from_broker)
     }
 
     /// Fails closed: a berth counts as open until the router has confirmed that it is not.

@@ -10,17 +10,20 @@ use protocol::broker::{ChamberSpec, ChamberState, Purpose};
 use protocol::runner::Status;
 use tokio::io::AsyncReadExt;
 
+use super::mirror::{self, Lent};
 use super::record::Record;
 use super::room::{self, Room, Work};
 use super::{PrepareSpec, Prepared, Result, SandboxError, Sandboxes};
+use crate::git::Held;
 
-/// Makes the repository in the workspace: stdin is `$2` bytes of the file `shallow`, then the pack; `$1` is the commit.
-/// An agent that commits finds a branch and a name of its own; what it commits is never looked at.
+/// Makes the repository in the workspace: stdin is `$2` bytes of the file `shallow`, then a pack of `$3` bytes with what the mirror
+/// lacks; `$1` is the commit. An agent that commits finds a branch and a name of its own; what it commits is never looked at.
 const FURNISH: &str = r#"
 set -eu
 git init --quiet --template= --initial-branch=work .
+[ -z "${CAISSON_MIRROR:-}" ] || printf '%s/objects\n' "$CAISSON_MIRROR" > .git/objects/info/alternates
 [ "$2" = 0 ] || dd bs=1 count="$2" of=.git/shallow 2>/dev/null
-git --git-dir=.git index-pack --stdin >/dev/null
+[ "$3" = 0 ] || git --git-dir=.git index-pack --stdin --fix-thin >/dev/null
 git --git-dir=.git update-ref refs/heads/work "$1"
 git --git-dir=.git --work-tree=. reset --quiet --hard
 printf '[user]\n\tname = agent\n\temail = agent@sandbox.invalid\n[gc]\n\tauto = 0\n' >> .git/config
@@ -48,13 +51,14 @@ impl Sandboxes {
             self.close_berth(old.berth).await?;
             self.broker.remove(&old.name).await.map_err(room::from_broker)?;
         }
+        let lent = self.mirror(&spec.repo_key, spec.trunk.as_ref()).await;
         let setup = self.set_up(spec).await?;
         let record = self.records.begin(Record { setup, ..spec.record() }, spec.network)?;
         self.close_berth(record.berth).await?;
-        let room = Arc::new(self.furnished(spec, &record).await?);
+        let (room, mirror) = self.furnished(spec, &record, lent).await?;
         let boot = room.boot.clone();
-        self.rooms.lock().await.insert(spec.task, room);
-        self.records.change(spec.task, |record| record.boot = Some(boot.clone()))?;
+        self.rooms.lock().await.insert(spec.task, Arc::new(room));
+        self.records.change(spec.task, |record| (record.boot, record.mirror) = (Some(boot.clone()), mirror))?;
         self.open(spec.task).await?;
         Ok(Prepared { boot })
     }
@@ -77,7 +81,7 @@ impl Sandboxes {
         }
     }
 
-    async fn furnished(&self, spec: &PrepareSpec, record: &Record) -> Result<Room> {
+    async fn furnished(&self, spec: &PrepareSpec, record: &Record, lent: Option<Lent>) -> Result<(Room, Option<Lent>)> {
         let chamber = ChamberSpec {
             name: record.name.clone(),
             task: Some(spec.task),
@@ -87,19 +91,54 @@ impl Sandboxes {
             limits: spec.limits,
             env: Vec::new(),
             profile: self.settings.profile.clone(),
+            mirror: None,
         };
-        let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
-        self.furnish(&room, &spec.repo_key, &spec.base, self.settings.history_depth, &spec.image).await?;
+        let (room, lent) =
+            self.stocked(&chamber, &spec.repo_key, &spec.base, self.settings.history_depth, lent).await?;
         self.bring_setup(&room, record.setup.as_deref()).await?;
+        Ok((room, lent))
+    }
+
+    /// A fresh chamber with one commit (and `depth` of its history) checked out, and the mirror it reads from.
+    pub(super) async fn stocked(
+        &self,
+        chamber: &ChamberSpec,
+        key: &str,
+        commit: &Commit,
+        depth: u32,
+        lent: Option<Lent>,
+    ) -> Result<(Room, Option<Lent>)> {
+        let made = self.stock(chamber, key, commit, depth, lent.as_ref()).await;
+        match (made, lent) {
+            (Err(why), Some(lent)) if mirror::may_be_why(&why) => {
+                let room = self.stock(chamber, key, commit, depth, None).await?;
+                self.blame_mirror(key, &lent, &why)?;
+                Ok((room, None))
+            }
+            (made, lent) => made.map(|room| (room, lent)),
+        }
+    }
+
+    async fn stock(
+        &self,
+        chamber: &ChamberSpec,
+        key: &str,
+        commit: &Commit,
+        depth: u32,
+        lent: Option<&Lent>,
+    ) -> Result<Room> {
+        let chamber = ChamberSpec { mirror: lent.map(|lent| lent.name.clone()), ..chamber.clone() };
+        let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
+        require_git(&room, &chamber.image).await?;
+        self.furnish(&room, key, commit, depth, lent.map(|lent| &lent.held)).await?;
         Ok(room)
     }
 
-    /// Brings one commit (and `depth` of its history) into a fresh chamber's workspace and checks it out.
-    pub(super) async fn furnish(&self, room: &Room, key: &str, commit: &Commit, depth: u32, image: &str) -> Result<()> {
-        require_git(room, image).await?;
-        let mut pack = self.repos.pack(key, std::slice::from_ref(commit), depth, self.settings.base_pack_bytes).await?;
-        let shallow = pack.shallow_lines();
-        let words = ["sh", "-c", FURNISH, "furnish", commit.as_str(), &shallow.len().to_string()];
+    async fn furnish(&self, room: &Room, key: &str, commit: &Commit, depth: u32, held: Option<&Held>) -> Result<()> {
+        let most = self.settings.base_pack_bytes;
+        let mut pack = self.repos.pack(key, std::slice::from_ref(commit), depth, held, most).await?;
+        let (shallow, bytes) = (pack.shallow_lines(), pack.bytes.to_string());
+        let words = ["sh", "-c", FURNISH, "furnish", commit.as_str(), &shallow.len().to_string(), &bytes];
         let mut input = shallow.as_bytes().chain(pack.reader().await?);
         let work = Work::new(words).wall(1_200_000).input(&mut input);
         room.must(work, "bringing the repository into the sandbox").await
@@ -118,6 +157,7 @@ impl PrepareSpec {
             berth: None,
             egress: self.egress.clone(),
             setup: None,
+            mirror: None,
             boot: None,
             stopped: false,
             made_at: now_ms(),
@@ -138,7 +178,7 @@ pub(super) async fn require_git(room: &Room, image: &str) -> Result<()> {
     }
 }
 
-fn now_ms() -> i64 {
+pub(super) fn now_ms() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

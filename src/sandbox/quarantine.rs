@@ -8,21 +8,25 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use domain::Commit;
 use protocol::broker::{ChamberLimits, ChamberSpec, Purpose};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinHandle;
 
 use super::cell::{DIR, Stop};
+use super::mirror::{self, Lent};
 use super::room::{Passing, Room, Work};
 use super::{Result, Sandboxes, SealSpec, Sealed, Stretch};
 use crate::git::{PackFile, Tree};
 
-/// Makes the repository `$1`: stdin is `$2` bytes of the file `shallow`, then the pack.
+/// Makes the repository `$1`: stdin is `$2` bytes of the file `shallow`, then a pack of `$3` bytes with what the mirror lacks.
 const TAKE_BASE: &str = r#"
 set -eu
 git init --bare --quiet --template= "$1"
+[ -z "${CAISSON_MIRROR:-}" ] || printf '%s/objects\n' "$CAISSON_MIRROR" > "$1/objects/info/alternates"
 [ "$2" = 0 ] || dd bs=1 count="$2" of="$1/shallow" 2>/dev/null
-exec git --git-dir="$1" index-pack --stdin >/dev/null
+[ "$3" = 0 ] || git --git-dir="$1" index-pack --stdin --fix-thin >/dev/null
+for id in $4; do git --git-dir="$1" cat-file -e "$id^{tree}"; done
 "#;
 
 /// A quarantine chamber that holds what the new tree is compared with, and nothing foreign yet.
@@ -94,11 +98,26 @@ impl Sandboxes {
     /// # Errors
     /// `Unavailable` when engine or disk are away, `Refused` for an image without git or sh.
     pub async fn quarantine(&self, stretch: &Stretch) -> Result<Quarantine> {
+        let lent = self.mirrors.current(&stretch.repo_key);
+        match (self.quarantine_on(stretch, lent.as_ref()).await, lent) {
+            (Err(why), Some(lent)) if mirror::may_be_why(&why) => {
+                let made = self.quarantine_on(stretch, None).await?;
+                self.blame_mirror(&stretch.repo_key, &lent, &why)?;
+                Ok(made)
+            }
+            (made, _) => made,
+        }
+    }
+
+    async fn quarantine_on(&self, stretch: &Stretch, lent: Option<&Lent>) -> Result<Quarantine> {
         let mut known = vec![stretch.parent.clone()];
         if stretch.base != stretch.parent {
             known.push(stretch.base.clone());
         }
-        let mut base = self.repos.pack(&stretch.repo_key, &known, 1, self.settings.base_pack_bytes).await?;
+        let mut base = self
+            .repos
+            .pack(&stretch.repo_key, &known, 1, lent.map(|lent| &lent.held), self.settings.base_pack_bytes)
+            .await?;
         let room_for = 4 * (base.bytes + self.settings.tree_pack_bytes) + (64 << 20);
         // A name of its own: the removal of one that was not used may still be under way.
         let serial = self.ahead.serial.fetch_add(1, Ordering::Relaxed);
@@ -115,11 +134,12 @@ impl Sandboxes {
             },
             env: Vec::new(),
             profile: "sealed".to_owned(),
+            mirror: lent.map(|lent| lent.name.clone()),
         };
         let passing = self.passing(&chamber.name);
         let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
         super::prepare::require_git(&room, &chamber.image).await?;
-        take_base(&room, &mut base).await?;
+        take_base(&room, &known, &mut base).await?;
         Ok(Quarantine { room, passing, base_bytes: base.bytes })
     }
 
@@ -146,9 +166,11 @@ impl Sandboxes {
     }
 }
 
-async fn take_base(room: &Room, base: &mut PackFile) -> Result<()> {
-    let shallow = base.shallow_lines();
+async fn take_base(room: &Room, known: &[Commit], base: &mut PackFile) -> Result<()> {
+    let (shallow, bytes) = (base.shallow_lines(), base.bytes.to_string());
+    let known: Vec<&str> = known.iter().map(Commit::as_str).collect();
     let mut input = shallow.as_bytes().chain(base.reader().await?);
-    let work = Work::new(["sh", "-c", TAKE_BASE, "base", DIR, &shallow.len().to_string()]).wall(600_000);
+    let words = ["sh", "-c", TAKE_BASE, "base", DIR, &shallow.len().to_string(), &bytes, &known.join(" ")];
+    let work = Work::new(words).wall(600_000);
     room.must(work.input(&mut input), "unpacking the base").await
 }

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use protocol::router::Rule;
 use serde::{Deserialize, Serialize};
 
+use super::mirror::Lent;
 use super::{Result, SandboxError};
 
 /// One task's chamber.
@@ -26,6 +27,9 @@ pub(super) struct Record {
     /// The result of setup it was made with.
     #[serde(default)]
     pub setup: Option<String>,
+    /// The mirror it reads from.
+    #[serde(default)]
+    pub mirror: Option<Lent>,
     /// The runner's boot id once the repository is in; `None` = half prepared, or known to be lost.
     pub boot: Option<String>,
     /// Its processes were ended while the task waits: the next boot is expected.
@@ -145,6 +149,7 @@ mod tests {
             berth: None,
             egress: Vec::new(),
             setup: None,
+            mirror: None,
             boot: None,
             stopped: false,
             made_at: 0,

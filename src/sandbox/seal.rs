@@ -8,9 +8,11 @@
 use protocol::runner::Op;
 use tokio::io::AsyncSeekExt;
 
+use super::mirror::Lent;
+use super::record::Record;
 use super::room::{Room, Work};
 use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed};
-use crate::git::Tree;
+use crate::git::{Held, Tree};
 
 /// How long stopping everything may take, in milliseconds.
 const QUIESCE_MS: u64 = 10_000;
@@ -18,19 +20,20 @@ const QUIESCE_MS: u64 = 10_000;
 const READ_MS: u64 = 300_000;
 
 /// Reads the tree through a git directory of our own: stdout is its pack, less what the base `$2` holds, and the last line
-/// of stderr names it. The directory may borrow the agent's objects, but only as bytes: what it borrows is hashed again in
-/// quarantine. The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes.
+/// of stderr names it. The directory may borrow the mirror's objects and the agent's, but only as bytes: what it borrows is hashed
+/// again in quarantine. The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes.
 const TAKE: &str = r#"
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 git init --bare --quiet --template= "$dir" >&2
 export GIT_DIR="$dir"
+mkdir -p "$dir/objects/info"
+[ -z "${CAISSON_MIRROR:-}" ] || printf '%s/objects\n' "$CAISSON_MIRROR" >> "$dir/objects/info/alternates"
 if [ "$1" = copy ]; then
-    git index-pack --stdin >/dev/null
+    [ "$3" = 0 ] || git index-pack --stdin --fix-thin >/dev/null
 elif [ -d .git/objects ] && [ ! -L .git ] && [ ! -L .git/objects ]; then
-    mkdir -p "$dir/objects/info"
-    printf '%s\n' "$PWD/.git/objects" > "$dir/objects/info/alternates"
+    printf '%s\n' "$PWD/.git/objects" >> "$dir/objects/info/alternates"
 fi
 base=$(git rev-parse --verify "$2^{tree}")
 git read-tree "$base"
@@ -39,6 +42,14 @@ tree=$(git write-tree)
 printf '%s\n^%s\n' "$tree" "$base" | git pack-objects --revs --stdout -q
 printf '\n%s\n' "$tree" >&2
 "#;
+
+/// Where the base's objects come from.
+enum Way {
+    /// From the agent's own store, and the mirror.
+    Borrow,
+    /// Sent; with a mirror, what that lacks.
+    Copy(Option<Held>),
+}
 
 impl Sandboxes {
     /// Stops the sandbox, takes its tree, has it checked, and keeps the commit as `refs/caisson/<task>/<n>`.
@@ -55,7 +66,7 @@ impl Sandboxes {
         let room = self.room(task).await.map_err(SandboxError::from)?;
         // The chamber that will judge the tree comes up while the tree is read, if not before.
         let (quarantine, taken) =
-            tokio::join!(self.quarantine_of(&spec.stretch), self.stop_and_take(&room, record.berth, spec));
+            tokio::join!(self.quarantine_of(&spec.stretch), self.stop_and_take(&room, record, spec));
         let (tree, mut pack) = match taken {
             Ok(taken) => taken,
             Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
@@ -70,37 +81,40 @@ impl Sandboxes {
     }
 
     /// Every process but the runner dies and the berth is closed, and only then is the tree read.
-    async fn stop_and_take(&self, room: &Room, berth: Option<u32>, spec: &SealSpec) -> Result<(Tree, tokio::fs::File)> {
+    async fn stop_and_take(&self, room: &Room, record: Record, spec: &SealSpec) -> Result<(Tree, tokio::fs::File)> {
         let stopped = room.run(Op::Quiesce, QUIESCE_MS).await;
         // Closed whether or not everything has died: both walls, not one.
-        self.close_berth(berth).await?;
+        self.close_berth(record.berth).await?;
         let stopped = super::room::succeeded(&stopped?, "stopping everything in the sandbox");
         stopped.map_err(|e| SandboxError::Unavailable(e.to_string()))?;
-        self.take(room, spec).await
+        self.take(room, record.mirror, spec).await
     }
 
-    /// The tree and its pack. First with the agent's own objects at hand (fast); if that fails in any way, with a fresh
-    /// copy of the base, so that an agent that broke its `.git` has still done its work.
-    async fn take(&self, room: &Room, spec: &SealSpec) -> Result<(Tree, tokio::fs::File)> {
-        let fast = self.take_with(room, spec, true).await;
-        match fast {
-            Ok(taken) => Ok(taken),
-            Err(SandboxError::Unavailable(why)) => Err(SandboxError::Unavailable(why)),
-            Err(SandboxError::Gone(why)) => Err(SandboxError::Gone(why)),
-            Err(_) => self.take_with(room, spec, false).await,
+    /// The tree and its pack. First with the agent's own objects at hand (fast); if that fails in any way, with the base brought in
+    /// afresh, so that an agent that broke its `.git` has still done its work: from the mirror, or else whole.
+    async fn take(&self, room: &Room, lent: Option<Lent>, spec: &SealSpec) -> Result<(Tree, tokio::fs::File)> {
+        let mut ways = vec![Way::Borrow];
+        ways.extend(lent.map(|lent| Way::Copy(Some(lent.held))));
+        for way in ways {
+            match self.take_with(room, spec, &way).await {
+                Err(SandboxError::Refused(_) | SandboxError::Limit(_)) => {}
+                ended => return ended,
+            }
         }
+        self.take_with(room, spec, &Way::Copy(None)).await
     }
 
-    async fn take_with(&self, room: &Room, spec: &SealSpec, borrow: bool) -> Result<(Tree, tokio::fs::File)> {
-        let mut base = match borrow {
-            true => None,
-            false => {
-                let base = std::slice::from_ref(&spec.stretch.base);
-                Some(self.repos.pack(&spec.stretch.repo_key, base, 1, self.settings.base_pack_bytes).await?)
+    async fn take_with(&self, room: &Room, spec: &SealSpec, way: &Way) -> Result<(Tree, tokio::fs::File)> {
+        let mut base = match way {
+            Way::Borrow => None,
+            Way::Copy(held) => {
+                let (base, most) = (std::slice::from_ref(&spec.stretch.base), self.settings.base_pack_bytes);
+                Some(self.repos.pack(&spec.stretch.repo_key, base, 1, held.as_ref(), most).await?)
             }
         };
-        let how = if borrow { "borrow" } else { "copy" };
-        let mut work = Work::new(["sh", "-c", TAKE, "take", how, spec.stretch.base.as_str()]).wall(READ_MS);
+        let how = if base.is_none() { "borrow" } else { "copy" };
+        let bytes = base.as_ref().map_or(0, |base| base.bytes).to_string();
+        let mut work = Work::new(["sh", "-c", TAKE, "take", how, spec.stretch.base.as_str(), &bytes]).wall(READ_MS);
         if let Some(base) = &mut base {
             work = work.input(base.reader().await?);
         }

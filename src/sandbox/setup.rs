@@ -6,7 +6,6 @@
 //! copy, and nothing is ever written back (`docs/decisions/0006-setup-results-are-files.md`). Tests: below and `tests/trees/setup.rs`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use domain::Commit;
@@ -93,6 +92,7 @@ impl Sandboxes {
             limits: spec.limits,
             env: Vec::new(),
             profile: self.settings.profile.clone(),
+            mirror: None,
         };
         let done = self.commands(spec, setup, &chamber, kept).await;
         let closed = self.close_berth(record.berth).await;
@@ -102,8 +102,8 @@ impl Sandboxes {
     }
 
     async fn commands(&self, spec: &PrepareSpec, setup: &SetupSpec, chamber: &ChamberSpec, kept: &Path) -> Result<()> {
-        let room = Room::make(self.broker.as_ref(), chamber, self.epoch, Arc::clone(&self.ids)).await?;
-        self.furnish(&room, &spec.repo_key, &setup.commit, 1, &spec.image).await?;
+        let lent = self.mirrors.current(&spec.repo_key);
+        let (room, _) = self.stocked(chamber, &spec.repo_key, &setup.commit, 1, lent).await?;
         if let (Some(berth), Some(gate)) = (chamber.berth, &self.gate) {
             let mut doors = self.doors.lock().await;
             gate.open(berth, &spec.egress).await.map_err(SandboxError::Unavailable)?;

@@ -6,13 +6,13 @@
 //! Tests: `tests/trees.rs`.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use domain::{BaseTests, Commit, Verdict, VerdictKind};
 use protocol::broker::{ChamberSpec, Purpose};
 use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
 
 use super::detect::{Detected, WANTED, steers_tests, test_command};
+use super::mirror::Lent;
 use super::report;
 use super::room::{self, Room, Work};
 use super::{Result, SandboxError, Sandboxes, VerifySpec};
@@ -119,17 +119,18 @@ impl Sandboxes {
             limits: spec.limits,
             env: Vec::new(),
             profile: "sealed".to_owned(),
+            mirror: None,
         };
         // Removed when this ends, however it ends.
         let _passing = self.passing(&chamber.name);
         let done = async {
-            let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
-            self.furnish(&room, &spec.repo_key, commit, 1, &spec.image).await?;
+            let lent = self.mirrors.current(&spec.repo_key);
+            let (room, lent) = self.stocked(&chamber, &spec.repo_key, commit, 1, lent).await?;
             // What the base's setup left, whatever the branch says: it has no network to make its own.
             let setup = self.records.get(spec.task).and_then(|record| record.setup);
             self.bring_setup(&room, setup.as_deref()).await?;
             if !from_base.is_empty() {
-                self.put_back(&room, spec, from_base).await?;
+                self.put_back(&room, spec, from_base, lent.as_ref()).await?;
             }
             let limits = Limits { wall_ms: spec.wall_ms, output_bytes: MAX_TEXT };
             let ran = room.link.run(1, Op::Bash { command: command.to_owned() }, limits).await;
@@ -149,11 +150,14 @@ impl Sandboxes {
     }
 
     /// Brings files to what they are in the base: those it has are checked out, the others removed.
-    async fn put_back(&self, room: &Room, spec: &VerifySpec, files: &[Change]) -> Result<()> {
+    async fn put_back(&self, room: &Room, spec: &VerifySpec, files: &[Change], lent: Option<&Lent>) -> Result<()> {
         let base = std::slice::from_ref(&spec.base);
-        let mut pack = self.repos.pack(&spec.repo_key, base, 1, self.settings.base_pack_bytes).await?;
-        let unpack = Work::git(".git", ["index-pack", "--stdin"]).wall(600_000);
-        room.must(unpack.input(pack.reader().await?), "unpacking the base").await?;
+        let (held, most) = (lent.map(|lent| &lent.held), self.settings.base_pack_bytes);
+        let mut pack = self.repos.pack(&spec.repo_key, base, 1, held, most).await?;
+        if pack.bytes > 0 {
+            let unpack = Work::git(".git", ["index-pack", "--stdin", "--fix-thin"]).wall(600_000);
+            room.must(unpack.input(pack.reader().await?), "unpacking the base").await?;
+        }
         let (added, others): (Vec<&Change>, Vec<&Change>) = files.iter().partition(|change| change.status == 'A');
         let listed = ["--pathspec-from-file=-", "--pathspec-file-nul"];
         let remove = ["--work-tree=.", "rm", "-f", "-q"];

@@ -219,7 +219,10 @@ impl Broker for Weak {
         }
         self.lab.broker.router_stop().await
     }
-    async fn reap(&self, keep: &[String]) -> std::result::Result<Vec<String>, Problem> {
-        self.lab.broker.reap(keep).await
+    async fn remove_mirror(&self, name: &str) -> Result<bool> {
+        self.lab.broker.remove_mirror(name).await
+    }
+    async fn reap(&self, keep: &[String], mirrors: &[String]) -> std::result::Result<Vec<String>, Problem> {
+        self.lab.broker.reap(keep, mirrors).await
     }
 }

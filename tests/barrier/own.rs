@@ -37,7 +37,8 @@ async fn said(lab: &Lab, broker: Arc<dyn Broker>, gate: Option<Arc<dyn Gate>>) -
     let sandboxes = Arc::new(Sandboxes::new(broker, gate, repos, settings, 1).expect("sandboxes"));
     let limits = lab.config("").sandbox.limits();
     let (image, repo_key, egress) = (IMAGE.to_owned(), "a".to_owned(), Vec::new());
-    let spec = PrepareSpec { task: 1, attempt: 1, repo_key, base, image, limits, network, egress, setup: None };
+    let spec =
+        PrepareSpec { task: 1, attempt: 1, repo_key, base, trunk: None, image, limits, network, egress, setup: None };
     sandboxes.prepare(&spec).await.expect("prepared");
     let said = FromInside(sandboxes.clone()).mismatches(1).await.expect("tried");
     sandboxes.remove(1).await.expect("removed");

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use caisson::sandbox::broker::{Broker, Result, Stream};
 use protocol::broker::{
-    Chamber, ChamberSpec, ChamberState, EngineInfo, ImageInfo, Problem, ProblemKind, RouterInfo, RouterSpec, VERSION,
+    Chamber, ChamberSpec, ChamberState, EngineInfo, ImageInfo, Problem, ProblemKind, Purpose, RouterInfo, RouterSpec,
+    VERSION,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::process::{Child, ChildStdin, Command};
@@ -32,6 +33,7 @@ pub struct LocalBroker {
 struct Local {
     spec: ChamberSpec,
     dir: PathBuf,
+    mirror: Option<PathBuf>,
     boots: u32,
     run: Option<Run>,
     state: ChamberState,
@@ -52,6 +54,11 @@ impl LocalBroker {
             chambers: Mutex::default(),
             created: Mutex::default(),
         })
+    }
+
+    /// Where a mirror lies; nothing keeps the chambers that read it from writing here.
+    pub fn mirror(&self, name: &str) -> PathBuf {
+        self.dir.path().join("mirrors").join(name)
     }
 
     /// Where a chamber's files lie.
@@ -92,9 +99,16 @@ impl Local {
         // A container's, then this machine's: what stands in the usual places is not hidden behind anybody's wrappers.
         let usual = format!("/usr/bin:/bin:{}", std::env::var("PATH").unwrap_or_default());
         let path = if self.spec.image == "no-git" { poor_path(&self.dir)? } else { usual };
-        command.env_clear().env("PATH", path).env("CAISSON_WORKSPACE", self.dir.join("workspace"));
+        let workspace = match (&self.mirror, self.spec.purpose) {
+            (Some(mirror), Purpose::Mirror) => mirror.clone(),
+            _ => self.dir.join("workspace"),
+        };
+        command.env_clear().env("PATH", path).env("CAISSON_WORKSPACE", &workspace);
+        if let Some(mirror) = self.mirror.as_ref().filter(|_| self.spec.purpose != Purpose::Mirror) {
+            command.env("CAISSON_MIRROR", mirror);
+        }
         command.env("HOME", self.dir.join("home")).env("TMPDIR", self.dir.join("tmp"));
-        command.envs(self.spec.env.iter().map(|(k, v)| (k, v))).current_dir(self.dir.join("workspace"));
+        command.envs(self.spec.env.iter().map(|(k, v)| (k, v))).current_dir(workspace);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
         let mut child = command.spawn()?;
         let (stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
@@ -205,9 +219,16 @@ impl Broker for LocalBroker {
         if let Some(old) = chambers.get(&spec.name) {
             return if old.spec == *spec { Ok(()) } else { Err(conflict("exists with another spec")) };
         }
+        let mirror = spec.mirror.as_ref().map(|name| self.mirror(name));
+        if let Some(mirror) = mirror.as_ref().filter(|path| !path.is_dir()) {
+            if spec.purpose != Purpose::Mirror {
+                return Err(Problem::new(ProblemKind::NotFound, "there is no such mirror"));
+            }
+            std::fs::create_dir_all(mirror).map_err(|e| Problem::new(ProblemKind::Engine, e.to_string()))?;
+        }
         self.created.lock().unwrap().push(spec.name.clone());
         let dir = self.dir.path().join(&spec.name);
-        let local = Local { spec: spec.clone(), dir, boots: 0, run: None, state: ChamberState::Created };
+        let local = Local { spec: spec.clone(), dir, mirror, boots: 0, run: None, state: ChamberState::Created };
         chambers.insert(spec.name.clone(), local);
         Ok(())
     }
@@ -321,11 +342,26 @@ impl Broker for LocalBroker {
         self.router_restart().await
     }
 
-    async fn reap(&self, keep: &[String]) -> Result<Vec<String>> {
+    async fn remove_mirror(&self, name: &str) -> Result<bool> {
+        let chambers = self.chambers.lock().unwrap();
+        if chambers.values().any(|local| local.spec.mirror.as_deref() == Some(name)) {
+            return Ok(false);
+        }
+        drop(std::fs::remove_dir_all(self.mirror(name)));
+        Ok(true)
+    }
+
+    async fn reap(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>> {
         let names: Vec<String> = self.chambers.lock().unwrap().keys().cloned().collect();
-        let lost: Vec<String> = names.into_iter().filter(|name| !keep.contains(name)).collect();
+        let mut lost: Vec<String> = names.into_iter().filter(|name| !keep.contains(name)).collect();
         for name in &lost {
             self.remove(name).await?;
+        }
+        for entry in std::fs::read_dir(self.dir.path().join("mirrors")).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !mirrors.contains(&name) && self.remove_mirror(&name).await? {
+                lost.push(name);
+            }
         }
         Ok(lost)
     }

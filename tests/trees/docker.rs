@@ -47,7 +47,14 @@ async fn the_whole_road_in_containers() {
     let broker = Broker::bind(settings.clone()).expect("a broker");
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn(broker.run(async move { drop(stopped.await) }));
-    let road = tokio::spawn(async move { road(&world, SocketBroker::new(&socket)).await });
+    let road = tokio::spawn(async move {
+        // With a mirror, and without.
+        for (state, from) in [("mirrored", 0), ("sent", u64::MAX)] {
+            let mut settings = Settings::new(world.dir.path().join(state), IMAGE);
+            settings.mirror_from_bytes = from;
+            road(&world, SocketBroker::new(&socket), settings).await;
+        }
+    });
     let done = road.await;
     let _ = stop.send(());
     serving.await.expect("the broker ends");
@@ -57,9 +64,9 @@ async fn the_whole_road_in_containers() {
     }
 }
 
-async fn road(world: &World, broker: SocketBroker) {
+async fn road(world: &World, broker: SocketBroker, settings: Settings) {
     let broker = Arc::new(broker);
-    let settings = Settings::new(world.dir.path().join("docker"), IMAGE);
+    let mirrored = settings.mirror_from_bytes == 0;
     let sandboxes = Sandboxes::new(broker.clone(), None, world.repos.clone(), settings, 1).expect("sandboxes");
     let limits = ChamberLimits {
         memory_bytes: 512 << 20,
@@ -80,6 +87,9 @@ async fn road(world: &World, broker: SocketBroker) {
     };
     let done = bash(1, "id -u; pwd; git status --short; sed -i 's/a - b/a + b/' sum.py").await;
     assert_eq!((done.outcome.text.as_str(), done.outcome.status), ("10001\n/workspace\n", Status::Ok));
+    let tried = bash(7, "cat .git/objects/info/alternates; touch /mirror/new; ls .git/objects/pack").await.outcome.text;
+    let shown = "/mirror/objects\ntouch: cannot touch '/mirror/new': Read-only file system\n";
+    assert_eq!(tried == shown, mirrored, "{tried}");
     let warm = bash(6, "cat build/warm ~/.tool; readlink ~/.cargo/bin/y; stat -c %a ~; ls stray").await.outcome.text;
     assert!(warm.starts_with("10001\ntool\n../x\n700\n") && warm.contains("cannot access 'stray'"), "{warm}");
     let seal = SealSpec { protected: Vec::new(), ..world.seal_spec(1, 1, &world.base) };

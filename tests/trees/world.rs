@@ -120,6 +120,7 @@ impl World {
             attempt: 1,
             repo_key: KEY.to_owned(),
             base: self.base.clone(),
+            trunk: Some(self.base.clone()),
             image: "local".to_owned(),
             limits: ChamberLimits::default(),
             network: true,

@@ -144,7 +144,7 @@ async fn a_container_without_our_label_is_never_touched() {
             for request in requests {
                 problems.push(lab.ask::<()>(&request).await);
             }
-            lab.ask::<Vec<String>>(&Request::Reap { keep: vec![] }).await.unwrap();
+            lab.ask::<Vec<String>>(&Request::Reap { keep: vec![], mirrors: vec![] }).await.unwrap();
             let state = lab.docker(&["inspect", "-f", "{{.State.Status}}", &name]);
             lab.docker(&["rm", "-f", &name]);
             assert_eq!(state, "created");
@@ -207,7 +207,8 @@ async fn reaping_takes_our_orphans_and_leaves_what_is_kept() {
             // What a crash between two steps leaves: a workspace without its chamber.
             lab.docker(&["rm", "-f", &lab.box_name("drop")]);
             lab.done(Request::Create(spec("late"))).await;
-            let removed: Vec<String> = lab.ask(&Request::Reap { keep: vec!["keep".into()] }).await.unwrap();
+            let removed: Vec<String> =
+                lab.ask(&Request::Reap { keep: vec!["keep".into()], mirrors: vec![] }).await.unwrap();
             assert_eq!(removed, ["late".to_owned(), format!("caisson-{}-work-drop", lab.installation)]);
             let left: Vec<Chamber> = lab.ask(&Request::List).await.unwrap();
             assert_eq!(left.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["keep"]);

@@ -100,6 +100,7 @@ pub fn spec(name: &str) -> ChamberSpec {
         },
         env: vec![("GREETING".into(), "hello".into())],
         profile: "sealed".into(),
+        mirror: None,
     }
 }
 

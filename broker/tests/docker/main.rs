@@ -5,5 +5,6 @@ mod chambers;
 mod engines;
 mod hardening;
 mod lab;
+mod mirrors;
 mod toolchains;
 mod way_out;

@@ -246,10 +246,11 @@ async fn a_berth_holds_one_chamber_and_dies_with_its_way_out() {
         third.berth = Some(1);
         assert_eq!(lab.ask::<()>(&Request::Create(third)).await.unwrap_err().kind, ProblemKind::NotFound);
 
-        let removed: Vec<String> = lab.ask(&Request::Reap { keep: vec!["first".into()] }).await.unwrap();
+        let removed: Vec<String> =
+            lab.ask(&Request::Reap { keep: vec!["first".into()], mirrors: vec![] }).await.unwrap();
         assert_eq!(removed, ["second"], "networks stay while their holder lives");
         lab.docker(&["rm", "-f", &format!("caisson-{}-holder", lab.installation)]);
-        let removed: Vec<String> = lab.ask(&Request::Reap { keep: vec![] }).await.unwrap();
+        let removed: Vec<String> = lab.ask(&Request::Reap { keep: vec![], mirrors: vec![] }).await.unwrap();
         let named = |part: &str| format!("caisson-{}-{part}", lab.installation);
         assert_eq!(
             removed,

@@ -1,0 +1,59 @@
+//! Mirrors: volumes with a repository's history, written by one kind of chamber and read-only in all others.
+//!
+//! Owns which volume that is and when it goes; what lies in it is the bot's. Tests: `tests/docker/mirrors.rs`.
+
+use bollard::models::VolumeCreateRequest;
+use protocol::broker::{ChamberSpec, Problem, ProblemKind, Purpose};
+
+use crate::desk::Desk;
+use crate::engine::{Missing, problem};
+use crate::name::{self, Kind};
+
+impl Desk {
+    /// The mirror of a chamber that is about to be made: made for whoever fills it, there already for everybody else (the engine
+    /// would make an empty volume of that name by itself).
+    pub async fn mirror_of(&self, spec: &ChamberSpec) -> Result<(), Problem> {
+        let Some(mirror) = &spec.mirror else { return Ok(()) };
+        let volume = self.names.mirror(mirror);
+        let labels = match spec.purpose {
+            Purpose::Mirror => self.docker()?.create_volume(self.mirror_volume(mirror)).await.map_err(problem)?.labels,
+            _ => {
+                let found = self.docker()?.inspect_volume(&volume).await.or_gone()?;
+                let absent = || Problem::new(ProblemKind::NotFound, format!("there is no mirror {mirror}"));
+                found.ok_or_else(absent)?.labels
+            }
+        };
+        self.must_be_ours(&volume, &labels)
+    }
+
+    /// Whether it is gone: one that a chamber has stays.
+    pub async fn remove_mirror(&self, mirror: &str) -> Result<bool, Problem> {
+        name::check_mirror(mirror)?;
+        // Alone: a chamber that is being made has looked for it already, and the engine would give it an empty one.
+        let _floor = self.floor.write().await;
+        let volume = self.names.mirror(mirror);
+        let Some(found) = self.docker()?.inspect_volume(&volume).await.or_gone()? else { return Ok(true) };
+        self.must_be_ours(&volume, &found.labels)?;
+        self.remove_volume(&volume).await
+    }
+
+    fn mirror_volume(&self, mirror: &str) -> VolumeCreateRequest {
+        let mut labels = self.names.labels(Kind::Mirror);
+        labels.insert(name::NAME.into(), mirror.to_owned());
+        VolumeCreateRequest {
+            name: Some(self.names.mirror(mirror)),
+            driver: Some("local".into()),
+            labels: Some(labels),
+            ..Default::default()
+        }
+    }
+
+    fn must_be_ours(&self, volume: &str, labels: &std::collections::HashMap<String, String>) -> Result<(), Problem> {
+        if self.names.owns(Some(labels), Kind::Mirror) {
+            return Ok(());
+        }
+        Err(Problem::refused(format!(
+            "volume {volume} is not this installation's and is not touched; remove it by hand"
+        )))
+    }
+}

@@ -1,0 +1,286 @@
+//! The mirror of a repository: the history that its tasks may read, in a volume that every sandbox of it mounts read-only.
+//!
+//! Owns when one is made, what goes in, and when it goes (`docs/decisions/0007-a-mirror-for-each-repository.md`). Only what the default
+//! branch reaches is ever in it; objects are added and never taken out, so a branch that was rewritten gets a new generation under
+//! another name, and the old one goes with the last chamber that has it. It only saves time: whatever goes wrong here, a sandbox is
+//! made without. What is remembered lies in `mirrors.json` of the state directory. Tests: below and `tests/trees/mirror.rs`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use domain::Commit;
+use protocol::broker::{ChamberLimits, ChamberSpec, Purpose};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::prepare::{now_ms, require_git};
+use super::room::{Room, Work};
+use super::{Result, SandboxError, Sandboxes};
+use crate::git::{Held, PackFile};
+
+/// A difference of this size or less is sent to each sandbox: sooner done than one more chamber is made.
+const ON_TOP: u64 = 1 << 20;
+/// So many packs are looked through quickly; then a new generation is one pack again.
+const PACKS: u32 = 40;
+/// One that no task asked for during this time goes.
+const UNUSED_MS: i64 = 30 * 24 * 3600 * 1000;
+const FILL_MS: u64 = 1_800_000;
+
+/// stdin is a pack. Only objects: nobody reads a ref here.
+const FILL: &str = r#"
+set -eu
+[ -d objects ] || git init --bare --quiet --template= .
+exec git --git-dir=. index-pack --stdin --fix-thin >/dev/null
+"#;
+
+/// One generation, and what was surely in it when it was lent: later it only has more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Lent {
+    pub name: String,
+    #[serde(flatten)]
+    pub held: Held,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Mirror {
+    #[serde(flatten)]
+    lent: Lent,
+    bytes: u64,
+    packs: u32,
+    /// Milliseconds since 1970.
+    used_at: i64,
+}
+
+/// All mirrors, by the key of their repository.
+pub(super) struct Mirrors {
+    path: PathBuf,
+    all: Mutex<HashMap<String, Mirror>>,
+    /// Generations that nobody gets any more, and that may still be in use.
+    retired: Mutex<Vec<String>>,
+    /// Whoever makes or fills one of a repository; the others wait.
+    lanes: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+fn whole<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic between two lines of bookkeeping leaves the map whole.
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Mirrors {
+    /// A file that is half written or unreadable counts as no mirror: what nobody remembers is reaped.
+    pub(super) fn load(state_dir: &Path) -> Self {
+        let path = state_dir.join("mirrors.json");
+        let read = std::fs::read(&path).ok().map(|text| serde_json::from_slice(&text));
+        let all = read.unwrap_or_else(|| Ok(HashMap::new())).unwrap_or_else(|error| {
+            tracing::warn!(path = %path.display(), %error, "not a list of mirrors; they are made anew");
+            HashMap::new()
+        });
+        Self { path, all: Mutex::new(all), retired: Mutex::default(), lanes: Mutex::default() }
+    }
+
+    fn lane(&self, key: &str) -> Arc<tokio::sync::Mutex<()>> {
+        Arc::clone(whole(&self.lanes).entry(key.to_owned()).or_default())
+    }
+
+    fn get(&self, key: &str) -> Option<Mirror> {
+        whole(&self.all).get(key).cloned()
+    }
+
+    /// What there is now, for a chamber that makes nothing new.
+    pub(super) fn current(&self, key: &str) -> Option<Lent> {
+        self.get(key).map(|mirror| mirror.lent)
+    }
+
+    /// Replaces what is remembered of a repository; another generation that it had is retired.
+    fn put(&self, key: &str, mirror: Option<Mirror>) -> Result<()> {
+        let mut all = whole(&self.all);
+        let name = mirror.as_ref().map(|it| it.lent.name.clone());
+        let old = match mirror {
+            Some(mirror) => all.insert(key.to_owned(), mirror),
+            None => all.remove(key),
+        };
+        if let Some(old) = old.filter(|old| Some(&old.lent.name) != name.as_ref()) {
+            whole(&self.retired).push(old.lent.name);
+        }
+        self.write(&all)
+    }
+
+    /// Whole or not at all: written beside, then renamed.
+    fn write(&self, all: &HashMap<String, Mirror>) -> Result<()> {
+        let beside = self.path.with_extension("new");
+        let text = serde_json::to_vec(all).map_err(|e| SandboxError::Refused(e.to_string()))?;
+        let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, &self.path));
+        written.map_err(|e| SandboxError::Unavailable(format!("{}: {e}", self.path.display())))
+    }
+
+    /// Keeps those of these repositories that were used of late.
+    pub(super) fn forget_but(&self, keys: &[String], now: i64) -> Result<()> {
+        let old = |mirror: &Mirror| now.saturating_sub(mirror.used_at) > UNUSED_MS;
+        let gone: Vec<String> = whole(&self.all)
+            .iter()
+            .filter(|(key, it)| !keys.contains(key) || old(it))
+            .map(|(key, _)| key.clone())
+            .collect();
+        gone.iter().try_for_each(|key| self.put(key, None))
+    }
+
+    /// Names of all that are lent.
+    pub(super) fn names(&self) -> Vec<String> {
+        whole(&self.all).values().map(|mirror| mirror.lent.name.clone()).collect()
+    }
+}
+
+/// Whether a mirror may be why something could not be made: it is tried again without.
+pub(super) fn may_be_why(e: &SandboxError) -> bool {
+    matches!(e, SandboxError::Refused(_) | SandboxError::Gone(_))
+}
+
+impl Sandboxes {
+    /// The repository's mirror with what `trunk` reaches in it, or nearly: what it lacks is sent on top. `None` where the repository
+    /// is too small for one, or where it can't be made: then everything is sent.
+    pub(super) async fn mirror(&self, key: &str, trunk: Option<&Commit>) -> Option<Lent> {
+        let made = self.brought_up(key, trunk?).await;
+        self.remove_retired().await;
+        made.unwrap_or_else(|error| {
+            tracing::warn!(key, %error, "no mirror; the repository is sent instead");
+            None
+        })
+    }
+
+    async fn brought_up(&self, key: &str, trunk: &Commit) -> Result<Option<Lent>> {
+        let lane = self.mirrors.lane(key);
+        let _one = lane.lock().await;
+        if let Some(known) = self.mirrors.get(key)
+            && self.repos.is_ancestor(key, &known.lent.held.head, trunk).await?
+        {
+            let (depth, most) = (self.settings.history_depth, self.settings.base_pack_bytes);
+            let held = &known.lent.held;
+            let mut pack = self.repos.pack(key, std::slice::from_ref(trunk), depth, Some(held), most).await?;
+            if pack.bytes <= ON_TOP {
+                let used = Mirror { used_at: now_ms(), ..known };
+                self.mirrors.put(key, Some(used.clone()))?;
+                return Ok(Some(used.lent));
+            }
+            if known.packs < PACKS && known.bytes + pack.bytes <= 2 * most {
+                return self.fill(key, Some(known), trunk, &mut pack).await.map(Some);
+            }
+        }
+        // None yet, a branch that was rewritten, or one that has grown by too many pieces.
+        let least = self.settings.mirror_from_bytes;
+        if self.repos.bytes(key).await? < least {
+            self.mirrors.put(key, None)?;
+            return Ok(None);
+        }
+        let (depth, most) = (self.settings.history_depth, self.settings.base_pack_bytes);
+        let mut pack = self.repos.pack(key, std::slice::from_ref(trunk), depth, None, most).await?;
+        if pack.bytes < least {
+            self.mirrors.put(key, None)?;
+            return Ok(None);
+        }
+        self.fill(key, None, trunk, &mut pack).await.map(Some)
+    }
+
+    /// Adds a pack to a generation, or begins one with it. Remembered afterwards: what is cut before is added again, or reaped.
+    async fn fill(&self, key: &str, old: Option<Mirror>, trunk: &Commit, pack: &mut PackFile) -> Result<Lent> {
+        let (name, bytes, packs) = match old {
+            Some(old) => (old.lent.name, old.bytes, old.packs),
+            None => (name(key)?, 0, 0),
+        };
+        let chamber = ChamberSpec {
+            name: format!("mirror-{name}"),
+            task: None,
+            purpose: Purpose::Mirror,
+            image: self.settings.quarantine_image.clone(),
+            berth: None,
+            limits: ChamberLimits { workspace_bytes: 0, ..ChamberLimits::default() },
+            env: Vec::new(),
+            profile: "sealed".to_owned(),
+            mirror: Some(name.clone()),
+        };
+        let _passing = self.passing(&chamber.name);
+        let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
+        require_git(&room, &chamber.image).await?;
+        let fill = Work::new(["sh", "-c", FILL]).wall(FILL_MS);
+        room.must(fill.input(pack.reader().await?), "filling the repository's mirror").await?;
+        let held = Held { head: trunk.clone(), shallow: pack.shallow.clone() };
+        let lent = Lent { name, held };
+        let made = Mirror { lent: lent.clone(), bytes: bytes + pack.bytes, packs: packs + 1, used_at: now_ms() };
+        self.mirrors.put(key, Some(made))?;
+        Ok(lent)
+    }
+
+    /// What failed with a mirror could be made without it: it was at fault, and the next task makes it anew.
+    pub(super) fn blame_mirror(&self, key: &str, lent: &Lent, why: &SandboxError) -> Result<()> {
+        tracing::warn!(key, mirror = lent.name, %why, "the mirror is of no use and will be made anew");
+        match self.mirrors.current(key) {
+            Some(now) if now.name == lent.name => self.mirrors.put(key, None),
+            _ => Ok(()),
+        }
+    }
+
+    /// Old generations go with the last chamber that had them.
+    pub(super) async fn remove_retired(&self) {
+        let waiting = std::mem::take(&mut *whole(&self.mirrors.retired));
+        for name in waiting {
+            if !matches!(self.broker.remove_mirror(&name).await, Ok(true)) {
+                whole(&self.mirrors.retired).push(name);
+            }
+        }
+    }
+
+    /// Mirrors of repositories that are not among these go, and those that no task asked for during a month: with the next
+    /// [`Sandboxes::reap`].
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`] when this cannot be written down.
+    pub fn keep_mirrors_of(&self, repositories: &[String]) -> Result<()> {
+        self.mirrors.forget_but(repositories, now_ms())
+    }
+}
+
+/// A new one each time: what an earlier life left under a name is never taken for whole.
+fn name(key: &str) -> Result<String> {
+    let mut random = [0; 6];
+    getrandom::fill(&mut random).map_err(|e| SandboxError::Unavailable(format!("no random numbers: {e}")))?;
+    Ok(format!("{}-{}", &hex::encode(Sha256::digest(key))[..12], hex::encode(random)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mirror(name: &str, used_at: i64) -> Mirror {
+        let held = Held { head: Commit::parse(&"a".repeat(40)).unwrap(), shallow: Vec::new() };
+        Mirror { lent: Lent { name: name.to_owned(), held }, bytes: 1, packs: 1, used_at }
+    }
+
+    #[test]
+    fn what_is_remembered_survives_and_what_nobody_needs_is_retired() {
+        let dir = tempfile::tempdir().unwrap();
+        let mirrors = Mirrors::load(dir.path());
+        for (key, name, used_at) in [("a", "a-1", 0), ("a", "a-2", UNUSED_MS), ("b", "b-1", UNUSED_MS), ("c", "c-1", 0)]
+        {
+            mirrors.put(key, Some(mirror(name, used_at))).unwrap();
+        }
+        assert_eq!(*whole(&mirrors.retired), ["a-1"]);
+        mirrors.forget_but(&["a".to_owned(), "c".to_owned()], UNUSED_MS + 1).unwrap();
+        let again = Mirrors::load(dir.path());
+        assert_eq!((again.names(), again.current("a").unwrap().name.as_str()), (vec!["a-2".to_owned()], "a-2"));
+        let mut gone = whole(&mirrors.retired).clone();
+        gone.sort();
+        assert_eq!(gone, ["a-1", "b-1", "c-1"], "another repository, and one unused for long");
+        std::fs::write(dir.path().join("mirrors.json"), "{").unwrap();
+        assert!(Mirrors::load(dir.path()).names().is_empty());
+    }
+
+    #[test]
+    fn a_name_is_fit_for_the_engine_and_never_the_same() {
+        let (one, two) = (name("My_repo.x").unwrap(), name("My_repo.x").unwrap());
+        assert_ne!(one, two);
+        assert!(
+            one.len() < 40 && one.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'),
+            "{one}"
+        );
+    }
+}

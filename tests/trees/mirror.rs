@@ -1,0 +1,226 @@
+//! The mirror of a repository: made once, read by every sandbox, and never more in it than tasks may read.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use caisson::sandbox::broker::Broker as _;
+use caisson::sandbox::{PrepareSpec, Sealed, VerifySpec};
+use domain::{Commit, VerdictKind};
+use protocol::broker::ChamberLimits;
+
+use crate::world::{FILES, KEY, World, commit, git, head, url};
+
+async fn mirrored() -> World {
+    World::with(FILES, |settings| settings.mirror_from_bytes = 0).await
+}
+
+/// A task that starts now, from where the default branch stands.
+async fn spec(world: &World, task: i64) -> PrepareSpec {
+    world.repos.fetch(KEY, &url(&world.upstream()), None).await.expect("fetched");
+    let base = head(&world.upstream());
+    PrepareSpec { base: base.clone(), trunk: Some(base), ..world.spec(task) }
+}
+
+async fn begun(world: &World, task: i64) -> Commit {
+    let spec = spec(world, task).await;
+    world.sandboxes.prepare(&spec).await.expect("prepared");
+    spec.base
+}
+
+fn mirrors(world: &World) -> Vec<PathBuf> {
+    let parent = world.broker.mirror("x").parent().expect("a parent").to_owned();
+    let mut all: Vec<PathBuf> = std::fs::read_dir(parent).into_iter().flatten().flatten().map(|it| it.path()).collect();
+    all.sort();
+    all
+}
+
+/// Every object that git finds from inside.
+async fn objects(world: &World, task: i64) -> BTreeSet<String> {
+    let done = world.bash(task, "git cat-file --batch-all-objects --batch-check='%(objectname)'").await;
+    done.outcome.text.lines().map(str::to_owned).collect()
+}
+
+/// What these reach at the upstream.
+fn reached(world: &World, words: &[&str]) -> BTreeSet<String> {
+    let words: Vec<&str> = ["rev-list", "--objects", "--no-object-names"].iter().chain(words).copied().collect();
+    git(&world.upstream(), &words).lines().map(str::to_owned).collect()
+}
+
+/// A text of this many bytes that no packing makes smaller.
+fn noise(seed: u64, bytes: usize) -> String {
+    let mut state = seed | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(b'!' + u8::try_from(state % 90).expect("small"))
+    };
+    (0..bytes).map(|_| next()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_made_once_and_every_sandbox_reads_from_it() {
+    let world = mirrored().await;
+    let (one, two) = (spec(&world, 1).await, spec(&world, 2).await);
+    let (one, two) = tokio::join!(world.sandboxes.prepare(&one), world.sandboxes.prepare(&two));
+    one.expect("prepared");
+    two.expect("prepared");
+    let created = world.broker.created.lock().unwrap().clone();
+    assert_eq!(created.iter().filter(|name| name.starts_with("mirror-")).count(), 1, "{created:?}");
+    for task in [1, 2] {
+        let seen = world.bash(task, "git status --short; git log --oneline; ls .git/objects/pack; cat README.md").await;
+        assert!(seen.outcome.text.ends_with("first\n# Demo\n"), "{}", seen.outcome.text);
+    }
+    assert_eq!(mirrors(&world).len(), 1);
+    assert_eq!(world.left().await, ["task-1-1", "task-2-1"], "who filled it is gone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_it_is_what_the_default_branch_reaches_and_nothing_else() {
+    let world = World::with(FILES, |settings| (settings.mirror_from_bytes, settings.history_depth) = (0, 2)).await;
+    let up = world.upstream();
+    git(&up, &["checkout", "-q", "-b", "other"]);
+    commit(&up, &[("secret.txt", "of another branch\n")], "secret");
+    git(&up, &["checkout", "-q", "main"]);
+    commit(&up, &[("README.md", "# Two\n")], "second");
+    commit(&up, &[("README.md", "# Three\n")], "third");
+    let base = begun(&world, 1).await;
+    let allowed = reached(&world, &["HEAD", "^HEAD~2"]);
+    let tree = reached(&world, &["HEAD~1^{tree}", "HEAD^{tree}"]);
+    let allowed: BTreeSet<String> = allowed.union(&tree).cloned().collect();
+    assert_eq!(objects(&world, 1).await, allowed, "two commits and their trees");
+    // What a task commits is in no store that another one reads.
+    world.bash(1, "echo mine > mine.txt").await;
+    let seal = |n, parent: &Commit| {
+        let mut spec = world.seal_spec(1, n, parent);
+        spec.stretch.base = base.clone();
+        spec
+    };
+    let sealed = world.sandboxes.seal(&seal(1, &base)).await.expect("sealed");
+    let Sealed::Commit { commit: mine, .. } = sealed else { panic!("{sealed:?}") };
+    begun(&world, 2).await;
+    assert_eq!(objects(&world, 2).await, allowed);
+    // Another sandbox of the task itself has it, on top.
+    let again = PrepareSpec { attempt: 2, base: mine.clone(), ..spec(&world, 1).await };
+    world.sandboxes.prepare(&again).await.expect("prepared");
+    let own = objects(&world, 1).await;
+    assert!(own.is_superset(&allowed) && own.contains(mine.as_str()), "{own:?}");
+    assert_eq!(own.len(), allowed.len() + 3, "a commit, its tree, a file");
+    assert_eq!(world.bash(1, "git status --short; cat mine.txt").await.outcome.text, "mine\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkpoint_from_it_is_the_same_commit_whatever_became_of_the_agents_git() {
+    let world = mirrored().await;
+    let base = begun(&world, 1).await;
+    world.bash(1, "sed -i 's/a - b/a + b/' sum.py; rm -rf .git/objects; echo x > .git/HEAD").await;
+    let sealed = world.sandboxes.seal(&world.seal_spec(1, 1, &base)).await.expect("sealed");
+    let Sealed::Commit { commit: first, files, .. } = sealed else { panic!("{sealed:?}") };
+    assert_eq!(files.len(), 1, "{files:?}");
+    world.sandboxes.open(1).await.expect("open");
+    world.bash(1, "rm -rf .git; echo two > two.txt").await;
+    let sealed = world.sandboxes.seal(&world.seal_spec(1, 2, &first)).await.expect("sealed");
+    let Sealed::Commit { commit: second, files, .. } = sealed else { panic!("{sealed:?}") };
+    assert_eq!(files.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["two.txt"]);
+    let plain = World::new().await;
+    begun(&plain, 1).await;
+    plain.bash(1, "sed -i 's/a - b/a + b/' sum.py").await;
+    let sealed = plain.sandboxes.seal(&plain.seal_spec(1, 1, &base)).await.expect("sealed");
+    assert!(matches!(sealed, Sealed::Commit { commit, .. } if commit == first), "as without a mirror");
+    let verify = VerifySpec {
+        task: 1,
+        commit: second,
+        base,
+        tries: 1,
+        repo_key: KEY.to_owned(),
+        image: "local".to_owned(),
+        command: Some("grep -q 'a + b' sum.py && test -f two.txt".to_owned()),
+        limits: ChamberLimits::default(),
+        wall_ms: 30_000,
+    };
+    let verdict = world.sandboxes.verify(&verify).await.expect("verified");
+    assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)), "{verdict:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_branch_gains_is_sent_on_top_or_added() {
+    let world = mirrored().await;
+    let up = world.upstream();
+    begun(&world, 1).await;
+    let generation = mirrors(&world);
+    let filled = || world.broker.created.lock().unwrap().iter().filter(|it| it.starts_with("mirror-")).count();
+    commit(&up, &[("small.txt", "a little\n")], "a little more");
+    begun(&world, 2).await;
+    assert_eq!((mirrors(&world), filled()), (generation.clone(), 1), "a little is sent");
+    assert_eq!(world.bash(2, "cat small.txt; git log --oneline | wc -l").await.outcome.text, "a little\n2\n");
+    commit(&up, &[("large.txt", &noise(7, 2 << 20))], "much more");
+    begun(&world, 3).await;
+    assert_eq!((mirrors(&world), filled()), (generation, 2), "much is added where it was");
+    assert_eq!(
+        world.bash(3, "git log --oneline | wc -l; ls .git/objects/pack; git status --short").await.outcome.text,
+        "3\n"
+    );
+    assert_eq!(objects(&world, 3).await, reached(&world, &["HEAD"]));
+    // A task that began before is none the worse for it.
+    assert_eq!(world.bash(1, "git fsck --no-dangling 2>&1; git log --oneline | wc -l").await.outcome.text, "1\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rewritten_branch_gets_another_one_without_what_was_taken_out() {
+    let world = mirrored().await;
+    let up = world.upstream();
+    commit(&up, &[("leak.txt", "a password\n")], "a mistake");
+    let secret = git(&up, &["rev-parse", "HEAD:leak.txt"]);
+    begun(&world, 1).await;
+    assert!(objects(&world, 1).await.contains(&secret));
+    let old = mirrors(&world);
+    git(&up, &["reset", "-q", "--hard", "HEAD~1"]);
+    begun(&world, 2).await;
+    assert_eq!(objects(&world, 2).await, reached(&world, &["HEAD"]), "the secret is gone with its commit");
+    assert_eq!(mirrors(&world).len(), 2, "the first task still reads the old one");
+    world.sandboxes.remove(1).await.expect("removed");
+    world.sandboxes.leave().await;
+    world.sandboxes.remove(2).await.expect("removed");
+    let left = mirrors(&world);
+    assert!(left.len() == 1 && left != old, "{left:?}");
+    // Nobody needs it any more: the repository is not configured now.
+    world.sandboxes.keep_mirrors_of(&["another".to_owned()]).expect("written");
+    world.sandboxes.reap(&[]).await.expect("reaped");
+    assert_eq!(mirrors(&world), Vec::<PathBuf>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_gone_or_broken_fails_no_task_and_is_made_anew() {
+    let world = mirrored().await;
+    let base = begun(&world, 1).await;
+    let pack = mirrors(&world)[0].join("objects/pack");
+    for entry in std::fs::read_dir(&pack).expect("a directory").flatten() {
+        std::fs::write(entry.path(), "broken").expect("written");
+    }
+    begun(&world, 2).await;
+    assert_eq!(
+        world
+            .bash(2, "git status --short; cat .git/objects/info/alternates; cat README.md")
+            .await
+            .outcome
+            .text
+            .lines()
+            .last(),
+        Some("# Demo")
+    );
+    assert!(!world.bash(2, "test -f .git/objects/info/alternates && echo there").await.outcome.text.contains("there"));
+    begun(&world, 3).await;
+    assert_eq!(objects(&world, 3).await, reached(&world, &["HEAD"]), "made anew");
+    // The work of the one whose mirror broke is not lost.
+    world.bash(1, "echo work > work.txt").await;
+    let sealed = world.sandboxes.seal(&world.seal_spec(1, 1, &base)).await.expect("sealed");
+    assert!(matches!(sealed, Sealed::Commit { .. }), "{sealed:?}");
+    for mirror in mirrors(&world) {
+        std::fs::remove_dir_all(mirror).expect("removed behind our back");
+    }
+    begun(&world, 4).await;
+    assert_eq!(world.bash(4, "git status --short; cat README.md").await.outcome.text, "# Demo\n");
+    world.sandboxes.remove(4).await.expect("removed");
+    let names: Vec<_> = world.broker.list().await.unwrap().into_iter().map(|it| it.name).collect();
+    assert!(!names.contains(&"task-4-1".to_owned()), "{names:?}");
+}
