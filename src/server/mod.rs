@@ -6,4 +6,4 @@ mod webhook;
 
 pub use door::{Door, Limits, Peer, Visitors};
 pub use ops::{FetchedReport, Ops, ops_router};
-pub use webhook::{Hooks, hook_router};
+pub use webhook::{Hooks, Keep, hook_router};

@@ -4,7 +4,7 @@
 use super::door::{Peer, Visitors};
 use crate::config::Secret;
 use crate::forge::{SignatureError, verify};
-use crate::store::{Delivery, Store};
+use crate::store::{Delivery, Store, StoreError};
 use crate::task::now;
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, State};
@@ -15,18 +15,30 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
+/// Where deliveries go that are verified.
+pub trait Keep: Send + Sync + 'static {
+    /// Returns once it is kept; false when its uuid was known.
+    fn keep(&self, delivery: Delivery) -> impl Future<Output = Result<bool, StoreError>> + Send;
+}
+
+impl Keep for Store {
+    async fn keep(&self, delivery: Delivery) -> Result<bool, StoreError> {
+        self.deliver(delivery).await
+    }
+}
+
 /// What the listener needs: secrets by repository key (two while rotating), the store, and the bell of the intake.
-pub struct Hooks {
+pub struct Hooks<K = Store> {
     pub secrets: HashMap<String, Vec<Secret>>,
-    pub store: Store,
+    pub store: K,
     pub bell: Arc<Notify>,
     pub visitors: Arc<Visitors>,
 }
 
 /// The router, with bodies up to `max_body` bytes. It is served behind a [`super::Door`], which says where a request comes from.
-pub fn hook_router(hooks: Arc<Hooks>, max_body: usize) -> Router {
+pub fn hook_router<K: Keep>(hooks: Arc<Hooks<K>>, max_body: usize) -> Router {
     let guard = axum::middleware::from_fn_with_state(hooks.visitors.clone(), super::door::guard);
-    let routes = Router::new().route("/webhooks/gitea/{key}", post(take));
+    let routes = Router::new().route("/webhooks/gitea/{key}", post(take::<K>));
     routes.layer(DefaultBodyLimit::max(max_body)).layer(guard).with_state(hooks)
 }
 
@@ -36,8 +48,8 @@ const SIGNATURE: &str = "x-hub-signature-256";
 /// A UUID has 36 characters; more is nobody's delivery id.
 const LONGEST_ID: usize = 64;
 
-async fn take(
-    State(hooks): State<Arc<Hooks>>,
+async fn take<K: Keep>(
+    State(hooks): State<Arc<Hooks<K>>>,
     ConnectInfo(Peer(from)): ConnectInfo<Peer>,
     Path(key): Path<String>,
     headers: HeaderMap,
@@ -75,8 +87,8 @@ async fn take(
     store(&hooks, delivery).await
 }
 
-async fn store(hooks: &Hooks, delivery: Delivery) -> Response {
-    match hooks.store.deliver(delivery).await {
+async fn store<K: Keep>(hooks: &Hooks<K>, delivery: Delivery) -> Response {
+    match hooks.store.keep(delivery).await {
         Ok(fresh) => {
             hooks.bell.notify_one();
             let result = if fresh { "stored" } else { "known" };

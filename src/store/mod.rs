@@ -6,6 +6,7 @@
 
 mod append;
 mod body;
+mod deliveries;
 mod outbox;
 mod read;
 #[cfg(test)]
@@ -94,7 +95,7 @@ impl Store {
 
     /// Stores an arrival; false when this uuid was stored before. Returns only once it is on the disk.
     pub async fn deliver(&self, delivery: Delivery) -> Result<bool, StoreError> {
-        self.writer.ask(|answer| writer::Write::Delivery { delivery, answer }).await
+        self.writer.deliver(delivery).await
     }
 
     /// Marks arrivals as taken care of.

@@ -1,6 +1,6 @@
 //! What is read: logs to fold, and the tables a person asks.
 
-use super::{Delivery, Store, StoreError, body};
+use super::{Delivery, Store, StoreError, body, deliveries};
 use domain::{Account, Event, Grant, Task, TaskId};
 use sqlx::{FromRow, Row};
 
@@ -108,17 +108,7 @@ impl Store {
 
     /// Arrivals that nobody has taken care of, oldest first.
     pub async fn open_deliveries(&self, limit: u32) -> Result<Vec<Delivery>, StoreError> {
-        let sql = "SELECT uuid, repository, event_type, body, received_at FROM deliveries \
-                   WHERE handled_at IS NULL ORDER BY received_at LIMIT $1";
-        let rows = sqlx::query(sql).bind(i64::from(limit)).fetch_all(&self.readers).await?;
-        let one = |r: &sqlx::sqlite::SqliteRow| Delivery {
-            uuid: r.get(0),
-            repository: r.get(1),
-            event_type: r.get(2),
-            body: r.get(3),
-            received_at: r.get(4),
-        };
-        Ok(rows.iter().map(one).collect())
+        deliveries::open(&self.readers, limit).await
     }
 
     pub async fn post(&self, task: TaskId, key: &str) -> Result<Option<i64>, StoreError> {

@@ -120,20 +120,39 @@ async fn the_same_input_is_taken_up_once() {
     assert_eq!(store.task(task.id).await.expect("folded").seq, task.seq);
 }
 
+fn delivery(uuid: &str, received_at: i64, body: &[u8]) -> Delivery {
+    let (repository, event_type) = ("shop".into(), "issues".into());
+    Delivery { uuid: uuid.into(), repository, event_type, body: body.to_vec(), received_at }
+}
+
 #[tokio::test]
-async fn a_failing_message_takes_no_other_with_it() {
+async fn bodies_come_back_byte_for_byte_also_those_of_earlier_versions() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    let real = include_bytes!("../../tests/fixtures/gitea-1.25.4/issue_comment-created.json");
+    for (at, body) in [&real[..], b"", b"{}"].into_iter().enumerate() {
+        assert!(store.deliver(delivery(&format!("d{at}"), at as i64, body)).await.expect("stored"));
+    }
+    let old = "INSERT INTO deliveries (uuid, repository, event_type, body, received_at) VALUES ('old', 'shop', 'issues', '{1}', 3)";
+    let damaged = "UPDATE deliveries SET body = x'ffffffff00' WHERE uuid = 'd2'";
+    let url = format!("sqlite://{}", dir.path().join("caisson.db").display());
+    let other = SqlitePool::connect(&url).await.expect("open");
+    for sql in [old, damaged] {
+        sqlx::query(sql).execute(&other).await.expect("done");
+    }
+    let bodies: Vec<Vec<u8>> = store.open_deliveries(10).await.expect("read").into_iter().map(|d| d.body).collect();
+    // One that cannot be unpacked keeps nobody else waiting.
+    assert_eq!(bodies, [real.to_vec(), Vec::new(), Vec::new(), b"{1}".to_vec()]);
+}
+
+#[tokio::test]
+async fn one_uuid_is_stored_once_however_often_and_at_once_it_comes() {
     let dir = tempfile::tempdir().expect("dir");
     let store = Store::open(dir.path()).await.expect("open");
     let mut works = Vec::new();
     for i in 0..64 {
         let store = store.clone();
-        let delivery = Delivery {
-            uuid: format!("d{}", i % 32),
-            repository: "shop".into(),
-            event_type: "issues".into(),
-            body: b"{}".to_vec(),
-            received_at: i,
-        };
+        let delivery = delivery(&format!("d{}", i % 32), i, b"{}");
         works.push(tokio::spawn(async move { store.deliver(delivery).await.expect("stored") }));
     }
     let mut fresh = 0;

@@ -1,6 +1,6 @@
 //! The one writer: takes what has queued up, does it in one transaction, answers when it is on the disk.
 
-use super::{Append, Appended, Delivery, NewTask, StoreError, append};
+use super::{Append, Appended, Delivery, NewTask, StoreError, append, deliveries};
 use domain::TaskId;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Executor};
@@ -13,7 +13,6 @@ type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
 pub(super) enum Write {
     Epoch { now: i64, answer: Answer<i64> },
-    Delivery { delivery: Delivery, answer: Answer<bool> },
     Delivered { uuids: Vec<String>, now: i64, answer: Answer<()> },
     Append { append: Box<Append>, answer: Answer<Appended> },
     Create { new: Box<NewTask>, answer: Answer<Option<TaskId>> },
@@ -26,9 +25,15 @@ pub(super) enum Write {
     Prune { before: i64, answer: Answer<u64> },
 }
 
+enum Message {
+    /// Those that have queued up are stored by one statement.
+    Delivery(deliveries::Packed, Answer<bool>),
+    Write(Write),
+}
+
 #[derive(Clone)]
 pub(super) struct Writer {
-    queue: mpsc::Sender<Write>,
+    queue: mpsc::Sender<Message>,
 }
 
 impl Writer {
@@ -39,8 +44,17 @@ impl Writer {
     }
 
     pub async fn ask<T>(&self, write: impl FnOnce(Answer<T>) -> Write) -> Result<T, StoreError> {
+        self.send(|answer| Message::Write(write(answer))).await
+    }
+
+    pub async fn deliver(&self, delivery: Delivery) -> Result<bool, StoreError> {
+        let packed = deliveries::Packed::new(delivery);
+        self.send(|answer| Message::Delivery(packed, answer)).await
+    }
+
+    async fn send<T>(&self, message: impl FnOnce(Answer<T>) -> Message) -> Result<T, StoreError> {
         let (answer, reply) = oneshot::channel();
-        self.queue.send(write(answer)).await.map_err(|_| StoreError::Closed)?;
+        self.queue.send(message(answer)).await.map_err(|_| StoreError::Closed)?;
         reply.await.map_err(|_| StoreError::Closed)?
     }
 }
@@ -48,30 +62,51 @@ impl Writer {
 /// Told to the asker once the transaction is on the disk, or has failed.
 type Told = Box<dyn FnOnce(Option<sqlx::Error>) + Send>;
 
-async fn run(mut connection: SqliteConnection, mut inbox: mpsc::Receiver<Write>) {
+async fn run(mut connection: SqliteConnection, mut inbox: mpsc::Receiver<Message>) {
     let mut batch = Vec::with_capacity(BATCH);
     while inbox.recv_many(&mut batch, BATCH).await > 0 {
-        let mut told: Vec<Told> = Vec::with_capacity(batch.len());
-        if let Err(error) = connection.execute("BEGIN IMMEDIATE").await {
-            tracing::error!(%error, "the store refuses to begin a transaction");
-            batch.clear();
-            continue;
+        let (mut arrived, mut answers, mut writes) = (Vec::new(), Vec::new(), Vec::new());
+        for message in batch.drain(..) {
+            match message {
+                Message::Write(write) => writes.push(write),
+                Message::Delivery(delivery, answer) => {
+                    arrived.push(delivery);
+                    answers.push(answer);
+                }
+            }
         }
-        for write in batch.drain(..) {
-            told.push(one(&mut connection, write).await);
+        // The forge waits for these, and not for long.
+        let fresh = deliveries::store(&mut connection, &arrived).await;
+        for (answer, fresh) in answers.into_iter().zip(fresh) {
+            tell(answer, fresh)(None);
         }
-        let failed = connection.execute("COMMIT").await.err();
-        if let Some(error) = &failed {
-            tracing::error!(%error, "a transaction was not stored");
-            // A failed COMMIT may leave the transaction open; ROLLBACK without one is an error of no consequence.
-            let _ = connection.execute("ROLLBACK").await;
-        }
-        let text = failed.map(|e| e.to_string());
-        for tell in told {
-            tell(text.clone().map(sqlx::Error::Protocol));
+        if !writes.is_empty() {
+            together(&mut connection, writes).await;
         }
     }
     let _ = connection.close().await;
+}
+
+/// One transaction for all of them.
+async fn together(connection: &mut SqliteConnection, writes: Vec<Write>) {
+    let mut told: Vec<Told> = Vec::with_capacity(writes.len());
+    if let Err(error) = connection.execute("BEGIN IMMEDIATE").await {
+        tracing::error!(%error, "the store refuses to begin a transaction");
+        return;
+    }
+    for write in writes {
+        told.push(one(connection, write).await);
+    }
+    let failed = connection.execute("COMMIT").await.err();
+    if let Some(error) = &failed {
+        tracing::error!(%error, "a transaction was not stored");
+        // A failed COMMIT may leave the transaction open; ROLLBACK without one is an error of no consequence.
+        let _ = connection.execute("ROLLBACK").await;
+    }
+    let text = failed.map(|e| e.to_string());
+    for tell in told {
+        tell(text.clone().map(sqlx::Error::Protocol));
+    }
 }
 
 fn tell<T: Send + 'static>(answer: Answer<T>, result: Result<T, StoreError>) -> Told {
@@ -102,9 +137,7 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
     }
     match write {
         Write::Epoch { now, answer } => within!(answer, epoch(connection, now).await),
-        // One statement takes nothing else with it either, and a hook waits for each round to the database's thread.
-        Write::Delivery { delivery, answer } => tell(answer, deliver(connection, &delivery).await),
-        Write::Delivered { uuids, now, answer } => within!(answer, delivered(connection, &uuids, now).await),
+        Write::Delivered { uuids, now, answer } => within!(answer, deliveries::handled(connection, &uuids, now).await),
         Write::Append { append, answer } => within!(answer, append::append(connection, &append).await),
         Write::Create { new, answer } => within!(answer, append::create(connection, &new).await),
         Write::Input { key, now, answer } => within!(answer, append::input(connection, &key, None, now).await),
@@ -125,7 +158,7 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
             within!(answer, run_sql(sqlx::query(sql).bind(repository).bind(at), connection).await)
         }
         Write::Egress { task, lines, answer } => within!(answer, egress(connection, task, &lines).await),
-        Write::Prune { before, answer } => within!(answer, prune(connection, before).await),
+        Write::Prune { before, answer } => within!(answer, deliveries::prune(connection, before).await),
     }
 }
 
@@ -141,28 +174,6 @@ async fn epoch(connection: &mut SqliteConnection, now: i64) -> Result<i64, Store
     Ok(sqlx::query_scalar(sql).bind(now).fetch_one(connection).await?)
 }
 
-async fn deliver(connection: &mut SqliteConnection, delivery: &Delivery) -> Result<bool, StoreError> {
-    let sql = "INSERT INTO deliveries (uuid, repository, event_type, body, received_at) VALUES ($1, $2, $3, $4, $5) \
-               ON CONFLICT (uuid) DO NOTHING";
-    let done = sqlx::query(sql)
-        .bind(&delivery.uuid)
-        .bind(&delivery.repository)
-        .bind(&delivery.event_type)
-        .bind(&delivery.body)
-        .bind(delivery.received_at)
-        .execute(connection)
-        .await?;
-    Ok(done.rows_affected() > 0)
-}
-
-async fn delivered(connection: &mut SqliteConnection, uuids: &[String], now: i64) -> Result<(), StoreError> {
-    for uuid in uuids {
-        let query = sqlx::query("UPDATE deliveries SET handled_at = $1 WHERE uuid = $2").bind(now).bind(uuid);
-        query.execute(&mut *connection).await?;
-    }
-    Ok(())
-}
-
 async fn egress(
     connection: &mut SqliteConnection,
     task: TaskId,
@@ -173,12 +184,4 @@ async fn egress(
         sqlx::query(sql).bind(task.0).bind(seq).bind(at).bind(body).execute(&mut *connection).await?;
     }
     Ok(())
-}
-
-async fn prune(connection: &mut SqliteConnection, before: i64) -> Result<u64, StoreError> {
-    let done = sqlx::query("DELETE FROM deliveries WHERE handled_at IS NOT NULL AND handled_at < $1")
-        .bind(before)
-        .execute(connection)
-        .await?;
-    Ok(done.rows_affected())
 }

@@ -1,0 +1,109 @@
+//! What arrived at the door: stored once for each uuid, however often it comes, packed. Tests: `tests.rs`.
+
+use super::{Delivery, StoreError};
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::{QueryBuilder, Row, Sqlite};
+use std::collections::HashSet;
+
+/// Rows of one statement at most. Each number of rows is a text of its own, which the connection keeps prepared.
+const ROWS: usize = 64;
+
+/// How a body lies in its row: `deliveries.packing`.
+const PLAIN: i64 = 0;
+/// One LZ4 block after its unpacked length (32 bits, little-endian).
+const LZ4: i64 = 1;
+
+/// An arrival with its body packed: the forge's JSON shrinks to a fourth, and what a burst costs is mostly bytes written.
+pub struct Packed {
+    delivery: Delivery,
+    body: Vec<u8>,
+}
+
+impl Packed {
+    pub fn new(mut delivery: Delivery) -> Self {
+        let body = lz4_flex::compress_prepend_size(&std::mem::take(&mut delivery.body));
+        Self { delivery, body }
+    }
+}
+
+/// Arrivals that nobody has taken care of, oldest first.
+pub async fn open(readers: &SqlitePool, limit: u32) -> Result<Vec<Delivery>, StoreError> {
+    let sql = "SELECT uuid, repository, event_type, received_at, packing, body FROM deliveries \
+               WHERE handled_at IS NULL ORDER BY received_at LIMIT $1";
+    let rows = sqlx::query(sql).bind(i64::from(limit)).fetch_all(readers).await?;
+    let one = |row: &SqliteRow| {
+        let (uuid, received_at): (String, i64) = (row.get(0), row.get(3));
+        let body = unpacked(row.get(4), row.get(5)).unwrap_or_else(|trouble| {
+            tracing::error!(
+                uuid,
+                trouble,
+                "a stored delivery cannot be unpacked; the next round of reading finds what it was about"
+            );
+            Vec::new()
+        });
+        Delivery { uuid, repository: row.get(1), event_type: row.get(2), body, received_at }
+    };
+    Ok(rows.iter().map(one).collect())
+}
+
+fn unpacked(packing: i64, body: Vec<u8>) -> Result<Vec<u8>, String> {
+    match packing {
+        PLAIN => Ok(body),
+        LZ4 => lz4_flex::decompress_size_prepended(&body).map_err(|error| error.to_string()),
+        other => Err(format!("packing {other} is unknown: was it written by a newer version?")),
+    }
+}
+
+/// Stores them, a burst in one statement (a round to the database's thread costs more than a row does). For each, in order:
+/// whether it is new. A statement that fails has stored none of its rows, and takes no other's work with it.
+pub async fn store(connection: &mut SqliteConnection, arrived: &[Packed]) -> Vec<Result<bool, StoreError>> {
+    let mut all = Vec::with_capacity(arrived.len());
+    for burst in arrived.chunks(ROWS) {
+        match insert(connection, burst).await {
+            // The first of two with one uuid is the one that was stored.
+            Ok(mut fresh) => all.extend(burst.iter().map(|one| Ok(fresh.remove(&one.delivery.uuid)))),
+            Err(error) => {
+                let error = StoreError::from(error);
+                all.extend(burst.iter().map(|_| Err(same(&error))));
+            }
+        }
+    }
+    all
+}
+
+/// The error once more, for each who waits.
+fn same(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::DiskFull => StoreError::DiskFull,
+        other => StoreError::Sql(sqlx::Error::Protocol(other.to_string())),
+    }
+}
+
+/// The uuids that were not known before.
+async fn insert(connection: &mut SqliteConnection, burst: &[Packed]) -> Result<HashSet<String>, sqlx::Error> {
+    let sql = "INSERT INTO deliveries (uuid, repository, event_type, received_at, packing, body) ";
+    let mut query = QueryBuilder::<Sqlite>::new(sql);
+    query.push_values(burst, |mut row, Packed { delivery, body }| {
+        row.push_bind(&delivery.uuid).push_bind(&delivery.repository).push_bind(&delivery.event_type);
+        row.push_bind(delivery.received_at).push_bind(LZ4).push_bind(body);
+    });
+    query.push(" ON CONFLICT (uuid) DO NOTHING RETURNING uuid");
+    let new: Vec<String> = query.build_query_scalar().fetch_all(connection).await?;
+    Ok(new.into_iter().collect())
+}
+
+pub async fn handled(connection: &mut SqliteConnection, uuids: &[String], now: i64) -> Result<(), StoreError> {
+    for uuid in uuids {
+        let query = sqlx::query("UPDATE deliveries SET handled_at = $1 WHERE uuid = $2").bind(now).bind(uuid);
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+pub async fn prune(connection: &mut SqliteConnection, before: i64) -> Result<u64, StoreError> {
+    let done = sqlx::query("DELETE FROM deliveries WHERE handled_at IS NOT NULL AND handled_at < $1")
+        .bind(before)
+        .execute(connection)
+        .await?;
+    Ok(done.rows_affected())
+}
