@@ -7,6 +7,8 @@
 mod docker;
 #[path = "support/doors.rs"]
 mod doors;
+#[path = "trees/fates.rs"]
+mod fates;
 #[path = "trees/fetch.rs"]
 mod fetch;
 #[path = "trees/hostile.rs"]
@@ -15,6 +17,8 @@ mod hostile;
 mod images;
 #[path = "support/local_broker.rs"]
 mod local_broker;
+#[path = "trees/losses.rs"]
+mod losses;
 #[path = "trees/mirror.rs"]
 mod mirror;
 #[path = "trees/push.rs"]

@@ -92,7 +92,7 @@ async fn first_action(
     let limits = Limits { wall_ms: 30_000, output_bytes: 4096 };
     let acted = sandboxes.act(TASK, id, &action, limits).await?;
     let took = began.elapsed();
-    anyhow::ensure!(!acted.interrupted && acted.outcome.text.contains("one"), "{:?}", acted.outcome);
+    anyhow::ensure!(acted.lost.is_none() && acted.outcome.text.contains("one"), "{:?}", acted.outcome);
     Ok(took)
 }
 

@@ -10,7 +10,7 @@ use bollard::query_parameters::{
     CreateContainerOptionsBuilder, ListContainersOptionsBuilder, RemoveContainerOptionsBuilder, RemoveVolumeOptions,
     StopContainerOptionsBuilder,
 };
-use protocol::broker::{Chamber, ChamberSpec, ChamberState, Problem, ProblemKind, Purpose};
+use protocol::broker::{Chamber, ChamberSpec, ChamberState, End, Problem, ProblemKind, Purpose};
 
 use crate::berth::{Layout, Place};
 use crate::desk::Desk;
@@ -18,6 +18,9 @@ use crate::engine::{Missing, is_conflict, is_gone, problem, status};
 use crate::image::no_gpu;
 use crate::name::{self, Kind};
 use crate::seal;
+
+/// The exit code of a process that SIGKILL ended.
+const KILLED: i64 = 137;
 
 impl Desk {
     pub async fn create(&self, spec: &ChamberSpec) -> Result<(), Problem> {
@@ -116,7 +119,10 @@ impl Desk {
 
     pub async fn inspect(&self, name: &str) -> Result<Option<Chamber>, Problem> {
         name::check_chamber(name)?;
-        Ok(self.find(&self.names.chamber(name), Kind::Chamber).await?.as_ref().map(described))
+        let Some(found) = self.find(&self.names.chamber(name), Kind::Chamber).await? else { return Ok(None) };
+        let mut chamber = described(&found);
+        chamber.state = self.fate(&found, chamber.state).await;
+        Ok(Some(chamber))
     }
 
     pub async fn list(&self) -> Result<Vec<Chamber>, Problem> {
@@ -253,7 +259,10 @@ fn state(state: Option<&ContainerState>) -> ChamberState {
         Some(ContainerStateStatusEnum::RUNNING) => ChamberState::Running,
         Some(ContainerStateStatusEnum::PAUSED) => ChamberState::Paused,
         Some(ContainerStateStatusEnum::EXITED) => {
-            ChamberState::Exited { code: state.exit_code.unwrap_or(-1), oom: state.oom_killed.unwrap_or(false) }
+            let code = state.exit_code.unwrap_or(-1);
+            // The flag is any process's; only a killed process 1 ends so.
+            let memory = state.oom_killed.unwrap_or(false) && code == KILLED;
+            ChamberState::Exited { code, end: if memory { End::Memory } else { End::Itself } }
         }
         _ => ChamberState::Gone,
     }

@@ -13,6 +13,7 @@ mod berth;
 mod chamber;
 mod desk;
 mod engine;
+mod fate;
 mod gpus;
 mod image;
 mod mirror;

@@ -1,8 +1,8 @@
 //! What happened to a task: the log whose fold is its state. Additive only: a stored event is read for ever.
 
 use crate::{
-    Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Millis, Outcome, PauseReason, Request, Shelf,
-    Source, Usage, Why,
+    Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Loss, Millis, Outcome, PauseReason, Request,
+    Shelf, Source, Usage, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -238,10 +238,14 @@ pub enum Event {
         reason: PauseReason,
     },
     Resumed,
-    /// The sandbox had to be made anew; the work since the last commit is gone.
+    /// The sandbox was lost and is made anew; the work since the last commit is gone.
     SandboxLost {
         sentence: String,
+        #[serde(default)]
+        loss: Loss,
     },
+    /// The router went away while the sandbox's way out stood open: connections were cut, nothing went out meanwhile.
+    RouterReplaced,
     /// The sandbox of a task that waits was put away.
     SandboxShelved {
         shelf: Shelf,

@@ -1,7 +1,7 @@
 //! What can reach a task: results of its effects, decisions of people, timers. Each has a key that is used once.
 
 use crate::{
-    Budget, CallRequest, Commit, Decision, Millis, Outcome, PauseReason, Request, Risk, SealedTree, Shelf, Usage,
+    Budget, CallRequest, Commit, Decision, Loss, Millis, Outcome, PauseReason, Request, Risk, SealedTree, Shelf, Usage,
     Verdict,
 };
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,8 @@ pub enum Failure {
     ContextFull,
     /// The sandbox is gone: it is made anew from the last commit.
     SandboxGone {
-        sentence: String,
+        #[serde(default)]
+        loss: Loss,
     },
     /// Nothing can mend it.
     Fatal {
@@ -107,9 +108,12 @@ pub enum Input {
         n: u32,
         number: i64,
     },
+    /// `fresh`: it had to be made anew, because the one before was lost.
     Opened {
-        fresh: Option<String>,
+        fresh: Option<Loss>,
     },
+    /// The router was gone while the sandbox's way out stood open; it is there again, with the same rules.
+    RouterReplaced,
     /// A sentence is owed to the person, nothing else changes.
     Noticed {
         notice: crate::Notice,

@@ -1,6 +1,6 @@
 //! The states of a task (durability, "States").
 
-use crate::{Commit, Verdict};
+use crate::{Commit, Resource, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// Why a tree is taken.
@@ -21,6 +21,11 @@ pub enum PauseReason {
         sentence: String,
     },
     ContextFull,
+    /// Its sandbox ran out of something, and would again: the sentence says of how much.
+    Exhausted {
+        what: Resource,
+        sentence: String,
+    },
     /// Something outside refused for good (a key, an image, a branch that moved): the sentence says what to do.
     Blocked {
         sentence: String,

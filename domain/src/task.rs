@@ -1,8 +1,8 @@
 //! A task as the fold of its log.
 
 use crate::{
-    Account, Advance, Budget, Call, CallRequest, Commit, End, Event, Grant, Item, Millis, Shelf, Source, Spent, State,
-    TaskId, Verdict,
+    Account, Advance, Budget, Call, CallRequest, Commit, End, Event, Grant, Item, Loss, Millis, Shelf, Source, Spent,
+    State, TaskId, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +108,11 @@ pub struct Task {
     pub spent: Spent,
     /// How far its sandbox is put away.
     pub shelf: Option<Shelf>,
+    /// How often since the last decision its sandbox was lost for lack of memory, and for other reasons that count.
+    pub starved: u8,
+    pub losses: u8,
+    /// The newest loss is in the log, and nothing has run since: that the sandbox is made anew is no second one.
+    pub lost: bool,
     /// Rises with each event: names effects that have no number of their own.
     pub seq: u32,
 }
@@ -152,6 +157,9 @@ impl Task {
             granted: Budget::default(),
             spent: Spent::default(),
             shelf: None,
+            starved: 0,
+            losses: 0,
+            lost: false,
             seq: 0,
         }
     }
@@ -212,6 +220,7 @@ impl Task {
                 self.state = State::Running;
             }
             Event::PublishStarted { n, why } => {
+                self.lost = false;
                 self.published_n = self.published_n.max(*n);
                 self.state = State::Publishing { n: *n, why: *why };
                 self.verdict = None;
@@ -230,17 +239,34 @@ impl Task {
                     self.state = (**from).clone();
                     self.malformed = 0;
                     self.model_starts = 0;
+                    (self.starved, self.losses) = (0, 0);
                 }
             }
             Event::Ended { end } => self.state = State::Ended { end: end.clone() },
             Event::BudgetGranted { more } => self.granted.add(more),
-            Event::SandboxLost { .. } => self.running = None,
+            Event::SandboxLost { loss, .. } => self.lose(*loss),
             Event::SandboxShelved { shelf } => self.shelf = Some(*shelf),
             _ => self.apply_work(event),
         }
         if self.state.busy() {
             self.shelf = None;
         }
+    }
+
+    fn lose(&mut self, loss: Loss) {
+        self.running = None;
+        self.lost = true;
+        match loss {
+            Loss::Memory => self.starved = self.starved.saturating_add(1),
+            loss if loss.tolerated().is_some() => self.losses = self.losses.saturating_add(1),
+            _ => {}
+        }
+    }
+
+    /// Whether the sandbox was lost for this reason more often than it is made anew without asking.
+    pub fn loses_too_often(&self, loss: Loss) -> bool {
+        let seen = if loss == Loss::Memory { self.starved } else { self.losses };
+        loss.tolerated().is_some_and(|most| seen > most)
     }
 
     /// Whether everything the sandbox holds, but for files that git ignores, is in a commit of ours, or was never to be kept.
@@ -287,6 +313,7 @@ impl Task {
                 self.waiting.retain(|(i, _)| i != index);
                 self.running = Some(*number);
                 self.actions = *number;
+                self.lost = false;
                 self.used = self.used.saturating_add(1);
                 self.spent.actions += 1;
                 self.malformed = 0;
@@ -395,6 +422,7 @@ impl Task {
             _ => {
                 self.used = 0;
                 self.malformed = 0;
+                (self.starved, self.losses) = (0, 0);
                 self.remarks.clear();
                 State::Running
             }

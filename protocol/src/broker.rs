@@ -178,11 +178,25 @@ pub enum ChamberState {
     Paused,
     Exited {
         code: i64,
-        /// The runner itself ran out of memory. (For its children the runner tells.)
-        oom: bool,
+        /// The best word on it is in the answer to [`Request::Inspect`]; a list doesn't ask the engine twice.
+        end: End,
     },
     /// Being removed, or dead.
     Gone,
+}
+
+/// How a chamber's process 1 ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// The kernel killed it for lack of memory. (For its children the runner tells.)
+    Memory,
+    /// Somebody ordered it of the engine.
+    Stopped,
+    /// The engine, or the machine, was started anew since.
+    EngineRestarted,
+    /// Nobody is known to have ended it.
+    Itself,
 }
 
 /// The engine behind the broker.

@@ -23,6 +23,7 @@ use crate::store::Store;
 use crate::task::{Machine, Outbox, now};
 use anyhow::{Context, Result};
 use axum::serve::Listener;
+use domain::{Input, TaskId};
 use metrics_exporter_prometheus::PrometheusHandle;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -121,6 +122,7 @@ impl Bot {
             stopping: stopping.clone(),
         };
         works.push(tokio::spawn(shelves.run()));
+        works.push(tokio::spawn(note_routers(machine.clone(), parts.sandboxes.clone())));
         let every = Duration::from_secs(config.forge.poll_s.max(1));
         let rounds = intake.clone();
         works.push(tokio::spawn(async move { rounds.reconcile(every).await }));
@@ -152,6 +154,20 @@ async fn reap(parts: &Parts) -> Result<()> {
         Err(error) => tracing::warn!(%error, "orphans could not be looked for"),
     }
     Ok(())
+}
+
+/// Tells each task whose way out a router took with it; the router that took its place has its rules already.
+async fn note_routers(machine: Arc<Machine>, sandboxes: Arc<Sandboxes>) {
+    loop {
+        let (boot, tasks) = sandboxes.router_replaced().await;
+        tracing::warn!(?tasks, "the router was gone and is there again; open connections were cut");
+        for task in tasks {
+            let (id, key) = (TaskId(task), format!("router:{task}:{boot}"));
+            if let Err(error) = machine.feed(id, &key, Input::RouterReplaced, None).await {
+                tracing::warn!(%error, task, "that the router was replaced could not be noted");
+            }
+        }
+    }
 }
 
 fn performer(parts: &Parts) -> Performer {

@@ -59,6 +59,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         Event::Prepared { note, .. } => note.clone(),
         _ => None,
     });
+    view.happened = super::happened::gather(window);
     view.hosts = window.iter().flat_map(hosts).collect();
     trees(&mut view, window);
     let blocked = (!view.blocked.is_empty()).then_some(Risk::Blocked);

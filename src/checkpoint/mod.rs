@@ -1,11 +1,12 @@
 //! What a checkpoint shows, and how the bot finds its own posts again.
 //!
 //! Owns the reviews' wording and layout (`render`), the data they are made from (`view`) and how it is gathered from a
-//! task's log (`gather`) and the router's (`reached`), the inline notes (`notes`), the state labels and status texts (`label`), and the keyed mark
+//! task's log (`gather`, `happened`) and the router's (`reached`), the inline notes (`notes`), the state labels and status texts (`label`), and the keyed mark
 //! (`mark`). Must not ask the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
 mod diff;
 pub mod gather;
+pub mod happened;
 mod hosts;
 pub mod label;
 pub mod mark;

@@ -269,6 +269,13 @@ fn warnings(view: &CheckpointView) -> String {
     if let Some(note) = &view.note {
         let _ = writeln!(out, "> [!NOTE]\n> {}\n", prose(note, MAX_SUMMARY));
     }
+    if !view.happened.is_empty() {
+        let lines = view.happened.iter().map(|(sentence, times)| match times {
+            1 => format!("> - {}\n", prose(sentence, MAX_SUMMARY)),
+            _ => format!("> - {} ({times} times)\n", prose(sentence, MAX_SUMMARY)),
+        });
+        let _ = writeln!(out, "> [!NOTE]\n> While this was done:\n{}", lines.collect::<String>());
+    }
     if !view.steering.is_empty() {
         let names = view.steering.iter().take(MAX_NAMED).map(|path| code(path)).collect::<Vec<_>>().join(", ");
         let rest = view.steering.len().saturating_sub(MAX_NAMED);

@@ -190,6 +190,8 @@ pub struct CheckpointView {
     pub verdict: Option<VerdictView>,
     /// Who is asked to answer (a forge login, shown as code).
     pub asked: Option<String>,
+    /// What became of the sandbox or its way out meanwhile, and how often; ours.
+    pub happened: Vec<(String, u32)>,
     /// What a person should know about the sandbox; only in the first review after it was made.
     pub note: Option<String>,
     /// The model was a recording, not a model.

@@ -6,7 +6,7 @@ use crate::egress::Line;
 use crate::store::{ActionRow, Store, TaskRow};
 use anyhow::Result;
 use clap::Subcommand;
-use domain::TaskId;
+use domain::{Event, TaskId};
 use protocol::router::Verdict;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,9 +78,12 @@ async fn show(store: &Store, id: TaskId, output: bool, json: bool) -> Result<()>
     let actions = store.actions(id).await?;
     let lines =
         store.egress(id).await?.iter().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Line>>();
+    let happened = happened(&store.log(id).await?);
     let printer = Printer::terminal();
     if json {
-        printer.json(&serde_json::json!({ "task": row, "actions": actions, "egress": lines }));
+        let happened: Vec<_> =
+            happened.iter().map(|(at, what)| serde_json::json!({ "at_ms": at, "what": what })).collect();
+        printer.json(&serde_json::json!({ "task": row, "actions": actions, "egress": lines, "happened": happened }));
         return Ok(());
     }
     printer.heading(&format!("task {}: {}", row.id, row.title));
@@ -100,6 +103,11 @@ async fn show(store: &Store, id: TaskId, output: bool, json: bool) -> Result<()>
     };
     let rows: Vec<Vec<String>> = actions.iter().map(line).collect();
     printer.table(&["#", "action", "status", "exit", "time", "input"], &rows);
+    if !happened.is_empty() {
+        printer.heading("what happened to it");
+        let rows: Vec<_> = happened.into_iter().map(|(at, what)| vec![moment(at), what]).collect();
+        printer.table(&["when", "what"], &rows);
+    }
     if !lines.is_empty() {
         printer.heading("what it reached");
         printer.table(&["#", "verdict", "host", "times", "up", "down", "why"], &reached(&lines));
@@ -109,6 +117,19 @@ async fn show(store: &Store, id: TaskId, output: bool, json: bool) -> Result<()>
         printer.say(action.output.as_deref().unwrap_or_default());
     }
     Ok(())
+}
+
+/// What became of its sandbox and its way out, and why it stood still, each with its time.
+fn happened(log: &[(i64, Event)]) -> Vec<(i64, String)> {
+    let told = |event: &Event| match event {
+        Event::Paused { reason } => Some(crate::message::paused(reason)),
+        event => crate::checkpoint::happened::sentence(event),
+    };
+    log.iter().filter_map(|(at, event)| Some((*at, told(event)?))).collect()
+}
+
+fn moment(at_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(at_ms).map(|at| at.strftime("%F %T UTC").to_string()).unwrap_or_default()
 }
 
 /// The router's log, added up by action, verdict and host; without an action: what a process did that one had left behind.

@@ -1,6 +1,7 @@
 //! One action in the sandbox. Never repeated: the runner runs an id at most once, and one that may have run is told as interrupted.
 
 use super::{Performer, Trouble};
+use crate::sandbox::SandboxError;
 use domain::{Action, Input, Kind, Outcome, OutcomeStatus, Task};
 use protocol::runner::{Limits, Status};
 
@@ -15,21 +16,10 @@ impl Performer {
             output_bytes: self.config.sandbox.action_output_kib << 10,
         };
         let acted = self.sandboxes.act(task.id.0, u64::from(number), action, limits).await?;
-        let outcome = match acted.interrupted {
-            true => interrupted(),
-            false => outcome(acted.outcome),
-        };
-        Ok(Input::ActionEnded { number, outcome })
-    }
-}
-
-fn interrupted() -> Outcome {
-    Outcome {
-        status: OutcomeStatus::Interrupted,
-        text: String::new(),
-        dropped_bytes: 0,
-        duration_ms: 0,
-        note: Some("the sandbox went away while this ran: it may have happened, wholly or in part".to_owned()),
+        match acted.lost {
+            Some(loss) => Err(SandboxError::Gone(loss).into()),
+            None => Ok(Input::ActionEnded { number, outcome: outcome(acted.outcome) }),
+        }
     }
 }
 

@@ -79,7 +79,7 @@ impl From<SandboxError> for Trouble {
     fn from(error: SandboxError) -> Self {
         match error {
             SandboxError::Unavailable(why) => Trouble::later(format!("the sandbox cannot be reached: {why}")),
-            SandboxError::Gone(sentence) => Trouble::Failed(Failure::SandboxGone { sentence }),
+            SandboxError::Gone(loss) => Trouble::Failed(Failure::SandboxGone { loss }),
             SandboxError::Refused(sentence) | SandboxError::Limit(sentence) => Trouble::blocked(sentence),
         }
     }

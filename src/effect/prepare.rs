@@ -65,17 +65,17 @@ impl Performer {
     pub(super) async fn open(&self, task: &Task) -> Result<Input, Trouble> {
         let base = self.base(task)?;
         self.reach(task, &base).await?;
-        match self.sandboxes.open(task.id.0).await {
+        let loss = match self.sandboxes.open(task.id.0).await {
             Ok(false) => return Ok(Input::Opened { fresh: None }),
             Ok(true) => return self.awake(task).await,
-            Err(SandboxError::Gone(why)) => tracing::warn!(task = task.id.0, why, "the sandbox is made anew"),
+            Err(SandboxError::Gone(loss)) => loss,
             Err(other) => return Err(other.into()),
-        }
+        };
+        tracing::warn!(task = task.id.0, why = %loss, "the sandbox is made anew");
         let tip = task.head.clone().unwrap_or_else(|| base.clone());
         let image = self.image_of(task, &base).await?;
         self.make(task, &base, &tip, &image).await?;
-        let sentence = format!("the sandbox had to be made anew; it stands at {}", tip.short());
-        Ok(Input::Opened { fresh: Some(sentence) })
+        Ok(Input::Opened { fresh: Some(loss) })
     }
 
     /// One that was stopped has a network anew: looked at as a new one is, but it may hold work, so it is stopped again.

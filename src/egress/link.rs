@@ -22,6 +22,8 @@ pub struct Link {
     orders: WriteHalf<Box<dyn Duplex>>,
     answers: mpsc::Receiver<FromRouter>,
     reader: JoinHandle<()>,
+    /// The router's life that answered.
+    pub boot: String,
     generation: u64,
     serial: u64,
     /// An order failed half-way: what the router thinks is unknown.
@@ -45,7 +47,8 @@ impl Link {
         let (queue, answers) = mpsc::channel(16);
         let nonce = nonce()?;
         let reader = tokio::spawn(read(reading, queue, journal.clone(), nonce));
-        let mut link = Link { orders, answers, reader, generation: 0, serial: 0, torn: false };
+        let boot = String::new();
+        let mut link = Link { orders, answers, reader, boot, generation: 0, serial: 0, torn: false };
         // A zero first: it ends what another host may have begun and not finished.
         link.orders.write_all(&[0]).await.map_err(gone)?;
         let ours = |answer: &FromRouter| matches!(answer, FromRouter::Hello { nonce: its, .. } if *its == nonce);
@@ -59,6 +62,7 @@ impl Link {
         link.generation = generation;
         let seen = lock(&journal.seen).clone();
         let after = seen.filter(|(other, _)| *other == boot).map_or(0, |(_, seq)| seq);
+        link.boot = boot;
         link.send(&ToRouter::Log { after }).await?;
         Ok(link)
     }

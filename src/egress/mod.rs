@@ -14,7 +14,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -91,9 +91,23 @@ struct Journal {
     on_entry: Option<OnEntry>,
     /// Rung when a connection to the router ended.
     lost: Notify,
+    /// The router's life that was last brought to the wanted state.
+    boot: StdMutex<Option<String>>,
+    /// Berths that stood open when a router went away, until somebody asks.
+    cut: StdMutex<BTreeSet<u32>>,
+    replaced: Notify,
 }
 
 impl Journal {
+    /// A router has the whole wanted state. Another one than before cut what went through the open berths.
+    fn settled(&self, boot: &str, open: impl Iterator<Item = u32>) {
+        let before = lock(&self.boot).replace(boot.to_owned());
+        if before.is_some_and(|before| before != boot) {
+            lock(&self.cut).extend(open);
+            self.replaced.notify_one();
+        }
+    }
+
     fn entry(&self, boot: &str, entry: &LogEntry) {
         lock(&self.tally).count(entry);
         *lock(&self.seen) = Some((boot.to_owned(), entry.seq));
@@ -114,7 +128,8 @@ impl Egress {
     pub fn new(settings: Settings) -> Arc<Egress> {
         let Settings { policy, dial, on_entry, resume } = settings;
         let (tally, seen, lost) = (StdMutex::default(), StdMutex::new(resume), Notify::new());
-        let journal = Arc::new(Journal { tally, seen, on_entry, lost });
+        let (boot, cut, replaced) = Default::default();
+        let journal = Arc::new(Journal { tally, seen, on_entry, lost, boot, cut, replaced });
         let wanted = Mutex::new(Wanted { policy, berths: BTreeMap::new(), link: None });
         let egress = Arc::new(Egress { dial, wanted, journal: journal.clone() });
         if egress.dial.is_some() {
@@ -142,6 +157,7 @@ impl Egress {
         for (berth, rules) in berths {
             link.grant(*berth, rules).await?;
         }
+        self.journal.settled(&link.boot, berths.keys().copied());
         Ok(link)
     }
 
@@ -218,6 +234,17 @@ impl Egress {
     /// Bytes (up, down) that went through the berth since it was last opened.
     pub async fn volume(&self, berth: u32) -> (u64, u64) {
         lock(&self.journal.tally).volume(berth)
+    }
+
+    /// Waits until a router took the place of another while berths stood open: its life, and those berths.
+    pub async fn replaced(&self) -> (String, Vec<u32>) {
+        loop {
+            self.journal.replaced.notified().await;
+            let cut: Vec<u32> = std::mem::take(&mut *lock(&self.journal.cut)).into_iter().collect();
+            if !cut.is_empty() {
+                return (lock(&self.journal.boot).clone().unwrap_or_default(), cut);
+            }
+        }
     }
 
     /// Whether a router that has the whole policy is at hand right now.

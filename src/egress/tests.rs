@@ -167,6 +167,8 @@ async fn a_restarted_router_is_brought_to_the_same_state_without_being_asked() {
         told
     };
     assert_eq!(tokio::time::timeout(Duration::from_secs(60), seen).await.unwrap(), wanted);
+    let (_, cut) = tokio::time::timeout(Duration::from_secs(60), egress.replaced()).await.unwrap();
+    assert_eq!(cut, [1], "who had a way out is named; who had none is not");
 }
 
 #[tokio::test]

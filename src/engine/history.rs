@@ -114,6 +114,8 @@ impl<'a> Replay<'a> {
             Event::FeedbackGiven { items, .. } => self.remarks.extend(items.iter().cloned()),
             Event::WidenedToFix { words } => self.widened(words),
             Event::Resumed => self.say("resumed", context! {}),
+            // One that was lost while it was made had nothing of the agent's in it.
+            Event::SandboxLost { .. } if self.turns.is_empty() => {}
             Event::SandboxLost { .. } => {
                 let commit = self.head.map_or("the base", Commit::short);
                 self.say("lost", context! { commit });
@@ -139,6 +141,7 @@ impl<'a> Replay<'a> {
             | Event::AdvanceEnded { .. }
             | Event::HostDenied { .. }
             | Event::SandboxShelved { .. }
+            | Event::RouterReplaced
             | Event::BudgetGranted { .. }
             | Event::Paused { .. }
             | Event::Ended { .. } => {}

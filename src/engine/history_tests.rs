@@ -144,7 +144,7 @@ fn long_log() -> Vec<Event> {
         vec![call("e", "edit_file", json!({"path": "semver.py", "old": "a > b", "new": "parse(a) > parse(b)"}))],
     ));
     log.extend(acted(3, 3, 0, OutcomeStatus::Interrupted, ""));
-    log.push(Event::SandboxLost { sentence: "the engine was restarted".into() });
+    log.push(Event::SandboxLost { sentence: "the engine was restarted".into(), loss: domain::Loss::EngineRestarted });
     log.extend([answer(4, "", vec![call("d", "done", json!({"summary": "fixed"}))])]);
     log.push(Event::DoneSaid { turn: 4, index: 0, summary: "fixed".into() });
     let verdict = Verdict {

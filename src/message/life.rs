@@ -2,7 +2,7 @@
 
 use super::notice::About;
 use crate::text::{code, document, prose};
-use domain::{Kind, PauseReason, Task, VerdictKind};
+use domain::{Kind, PauseReason, Resource, Task, VerdictKind};
 
 /// Longest answer of a read-only task that is shown, in characters.
 const MAX_ANSWER: usize = 24_000;
@@ -58,6 +58,16 @@ pub(super) fn pause_reason(reason: &PauseReason) -> String {
             prose(sentence, MAX_REASON)
         ),
         PauseReason::ContextFull => "The conversation no longer fits into the model. What it did so far is kept on its branch. End this task with `/stop` and begin a smaller one with `/fix …`, or let the operator choose a model that holds more, then `/resume`.".to_owned(),
+        PauseReason::Exhausted { what, sentence } => {
+            let (what, change) = match what {
+                Resource::Memory => ("memory", "Let the operator give sandboxes more memory (`sandbox.memory_mib`, and restart `caisson serve`)"),
+                Resource::Disk => ("disk space", "Let the operator make room on the engine's disk, or give sandboxes more of it (`sandbox.disk_mib`, and restart `caisson serve`)"),
+            };
+            format!(
+                "It ran out of {what}: {}. {change}, then write `/resume`; or end the task with `/stop` and ask for smaller steps with a new `/fix …`.",
+                prose(sentence, MAX_REASON).trim_end_matches('.')
+            )
+        }
         PauseReason::Blocked { sentence } => format!(
             "Something has to be done first: {}. Then write `/resume`; or end the task with `/stop`.",
             prose(sentence, MAX_REASON).trim_end_matches('.')

@@ -1,7 +1,7 @@
 use super::*;
 use domain::{
-    Account, Bar, Budget, Commit, Ending, Event, Grant, Kind, Notice, PauseReason, Request, Source, State, Task,
-    TaskId, Verdict, VerdictKind,
+    Account, Bar, Budget, Commit, Ending, Event, Grant, Kind, Notice, PauseReason, Request, Resource, Source, State,
+    Task, TaskId, Verdict, VerdictKind,
 };
 
 const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";
@@ -83,6 +83,12 @@ fn every_notice() {
             reason: PauseReason::Stuck { sentence: "five turns in a row held no usable tool call".into() },
         },
         Notice::Paused { reason: PauseReason::ContextFull },
+        Notice::Paused {
+            reason: PauseReason::Exhausted { what: Resource::Memory, sentence: domain::Loss::Memory.to_string() },
+        },
+        Notice::Paused {
+            reason: PauseReason::Exhausted { what: Resource::Disk, sentence: "its workspace grew by 5.0 GB".into() },
+        },
         Notice::Paused { reason: PauseReason::Blocked { sentence: branch_moved("agent/1-x", None, Some(&commit())) } },
         Notice::Resumed,
         Notice::Answer { n: 1 },

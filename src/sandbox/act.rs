@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::Action;
-use protocol::broker::ChamberState;
+use domain::{Action, Loss};
+use protocol::broker::{ChamberState, End};
 use protocol::runner::{Limits, Op, Outcome, Status};
 
 use super::link::LinkError;
@@ -34,9 +34,10 @@ impl Sandboxes {
         for _ in 0..LINES {
             let room = match self.room(task).await {
                 Ok(room) => room,
-                Err(Lost::Restarted) => return Ok(interrupted("the sandbox was restarted")),
-                Err(Lost::Other(SandboxError::Gone(_))) if sent => return Ok(interrupted("the sandbox went away")),
-                Err(Lost::Other(e)) => return Err(e),
+                // Another boot answers: an earlier try of this request may have run in the one before.
+                Err(SandboxError::Gone(Loss::Restarted)) => return Ok(interrupted(Loss::Restarted)),
+                Err(SandboxError::Gone(loss)) if sent => return Ok(interrupted(loss)),
+                Err(e) => return Err(e),
             };
             if !sent {
                 self.go_on(task).await?;
@@ -46,7 +47,7 @@ impl Sandboxes {
             match room.link.run(request_id, op(action), limits).await {
                 Ok(outcome) => {
                     remember(&room, request_id);
-                    return Ok(Acted { outcome, interrupted: false });
+                    return Ok(Acted { outcome, lost: None });
                 }
                 Err(LinkError::Closed | LinkError::Timeout) => {
                     self.drop_room(task, &room).await;
@@ -55,7 +56,7 @@ impl Sandboxes {
                 Err(LinkError::Protocol(why)) => return self.distrust(task, &why).await,
                 Err(LinkError::TooLarge { cap }) => {
                     let reason = format!("the action is too large to be sent ({cap} bytes fit)");
-                    return Ok(Acted { outcome: failed(reason), interrupted: false });
+                    return Ok(Acted { outcome: failed(reason), lost: None });
                 }
                 Err(e @ LinkError::Refused(_)) => return Err(room::from_link(&e)),
             }
@@ -64,7 +65,7 @@ impl Sandboxes {
     }
 
     /// The attached chamber of a task, attaching (and waking) it if need be.
-    pub(super) async fn room(&self, task: i64) -> std::result::Result<Arc<Room>, Lost> {
+    pub(super) async fn room(&self, task: i64) -> Result<Arc<Room>> {
         if let Some(room) = self.rooms.lock().await.get(&task) {
             return Ok(Arc::clone(room));
         }
@@ -73,18 +74,15 @@ impl Sandboxes {
         match found.map(|chamber| chamber.state) {
             Some(ChamberState::Running) => {}
             Some(ChamberState::Paused) => self.broker.unpause(&record.name).await.map_err(room::from_broker)?,
-            Some(ChamberState::Exited { oom: true, .. }) => {
-                return Err(self.lost(task, "the sandbox ran out of memory"));
-            }
-            Some(ChamberState::Created | ChamberState::Exited { .. } | ChamberState::Gone) | None => {
-                return Err(self.lost(task, "the sandbox is gone; somebody or the engine ended it"));
-            }
+            Some(ChamberState::Exited { end, .. }) => return Err(self.lost(task, ended(end))),
+            // One that was never started is another one than was prepared.
+            Some(ChamberState::Created) => return Err(self.lost(task, Loss::Restarted)),
+            Some(ChamberState::Gone) | None => return Err(self.lost(task, Loss::Removed)),
         }
         let attached = Room::attach(self.broker.as_ref(), &record.name, self.epoch, Arc::clone(&self.ids)).await;
         let (room, welcome) = attached?;
         if record.boot.as_ref() != Some(&room.boot) {
-            self.lost(task, "the sandbox was restarted");
-            return Err(Lost::Restarted);
+            return Err(self.lost(task, Loss::Restarted));
         }
         for known in welcome.known.iter().filter(|known| known.finished && known.id & HOST_IDS != 0) {
             // Left by an older life of the host; best effort as above.
@@ -96,9 +94,9 @@ impl Sandboxes {
     }
 
     /// Marks the sandbox as lost, so that everything but preparing it again says so.
-    fn lost(&self, task: i64, why: &str) -> Lost {
-        let marked = self.records.change(task, |record| record.boot = None);
-        Lost::Other(marked.err().unwrap_or_else(|| SandboxError::Gone(why.to_owned())))
+    fn lost(&self, task: i64, loss: Loss) -> SandboxError {
+        let marked = self.records.change(task, |record| (record.boot, record.lost) = (None, Some(loss)));
+        marked.err().unwrap_or(SandboxError::Gone(loss))
     }
 
     pub(super) async fn drop_room(&self, task: i64, room: &Arc<Room>) {
@@ -113,9 +111,9 @@ impl Sandboxes {
         tracing::warn!(task, why, "a sandbox broke the protocol and is removed");
         self.rooms.lock().await.remove(&task);
         let name = self.records.get(task).map(|record| record.name).unwrap_or_default();
-        self.lost(task, why);
+        self.lost(task, Loss::Untrusted);
         self.broker.remove(&name).await.map_err(room::from_broker)?;
-        Ok(interrupted("the sandbox broke the protocol and was removed"))
+        Ok(interrupted(Loss::Untrusted))
     }
 
     async fn settle(&self, room: &Room, next: u64) {
@@ -126,25 +124,13 @@ impl Sandboxes {
     }
 }
 
-/// Why there is no line to a task's sandbox.
-pub(super) enum Lost {
-    /// Another boot of the runner answered: what was under way may have run.
-    Restarted,
-    Other(SandboxError),
-}
-
-impl From<SandboxError> for Lost {
-    fn from(e: SandboxError) -> Self {
-        Self::Other(e)
-    }
-}
-
-impl From<Lost> for SandboxError {
-    fn from(lost: Lost) -> Self {
-        match lost {
-            Lost::Restarted => Self::Gone("the sandbox was restarted".to_owned()),
-            Lost::Other(e) => e,
-        }
+/// What the broker's word on an ended chamber means for its task.
+fn ended(end: End) -> Loss {
+    match end {
+        End::Memory => Loss::Memory,
+        End::Stopped => Loss::Stopped,
+        End::EngineRestarted => Loss::EngineRestarted,
+        End::Itself => Loss::Ended,
     }
 }
 
@@ -154,9 +140,9 @@ fn remember(room: &Room, id: u64) {
     }
 }
 
-fn interrupted(why: &str) -> Acted {
-    let reason = format!("{why} while this action was under way: it may have run, wholly, in part, or not at all");
-    Acted { outcome: failed(reason), interrupted: true }
+fn interrupted(loss: Loss) -> Acted {
+    let reason = format!("{loss} while this action was under way: it may have run, wholly, in part, or not at all");
+    Acted { outcome: failed(reason), lost: Some(loss) }
 }
 
 fn failed(reason: String) -> Outcome {

@@ -19,6 +19,9 @@ pub trait Gate: Send + Sync {
     /// # Errors
     /// A sentence for a person. The berth then counts as open, and what was to follow must not.
     async fn close(&self, berth: u32) -> Result<(), String>;
+
+    /// Waits until a router took the place of another while berths stood open: its life, and those berths.
+    async fn replaced(&self) -> (String, Vec<u32>);
 }
 
 #[async_trait]
@@ -29,5 +32,9 @@ impl Gate for crate::egress::Egress {
 
     async fn close(&self, berth: u32) -> Result<(), String> {
         crate::egress::Egress::close(self, berth).await.map_err(|e| e.to_string())
+    }
+
+    async fn replaced(&self) -> (String, Vec<u32>) {
+        crate::egress::Egress::replaced(self).await
     }
 }

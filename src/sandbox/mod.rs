@@ -32,7 +32,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use domain::{Commit, FileChange};
+use domain::{Commit, FileChange, Loss};
 use protocol::broker::{ChamberLimits, ImageInfo};
 use protocol::router::Rule;
 use protocol::runner::Outcome;
@@ -56,7 +56,7 @@ pub enum SandboxError {
     Unavailable(String),
     /// The chamber is gone (removed, restarted, never made): prepare it again.
     #[error("{0}")]
-    Gone(String),
+    Gone(Loss),
     /// It will not work as asked; say so to the person.
     #[error("{0}")]
     Refused(String),
@@ -152,7 +152,7 @@ pub struct Prepared {
 pub struct Acted {
     pub outcome: Outcome,
     /// The chamber went away or was restarted meanwhile: the action may have run, wholly or in part.
-    pub interrupted: bool,
+    pub lost: Option<Loss>,
 }
 
 /// The actions between two checkpoints, by what they started from.
@@ -313,6 +313,14 @@ impl Sandboxes {
         if let Ok(mut busy) = self.busy.lock() {
             busy.extend(names.iter().map(|&name| name.to_owned()));
         }
+    }
+
+    /// Waits until a router took the place of another while ways out stood open: its life, and the tasks whose ways those are.
+    pub async fn router_replaced(&self) -> (String, Vec<i64>) {
+        let Some(gate) = &self.gate else { return std::future::pending().await };
+        let (boot, berths) = gate.replaced().await;
+        let cut = |record: &record::Record| record.berth.is_some_and(|berth| berths.contains(&berth));
+        (boot, self.records.all().into_iter().filter(cut).map(|record| record.task).collect())
     }
 
     /// The berth a task holds: for questions to the router about it.

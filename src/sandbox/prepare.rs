@@ -74,7 +74,7 @@ impl Sandboxes {
         if !matches!(found.map(|c| c.state), Some(ChamberState::Running | ChamberState::Paused)) {
             return Ok(None);
         }
-        match self.room(spec.task).await.map_err(SandboxError::from) {
+        match self.room(spec.task).await {
             Ok(room) => Ok(Some(room.boot.clone())),
             Err(SandboxError::Gone(_)) => Ok(None),
             Err(e) => Err(e),
@@ -159,6 +159,7 @@ impl PrepareSpec {
             setup: None,
             mirror: None,
             boot: None,
+            lost: None,
             stopped: false,
             made_at: now_ms(),
         }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use domain::Loss;
 use protocol::router::Rule;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,9 @@ pub(super) struct Record {
     pub mirror: Option<Lent>,
     /// The runner's boot id once the repository is in; `None` = half prepared, or known to be lost.
     pub boot: Option<String>,
+    /// Why it was lost, where that is known.
+    #[serde(default)]
+    pub lost: Option<Loss>,
     /// Its processes were ended while the task waits: the next boot is expected.
     #[serde(default)]
     pub stopped: bool,
@@ -78,13 +82,18 @@ impl Records {
 
     /// The record of a sandbox that is whole.
     pub(super) fn ready(&self, task: i64) -> Result<Record> {
-        let record = self.get(task).filter(|record| record.boot.is_some());
-        record.ok_or_else(|| SandboxError::Gone(format!("task {task} has no sandbox; it must be prepared again")))
+        match self.get(task) {
+            Some(record) if record.boot.is_some() => Ok(record),
+            Some(record) => Err(SandboxError::Gone(record.lost.unwrap_or_default())),
+            None => Err(SandboxError::Gone(Loss::PutAway)),
+        }
     }
 
     /// Writes a half-prepared record and takes a berth for it if `network` asks for one.
     pub(super) fn begin(&self, mut record: Record, network: bool) -> Result<Record> {
         let mut all = self.lock();
+        // A try to make it anew may fail: the next one still knows why.
+        record.lost = all.get(&record.task).map_or(Some(Loss::PutAway), |old| old.lost);
         if network {
             let taken: Vec<u32> = all.values().filter(|r| r.task != record.task).filter_map(|r| r.berth).collect();
             let free = (0..self.berths).find(|berth| !taken.contains(berth));
@@ -101,7 +110,7 @@ impl Records {
     pub(super) fn change(&self, task: i64, change: impl FnOnce(&mut Record)) -> Result<()> {
         let mut all = self.lock();
         let Some(record) = all.get_mut(&task) else {
-            return Err(SandboxError::Gone(format!("task {task} has no sandbox; it must be prepared again")));
+            return Err(SandboxError::Gone(Loss::PutAway));
         };
         change(record);
         let record = record.clone();
@@ -151,6 +160,7 @@ mod tests {
             setup: None,
             mirror: None,
             boot: None,
+            lost: None,
             stopped: false,
             made_at: 0,
         }

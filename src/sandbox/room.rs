@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use domain::Loss;
 use protocol::broker::{ChamberSpec, Problem, ProblemKind};
 use protocol::runner::{Limits, Op, Outcome, Status};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -99,7 +100,11 @@ impl Room {
     /// Creates, starts and attaches a chamber. Whatever bears the name is removed first.
     pub(super) async fn make(broker: &dyn Broker, spec: &ChamberSpec, epoch: u64, ids: Arc<AtomicU64>) -> Result<Self> {
         broker.remove(&spec.name).await.map_err(from_broker)?;
-        broker.create(spec).await.map_err(from_broker)?;
+        broker.create(spec).await.map_err(|e| match e.kind {
+            // What it is made from: an image, a berth. The words say what to do.
+            ProblemKind::NotFound => SandboxError::Refused(e.text),
+            _ => from_broker(e),
+        })?;
         broker.start(&spec.name).await.map_err(from_broker)?;
         Self::attach(broker, &spec.name, epoch, ids).await.map(|(room, _)| room)
     }
@@ -213,7 +218,7 @@ pub(super) fn last_lines(text: &str) -> String {
 pub(super) fn from_broker(e: Problem) -> SandboxError {
     match e.kind {
         ProblemKind::Unavailable | ProblemKind::Engine => SandboxError::Unavailable(e.text),
-        ProblemKind::NotFound => SandboxError::Gone(e.text),
+        ProblemKind::NotFound => SandboxError::Gone(Loss::Removed),
         ProblemKind::Refused => SandboxError::Refused(e.text),
         // A name in use in another shape: an earlier removal has not ended yet, or the chamber is not running.
         ProblemKind::Conflict => SandboxError::Unavailable(e.text),
@@ -224,7 +229,7 @@ pub(super) fn from_link(e: &LinkError) -> SandboxError {
     match e {
         LinkError::Closed | LinkError::Timeout => SandboxError::Unavailable(e.to_string()),
         LinkError::Refused(_) => SandboxError::Refused(e.to_string()),
-        LinkError::Protocol(_) => SandboxError::Gone(e.to_string()),
+        LinkError::Protocol(_) => SandboxError::Gone(Loss::Untrusted),
         LinkError::TooLarge { .. } => SandboxError::Limit(e.to_string()),
     }
 }

@@ -63,7 +63,7 @@ impl Sandboxes {
     pub async fn seal(&self, spec: &SealSpec) -> Result<Sealed> {
         let task = spec.stretch.task;
         let record = self.records.ready(task)?;
-        let room = self.room(task).await.map_err(SandboxError::from)?;
+        let room = self.room(task).await?;
         // The chamber that will judge the tree comes up while the tree is read, if not before.
         let (quarantine, taken) =
             tokio::join!(self.quarantine_of(&spec.stretch), self.stop_and_take(&room, record, spec));

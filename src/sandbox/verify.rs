@@ -139,7 +139,7 @@ impl Sandboxes {
         match done.await {
             // Tests that kill their own runner have failed, whatever else they are.
             Err(SandboxError::Gone(why)) => Ok(Outcome {
-                status: Status::Failed { reason: why },
+                status: Status::Failed { reason: why.to_string() },
                 text: String::new(),
                 dropped_bytes: 0,
                 duration_ms: 0,

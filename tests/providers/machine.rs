@@ -120,7 +120,7 @@ impl Drive<'_> {
             Effect::OpenPull => self.inputs.push_back(Input::PullOpened { number: 9, url: String::new() }),
             Effect::Verify { n, .. } => self.inputs.push_back(Input::Verified { n, verdict: verdict(pick) }),
             Effect::Open { .. } => {
-                let fresh = (pick == 0).then(|| "it was gone".to_owned());
+                let fresh = (pick == 0).then_some(Loss::Removed);
                 self.inputs.push_back(Input::Opened { fresh });
             }
             Effect::Review { n, commit, .. } => self.review(n, commit, pick),

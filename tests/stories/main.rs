@@ -14,6 +14,7 @@ mod decisions;
 mod hooks;
 mod hosts;
 mod interruptions;
+mod losses;
 mod shelves;
 mod toolchains;
 mod trip;

@@ -4,11 +4,34 @@ use async_trait::async_trait;
 use caisson::sandbox::Gate;
 use protocol::router::Rule;
 use std::sync::Mutex;
+use tokio::sync::Notify;
 
 /// Writes down what it was told.
 #[derive(Default)]
 pub struct Doors {
     pub told: Mutex<Vec<String>>,
+    router: Notify,
+}
+
+impl Doors {
+    /// As if the router behind it had died and another stood there now.
+    pub fn replace_router(&self) {
+        self.router.notify_one();
+    }
+
+    fn open_ones(&self) -> Vec<u32> {
+        let mut open = std::collections::BTreeSet::new();
+        for told in self.told.lock().unwrap().iter() {
+            let mut words = told.split(' ');
+            let (word, berth) = (words.next(), words.next().and_then(|berth| berth.parse().ok()));
+            match (word, berth) {
+                (Some("open"), Some(berth)) => drop(open.insert(berth)),
+                (_, Some(berth)) => drop(open.remove(&berth)),
+                _ => {}
+            }
+        }
+        open.into_iter().collect()
+    }
 }
 
 #[async_trait]
@@ -22,5 +45,10 @@ impl Gate for Doors {
     async fn close(&self, berth: u32) -> Result<(), String> {
         self.told.lock().unwrap().push(format!("close {berth}"));
         Ok(())
+    }
+
+    async fn replaced(&self) -> (String, Vec<u32>) {
+        self.router.notified().await;
+        ("another".to_owned(), self.open_ones())
     }
 }

@@ -7,13 +7,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use caisson::sandbox::broker::{Broker, Result, Stream};
 use protocol::broker::{
-    Chamber, ChamberSpec, ChamberState, EngineInfo, ImageInfo, Problem, ProblemKind, Purpose, RouterInfo, RouterSpec,
-    VERSION,
+    Chamber, ChamberSpec, ChamberState, End, EngineInfo, ImageInfo, Problem, ProblemKind, Purpose, RouterInfo,
+    RouterSpec, VERSION,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::process::{Child, ChildStdin, Command};
@@ -26,6 +27,7 @@ pub struct LocalBroker {
     /// Chambers live in the runtime the broker was made in: they outlive the bot's, as containers do.
     home: tokio::runtime::Handle,
     chambers: Mutex<HashMap<String, Local>>,
+    away: AtomicBool,
     /// Every name that was ever created, in order: tests look at it for leftovers and repeats.
     pub created: Mutex<Vec<String>>,
 }
@@ -52,6 +54,7 @@ impl LocalBroker {
             dir,
             home: tokio::runtime::Handle::current(),
             chambers: Mutex::default(),
+            away: AtomicBool::new(false),
             created: Mutex::default(),
         })
     }
@@ -66,7 +69,33 @@ impl LocalBroker {
         self.dir.path().join(name).join("workspace")
     }
 
+    /// Ends a chamber as something outside of the bot would.
+    pub fn end(&self, name: &str, end: End) {
+        self.chambers.lock().unwrap().get_mut(name).expect("it is there").stop(end);
+    }
+
+    fn there(&self) -> Result<()> {
+        if self.away.load(Ordering::SeqCst) {
+            return Err(Problem::unavailable("the container engine does not answer: start it"));
+        }
+        Ok(())
+    }
+
+    /// Starts a chamber anew behind the bot's back.
+    pub fn restart(&self, name: &str) {
+        let mut chambers = self.chambers.lock().unwrap();
+        let local = chambers.get_mut(name).expect("it is there");
+        local.stop(End::Stopped);
+        local.start(&self.home).expect("started");
+    }
+
+    /// From now on every call fails as when the engine is away, or no more.
+    pub fn set_away(&self, away: bool) {
+        self.away.store(away, Ordering::SeqCst);
+    }
+
     fn with<T>(&self, name: &str, work: impl FnOnce(&mut Local) -> Result<T>) -> Result<T> {
+        self.there()?;
         let mut chambers = self.chambers.lock().unwrap();
         let missing = || Problem::new(ProblemKind::NotFound, format!("no chamber {name}"));
         work(chambers.get_mut(name).ok_or_else(missing)?)
@@ -119,7 +148,7 @@ impl Local {
         Ok(())
     }
 
-    fn stop(&mut self) {
+    fn stop(&mut self, end: End) {
         if let Some(mut run) = self.run.take() {
             if let Some(pid) = run.child.id() {
                 kill_tree(pid);
@@ -128,7 +157,7 @@ impl Local {
             drop(run.child.start_kill());
         }
         if !matches!(self.state, ChamberState::Created) {
-            self.state = ChamberState::Exited { code: 137, oom: false };
+            self.state = ChamberState::Exited { code: 137, end };
         }
     }
 
@@ -153,7 +182,10 @@ async fn spread(mut stdout: tokio::process::ChildStdout, listeners: Listeners) {
             }
         }
     }
-    listeners.lock().await.clear();
+    // Whoever listens hears that it ended, as an engine's stream does.
+    for mut listener in listeners.lock().await.drain(..) {
+        drop(listener.shutdown().await);
+    }
 }
 
 fn poor_path(dir: &Path) -> std::io::Result<String> {
@@ -165,7 +197,7 @@ fn poor_path(dir: &Path) -> std::io::Result<String> {
     Ok(bin.display().to_string())
 }
 
-/// Kills a process and everything below it, the youngest first.
+/// Kills a process and everything below it: it first, as with a container's process 1, so that it tells nobody of the others' end.
 fn kill_tree(root: u32) {
     let mut tree = vec![root];
     let mut at = 0;
@@ -175,7 +207,7 @@ fn kill_tree(root: u32) {
         tree.extend(below.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
         at += 1;
     }
-    for pid in tree.iter().rev() {
+    for pid in &tree {
         drop(std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).stderr(Stdio::null()).status());
     }
 }
@@ -183,7 +215,7 @@ fn kill_tree(root: u32) {
 impl Drop for LocalBroker {
     fn drop(&mut self) {
         for local in self.chambers.lock().unwrap().values_mut() {
-            local.stop();
+            local.stop(End::Stopped);
         }
     }
 }
@@ -212,6 +244,7 @@ impl Broker for LocalBroker {
     }
 
     async fn create(&self, spec: &ChamberSpec) -> Result<()> {
+        self.there()?;
         if spec.image == "missing" {
             return Err(Problem::new(ProblemKind::NotFound, "the engine does not have the image missing"));
         }
@@ -283,15 +316,17 @@ impl Broker for LocalBroker {
 
     async fn stop(&self, name: &str) -> Result<()> {
         self.with(name, |local| {
-            local.stop();
+            local.stop(End::Stopped);
             Ok(())
         })
     }
 
     async fn remove(&self, name: &str) -> Result<()> {
-        let gone = self.chambers.lock().unwrap().remove(name);
-        if let Some(mut local) = gone {
-            local.stop();
+        self.there()?;
+        // Held to the end: one that is made anew under this name gets files of its own.
+        let mut chambers = self.chambers.lock().unwrap();
+        if let Some(mut local) = chambers.remove(name) {
+            local.stop(End::Stopped);
             // Whatever has odd permissions in there is the test's; the temporary directory takes the rest.
             drop(std::fs::remove_dir_all(&local.dir));
         }
@@ -304,11 +339,12 @@ impl Broker for LocalBroker {
     }
 
     async fn list(&self) -> Result<Vec<Chamber>> {
+        self.there()?;
         let mut chambers = self.chambers.lock().unwrap();
         let one = |(name, local): (&String, &mut Local)| {
             let ended = local.run.as_mut().is_some_and(|run| run.child.try_wait().is_ok_and(|end| end.is_some()));
             if ended {
-                local.stop();
+                local.stop(End::Itself);
             }
             Chamber {
                 name: name.clone(),

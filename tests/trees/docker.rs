@@ -36,26 +36,23 @@ pub fn runner() -> Option<PathBuf> {
     None
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_whole_road_in_containers() {
+/// Walks a road in an installation of its own over the real engine; whatever happens, nothing of it stays.
+pub async fn in_containers<F: Future<Output = ()> + Send + 'static>(
+    name: &str,
+    change: impl FnOnce(&mut ::broker::Settings),
+    road: impl FnOnce(World, SocketBroker, String) -> F,
+) {
     let Some(runner) = runner() else { return };
     let world = World::new().await;
     let socket = world.dir.path().join("own/broker.sock");
-    let installation = format!("trees{}", std::process::id());
+    let installation = format!("{name}{}", std::process::id());
     let mut settings = ::broker::Settings::new(&socket, &installation, runner);
     settings.images = vec![IMAGE.to_owned()];
+    change(&mut settings);
     let broker = Broker::bind(settings.clone()).expect("a broker");
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn(broker.run(async move { drop(stopped.await) }));
-    let road = tokio::spawn(async move {
-        // With a mirror, and without.
-        for (state, from) in [("mirrored", 0), ("sent", u64::MAX)] {
-            let mut settings = Settings::new(world.dir.path().join(state), IMAGE);
-            settings.mirror_from_bytes = from;
-            road(&world, SocketBroker::new(&socket), settings).await;
-        }
-    });
-    let done = road.await;
+    let done = tokio::spawn(road(world, SocketBroker::new(&socket), installation)).await;
     let _ = stop.send(());
     serving.await.expect("the broker ends");
     teardown(settings).await.expect("everything is removed");
@@ -64,8 +61,25 @@ async fn the_whole_road_in_containers() {
     }
 }
 
-async fn road(world: &World, broker: SocketBroker, settings: Settings) {
-    let broker = Arc::new(broker);
+#[tokio::test(flavor = "multi_thread")]
+async fn the_whole_road_in_containers() {
+    in_containers(
+        "trees",
+        |_| {},
+        |world, broker, _| async move {
+            let broker = Arc::new(broker);
+            // With a mirror, and without.
+            for (state, from) in [("mirrored", 0), ("sent", u64::MAX)] {
+                let mut settings = Settings::new(world.dir.path().join(state), IMAGE);
+                settings.mirror_from_bytes = from;
+                road(&world, broker.clone(), settings).await;
+            }
+        },
+    )
+    .await;
+}
+
+async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     let mirrored = settings.mirror_from_bytes == 0;
     let sandboxes = Sandboxes::new(broker.clone(), None, world.repos.clone(), settings, 1).expect("sandboxes");
     let limits = ChamberLimits {
@@ -126,7 +140,7 @@ async fn road(world: &World, broker: SocketBroker, settings: Settings) {
 async fn bash_gone(sandboxes: &Sandboxes) -> bool {
     let action = Action::Bash { command: "true".to_owned() };
     match sandboxes.act(1, 5, &action, Limits { wall_ms: 5_000, output_bytes: 100 }).await {
-        Ok(acted) => acted.interrupted,
+        Ok(acted) => acted.lost.is_some(),
         Err(e) => matches!(e, caisson::sandbox::SandboxError::Gone(_)),
     }
 }

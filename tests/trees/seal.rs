@@ -166,7 +166,7 @@ async fn actions_run_once_and_restarts_are_told() {
     let limits = Limits { wall_ms: 5_000, output_bytes: 1000 };
     for _ in 0..2 {
         let done = world.sandboxes.act(1, 1000, &action, limits).await.unwrap();
-        assert!(!done.interrupted);
+        assert!(done.lost.is_none());
     }
     let runs = world.workspace(1).join("runs.log");
     assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\n");
@@ -178,9 +178,9 @@ async fn actions_run_once_and_restarts_are_told() {
     let opened =
         |world: &World| world.doors.told.lock().unwrap().iter().filter(|told| told.starts_with("open")).count();
     let before = opened(&world);
-    assert!(!again.act(1, 1000, &action, limits).await.unwrap().interrupted);
+    assert!(again.act(1, 1000, &action, limits).await.unwrap().lost.is_none());
     assert_eq!(opened(&world), before + 1, "the router closed it when it met the new life");
-    assert!(!again.act(1, 1000, &action, limits).await.unwrap().interrupted);
+    assert!(again.act(1, 1000, &action, limits).await.unwrap().lost.is_none());
     assert_eq!(opened(&world), before + 1);
     assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\n");
     assert_eq!(again.prepare(&world.spec(1)).await.unwrap().boot, again.prepare(&world.spec(1)).await.unwrap().boot);
@@ -189,7 +189,7 @@ async fn actions_run_once_and_restarts_are_told() {
     // The runner dies in the middle of an action: told, never repeated; then it must be prepared again.
     let dies = Action::Bash { command: "echo died >> runs.log; kill -KILL $PPID; sleep 5".to_owned() };
     let end = again.act(1, 1001, &dies, limits).await.unwrap();
-    assert!(end.interrupted, "{end:?}");
+    assert!(end.lost.is_some(), "{end:?}");
     assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\ndied\n");
     assert!(matches!(again.act(1, 1002, &action, limits).await, Err(SandboxError::Gone(_))));
     assert!(matches!(again.seal(&world.seal_spec(1, 1, &world.base)).await, Err(SandboxError::Gone(_))));
@@ -201,7 +201,7 @@ async fn actions_run_once_and_restarts_are_told() {
     world.broker.start("task-1-1").await.unwrap();
     let third = Settings::new(world.dir.path().join("state"), "local");
     let third = Sandboxes::new(world.broker.clone(), Some(world.doors.clone()), world.repos.clone(), third, 3).unwrap();
-    assert!(third.act(1, 1003, &action, limits).await.unwrap().interrupted);
+    assert!(third.act(1, 1003, &action, limits).await.unwrap().lost.is_some());
     assert!(!runs.exists(), "it was not run");
 }
 
@@ -277,7 +277,7 @@ async fn a_stopped_sandbox_comes_back_with_its_files_and_nothing_else() {
     sandboxes.open(1).await.unwrap();
     let seen = world.bash(1, "cat work.txt a.log").await;
     assert_eq!(
-        (seen.outcome.text.as_str(), seen.interrupted),
+        (seen.outcome.text.as_str(), seen.lost.is_some()),
         ("work\njunk\n", false),
         "it was expected to be stopped"
     );
@@ -290,7 +290,7 @@ async fn a_stopped_sandbox_comes_back_with_its_files_and_nothing_else() {
     let limits = Limits { wall_ms: 20_000, output_bytes: 10_000 };
     let action = Action::Bash { command: "cat work.txt".to_owned() };
     let acted = second.act(1, 900, &action, limits).await.unwrap();
-    assert_eq!((acted.outcome.text.as_str(), acted.interrupted), ("work\n", false));
+    assert_eq!((acted.outcome.text.as_str(), acted.lost.is_some()), ("work\n", false));
     second.remove(1).await.unwrap();
 }
 

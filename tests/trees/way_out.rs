@@ -9,7 +9,6 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use ::broker::{Broker, teardown};
 use caisson::egress::{Dial, Duplex, Egress, Settings as EgressSettings};
 use caisson::sandbox::broker::{Broker as _, SocketBroker};
 use caisson::sandbox::{Acted, Sandboxes, Settings};
@@ -18,7 +17,7 @@ use protocol::broker::{ChamberLimits, RouterSpec};
 use protocol::router::{Net, Policy, Rule, Verdict};
 use protocol::runner::Limits;
 
-use crate::docker::{IMAGE, runner};
+use crate::docker::{IMAGE, in_containers};
 use crate::world::World;
 
 const ROUTER: &str = "caisson-router:local";
@@ -141,28 +140,19 @@ fn missing() -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_allowed_host_is_reached_at_once_and_cut_when_it_is_taken_back() {
-    let Some(runner) = runner() else { return };
     if missing() {
         return;
     }
-    let world = World::new().await;
-    let socket = world.dir.path().join("own/broker.sock");
-    let installation = format!("allow{}", std::process::id());
-    let mut settings = ::broker::Settings::new(&socket, &installation, runner);
-    settings.images = vec![IMAGE.to_owned()];
-    settings.router_images = vec![ROUTER.to_owned()];
-    settings.public_ranges = vec!["198.51.100.0/24".to_owned()];
-    let broker = Broker::bind(settings.clone()).expect("a broker");
-    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = tokio::spawn(broker.run(async move { drop(stopped.await) }));
-    let road = tokio::spawn(async move { road(&world, SocketBroker::new(&socket), &installation).await });
-    let done = road.await;
-    let _ = stop.send(());
-    serving.await.expect("the broker ends");
-    teardown(settings).await.expect("everything is removed");
-    if let Err(panic) = done {
-        std::panic::resume_unwind(panic.into_panic());
-    }
+    let listed = |settings: &mut ::broker::Settings| {
+        settings.router_images = vec![ROUTER.to_owned()];
+        settings.public_ranges = vec!["198.51.100.0/24".to_owned()];
+    };
+    in_containers(
+        "allow",
+        listed,
+        |world, broker, installation| async move { road(&world, broker, &installation).await },
+    )
+    .await;
 }
 
 async fn road(world: &World, broker: SocketBroker, installation: &str) {
@@ -226,6 +216,10 @@ async fn road(world: &World, broker: SocketBroker, installation: &str) {
     assert!(refused.parse::<u64>().is_ok_and(|times| times > 0), "it was refused first: {acted}");
     assert_eq!(again, "refused");
     drop(beyond);
+    run("docker", &["kill", &format!("caisson-{installation}-router")]);
+    let (_, cut) = tokio::time::timeout(Duration::from_secs(60), sandboxes.router_replaced()).await.expect("noticed");
+    assert_eq!(cut, [1], "the task whose way out went with the router is named, and another router stands there");
+    sandboxes.allow(1, Vec::new()).await.expect("it obeys");
     sandboxes.remove(1).await.expect("removed");
 }
 

@@ -1,6 +1,6 @@
 //! Life of a chamber, what is refused, and what is reaped.
 
-use protocol::broker::{Chamber, ChamberState, EngineInfo, ImageInfo, ProblemKind, Purpose, Request, VERSION};
+use protocol::broker::{Chamber, ChamberState, End, EngineInfo, ImageInfo, ProblemKind, Purpose, Request, VERSION};
 
 use crate::lab::{IMAGE, absent, run, runner, spec};
 
@@ -40,7 +40,7 @@ async fn a_chamber_lives_and_every_step_may_be_repeated() {
                 lab.done(Request::Stop { name: "life".into() }).await;
             }
             let stopped = lab.ask::<Option<Chamber>>(&inspect).await.unwrap().unwrap();
-            assert!(matches!(stopped.state, ChamberState::Exited { oom: false, .. }), "{stopped:?}");
+            assert!(matches!(stopped.state, ChamberState::Exited { end: End::Stopped, .. }), "{stopped:?}");
             lab.done(Request::Start { name: "life".into() }).await;
             let again = lab.ask::<Option<Chamber>>(&inspect).await.unwrap().unwrap();
             assert_ne!(again.boot, running.boot, "another start is another boot");

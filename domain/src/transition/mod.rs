@@ -86,18 +86,7 @@ pub fn transition(task: &Task, envelope: &Envelope) -> Step {
 
 fn take(draft: &mut Draft, input: &Input) {
     match input {
-        Input::Requested { request } => {
-            if draft.task.request.is_none() {
-                draft.emit(Event::Requested { request: request.clone() });
-                draft.say(Notice::Accepted);
-            }
-        }
-        Input::PlaceFree => {
-            if draft.task.state == State::Queued && draft.task.request.is_some() {
-                draft.emit(Event::PlaceGranted);
-                draft.want(Effect::Prepare { serial: draft.task.seq });
-            }
-        }
+        Input::Requested { .. } | Input::PlaceFree => begin(draft, input),
         Input::Settled => {}
         Input::Noticed { notice } => {
             let serial = i64::from(draft.task.seq) * 100 + 50;
@@ -126,6 +115,11 @@ fn take(draft: &mut Draft, input: &Input) {
             }
         }
         Input::Idled { shelf } => idled(draft, *shelf),
+        Input::RouterReplaced => {
+            if draft.task.state.busy() {
+                draft.emit(Event::RouterReplaced);
+            }
+        }
         Input::CheckpointVoided { n } => publish::voided(draft, *n),
         Input::TreeSealed { .. }
         | Input::TreeUnchanged { .. }
@@ -141,6 +135,20 @@ fn take(draft: &mut Draft, input: &Input) {
         | Input::ModelAnswered { .. }
         | Input::ActionEnded { .. }
         | Input::Opened { .. } => work::worked(draft, input),
+    }
+}
+
+fn begin(draft: &mut Draft, input: &Input) {
+    match input {
+        Input::Requested { request } if draft.task.request.is_none() => {
+            draft.emit(Event::Requested { request: request.clone() });
+            draft.say(Notice::Accepted);
+        }
+        Input::PlaceFree if draft.task.state == State::Queued && draft.task.request.is_some() => {
+            draft.emit(Event::PlaceGranted);
+            draft.want(Effect::Prepare { serial: draft.task.seq });
+        }
+        _ => {}
     }
 }
 
@@ -178,7 +186,7 @@ fn failed(draft: &mut Draft, effect: &str, failure: &Failure) {
                 draft.pause(PauseReason::ContextFull);
             }
         }
-        Failure::SandboxGone { sentence } => work::sandbox_gone(draft, effect, sentence),
+        Failure::SandboxGone { loss } => work::sandbox_gone(draft, effect, *loss),
         Failure::Fatal { why } => draft.end(End::Failed { why: why.clone() }, Notice::Failed { why: why.clone() }),
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Draft;
 use crate::{
-    ACTIONS_PER_CHECKPOINT, Action, Call, Effect, Event, Input, Kind, MALFORMED_LIMIT, Outcome, OutcomeStatus,
-    PauseReason, READ_ONLY_ACTIONS, State, Task, Why,
+    ACTIONS_PER_CHECKPOINT, Action, Call, Effect, Event, Input, Kind, Loss, MALFORMED_LIMIT, Outcome, OutcomeStatus,
+    PauseReason, READ_ONLY_ACTIONS, Resource, State, Task, Why,
 };
 
 const LEFT_OVER: &str = "not run: a checkpoint was due; ask for it again if it is still wanted";
@@ -48,8 +48,8 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
             ended(draft, *number, outcome);
         }
         Input::Opened { fresh } => {
-            if let Some(sentence) = fresh {
-                draft.emit(Event::SandboxLost { sentence: sentence.clone() });
+            if let Some(loss) = fresh.filter(|_| !draft.task.lost) {
+                lose(draft, loss);
             }
             proceed(draft);
         }
@@ -86,32 +86,67 @@ fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
     }
 }
 
-/// The sandbox went away under an effect.
-pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, sentence: &str) {
+/// The sandbox went away under an effect. It is made anew from the last commit, unless that has helped too seldom: then a
+/// person is asked.
+pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
     match draft.task.state.clone() {
         State::Running => {
-            if let Some(number) = draft.task.running {
-                let outcome = Outcome {
-                    status: OutcomeStatus::Interrupted,
-                    text: String::new(),
-                    dropped_bytes: 0,
-                    duration_ms: 0,
-                    note: Some(sentence.to_owned()),
-                };
-                draft.emit(Event::ActionFinished { number, outcome });
+            interrupt(draft, loss);
+            lose(draft, loss);
+            if !worn_out(draft, loss) {
+                draft.open();
             }
-            draft.emit(Event::SandboxLost { sentence: sentence.to_owned() });
-            draft.open();
+        }
+        // It is made anew when the task goes on.
+        State::Paused { from, .. } if *from == State::Running && draft.task.running.is_some() => {
+            interrupt(draft, loss);
+            lose(draft, loss);
         }
         State::Publishing { n, .. } if effect.starts_with("seal") => {
-            draft.emit(Event::SandboxLost { sentence: sentence.to_owned() });
+            lose(draft, loss);
             if let Some(head) = draft.task.head.clone() {
                 super::publish::unchanged(draft, n, &head);
             }
         }
-        State::Preparing => draft.want(Effect::Prepare { serial: draft.task.seq + 1 }),
+        State::Preparing => {
+            lose(draft, loss);
+            if !worn_out(draft, loss) {
+                draft.want(Effect::Prepare { serial: draft.task.seq });
+            }
+        }
         _ => {}
     }
+}
+
+fn lose(draft: &mut Draft, loss: Loss) {
+    draft.emit(Event::SandboxLost { sentence: loss.to_string(), loss });
+}
+
+/// The action that was under way may have run.
+fn interrupt(draft: &mut Draft, loss: Loss) {
+    if let Some(number) = draft.task.running {
+        let outcome = Outcome {
+            status: OutcomeStatus::Interrupted,
+            text: String::new(),
+            dropped_bytes: 0,
+            duration_ms: 0,
+            note: Some(format!("{loss}; this action may have run, wholly or in part")),
+        };
+        draft.emit(Event::ActionFinished { number, outcome });
+    }
+}
+
+fn worn_out(draft: &mut Draft, loss: Loss) -> bool {
+    let often = draft.task.loses_too_often(loss);
+    if often && loss == Loss::Memory {
+        let sentence = format!("{loss}; it was made anew once, and it happened again");
+        draft.pause(PauseReason::Exhausted { what: Resource::Memory, sentence });
+    } else if often {
+        let times = draft.task.losses;
+        let sentence = format!("its sandbox was lost {times} times since the last decision, at last because {loss}");
+        draft.pause(PauseReason::Stuck { sentence });
+    }
+    often
 }
 
 /// Goes on as far as no effect is needed: answers what needs no sandbox, then wants one action, one model call or a checkpoint.

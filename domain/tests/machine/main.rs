@@ -3,5 +3,6 @@
 mod advance;
 mod common;
 mod host;
+mod losses;
 mod properties;
 mod table;

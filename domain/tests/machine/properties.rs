@@ -27,6 +27,20 @@ fn verb() -> impl Strategy<Value = Verb> {
     ]
 }
 
+fn loss() -> impl Strategy<Value = Loss> {
+    prop::sample::select(vec![
+        Loss::Unknown,
+        Loss::Memory,
+        Loss::Ended,
+        Loss::Stopped,
+        Loss::Removed,
+        Loss::Restarted,
+        Loss::EngineRestarted,
+        Loss::Untrusted,
+        Loss::PutAway,
+    ])
+}
+
 /// Inputs that often fit the state a task is in, and often don't.
 #[derive(Debug, Clone)]
 enum Move {
@@ -38,10 +52,11 @@ enum Move {
     Verdict(bool),
     Review(Option<Risk>),
     Advance(Access),
-    Opened,
+    Opened(Option<Loss>),
     Idled(Shelf),
     Decide(Verb, i64),
-    Gone,
+    Gone(Loss),
+    Router,
     Blocked,
     Voided,
     Place,
@@ -59,10 +74,11 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         3 => any::<bool>().prop_map(Move::Verdict),
         6 => prop_oneof![3 => Just(None), 1 => Just(Some(Risk::Blocked))].prop_map(Move::Review),
         6 => prop_oneof![4 => Just(Access::Write), 1 => Just(Access::Read)].prop_map(Move::Advance),
-        5 => Just(Move::Opened),
+        5 => prop::option::weighted(0.2, loss()).prop_map(Move::Opened),
         2 => prop_oneof![Just(Shelf::Stopped), Just(Shelf::Evicted)].prop_map(Move::Idled),
         6 => (verb(), 0i64..3).prop_map(|(v, d)| Move::Decide(v, d)),
-        1 => Just(Move::Gone),
+        2 => loss().prop_map(Move::Gone),
+        1 => Just(Move::Router),
         1 => Just(Move::Blocked),
         1 => Just(Move::Voided),
         2 => Just(Move::Place),
@@ -122,8 +138,8 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
         Move::Idled(shelf) => {
             walk.feed(Input::Idled { shelf });
         }
-        Move::Opened => {
-            walk.feed(Input::Opened { fresh: None });
+        Move::Opened(fresh) => {
+            walk.feed(Input::Opened { fresh });
         }
         Move::Decide(verb, back) => {
             *number += 1;
@@ -131,9 +147,12 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
             decision.verb = verb;
             walk.decide(decision);
         }
-        Move::Gone => {
-            let failure = Failure::SandboxGone { sentence: "s".into() };
+        Move::Gone(loss) => {
+            let failure = Failure::SandboxGone { loss };
             walk.feed(Input::EffectFailed { effect: "act:1".into(), failure });
+        }
+        Move::Router => {
+            walk.feed(Input::RouterReplaced);
         }
         Move::Blocked => {
             let failure = Failure::Blocked { sentence: "s".into() };
@@ -172,6 +191,14 @@ fn most_actions_between_decisions(log: &[Event]) -> u32 {
         most = most.max(now);
     }
     most
+}
+
+/// A sandbox that was lost is made anew by itself only as often as that may help.
+fn made_anew_in_bounds(walk: &Walk) -> bool {
+    let lost =
+        walk.last.events.iter().find_map(|e| if let Event::SandboxLost { loss, .. } = e { Some(*loss) } else { None });
+    let again = walk.wants("open") || walk.wants("prepare");
+    lost.is_none_or(|loss| !again || !walk.task.loses_too_often(loss))
 }
 
 /// What an approval in advance is used for: left over, a commit on the forge, not final, nothing that steers tests.
@@ -270,6 +297,7 @@ proptest! {
             let ended = walk.task.state.ended();
             play(&mut walk, step, &mut number);
             effects += walk.last.effects.len();
+            prop_assert!(made_anew_in_bounds(&walk), "{:?}", walk.last);
             prop_assert!(!ended || walk.last == Step::default(), "nothing happens after the end");
         }
         prop_assert!(most_actions_between_decisions(&walk.log) <= 5);

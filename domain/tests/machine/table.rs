@@ -214,20 +214,6 @@ fn a_call_whose_answer_was_lost_stays_charged_and_three_pause() {
 }
 
 #[test]
-fn a_lost_sandbox_marks_the_action_and_is_made_anew() {
-    let mut walk = Walk::running(Kind::Fix);
-    walk.answer(vec![bash(), bash()]);
-    let failure = Failure::SandboxGone { sentence: "removed".into() };
-    walk.feed(Input::EffectFailed { effect: "act:1".into(), failure });
-    assert!(walk.wants("open") && walk.task.used == 1);
-    let marked =
-        |e: &&Event| matches!(e, Event::ActionFinished { outcome, .. } if outcome.status == OutcomeStatus::Interrupted);
-    assert_eq!(walk.log.iter().filter(marked).count(), 1);
-    walk.feed(Input::Opened { fresh: Some("made anew".into()) });
-    assert!(walk.wants("act"), "the second call is taken up");
-}
-
-#[test]
 fn a_person_may_stop_close_or_merge_at_any_time() {
     let mut stop = approval(101);
     stop.verb = Verb::Stop;

@@ -1,0 +1,89 @@
+//! How a chamber ended that does not run any more, from what the engine remembers.
+//!
+//! The engine's flag for lack of memory stands for any process of a container and stays set, so it is believed last: an order to
+//! kill in the engine's own events says more, and so does an engine that was started after the container. Tests: below and
+//! `tests/trees/fates.rs` of the root package.
+
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bollard::models::{ContainerInspectResponse, EventMessage};
+use bollard::query_parameters::EventsOptionsBuilder;
+use futures_util::StreamExt;
+use jiff::Timestamp;
+use protocol::broker::{ChamberState, End};
+
+use crate::desk::Desk;
+use crate::engine::Missing;
+
+/// The network that the engine makes anew at each of its starts, unless containers outlive it (and then nothing ended).
+const MADE_AT_START: &str = "bridge";
+/// The engine's memory of events is small and read at once.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Desk {
+    /// The state with the best word on how it ended.
+    pub async fn fate(&self, found: &ContainerInspectResponse, state: ChamberState) -> ChamberState {
+        let ChamberState::Exited { code, end } = state else { return state };
+        let id = found.id.as_deref().unwrap_or_default();
+        if self.ordered(id).await {
+            return ChamberState::Exited { code, end: End::Stopped };
+        }
+        let started = found.state.as_ref().and_then(|state| state.started_at.as_deref()).unwrap_or_default();
+        let end = if self.engine_started_after(started).await { End::EngineRestarted } else { end };
+        ChamberState::Exited { code, end }
+    }
+
+    /// Whether somebody ordered its end, as far back as the engine remembers.
+    async fn ordered(&self, id: &str) -> bool {
+        let Ok(docker) = self.docker() else { return false };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() + 1;
+        let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
+        let filters = HashMap::from([("container", words(&[id])), ("event", words(&["start", "kill"]))]);
+        let options = EventsOptionsBuilder::default().since("0").until(&now.to_string()).filters(&filters).build();
+        let events = docker.events(Some(options)).filter_map(async |event| event.ok()).collect::<Vec<_>>();
+        tokio::time::timeout(PATIENCE, events).await.is_ok_and(|events| killed(&events))
+    }
+
+    async fn engine_started_after(&self, started: &str) -> bool {
+        let Ok(docker) = self.docker() else { return false };
+        let network = docker.inspect_network(MADE_AT_START, None).await.or_gone().ok().flatten();
+        network.and_then(|network| network.created).is_some_and(|made| later(&made, started))
+    }
+}
+
+/// Whether the newest of these, in the engine's order, is an order to kill.
+fn killed(events: &[EventMessage]) -> bool {
+    events.last().is_some_and(|event| event.action.as_deref() == Some("kill"))
+}
+
+/// Whether one moment is after another; an unreadable one says nothing.
+fn later(one: &str, other: &str) -> bool {
+    match (one.parse::<Timestamp>(), other.parse::<Timestamp>()) {
+        (Ok(one), Ok(other)) => one > other,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(actions: &[&str]) -> Vec<EventMessage> {
+        let event = |&action: &&str| EventMessage { action: Some(action.to_owned()), ..EventMessage::default() };
+        actions.iter().map(event).collect()
+    }
+
+    #[test]
+    fn an_order_to_kill_counts_for_the_boot_it_was_given_in() {
+        assert!(killed(&events(&["start", "kill"])) && killed(&events(&["kill"])));
+        assert!(!killed(&events(&["start", "kill", "start"])) && !killed(&[]));
+    }
+
+    #[test]
+    fn moments_are_compared_whatever_their_zone() {
+        let utc = "2026-11-22T19:56:37.247521916Z";
+        assert!(later("2026-11-22T21:56:38+02:00", utc) && !later("2026-11-22T20:56:37+02:00", utc));
+        assert!(!later("", utc) && !later(utc, "0001"));
+    }
+}

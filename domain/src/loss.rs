@@ -1,0 +1,67 @@
+//! What becomes of sandboxes and their way out by no doing of the task's, told apart.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Why a sandbox is not there any more. Its display is a sentence for a person, without a full stop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// Nothing tells; a log of an earlier release never does.
+    #[default]
+    Unknown,
+    /// The kernel killed its process 1 for lack of memory. (For other processes the action's outcome tells.)
+    Memory,
+    /// Its process 1 ended, and nobody is known to have ended it.
+    Ended,
+    /// Somebody stopped or killed it through the engine.
+    Stopped,
+    /// Somebody removed it.
+    Removed,
+    /// It runs, but was started anew since: what ran in it is gone.
+    Restarted,
+    /// The engine, or the whole machine, was restarted and ended it.
+    EngineRestarted,
+    /// It broke the runner's protocol, and the bot removed it.
+    Untrusted,
+    /// The bot itself had removed it, while its task waited.
+    PutAway,
+}
+
+impl Loss {
+    /// How often since the last decision it is made anew without asking anybody; none = as often as it takes.
+    pub fn tolerated(self) -> Option<u8> {
+        match self {
+            // The same work needs the same memory: once may have been bad luck.
+            Loss::Memory => Some(1),
+            Loss::EngineRestarted | Loss::PutAway => None,
+            _ => Some(3),
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Loss::Unknown => "the sandbox is gone, and nothing tells why",
+            Loss::Memory => {
+                "the sandbox ran out of memory as a whole: the kernel killed its first process, and everything in it with that"
+            }
+            Loss::Ended => "the sandbox's first process ended by itself",
+            Loss::Stopped => "somebody stopped the sandbox's container",
+            Loss::Removed => "somebody removed the sandbox's container",
+            Loss::Restarted => "somebody restarted the sandbox's container",
+            Loss::EngineRestarted => "the container engine, or the whole machine, was restarted, which ended the sandbox",
+            Loss::Untrusted => "the sandbox broke its protocol and was removed",
+            Loss::PutAway => "the sandbox had been put away while the task waited",
+        })
+    }
+}
+
+/// What a task ran out of, so that it waits for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resource {
+    Memory,
+    Disk,
+}

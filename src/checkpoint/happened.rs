@@ -1,0 +1,58 @@
+//! What became of a task's sandbox and its way out, as sentences for reviews and for `caisson task show`. Pure.
+
+use domain::{Event, Loss};
+
+/// The sentence of one event; none where it is nothing of this kind. Ours, without a full stop.
+pub fn sentence(event: &Event) -> Option<String> {
+    match event {
+        // An older log has only words.
+        Event::SandboxLost { sentence, loss: Loss::Unknown } => Some(sentence.clone()),
+        Event::SandboxLost { loss: Loss::PutAway, .. } => {
+            Some(format!("{}; it was made anew from the last commit, without files that git ignores", Loss::PutAway))
+        }
+        Event::SandboxLost { loss, .. } => {
+            Some(format!("{loss}; it was made anew from the last commit, and what was not committed is lost"))
+        }
+        Event::RouterReplaced => Some(
+            "the router was gone for a moment: open connections were cut and nothing went out, then it stood there again with the same rules"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// The sentences of a stretch of the log, each once, with how often.
+pub fn gather(log: &[Event]) -> Vec<(String, u32)> {
+    let mut all: Vec<(String, u32)> = Vec::new();
+    for sentence in log.iter().filter_map(sentence) {
+        match all.iter_mut().find(|(known, _)| *known == sentence) {
+            Some((_, times)) => *times += 1,
+            None => all.push((sentence, 1)),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost(loss: Loss) -> Event {
+        Event::SandboxLost { sentence: loss.to_string(), loss }
+    }
+
+    #[test]
+    fn each_is_told_once_with_how_often_and_an_old_log_in_its_own_words() {
+        let old = Event::SandboxLost { sentence: "the sandbox had to be made anew".into(), loss: Loss::Unknown };
+        let told = gather(&[lost(Loss::Removed), Event::RouterReplaced, lost(Loss::Removed), Event::Resumed, old]);
+        let told: Vec<(&str, u32)> = told.iter().map(|(text, times)| (&text[..16], *times)).collect();
+        assert_eq!(told, [("somebody removed", 2), ("the router was g", 1), ("the sandbox had ", 1)]);
+    }
+
+    #[test]
+    fn what_was_put_away_lost_no_work() {
+        let told = sentence(&lost(Loss::PutAway)).expect("told");
+        assert!(told.contains("put away") && !told.contains("is lost"), "{told}");
+        assert!(sentence(&lost(Loss::Memory)).is_some_and(|told| told.contains("not committed is lost")));
+    }
+}

@@ -1,0 +1,142 @@
+//! Sandbox and router are lost in every way there is: each is told as what it was, and nothing but uncommitted work goes with them.
+
+use crate::world::{FIX, REPO, World};
+use caisson::sandbox::broker::Broker as _;
+use domain::{Event, Loss, OutcomeStatus, PauseReason, Resource, State};
+use protocol::broker::End;
+use std::time::Duration;
+
+const CHAMBER: &str = "task-1-1";
+
+/// An action that can be caught in its middle, as often as asked; then one that ends, and done.
+fn caught(times: usize) -> String {
+    let long = "[[turn]]\ntext = \"This takes long.\"\n\
+                call = [{ name = \"bash\", arguments = { command = \"touch started; sleep 60\" } }]\n";
+    let end = "[[turn]]\ntext = \"I look again.\"\n\
+               call = [{ name = \"bash\", arguments = { command = \"test ! -e started\" } }, { name = \"done\", arguments = { summary = \"Nothing to do.\" } }]\n";
+    format!("name = \"long\"\n{}{end}", long.repeat(times))
+}
+
+async fn ask(world: &World) -> u64 {
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue")
+}
+
+/// Waits until the agent's action is under way in this sandbox.
+async fn under_way(world: &World) {
+    let started = world.broker.workspace(CHAMBER).join("started");
+    let seen = async {
+        while !started.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), seen).await.expect("the action began");
+    std::fs::remove_file(started).expect("removed");
+}
+
+async fn losses(world: &World) -> Vec<Loss> {
+    let lost = |event| if let Event::SandboxLost { loss, .. } = event { Some(loss) } else { None };
+    world.log().await.into_iter().filter_map(lost).collect()
+}
+
+async fn ends(world: &World) -> Vec<OutcomeStatus> {
+    let ended = |event| if let Event::ActionFinished { outcome, .. } = event { Some(outcome.status) } else { None };
+    world.log().await.into_iter().filter_map(ended).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_way_of_losing_a_sandbox_is_told_as_what_it_was_and_work_goes_on() {
+    let ways: [(Loss, &str); 5] = [
+        (Loss::Stopped, "somebody stopped the sandbox"),
+        (Loss::Ended, "first process ended by itself"),
+        (Loss::EngineRestarted, "the container engine, or the whole machine, was restarted"),
+        (Loss::Removed, "somebody removed the sandbox"),
+        (Loss::Restarted, "somebody restarted the sandbox"),
+    ];
+    for (loss, words) in ways {
+        let world = World::new(&caught(1)).await;
+        let issue = ask(&world).await;
+        under_way(&world).await;
+        match loss {
+            Loss::Stopped => world.broker.end(CHAMBER, End::Stopped),
+            Loss::Ended => world.broker.end(CHAMBER, End::Itself),
+            Loss::EngineRestarted => world.broker.end(CHAMBER, End::EngineRestarted),
+            Loss::Removed => world.broker.remove(CHAMBER).await.expect("removed"),
+            _ => world.broker.restart(CHAMBER),
+        }
+        world.until_state("awaiting-review").await;
+        assert_eq!(losses(&world).await, [loss]);
+        assert_eq!(ends(&world).await, [OutcomeStatus::Interrupted, OutcomeStatus::Ok], "{loss:?}");
+        let review = world.until_said(issue, words).await;
+        assert!(review.contains("made anew from the last commit"), "{review}");
+        assert!(review.contains("interrupted; it may have run"), "{review}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_runs_out_of_memory_is_made_anew_once_and_then_a_person_is_asked() {
+    let world = World::new(&caught(2)).await;
+    let issue = ask(&world).await;
+    for _ in 0..2 {
+        under_way(&world).await;
+        world.broker.end(CHAMBER, End::Memory);
+    }
+    let task = world.until_state("paused").await;
+    let exhausted = |state: &State| {
+        matches!(state, State::Paused { reason: PauseReason::Exhausted { what: Resource::Memory, .. }, .. })
+    };
+    assert!(exhausted(&task.state), "{:?}", task.state);
+    world.until_said(issue, "`sandbox.memory_mib`").await;
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    world.until_state("awaiting-review").await;
+    assert_eq!(losses(&world).await, [Loss::Memory, Loss::Memory]);
+    world.until_said(issue, "(2 times)").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_is_away_is_waited_for_and_what_it_ended_is_found_when_it_is_back() {
+    let world = World::new(&caught(1)).await;
+    ask(&world).await;
+    under_way(&world).await;
+    world.broker.set_away(true);
+    world.broker.end(CHAMBER, End::EngineRestarted);
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let task = world.task().await;
+    assert_eq!((task.state.name(), task.used), ("running", 1), "no verdict, and nothing is counted");
+    assert!(losses(&world).await.is_empty());
+    world.broker.set_away(false);
+    world.until_state("awaiting-review").await;
+    assert_eq!(losses(&world).await, [Loss::EngineRestarted]);
+    assert_eq!(world.task().await.spent.actions, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_approved_is_in_the_sandbox_that_is_made_anew() {
+    let script = FIX.replace("git diff --stat || true", "grep -q parse semver.py && touch started && sleep 60");
+    let world = World::new(&script).await;
+    ask(&world).await;
+    world.until_state("awaiting-review").await;
+    let before = world.task().await.head;
+    world.approve().await;
+    under_way(&world).await;
+    world.broker.remove(CHAMBER).await.expect("removed");
+    let task = world.until_state("final-review").await;
+    assert_eq!((task.head, losses(&world).await), (before, vec![Loss::Removed]));
+    let semver = world.broker.workspace(CHAMBER).join("semver.py");
+    assert!(std::fs::read_to_string(semver).expect("read").contains("parse(a)"), "it stands at the last commit");
+    world.approve().await;
+    world.until_state("approved").await;
+    world.nothing_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_router_that_was_gone_is_told_in_the_next_review_and_stops_nothing() {
+    let script = caught(1).replace("sleep 60", "sleep 2");
+    let world = World::networked(&script, "").await;
+    let issue = ask(&world).await;
+    under_way(&world).await;
+    world.doors.as_ref().expect("a network").replace_router();
+    world.until_state("awaiting-review").await;
+    let noted = world.log().await.iter().filter(|event| matches!(event, Event::RouterReplaced)).count();
+    assert_eq!((noted, losses(&world).await.len()), (1, 0));
+    world.until_said(issue, "the router was gone for a moment").await;
+}

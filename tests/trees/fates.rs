@@ -1,0 +1,103 @@
+//! How a sandbox was lost, on a real engine: what somebody did to its container is told apart from what it did to itself.
+//!
+//! Needs what `docker.rs` needs. (The engine is never restarted by a test: `losses.rs` has a stand-in for that.)
+
+use std::process::Command;
+use std::sync::Arc;
+
+use caisson::sandbox::broker::SocketBroker;
+use caisson::sandbox::{Acted, PrepareSpec, Sandboxes, Settings};
+use domain::{Action, Loss};
+use protocol::broker::ChamberLimits;
+use protocol::runner::{Limits, Status};
+
+use crate::docker::{IMAGE, in_containers};
+use crate::world::World;
+
+/// Memory that is a file can't be freed by killing anybody: in the end the only process left is killed, the first.
+const FILL: &str = "head -c 200M /dev/zero >big; true";
+
+fn docker(words: &[&str]) {
+    let out = Command::new("docker").args(words).output().expect("docker runs");
+    assert!(out.status.success(), "docker {words:?}: {}", String::from_utf8_lossy(&out.stderr));
+}
+
+fn spec(world: &World) -> PrepareSpec {
+    let limits = ChamberLimits {
+        memory_bytes: 96 << 20,
+        workspace_bytes: 1 << 30,
+        tmp_bytes: 8 << 20,
+        ..ChamberLimits::default()
+    };
+    PrepareSpec { image: IMAGE.to_owned(), network: false, egress: Vec::new(), limits, ..world.spec(1) }
+}
+
+struct Actor {
+    sandboxes: Sandboxes,
+    next: u64,
+}
+
+impl Actor {
+    async fn act(&mut self, action: Action) -> Acted {
+        self.next += 1;
+        let limits = Limits { wall_ms: 60_000, output_bytes: 4000 };
+        self.sandboxes.act(1, self.next, &action, limits).await.expect("acted")
+    }
+
+    async fn bash(&mut self, command: &str) -> Acted {
+        self.act(Action::Bash { command: command.to_owned() }).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_ended_a_container_is_known() {
+    in_containers(
+        "fates",
+        |_| {},
+        |world, broker, installation| async move { road(&world, broker, &installation).await },
+    )
+    .await;
+}
+
+async fn road(world: &World, broker: SocketBroker, installation: &str) {
+    let settings = Settings::new(world.dir.path().join("docker"), IMAGE);
+    let sandboxes = Sandboxes::new(Arc::new(broker), None, world.repos.clone(), settings, 1).expect("sandboxes");
+    let mut actor = Actor { sandboxes, next: 0 };
+    let container = format!("caisson-{installation}-box-task-1-1");
+    let outside: [(&[&str], Loss); 4] = [
+        (&["kill"], Loss::Stopped),
+        (&["stop", "-t", "1"], Loss::Stopped),
+        (&["rm", "-f"], Loss::Removed),
+        (&["restart", "-t", "1"], Loss::Restarted),
+    ];
+    for (words, loss) in outside {
+        actor.sandboxes.prepare(&spec(world)).await.expect("prepared");
+        // A process that was killed for lack of memory before is no word on what ends the container later.
+        let hungry = actor.bash("tail /dev/zero").await;
+        assert_eq!((hungry.outcome.status, hungry.lost), (Status::OutOfMemory, None));
+        let meanwhile = tokio::task::spawn_blocking({
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).chain([container.clone()]).collect();
+            move || {
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                docker(&words.iter().map(String::as_str).collect::<Vec<_>>());
+            }
+        });
+        assert_eq!(actor.bash("sleep 60").await.lost, Some(loss), "docker {words:?}");
+        meanwhile.await.expect("done");
+    }
+    actor.sandboxes.prepare(&spec(world)).await.expect("prepared");
+    let ended = actor.bash("kill -TERM 1; sleep 60").await;
+    assert_eq!(ended.lost, Some(Loss::Ended), "{ended:?}");
+    actor.sandboxes.prepare(&spec(world)).await.expect("prepared");
+    let mut last = actor.bash(FILL).await;
+    for n in 0..50 {
+        if last.lost.is_some() {
+            break;
+        }
+        let (path, content) = (format!("more{n}"), "x".repeat(900_000));
+        last = actor.act(Action::WriteFile { path, content }).await;
+    }
+    assert_eq!(last.lost, Some(Loss::Memory), "{:?}", last.outcome.status);
+    actor.sandboxes.remove(1).await.expect("removed");
+    actor.sandboxes.leave().await;
+}
