@@ -355,7 +355,9 @@ impl Broker for LocalBroker {
                 address: None,
             }
         };
-        Ok(chambers.iter_mut().map(one).collect())
+        let mut all: Vec<Chamber> = chambers.iter_mut().map(one).collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(all)
     }
 
     async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
