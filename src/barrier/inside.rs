@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use domain::Commit;
 use protocol::broker::{ChamberSpec, Purpose, RUNNER};
 use protocol::probe::{Finding, OPEN, Plan, Reach};
 use protocol::runner::{Limits, Op, Outcome, Status};
@@ -11,6 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use super::{Ground, Trouble};
 use crate::sandbox::broker::Broker;
 use crate::sandbox::link::Link;
+use crate::sandbox::{SandboxError, Sandboxes};
 
 /// Nothing that is tried takes so long, one try after another.
 const WALL_MS: u64 = 120_000;
@@ -27,7 +29,12 @@ pub(super) struct Inside {
 pub const NAMES: [&str; 2] = ["barrier-1", "barrier-2"];
 
 impl Inside {
-    pub(super) async fn make(ground: &Ground, name: &str, berth: Option<u32>) -> Result<Inside, Trouble> {
+    pub(super) async fn make(
+        ground: &Ground,
+        name: &str,
+        berth: Option<u32>,
+        mirror: Option<&str>,
+    ) -> Result<Inside, Trouble> {
         let spec = ChamberSpec {
             name: name.to_owned(),
             task: None,
@@ -37,7 +44,7 @@ impl Inside {
             limits: ground.limits,
             env: Vec::new(),
             profile: ground.profile.clone(),
-            mirror: None,
+            mirror: mirror.map(str::to_owned),
         };
         let broker: &dyn Broker = ground.broker.as_ref();
         broker.remove(name).await?;
@@ -61,6 +68,22 @@ impl Inside {
     fn op(words: &[&str], output: bool) -> Op {
         let argv = [RUNNER, "probe"].iter().chain(words).map(|&word| word.to_owned()).collect();
         Op::Exec { argv, env: Vec::new(), cwd: ".".to_owned(), input: false, output }
+    }
+
+    /// With a commit in its workspace, brought in as into a task's.
+    pub(super) async fn furnished(
+        self,
+        sandboxes: &Sandboxes,
+        key: &str,
+        commit: &Commit,
+    ) -> (Inside, Result<(), SandboxError>) {
+        let (link, done) = sandboxes.furnish_probe(self.link, key, commit).await;
+        (Inside { link, ..self }, done)
+    }
+
+    /// What a command of an agent's says.
+    pub(super) async fn bash(&self, command: &str) -> Result<String, Trouble> {
+        Ok(self.run(Op::Bash { command: command.to_owned() }).await?.text)
     }
 
     /// Runs the probing program.

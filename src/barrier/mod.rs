@@ -1,11 +1,12 @@
 //! The barrier's self-test: thirty-three checks of a fresh sandbox, from inside and from outside; six of them again in each task's.
 //!
-//! Owns the table of checks (`table.rs`), what is tried (here and `plan.rs`), the canaries (`canary.rs`), the verdicts
+//! Owns the table of checks (`table.rs`), what is tried (here and `plan.rs`), the canaries (`canary.rs`), a repository to be read (`history.rs`), the verdicts
 //! (`judge.rs`), the proof that is kept of them (`proof.rs`), and what is looked at in a task's own sandbox (`own.rs`). The sandbox is made as every other, through the broker; in it
 //! only the runner's own probe runs. Must not know the engine, nor change how a sandbox is made. A check that could not be
 //! tried does not hold. Tests: beside each file, and `tests/barrier/` (a real engine, and sandboxes weakened on purpose).
 
 mod canary;
+mod history;
 mod inside;
 mod judge;
 mod own;
@@ -26,6 +27,7 @@ use crate::sandbox::broker::Broker;
 use crate::sandbox::link::LinkError;
 pub use canary::Upstream;
 use canary::{Listener, Planted};
+use history::History;
 pub use inside::NAMES as SANDBOXES;
 use inside::{Inside, NAMES};
 pub use judge::{Row, Verdict};
@@ -142,7 +144,9 @@ impl Report {
 /// # Errors
 /// [`Trouble`] when it could not be carried out to the end.
 pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report, Trouble> {
-    let done = Box::pin(tried(ground, say)).await;
+    say("making a repository's mirror");
+    let history = History::make(ground).await?;
+    let done = Box::pin(tried(ground, &history, say)).await;
     for name in NAMES {
         // The next run, or the reaper, finds what could not be removed.
         if let Err(error) = ground.broker.remove(name).await {
@@ -154,6 +158,7 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
             way.egress.close(berth.number).await?;
         }
     }
+    history.remove().await?;
     let rows = judge::judge(&expect(ground), &done?);
     let held = rows.iter().all(|row| row.verdict != Verdict::Mismatch);
     Ok(Report { held, image: ground.image.clone(), profile: ground.profile.clone(), rows })
@@ -167,14 +172,14 @@ fn expect(ground: &Ground) -> Expect {
     Expect { limits: ground.limits, debug: ground.profile == "debug", way, alone: false }
 }
 
-async fn tried(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Vec<Finding>, Trouble> {
+async fn tried(ground: &Ground, history: &History, say: &(dyn Fn(&str) + Sync)) -> Result<Vec<Finding>, Trouble> {
     let names = Names::new()?;
     let listener = Listener::start().await?;
     let _planted = Planted::in_state(&ground.state_dir)?;
     let berth = |at: usize| ground.way.as_ref().map(|way| way.berths[at].number);
     say("making a sandbox");
-    let first = Inside::make(ground, NAMES[0], berth(0)).await?;
-    let mut found = Vec::new();
+    let first = Inside::make(ground, NAMES[0], berth(0), history.mirror.as_deref()).await?;
+    let (first, mut found) = history.look(first).await?;
     match &ground.way {
         None => {
             found.extend(first.carry_out(&plan::all(ground, &names, listener.port, None)).await?);
@@ -201,7 +206,7 @@ async fn networked(
 ) -> Result<(), Trouble> {
     let [own, other] = [way.berths[0].number, way.berths[1].number];
     say("making its neighbour");
-    let second = Inside::make(ground, NAMES[1], Some(other)).await?;
+    let second = Inside::make(ground, NAMES[1], Some(other), None).await?;
     way.egress.open(other, &[]).await?;
     way.egress.open(own, &names.rules()).await?;
     say("trying every door");

@@ -9,7 +9,7 @@ use domain::Commit;
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncSeekExt;
 
-use super::read::Wanted;
+use super::reach::Wanted;
 use super::run::{Git, Input};
 use super::{GitError, Repos};
 

@@ -5,7 +5,6 @@
 //! (`fetch.fsckObjects`, `index-pack --strict`), and in quarantine when an agent made it. Must not write, speak to a remote, or
 //! read what has not been checked. Nobody's configuration but the repository's own is read. Tests: `tests/trees.rs`.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
@@ -13,7 +12,7 @@ use domain::Commit;
 use git2::{ConfigLevel, Delta, DiffDelta, ErrorCode, ObjectType, Oid, Repository};
 
 use super::listing::Change;
-use super::{GitError, Held, Repos};
+use super::{GitError, Repos};
 
 /// Regular files, as trees spell their modes.
 const FILES: [i32; 2] = [0o100_644, 0o100_755];
@@ -182,19 +181,6 @@ impl Repos {
         self.read(key, move |repo| Ok(old == new || repo.graph_descendant_of(new, old)?)).await
     }
 
-    /// What a pack of these commits holds, `depth` deep and less what `held` has.
-    pub(super) async fn wanted(
-        &self,
-        key: &str,
-        commits: &[Commit],
-        depth: u32,
-        held: Option<&Held>,
-    ) -> Result<Wanted, GitError> {
-        let tips: Vec<Oid> = commits.iter().map(oid).collect::<Result<_, _>>()?;
-        let held = held.cloned();
-        self.read(key, move |repo| wanted(repo, tips, depth.max(1), held.as_ref())).await
-    }
-
     /// How much the repository takes on disk, in bytes: never less than a pack of it.
     ///
     /// # Errors
@@ -215,52 +201,6 @@ fn below(dir: &Path) -> std::io::Result<u64> {
         bytes += if about.is_dir() { below(&entry.path())? } else { about.len() };
     }
     Ok(bytes)
-}
-
-/// What goes into a pack.
-pub(super) struct Wanted {
-    /// Those that are lacking.
-    pub commits: Vec<Commit>,
-    /// Where it is cut: commits that are `depth` deep, have parents, and are not held.
-    pub shallow: Vec<Commit>,
-    /// Trees of held commits that are near: what they share with it is not sent again.
-    pub near: Vec<Oid>,
-}
-
-/// How many commits are looked at for one that is held.
-const NEARBY: usize = 10_000;
-
-fn wanted(repo: &Repository, tips: Vec<Oid>, depth: u32, held: Option<&Held>) -> Result<Wanted, GitError> {
-    let has = held.map(|held| closure(repo, held)).transpose()?.unwrap_or_default();
-    let lacking: Vec<Oid> = tips.into_iter().filter(|tip| !has.contains(tip)).collect();
-    let mut near = Vec::new();
-    if let Some(held) = held.filter(|_| !lacking.is_empty()) {
-        near.push(repo.find_commit(oid(&held.head)?)?.tree_id());
-        let (mut waiting, mut seen) = (std::collections::VecDeque::from(lacking.clone()), HashSet::new());
-        while let Some(id) = waiting.pop_front().filter(|_| seen.len() < NEARBY) {
-            match has.contains(&id) {
-                true => near.push(repo.find_commit(id)?.tree_id()),
-                false if seen.insert(id) => waiting.extend(repo.find_commit(id)?.parent_ids()),
-                false => {}
-            }
-        }
-        near.sort_unstable();
-        near.dedup();
-    }
-    let commits = lacking.iter().copied().map(commit).collect::<Result<_, _>>()?;
-    Ok(Wanted { commits, shallow: cut(repo, lacking, depth, &has)?, near })
-}
-
-/// Every commit that is held.
-fn closure(repo: &Repository, held: &Held) -> Result<HashSet<Oid>, GitError> {
-    let ends: HashSet<Oid> = held.shallow.iter().map(oid).collect::<Result<_, _>>()?;
-    let (mut all, mut waiting) = (HashSet::new(), vec![oid(&held.head)?]);
-    while let Some(id) = waiting.pop() {
-        if all.insert(id) && !ends.contains(&id) {
-            waiting.extend(repo.find_commit(id)?.parent_ids());
-        }
-    }
-    Ok(all)
 }
 
 fn open(dir: &Path) -> Result<Repository, GitError> {
@@ -300,24 +240,4 @@ fn change(delta: &DiffDelta<'_>) -> Change {
     let path = new.path_bytes().or(old.path_bytes()).unwrap_or_default().to_vec();
     let mode = |file: &git2::DiffFile<'_>| format!("{:06o}", u32::from(file.mode()));
     Change { old_mode: mode(&old), new_mode: mode(&new), id: new.id().to_string(), status, path }
-}
-
-fn cut(repo: &Repository, tips: Vec<Oid>, depth: u32, has: &HashSet<Oid>) -> Result<Vec<Commit>, GitError> {
-    let (mut found, mut seen, mut level) = (Vec::new(), has.clone(), tips);
-    for at in 1..=depth {
-        let mut next = Vec::new();
-        for id in level {
-            if !seen.insert(id) {
-                continue;
-            }
-            let parents: Vec<Oid> = repo.find_commit(id)?.parent_ids().collect();
-            match (parents.iter().all(|id| has.contains(id)), at == depth) {
-                (true, _) => {}
-                (false, true) => found.push(commit(id)?),
-                (false, false) => next.extend(parents.into_iter().filter(|id| !seen.contains(id))),
-            }
-        }
-        level = next;
-    }
-    Ok(found)
 }

@@ -88,6 +88,16 @@ impl Repos {
         Err(GitError::Invalid(format!("{key:?} is no repository key: use 1 to 64 of a-z, 0-9, `.`, `_`, `-`")))
     }
 
+    /// Makes commits and refs from a stream as `git fast-import` reads it: a repository for a test or a self-test.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when git does not understand it.
+    pub async fn fast_import(&self, key: &str, stream: String) -> Result<(), GitError> {
+        let dir = self.ensure(key).await?;
+        let import = Git::new("fast-import").at(&dir).args(["--quiet", "--date-format=raw"]);
+        import.input(Input::Bytes(stream.into_bytes())).ok().await.map(drop)
+    }
+
     /// Makes the repository if it is not there.
     ///
     /// # Errors

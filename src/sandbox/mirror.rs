@@ -148,6 +148,19 @@ impl Sandboxes {
         })
     }
 
+    /// The same for the barrier's own sandbox, by name; and what was made for it goes with [`Sandboxes::drop_mirror`].
+    pub async fn mirror_for_probe(&self, key: &str, trunk: &Commit) -> Option<String> {
+        self.mirror(key, Some(trunk)).await.map(|lent| lent.name)
+    }
+
+    /// Removes a repository's mirror once no chamber has it.
+    pub async fn drop_mirror(&self, key: &str) -> Result<()> {
+        self.mirrors.put(key, None)?;
+        self.leave().await;
+        self.remove_retired().await;
+        Ok(())
+    }
+
     async fn brought_up(&self, key: &str, trunk: &Commit) -> Result<Option<Lent>> {
         let lane = self.mirrors.lane(key);
         let _one = lane.lock().await;

@@ -10,6 +10,7 @@ use protocol::broker::{ChamberSpec, ChamberState, Purpose};
 use protocol::runner::Status;
 use tokio::io::AsyncReadExt;
 
+use super::link::Link;
 use super::mirror::{self, Lent};
 use super::record::Record;
 use super::room::{self, Room, Work};
@@ -117,6 +118,14 @@ impl Sandboxes {
             }
             (made, lent) => made.map(|room| (room, lent)),
         }
+    }
+
+    /// Brings a commit into the barrier's own sandbox, which has the repository's mirror already, as into a task's.
+    pub async fn furnish_probe(&self, link: Link, key: &str, commit: &Commit) -> (Link, Result<()>) {
+        let room = Room::over(link, Arc::clone(&self.ids));
+        let held = self.mirrors.current(key).map(|lent| lent.held);
+        let done = self.furnish(&room, key, commit, self.settings.history_depth, held.as_ref()).await;
+        (room.link, done)
     }
 
     async fn stock(

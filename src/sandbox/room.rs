@@ -109,6 +109,11 @@ impl Room {
         Self::attach(broker, &spec.name, epoch, ids).await.map(|(room, _)| room)
     }
 
+    /// Over a line that somebody else has.
+    pub(super) fn over(link: Link, ids: Arc<AtomicU64>) -> Self {
+        Self { boot: String::new(), link, unacked: Mutex::new(None), ids }
+    }
+
     pub(super) async fn attach(
         broker: &dyn Broker,
         name: &str,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::lab::{Change, Lab, Weak, mismatches, run, runner};
+use crate::lab::{Change, IMAGE, Lab, Weak, mismatches, run, runner};
 
 /// What is changed, and the numbers of all the checks that must see it.
 type Weakness = (&'static str, Change, &'static [u8]);
@@ -30,6 +30,39 @@ fn security(body: &mut Value, keep: &str) {
     list.retain(|option| option.as_str().is_some_and(|it| it.starts_with(keep)));
 }
 
+fn mounts(body: &mut Value) -> &mut Vec<Value> {
+    body["HostConfig"]["Mounts"].as_array_mut().expect("mounts")
+}
+
+/// A part of the mirror's mount.
+fn mirror<'a>(body: &'a mut Value, part: &str) -> &'a mut Value {
+    let mount = mounts(body).iter_mut().find(|mount| mount["Target"] == "/mirror");
+    &mut mount.expect("a mirror")[part]
+}
+
+/// One object more in a volume, as whoever fills it would put it there.
+fn plant(volume: &str) {
+    let mount = format!("{volume}:/m");
+    let hash = "echo planted | git --git-dir=/m hash-object -w --stdin";
+    let words =
+        ["run", "--rm", "--network", "none", "--user", "10001", "-v", &mount, "--entrypoint", "sh", IMAGE, "-c", hash];
+    let done = Command::new("docker").args(words).output().expect("docker");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// Where the mirror should be: the store that holds every task's commits.
+fn bots_own(body: &mut Value, lab: &Lab) {
+    let entries = std::fs::read_dir(lab.dir.path()).expect("a directory").flatten().map(|entry| entry.path());
+    let store = entries.map(|path| path.join("repos/barrier.git")).find(|path| path.is_dir()).expect("the test's own");
+    let copy = format!("{}/own", shared(lab, "plain"));
+    drop(std::fs::remove_dir_all(&copy));
+    let copied = Command::new("cp").args(["-r", &store.display().to_string(), &copy]).status();
+    let given = Command::new("chown").args(["-R", "10001:10001", &copy]).status();
+    assert!(copied.is_ok_and(|it| it.success()) && given.is_ok_and(|it| it.success()));
+    mounts(body).retain(|it| it["Target"] != "/mirror");
+    bind(body, &copy, "/mirror", true);
+}
+
 const PROCESS: &[Weakness] = &[
     ("a capability", |body, _| host(body, "CapAdd", json!(["NET_RAW"])), &[1]),
     (
@@ -41,7 +74,7 @@ const PROCESS: &[Weakness] = &[
         &[2, 3, 4, 5, 6, 7, 14],
     ),
     ("the engine's own filter", |body, _| security(body, "no-new"), &[5, 7, 14]),
-    ("root", |body, _| body["User"] = json!("0:0"), &[2, 19, 20, 28, 29]),
+    ("root", |body, _| body["User"] = json!("0:0"), &[2, 19, 20, 24, 28, 29, 30]),
     ("the host's processes", |body, _| host(body, "PidMode", json!("host")), &[6, 29]),
     ("another process 1", |body, _| host(body, "Init", json!(true)), &[6, 19, 28, 29]),
     // The runner forbids itself and its children what the option would: a second lock.
@@ -75,6 +108,10 @@ const FILES: &[Weakness] = &[
         },
         &[21],
     ),
+    ("a mirror for writing", |body, _| *mirror(body, "ReadOnly") = json!(false), &[20, 24]),
+    ("no mirror", |body, _| mounts(body).retain(|it| it["Target"] != "/mirror"), &[24, 30]),
+    ("a mirror that holds more", |body, _| plant(mirror(body, "Source").as_str().expect("a volume")), &[30]),
+    ("the bot's own repository instead", |body, lab| bots_own(body, lab), &[30]),
     ("nothing masked", |body, _| host(body, "MaskedPaths", json!([])), &[22]),
     ("/proc/sys for writing", |body, _| host(body, "ReadonlyPaths", json!([])), &[19]),
 ];

@@ -75,12 +75,24 @@ pub fn look(out: &mut Vec<Finding>) {
         out.push(Finding::new(19, format!("{path} is mounted"), read_only(path)));
     }
     out.push(Finding::new(19, "write in the cgroup", cgroup(Path::new("/sys/fs/cgroup"))));
+    if let Some(mirror) = std::env::var_os("CAISSON_MIRROR").map(PathBuf::from) {
+        look_at(&mirror, out);
+    }
     out.push(Finding::new(20, "may be written", list(mounts.writable())));
     out.push(Finding::new(20, "mounted for writing", list(mounts.not_read_only())));
     out.push(Finding::new(21, "devices beyond the basic ones", list(devices())));
     for path in MASKED {
         out.push(Finding::new(22, *path, shown(Path::new(path))));
     }
+}
+
+/// A repository's mirror: what an agent would write to reach every other task of it.
+fn look_at(mirror: &Path, out: &mut Vec<Finding>) {
+    let mut found = |what: &str, seen: String| out.push(Finding::new(24, what, seen));
+    found("the mirror is mounted", read_only(&mirror.to_string_lossy()));
+    found("make a file in the mirror", made_in(mirror));
+    found("make a file among its objects", made_in(&mirror.join("objects/pack")));
+    found("write its HEAD", opened(&mirror.join("HEAD")));
 }
 
 /// What the sandbox is called, and which of these words its mounts, names and variables hold.

@@ -1,0 +1,116 @@
+//! A repository of the test's own, brought into its sandbox as a task's is: through a mirror.
+//!
+//! Beside the default branch it holds what no task may read: another task's commit, another branch, a commit that was taken out. Owns
+//! that repository and what is asked of git from inside; how a mirror is made is `crate::sandbox`'s. Tests: `tests/barrier/`.
+
+use std::collections::BTreeSet;
+
+use domain::Commit;
+use protocol::probe::{Finding, OPEN};
+
+use super::inside::Inside;
+use super::{Ground, Trouble};
+use crate::git::{GitError, Repos, checkpoint_ref};
+use crate::sandbox::{SandboxError, Sandboxes, Settings};
+
+const KEY: &str = "barrier";
+const TEXT: &str = "the base";
+/// Nobody's number.
+const OTHER_TASK: i64 = 1;
+
+impl From<GitError> for Trouble {
+    fn from(error: GitError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<SandboxError> for Trouble {
+    fn from(error: SandboxError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+pub(super) struct History {
+    sandboxes: Sandboxes,
+    base: Commit,
+    allowed: BTreeSet<String>,
+    /// What no task may read, with what it is.
+    forbidden: [(&'static str, Commit); 3],
+    /// The mirror; none where it could not be made.
+    pub mirror: Option<String>,
+    _dir: tempfile::TempDir,
+}
+
+/// One commit of a stream for `git fast-import`, on what its branch has unless `from` names another.
+fn commit(of: &str, from: Option<&str>, text: &str) -> String {
+    let from = from.map(|from| format!("from {from}\n")).unwrap_or_default();
+    let who = "committer Caisson <caisson@localhost> 1700000000 +0000";
+    let (message, bytes) = (format!("data {}\n{text}\n", text.len()), text.len());
+    format!("commit {of}\n{who}\n{message}{from}M 644 inline file\ndata {bytes}\n{text}\n")
+}
+
+impl History {
+    /// Makes the repository, and its mirror through the broker under test.
+    pub async fn make(ground: &Ground) -> Result<History, Trouble> {
+        let dir = tempfile::Builder::new().prefix("barrier-").tempdir_in(&ground.state_dir)?;
+        let repos = Repos::new(dir.path().join("repos"));
+        let main = "refs/remotes/origin/main";
+        let branches = [checkpoint_ref(OTHER_TASK, 1), checkpoint_ref(OTHER_TASK, 2), checkpoint_ref(OTHER_TASK, 3)];
+        let texts = ["of another task", "of another branch", "a password that was taken out"];
+        let mut stream = commit(main, None, "before the base") + &commit(main, None, TEXT);
+        for (branch, text) in branches.iter().zip(texts) {
+            stream += &commit(branch, Some(main), text);
+        }
+        repos.fast_import(KEY, stream).await?;
+        let base = repos.resolve(KEY, &crate::git::Branch::parse("main")?).await?;
+        let mut found = Vec::new();
+        for n in 1..=3 {
+            let there = repos.checkpoint(KEY, OTHER_TASK, n).await?;
+            found.push(there.ok_or_else(|| Trouble("the test's own repository lacks a commit".to_owned()))?);
+        }
+        let [task, branch, secret] = found.try_into().map_err(|_| Trouble("three commits were made".to_owned()))?;
+        let forbidden = [
+            ("another task's commit", task),
+            ("another branch's commit", branch),
+            ("a secret that was taken out", secret),
+        ];
+        let allowed = repos.reached(KEY, &base).await?;
+        let mut settings = Settings::new(dir.path(), &ground.image);
+        settings.mirror_from_bytes = 0;
+        let sandboxes = Sandboxes::new(ground.broker.clone(), None, repos, settings, ground.epoch)?;
+        let mirror = sandboxes.mirror_for_probe(KEY, &base).await;
+        Ok(History { sandboxes, base, allowed, forbidden, mirror, _dir: dir })
+    }
+
+    /// Brings the base into a sandbox, and asks git there what it can read.
+    pub async fn look(&self, inside: Inside) -> Result<(Inside, Vec<Finding>), Trouble> {
+        let (inside, brought) = inside.furnished(&self.sandboxes, KEY, &self.base).await;
+        let mut found = Vec::new();
+        if let Err(error) = brought {
+            found.push(Finding::new(30, "all objects", format!("the repository could not be brought in: {error}")));
+            return Ok((inside, found));
+        }
+        // Nothing of its own: what is found is found through the alternates.
+        let text = inside.bash("ls .git/objects/pack; git cat-file blob HEAD:file").await?;
+        let seen = if text.trim_end() == TEXT { "its text".to_owned() } else { text };
+        found.push(Finding::new(24, "a file, through the alternates", seen));
+        let listed = inside.bash("git cat-file --batch-all-objects --batch-check='%(objectname)'").await?;
+        let all: BTreeSet<String> = listed.lines().map(str::to_owned).collect();
+        let (more, fewer) = (all.difference(&self.allowed).count(), self.allowed.difference(&all).count());
+        let seen = match (more, fewer) {
+            (0, 0) => "what the base reaches".to_owned(),
+            _ => format!("{more} that the base does not reach; {fewer} of its own are missing"),
+        };
+        found.push(Finding::new(30, "all objects", seen));
+        for (what, commit) in &self.forbidden {
+            let there = inside.bash(&format!("git cat-file -e {commit} 2>/dev/null && echo there")).await?;
+            found.push(Finding::new(30, *what, if there.is_empty() { "absent" } else { OPEN }));
+        }
+        Ok((inside, found))
+    }
+
+    /// After the sandboxes are gone.
+    pub async fn remove(self) -> Result<(), Trouble> {
+        Ok(self.sandboxes.drop_mirror(KEY).await?)
+    }
+}

@@ -1,0 +1,125 @@
+//! What commits reach: how much of it a pack holds, where it is cut, and what a store has of it already.
+//!
+//! Owns these walks; the objects are in the bot's own repositories, read as in `read.rs`. Must not write. Tests: `tests/trees/mirror.rs`.
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+
+use domain::Commit;
+use git2::{ObjectType, Oid, Repository};
+
+use super::read::{commit, oid};
+use super::{GitError, Held, Repos};
+
+impl Repos {
+    /// What a pack of these commits holds, `depth` deep and less what `held` has.
+    pub(super) async fn wanted(
+        &self,
+        key: &str,
+        commits: &[Commit],
+        depth: u32,
+        held: Option<&Held>,
+    ) -> Result<Wanted, GitError> {
+        let tips: Vec<Oid> = commits.iter().map(oid).collect::<Result<_, _>>()?;
+        let held = held.cloned();
+        self.read(key, move |repo| wanted(repo, tips, depth.max(1), held.as_ref())).await
+    }
+
+    /// Ids of all objects that a commit reaches, its history included.
+    ///
+    /// # Errors
+    /// When one of them is missing.
+    pub async fn reached(&self, key: &str, commit: &Commit) -> Result<BTreeSet<String>, GitError> {
+        let id = oid(commit)?;
+        self.read(key, move |repo| reached(repo, id)).await
+    }
+}
+
+fn reached(repo: &Repository, commit: Oid) -> Result<BTreeSet<String>, GitError> {
+    let (mut all, mut waiting) = (BTreeSet::new(), vec![(commit, Some(ObjectType::Commit))]);
+    while let Some((id, kind)) = waiting.pop() {
+        if !all.insert(id.to_string()) {
+            continue;
+        }
+        match kind {
+            Some(ObjectType::Commit) => {
+                let commit = repo.find_commit(id)?;
+                waiting.extend(commit.parent_ids().map(|id| (id, Some(ObjectType::Commit))));
+                waiting.push((commit.tree_id(), Some(ObjectType::Tree)));
+            }
+            Some(ObjectType::Tree) => {
+                let tree = repo.find_tree(id)?;
+                // A submodule's commit is no object of this repository.
+                let own = tree.iter().filter(|entry| entry.kind() != Some(ObjectType::Commit));
+                waiting.extend(own.map(|entry| (entry.id(), entry.kind())));
+            }
+            _ => {}
+        }
+    }
+    Ok(all)
+}
+
+/// What goes into a pack.
+pub(super) struct Wanted {
+    /// Those that are lacking.
+    pub commits: Vec<Commit>,
+    /// Where it is cut: commits that are `depth` deep, have parents, and are not held.
+    pub shallow: Vec<Commit>,
+    /// Trees of held commits that are near: what they share with it is not sent again.
+    pub near: Vec<Oid>,
+}
+
+/// How many commits are looked at for one that is held.
+const NEARBY: usize = 10_000;
+
+fn wanted(repo: &Repository, tips: Vec<Oid>, depth: u32, held: Option<&Held>) -> Result<Wanted, GitError> {
+    let has = held.map(|held| closure(repo, held)).transpose()?.unwrap_or_default();
+    let lacking: Vec<Oid> = tips.into_iter().filter(|tip| !has.contains(tip)).collect();
+    let mut near = Vec::new();
+    if let Some(held) = held.filter(|_| !lacking.is_empty()) {
+        near.push(repo.find_commit(oid(&held.head)?)?.tree_id());
+        let (mut waiting, mut seen) = (VecDeque::from(lacking.clone()), HashSet::new());
+        while let Some(id) = waiting.pop_front().filter(|_| seen.len() < NEARBY) {
+            match has.contains(&id) {
+                true => near.push(repo.find_commit(id)?.tree_id()),
+                false if seen.insert(id) => waiting.extend(repo.find_commit(id)?.parent_ids()),
+                false => {}
+            }
+        }
+        near.sort_unstable();
+        near.dedup();
+    }
+    let commits = lacking.iter().copied().map(commit).collect::<Result<_, _>>()?;
+    Ok(Wanted { commits, shallow: cut(repo, lacking, depth, &has)?, near })
+}
+
+/// Every commit that is held.
+fn closure(repo: &Repository, held: &Held) -> Result<HashSet<Oid>, GitError> {
+    let ends: HashSet<Oid> = held.shallow.iter().map(oid).collect::<Result<_, _>>()?;
+    let (mut all, mut waiting) = (HashSet::new(), vec![oid(&held.head)?]);
+    while let Some(id) = waiting.pop() {
+        if all.insert(id) && !ends.contains(&id) {
+            waiting.extend(repo.find_commit(id)?.parent_ids());
+        }
+    }
+    Ok(all)
+}
+
+fn cut(repo: &Repository, tips: Vec<Oid>, depth: u32, has: &HashSet<Oid>) -> Result<Vec<Commit>, GitError> {
+    let (mut found, mut seen, mut level) = (Vec::new(), has.clone(), tips);
+    for at in 1..=depth {
+        let mut next = Vec::new();
+        for id in level {
+            if !seen.insert(id) {
+                continue;
+            }
+            let parents: Vec<Oid> = repo.find_commit(id)?.parent_ids().collect();
+            match (parents.iter().all(|id| has.contains(id)), at == depth) {
+                (true, _) => {}
+                (false, true) => found.push(commit(id)?),
+                (false, false) => next.extend(parents.into_iter().filter(|id| !seen.contains(id))),
+            }
+        }
+        level = next;
+    }
+    Ok(found)
+}
