@@ -37,6 +37,7 @@ pub fn spec(name: String, berth: Option<u32>) -> ChamberSpec {
             workspace_bytes: 64 << 20,
             tmp_bytes: 64 << 20,
             nofile: 1024,
+            ..ChamberLimits::default()
         },
         env: Vec::new(),
         profile: "sealed".to_owned(),

@@ -52,7 +52,7 @@ pub struct Settings {
     pub runtime: Option<String>,
     /// Graphics processors that a task's chamber gets: a hole in its wall.
     pub gpus: Gpus,
-    /// Whether a chamber may ask for a workspace on the engine's disk, which nothing bounds.
+    /// Whether a chamber may ask for a workspace on the engine's disk, which only the runner's watchdog bounds.
     pub plain_workspaces: bool,
     /// Parts of the special address ranges that the router may reach nevertheless, such as a lab's documentation network.
     /// Only whoever starts the broker can open these.

@@ -69,6 +69,10 @@ const READ_ONLY: &[&str] = &["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", 
 pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<ContainerCreateBody, Problem> {
     let mut body = sealed(names, &spec.limits, &spec.profile, fit)?;
     body.labels = Some(labels(names, spec)?);
+    if spec.limits.workspace_bytes == 0 {
+        let ChamberLimits { disk_bytes, disk_floor_bytes, .. } = spec.limits;
+        body.env.get_or_insert_default().push(format!("CAISSON_DISK={disk_bytes}:{disk_floor_bytes}"));
+    }
     body.env.get_or_insert_default().extend(spec.env.iter().map(|(name, value)| format!("{name}={value}")));
     let host = body.host_config.get_or_insert_default();
     host.device_requests = fit.gpus.requests(spec.purpose);
@@ -275,6 +279,16 @@ mod tests {
             profile: "sealed".into(),
             mirror: None,
         }
+    }
+
+    #[test]
+    fn a_workspace_on_disk_is_watched_and_one_in_memory_has_its_size() {
+        let env = |workspace_bytes| {
+            let limits = ChamberLimits { workspace_bytes, disk_bytes: 5, disk_floor_bytes: 7, ..Default::default() };
+            made(&ChamberSpec { limits, ..spec() }, None).env.unwrap()
+        };
+        assert!(env(0).contains(&"CAISSON_DISK=5:7".to_owned()));
+        assert!(!env(1 << 20).iter().any(|it| it.starts_with("CAISSON_DISK")));
     }
 
     #[test]

@@ -132,6 +132,10 @@ pub enum OutcomeStatus {
     OutOfMemory,
     OutOfPids,
     DiskFull,
+    /// It took more of the engine's disk than it may, and was ended with everything else that ran: the task waits for a person.
+    DiskSpent {
+        what: String,
+    },
     /// The tool refused or could not: the reason is written for the model.
     Failed {
         reason: String,

@@ -135,9 +135,16 @@ pub struct ChamberLimits {
     pub pids: u64,
     /// Processor cores; `1.5` is one and a half.
     pub cpus: f64,
-    /// Size of the workspace in bytes, held in memory; 0 = a plain volume on the engine's disk without a limit,
+    /// Size of the workspace in bytes, held in memory; 0 = a plain volume on the engine's disk bounded by `disk_bytes`,
     /// which the operator must have allowed.
     pub workspace_bytes: u64,
+    /// How much a workspace on disk may grow, in bytes, from its first command on; the runner watches over it. 0 = without end.
+    #[serde(default)]
+    pub disk_bytes: u64,
+    /// No work begins, and none that grows goes on, in a workspace on a disk with less than this left, or than a fiftieth of it.
+    /// 0 = down to the last byte.
+    #[serde(default)]
+    pub disk_floor_bytes: u64,
     /// Size in bytes of /tmp, and of /home/agent.
     pub tmp_bytes: u64,
     /// Open files of one process.
@@ -151,6 +158,8 @@ impl Default for ChamberLimits {
             pids: 256,
             cpus: 2.0,
             workspace_bytes: 1 << 30,
+            disk_bytes: 0,
+            disk_floor_bytes: 0,
             tmp_bytes: 256 << 20,
             nofile: 4096,
         }

@@ -51,8 +51,17 @@ pub enum ToRunner {
 #[serde(rename_all = "snake_case")]
 pub enum FromRunner {
     /// Answers `Hello`. `boot`: random for each process. `runner`: SHA-256 of the runner's own binary, in hex.
-    /// `requests`: all that are not acknowledged; the finished ones are reported again right after this.
-    Hello { version: u32, epoch: u64, boot: String, runner: String, requests: Vec<Known> },
+    /// `requests`: all that are not acknowledged; the finished ones are reported again right after this. `lacks`: a sentence if
+    /// the workspace lies on a disk with so little left that no work should begin.
+    Hello {
+        version: u32,
+        epoch: u64,
+        boot: String,
+        runner: String,
+        requests: Vec<Known>,
+        #[serde(default)]
+        lacks: Option<String>,
+    },
     /// Body: bytes of the request's stdout. `offset`: bytes sent before them. `last`: nothing follows.
     Output { id: u64, offset: u64, last: bool },
     /// The request has taken `bytes` bytes of its input, counted from its beginning.
@@ -138,6 +147,11 @@ pub enum Status {
     OutOfPids,
     /// It failed and no space is left in the workspace.
     DiskFull,
+    /// The watchdog over a workspace on disk ended it, and whatever else ran: it took more than its budget, or the disk is about
+    /// to be full. `what` says how much of what.
+    DiskSpent {
+        what: String,
+    },
     /// It could not be done; the reason is written for the model.
     Failed {
         reason: String,

@@ -6,6 +6,7 @@
 //! Tests: beside each module, and `tests/` drive the built binary over pipes.
 
 mod children;
+mod disk;
 mod files;
 mod harden;
 mod host;
@@ -73,12 +74,13 @@ fn serve() -> anyhow::Result<ExitCode> {
     let workspace = std::env::var_os(WORKSPACE).map_or_else(|| PathBuf::from("/workspace"), PathBuf::from);
     let workspace = files::Workspace::open(&workspace)
         .map_err(|error| anyhow::anyhow!("can't open the workspace {}: {error}", workspace.display()))?;
+    let disk = disk::Disk::from_environment(workspace.root())?;
     let host = host::Host::take_over_stdio()?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         // Its first thread must exist before a fork bomb can take the last process slot: with one, later work only waits.
         tokio::task::spawn_blocking(|| ()).await?;
-        session::serve(host, workspace).await
+        session::serve(host, workspace, disk).await
     });
     // The end comes at once: file work that still runs is not waited for.
     runtime.shutdown_background();

@@ -10,6 +10,7 @@ use ring::digest::{Context, SHA256};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::children::Children;
+use crate::disk::Disk;
 use crate::files::{self, Workspace};
 use crate::host::{Host, Teller};
 use crate::job::Job;
@@ -21,6 +22,7 @@ use crate::table::{Admission, Table};
 pub struct Session {
     pub children: Arc<Children>,
     pub workspace: Arc<Workspace>,
+    pub disk: Disk,
     pub teller: Arc<Teller>,
     table: Mutex<Table>,
     /// While everything is being stopped nothing may start.
@@ -52,11 +54,12 @@ impl Done {
 }
 
 /// Serves until the host closes stdin for good or SIGTERM arrives.
-pub async fn serve(mut host: Host, workspace: Workspace) -> anyhow::Result<()> {
+pub async fn serve(mut host: Host, workspace: Workspace, disk: Disk) -> anyhow::Result<()> {
     let children = Arc::new(Children::default());
     let session = Arc::new(Session {
         children: Arc::clone(&children),
         workspace: Arc::new(workspace),
+        disk,
         teller: Arc::clone(&host.teller),
         table: Mutex::default(),
         quiescing: AtomicBool::new(false),
@@ -150,7 +153,8 @@ impl Session {
         let table = self.table();
         table.running(true).iter().for_each(|lane| lane.detach());
         let (boot, runner) = (self.boot.clone(), self.binary.clone());
-        self.teller.tell(FromRunner::Hello { version: VERSION, epoch, boot, runner, requests: table.known() });
+        let (requests, lacks) = (table.known(), self.disk.lacks());
+        self.teller.tell(FromRunner::Hello { version: VERSION, epoch, boot, runner, requests, lacks });
         for (id, outcome) in table.results() {
             self.teller.tell(FromRunner::Finished { id, outcome });
         }
@@ -202,6 +206,7 @@ fn settle(done: Done, limits: Limits, took: Duration) -> Outcome {
     let (text, dropped) = fit(done.text, cap(limits));
     let status = match done.status {
         Status::Failed { reason } => Status::Failed { reason: fit(reason, SENTENCE).0 },
+        Status::DiskSpent { what } => Status::DiskSpent { what: fit(what, SENTENCE).0 },
         status => status,
     };
     Outcome {
@@ -218,7 +223,13 @@ async fn carry_out(session: Arc<Session>, lane: Arc<Lane>, op: Op, limits: Limit
         return Done::failed("everything in the sandbox is being stopped; nothing new may start");
     }
     match op {
-        Op::Bash { command } => Job::bash(command, &session.workspace).run(&session, &lane, limits).await,
+        Op::Bash { command } => match session.disk.begin().await {
+            Ok(watched) => {
+                let done = Job::bash(command, &session.workspace).run(&session, &lane, limits).await;
+                done.unless_disk(watched.end().await)
+            }
+            Err(what) => Done::bare(Status::DiskSpent { what }),
+        },
         Op::Exec { argv, env, cwd, input, output } => {
             let cwd = session.workspace.root().join(cwd);
             Job { argv, env, cwd, input, output }.run(&session, &lane, limits).await
@@ -234,6 +245,14 @@ async fn carry_out(session: Arc<Session>, lane: Arc<Lane>, op: Op, limits: Limit
 }
 
 impl Done {
+    /// Whatever became of a command that took too much of the disk: that is what ended it.
+    fn unless_disk(self, spent: Option<String>) -> Self {
+        match spent {
+            Some(what) => Self { status: Status::DiskSpent { what }, note: None, ..self },
+            None => self,
+        }
+    }
+
     /// A tool that runs as a child prints why it failed; that is its reason.
     fn or_reason(self) -> Self {
         match self.status {

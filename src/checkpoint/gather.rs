@@ -147,7 +147,7 @@ fn result(action: &Action, outcome: &Outcome, blocked: &[BlockedLine]) -> Action
         OutcomeStatus::TimedOut => ActionResult::TimedOut { ms },
         OutcomeStatus::OutOfMemory => ActionResult::Exhausted("memory"),
         OutcomeStatus::OutOfPids => ActionResult::Exhausted("processes"),
-        OutcomeStatus::DiskFull => ActionResult::Exhausted("disk space"),
+        OutcomeStatus::DiskFull | OutcomeStatus::DiskSpent { .. } => ActionResult::Exhausted("disk space"),
         OutcomeStatus::Interrupted => ActionResult::Interrupted,
         OutcomeStatus::Denied { reason } => ActionResult::Denied(reason.clone()),
         OutcomeStatus::Failed { reason } => match action {

@@ -91,7 +91,7 @@ impl Found {
         self.when(sandbox.memory_mib < 64, "sandbox.memory_mib", "nothing runs in less than 64");
         self.when(sandbox.pids < 16, "sandbox.pids", "a shell and its commands need at least 16");
         self.when(!(sandbox.cpus.is_finite() && sandbox.cpus > 0.0), "sandbox.cpus", "set a number above 0");
-        let workspace = "no repository fits; set at least 16, or 0 for one on disk without a limit";
+        let workspace = "no repository fits; set at least 16, or 0 for one on disk, which disk_mib bounds";
         self.when((1..16).contains(&sandbox.workspace_mib), "sandbox.workspace_mib", workspace);
         self.when(sandbox.action_wall_s == 0, "sandbox.action_wall_s", "set at least 1 second");
         self.when(sandbox.verify_wall_s == 0, "sandbox.verify_wall_s", "set at least 1 second");

@@ -126,6 +126,8 @@ pub struct Sandbox {
     pub pids: u32,
     pub cpus: f64,
     pub workspace_mib: u64,
+    pub disk_mib: u64,
+    pub disk_floor_mib: u64,
     pub tmp_mib: u64,
     pub nofile: u64,
     pub action_wall_s: u64,
@@ -232,6 +234,8 @@ impl Sandbox {
             pids: u64::from(self.pids),
             cpus: self.cpus,
             workspace_bytes: self.workspace_mib << 20,
+            disk_bytes: self.disk_mib << 20,
+            disk_floor_bytes: self.disk_floor_mib << 20,
             tmp_bytes: self.tmp_mib << 20,
             nofile: self.nofile,
         }

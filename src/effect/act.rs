@@ -32,6 +32,7 @@ pub(super) fn outcome(from: protocol::runner::Outcome) -> Outcome {
         Status::OutOfMemory => OutcomeStatus::OutOfMemory,
         Status::OutOfPids => OutcomeStatus::OutOfPids,
         Status::DiskFull => OutcomeStatus::DiskFull,
+        Status::DiskSpent { what } => OutcomeStatus::DiskSpent { what },
         Status::Failed { reason } => OutcomeStatus::Failed { reason },
         Status::Cancelled => OutcomeStatus::Interrupted,
     };

@@ -70,6 +70,13 @@ fn sentence(fence: &Fence, outcome: &Outcome) -> (String, bool) {
             (format!("failed after {after}: the container's limit of processes is reached"), true)
         }
         OutcomeStatus::DiskFull => (format!("failed after {after}: the disk of the container is full"), true),
+        OutcomeStatus::DiskSpent { what } => (
+            format!(
+                "killed after {after}, with everything else that ran: {}; delete what is not needed",
+                fence.inline(what)
+            ),
+            true,
+        ),
         OutcomeStatus::Failed { reason } => (format!("failed: {}", fence.inline(reason)), true),
         OutcomeStatus::Interrupted => {
             let what =

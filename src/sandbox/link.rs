@@ -60,6 +60,8 @@ pub struct Welcome {
     pub runner: String,
     /// Requests that are not acknowledged yet.
     pub known: Vec<Known>,
+    /// Why no work should begin there; the runner's words, thus a sandbox's.
+    pub lacks: Option<String>,
 }
 
 /// One connection to one runner. Dropping it ends the connection, not the requests.

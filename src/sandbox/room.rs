@@ -106,7 +106,12 @@ impl Room {
             _ => from_broker(e),
         })?;
         broker.start(&spec.name).await.map_err(from_broker)?;
-        Self::attach(broker, &spec.name, epoch, ids).await.map(|(room, _)| room)
+        let (room, welcome) = Self::attach(broker, &spec.name, epoch, ids).await?;
+        match welcome.lacks {
+            // Nothing of an agent has run in it yet: its words are the runner's own.
+            Some(lacks) => Err(SandboxError::Unavailable(crate::text::one_line(crate::text::cut(&lacks, 600).0))),
+            None => Ok(room),
+        }
     }
 
     /// Over a line that somebody else has.
@@ -201,6 +206,10 @@ pub(super) fn succeeded(outcome: &Outcome, what: &str) -> Result<()> {
         Status::OutOfMemory => Err(SandboxError::Limit(format!("{what} ran out of memory"))),
         Status::OutOfPids => Err(SandboxError::Limit(format!("{what} could not start another process"))),
         Status::DiskFull => Err(SandboxError::Limit(format!("{what} ran out of space"))),
+        Status::DiskSpent { what: took } => {
+            let took = crate::text::one_line(crate::text::cut(took, 600).0);
+            Err(SandboxError::Limit(format!("{what} took too much of the disk: {took}")))
+        }
         // 128 + SIGXCPU: so a shell says it of what it ran.
         Status::Exited { code: 152 } | Status::Signaled { signal: 24 } => {
             Err(SandboxError::Limit(format!("{what} used more processor time than it may")))

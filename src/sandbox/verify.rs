@@ -187,6 +187,7 @@ fn exit_code(status: &Status) -> Option<i32> {
         | Status::OutOfMemory
         | Status::OutOfPids
         | Status::DiskFull
+        | Status::DiskSpent { .. }
         | Status::Failed { .. }
         | Status::Cancelled => None,
     }
@@ -205,7 +206,7 @@ fn tail(outcome: &Outcome) -> String {
         Status::OutOfMemory => "the tests ran out of memory",
         Status::OutOfPids => "the tests started more processes than they may",
         Status::DiskFull => "the tests ran out of space",
-        Status::Failed { reason } => reason,
+        Status::DiskSpent { what: reason } | Status::Failed { reason } => reason,
         Status::Cancelled => "the tests were cancelled",
         Status::Ok | Status::Exited { .. } | Status::Signaled { .. } => return end.to_owned(),
     };

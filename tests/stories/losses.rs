@@ -129,6 +129,36 @@ async fn what_was_approved_is_in_the_sandbox_that_is_made_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_fills_the_disk_is_killed_and_a_person_is_asked_what_to_do() {
+    let script = caught(1).replace("touch started; sleep 60", "head -c 200M /dev/zero >big; sleep 60");
+    let script = script.replace("test ! -e started", "rm big");
+    let sandbox = "image = \"local\"\nworkspace_mib = 0\ndisk_mib = 64\ndisk_floor_mib = 0";
+    let world = World::in_image(&script, sandbox).await;
+    let issue = ask(&world).await;
+    world.until_state("paused").await;
+    let ends_then = ends(&world).await;
+    assert!(matches!(&ends_then[..], [OutcomeStatus::DiskSpent { what }] if what.contains("64 MiB")), "{ends_then:?}");
+    world.until_said(issue, "`sandbox.disk_mib`").await;
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    world.until_state("awaiting-review").await;
+    assert_eq!(ends(&world).await.last(), Some(&OutcomeStatus::Ok), "what deletes goes on");
+    assert!(losses(&world).await.is_empty());
+    world.until_said(issue, "disk space ran out").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_task_starts_on_a_disk_that_is_about_to_be_full() {
+    let floor = u64::MAX >> 24;
+    let sandbox = format!("image = \"local\"\nworkspace_mib = 0\ndisk_floor_mib = {floor}");
+    let world = World::in_image(&caught(1), &sandbox).await;
+    let issue = ask(&world).await;
+    let said = world.until_said(issue, "are to stay free").await;
+    assert!(said.contains("tries again by itself"), "{said}");
+    let task = world.task().await;
+    assert_eq!((task.state.name(), task.actions), ("preparing", 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_router_that_was_gone_is_told_in_the_next_review_and_stops_nothing() {
     let script = caught(1).replace("sleep 60", "sleep 2");
     let world = World::networked(&script, "").await;

@@ -136,6 +136,10 @@ impl Local {
         if let Some(mirror) = self.mirror.as_ref().filter(|_| self.spec.purpose != Purpose::Mirror) {
             command.env("CAISSON_MIRROR", mirror);
         }
+        let limits = self.spec.limits;
+        if limits.workspace_bytes == 0 {
+            command.env("CAISSON_DISK", format!("{}:{}", limits.disk_bytes, limits.disk_floor_bytes));
+        }
         command.env("HOME", self.dir.join("home")).env("TMPDIR", self.dir.join("tmp"));
         command.envs(self.spec.env.iter().map(|(k, v)| (k, v))).current_dir(workspace);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);

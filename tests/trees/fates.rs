@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use caisson::sandbox::broker::SocketBroker;
-use caisson::sandbox::{Acted, PrepareSpec, Sandboxes, Settings};
+use caisson::sandbox::{Acted, PrepareSpec, SandboxError, Sandboxes, Settings};
 use domain::{Action, Loss};
 use protocol::broker::ChamberLimits;
 use protocol::runner::{Limits, Status};
@@ -57,6 +57,37 @@ async fn what_ended_a_container_is_known() {
         |world, broker, installation| async move { road(&world, broker, &installation).await },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_on_disk_is_held_to_its_budget() {
+    in_containers(
+        "disk",
+        |settings| settings.plain_workspaces = true,
+        |world, broker, _| async move { on_disk(&world, broker).await },
+    )
+    .await;
+}
+
+async fn on_disk(world: &World, broker: SocketBroker) {
+    let settings = Settings::new(world.dir.path().join("docker"), IMAGE);
+    let sandboxes = Sandboxes::new(Arc::new(broker), None, world.repos.clone(), settings, 1).expect("sandboxes");
+    let mut actor = Actor { sandboxes, next: 0 };
+    let mut asked = spec(world);
+    (asked.limits.workspace_bytes, asked.limits.disk_bytes) = (0, 32 << 20);
+    (asked.limits.memory_bytes, asked.limits.disk_floor_bytes) = (512 << 20, u64::MAX >> 8);
+    let refused = actor.sandboxes.prepare(&asked).await;
+    let lacks = matches!(&refused, Err(SandboxError::Unavailable(why)) if why.contains("are to stay free"));
+    assert!(lacks, "{refused:?}");
+    asked.limits.disk_floor_bytes = 0;
+    actor.sandboxes.prepare(&asked).await.expect("prepared");
+    assert_eq!(actor.bash("head -c 8M /dev/zero >small").await.outcome.status, Status::Ok);
+    let status = actor.bash("head -c 200M /dev/zero >big; sleep 60").await.outcome.status;
+    assert!(matches!(&status, Status::DiskSpent { what } if what.contains("32 MiB")), "{status:?}");
+    let mended = actor.bash("ps -e | wc -l; rm big").await;
+    assert_eq!((mended.outcome.status, mended.lost), (Status::Ok, None), "process 1 lives");
+    actor.sandboxes.remove(1).await.expect("removed");
+    actor.sandboxes.leave().await;
 }
 
 async fn road(world: &World, broker: SocketBroker, installation: &str) {

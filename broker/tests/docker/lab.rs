@@ -97,6 +97,7 @@ pub fn spec(name: &str) -> ChamberSpec {
             workspace_bytes: 64 << 20,
             tmp_bytes: 16 << 20,
             nofile: 512,
+            ..ChamberLimits::default()
         },
         env: vec![("GREETING".into(), "hello".into())],
         profile: "sealed".into(),

@@ -77,12 +77,15 @@ fn starting(draft: &mut Draft, turn: u32, worst_micro_usd: u64) {
 }
 
 fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
-    let interrupted = outcome.status == OutcomeStatus::Interrupted;
     draft.emit(Event::ActionFinished { number, outcome: outcome.clone() });
-    if interrupted && draft.task.state == State::Running {
-        draft.open();
-    } else {
-        proceed(draft);
+    match &outcome.status {
+        _ if draft.task.state != State::Running => {}
+        OutcomeStatus::Interrupted => draft.open(),
+        // Another action would only take the rest.
+        OutcomeStatus::DiskSpent { what } => {
+            draft.pause(PauseReason::Exhausted { what: Resource::Disk, sentence: what.clone() });
+        }
+        _ => proceed(draft),
     }
 }
 

@@ -214,6 +214,22 @@ fn a_call_whose_answer_was_lost_stays_charged_and_three_pause() {
 }
 
 #[test]
+fn what_took_too_much_of_the_disk_waits_for_a_person_and_is_not_done_again() {
+    let mut walk = Walk::running(Kind::Fix);
+    walk.answer(vec![bash(), bash()]);
+    let status = OutcomeStatus::DiskSpent { what: "it grew by 9 MiB".into() };
+    walk.feed(Input::ActionEnded { number: 1, outcome: Outcome { status, ..ok() } });
+    let disk = |state: &State| {
+        matches!(state, State::Paused { reason: PauseReason::Exhausted { what: Resource::Disk, .. }, .. })
+    };
+    assert!(disk(&walk.task.state) && walk.wants("rest") && !walk.wants("act"), "{:?}", walk.task.state);
+    let mut resume = approval(101);
+    resume.verb = Verb::Resume;
+    walk.decide(resume).feed(Input::Opened { fresh: None });
+    assert!(walk.wants("act") && walk.task.used == 2, "the next call is taken up, the first one is not repeated");
+}
+
+#[test]
 fn a_person_may_stop_close_or_merge_at_any_time() {
     let mut stop = approval(101);
     stop.verb = Verb::Stop;

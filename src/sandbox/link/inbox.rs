@@ -174,7 +174,7 @@ impl Inbox {
 
 impl State {
     fn greet(&mut self, head: FromRunner, own: u64) -> Result<(), LinkError> {
-        let FromRunner::Hello { version, epoch, boot, runner, requests } = head else { return Ok(()) };
+        let FromRunner::Hello { version, epoch, boot, runner, requests, lacks } = head else { return Ok(()) };
         if epoch < own {
             return if self.welcome.is_none() { Ok(()) } else { Err(breach("it greets an older host")) };
         }
@@ -189,7 +189,7 @@ impl State {
         }
         let inherited = || Slot { inherited: true, ..Slot::default() };
         self.requests = requests.iter().map(|known| (known.id, inherited())).collect();
-        self.welcome = Some(Welcome { boot, runner, known: requests });
+        self.welcome = Some(Welcome { boot, runner, known: requests, lacks });
         Ok(())
     }
 
@@ -229,7 +229,10 @@ impl State {
 
     fn finish(&mut self, id: u64, outcome: Outcome) -> Result<(), LinkError> {
         let slot = self.slot(id)?;
-        let reason = if let Status::Failed { reason } = &outcome.status { reason.len() } else { 0 };
+        let reason = match &outcome.status {
+            Status::Failed { reason: words } | Status::DiskSpent { what: words } => words.len(),
+            _ => 0,
+        };
         let longest = outcome.text.len().max(reason).max(outcome.note.as_ref().map_or(0, String::len));
         if longest as u64 > MAX_TEXT {
             return Err(breach(&format!("a result longer than allowed (request {id})")));

@@ -1,0 +1,339 @@
+//! The watchdog over a workspace that lies on the engine's disk, where nothing else bounds it.
+//!
+//! Measures how much the workspace has grown since the first command of this boot (growth, not size: most of a workspace may be a
+//! layer that many share), and how much is free on its file system, which also shows files that were deleted and are still open.
+//! Over the budget, or under the floor while something grows, every process but the runner is killed. Whatever only deletes goes on.
+//! One thread of its own, from the start: a fork bomb can't take its place. Walks take at most a fiftieth of the time, and a fifth while much is being taken from the disk.
+//! Must not: decide what becomes of the task. Tests: below and `tests/disk.rs`.
+
+mod walk;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::sys::statvfs::statvfs;
+use tokio::sync::watch;
+
+use crate::quiesce::kill_all;
+
+/// Set by the broker for a workspace on disk: `<budget>:<floor>`, in bytes; 0 = none.
+pub const VARIABLE: &str = "CAISSON_DISK";
+
+/// Between two looks while a command runs, and while none does: what it left in the background may still write.
+const TICK: Duration = Duration::from_millis(100);
+const IDLE: Duration = Duration::from_secs(1);
+/// Between two walks at the least, and so many times the cost of the last one; and so many times where there is reason to hurry.
+const WALK: Duration = Duration::from_millis(500);
+const SHARE: u32 = 50;
+const HURRY: u32 = 4;
+/// How long a command waits for the first walk.
+const FIRST: Duration = Duration::from_secs(5);
+/// Growth that counts as such, of the workspace and of what is used on a disk that others use too.
+const GROWS: u64 = 1 << 20;
+const SHRINKS: u64 = 64 << 20;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Limits {
+    budget: u64,
+    floor: u64,
+}
+
+/// One look: what the workspace uses and what is free beside it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    used: u64,
+    free: u64,
+}
+
+#[derive(Default)]
+struct State {
+    /// Commands that run.
+    active: usize,
+    /// One began: its start is to be looked at.
+    fresh: bool,
+    /// One ended: whether it was one too many is to be said now.
+    ending: bool,
+    first: Option<Seen>,
+    start: Seen,
+    last: Seen,
+    breach: Option<String>,
+    /// How many walks there were.
+    walks: u64,
+}
+
+struct Shared {
+    root: PathBuf,
+    limits: Limits,
+    state: Mutex<State>,
+    bell: Condvar,
+    walked: watch::Sender<u64>,
+    /// False while everything is being killed: nothing may begin.
+    calm: watch::Sender<bool>,
+}
+
+#[derive(Clone)]
+pub struct Disk(Option<Arc<Shared>>);
+
+/// A command that is watched.
+pub struct Watched<'a>(&'a Disk);
+
+impl Disk {
+    /// As the broker said; where it said nothing nothing is watched.
+    ///
+    /// # Errors
+    /// When the variable can't be read, or no thread can be started.
+    pub fn from_environment(root: &Path) -> anyhow::Result<Self> {
+        let Some(text) = std::env::var_os(VARIABLE) else { return Ok(Self(None)) };
+        let text = text.to_string_lossy();
+        let limits = parse(&text).ok_or_else(|| anyhow::anyhow!("{VARIABLE}={text:?} is not <budget>:<floor>"))?;
+        if limits == Limits::default() {
+            return Ok(Self(None));
+        }
+        // A disk that is large is not full with the same few bytes left.
+        let part = statvfs(root).map_or(0, |stat| stat.blocks().saturating_mul(stat.fragment_size()) / 50);
+        let floor = if limits.floor == 0 { 0 } else { limits.floor.max(part) };
+        let (state, bell, walked) = (Mutex::default(), Condvar::new(), watch::Sender::new(0));
+        let (root, limits, calm) = (root.to_owned(), Limits { floor, ..limits }, watch::Sender::new(true));
+        let shared = Arc::new(Shared { root, limits, state, bell, walked, calm });
+        let guard = Arc::clone(&shared);
+        std::thread::Builder::new().name("disk".to_owned()).spawn(move || guard.guard())?;
+        Ok(Self(Some(shared)))
+    }
+
+    /// A sentence if so little is free that no work should begin here.
+    pub fn lacks(&self) -> Option<String> {
+        let shared = self.0.as_ref()?;
+        let free = free(&shared.root);
+        (free < shared.limits.floor).then(|| {
+            format!(
+                "the engine's disk has {} free, and {} are to stay free; make room there, or lower `sandbox.disk_floor_mib`",
+                mib(free),
+                mib(shared.limits.floor)
+            )
+        })
+    }
+
+    /// A command begins; not, for a sentence, when what an earlier one left behind was ended meanwhile.
+    pub async fn begin(&self) -> Result<Watched<'_>, String> {
+        if let Some(shared) = &self.0 {
+            shared.calm().await;
+            let mut walked = shared.walked.subscribe();
+            let first = {
+                let mut state = shared.state();
+                if let Some(breach) = state.breach.take() {
+                    return Err(format!("{breach}; processes that an earlier action left behind were ended"));
+                }
+                state.active += 1;
+                state.fresh = true;
+                state.first.is_none()
+            };
+            shared.bell.notify_all();
+            if first {
+                let _ = tokio::time::timeout(FIRST, walked.wait_for(|walks| *walks > 0)).await;
+            }
+        }
+        Ok(Watched(self))
+    }
+}
+
+impl Watched<'_> {
+    /// It ended, by itself or not: the sentence if it took too much.
+    pub async fn end(self) -> Option<String> {
+        let shared = self.0.0.as_ref()?;
+        let mut walked = shared.walked.subscribe();
+        let asked = {
+            let mut state = shared.state();
+            state.ending = state.breach.is_none() && shared.suspicious(&state);
+            state.ending.then_some(state.walks)
+        };
+        if let Some(walks) = asked {
+            shared.bell.notify_all();
+            let _ = tokio::time::timeout(FIRST, walked.wait_for(|now| *now > walks)).await;
+        }
+        shared.calm().await;
+        shared.state().breach.take()
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.0.0 {
+            shared.state().active -= 1;
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn calm(&self) {
+        // The sender lives as long as this does.
+        let _ = self.calm.subscribe().wait_for(|calm| *calm).await;
+    }
+
+    /// Whether so much was taken from the disk since the last walk that this workspace may be over its budget.
+    fn suspicious(&self, state: &State) -> bool {
+        let grown = state.last.used.saturating_sub(state.first.unwrap_or_default().used);
+        let left = self.limits.budget.saturating_sub(grown);
+        let taken = state.last.free.saturating_sub(free(&self.root));
+        (self.limits.budget > 0 && taken > left) || taken > SHRINKS
+    }
+
+    fn guard(&self) {
+        let (mut ended, mut cost) = (Instant::now(), Duration::ZERO);
+        loop {
+            let (wanted, due) = {
+                let state = self.state();
+                let pause = if state.active > 0 { TICK } else { IDLE };
+                let nothing = |state: &mut State| !state.fresh && !state.ending;
+                let (state, _) =
+                    self.bell.wait_timeout_while(state, pause, nothing).unwrap_or_else(PoisonError::into_inner);
+                // Before the first command there is nothing to watch.
+                if state.first.is_none() && !state.fresh {
+                    continue;
+                }
+                let asked = state.fresh || state.ending;
+                let since = ended.elapsed();
+                let usual = state.active > 0 && since >= WALK.max(cost * SHARE);
+                let soon = since >= cost * HURRY && (asked || self.suspicious(&state));
+                (asked, state.first.is_none() || usual || soon)
+            };
+            if due {
+                let begun = Instant::now();
+                let seen = self.look();
+                (cost, ended) = (begun.elapsed(), Instant::now());
+                self.judge(seen);
+            } else if wanted {
+                self.answer_from_the_last();
+            }
+        }
+    }
+
+    /// Another walk now would cost too much: the last one has to do.
+    fn answer_from_the_last(&self) {
+        let mut state = self.state();
+        if state.fresh {
+            state.start = Seen { free: free(&self.root), ..state.last };
+        }
+        (state.fresh, state.ending) = (false, false);
+        state.walks += 1;
+        self.walked.send_replace(state.walks);
+    }
+
+    fn look(&self) -> Seen {
+        let before = self.state().first;
+        let free = free(&self.root);
+        let (used, whole) = walk::used(&self.root);
+        match before {
+            // What can't be walked is taken for as large as what went from the disk.
+            Some(first) if !whole => Seen { used: used.max(first.used + first.free.saturating_sub(free)), free },
+            _ => Seen { used, free },
+        }
+    }
+
+    fn judge(&self, seen: Seen) {
+        let mut state = self.state();
+        state.last = seen;
+        let new = state.first.is_none();
+        let first = *state.first.get_or_insert(seen);
+        // Held against the start before: what grew between two commands counts as well.
+        let breach = if new { None } else { breach(self.limits, first, state.start, seen) };
+        if state.fresh {
+            state.start = seen;
+        }
+        (state.fresh, state.ending) = (false, false);
+        if let Some(breach) = breach {
+            // Before anything dies, so that whoever sees it die knows why.
+            state.breach.get_or_insert(breach);
+            self.calm.send_replace(false);
+            drop(state);
+            let mut killed = HashSet::new();
+            for _ in 0..40 {
+                if kill_all(&mut killed) == 0 {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            // What it wrote until it died counts as what was there: deleting must be possible.
+            let seen = self.look();
+            state = self.state();
+            (state.start, state.last) = (seen, seen);
+            self.calm.send_replace(true);
+        }
+        state.walks += 1;
+        self.walked.send_replace(state.walks);
+    }
+}
+
+fn breach(limits: Limits, first: Seen, start: Seen, now: Seen) -> Option<String> {
+    let grown = now.used.saturating_sub(first.used);
+    let grows = now.used > start.used + GROWS;
+    if limits.budget > 0 && grown > limits.budget && grows {
+        let (grown, budget) = (mib(grown), mib(limits.budget));
+        return Some(format!(
+            "the workspace grew by {grown} on disk, and {budget} are what it may (`sandbox.disk_mib`)"
+        ));
+    }
+    let shrinks = start.free > now.free + SHRINKS;
+    (now.free < limits.floor && (grows || shrinks)).then(|| {
+        let (free, floor) = (mib(now.free), mib(limits.floor));
+        format!("the engine's disk has only {free} left, and {floor} are to stay free (`sandbox.disk_floor_mib`)")
+    })
+}
+
+fn parse(text: &str) -> Option<Limits> {
+    let (budget, floor) = text.split_once(':')?;
+    Some(Limits { budget: budget.parse().ok()?, floor: floor.parse().ok()? })
+}
+
+fn free(root: &Path) -> u64 {
+    statvfs(root).map_or(u64::MAX, |stat| stat.blocks_available().saturating_mul(stat.fragment_size()))
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn seen(used: u64, free: u64) -> Seen {
+        Seen { used: used * MIB, free: free * MIB }
+    }
+
+    #[test]
+    fn growth_is_held_to_the_budget_and_deleting_goes_on() {
+        let limits = Limits { budget: 100 * MIB, floor: 0 };
+        let first = seen(5000, 9000);
+        assert!(breach(limits, first, first, seen(5100, 9000)).is_none(), "as much as it may");
+        let said = breach(limits, first, seen(5090, 9000), seen(5102, 9000)).expect("too much");
+        assert!(said.contains("102 MiB") && said.contains("100 MiB"), "{said}");
+        let over = seen(5200, 9000);
+        assert!(breach(limits, first, over, seen(5150, 9000)).is_none(), "less than when it began");
+        assert!(breach(limits, first, over, seen(5203, 9000)).is_some(), "more than when it began");
+        assert!(breach(Limits::default(), first, first, seen(90_000, 1)).is_none(), "no limits");
+    }
+
+    #[test]
+    fn the_floor_counts_for_what_takes_and_also_where_no_file_shows_it() {
+        let limits = Limits { budget: 0, floor: 1000 * MIB };
+        let first = seen(10, 1500);
+        assert!(breach(limits, first, first, seen(10, 900)).is_some(), "a deleted file that is open");
+        assert!(breach(limits, first, seen(10, 990), seen(10, 989)).is_none(), "others filled it");
+        assert!(breach(limits, first, seen(10, 990), seen(12, 988)).is_some());
+        assert!(breach(limits, first, first, seen(400, 1100)).is_none(), "enough is left");
+    }
+
+    #[test]
+    fn the_brokers_word_is_read_strictly() {
+        assert_eq!(parse("5:7"), Some(Limits { budget: 5, floor: 7 }));
+        assert!(parse("5").is_none() && parse("5:").is_none() && parse("-1:2").is_none());
+    }
+}

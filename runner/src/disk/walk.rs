@@ -1,0 +1,83 @@
+//! How much a tree uses on its own file system.
+//!
+//! It belongs to somebody who may want it to be hard to measure: links are not followed, other file systems not entered, and what is
+//! remembered of it is bounded. What lies beyond those bounds makes the measure say that it isn't whole.
+
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Directories that wait to be read, and files with several names, at once.
+const WAITING: usize = 20_000;
+const NAMED_TWICE: usize = 100_000;
+
+/// Bytes on disk below `root`, and whether that is all of it.
+pub fn used(root: &Path) -> (u64, bool) {
+    let Ok(top) = std::fs::symlink_metadata(root) else { return (0, false) };
+    let (mut blocks, mut whole) = (top.blocks(), true);
+    let mut waiting: Vec<PathBuf> = vec![root.to_owned()];
+    let mut twice = HashSet::new();
+    while let Some(directory) = waiting.pop() {
+        let Ok(entries) = std::fs::read_dir(&directory) else {
+            // Gone since, or closed to us by its owner, or deeper than a path can say.
+            whole &= !directory.exists();
+            continue;
+        };
+        for entry in entries.flatten() {
+            // Of the entry itself: a link is not followed.
+            let Ok(found) = entry.metadata() else { continue };
+            if found.dev() != top.dev() {
+                continue;
+            }
+            if found.nlink() > 1 && !found.is_dir() {
+                if !twice.insert(found.ino()) {
+                    continue;
+                }
+                if twice.len() > NAMED_TWICE {
+                    twice.clear();
+                    whole = false;
+                }
+            }
+            blocks = blocks.saturating_add(found.blocks());
+            if found.is_dir() {
+                if waiting.len() < WAITING { waiting.push(entry.path()) } else { whole = false }
+            }
+        }
+    }
+    (blocks.saturating_mul(512), whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_counts_once_and_nothing_outside_does() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (root, outside) = (dir.path().join("root"), dir.path().join("outside"));
+        std::fs::create_dir_all(root.join("a/b")).expect("made");
+        std::fs::create_dir(&outside).expect("made");
+        let (empty, whole) = used(&root);
+        assert!(whole && empty < 1 << 20);
+        std::fs::write(root.join("a/b/one"), vec![1; 3 << 20]).expect("written");
+        std::fs::hard_link(root.join("a/b/one"), root.join("a/two")).expect("linked");
+        std::fs::write(outside.join("big"), vec![1; 8 << 20]).expect("written");
+        std::os::unix::fs::symlink(&outside, root.join("out")).expect("linked");
+        std::fs::File::create(root.join("hole")).and_then(|file| file.set_len(1 << 40)).expect("made");
+        let (after, whole) = used(&root);
+        let grown = after - empty;
+        assert!(whole && (3 << 20..4 << 20).contains(&grown), "{grown}");
+    }
+
+    #[test]
+    fn what_is_closed_to_us_is_not_taken_for_nothing() {
+        let dir = tempfile::tempdir().expect("a directory");
+        assert!(!used(&dir.path().join("none")).1);
+        let mut deep = dir.path().to_owned();
+        for _ in 0..3 {
+            deep.push("d");
+        }
+        std::fs::create_dir_all(&deep).expect("made");
+        assert!(used(dir.path()).1);
+    }
+}

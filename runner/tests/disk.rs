@@ -1,0 +1,101 @@
+//! The watchdog over a workspace on disk, on a real directory with small budgets.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{LIMITS, Runner, bash};
+use protocol::runner::{Op, Status};
+
+fn runner(disk: &str) -> Runner {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(dir.path().join("workspace")).expect("a workspace");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_caisson-runner"));
+    command.env("CAISSON_WORKSPACE", dir.path().join("workspace")).env("CAISSON_DISK", disk);
+    Runner::start_as(command, dir)
+}
+
+fn spent(status: &Status) -> &str {
+    match status {
+        Status::DiskSpent { what } => what,
+        other => panic!("it took too much: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn what_grows_past_its_budget_is_killed_and_what_deletes_is_not() {
+    let runner = runner(&format!("{}:0", 8 << 20));
+    // What was there before is no growth.
+    std::fs::write(runner.workspace().join("before"), vec![1; 32 << 20]).expect("written");
+    let (link, welcome) = runner.attach(1).await;
+    assert_eq!(welcome.lacks, None);
+    let small = link.run(1, bash("head -c 3M /dev/zero >small"), LIMITS).await.expect("an outcome");
+    assert_eq!(small.status, Status::Ok, "{small:?}");
+    // Also what hides in a session of its own.
+    let script = "echo on its way; setsid sleep 1234 & head -c 64M /dev/zero >big; sleep 60";
+    let big = link.run(2, bash(script), LIMITS).await.expect("an outcome");
+    let said = spent(&big.status);
+    assert!(said.contains("8 MiB") && said.contains("sandbox.disk_mib"), "{said}");
+    assert_eq!(big.text, "on its way\n", "what it said is kept");
+    let mended = link.run(3, bash("pgrep -f 'sleep 123[4]'; rm big && sleep 1"), LIMITS).await.expect("an outcome");
+    assert_eq!((mended.status, mended.text.as_str()), (Status::Ok, ""), "nothing runs on, and deleting goes on");
+    let again = link.run(4, bash("head -c 3M /dev/zero >other"), LIMITS).await.expect("an outcome");
+    assert_eq!(again.status, Status::Ok, "within the budget again");
+}
+
+#[tokio::test]
+async fn a_command_that_is_over_before_anybody_looked_is_told_all_the_same() {
+    let runner = runner(&format!("{}:0", 4 << 20));
+    let (link, _) = runner.attach(1).await;
+    assert_eq!(link.run(1, bash("true"), LIMITS).await.expect("an outcome").status, Status::Ok);
+    let quick = link.run(2, bash("head -c 24M /dev/zero >big; sync big"), LIMITS).await.expect("an outcome");
+    // On a disk that others write to it may be told at the next command instead.
+    let told = match quick.status {
+        Status::Ok => link.run(3, bash("true"), LIMITS).await.expect("an outcome").status,
+        status => status,
+    };
+    assert!(spent(&told).contains("4 MiB"));
+    assert_eq!(link.run(4, bash("rm big"), LIMITS).await.expect("an outcome").status, Status::Ok);
+}
+
+#[tokio::test]
+async fn what_an_action_leaves_behind_is_watched_too() {
+    let runner = runner(&format!("{}:0", 4 << 20));
+    let (link, _) = runner.attach(1).await;
+    let script = "(sleep 0.3; head -c 96M /dev/zero >big; sleep 60) >/dev/null 2>&1 &";
+    assert_eq!(link.run(1, bash(script), LIMITS).await.expect("an outcome").status, Status::Ok);
+    let end = Instant::now() + Duration::from_secs(30);
+    while size(&runner.workspace().join("big")) < 96 << 20 && Instant::now() < end {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let next = link.run(2, bash("echo never"), LIMITS).await.expect("an outcome");
+    assert!(spent(&next.status).contains("4 MiB"), "{next:?}");
+    assert_eq!(link.run(3, bash("rm big"), LIMITS).await.expect("an outcome").status, Status::Ok);
+}
+
+fn size(file: &Path) -> u64 {
+    std::fs::metadata(file).map_or(0, |found| found.len())
+}
+
+#[tokio::test]
+async fn under_the_floor_nothing_begins_and_nothing_grows_not_even_unseen() {
+    let runner = runner(&format!("0:{}", 1_u64 << 60));
+    let (link, welcome) = runner.attach(1).await;
+    assert!(welcome.lacks.is_some_and(|lacks| lacks.contains("to stay free")), "told before anything runs");
+    assert_eq!(link.run(1, bash("true"), LIMITS).await.expect("an outcome").status, Status::Ok, "it takes nothing");
+    let grows = link.run(2, bash("head -c 8M /dev/zero >some; sleep 60"), LIMITS).await.expect("an outcome");
+    assert!(spent(&grows.status).contains("sandbox.disk_floor_mib"));
+    let script = "exec 3>gone; rm gone; head -c 192M /dev/zero >&3; sync; sleep 60";
+    let unseen = link.run(3, bash(script), LIMITS).await.expect("an outcome");
+    assert!(spent(&unseen.status).contains("left"), "no file shows what it took");
+    let read = Op::ListFiles { path: String::new(), glob: None, depth: 0 };
+    assert_eq!(link.run(4, read, LIMITS).await.expect("an outcome").text, "some\n");
+}
+
+#[test]
+fn a_word_that_cannot_be_read_is_no_limit_that_is_silently_missing() {
+    let mut runner = runner("lots");
+    assert!(!runner.wait().success());
+}
