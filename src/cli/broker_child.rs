@@ -20,6 +20,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 const TRIES: u32 = 100;
+const AFTER_ITS_END: u32 = 5;
 const WAIT: Duration = Duration::from_millis(100);
 
 /// Makes sure that a broker answers on the configured socket.
@@ -28,22 +29,32 @@ pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<()> 
         return Ok(());
     }
     let log = config.state_dir.join("broker.log");
-    let _stays = start(config, &config.broker.socket, &log)?;
-    answer(broker, &log).await.map(|_| ())
+    let mut stays = start(config, &config.broker.socket, &log)?;
+    answer(broker, &mut stays, &log).await.map(|_| ())
 }
 
-/// Waits until the broker that was just started answers.
-async fn answer(broker: &dyn Broker, log: &Path) -> Result<EngineInfo> {
-    let mut last = String::new();
-    for _ in 0..TRIES {
+/// Waits until the broker that was just started answers; one that has ended never will.
+async fn answer(broker: &dyn Broker, child: &mut Child, log: &Path) -> Result<EngineInfo> {
+    let (mut last, mut tries, mut end) = (String::new(), TRIES, None);
+    while tries > 0 {
         match broker.hello().await {
             Ok(info) => return Ok(info),
             Err(error) => last = error.to_string(),
         }
+        if end.is_none() {
+            end = child.try_wait().context("the broker could not be waited for")?;
+            // It may have found another one, which is about to answer.
+            tries = if end.is_some() { tries.min(AFTER_ITS_END) } else { tries };
+        }
+        tries -= 1;
         tokio::time::sleep(WAIT).await;
     }
     let attempt = format!("read {}, or start `caisson broker` by hand and see what it says", log.display());
-    Err(Complaint::new("the broker was started and does not answer").because(last).attempt(attempt).into())
+    let what = match end {
+        Some(end) => format!("the broker was started and ended with {end}"),
+        None => "the broker was started and does not answer".to_owned(),
+    };
+    Err(Complaint::new(what).because(last).attempt(attempt).into())
 }
 
 fn start(config: &Process, socket: &Path, log: &Path) -> Result<Child> {
@@ -83,9 +94,9 @@ impl Lent {
         let dir = tempfile::tempdir().context("no temporary directory can be made")?;
         // Its directory is made by the broker, closed to others.
         let socket = dir.path().join("own/broker.sock");
-        let child = Started(start(config, &socket, &dir.path().join("broker.log"))?);
+        let mut child = Started(start(config, &socket, &dir.path().join("broker.log"))?);
         let broker = Arc::new(SocketBroker::new(&socket));
-        let info = match answer(broker.as_ref(), &dir.path().join("broker.log")).await {
+        let info = match answer(broker.as_ref(), &mut child.0, &dir.path().join("broker.log")).await {
             Ok(info) => info,
             // The log goes with the directory: its end is what helps.
             Err(error) => {
@@ -123,5 +134,19 @@ impl Drop for Started {
         }
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_broker_that_refused_to_start_is_not_taken_for_a_slow_one() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let broker = SocketBroker::new(dir.path().join("none.sock"));
+        let mut refused = Command::new("false").spawn().expect("started");
+        let error = answer(&broker, &mut refused, &dir.path().join("broker.log")).await.expect_err("nobody answers");
+        assert!(error.to_string().contains("ended with exit status: 1"), "{error:#}");
     }
 }
