@@ -154,6 +154,8 @@ pub enum Effect {
     },
     Teardown,
     ClosePull,
+    /// The work is approved: its pull request is no draft any more.
+    ReadyPull,
     /// Reads these objects again and judges them with a fresh right and head.
     Recheck {
         n: u32,
@@ -203,6 +205,7 @@ impl Effect {
             Effect::Shelve { serial, .. } => format!("shelve:{serial}"),
             Effect::Teardown => "teardown".into(),
             Effect::ClosePull => "close-pull".into(),
+            Effect::ReadyPull => "ready-pull".into(),
             Effect::Recheck { n, .. } => format!("recheck:{n}"),
             Effect::Advance { n, .. } => format!("advance:{n}"),
             Effect::Egress { serial, .. } => format!("egress:{serial}"),
@@ -227,6 +230,7 @@ impl Effect {
             Effect::Shelve { .. } => "shelve",
             Effect::Teardown => "teardown",
             Effect::ClosePull => "close_pull",
+            Effect::ReadyPull => "ready_pull",
             Effect::Recheck { .. } => "recheck",
             Effect::Advance { .. } => "advance",
             Effect::Egress { .. } => "egress",
@@ -238,9 +242,11 @@ impl Effect {
 
     pub fn lane(&self) -> Lane {
         match self {
-            Effect::Comment { .. } | Effect::Label { .. } | Effect::CommitStatus { .. } | Effect::ClosePull => {
-                Lane::Talk
-            }
+            Effect::Comment { .. }
+            | Effect::Label { .. }
+            | Effect::CommitStatus { .. }
+            | Effect::ClosePull
+            | Effect::ReadyPull => Lane::Talk,
             Effect::Egress { .. } => Lane::Gate,
             _ => Lane::Work,
         }

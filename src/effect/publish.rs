@@ -120,6 +120,19 @@ impl Performer {
         }
         Ok(Input::Settled)
     }
+
+    /// A title that somebody wrote anew stays as it is.
+    pub(super) async fn ready_pull(&self, task: &Task) -> Result<Input, Trouble> {
+        let repository = self.repository(task)?;
+        if let Some(number) = task.pull {
+            let pull = self.forge.pull(&repository.at, number).await?;
+            if let Some(title) = pull.title.strip_prefix(message::DRAFT).filter(|_| pull.open) {
+                let edit = PullEdit { title: Some(title.to_owned()), ..PullEdit::default() };
+                self.forge.edit_pull(&repository.at, number, &edit).await?;
+            }
+        }
+        Ok(Input::Settled)
+    }
 }
 
 fn opened(pull: &PullRequest) -> Result<Input, Trouble> {

@@ -20,4 +20,4 @@ pub use life::{
     accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, resumed, trouble, voided,
 };
 pub use notice::{About, notice};
-pub use pull::{branch_moved, commit, pull_body, pull_title, status_line};
+pub use pull::{DRAFT, branch_moved, commit, pull_body, pull_title, status_line};

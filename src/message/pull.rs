@@ -8,11 +8,14 @@ use domain::Commit;
 /// Characters of a title.
 const MAX_TITLE: usize = 80;
 
-/// A draft's title (`WIP:` makes it one on the forge). The issue's title is foreign: only plain words of it remain.
+/// What a title begins with as long as its pull request is a draft: the forge doesn't let one be merged.
+pub const DRAFT: &str = "WIP: ";
+
+/// A draft's title. The issue's title is foreign: only plain words of it remain.
 pub fn pull_title(issue_title: &str) -> String {
     match plain_line(issue_title, MAX_TITLE).as_str() {
-        "" => "WIP: work on an issue".to_owned(),
-        title => format!("WIP: {title}"),
+        "" => format!("{DRAFT}work on an issue"),
+        title => format!("{DRAFT}{title}"),
     }
 }
 

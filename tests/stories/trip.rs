@@ -1,6 +1,7 @@
 //! From `/fix` to a delivered branch.
 
 use crate::world::{FIX, REPO, World};
+use caisson::forge::{Forge as _, RepoRef};
 use domain::{End, Event, VerdictKind};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -20,14 +21,26 @@ async fn a_fix_becomes_a_reviewed_branch() {
     world.approve().await;
     let task = world.until_state("final-review").await;
     assert_eq!(task.verdict.as_ref().map(|v| v.kind), Some(VerdictKind::Passed), "{:?}", task.verdict);
+    assert_eq!(title(&world, pull).await, "WIP: Versions compare as text");
     world.approve().await;
     let task = world.until_state("approved").await;
+    let ready = async {
+        while title(&world, pull).await != "Versions compare as text" {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), ready).await.expect("it is no draft any more");
     assert_eq!(task.head, task.pushed);
     world.nothing_left().await;
     assert_eq!(task.actions, 6);
     let log = world.log().await;
     let used = log.iter().filter(|e| matches!(e, Event::DecisionUsed { .. })).count();
     assert_eq!(used, 2, "each decision once");
+}
+
+async fn title(world: &World, pull: u64) -> String {
+    let at = RepoRef::new("lab", "shop");
+    world.look().pull(&at, pull).await.expect("the pull request").title
 }
 
 #[tokio::test(flavor = "multi_thread")]

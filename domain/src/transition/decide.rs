@@ -173,6 +173,7 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
         State::Approved { commit, .. } => {
             draft.say(Notice::Approved { commit: commit.clone() });
             draft.want(Effect::CommitStatus { n: at.n, commit, state: "success".to_owned() });
+            draft.want(Effect::ReadyPull);
             draft.want(Effect::Teardown);
         }
         _ => {
