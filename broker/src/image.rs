@@ -91,7 +91,7 @@ impl Desk {
     }
 
     /// What one helper container said.
-    async fn thrown_away(&self, name: &str, body: ContainerCreateBody) -> Result<String, Problem> {
+    pub async fn thrown_away(&self, name: &str, body: ContainerCreateBody) -> Result<String, Problem> {
         let name = self.names.helper(name);
         self.discard_helper(&name).await?;
         let options = CreateContainerOptionsBuilder::default().name(&name).build();
@@ -123,7 +123,7 @@ impl Desk {
         Ok(())
     }
 
-    /// What a container that ends by itself wrote; at most 4 KiB, at most 30 s.
+    /// What a container that ends by itself wrote; at most 16 KiB, at most 30 s.
     async fn run_and_listen(&self, id: &str) -> Result<String, Problem> {
         let docker = self.docker()?;
         let options = AttachContainerOptionsBuilder::default().stream(true).stdout(true).stderr(true).build();
@@ -138,14 +138,14 @@ impl Desk {
         let listen = async {
             while let Some(Ok(piece)) = attached.output.next().await {
                 said.extend_from_slice(&piece.into_bytes());
-                if said.len() > 4096 {
+                if said.len() > 16 << 10 {
                     break;
                 }
             }
         };
         if tokio::time::timeout(std::time::Duration::from_secs(30), listen).await.is_err() {
             return Err(Problem::unavailable(
-                "looking into the image took longer than 30 s; the machine may be overloaded",
+                "a helper container took longer than 30 s; the machine may be overloaded",
             ));
         }
         Ok(String::from_utf8_lossy(&said).into_owned())

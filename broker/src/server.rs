@@ -191,6 +191,7 @@ async fn dispatch(desk: &Desk, request: Request) -> Result<Reply, Problem> {
         Request::RouterAttach => desk.attach_router().await.map(|it| Reply::Stream(Box::new(it))),
         Request::RouterRestart => desk.router_restart().await.and_then(said),
         Request::RouterStop => desk.router_stop().await.and_then(said),
+        Request::RouterProbe { image, plan } => desk.router_probe(&image, &plan).await.and_then(said),
         Request::RemoveMirror { name } => desk.remove_mirror(&name).await.and_then(said),
         Request::Reap { keep, mirrors } => desk.reap(&keep, &mirrors).await.and_then(said),
     }
@@ -224,6 +225,7 @@ fn describe(request: &Request) -> String {
         Request::RouterAttach => "router attach".into(),
         Request::RouterRestart => "router restart".into(),
         Request::RouterStop => "router stop".into(),
+        Request::RouterProbe { .. } => "router probe".into(),
         Request::RemoveMirror { name } => format!("remove mirror {name:?}"),
         Request::Reap { .. } => "reap".into(),
     }

@@ -56,6 +56,9 @@ pub enum Request {
     RouterRestart,
     /// Answer: null. Kills the router alone: every sandbox reaches nothing until it is ensured again. Not running is fine.
     RouterStop,
+    /// Answer: text. What the runner's probe found for this plan (`protocol::probe::Plan` as JSON) as the router's user in the
+    /// router's network namespace, without the router between; it runs in a container of `image` that is removed at once.
+    RouterProbe { image: String, plan: String },
     /// Answer: true when no such mirror is left; false while a chamber still has it.
     RemoveMirror { name: String },
     /// Answer: array of the names removed: chambers of this installation that `keep` does not list and what they left, and

@@ -196,11 +196,17 @@ impl Inside {
 
 /// What the probe in a sandbox told.
 pub(super) fn findings(name: &str, outcome: &Outcome) -> Result<Vec<Finding>, Trouble> {
-    let told = || format!("the probe in {name} ended with {:?}: {}", outcome.status, last(&outcome.text));
     if outcome.status != Status::Ok || outcome.dropped_bytes > 0 {
-        return Err(Trouble(told()));
+        let text = last(&outcome.text);
+        return Err(Trouble(format!("the probe in {name} ended with {:?}: {text}", outcome.status)));
     }
-    outcome.text.lines().map(|line| serde_json::from_str(line).map_err(|_| Trouble(told()))).collect()
+    read(name, &outcome.text)
+}
+
+/// One finding a line.
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Finding>, Trouble> {
+    let told = |_| Trouble(format!("the probe in {name} said what is no finding: {}", last(text)));
+    text.lines().map(|line| serde_json::from_str(line).map_err(told)).collect()
 }
 
 fn last(text: &str) -> String {

@@ -14,7 +14,7 @@ mod plan;
 mod proof;
 mod table;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -187,7 +187,9 @@ async fn tried(ground: &Ground, history: &History, say: &(dyn Fn(&str) + Sync)) 
         }
         Some(way) => networked(ground, way, &names, &first, &listener, &mut found, say).await?,
     }
-    found.push(Finding::new(11, plan::HEARD, listener.told().await));
+    if ground.way.is_none() {
+        found.push(Finding::new(11, plan::HEARD, listener.told().await));
+    }
     say("leaving a daemon behind");
     daemon(&first, &mut found).await?;
     found.push(Finding::new(28, "a forged frame", first.forged().await?));
@@ -212,7 +214,14 @@ async fn networked(
     say("trying every door");
     let neighbour = second.address.map(|address| (address, plan::NEIGHBOUR));
     let all = plan::all(ground, names, listener.port, neighbour);
-    let (mut seen, heard) = second.listening(plan::NEIGHBOUR, async || first.carry_out(&all).await).await?;
+    let tried = async || {
+        let mut seen = first.carry_out(&all).await?;
+        seen.push(Finding::new(11, plan::HEARD, listener.told().await));
+        say("trying them from the router's place");
+        seen.extend(outside(ground, listener, neighbour).await?);
+        Ok(seen)
+    };
+    let (mut seen, heard) = second.listening(plan::NEIGHBOUR, tried).await?;
     let strangers = heard.map(|all| all.into_iter().filter(|from| from != "127.0.0.1").collect::<Vec<_>>());
     found.push(Finding::new(
         12,
@@ -248,6 +257,20 @@ async fn networked(
     // Whoever comes next finds a router again.
     way.egress.open(own, &[]).await?;
     Ok(())
+}
+
+/// What the router's user reaches where no proxy is between.
+async fn outside(
+    ground: &Ground,
+    listener: &Listener,
+    neighbour: Option<(Ipv4Addr, u16)>,
+) -> Result<Vec<Finding>, Trouble> {
+    let plan = plan::outside(&ground.strangers, listener.port, neighbour.as_slice());
+    let plan = serde_json::to_string(&plan).map_err(|error| Trouble(error.to_string()))?;
+    let said = ground.broker.router_probe(&ground.image, &plan).await?;
+    let mut found = inside::read("the router's place", &said)?;
+    found.push(Finding::new(31, plan::HEARD, listener.told().await));
+    Ok(found)
 }
 
 /// A daemon that nobody's child is, before and after everything was stopped.

@@ -20,6 +20,9 @@ pub const NOT_OURS: &str = "not ours to watch";
 pub const SYNTHETIC: &str = "the allowed name's address";
 const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
 /// The engine's own bridge, on most machines.
+/// Of the range between a carrier and its customers (RFC 6598), and the group of all hosts.
+const CARRIER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
+const MULTICAST: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 const BRIDGE: Ipv4Addr = Ipv4Addr::new(172, 17, 0, 1);
 /// SSH, HTTP, the engine without and with TLS.
 const PORTS: [u16; 4] = [22, 80, 2375, 2376];
@@ -101,6 +104,24 @@ pub(super) fn own(names: &Names, port: u16, gateway: Option<Ipv4Addr>, others: &
     let others: Vec<_> = others.iter().map(|ip| (*ip, NEIGHBOUR)).collect();
     let reach = in_order(around(&own, &[], port, &others));
     Plan { network: true, reach, look_ups: vec![unheard_of(names)], ..Plan::default() }
+}
+
+/// Check 31: what the router's user must not reach even without its proxy. `neighbours`: where sandboxes listen.
+pub(super) fn outside(strangers: &[IpAddr], port: u16, neighbours: &[(Ipv4Addr, u16)]) -> Plan {
+    let own = addresses().into_iter().filter(IpAddr::is_ipv4).chain([BRIDGE.into()]);
+    let special = strangers.iter().copied().filter(|ip| matches!(ip, IpAddr::V4(ip) if ip.is_private()));
+    let special = special.chain([METADATA, CARRIER, MULTICAST].map(IpAddr::from));
+    let mut reach = Vec::new();
+    for ip in own.clone() {
+        add(&mut reach, 31, true, ip, port);
+    }
+    for (ip, port) in own.map(|ip| (ip, port)).chain(special.map(|ip| (ip, 80))) {
+        add(&mut reach, 31, false, ip, port);
+    }
+    for (ip, port) in neighbours {
+        add(&mut reach, 31, false, IpAddr::from(*ip), *port);
+    }
+    Plan { reach: in_order(reach), ..Plan::default() }
 }
 
 fn add(reach: &mut Vec<Reach>, check: u8, udp: bool, ip: IpAddr, port: u16) {

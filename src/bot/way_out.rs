@@ -10,7 +10,7 @@ use anyhow::Result;
 use async_trait::async_trait;
 use domain::TaskId;
 use protocol::broker::RouterSpec;
-use protocol::router::LogEntry;
+use protocol::router::{Bogons, LogEntry, Net};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -56,8 +56,15 @@ pub fn router_spec(config: &Process) -> RouterSpec {
         pool: some(&config.router.pool),
         image: config.router.image.clone(),
         upstream: some(&config.router.upstream),
-        private: config.egress.private_ranges.clone(),
+        private: config.egress.private_ranges.iter().cloned().chain(public(own_addresses())).collect(),
     }
+}
+
+/// Addresses of this machine that look like anybody's: the walls refuse them too, whatever the proxy does. (All others are
+/// private or special, and come and go with an engine's networks.)
+fn public(own: Vec<Net>) -> impl Iterator<Item = String> {
+    let special = Bogons::new(&[], &[]);
+    own.into_iter().filter(move |net| !special.refuses(net.addr)).map(|net| net.to_string())
 }
 
 /// Makes sure of a router and gives the operator's policy to it. Fails when there is none: a bot with a network never starts open.

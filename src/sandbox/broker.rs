@@ -49,6 +49,8 @@ pub trait Broker: Send + Sync {
     async fn router_restart(&self) -> Result<()>;
     /// The router is killed; every sandbox reaches nothing until it is ensured again.
     async fn router_stop(&self) -> Result<()>;
+    /// What a probe finds as the router's user in the router's namespace, without the router.
+    async fn router_probe(&self, image: &str, plan: &str) -> Result<String>;
     /// Whether the mirror is gone: one that a chamber has stays.
     async fn remove_mirror(&self, name: &str) -> Result<bool>;
     /// Removes this installation's chambers that `keep` does not name and what they left, and mirrors that `mirrors` does not name
@@ -183,6 +185,10 @@ impl Broker for SocketBroker {
 
     async fn router_restart(&self) -> Result<()> {
         self.call(&Request::RouterRestart).await
+    }
+
+    async fn router_probe(&self, image: &str, plan: &str) -> Result<String> {
+        self.call(&Request::RouterProbe { image: image.to_owned(), plan: plan.to_owned() }).await
     }
 
     async fn router_stop(&self) -> Result<()> {

@@ -17,7 +17,7 @@ async fn every_check_holds_with_a_router() {
             report.rows.iter().filter(|row| row.verdict == verdict).map(|row| row.number).collect::<Vec<u8>>()
         };
         assert_eq!(by(Verdict::NotApplicable), [] as [u8; 0]);
-        assert_eq!(by(Verdict::ShownByTest), [31, 33]);
+        assert_eq!(by(Verdict::ShownByTest), [33]);
         // Again in the same berths, which are as the first run left them.
         assert_eq!(mismatches(&ground).await.1, [] as [u8; 0]);
     })
@@ -44,7 +44,7 @@ async fn every_test_a_row_points_at_is_there() {
     run(runner, |lab| async move {
         let (report, _) = mismatches(&lab.ground(lab.broker.clone())).await;
         let named: Vec<_> = report.rows.iter().filter(|row| row.verdict == Verdict::ShownByTest).collect();
-        assert_eq!(named.len(), 2);
+        assert_eq!(named.len(), 1);
         for row in named {
             let (file, test) = row.seen.split_once(".rs::").expect("a test");
             let text = std::fs::read_to_string(format!("{}/{file}.rs", env!("CARGO_MANIFEST_DIR"))).expect("its file");

@@ -129,11 +129,13 @@ pub struct Weak {
     pub joined: bool,
     /// The router goes on when it is to be stopped.
     pub router_stays: bool,
+    /// The router's walls let it to this machine.
+    pub hole: bool,
 }
 
 impl Weak {
     pub fn new(lab: &Arc<Lab>, change: Change) -> Weak {
-        Weak { lab: lab.clone(), change, victim: "barrier-1", joined: false, router_stays: false }
+        Weak { lab: lab.clone(), change, victim: "barrier-1", joined: false, router_stays: false, hole: false }
     }
 }
 
@@ -212,6 +214,17 @@ impl Broker for Weak {
     }
     async fn router_restart(&self) -> Result<()> {
         self.lab.broker.router_restart().await
+    }
+    async fn router_probe(&self, image: &str, plan: &str) -> Result<String> {
+        if self.hole {
+            let place = format!("container:caisson-{}-holder", self.lab.installation);
+            let rule = ["-I", "OUTPUT", "-d", "172.17.0.1", "-j", "ACCEPT"];
+            let mut words = vec!["run", "--rm", "--network", &place, "--cap-add", "NET_ADMIN", "--user", "0"];
+            words.extend(["--entrypoint", "iptables", ROUTER].iter().chain(&rule));
+            let made = Command::new("docker").args(words).output().expect("docker");
+            assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        }
+        self.lab.broker.router_probe(image, plan).await
     }
     async fn router_stop(&self) -> Result<()> {
         if self.router_stays {

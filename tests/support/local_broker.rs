@@ -380,6 +380,10 @@ impl Broker for LocalBroker {
         Err(Problem::new(ProblemKind::Refused, "plain processes have no router"))
     }
 
+    async fn router_probe(&self, _image: &str, _plan: &str) -> Result<String> {
+        Err(Problem::new(ProblemKind::Refused, "plain processes have no router"))
+    }
+
     async fn router_stop(&self) -> Result<()> {
         self.router_restart().await
     }

@@ -5,6 +5,7 @@
 //! is dead though the engine says "running": their labels name the holder's life, so they are made anew.
 
 mod pool;
+mod probe;
 mod shape;
 mod upstream;
 mod walls;
