@@ -222,16 +222,7 @@ async fn networked(
         Ok(seen)
     };
     let (mut seen, heard) = second.listening(plan::NEIGHBOUR, tried).await?;
-    let strangers = heard.map(|all| all.into_iter().filter(|from| from != "127.0.0.1").collect::<Vec<_>>());
-    found.push(Finding::new(
-        12,
-        "the second sandbox heard",
-        match strangers {
-            None => "not even itself".to_owned(),
-            Some(strangers) if strangers.is_empty() => "itself alone".to_owned(),
-            Some(strangers) => strangers.join(", "),
-        },
-    ));
+    found.push(Finding::new(12, "the second sandbox heard", whom(heard)));
     found.push(Finding::new(13, plan::UPSTREAM, names.upstream(way.upstream.as_ref())));
     if way.upstream.is_none() {
         seen.retain(|finding| finding.what != plan::PRIVATE);
@@ -257,6 +248,16 @@ async fn networked(
     // Whoever comes next finds a router again.
     way.egress.open(own, &[]).await?;
     Ok(())
+}
+
+/// Whom a listener in a sandbox heard; itself is its control.
+fn whom(heard: Option<Vec<String>>) -> String {
+    let strangers = heard.map(|all| all.into_iter().filter(|from| from != "127.0.0.1").collect::<Vec<_>>());
+    match strangers {
+        None => "not even itself".to_owned(),
+        Some(strangers) if strangers.is_empty() => "itself alone".to_owned(),
+        Some(strangers) => strangers.join(", "),
+    }
 }
 
 /// What the router's user reaches where no proxy is between.

@@ -132,6 +132,12 @@ mod tests {
         serde_json::from_value(entry).unwrap()
     }
 
+    #[test]
+    fn of_this_machines_addresses_the_walls_are_told_the_public_ones() {
+        let own = ["10.0.0.5/32", "172.17.0.1/32", "8.8.4.4/32"].map(|text| text.parse().unwrap()).to_vec();
+        assert_eq!(public(own).collect::<Vec<_>>(), ["8.8.4.4/32"]);
+    }
+
     #[tokio::test]
     async fn a_line_belongs_to_the_action_during_which_it_began() {
         let dir = tempfile::tempdir().unwrap();
