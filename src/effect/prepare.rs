@@ -17,7 +17,10 @@ impl Performer {
         let (_, effective) = self.effective(&repository, &base).await?;
         let chosen = self.image(&repository, &base, &effective).await?;
         let boot = self.make(task, &base, &base, &chosen.image).await?;
-        Ok(Input::Prepared { base, boot, image: chosen.image, every: effective.every, note: chosen.note })
+        let elsewhere = self.repos.elsewhere(&repository.key, &base).await?.sentence();
+        let notes: Vec<String> = chosen.note.into_iter().chain(elsewhere).collect();
+        let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
+        Ok(Input::Prepared { base, boot, image: chosen.image, every: effective.every, note })
     }
 
     /// Makes the task's sandbox with `tip` checked out, and opens its berth.

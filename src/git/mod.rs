@@ -10,6 +10,7 @@
 
 mod copy;
 pub(crate) mod diff;
+mod elsewhere;
 mod home;
 pub mod listing;
 mod name;
@@ -22,6 +23,7 @@ mod secrets;
 mod spawn;
 
 pub use diff::capped_text;
+pub use elsewhere::Elsewhere;
 pub use home::{Home, Merged, os_path};
 pub use name::{Auth, Branch, RemoteUrl, Tree};
 pub(crate) use pack::temporary;

@@ -11,6 +11,7 @@ mod world;
 mod advance;
 mod barrier;
 mod decisions;
+mod elsewhere;
 mod hooks;
 mod hosts;
 mod interruptions;

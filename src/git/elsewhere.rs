@@ -1,0 +1,118 @@
+//! What a tree names and another place holds: submodules, and files that Git LFS keeps. Nothing of either is ever brought in.
+//!
+//! Owns finding them, so that a person is told. Must not fetch anything. Tests: below and `tests/stories/elsewhere.rs`.
+
+use domain::Commit;
+use git2::{ObjectType, Repository};
+
+use super::read::oid;
+use super::{GitError, Repos};
+
+/// Larger ones steer nothing that is looked at here.
+const ATTRIBUTES: usize = 64 << 10;
+/// Of each kind so many are named; the rest is counted.
+const NAMED: usize = 5;
+
+/// Names are foreign: escape before showing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    submodules: Vec<String>,
+    /// Patterns of `.gitattributes`.
+    lfs: Vec<String>,
+}
+
+impl Elsewhere {
+    /// For a person; none when everything is here.
+    pub fn sentence(&self) -> Option<String> {
+        let mut said = Vec::new();
+        if !self.submodules.is_empty() {
+            let named = named(&self.submodules);
+            said.push(format!(
+                "Submodules are not brought into sandboxes; their directories are empty there: {named}."
+            ));
+        }
+        if !self.lfs.is_empty() {
+            let named = named(&self.lfs);
+            said.push(format!("Git LFS is not supported; sandboxes hold its pointers instead of the files: {named}."));
+        }
+        (!said.is_empty()).then(|| said.join(" "))
+    }
+}
+
+fn named(all: &[String]) -> String {
+    let mut text = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if all.len() > NAMED {
+        text.push_str(&format!(" and {} more", all.len() - NAMED));
+    }
+    text
+}
+
+impl Repos {
+    /// What of a commit's tree lies elsewhere.
+    ///
+    /// # Errors
+    /// When the commit, or a tree of it, is missing.
+    pub async fn elsewhere(&self, key: &str, commit: &Commit) -> Result<Elsewhere, GitError> {
+        let id = oid(commit)?;
+        self.read(key, move |repo| found(repo, repo.find_commit(id)?.tree_id())).await
+    }
+}
+
+fn found(repo: &Repository, root: git2::Oid) -> Result<Elsewhere, GitError> {
+    let mut all = Elsewhere::default();
+    let mut waiting = vec![(String::new(), root)];
+    while let Some((above, tree)) = waiting.pop() {
+        for entry in &repo.find_tree(tree)? {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            match entry.kind() {
+                Some(ObjectType::Commit) => all.submodules.push(format!("{above}{name}")),
+                Some(ObjectType::Tree) => waiting.push((format!("{above}{name}/"), entry.id())),
+                _ if name == ".gitattributes" => {
+                    let odb = repo.odb()?;
+                    if odb.read_header(entry.id())?.0 <= ATTRIBUTES {
+                        all.lfs.extend(patterns(&above, odb.read(entry.id())?.data()));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    all.submodules.sort();
+    all.lfs.sort();
+    Ok(all)
+}
+
+/// Those that a file of attributes gives to LFS.
+fn patterns(above: &str, text: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(text);
+    let mut found = Vec::new();
+    for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
+        let mut words = line.split_whitespace();
+        if let Some(pattern) = words.next()
+            && words.any(|word| word == "filter=lfs")
+        {
+            found.push(format!("{above}{pattern}"));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_lfs_filters_is_its_own() {
+        let text =
+            b"# *.x filter=lfs\n*.psd filter=lfs diff=lfs -text\n*.txt text\n  big/** -text filter=lfs\nfilter=lfs\n";
+        assert_eq!(patterns("art/", text), ["art/*.psd", "art/big/**"]);
+    }
+
+    #[test]
+    fn what_is_named_is_bounded() {
+        assert_eq!(Elsewhere::default().sentence(), None);
+        let submodules: Vec<String> = (0..7).map(|n| format!("lib{n}")).collect();
+        let said = Elsewhere { submodules, lfs: vec!["*.psd".into()] }.sentence().unwrap();
+        assert!(said.contains("lib0, lib1, lib2, lib3, lib4 and 2 more.") && said.ends_with("files: *.psd."), "{said}");
+    }
+}
