@@ -34,6 +34,7 @@ mod lab {
         std::env::var_os("CAISSON_ROUTER").unwrap_or_default().into()
     }
 }
+mod large;
 mod line;
 mod load;
 mod replaced;
@@ -78,6 +79,9 @@ fn main() -> std::process::ExitCode {
         }
         if chosen("asleep") {
             lines.extend(asleep::measure().await);
+        }
+        if chosen("large") {
+            lines.extend(large::measure().await);
         }
         if chosen("waits") {
             lines.extend(waits::measure().await);

@@ -12,6 +12,7 @@ pub mod broker;
 mod cell;
 pub mod detect;
 mod gate;
+mod index;
 pub mod link;
 mod look;
 mod mirror;
@@ -339,6 +340,7 @@ impl Sandboxes {
         self.close_berth(record.berth).await?;
         self.broker.remove(&record.name).await.map_err(room::from_broker)?;
         self.records.forget(task)?;
+        self.forget_index(task);
         self.remove_retired().await;
         Ok(())
     }
@@ -367,6 +369,7 @@ impl Sandboxes {
             } else {
                 self.close_berth(record.berth).await?;
                 self.records.forget(record.task)?;
+                self.forget_index(record.task);
                 self.rooms.lock().await.remove(&record.task);
             }
         }

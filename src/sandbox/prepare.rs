@@ -26,7 +26,7 @@ git init --quiet --template= --initial-branch=work .
 [ "$2" = 0 ] || dd bs=1 count="$2" of=.git/shallow 2>/dev/null
 [ "$3" = 0 ] || git --git-dir=.git index-pack --stdin --fix-thin >/dev/null
 git --git-dir=.git update-ref refs/heads/work "$1"
-git --git-dir=.git --work-tree=. reset --quiet --hard
+git --git-dir=.git --work-tree=. -c checkout.workers=0 -c checkout.thresholdForParallelism=5000 reset --quiet --hard
 printf '[user]\n\tname = agent\n\temail = agent@sandbox.invalid\n[gc]\n\tauto = 0\n' >> .git/config
 "#;
 
@@ -96,6 +96,7 @@ impl Sandboxes {
         };
         let (room, lent) =
             self.stocked(&chamber, &spec.repo_key, &spec.base, self.settings.history_depth, lent).await?;
+        self.keep_index(&room, spec.task).await?;
         self.bring_setup(&room, record.setup.as_deref()).await?;
         Ok((room, lent))
     }

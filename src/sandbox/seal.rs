@@ -8,7 +8,6 @@
 use protocol::runner::Op;
 use tokio::io::AsyncSeekExt;
 
-use super::mirror::Lent;
 use super::record::Record;
 use super::room::{Room, Work};
 use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed};
@@ -21,7 +20,9 @@ const READ_MS: u64 = 300_000;
 
 /// Reads the tree through a git directory of our own: stdout is its pack, less what the base `$2` holds, and the last line
 /// of stderr names it. The directory may borrow the mirror's objects and the agent's, but only as bytes: what it borrows is hashed
-/// again in quarantine. The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes.
+/// again in quarantine. The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes. On stdin
+/// are `$3` bytes of a pack of the base, or `$4` bytes of an index that the host kept from the check-out: with it only what changed
+/// since is read. No agent can set a file's time of change back (`ctime`), and git compares that too.
 const TAKE: &str = r#"
 set -eu
 dir=$(mktemp -d)
@@ -36,7 +37,13 @@ elif [ -d .git/objects ] && [ ! -L .git ] && [ ! -L .git/objects ]; then
     printf '%s\n' "$PWD/.git/objects" >> "$dir/objects/info/alternates"
 fi
 base=$(git rev-parse --verify "$2^{tree}")
-git read-tree "$base"
+if [ "$4" = 0 ]; then
+    git read-tree "$base"
+    # Compared, not written: git cannot touch a pack that is read-only, and would write every object that is in one once more.
+    git --work-tree=. update-index -q --refresh >/dev/null || :
+else
+    cat > "$dir/index"
+fi
 git --work-tree=. add -A .
 tree=$(git write-tree)
 printf '%s\n^%s\n' "$tree" "$base" | git pack-objects --revs --stdout -q
@@ -45,8 +52,8 @@ printf '\n%s\n' "$tree" >&2
 
 /// Where the base's objects come from.
 enum Way {
-    /// From the agent's own store, and the mirror.
-    Borrow,
+    /// From the agent's own store, and the mirror; with the index that was kept, if one was.
+    Borrow(Option<Vec<u8>>),
     /// Sent; with a mirror, what that lacks.
     Copy(Option<Held>),
 }
@@ -87,14 +94,14 @@ impl Sandboxes {
         self.close_berth(record.berth).await?;
         let stopped = super::room::succeeded(&stopped?, "stopping everything in the sandbox");
         stopped.map_err(|e| SandboxError::Unavailable(e.to_string()))?;
-        self.take(room, record.mirror, spec).await
+        self.take(room, &record, spec).await
     }
 
     /// The tree and its pack. First with the agent's own objects at hand (fast); if that fails in any way, with the base brought in
     /// afresh, so that an agent that broke its `.git` has still done its work: from the mirror, or else whole.
-    async fn take(&self, room: &Room, lent: Option<Lent>, spec: &SealSpec) -> Result<(Tree, tokio::fs::File)> {
-        let mut ways = vec![Way::Borrow];
-        ways.extend(lent.map(|lent| Way::Copy(Some(lent.held))));
+    async fn take(&self, room: &Room, record: &Record, spec: &SealSpec) -> Result<(Tree, tokio::fs::File)> {
+        let mut ways = vec![Way::Borrow(self.kept_index(record))];
+        ways.extend(record.mirror.as_ref().map(|lent| Way::Copy(Some(lent.held.clone()))));
         for way in ways {
             match self.take_with(room, spec, &way).await {
                 Err(SandboxError::Refused(_) | SandboxError::Limit(_)) => {}
@@ -106,17 +113,25 @@ impl Sandboxes {
 
     async fn take_with(&self, room: &Room, spec: &SealSpec, way: &Way) -> Result<(Tree, tokio::fs::File)> {
         let mut base = match way {
-            Way::Borrow => None,
+            Way::Borrow(_) => None,
             Way::Copy(held) => {
                 let (base, most) = (std::slice::from_ref(&spec.stretch.base), self.settings.base_pack_bytes);
                 Some(self.repos.pack(&spec.stretch.repo_key, base, 1, held.as_ref(), most).await?)
             }
         };
         let how = if base.is_none() { "borrow" } else { "copy" };
-        let bytes = base.as_ref().map_or(0, |base| base.bytes).to_string();
-        let mut work = Work::new(["sh", "-c", TAKE, "take", how, spec.stretch.base.as_str(), &bytes]).wall(READ_MS);
+        let pack = base.as_ref().map_or(0, |base| base.bytes).to_string();
+        let mut index: &[u8] = match way {
+            Way::Borrow(Some(index)) => index,
+            _ => &[],
+        };
+        let length = index.len().to_string();
+        let words = ["sh", "-c", TAKE, "take", how, spec.stretch.base.as_str(), &pack, &length];
+        let mut work = Work::new(words).wall(READ_MS);
         if let Some(base) = &mut base {
             work = work.input(base.reader().await?);
+        } else if !index.is_empty() {
+            work = work.input(&mut index);
         }
         let mut pack = crate::git::temporary()?;
         let done = room.spool(work, &mut pack, self.settings.tree_pack_bytes).await;

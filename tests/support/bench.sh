@@ -1,5 +1,5 @@
 #!/bin/bash
-# `make bench`: measures what docs/spec.md promises and writes the table into it. Words choose parts: ARGS='intake fold chamber router berths asleep waits kill'.
+# `make bench`: measures what docs/spec.md promises and writes the table into it. Words choose parts: ARGS='intake fold chamber router berths asleep large waits kill'.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 programs=$(tests/support/programs.sh)

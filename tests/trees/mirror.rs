@@ -143,6 +143,43 @@ async fn a_checkpoint_from_it_is_the_same_commit_whatever_became_of_the_agents_g
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn in_a_large_tree_a_checkpoint_has_every_change() {
+    let world = mirrored().await;
+    for number in 0..3000 {
+        let name = format!("many/a-file-with-a-rather-long-name-{}/number-{number}.txt", number % 20);
+        crate::world::write(&world.upstream(), &name, "same size\n");
+    }
+    commit(&world.upstream(), &[], "many files");
+    let base = begun(&world, 1).await;
+    let index = world.dir.path().join("state/index/1");
+    assert!(index.is_file(), "kept before the agent entered");
+    let at = "many/a-file-with-a-rather-long-name";
+    // Of the same size and with the old time of change; gone; new; another mode; and what git itself was told to overlook.
+    let odd = format!(
+        "cd {at}-1 && t=$(stat -c %y number-1.txt) && printf 'SAME SIZE\\n' >number-1.txt && touch -d \"$t\" number-1.txt && cd - >/dev/null
+         rm {at}-2/number-2.txt; echo new >{at}-3/new.txt; chmod +x {at}-4/number-4.txt; mv {at}-5/number-5.txt {at}-6/
+         git update-index --assume-unchanged {at}-7/number-7.txt; echo x >{at}-7/number-7.txt; rm .git/index"
+    );
+    world.bash(1, &odd).await;
+    let mut spec = world.seal_spec(1, 1, &base);
+    spec.stretch.base = base.clone();
+    let Sealed::Commit { files, .. } = world.sandboxes.seal(&spec).await.expect("sealed") else { panic!("no commit") };
+    let changed: Vec<String> = files.iter().map(|file| file.path.replace(at, "")).collect();
+    let all = [
+        "many/-1/number-1.txt",
+        "many/-2/number-2.txt",
+        "many/-3/new.txt",
+        "many/-4/number-4.txt",
+        "many/-5/number-5.txt",
+        "many/-6/number-5.txt",
+        "many/-7/number-7.txt",
+    ];
+    assert_eq!(changed, all.map(|path| path.replace("many/", "")), "{files:?}");
+    world.sandboxes.remove(1).await.expect("removed");
+    assert!(!index.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_the_branch_gains_is_sent_on_top_or_added() {
     let world = mirrored().await;
     let up = world.upstream();
