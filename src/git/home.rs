@@ -98,7 +98,7 @@ impl Home {
         let line = line.ok_or_else(|| GitError::Invalid(format!("{} is no usable path", objects.display())))?;
         let info = self.own.path().join("objects/info");
         let copy = |from: PathBuf, name: &str| -> std::io::Result<()> {
-            if from.is_file() { std::fs::copy(&from, self.own.path().join(name)).map(|_| ()) } else { Ok(()) }
+            if from.is_file() { copy_dated(&from, &self.own.path().join(name)) } else { Ok(()) }
         };
         let made = std::fs::create_dir_all(&info)
             .and_then(|()| std::fs::write(info.join("alternates"), format!("{line}\n")))
@@ -115,7 +115,7 @@ impl Home {
         for entry in std::fs::read_dir(&self.git_dir)? {
             let entry = entry?;
             if entry.file_name().to_string_lossy().starts_with("sharedindex.") {
-                std::fs::copy(entry.path(), self.own.path().join(entry.file_name()))?;
+                copy_dated(&entry.path(), &self.own.path().join(entry.file_name()))?;
             }
         }
         Ok(())
@@ -352,4 +352,27 @@ fn no_clone(path: &Path, said: &str) -> GitError {
         "it is no git clone; name the directory of your clone".to_owned()
     };
     GitError::Invalid(format!("{} cannot be used: {why}", path.display()))
+}
+
+/// Copies an index together with its own time: a file that was changed in the very moment its entry was written, and kept its
+/// size, is known by that alone (git's "racy" entries), and would be taken for untouched and overwritten.
+fn copy_dated(from: &Path, to: &Path) -> std::io::Result<()> {
+    let when = from.metadata()?.modified()?;
+    std::fs::copy(from, to)?;
+    std::fs::OpenOptions::new().write(true).open(to)?.set_modified(when)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_copied_index_keeps_its_own_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("index"), "DIRC").unwrap();
+        let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::new(1_700_000_000, 123_456_789);
+        std::fs::File::options().write(true).open(at("index")).unwrap().set_modified(old).unwrap();
+        super::copy_dated(&at("index"), &at("copy")).unwrap();
+        assert_eq!(std::fs::read(at("copy")).unwrap(), b"DIRC");
+        assert_eq!(at("copy").metadata().unwrap().modified().unwrap(), old);
+    }
 }
