@@ -21,8 +21,8 @@ const READ_MS: u64 = 300_000;
 /// Reads the tree through a git directory of our own: stdout is its pack, less what the base `$2` holds, and the last line
 /// of stderr names it. The directory may borrow the mirror's objects and the agent's, but only as bytes: what it borrows is hashed
 /// again in quarantine. The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes. On stdin
-/// are `$3` bytes of a pack of the base, or `$4` bytes of an index that the host kept from the check-out: with it only what changed
-/// since is read. No agent can set a file's time of change back (`ctime`), and git compares that too.
+/// are `$3` bytes of a pack of the base, or `$4` bytes of an index that the host kept from the check-out, after a line with its time:
+/// with it only what changed since is read. No agent can set a file's time of change back (`ctime`), and git compares that too.
 const TAKE: &str = r#"
 set -eu
 dir=$(mktemp -d)
@@ -42,7 +42,10 @@ if [ "$4" = 0 ]; then
     # Compared, not written: git cannot touch a pack that is read-only, and would write every object that is in one once more.
     git --work-tree=. update-index -q --refresh >/dev/null || :
 else
+    read -r second
     cat > "$dir/index"
+    # By this git knows which entries it must not trust.
+    touch -d "@$second" "$dir/index"
 fi
 git --work-tree=. add -A .
 tree=$(git write-tree)

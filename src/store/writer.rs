@@ -1,4 +1,5 @@
-//! The one writer: takes what has queued up, does it in one transaction, answers when it is on the disk.
+//! The one writer: takes what has queued up, answers when it is on the disk. Deliveries are one statement, which is its own
+//! transaction; everything else that waits is done in one transaction together.
 
 use super::{Append, Appended, Delivery, NewTask, StoreError, append, deliveries};
 use domain::TaskId;
@@ -80,19 +81,21 @@ async fn run(mut connection: SqliteConnection, mut inbox: mpsc::Receiver<Message
         for (answer, fresh) in answers.into_iter().zip(fresh) {
             tell(answer, fresh)(None);
         }
-        if !writes.is_empty() {
-            together(&mut connection, writes).await;
+        if !writes.is_empty() && !together(&mut connection, writes).await {
+            // What came next would join a transaction that nobody will ever commit, and be told that it is stored.
+            tracing::error!("the store stops: a transaction could neither be stored nor taken back");
+            break;
         }
     }
     let _ = connection.close().await;
 }
 
-/// One transaction for all of them.
-async fn together(connection: &mut SqliteConnection, writes: Vec<Write>) {
-    let mut told: Vec<Told> = Vec::with_capacity(writes.len());
+/// One transaction for all of them. False when it is still open.
+async fn together(connection: &mut SqliteConnection, writes: Vec<Write>) -> bool {
+    let (mut told, mut ended): (Vec<Told>, bool) = (Vec::with_capacity(writes.len()), true);
     if let Err(error) = connection.execute("BEGIN IMMEDIATE").await {
         tracing::error!(%error, "the store refuses to begin a transaction");
-        return;
+        return true;
     }
     for write in writes {
         told.push(one(connection, write).await);
@@ -100,13 +103,17 @@ async fn together(connection: &mut SqliteConnection, writes: Vec<Write>) {
     let failed = connection.execute("COMMIT").await.err();
     if let Some(error) = &failed {
         tracing::error!(%error, "a transaction was not stored");
-        // A failed COMMIT may leave the transaction open; ROLLBACK without one is an error of no consequence.
-        let _ = connection.execute("ROLLBACK").await;
+        // A failed COMMIT may leave the transaction open.
+        ended = match connection.execute("ROLLBACK").await {
+            Ok(_) => true,
+            Err(error) => error.to_string().contains("no transaction is active"),
+        };
     }
     let text = failed.map(|e| e.to_string());
     for tell in told {
         tell(text.clone().map(sqlx::Error::Protocol));
     }
+    ended
 }
 
 fn tell<T: Send + 'static>(answer: Answer<T>, result: Result<T, StoreError>) -> Told {

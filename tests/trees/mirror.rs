@@ -179,6 +179,31 @@ async fn in_a_large_tree_a_checkpoint_has_every_change() {
     assert!(!index.exists());
 }
 
+/// git may know times by whole seconds: what the agent changes at once looks as it did, unless its time is not trusted.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_large_tree_a_change_within_the_second_of_the_check_out_is_seen() {
+    let world = mirrored().await;
+    for number in 0..3000 {
+        let name = format!("many/a-file-with-a-rather-long-name-{}/number-{number}.txt", number % 20);
+        crate::world::write(&world.upstream(), &name, "same size\n");
+    }
+    commit(&world.upstream(), &[], "many files");
+    let at = "many/a-file-with-a-rather-long-name-1";
+    // Most often the first one falls into that second.
+    for task in 1..=4 {
+        let base = begun(&world, task).await;
+        assert!(world.dir.path().join(format!("state/index/{task}")).is_file(), "kept");
+        // The tree is taken in a later second.
+        world.bash(task, &format!("printf 'SAME SIZE\\n' >{at}/number-2981.txt; sleep 1.1")).await;
+        let mut spec = world.seal_spec(task, 1, &base);
+        spec.stretch.base = base.clone();
+        let sealed = world.sandboxes.seal(&spec).await.expect("sealed");
+        let Sealed::Commit { files, .. } = sealed else { panic!("the change was not seen: {sealed:?}") };
+        assert_eq!(files.len(), 1, "{files:?}");
+        world.sandboxes.remove(task).await.expect("removed");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_branch_gains_is_sent_on_top_or_added() {
     let world = mirrored().await;
