@@ -164,7 +164,18 @@ impl Sandboxes {
     async fn brought_up(&self, key: &str, trunk: &Commit) -> Result<Option<Lent>> {
         let lane = self.mirrors.lane(key);
         let _one = lane.lock().await;
-        if let Some(known) = self.mirrors.get(key)
+        let known = self.mirrors.get(key);
+        let made = self.made(key, known.clone(), trunk).await;
+        if let (Err(why), Some(known)) = (&made, known)
+            && may_be_why(why)
+        {
+            self.blame_mirror(key, &known.lent, why)?;
+        }
+        made
+    }
+
+    async fn made(&self, key: &str, known: Option<Mirror>, trunk: &Commit) -> Result<Option<Lent>> {
+        if let Some(known) = known
             && self.repos.is_ancestor(key, &known.lent.held.head, trunk).await?
         {
             let (depth, most) = (self.settings.history_depth, self.settings.base_pack_bytes);
@@ -200,13 +211,14 @@ impl Sandboxes {
             Some(old) => (old.lent.name, old.bytes, old.packs),
             None => (name(key)?, 0, 0),
         };
+        let disk_floor_bytes = self.settings.disk_floor_bytes;
         let chamber = ChamberSpec {
             name: format!("mirror-{name}"),
             task: None,
             purpose: Purpose::Mirror,
             image: self.settings.quarantine_image.clone(),
             berth: None,
-            limits: ChamberLimits { workspace_bytes: 0, ..ChamberLimits::default() },
+            limits: ChamberLimits { workspace_bytes: 0, disk_floor_bytes, ..ChamberLimits::default() },
             env: Vec::new(),
             profile: "sealed".to_owned(),
             mirror: Some(name.clone()),

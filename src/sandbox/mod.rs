@@ -81,6 +81,8 @@ pub struct Settings {
     pub profile: String,
     /// A repository of which less than this would be sent has no mirror; 0 = each has one.
     pub mirror_from_bytes: u64,
+    /// What is to stay free of the engine's disk: under it no mirror is begun.
+    pub disk_floor_bytes: u64,
     /// Image of the quarantine chambers: holds git and sh.
     pub quarantine_image: String,
     /// Largest pack that goes into a chamber.
@@ -108,6 +110,7 @@ impl Settings {
             history_depth: 50,
             profile: "sealed".to_owned(),
             mirror_from_bytes: 4 << 20,
+            disk_floor_bytes: 0,
             quarantine_image: image.into(),
             base_pack_bytes: 1 << 30,
             tree_pack_bytes: 64 << 20,

@@ -286,3 +286,35 @@ async fn one_that_is_gone_or_broken_fails_no_task_and_is_made_anew() {
     let names: Vec<_> = world.broker.list().await.unwrap().into_iter().map(|it| it.name).collect();
     assert!(!names.contains(&"task-4-1".to_owned()), "{names:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_gone_when_it_is_to_be_added_to_is_made_anew() {
+    let world = mirrored().await;
+    let up = world.upstream();
+    let large = noise(7, 1 << 20);
+    commit(&up, &[("large.txt", &large)], "large");
+    begun(&world, 1).await;
+    for mirror in mirrors(&world) {
+        std::fs::remove_dir_all(mirror).expect("removed behind our back");
+    }
+    // Enough to be added, and a part of it a difference from what was in there.
+    commit(&up, &[("large.txt", &format!("{large}{}", noise(9, 2 << 20)))], "larger");
+    begun(&world, 2).await;
+    assert_eq!(world.bash(2, "git status --short; git log --oneline | wc -l").await.outcome.text, "3\n");
+    begun(&world, 3).await;
+    assert_eq!(world.bash(3, "ls .git/objects/pack; test -s .git/objects/info/alternates").await.outcome.text, "");
+    assert_eq!(objects(&world, 3).await, reached(&world, &["HEAD"]), "made anew");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn none_is_begun_on_a_disk_that_is_about_to_be_full() {
+    let world = World::with(FILES, |settings| {
+        (settings.mirror_from_bytes, settings.disk_floor_bytes) = (0, u64::MAX >> 8);
+    })
+    .await;
+    begun(&world, 1).await;
+    let seen = world.bash(1, "git status --short; cat .git/objects/info/alternates 2>/dev/null; cat README.md").await;
+    assert_eq!(seen.outcome.text, "# Demo\n", "the repository was sent");
+    let packs = |mirror: &PathBuf| mirror.join("objects").exists();
+    assert!(!mirrors(&world).iter().any(packs), "nothing was put into one");
+}
