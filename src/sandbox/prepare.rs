@@ -96,7 +96,12 @@ impl Sandboxes {
         };
         let (room, lent) =
             self.stocked(&chamber, &spec.repo_key, &spec.base, self.settings.history_depth, lent).await?;
-        self.keep_index(&room, spec.task).await?;
+        match self.keep_index(&room, spec.task).await {
+            Err(error @ (SandboxError::Limit(_) | SandboxError::Refused(_))) => {
+                tracing::warn!(task = spec.task, %error, "the index was not kept; checkpoints read every file");
+            }
+            done => done?,
+        }
         self.bring_setup(&room, record.setup.as_deref()).await?;
         Ok((room, lent))
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use caisson::git::Branch;
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{PrepareSpec, Sealed, VerifySpec};
 use domain::{Commit, VerdictKind};
@@ -304,6 +305,24 @@ async fn one_that_is_gone_when_it_is_to_be_added_to_is_made_anew() {
     begun(&world, 3).await;
     assert_eq!(world.bash(3, "ls .git/objects/pack; test -s .git/objects/info/alternates").await.outcome.text, "");
     assert_eq!(objects(&world, 3).await, reached(&world, &["HEAD"]), "made anew");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_is_too_large_to_keep_costs_time_and_no_task() {
+    let world = World::new().await;
+    // Few files and long paths: an index has each path whole.
+    let deep = ["a-directory-of-a-rather-long-name".repeat(7).as_str(); 16].join("/");
+    let mut stream = "blob\nmark :1\ndata 2\nx\n\ncommit refs/remotes/origin/deep\n\
+                      committer Caisson <caisson@localhost> 1700000000 +0000\ndata 4\ndeep\n"
+        .to_owned();
+    for number in 0..18_000 {
+        stream += &format!("M 644 :1 {deep}/{number}\n");
+    }
+    world.repos.fast_import(KEY, stream).await.expect("imported");
+    let base = world.repos.resolve(KEY, &Branch::parse("deep").expect("a name")).await.expect("there");
+    let spec = PrepareSpec { base, trunk: None, ..world.spec(1) };
+    world.sandboxes.prepare(&spec).await.expect("prepared");
+    assert!(!world.dir.path().join("state/index/1").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
