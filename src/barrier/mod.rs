@@ -153,13 +153,19 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
             tracing::warn!(%error, name, "a sandbox of the barrier's self-test could not be removed");
         }
     }
+    let mut closed = Ok(());
     if let Some(way) = &ground.way {
         for berth in &way.berths {
-            way.egress.close(berth.number).await?;
+            let shut = way.egress.close(berth.number).await;
+            closed = closed.and(shut);
         }
     }
-    history.remove().await?;
-    let rows = judge::judge(&expect(ground), &done?);
+    // Everything is removed first; then the first thing that went wrong is told.
+    let removed = history.remove().await;
+    let found = done?;
+    closed?;
+    removed?;
+    let rows = judge::judge(&expect(ground), &found);
     let held = rows.iter().all(|row| row.verdict != Verdict::Mismatch);
     Ok(Report { held, image: ground.image.clone(), profile: ground.profile.clone(), rows })
 }
