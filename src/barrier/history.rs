@@ -14,7 +14,13 @@ use crate::git::{GitError, Repos, checkpoint_ref};
 use crate::sandbox::{SandboxError, Sandboxes, Settings};
 
 const KEY: &str = "barrier";
+/// The default branch, another one, and where the default branch stood before it was rewritten.
+const BRANCHES: [&str; 3] = ["main", "other", "leaked"];
 const TEXT: &str = "the base";
+pub(super) const THROUGH: &str = "a file, through the alternates";
+pub(super) const ALL: &str = "all objects";
+/// Nothing can be read with git; a task in such an image is refused by name before anything is brought in.
+pub(super) const NO_GIT: &str = "the image has no git";
 /// Nobody's number.
 const OTHER_TASK: i64 = 1;
 
@@ -54,46 +60,63 @@ impl History {
     pub async fn make(ground: &Ground) -> Result<History, Trouble> {
         let dir = tempfile::Builder::new().prefix("barrier-").tempdir_in(&ground.state_dir)?;
         let repos = Repos::new(dir.path().join("repos"));
-        let main = "refs/remotes/origin/main";
-        let branches = [checkpoint_ref(OTHER_TASK, 1), checkpoint_ref(OTHER_TASK, 2), checkpoint_ref(OTHER_TASK, 3)];
-        let texts = ["of another task", "of another branch", "a password that was taken out"];
-        let mut stream = commit(main, None, "before the base") + &commit(main, None, TEXT);
-        for (branch, text) in branches.iter().zip(texts) {
-            stream += &commit(branch, Some(main), text);
+        let [main, other, leaked] = BRANCHES.map(|name| format!("refs/remotes/origin/{name}"));
+        let task = checkpoint_ref(OTHER_TASK, 1);
+        let mut stream = commit(&main, None, "before the base") + &commit(&main, None, TEXT);
+        let texts =
+            [(task, "of another task"), (other, "of another branch"), (leaked, "a password that was taken out")];
+        for (at, text) in texts {
+            stream += &commit(&at, Some(&main), text);
         }
         repos.fast_import(KEY, stream).await?;
-        let base = repos.resolve(KEY, &crate::git::Branch::parse("main")?).await?;
-        let mut found = Vec::new();
-        for n in 1..=3 {
-            let there = repos.checkpoint(KEY, OTHER_TASK, n).await?;
-            found.push(there.ok_or_else(|| Trouble("the test's own repository lacks a commit".to_owned()))?);
-        }
-        let [task, branch, secret] = found.try_into().map_err(|_| Trouble("three commits were made".to_owned()))?;
+        let [main, other, leaked] = BRANCHES.map(crate::git::Branch::parse);
+        let (base, branch) = (repos.resolve(KEY, &main?).await?, repos.resolve(KEY, &other?).await?);
+        let leaked = repos.resolve(KEY, &leaked?).await?;
+        let task = repos.checkpoint(KEY, OTHER_TASK, 1).await?;
+        let task = task.ok_or_else(|| Trouble("the test's own repository lacks a commit".to_owned()))?;
         let forbidden = [
             ("another task's commit", task),
             ("another branch's commit", branch),
-            ("a secret that was taken out", secret),
+            ("a secret that was taken out", leaked.clone()),
         ];
         let allowed = repos.reached(KEY, &base).await?;
-        let mut settings = Settings::new(dir.path(), &ground.image);
+        let mut settings = Settings::new(dir.path(), &ground.own_image);
         settings.mirror_from_bytes = 0;
         let sandboxes = Sandboxes::new(ground.broker.clone(), None, repos, settings, ground.epoch)?;
-        let mirror = sandboxes.mirror_for_probe(KEY, &base).await;
-        Ok(History { sandboxes, base, allowed, forbidden, mirror, _dir: dir })
+        // The branch stood there, and was rewritten: what a mirror of it holds is not in the next one.
+        let mut mirror = sandboxes.mirror_for_probe(KEY, &leaked).await;
+        if mirror.is_ok() {
+            mirror = sandboxes.mirror_for_probe(KEY, &base).await;
+        }
+        if mirror.is_err() {
+            sandboxes.drop_mirror(KEY).await?;
+        }
+        Ok(History { sandboxes, base, allowed, forbidden, mirror: mirror?, _dir: dir })
     }
 
     /// Brings the base into a sandbox, and asks git there what it can read.
     pub async fn look(&self, inside: Inside) -> Result<(Inside, Vec<Finding>), Trouble> {
         let (inside, brought) = inside.furnished(&self.sandboxes, KEY, &self.base).await;
         let mut found = Vec::new();
-        if let Err(error) = brought {
-            found.push(Finding::new(30, "all objects", format!("the repository could not be brought in: {error}")));
-            return Ok((inside, found));
+        match brought {
+            Ok(true) => {}
+            Ok(false) => {
+                let asked = [(24, THROUGH), (30, ALL)].into_iter();
+                let asked = asked.chain(self.forbidden.iter().map(|(what, _)| (30, *what)));
+                found.extend(asked.map(|(check, what)| Finding::new(check, what, NO_GIT)));
+                return Ok((inside, found));
+            }
+            // An engine that is busy says nothing about the barrier.
+            Err(error @ SandboxError::Unavailable(_)) => return Err(error.into()),
+            Err(error) => {
+                found.push(Finding::new(30, ALL, format!("the repository could not be brought in: {error}")));
+                return Ok((inside, found));
+            }
         }
         // Nothing of its own: what is found is found through the alternates.
         let text = inside.bash("ls .git/objects/pack; git cat-file blob HEAD:file").await?;
         let seen = if text.trim_end() == TEXT { "its text".to_owned() } else { text };
-        found.push(Finding::new(24, "a file, through the alternates", seen));
+        found.push(Finding::new(24, THROUGH, seen));
         let listed = inside.bash("git cat-file --batch-all-objects --batch-check='%(objectname)'").await?;
         let all: BTreeSet<String> = listed.lines().map(str::to_owned).collect();
         let (more, fewer) = (all.difference(&self.allowed).count(), self.allowed.difference(&all).count());
@@ -101,7 +124,7 @@ impl History {
             (0, 0) => "what the base reaches".to_owned(),
             _ => format!("{more} that the base does not reach; {fewer} of its own are missing"),
         };
-        found.push(Finding::new(30, "all objects", seen));
+        found.push(Finding::new(30, ALL, seen));
         for (what, commit) in &self.forbidden {
             let there = inside.bash(&format!("git cat-file -e {commit} 2>/dev/null && echo there")).await?;
             found.push(Finding::new(30, *what, if there.is_empty() { "absent" } else { OPEN }));

@@ -70,13 +70,13 @@ impl Inside {
         Op::Exec { argv, env: Vec::new(), cwd: ".".to_owned(), input: false, output }
     }
 
-    /// With a commit in its workspace, brought in as into a task's.
+    /// With a commit in its workspace, brought in as into a task's; `false` where there is no git to do it.
     pub(super) async fn furnished(
         self,
         sandboxes: &Sandboxes,
         key: &str,
         commit: &Commit,
-    ) -> (Inside, Result<(), SandboxError>) {
+    ) -> (Inside, Result<bool, SandboxError>) {
         let (link, done) = sandboxes.furnish_probe(self.link, key, commit).await;
         (Inside { link, ..self }, done)
     }

@@ -71,6 +71,8 @@ pub struct Ground {
     /// `None` = sandboxes have no network.
     pub way: Option<Way>,
     pub image: String,
+    /// The operator's own, which holds git: what fills a repository's mirror.
+    pub own_image: String,
     /// Hardening profile: `sealed` or `debug`.
     pub profile: String,
     pub limits: ChamberLimits,

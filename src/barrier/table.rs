@@ -4,7 +4,7 @@
 
 use protocol::broker::ChamberLimits;
 
-use super::{Expect, plan};
+use super::{Expect, history, plan};
 
 /// What a check wants of its findings.
 pub enum Wants {
@@ -180,7 +180,7 @@ fn files(expect: &Expect) -> Vec<Row> {
             "the mirror's mount",
             "read-only; its objects are found",
             both(
-                [("the mirror is mounted", &["read-only"]), ("a file, through the alternates", &["its text"])],
+                [("the mirror is mounted", &["read-only"]), (history::THROUGH, &["its text", history::NO_GIT])],
                 &["EROFS"],
                 3,
             ),
@@ -220,15 +220,16 @@ fn beyond(expect: &Expect) -> Vec<Row> {
         ("ticks after everything was stopped", &["0"]),
         ("processes", &["caisson-runner"]),
     ]);
+    let absent: &[&str] = &["absent", history::NO_GIT];
     vec![
         (28, "descriptors and frames of process 1", "out of reach; a forged frame does nothing", frame),
         (29, "a daemon after everything was stopped", "no tick", daemon),
         (30, "objects of the repository", "what its base reaches, no more", {
             exact([
-                ("all objects", &["what the base reaches"]),
-                ("another task's commit", &["absent"]),
-                ("another branch's commit", &["absent"]),
-                ("a secret that was taken out", &["absent"]),
+                (history::ALL, &["what the base reaches", history::NO_GIT]),
+                ("another task's commit", absent),
+                ("another branch's commit", absent),
+                ("a secret that was taken out", absent),
             ])
         }),
         (31, "the router's way out without its proxy", "public addresses alone; this machine hears nobody", {

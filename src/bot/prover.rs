@@ -174,6 +174,7 @@ impl Prover {
             broker: self.broker.clone(),
             way,
             image: image.to_owned(),
+            own_image: self.config.sandbox.image.clone(),
             profile: profile.to_owned(),
             limits: self.config.sandbox.limits(),
             state_dir: self.config.state_dir.clone(),

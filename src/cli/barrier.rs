@@ -114,6 +114,7 @@ async fn on(
         broker,
         way,
         image,
+        own_image: config.sandbox.image.clone(),
         profile: profile.to_owned(),
         limits: config.sandbox.limits(),
         state_dir: planted.path().to_owned(),

@@ -149,8 +149,13 @@ impl Sandboxes {
     }
 
     /// The same for the barrier's own sandbox, by name; and what was made for it goes with [`Sandboxes::drop_mirror`].
-    pub async fn mirror_for_probe(&self, key: &str, trunk: &Commit) -> Option<String> {
-        self.mirror(key, Some(trunk)).await.map(|lent| lent.name)
+    ///
+    /// # Errors
+    /// Why there is none: without it the barrier is not tried whole.
+    pub async fn mirror_for_probe(&self, key: &str, trunk: &Commit) -> Result<Option<String>> {
+        let made = self.brought_up(key, trunk).await;
+        self.remove_retired().await;
+        Ok(made?.map(|lent| lent.name))
     }
 
     /// Removes a repository's mirror once no chamber has it.

@@ -126,11 +126,19 @@ impl Sandboxes {
         }
     }
 
-    /// Brings a commit into the barrier's own sandbox, which has the repository's mirror already, as into a task's.
-    pub async fn furnish_probe(&self, link: Link, key: &str, commit: &Commit) -> (Link, Result<()>) {
+    /// Brings a commit into the barrier's own sandbox, which has the repository's mirror already, as into a task's. `false` where
+    /// git is missing: no task begins there either.
+    pub async fn furnish_probe(&self, link: Link, key: &str, commit: &Commit) -> (Link, Result<bool>) {
         let room = Room::over(link, Arc::clone(&self.ids));
         let held = self.mirrors.current(key).map(|lent| lent.held);
-        let done = self.furnish(&room, key, commit, self.settings.history_depth, held.as_ref()).await;
+        let done = match require_git(&room, "").await {
+            Err(SandboxError::Refused(_)) => Ok(false),
+            Err(other) => Err(other),
+            Ok(()) => {
+                let depth = self.settings.history_depth;
+                self.furnish(&room, key, commit, depth, held.as_ref()).await.map(|()| true)
+            }
+        };
         (room.link, done)
     }
 

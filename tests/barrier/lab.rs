@@ -14,7 +14,7 @@ use caisson::barrier::{self, Ground, Report, Upstream, Verdict, Way};
 use caisson::bot::{router_spec, way_out};
 use caisson::config::Process;
 use caisson::sandbox::broker::{Broker, Result, SocketBroker, Stream};
-use protocol::broker::{Chamber, ChamberSpec, EngineInfo, ImageInfo, Problem, RouterInfo, RouterSpec};
+use protocol::broker::{Chamber, ChamberSpec, EngineInfo, ImageInfo, Problem, Purpose, RouterInfo, RouterSpec};
 use serde_json::{Value, json};
 
 pub const IMAGE: &str = "caisson-sandbox:local";
@@ -86,6 +86,7 @@ impl Lab {
             broker,
             way: None,
             image: IMAGE.to_owned(),
+            own_image: IMAGE.to_owned(),
             profile: "sealed".to_owned(),
             limits: self.config("").sandbox.limits(),
             state_dir: self.dir.path().to_owned(),
@@ -131,11 +132,14 @@ pub struct Weak {
     pub router_stays: bool,
     /// The router's walls let it to this machine.
     pub hole: bool,
+    /// No mirror is filled: the engine has no time for it.
+    pub busy: bool,
 }
 
 impl Weak {
     pub fn new(lab: &Arc<Lab>, change: Change) -> Weak {
-        Weak { lab: lab.clone(), change, victim: "barrier-1", joined: false, router_stays: false, hole: false }
+        let [joined, router_stays, hole, busy] = [false; 4];
+        Weak { lab: lab.clone(), change, victim: "barrier-1", joined, router_stays, hole, busy }
     }
 }
 
@@ -169,6 +173,9 @@ impl Weak {
 #[async_trait]
 impl Broker for Weak {
     async fn create(&self, spec: &ChamberSpec) -> Result<()> {
+        if self.busy && spec.purpose == Purpose::Mirror {
+            return Err(Problem::unavailable("the engine is busy"));
+        }
         self.lab.broker.create(spec).await?;
         if spec.name == self.victim {
             self.weaken(&spec.name).await;

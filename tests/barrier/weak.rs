@@ -112,6 +112,8 @@ const FILES: &[Weakness] = &[
     ("no mirror", |body, _| mounts(body).retain(|it| it["Target"] != "/mirror"), &[24, 30]),
     ("a mirror that holds more", |body, _| plant(mirror(body, "Source").as_str().expect("a volume")), &[30]),
     ("the bot's own repository instead", |body, lab| bots_own(body, lab), &[30]),
+    // No weakness: a task is refused there by name, and others go on.
+    ("no git", |body, lab| bind(body, &no_program(lab), "/usr/bin/git", true), &[]),
     ("nothing masked", |body, _| host(body, "MaskedPaths", json!([])), &[22]),
     ("/proc/sys for writing", |body, _| host(body, "ReadonlyPaths", json!([])), &[19]),
 ];
@@ -163,6 +165,13 @@ const LIMITS: &[Weakness] = &[
         &[8],
     ),
 ];
+
+/// A file that nobody may run.
+fn no_program(lab: &Lab) -> String {
+    let path = format!("{}/none", shared(lab, "plain"));
+    std::fs::write(&path, "").expect("written");
+    path
+}
 
 /// A directory that everybody may read; `leaky` holds a file that looks like a planted secret.
 fn shared(lab: &Lab, name: &str) -> String {
@@ -267,6 +276,19 @@ async fn a_way_out_that_is_too_wide_is_caught() {
         let wide = "[egress]\nallow = [\"*.caisson-barrier.invalid\"]\n";
         let (report, seen) = mismatches(&lab.networked(lab.broker.clone(), wide).await).await;
         assert_eq!(seen, [13, 16, 32], "a rule for every name: {:#?}", report.mismatches());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mirror_that_could_not_be_made_is_no_mismatch_and_is_tried_again() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| async move {
+        let busy = Arc::new(Weak { busy: true, ..Weak::new(&lab, |_, _| {}) });
+        let trouble = caisson::barrier::run(&lab.ground(busy), &|_| {}).await.expect_err("carried out");
+        assert!(trouble.0.contains("the engine is busy"), "{trouble}");
+        let (report, seen) = mismatches(&lab.ground(lab.broker.clone())).await;
+        assert!(seen.is_empty() && report.held, "{:#?}", report.mismatches());
     })
     .await;
 }
