@@ -112,8 +112,6 @@ const FILES: &[Weakness] = &[
     ("no mirror", |body, _| mounts(body).retain(|it| it["Target"] != "/mirror"), &[24, 30]),
     ("a mirror that holds more", |body, _| plant(mirror(body, "Source").as_str().expect("a volume")), &[30]),
     ("the bot's own repository instead", |body, lab| bots_own(body, lab), &[30]),
-    // No weakness: a task is refused there by name, and others go on.
-    ("no git", |body, lab| bind(body, &no_program(lab), "/usr/bin/git", true), &[]),
     ("nothing masked", |body, _| host(body, "MaskedPaths", json!([])), &[22]),
     ("/proc/sys for writing", |body, _| host(body, "ReadonlyPaths", json!([])), &[19]),
 ];
@@ -289,6 +287,19 @@ async fn a_mirror_that_could_not_be_made_is_no_mismatch_and_is_tried_again() {
         assert!(trouble.0.contains("the engine is busy"), "{trouble}");
         let (report, seen) = mismatches(&lab.ground(lab.broker.clone())).await;
         assert!(seen.is_empty() && report.held, "{:#?}", report.mismatches());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_without_git_is_no_mismatch_and_the_row_says_it() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| async move {
+        let change: Change = |body, lab| bind(body, &no_program(lab), "/usr/bin/git", true);
+        let (report, seen) = mismatches(&lab.ground(Arc::new(Weak::new(&lab, change)))).await;
+        assert!(seen.is_empty(), "{:#?}", report.mismatches());
+        let row = report.rows.iter().find(|row| row.number == 30).expect("check 30");
+        assert!(row.seen.contains("the image has no git"), "{}", row.seen);
     })
     .await;
 }
