@@ -1,9 +1,9 @@
 //! The index of a large check-out, kept on the host from before the agent enters until its tree is taken.
 //!
-//! Owns one file for each task in the state directory: a line with the second in which the index was written, then the index. It
-//! holds each file's size and times as the kernel gave them, so that a checkpoint reads what changed and not 50,000 files. What was
-//! checked out in that last second is read all the same: git may know times by whole seconds, and could not tell it from what
-//! the agent changed at once. Bytes to this process: only git in the task's own sandbox reads them.
+//! Owns one file for each task in the state directory: a line with a second, then the index. The index holds each file's size and times
+//! as the kernel gave them, so that a checkpoint reads what changed and not 50,000 files. git may know times by whole seconds, and
+//! could not tell what the agent changes at once from what was checked out in that same second: so the agent enters in a later one.
+//! Bytes to this process: only git in the task's own sandbox reads them.
 //! A change that leaves no trace in a file's times is not seen and so not in the commit: on a file system in memory, a write through a
 //! shared mapping that was read through before. Such a change is kept from the review and from the commit alike. Tests: `tests/trees/mirror.rs`.
 
@@ -18,6 +18,16 @@ const LEAST: u64 = 200 << 10;
 /// About half a million files.
 const MOST: u64 = 64 << 20;
 
+/// Of an index of `$1` bytes at least: the second that has begun, which is none that it knows, and the index.
+const KEEP: &str = r#"
+test "$(stat -c %s .git/index)" -ge "$1" || exit 0
+last=$(stat -c %Y .git/index)
+while [ "$(date +%s)" -le "$last" ]; do sleep 0.02; done
+# The clock of files is a few milliseconds behind.
+sleep 0.02
+date +%s && exec cat .git/index
+"#;
+
 impl Sandboxes {
     fn index_path(&self, task: i64) -> PathBuf {
         self.settings.state_dir.join("index").join(task.to_string())
@@ -26,9 +36,8 @@ impl Sandboxes {
     /// Takes a copy of a fresh check-out's index, if it is a large one. It only saves time: without it all is read.
     pub(super) async fn keep_index(&self, room: &Room, task: i64) -> Result<()> {
         self.forget_index(task);
-        let words =
-            format!("test $(stat -c %s .git/index) -lt {LEAST} || {{ stat -c %Y .git/index && exec cat .git/index; }}");
-        let index = room.read(Work::new(["sh", "-c", &words]), MOST, "keeping the index").await?;
+        let words = ["sh", "-c", KEEP, "keep", &LEAST.to_string()];
+        let index = room.read(Work::new(words), MOST, "keeping the index").await?;
         let path = self.index_path(task);
         if !index.is_empty()
             && let Err(error) = std::fs::create_dir_all(self.settings.state_dir.join("index"))
