@@ -53,7 +53,12 @@ impl Sandboxes {
                     self.drop_room(task, &room).await;
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
-                Err(LinkError::Protocol(why)) => return self.distrust(task, &why).await,
+                Err(e @ LinkError::Protocol(_)) => {
+                    return match self.unless_trusted(task, room::from_link(&e)).await {
+                        SandboxError::Gone(loss) => Ok(interrupted(loss)),
+                        e => Err(e),
+                    };
+                }
                 Err(LinkError::TooLarge { cap }) => {
                     let reason = format!("the action is too large to be sent ({cap} bytes fit)");
                     return Ok(Acted { outcome: failed(reason), lost: None });
@@ -75,12 +80,14 @@ impl Sandboxes {
             Some(ChamberState::Running) => {}
             Some(ChamberState::Paused) => self.broker.unpause(&record.name).await.map_err(room::from_broker)?,
             Some(ChamberState::Exited { end, .. }) => return Err(self.lost(task, ended(end))),
-            // One that was never started is another one than was prepared.
-            Some(ChamberState::Created) => return Err(self.lost(task, Loss::Restarted)),
-            Some(ChamberState::Gone) | None => return Err(self.lost(task, Loss::Removed)),
+            // One that was never started is another one than was prepared, which is gone.
+            Some(ChamberState::Created | ChamberState::Gone) | None => return Err(self.lost(task, Loss::Removed)),
         }
         let attached = Room::attach(self.broker.as_ref(), &record.name, self.epoch, Arc::clone(&self.ids)).await;
-        let (room, welcome) = attached?;
+        let (room, welcome) = match attached {
+            Ok(attached) => attached,
+            Err(e) => return Err(self.unless_trusted(task, e).await),
+        };
         if record.boot.as_ref() != Some(&room.boot) {
             return Err(self.lost(task, Loss::Restarted));
         }
@@ -106,14 +113,15 @@ impl Sandboxes {
         }
     }
 
-    /// A runner that breaks the protocol is no runner of ours any more: the chamber goes.
-    async fn distrust(&self, task: i64, why: &str) -> Result<Acted> {
-        tracing::warn!(task, why, "a sandbox broke the protocol and is removed");
+    /// `e`; a runner that broke the protocol is no runner of ours any more: its chamber goes before that is said.
+    pub(super) async fn unless_trusted(&self, task: i64, e: SandboxError) -> SandboxError {
+        if e != SandboxError::Gone(Loss::Untrusted) {
+            return e;
+        }
         self.rooms.lock().await.remove(&task);
         let name = self.records.get(task).map(|record| record.name).unwrap_or_default();
         self.lost(task, Loss::Untrusted);
-        self.broker.remove(&name).await.map_err(room::from_broker)?;
-        Ok(interrupted(Loss::Untrusted))
+        self.broker.remove(&name).await.err().map_or(e, room::from_broker)
     }
 
     async fn settle(&self, room: &Room, next: u64) {

@@ -59,7 +59,10 @@ impl Sandboxes {
         let (room, mirror) = self.furnished(spec, &record, lent).await?;
         let boot = room.boot.clone();
         self.rooms.lock().await.insert(spec.task, Arc::new(room));
-        self.records.change(spec.task, |record| (record.boot, record.mirror) = (Some(boot.clone()), mirror))?;
+        self.records.change(spec.task, |record| {
+            // It stands: how the one before was lost is no word on this one.
+            (record.boot, record.lost, record.mirror) = (Some(boot.clone()), None, mirror);
+        })?;
         self.open(spec.task).await?;
         Ok(Prepared { boot })
     }

@@ -93,7 +93,11 @@ impl Records {
     pub(super) fn begin(&self, mut record: Record, network: bool) -> Result<Record> {
         let mut all = self.lock();
         // A try to make it anew may fail: the next one still knows why.
-        record.lost = all.get(&record.task).map_or(Some(Loss::PutAway), |old| old.lost);
+        record.lost = match all.get(&record.task) {
+            Some(old) if old.boot.is_none() => old.lost,
+            // The bot itself put away what stood.
+            _ => Some(Loss::PutAway),
+        };
         if network {
             let taken: Vec<u32> = all.values().filter(|r| r.task != record.task).filter_map(|r| r.berth).collect();
             let free = (0..self.berths).find(|berth| !taken.contains(berth));

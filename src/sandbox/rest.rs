@@ -70,7 +70,12 @@ impl Sandboxes {
         self.broker.unpause(&record.name).await.map_err(room::from_broker)?;
         self.broker.start(&record.name).await.map_err(room::from_broker)?;
         let attached = Room::attach(self.broker.as_ref(), &record.name, self.epoch, Arc::clone(&self.ids)).await;
-        let (room, _) = attached?;
+        let (room, welcome) = match attached {
+            Ok(attached) => attached,
+            Err(e) => return Err(self.unless_trusted(record.task, e).await),
+        };
+        // It stays as good as stopped: nothing begins in it, and the next try asks again.
+        room::enough(welcome.lacks)?;
         let boot = room.boot.clone();
         self.rooms.lock().await.insert(record.task, Arc::new(room));
         self.records.change(record.task, |record| record.boot = Some(boot))

@@ -107,11 +107,8 @@ impl Room {
         })?;
         broker.start(&spec.name).await.map_err(from_broker)?;
         let (room, welcome) = Self::attach(broker, &spec.name, epoch, ids).await?;
-        match welcome.lacks {
-            // Nothing of an agent has run in it yet: its words are the runner's own.
-            Some(lacks) => Err(SandboxError::Unavailable(crate::text::one_line(crate::text::cut(&lacks, 600).0))),
-            None => Ok(room),
-        }
+        enough(welcome.lacks)?;
+        Ok(room)
     }
 
     /// Over a line that somebody else has.
@@ -243,9 +240,18 @@ pub(super) fn from_link(e: &LinkError) -> SandboxError {
     match e {
         LinkError::Closed | LinkError::Timeout => SandboxError::Unavailable(e.to_string()),
         LinkError::Refused(_) => SandboxError::Refused(e.to_string()),
-        LinkError::Protocol(_) => SandboxError::Gone(Loss::Untrusted),
+        LinkError::Protocol(why) => {
+            tracing::warn!(why, "a sandbox broke the protocol and is removed");
+            SandboxError::Gone(Loss::Untrusted)
+        }
         LinkError::TooLarge { .. } => SandboxError::Limit(e.to_string()),
     }
+}
+
+/// Whether work may begin in a sandbox that was just started. Nothing of an agent runs in it yet: its words are the runner's own.
+pub(super) fn enough(lacks: Option<String>) -> Result<()> {
+    let Some(lacks) = lacks else { return Ok(()) };
+    Err(SandboxError::Unavailable(crate::text::one_line(crate::text::cut(&lacks, 600).0)))
 }
 
 /// A chamber for one piece of work: removed when this is dropped, however the work ends.

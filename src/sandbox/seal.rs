@@ -84,7 +84,7 @@ impl Sandboxes {
             }
             Err(e) => {
                 self.drop_room(task, &room).await;
-                return Err(e);
+                return Err(self.unless_trusted(task, e).await);
             }
         };
         self.examine(quarantine?, spec, &tree, &mut pack).await

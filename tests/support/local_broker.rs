@@ -39,6 +39,8 @@ struct Local {
     boots: u32,
     run: Option<Run>,
     state: ChamberState,
+    /// Whoever attaches hears this first.
+    noise: Vec<u8>,
 }
 
 struct Run {
@@ -87,6 +89,28 @@ impl LocalBroker {
         let local = chambers.get_mut(name).expect("it is there");
         local.stop(End::Stopped);
         local.start(&self.home).expect("started");
+    }
+
+    /// Has a chamber say this, now and to whoever attaches later: as one would that is not our runner's any more.
+    #[allow(dead_code, reason = "for tests/trees.rs alone")]
+    pub async fn say(&self, name: &str, noise: &[u8]) {
+        let listeners = {
+            let mut chambers = self.chambers.lock().unwrap();
+            let local = chambers.get_mut(name).expect("it is there");
+            local.noise = noise.to_owned();
+            local.run.as_ref().map(|run| Arc::clone(&run.listeners))
+        };
+        let Some(listeners) = listeners else { return };
+        for listener in listeners.lock().await.iter_mut() {
+            drop(listener.write_all(noise).await);
+        }
+    }
+
+    /// From its next start on a chamber lies on a disk that is nearly full.
+    #[allow(dead_code, reason = "for tests/trees.rs alone")]
+    pub fn fill_disk(&self, name: &str) {
+        let mut chambers = self.chambers.lock().unwrap();
+        chambers.get_mut(name).expect("it is there").spec.limits.disk_floor_bytes = u64::MAX >> 8;
     }
 
     /// From now on every call fails as when the engine is away, or no more.
@@ -265,7 +289,15 @@ impl Broker for LocalBroker {
         }
         self.created.lock().unwrap().push(spec.name.clone());
         let dir = self.dir.path().join(&spec.name);
-        let local = Local { spec: spec.clone(), dir, mirror, boots: 0, run: None, state: ChamberState::Created };
+        let local = Local {
+            spec: spec.clone(),
+            dir,
+            mirror,
+            boots: 0,
+            run: None,
+            state: ChamberState::Created,
+            noise: Vec::new(),
+        };
         chambers.insert(spec.name.clone(), local);
         Ok(())
     }
@@ -278,12 +310,15 @@ impl Broker for LocalBroker {
     }
 
     async fn attach(&self, name: &str) -> Result<Box<dyn Stream>> {
-        let (stdin, listeners) = self.with(name, |local| match (&local.run, local.state) {
-            (Some(run), ChamberState::Running) => Ok((Arc::clone(&run.stdin), Arc::clone(&run.listeners))),
+        let (stdin, listeners, noise) = self.with(name, |local| match (&local.run, local.state) {
+            (Some(run), ChamberState::Running) => {
+                Ok((Arc::clone(&run.stdin), Arc::clone(&run.listeners), local.noise.clone()))
+            }
             _ => Err(conflict("not running")),
         })?;
         let (ours, theirs) = tokio::io::duplex(1 << 20);
-        let (mut from_host, to_host) = tokio::io::split(theirs);
+        let (mut from_host, mut to_host) = tokio::io::split(theirs);
+        to_host.write_all(&noise).await.expect("it fits");
         listeners.lock().await.push(to_host);
         self.home.spawn(async move {
             let mut buffer = vec![0; 64 << 10];

@@ -1,9 +1,11 @@
 //! A sandbox that is lost says how, and says it again until it is made anew: also to a bot that was restarted in between.
 
+use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{SandboxError, Sandboxes, Settings};
 use domain::{Action, Loss};
-use protocol::broker::End;
-use protocol::runner::Limits;
+use protocol::broker::{ChamberSpec, End, Purpose};
+use protocol::frame::Message;
+use protocol::runner::{FromRunner, Known, Limits, MAX_PAYLOAD, MAX_REQUESTS, VERSION};
 
 use crate::world::World;
 
@@ -69,4 +71,88 @@ async fn a_router_that_is_replaced_names_the_tasks_with_an_open_way() {
     world.sandboxes.rest(2).await.expect("resting");
     world.doors.replace_router();
     assert_eq!(world.sandboxes.router_replaced().await.1, [1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_one_was_lost_is_no_word_on_the_one_that_was_made_anew() {
+    let world = World::new().await;
+    world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+    world.broker.end(CHAMBER, End::Memory);
+    assert_eq!(world.bash(1, "true").await.lost, Some(Loss::Memory));
+    world.sandboxes.prepare(&world.spec(1)).await.expect("made anew");
+    let mut settings = Settings::new(world.dir.path().join("state"), "local");
+    settings.base_pack_bytes = 1;
+    let poor = Sandboxes::new(world.broker.clone(), Some(world.doors.clone()), world.repos.clone(), settings, 2);
+    let (poor, mut next) = (poor.expect("sandboxes"), world.spec(1));
+    next.attempt = 2;
+    assert!(matches!(poor.prepare(&next).await, Err(SandboxError::Limit(_))), "it could not be made");
+    assert_eq!(gone(&poor).await, Loss::PutAway, "the bot removed it itself");
+}
+
+/// What our runner never says: a greeting that nobody asked for, with more requests than there may be.
+fn noise() -> Vec<u8> {
+    let requests = vec![Known { id: 1, finished: true }; MAX_REQUESTS + 1];
+    let (boot, runner) = (String::new(), String::new());
+    let hello = FromRunner::Hello { version: VERSION, epoch: 1, boot, runner, requests, lacks: None };
+    Message::bare(hello).to_frame(MAX_PAYLOAD).expect("a frame")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_breaks_the_protocol_is_removed_wherever_that_is_seen() {
+    for seen_by in ["an action", "a checkpoint", "attaching", "waking"] {
+        let world = World::new().await;
+        world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+        match seen_by {
+            "attaching" => world.sandboxes.rest(1).await.expect("resting"),
+            "waking" => world.sandboxes.stop(1).await.expect("stopped"),
+            _ => {}
+        }
+        world.broker.say(CHAMBER, &noise()).await;
+        match seen_by {
+            "an action" => assert_eq!(world.bash(1, "true").await.lost, Some(Loss::Untrusted)),
+            "a checkpoint" => {
+                let sealed = world.sandboxes.seal(&world.seal_spec(1, 1, &world.base)).await;
+                assert_eq!(sealed.err(), Some(SandboxError::Gone(Loss::Untrusted)));
+            }
+            _ => assert_eq!(gone(&world.sandboxes).await, Loss::Untrusted, "{seen_by}"),
+        }
+        assert!(!world.left().await.contains(&CHAMBER.to_owned()), "{seen_by}");
+        assert_eq!(gone(&world.sandboxes).await, Loss::Untrusted, "{seen_by}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_one_of_its_name_that_was_never_started_says_that_ours_was_removed() {
+    let world = World::new().await;
+    world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+    world.sandboxes.rest(1).await.expect("resting");
+    world.broker.remove(CHAMBER).await.expect("removed");
+    let other = ChamberSpec {
+        name: CHAMBER.to_owned(),
+        task: Some(1),
+        purpose: Purpose::Task,
+        image: "local".to_owned(),
+        berth: None,
+        limits: world.spec(1).limits,
+        env: Vec::new(),
+        profile: String::new(),
+        mirror: None,
+    };
+    world.broker.create(&other).await.expect("created");
+    assert_eq!(gone(&world.sandboxes).await, Loss::Removed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_one_does_not_wake_on_a_disk_that_is_nearly_full() {
+    let world = World::new().await;
+    let mut spec = world.spec(1);
+    (spec.limits.workspace_bytes, spec.limits.disk_floor_bytes) = (0, 0);
+    world.sandboxes.prepare(&spec).await.expect("prepared");
+    world.sandboxes.stop(1).await.expect("stopped");
+    world.broker.fill_disk(CHAMBER);
+    for _ in 0..2 {
+        let woken = world.sandboxes.open(1).await;
+        let lacks = matches!(&woken, Err(SandboxError::Unavailable(why)) if why.contains("are to stay free"));
+        assert!(lacks, "{woken:?}");
+    }
 }
