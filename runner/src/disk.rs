@@ -1,8 +1,10 @@
 //! The watchdog over a workspace that lies on the engine's disk, where nothing else bounds it.
 //!
-//! Measures how much the workspace has grown since the first command of this boot (growth, not size: most of a workspace may be a
+//! Measures how much the workspace has grown since the first command or written file of this boot (growth, not size: most of a workspace may be a
 //! layer that many share), and how much is free on its file system, which also shows files that were deleted and are still open.
 //! Over the budget, or under the floor while something grows, every process but the runner is killed. Whatever only deletes goes on.
+//! Under the floor, what anything else takes from that disk during a command (64 MiB) is held against the command: a file that was deleted
+//! and is still open shows nowhere else, so a sandbox that grew nothing may be killed in its neighbour's place.
 //! One thread of its own, from the start: a fork bomb can't take its place. Walks take at most a fiftieth of the time, and a fifth while much is being taken from the disk.
 //! Must not: decide what becomes of the task. Tests: below and `tests/disk.rs`.
 
@@ -108,7 +110,7 @@ impl Disk {
         let free = free(&shared.root);
         (free < shared.limits.floor).then(|| {
             format!(
-                "the engine's disk has {} free, and {} are to stay free; make room there, or lower `sandbox.disk_floor_mib`",
+                "the engine's disk has {} free, and {} are to stay free (`sandbox.disk_floor_mib`); make room there",
                 mib(free),
                 mib(shared.limits.floor)
             )
@@ -217,7 +219,7 @@ impl Shared {
     fn answer_from_the_last(&self) {
         let mut state = self.state();
         if state.fresh {
-            state.start = Seen { free: free(&self.root), ..state.last };
+            state.start = next_start(state.start, Seen { free: free(&self.root), ..state.last });
         }
         (state.fresh, state.ending) = (false, false);
         state.walks += 1;
@@ -243,7 +245,7 @@ impl Shared {
         // Held against the start before: what grew between two commands counts as well.
         let breach = if new { None } else { breach(self.limits, first, state.start, seen) };
         if state.fresh {
-            state.start = seen;
+            state.start = if new { seen } else { next_start(state.start, seen) };
         }
         (state.fresh, state.ending) = (false, false);
         if let Some(breach) = breach {
@@ -267,6 +269,12 @@ impl Shared {
         state.walks += 1;
         self.walked.send_replace(state.walks);
     }
+}
+
+/// What the next command is held against. Growth too small to count is not forgotten: many small files make a large one.
+fn next_start(before: Seen, seen: Seen) -> Seen {
+    let small = seen.used > before.used && seen.used <= before.used + GROWS;
+    Seen { used: if small { before.used } else { seen.used }, ..seen }
 }
 
 fn breach(limits: Limits, first: Seen, start: Seen, now: Seen) -> Option<String> {
@@ -329,6 +337,16 @@ mod tests {
         assert!(breach(limits, first, seen(10, 990), seen(10, 989)).is_none(), "others filled it");
         assert!(breach(limits, first, seen(10, 990), seen(12, 988)).is_some());
         assert!(breach(limits, first, first, seen(400, 1100)).is_none(), "enough is left");
+    }
+
+    #[test]
+    fn small_growth_adds_up_from_command_to_command() {
+        let start = Seen { used: 10 * MIB, free: 50 };
+        let more = Seen { used: 11 * MIB, free: 40 };
+        assert_eq!(next_start(start, more).used, 10 * MIB);
+        assert_eq!(next_start(start, more).free, 40, "others use the disk too");
+        assert_eq!(next_start(start, seen(12, 1)).used, 12 * MIB);
+        assert_eq!(next_start(start, seen(9, 1)).used, 9 * MIB, "what was deleted may not grow back for nothing");
     }
 
     #[test]

@@ -230,17 +230,22 @@ async fn carry_out(session: Arc<Session>, lane: Arc<Lane>, op: Op, limits: Limit
             }
             Err(what) => Done::bare(Status::DiskSpent { what }),
         },
+        op @ (Op::WriteFile { .. } | Op::EditFile { .. }) => match session.disk.begin().await {
+            Ok(watched) => {
+                let done = files::run(Arc::clone(&session.workspace), &lane, op, limits).await;
+                done.unless_disk(watched.end().await)
+            }
+            Err(what) => Done::bare(Status::DiskSpent { what }),
+        },
         Op::Exec { argv, env, cwd, input, output } => {
             let cwd = session.workspace.root().join(cwd);
             Job { argv, env, cwd, input, output }.run(&session, &lane, limits).await
         }
         Op::WebFetch { url } => Job::web_fetch(url, &session.workspace).run(&session, &lane, limits).await.or_reason(),
         Op::Quiesce => quiesce::run(&session, &lane, limits).await,
-        op @ (Op::ReadFile { .. }
-        | Op::WriteFile { .. }
-        | Op::EditFile { .. }
-        | Op::ListFiles { .. }
-        | Op::Search { .. }) => files::run(Arc::clone(&session.workspace), &lane, op, limits).await,
+        op @ (Op::ReadFile { .. } | Op::ListFiles { .. } | Op::Search { .. }) => {
+            files::run(Arc::clone(&session.workspace), &lane, op, limits).await
+        }
     }
 }
 

@@ -75,6 +75,23 @@ async fn what_an_action_leaves_behind_is_watched_too() {
     assert_eq!(link.run(3, bash("rm big"), LIMITS).await.expect("an outcome").status, Status::Ok);
 }
 
+#[tokio::test]
+async fn files_that_are_written_count_without_any_command() {
+    let runner = runner(&format!("{}:0", 4 << 20));
+    let (link, _) = runner.attach(1).await;
+    let mut written = 0;
+    let status = loop {
+        let op = Op::WriteFile { path: format!("part{written}"), content: "x".repeat(900_000) };
+        written += 1;
+        match link.run(written, op, LIMITS).await.expect("an outcome").status {
+            Status::Ok if written < 40 => {}
+            status => break status,
+        }
+    };
+    assert!(spent(&status).contains("4 MiB") && written > 4, "{written}: {status:?}");
+    assert_eq!(link.run(99, bash("rm part*"), LIMITS).await.expect("an outcome").status, Status::Ok);
+}
+
 fn size(file: &Path) -> u64 {
     std::fs::metadata(file).map_or(0, |found| found.len())
 }
