@@ -19,10 +19,10 @@ pub const UPSTREAM: &str = "the resolver upstream";
 pub const NOT_OURS: &str = "not ours to watch";
 pub const SYNTHETIC: &str = "the allowed name's address";
 const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
-/// The engine's own bridge, on most machines.
 /// Of the range between a carrier and its customers (RFC 6598), and the group of all hosts.
 const CARRIER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 const MULTICAST: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
+/// The engine's own bridge, on most machines.
 const BRIDGE: Ipv4Addr = Ipv4Addr::new(172, 17, 0, 1);
 /// SSH, HTTP, the engine without and with TLS.
 const PORTS: [u16; 4] = [22, 80, 2375, 2376];

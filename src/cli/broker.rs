@@ -50,7 +50,7 @@ pub struct BrokerArgs {
     /// what runs there
     #[arg(long, value_name = "WHICH", default_value_t = Gpus::None)]
     pub gpus: Gpus,
-    /// Allow workspaces on the engine's disk, which nothing bounds
+    /// Allow workspaces on the engine's disk, where no quota bounds them: a watchdog in the sandbox does
     #[arg(long)]
     pub plain_workspaces: bool,
     /// A part of the special address ranges that the router may reach nevertheless (a lab's documentation network)

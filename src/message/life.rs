@@ -60,11 +60,12 @@ pub(super) fn pause_reason(reason: &PauseReason) -> String {
         PauseReason::ContextFull => "The conversation no longer fits into the model. What it did so far is kept on its branch. End this task with `/stop` and begin a smaller one with `/fix …`, or let the operator choose a model that holds more, then `/resume`.".to_owned(),
         PauseReason::Exhausted { what, sentence } => {
             let (what, change) = match what {
-                Resource::Memory => ("memory", "Let the operator give sandboxes more memory (`sandbox.memory_mib`, and restart `caisson serve`)"),
-                Resource::Disk => ("disk space", "Let the operator make room on the engine's disk, or give sandboxes more of it (`sandbox.disk_mib`, and restart `caisson serve`)"),
+                Resource::Memory => ("memory", "Let the operator give sandboxes more memory (`sandbox.memory_mib`, and restart `caisson serve`), then write `/resume`"),
+                // The sandbox still stands, and what it may take was fixed when it was made.
+                Resource::Disk => ("disk space", "If the engine's disk is full, let the operator make room there. Then write `/resume`: actions that only delete files go on, and all others once enough is gone. This sandbox keeps its budget (another `sandbox.disk_mib` is for those made later)"),
             };
             format!(
-                "It ran out of {what}: {}. {change}, then write `/resume`; or end the task with `/stop` and ask for smaller steps with a new `/fix …`.",
+                "It ran out of {what}: {}. {change}; or end the task with `/stop` and ask for smaller steps with a new `/fix …`.",
                 prose(sentence, MAX_REASON).trim_end_matches('.')
             )
         }
