@@ -160,13 +160,20 @@ async fn no_task_starts_on_a_disk_that_is_about_to_be_full() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_router_that_was_gone_is_told_in_the_next_review_and_stops_nothing() {
-    let script = caught(1).replace("sleep 60", "sleep 2");
+    let script = caught(1).replace("sleep 60", "until test -e go; do sleep 0.05; done; rm go");
     let world = World::networked(&script, "").await;
     let issue = ask(&world).await;
     under_way(&world).await;
     world.doors.as_ref().expect("a network").replace_router();
+    let noted = async || world.log().await.iter().filter(|event| matches!(event, Event::RouterReplaced)).count();
+    let seen = async {
+        while noted().await == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), seen).await.expect("it was noted while the action ran");
+    std::fs::write(world.broker.workspace(CHAMBER).join("go"), "").expect("written");
     world.until_state("awaiting-review").await;
-    let noted = world.log().await.iter().filter(|event| matches!(event, Event::RouterReplaced)).count();
-    assert_eq!((noted, losses(&world).await.len()), (1, 0));
+    assert_eq!((noted().await, losses(&world).await.len()), (1, 0));
     world.until_said(issue, "the router was gone for a moment").await;
 }
