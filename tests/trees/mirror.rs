@@ -143,18 +143,26 @@ async fn a_checkpoint_from_it_is_the_same_commit_whatever_became_of_the_agents_g
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)), "{verdict:?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn in_a_large_tree_a_checkpoint_has_every_change() {
+/// Enough of them that the index of their check-out is kept: `<MANY><0 to 19>/number-<0 to 2999>.txt`.
+async fn of_many_files() -> World {
     let world = mirrored().await;
     for number in 0..3000 {
-        let name = format!("many/a-file-with-a-rather-long-name-{}/number-{number}.txt", number % 20);
+        let name = format!("{MANY}{}/number-{number}.txt", number % 20);
         crate::world::write(&world.upstream(), &name, "same size\n");
     }
     commit(&world.upstream(), &[], "many files");
+    world
+}
+
+const MANY: &str = "many/a-file-with-a-rather-long-name-";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_large_tree_a_checkpoint_has_every_change() {
+    let world = of_many_files().await;
     let base = begun(&world, 1).await;
     let index = world.dir.path().join("state/index/1");
     assert!(index.is_file(), "kept before the agent entered");
-    let at = "many/a-file-with-a-rather-long-name";
+    let at = MANY.trim_end_matches('-');
     // Of the same size and with the old time of change; gone; new; another mode; and what git itself was told to overlook.
     let odd = format!(
         "cd {at}-1 && t=$(stat -c %y number-1.txt) && printf 'SAME SIZE\\n' >number-1.txt && touch -d \"$t\" number-1.txt && cd - >/dev/null
@@ -183,13 +191,8 @@ async fn in_a_large_tree_a_checkpoint_has_every_change() {
 /// git may know times by whole seconds: what the agent changes at once looks as it did, unless its time is not trusted.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_large_tree_a_change_within_the_second_of_the_check_out_is_seen() {
-    let world = mirrored().await;
-    for number in 0..3000 {
-        let name = format!("many/a-file-with-a-rather-long-name-{}/number-{number}.txt", number % 20);
-        crate::world::write(&world.upstream(), &name, "same size\n");
-    }
-    commit(&world.upstream(), &[], "many files");
-    let at = "many/a-file-with-a-rather-long-name-1";
+    let world = of_many_files().await;
+    let at = format!("{MANY}1");
     // Most often the first one falls into that second.
     for task in 1..=4 {
         let base = begun(&world, task).await;
