@@ -99,7 +99,10 @@ async fn an_engine_that_is_away_is_waited_for_and_what_it_ended_is_found_when_it
     under_way(&world).await;
     world.broker.set_away(true);
     world.broker.end(CHAMBER, End::EngineRestarted);
-    tokio::time::sleep(Duration::from_millis(1500)).await;
+    // It has asked, and asked again.
+    while world.broker.in_vain() < 3 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     let task = world.task().await;
     assert_eq!((task.state.name(), task.used), ("running", 1), "no verdict, and nothing is counted");
     assert!(losses(&world).await.is_empty());

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -28,6 +28,8 @@ pub struct LocalBroker {
     home: tokio::runtime::Handle,
     chambers: Mutex<HashMap<String, Local>>,
     away: AtomicBool,
+    /// Calls that failed for that.
+    in_vain: AtomicUsize,
     /// Every name that was ever created, in order: tests look at it for leftovers and repeats.
     pub created: Mutex<Vec<String>>,
 }
@@ -57,6 +59,7 @@ impl LocalBroker {
             home: tokio::runtime::Handle::current(),
             chambers: Mutex::default(),
             away: AtomicBool::new(false),
+            in_vain: AtomicUsize::new(0),
             created: Mutex::default(),
         })
     }
@@ -78,6 +81,7 @@ impl LocalBroker {
 
     fn there(&self) -> Result<()> {
         if self.away.load(Ordering::SeqCst) {
+            self.in_vain.fetch_add(1, Ordering::SeqCst);
             return Err(Problem::unavailable("the container engine does not answer: start it"));
         }
         Ok(())
@@ -116,6 +120,12 @@ impl LocalBroker {
     /// From now on every call fails as when the engine is away, or no more.
     pub fn set_away(&self, away: bool) {
         self.away.store(away, Ordering::SeqCst);
+    }
+
+    /// How many calls have failed since it was made because it was away.
+    #[allow(dead_code, reason = "for tests/stories alone")]
+    pub fn in_vain(&self) -> usize {
+        self.in_vain.load(Ordering::SeqCst)
     }
 
     fn with<T>(&self, name: &str, work: impl FnOnce(&mut Local) -> Result<T>) -> Result<T> {

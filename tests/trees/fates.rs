@@ -109,11 +109,16 @@ async fn road(world: &World, broker: SocketBroker, installation: &str) {
         let meanwhile = tokio::task::spawn_blocking({
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).chain([container.clone()]).collect();
             move || {
-                std::thread::sleep(std::time::Duration::from_millis(300));
+                let begun = ["exec", words.last().expect("a name"), "test", "-e", "/workspace/begun"];
+                let begun = || Command::new("docker").args(begun).status().is_ok_and(|it| it.success());
+                let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+                while !begun() {
+                    assert!(std::time::Instant::now() < until, "the action did not begin");
+                }
                 docker(&words.iter().map(String::as_str).collect::<Vec<_>>());
             }
         });
-        assert_eq!(actor.bash("sleep 60").await.lost, Some(loss), "docker {words:?}");
+        assert_eq!(actor.bash("touch begun; sleep 60").await.lost, Some(loss), "docker {words:?}");
         meanwhile.await.expect("done");
     }
     actor.sandboxes.prepare(&spec(world)).await.expect("prepared");
