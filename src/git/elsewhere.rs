@@ -10,6 +10,8 @@ use super::{GitError, Repos};
 
 /// Larger ones steer nothing that is looked at here.
 const ATTRIBUTES: usize = 64 << 10;
+/// Beyond so many entries nothing is looked at: a few small trees can name more paths than anybody can walk.
+const ENTRIES: usize = 500_000;
 /// Of each kind so many are named; the rest is counted.
 const NAMED: usize = 5;
 
@@ -61,8 +63,10 @@ impl Repos {
 fn found(repo: &Repository, root: git2::Oid) -> Result<Elsewhere, GitError> {
     let mut all = Elsewhere::default();
     let mut waiting = vec![(String::new(), root)];
-    while let Some((above, tree)) = waiting.pop() {
+    let mut seen = 0;
+    while let Some((above, tree)) = waiting.pop().filter(|_| seen < ENTRIES) {
         for entry in &repo.find_tree(tree)? {
+            seen += 1;
             let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
             match entry.kind() {
                 Some(ObjectType::Commit) => all.submodules.push(format!("{above}{name}")),
@@ -106,6 +110,21 @@ mod tests {
         let text =
             b"# *.x filter=lfs\n*.psd filter=lfs diff=lfs -text\n*.txt text\n  big/** -text filter=lfs\nfilter=lfs\n";
         assert_eq!(patterns("art/", text), ["art/*.psd", "art/big/**"]);
+    }
+
+    #[test]
+    fn a_bomb_of_trees_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let repo = Repository::init_bare(dir.path()).unwrap();
+        let mut below = repo.blob(b"x").unwrap();
+        for level in 0..12 {
+            let mut tree = repo.treebuilder(None).unwrap();
+            for number in 0..10 {
+                tree.insert(format!("{number}"), below, if level == 0 { 0o100644 } else { 0o040000 }).unwrap();
+            }
+            below = tree.write().unwrap();
+        }
+        assert_eq!(found(&repo, below).unwrap(), Elsewhere::default());
     }
 
     #[test]
