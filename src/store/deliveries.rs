@@ -79,17 +79,29 @@ fn same(error: &StoreError) -> StoreError {
     }
 }
 
-/// The uuids that were not known before.
+/// The uuids that were not known before. Most often all are, and then the statement gives back no rows: each is a message from
+/// the database's thread, and they cost more than the insertion.
 async fn insert(connection: &mut SqliteConnection, burst: &[Packed]) -> Result<HashSet<String>, sqlx::Error> {
+    match rows(burst).build().execute(&mut *connection).await {
+        Ok(_) => return Ok(burst.iter().map(|one| one.delivery.uuid.clone()).collect()),
+        // Nothing of it was stored.
+        Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {}
+        Err(error) => return Err(error),
+    }
+    let mut query = rows(burst);
+    query.push(" ON CONFLICT (uuid) DO NOTHING RETURNING uuid");
+    let new: Vec<String> = query.build_query_scalar().fetch_all(connection).await?;
+    Ok(new.into_iter().collect())
+}
+
+fn rows(burst: &[Packed]) -> QueryBuilder<Sqlite> {
     let sql = "INSERT INTO deliveries (uuid, repository, event_type, received_at, packing, body) ";
     let mut query = QueryBuilder::<Sqlite>::new(sql);
     query.push_values(burst, |mut row, Packed { delivery, body }| {
         row.push_bind(&delivery.uuid).push_bind(&delivery.repository).push_bind(&delivery.event_type);
         row.push_bind(delivery.received_at).push_bind(LZ4).push_bind(body);
     });
-    query.push(" ON CONFLICT (uuid) DO NOTHING RETURNING uuid");
-    let new: Vec<String> = query.build_query_scalar().fetch_all(connection).await?;
-    Ok(new.into_iter().collect())
+    query
 }
 
 pub async fn handled(connection: &mut SqliteConnection, uuids: &[String], now: i64) -> Result<(), StoreError> {

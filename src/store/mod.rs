@@ -1,6 +1,6 @@
 //! What is kept, and the only module that speaks SQL.
 //!
-//! One writer task owns the one writing connection and commits what has queued up in one transaction (group commit, synchronous FULL);
+//! One writer, on a thread of its own, owns the one writing connection and commits what has queued up in one transaction (group commit, synchronous FULL);
 //! readers have connections of their own. Nobody is handed a transaction: [`Store::append`] is the one message by which a task moves on.
 //! SQLite is the backend; the texts keep to what PostgreSQL takes as well. Tests: `tests.rs` beside this file.
 
@@ -76,7 +76,9 @@ impl Store {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
-            // Pages (32 MiB): with fewer, a burst of deliveries waits for the file again and again.
+            // Of a store that is made now: a delivery is a few of the usual pages, and each page is two writes to the log.
+            .page_size(8192)
+            // Pages (64 MiB): with fewer, a burst of deliveries waits for the file again and again.
             .pragma("wal_autocheckpoint", "8192")
             .busy_timeout(Duration::from_secs(5))
             .foreign_keys(true);
@@ -85,7 +87,8 @@ impl Store {
         let readers =
             SqlitePoolOptions::new().max_connections(4).connect_with(options.read_only(true)).await.map_err(failed)?;
         let connection = one.acquire().await.map_err(failed)?.detach();
-        Ok(Self { writer: writer::Writer::start(connection), readers })
+        let writer = writer::Writer::start(connection).map_err(|error| failed(sqlx::Error::Io(error)))?;
+        Ok(Self { writer, readers })
     }
 
     /// Begins a process life: the number that marks what it starts.

@@ -5,6 +5,7 @@ use super::{Append, Appended, Delivery, NewTask, StoreError, append, deliveries}
 use domain::TaskId;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Executor};
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 /// Messages taken into one transaction at most.
@@ -35,13 +36,28 @@ enum Message {
 #[derive(Clone)]
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
+    // After the queue: whoever drops the last one waits until what had queued up is stored.
+    _thread: Arc<Thread>,
+}
+
+struct Thread(Option<std::thread::JoinHandle<()>>);
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if self.0.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the store's writer ended in a panic");
+        }
+    }
 }
 
 impl Writer {
-    pub fn start(connection: SqliteConnection) -> Self {
+    /// On a thread of its own: what the database's thread wakes then runs at once, and not behind every request that came meanwhile.
+    pub fn start(connection: SqliteConnection) -> std::io::Result<Self> {
         let (queue, inbox) = mpsc::channel(1024);
-        tokio::spawn(run(connection, inbox));
-        Self { queue }
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let thread = std::thread::Builder::new().name("store".to_owned());
+        let thread = thread.spawn(move || runtime.block_on(run(connection, inbox)))?;
+        Ok(Self { queue, _thread: Arc::new(Thread(Some(thread))) })
     }
 
     pub async fn ask<T>(&self, write: impl FnOnce(Answer<T>) -> Write) -> Result<T, StoreError> {

@@ -376,8 +376,14 @@ impl Broker for LocalBroker {
         let mut chambers = self.chambers.lock().unwrap();
         if let Some(mut local) = chambers.remove(name) {
             local.stop(End::Stopped);
-            // Whatever has odd permissions in there is the test's; the temporary directory takes the rest.
-            drop(std::fs::remove_dir_all(&local.dir));
+            // What it ran is killed with it, a moment later, and may write until then. Whatever has odd permissions in there is
+            // the test's; the temporary directory takes the rest.
+            for _ in 0..200 {
+                if std::fs::remove_dir_all(&local.dir).is_ok() || !local.dir.exists() {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
         }
         Ok(())
     }
