@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bollard::Docker;
@@ -41,6 +42,8 @@ pub struct Desk {
     pub floor: RwLock<()>,
     /// The way out is made by one request at a time.
     pub gate: tokio::sync::Mutex<()>,
+    /// Whether anything was asked to be made in this life.
+    pub made: AtomicBool,
     /// One stream for each container: who attaches last has it.
     pub streams: Mutex<HashMap<String, CancellationToken>>,
     docker: OnceLock<Docker>,
@@ -59,6 +62,7 @@ impl Desk {
             supplied: OnceCell::new(),
             floor: RwLock::new(()),
             gate: tokio::sync::Mutex::new(()),
+            made: AtomicBool::new(false),
             streams: Mutex::default(),
             docker: OnceLock::new(),
             info: OnceCell::new(),

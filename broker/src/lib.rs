@@ -29,7 +29,7 @@ pub mod toolchain;
 use std::path::PathBuf;
 
 pub use gpus::Gpus;
-pub use server::{Broker, teardown};
+pub use server::{Broker, is_served, teardown};
 
 /// What the operator decides when the broker is started.
 #[derive(Clone, Debug)]
@@ -59,6 +59,8 @@ pub struct Settings {
     pub public_ranges: Vec<String>,
     /// No chamber gets more memory than this, in bytes.
     pub max_memory_bytes: u64,
+    /// At its end it removes what it made and no task needs: for a broker that belongs to one `caisson serve`.
+    pub leaves_nothing: bool,
 }
 
 impl Settings {
@@ -77,6 +79,7 @@ impl Settings {
             plain_workspaces: false,
             public_ranges: Vec::new(),
             max_memory_bytes: 16 << 30,
+            leaves_nothing: false,
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Removes what nobody needs any more, and only of this installation. Tests: `tests/docker.rs`.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 use bollard::query_parameters::{
     ListContainersOptionsBuilder, ListNetworksOptionsBuilder, ListVolumesOptionsBuilder, RemoveVolumeOptions,
 };
-use protocol::broker::Problem;
+use protocol::broker::{Problem, Purpose};
 
 use crate::desk::Desk;
 use crate::engine::{is_conflict, is_gone, problem, status};
@@ -33,12 +34,38 @@ impl Desk {
         Ok(removed)
     }
 
+    /// What this life was asked to make and no task needs: the way out with its networks, chambers of the barrier's self-test and
+    /// the like. Where a task's chamber is left, everything stays: the next life goes on with it. Answers what was removed.
+    pub async fn leave(&self) -> Result<Vec<String>, Problem> {
+        if !self.made.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
+        let _floor = self.floor.write().await;
+        let _gate = self.gate.lock().await;
+        let chambers = self.list().await?;
+        if chambers.iter().any(|chamber| chamber.purpose == Purpose::Task) {
+            return Ok(Vec::new());
+        }
+        let mut removed = Vec::new();
+        for chamber in chambers {
+            self.remove_now(&chamber.name).await?;
+            removed.push(chamber.name);
+        }
+        removed.extend(self.reap_way_out().await?);
+        removed.extend(self.reap_networks().await?);
+        Ok(removed)
+    }
+
+    async fn reap_way_out(&self) -> Result<Vec<String>, Problem> {
+        self.reap_containers(&[Kind::Router, Kind::Walls, Kind::Holder]).await
+    }
+
     /// Everything: chambers, the way out, networks, volumes.
     pub async fn teardown(&self) -> Result<Vec<String>, Problem> {
         let mut removed = {
             let _floor = self.floor.write().await;
             let _gate = self.gate.lock().await;
-            self.reap_containers(&[Kind::Router, Kind::Walls, Kind::Holder]).await?
+            self.reap_way_out().await?
         };
         removed.extend(self.reap(&[], &[]).await?);
         let volume = self.names.runner(&self.runner.sha256);

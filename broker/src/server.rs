@@ -1,11 +1,12 @@
 //! The socket: who may connect, one line in, one line out, then perhaps a stream. Tests: below and `tests/docker.rs`.
 
-use std::fs::{DirBuilder, File, Permissions};
+use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::future::Future;
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use protocol::broker::{Answer, MAX_LINE, Problem, Request};
@@ -60,7 +61,8 @@ impl Broker {
         self.desk.check().await
     }
 
-    /// Serves until `shutdown` comes, then lets requests finish and cuts the streams. Containers stay.
+    /// Serves until `shutdown` comes, then lets requests finish and cuts the streams. Containers stay, unless the settings say that
+    /// nothing is left.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let stop = CancellationToken::new();
         let seats = Arc::new(Semaphore::new(CONNECTIONS));
@@ -85,8 +87,25 @@ impl Broker {
         if drained.is_err() {
             tracing::warn!("requests to the engine were still going on and are left to it");
         }
+        if self.desk.settings.leaves_nothing {
+            match self.desk.leave().await {
+                Ok(removed) => tracing::info!(?removed, "removed what no task needs"),
+                Err(problem) => tracing::warn!(%problem, "what no task needs was left to the next start"),
+            }
+        }
         let _ = std::fs::remove_file(&self.desk.settings.socket);
     }
+}
+
+/// Whether a broker has this socket: one that listens, or one that is about to end.
+pub fn is_served(socket: &Path) -> bool {
+    File::open(lock_of(socket)).is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+fn lock_of(socket: &Path) -> PathBuf {
+    let mut beside = socket.to_owned();
+    beside.as_mut_os_string().push(".lock");
+    beside
 }
 
 /// Removes everything of one installation from the engine; answers what went.
@@ -175,6 +194,9 @@ async fn carry_out(desk: &Desk, request: Request) -> Result<Reply, Problem> {
 }
 
 async fn dispatch(desk: &Desk, request: Request) -> Result<Reply, Problem> {
+    if matches!(request, Request::Create(_) | Request::RouterEnsure(_)) {
+        desk.made.store(true, Ordering::Relaxed);
+    }
     match request {
         Request::Hello { version } => desk.hello(version).await.and_then(said),
         Request::Create(spec) => desk.create(&spec).await.and_then(said),
@@ -254,8 +276,7 @@ fn prepare(socket: &Path, client: Option<u32>) -> Result<File, String> {
             directory.display()
         ));
     }
-    let mut beside: PathBuf = socket.to_owned();
-    beside.as_mut_os_string().push(".lock");
+    let beside = lock_of(socket);
     let lock = File::create(&beside).map_err(|error| format!("{}: {error}", beside.display()))?;
     lock.try_lock().map_err(|_| "another broker serves there".to_owned())?;
     match std::fs::remove_file(socket) {
@@ -290,7 +311,9 @@ mod tests {
         let socket = broker.desk.settings.socket.clone();
         assert_eq!((mode(&socket), mode(socket.parent().unwrap())), (0o600, 0o700));
         let second = Broker::bind(settings(dir.path())).err().unwrap();
-        assert!(second.text.contains("another broker"), "{second}");
+        assert!(second.text.contains("another broker") && is_served(&socket), "{second}");
+        drop(broker);
+        assert!(!is_served(&socket));
     }
 
     #[tokio::test]

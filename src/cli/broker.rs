@@ -59,6 +59,10 @@ pub struct BrokerArgs {
     /// No chamber gets more memory than this, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 16 * 1024)]
     pub max_memory: u64,
+    /// End when standard input ends, and then remove the way out and whatever else no task needs: how `caisson serve` starts the
+    /// broker that is its own
+    #[arg(long)]
+    pub beside_serve: bool,
     /// Remove everything of this installation from the engine (chambers, router, networks, volumes) and end
     #[arg(long)]
     pub teardown: bool,
@@ -80,13 +84,14 @@ impl BrokerArgs {
         settings.plain_workspaces = self.plain_workspaces;
         settings.public_ranges = self.public_ranges;
         settings.max_memory_bytes = self.max_memory << 20;
+        settings.leaves_nothing = self.beside_serve;
         Ok(settings)
     }
 }
 
-/// Serves until SIGTERM or Ctrl-C; containers stay. With `--teardown`, removes them and writes what went.
+/// Serves until SIGTERM or Ctrl-C; containers stay. Beside `serve`: until that one is gone, too, and nothing stays that no task needs. With `--teardown`, removes them and writes what went.
 pub async fn run(args: BrokerArgs) -> Result<()> {
-    let tear_down = args.teardown;
+    let (tear_down, beside_serve) = (args.teardown, args.beside_serve);
     let settings = args.settings()?;
     if tear_down {
         let printer = Printer::terminal();
@@ -112,10 +117,21 @@ pub async fn run(args: BrokerArgs) -> Result<()> {
             tokio::select! {
                 _ = term.recv() => {}
                 _ = interrupt.recv() => {}
+                () = input_ends(), if beside_serve => {}
             }
         })
         .await;
     Ok(())
+}
+
+/// However the process ended that holds the other end, it does. Read on a thread of its own, for whose end nobody has to wait.
+async fn input_ends() {
+    let (ended, end) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        let _ = ended.send(());
+    });
+    let _ = end.await;
 }
 
 fn beside_this_program(name: &str) -> Result<PathBuf> {

@@ -1,14 +1,14 @@
 //! On one machine nobody has to start the broker by hand: where none listens, `serve` starts one beside itself.
 //!
-//! It is a process of its own all the same: this one never opens the engine's socket. It stays when `serve` ends, for what it holds
-//! are containers that outlive both; the next `serve` finds it.
+//! It is a process of its own all the same: this one never opens the engine's socket. It ends when the process that started it
+//! does, however that ends: its standard input ends then. What a task needs (its sandbox, the way out with it) outlives
+//! both, and the next `serve` goes on with it. A broker that somebody else started is used and left alone.
+//! Tests: below, and `tests/serve.rs` of the program itself.
 
 use super::printer::Complaint;
 use crate::config::Process;
 use crate::sandbox::broker::{Broker, SocketBroker};
 use anyhow::{Context, Result};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use protocol::broker::EngineInfo;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,21 +16,33 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const TRIES: u32 = 100;
 const AFTER_ITS_END: u32 = 5;
 const WAIT: Duration = Duration::from_millis(100);
 
-/// Makes sure that a broker answers on the configured socket.
-pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<()> {
-    if broker.hello().await.is_ok() {
-        return Ok(());
+/// An end takes as long as the requests under way (20 s at most) and what it removes.
+const END: Duration = Duration::from_secs(45);
+
+/// Makes sure that a broker answers on the configured socket; with it comes the one that had to be started.
+pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<Option<Started>> {
+    let socket = &config.broker.socket;
+    for _ in 0..AFTER_ITS_END {
+        if broker.hello().await.is_ok() {
+            return Ok(None);
+        }
+        // One that an earlier `serve` leaves behind is about to end: it hangs up when it does.
+        if !::broker::is_served(socket) {
+            break;
+        }
+        tokio::time::sleep(WAIT).await;
     }
     let log = config.state_dir.join("broker.log");
-    let mut stays = start(config, &config.broker.socket, &log)?;
-    answer(broker, &mut stays, &log).await.map(|_| ())
+    let mut child = start(config, socket, &log)?;
+    answer(broker, &mut child.0, &log).await?;
+    Ok(Some(child))
 }
 
 /// Waits until the broker that was just started answers; one that has ended never will.
@@ -57,9 +69,11 @@ async fn answer(broker: &dyn Broker, child: &mut Child, log: &Path) -> Result<En
     Err(Complaint::new(what).because(last).attempt(attempt).into())
 }
 
-fn start(config: &Process, socket: &Path, log: &Path) -> Result<Child> {
+fn start(config: &Process, socket: &Path, log: &Path) -> Result<Started> {
+    let mut command = command(config, socket, log)?;
     // A group of its own: Ctrl-C in this terminal is not meant for it.
-    command(config, socket, log)?.process_group(0).spawn().context("the broker could not be started")
+    command.arg("--beside-serve").stdin(Stdio::piped()).process_group(0);
+    command.spawn().map(Started).context("the broker could not be started")
 }
 
 fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
@@ -87,14 +101,15 @@ pub(super) struct Lent {
     dir: TempDir,
 }
 
-struct Started(Child);
+/// A broker of this process's own, which ends with this value.
+pub(super) struct Started(Child);
 
 impl Lent {
     pub async fn start(config: &Process) -> Result<Lent> {
         let dir = tempfile::tempdir().context("no temporary directory can be made")?;
         // Its directory is made by the broker, closed to others.
         let socket = dir.path().join("own/broker.sock");
-        let mut child = Started(start(config, &socket, &dir.path().join("broker.log"))?);
+        let mut child = start(config, &socket, &dir.path().join("broker.log"))?;
         let broker = Arc::new(SocketBroker::new(&socket));
         let info = match answer(broker.as_ref(), &mut child.0, &dir.path().join("broker.log")).await {
             Ok(info) => info,
@@ -122,18 +137,40 @@ impl Lent {
     }
 }
 
+impl Started {
+    /// Tells it to end, and waits for that. Given up early it ends all the same, with this process.
+    pub async fn end(&mut self) {
+        drop(self.0.stdin.take());
+        let until = tokio::time::Instant::now() + END;
+        while !self.is_over() && tokio::time::Instant::now() < until {
+            tokio::time::sleep(WAIT).await;
+        }
+        let _ = self.0.kill();
+    }
+
+    /// Does not wait: it ends by itself.
+    pub fn let_go(mut self) {
+        drop(self.0.stdin.take());
+        std::mem::forget(self);
+    }
+
+    fn is_over(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(Some(_)) | Err(_))
+    }
+}
+
 impl Drop for Started {
     fn drop(&mut self) {
-        let pid = Pid::from_raw(self.0.id() as i32);
-        let _ = kill(pid, Signal::SIGTERM);
-        for _ in 0..50 {
-            if matches!(self.0.try_wait(), Ok(Some(_)) | Err(_)) {
+        drop(self.0.stdin.take());
+        let until = Instant::now() + END;
+        while !self.is_over() {
+            if Instant::now() > until {
+                let _ = self.0.kill();
+                let _ = self.0.wait();
                 return;
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -148,5 +185,34 @@ mod tests {
         let mut refused = Command::new("false").spawn().expect("started");
         let error = answer(&broker, &mut refused, &dir.path().join("broker.log")).await.expect_err("nobody answers");
         assert!(error.to_string().contains("ended with exit status: 1"), "{error:#}");
+    }
+
+    /// Stands in for a broker: it ends when its input does.
+    fn reader() -> Started {
+        let command = &mut Command::new("cat");
+        Started(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("started"))
+    }
+
+    fn lives(pid: u32) -> bool {
+        Path::new(&format!("/proc/{pid}")).exists()
+    }
+
+    #[test]
+    fn a_panic_ends_the_broker_too() {
+        let child = reader();
+        let pid = child.0.id();
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+            let _child = child;
+            panic!("in start-up");
+        }));
+        assert!(panicked.is_err() && !lives(pid));
+    }
+
+    #[tokio::test]
+    async fn an_end_waits_for_the_broker() {
+        let mut child = reader();
+        let pid = child.0.id();
+        child.end().await;
+        assert!(!lives(pid));
     }
 }

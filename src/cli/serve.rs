@@ -1,8 +1,9 @@
 //! `caisson serve`: reads the configuration, takes the state directory's lock, reaches forge, broker and router, runs the bot until
 //! SIGTERM or Ctrl-C, then drains.
 
+use super::broker_child::Started;
 use super::printer::{Complaint, Printer};
-use super::{image, lock};
+use super::{broker_child, image, lock};
 use crate::barrier::FromInside;
 use crate::bot::{Bot, Parts, Prover, keep_log, way_out};
 use crate::config::process::Network;
@@ -38,7 +39,7 @@ impl Serve {
         config.max_tasks = self.max_tasks.unwrap_or(config.max_tasks);
         let _lock = lock::take(&config.state_dir)?;
         let config = Arc::new(config);
-        let (parts, prover) = assemble(&config).await?;
+        let (parts, prover, own_broker) = assemble(&config).await?;
         let missing = image::missing(&config, parts.broker.as_ref()).await;
         let bot = Bot::start(parts).await?;
         let proving = tokio::spawn(prover.stay());
@@ -56,16 +57,26 @@ impl Serve {
         wait_for_end().await?;
         proving.abort();
         printer.step("stopping: work under way may end; Ctrl-C again does not wait");
-        tokio::select! {
-            settled = bot.stop() => {
-                if !settled {
-                    printer.step("some work was left to the next start; nothing is lost");
-                }
-            }
-            result = wait_for_end() => result?,
-        }
-        Ok(())
+        end(bot, own_broker, &printer).await
     }
+}
+
+/// Lets work under way end, then the broker that this process started; a second Ctrl-C waits for neither.
+async fn end(bot: Bot, mut own_broker: Option<Started>, printer: &Printer) -> Result<()> {
+    let orderly = async {
+        if !bot.stop().await {
+            printer.step("some work was left to the next start; nothing is lost");
+        }
+        if let Some(broker) = &mut own_broker {
+            broker.end().await;
+        }
+    };
+    let result = tokio::select! {
+        () = orderly => return Ok(()),
+        result = wait_for_end() => result,
+    };
+    own_broker.into_iter().for_each(Started::let_go);
+    result
 }
 
 async fn wait_for_end() -> Result<()> {
@@ -77,12 +88,13 @@ async fn wait_for_end() -> Result<()> {
     Ok(())
 }
 
-/// Reaches everything a bot needs; what is missing is named with what to do.
-async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover)> {
+/// Reaches everything a bot needs; what is missing is named with what to do. With it comes a broker that had to be started: it ends
+/// when it is dropped, so on every way out of here, too.
+async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Started>)> {
     let url = config.forge.url.clone().ok_or_else(|| {
         Complaint::new("no forge is configured").attempt("caisson setup --forge-url … --admin-token-file …")
     })?;
-    // First what costs nothing to look at: whatever fails below leaves a broker and its networks behind.
+    // First what costs nothing to look at: whatever fails below takes a broker and its networks down again.
     let model = llm::configured(&config.model).map_err(|why| {
         let attempt = "fill in [model] of the configuration (docs/models.md); `caisson doctor` looks at it";
         Complaint::new("the model cannot be used").because(why).attempt(attempt)
@@ -94,7 +106,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover)> {
     let store = Store::open(&config.state_dir).await?;
     let epoch = store.begin_epoch(task::now()).await?;
     let broker: Arc<dyn Broker> = Arc::new(SocketBroker::new(&config.broker.socket));
-    super::broker_child::ensure(config, broker.as_ref()).await?;
+    let own_broker = broker_child::ensure(config, broker.as_ref()).await?;
     let (egress, log) = match config.sandbox.network {
         Network::Router => way_out(config, &broker).await.map(|(egress, log)| (Some(egress), Some(log)))?,
         Network::None => (None, None),
@@ -126,7 +138,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover)> {
         broker,
         repos,
     };
-    Ok((parts, prover))
+    Ok((parts, prover, own_broker))
 }
 
 fn secret(path: Option<&Path>, key: &str) -> Result<Secret> {

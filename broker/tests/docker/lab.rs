@@ -106,6 +106,21 @@ pub fn spec(name: &str) -> ChamberSpec {
 }
 
 impl Lab {
+    /// One life of another broker of this installation, which belongs to whoever started it and leaves nothing.
+    pub async fn short_life(&self, work: impl AsyncFnOnce(Lab)) {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("own/broker.sock");
+        let settings = Settings { socket, leaves_nothing: true, ..self.settings.clone() };
+        let broker = Broker::bind(settings.clone()).unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let serving = tokio::spawn(broker.run(async move {
+            let _ = stopped.await;
+        }));
+        work(Lab { settings, installation: self.installation.clone(), _dir: dir }).await;
+        let _ = stop.send(());
+        serving.await.unwrap();
+    }
+
     pub async fn ask<T: DeserializeOwned>(&self, request: &Request) -> Result<T, Problem> {
         self.exchange(request).await.map(|(answer, _)| answer)
     }

@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::net::TcpListener;
 
-use protocol::broker::{ProblemKind, Request, RouterInfo, RouterSpec};
+use protocol::broker::{ProblemKind, Purpose, Request, RouterInfo, RouterSpec};
 use protocol::frame::{Decoder, Message};
 use protocol::router::{FromRouter, MAX_PAYLOAD, ToRouter};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -256,6 +256,37 @@ async fn a_berth_holds_one_chamber_and_dies_with_its_way_out() {
             removed,
             ["first".to_owned(), named("walls"), named("router"), named("a-outer"), named("berth-000")]
         );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_of_one_serve_takes_the_way_out_along_unless_a_task_needs_it() {
+    with_stand_in(async move |lab, image| {
+        let spec_of = |image: &str| way_out(image, 5, 1);
+        let named = format!("name=caisson-{}-", lab.installation);
+        let standing = |kind: &[&str]| lab.docker(&[kind, &["-q", "--filter", &named]].concat());
+        let all = || [standing(&["ps", "-a"]), standing(&["network", "ls"])].concat();
+        lab.short_life(async |own| {
+            own.ask::<RouterInfo>(&Request::RouterEnsure(spec_of(&image))).await.unwrap();
+            own.inside(&spec("barrier-1")).await;
+            assert_ne!(all(), "");
+        })
+        .await;
+        assert_eq!(all(), "", "nobody needs it");
+        let mut task = spec("t1");
+        (task.purpose, task.berth) = (Purpose::Task, Some(0));
+        lab.short_life(async |own| {
+            own.ask::<RouterInfo>(&Request::RouterEnsure(spec_of(&image))).await.unwrap();
+            own.inside(&task).await;
+        })
+        .await;
+        let kept = [ids(&lab).as_slice(), &[lab.docker(&["inspect", "-f", "{{.Id}}", &lab.box_name("t1")])]].concat();
+        assert!(kept.iter().all(|id| id.len() == 64), "a task goes on where it was: {kept:?}");
+        lab.done(Request::Remove { name: "t1".into() }).await;
+        // One that was asked for nothing takes nothing along, whoever made it.
+        lab.short_life(async |own| drop(own.ask::<serde_json::Value>(&Request::List).await.unwrap())).await;
+        assert_eq!(ids(&lab).as_slice(), &kept[..3]);
     })
     .await;
 }

@@ -1,0 +1,173 @@
+//! What `caisson serve` leaves behind however it ends: the program itself beside the built-in forge, with a container engine and
+//! the router's image. Without them it says so and passes.
+
+mod support;
+
+use caisson::secret::Secret;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use support::gitea::required;
+
+const PATIENCE: Duration = Duration::from_secs(90);
+const ROUTER: &str = "caisson-router:local";
+
+/// An installation of its own; whatever happens, nothing of it stays.
+struct Home {
+    dir: tempfile::TempDir,
+    installation: String,
+    ports: [u16; 2],
+    _forge: devforge::Devforge,
+}
+
+fn docker(words: &[&str]) -> Option<String> {
+    let out = Command::new("docker").args(words).stderr(Stdio::null()).output().ok()?;
+    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < end, "not within {} s: {what}", PATIENCE.as_secs());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn term(child: &mut Child) {
+    let _ = Command::new("kill").arg(child.id().to_string()).status();
+    let _ = child.wait();
+}
+
+impl Home {
+    /// With a configuration that `caisson setup` wrote; none where there is no engine or no router.
+    async fn new(name: &str) -> Option<Home> {
+        let runner = std::env::var_os("CAISSON_RUNNER").is_some_and(|path| Path::new(&path).is_file());
+        if !runner || docker(&["image", "inspect", "-f", "{{.Id}}", ROUTER]).is_none() {
+            assert!(!required("docker"), "CAISSON_REQUIRE lists docker: no engine with {ROUTER}, or no CAISSON_RUNNER");
+            eprintln!("skipped: no container engine with {ROUTER}, or no CAISSON_RUNNER (`make test` has both)");
+            return None;
+        }
+        let forge = devforge::Devforge::start(devforge::Options::default()).await.unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let token = dir.path().join("admin-token");
+        Secret::new(forge.admin_token()).write(&token).unwrap();
+        let url = forge.url().to_owned();
+        let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let installation = format!("s{}-{name}", std::process::id());
+        let home = Home { dir, installation, ports: [free(), free()], _forge: forge };
+        let setup = home.run(&["setup", "--forge-url", &url, "--admin-token-file", &token.display().to_string()]);
+        assert!(setup.status.success(), "{setup:?}");
+        Some(home)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.dir.path().join("state/broker.sock")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_caisson"));
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/demo/recording.toml");
+        command.arg("--config").arg(self.dir.path().join("caisson.toml")).args(args);
+        command.env("HOME", self.dir.path()).env("NO_COLOR", "1").env("CAISSON_INSTALLATION", &self.installation);
+        command.env("CAISSON_MODEL_KIND", "scripted").env("CAISSON_MODEL_SCRIPT", script);
+        command.env("CAISSON_ROUTER_IMAGE", ROUTER).env("CAISSON_ROUTER_BERTHS", "1");
+        command.env("CAISSON_SANDBOX_IMAGE", "caisson-sandbox:local");
+        // Other installations on this engine have pools of their own.
+        command.env("CAISSON_ROUTER_POOL", format!("10.218.{}.0/24", self.ports[0] % 256));
+        command.env("CAISSON_LISTEN_WEBHOOKS", format!("127.0.0.1:{}", self.ports[0]));
+        command.env("CAISSON_LISTEN_OPS", format!("127.0.0.1:{}", self.ports[1]));
+        command
+    }
+
+    /// On a thread that may block: the forge lives in this process.
+    fn run(&self, args: &[&str]) -> Output {
+        tokio::task::block_in_place(|| self.command(args).output().expect("caisson starts"))
+    }
+
+    /// `caisson serve`, until it listens.
+    fn serving(&self) -> Child {
+        let mut serve = self.command(&["serve"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        tokio::task::block_in_place(|| {
+            until("serve listens", || {
+                assert!(serve.try_wait().unwrap().is_none(), "serve ended early");
+                std::net::TcpStream::connect(("127.0.0.1", self.ports[1])).is_ok()
+            });
+        });
+        serve
+    }
+
+    fn standing(&self) -> String {
+        let filter = format!("name=caisson-{}-", self.installation);
+        let list = |words: &[&str]| docker(&[words, &["-q", "--filter", &filter]].concat()).expect("listed");
+        [list(&["ps", "-a"]), list(&["network", "ls"])].concat()
+    }
+
+    fn broker_lives(&self) -> bool {
+        broker::is_served(&self.socket())
+    }
+
+    fn broker(&self, more: &[&str]) -> Command {
+        let mut command = self.command(&["broker", "--socket"]);
+        command.arg(self.socket()).args(["--image", "caisson-sandbox:local", "--router-image", ROUTER]).args(more);
+        command
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = self.broker(&["--teardown"]).output();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_that_fails_late_leaves_no_broker_and_no_router() {
+    let Some(home) = Home::new("late").await else { return };
+    let _taken = TcpListener::bind(("127.0.0.1", home.ports[0])).unwrap();
+    let failed = home.run(&["serve"]);
+    let said = String::from_utf8_lossy(&failed.stderr);
+    assert!(!failed.status.success() && said.contains("cannot listen on"), "{said}");
+    let log = std::fs::read_to_string(home.dir.path().join("state/broker.log")).unwrap();
+    assert!(log.contains("router ensure"), "there was something to leave behind: {log}");
+    assert!(!home.broker_lives());
+    assert_eq!(home.standing(), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn however_serve_ends_its_broker_ends_too() {
+    let Some(home) = Home::new("ends").await else { return };
+    let mut serve = home.serving();
+    assert!(home.broker_lives() && !home.standing().is_empty());
+    serve.kill().unwrap();
+    serve.wait().unwrap();
+    // At once: the next one does not take a broker that is about to end for its own.
+    let mut serve = home.serving();
+    assert!(home.broker_lives() && !home.standing().is_empty());
+    term(&mut serve);
+    assert!(!home.broker_lives());
+    assert_eq!(home.standing(), "");
+    let mut serve = home.serving();
+    serve.kill().unwrap();
+    serve.wait().unwrap();
+    tokio::task::block_in_place(|| until("nothing is left", || !home.broker_lives() && home.standing().is_empty()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_somebody_else_started_stays() {
+    let Some(home) = Home::new("other").await else { return };
+    std::fs::create_dir(home.dir.path().join("state")).unwrap();
+    std::fs::set_permissions(home.dir.path().join("state"), std::os::unix::fs::PermissionsExt::from_mode(0o700))
+        .unwrap();
+    let mut broker = home.broker(&[]).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let kept = tokio::task::block_in_place(|| {
+        until("the broker listens", || home.socket().exists());
+        let taken = TcpListener::bind(("127.0.0.1", home.ports[0])).unwrap();
+        let failed = home.run(&["serve"]);
+        drop(taken);
+        term(&mut home.serving());
+        let kept = (failed.status.success(), home.broker_lives(), home.standing().is_empty());
+        term(&mut broker);
+        kept
+    });
+    assert_eq!(kept, (false, true, false));
+}
