@@ -86,8 +86,11 @@ impl Bot {
         let (machine, moved) = Machine::new(parts.store.clone(), parts.epoch);
         let config = parts.config.clone();
         let performer = Arc::new(performer(&parts));
-        let reader = Reader::new(config.clone(), parts.forge.clone(), machine.clone(), &parts.me, parts.sync.as_ref());
-        let reader = Arc::new(reader);
+        if let Err(trouble) = performer.reach_all().await {
+            tracing::warn!(?trouble, "the rules of a sandbox that stands could not be made anew");
+        }
+        let (forge, sync) = (parts.forge.clone(), parts.sync.as_ref());
+        let reader = Arc::new(Reader::new(config.clone(), forge, machine.clone(), performer.clone(), &parts.me, sync));
         let outbox = Outbox::new(machine.clone(), performer, reader.clone(), parts.barrier.clone(), stopping.clone());
         let bell = Arc::new(Notify::new());
         let intake = Arc::new(Intake::new(reader, bell.clone(), stopping.clone()));

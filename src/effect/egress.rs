@@ -16,24 +16,44 @@ impl Performer {
         let now = self.store.task(task.id).await?;
         match &now.base {
             Some(base) => self.reach(&now, base).await?,
-            None if now.state == State::Preparing => {
-                let sentence = "the sandbox is being made".to_owned();
-                return Err(Trouble::Later { sentence, after_ms: Some(PREPARING_MS) });
-            }
+            None if now.state == State::Preparing => return Err(being_made()),
             // What is made later is made with what the log says then.
             None => {}
         }
         if repo {
-            let key = &self.request(task)?.repository;
-            let live = self.store.live_tasks().await?;
-            for row in live.iter().filter(|row| row.repository == *key && row.id != task.id.0) {
-                let other = self.store.task(TaskId(row.id)).await?;
-                if let Some(base) = &other.base {
-                    self.reach(&other, base).await?;
-                }
-            }
+            self.reach_repository(&self.request(task)?.repository, Some(task.id)).await?;
         }
         Ok(Input::EgressSet { serial, notice: notice.clone() })
+    }
+
+    /// Brings the sandboxes of a repository's live tasks, but for one, to what is allowed now.
+    pub async fn reach_repository(&self, key: &str, but: Option<TaskId>) -> Result<(), Trouble> {
+        let (live, kept) = (self.store.live_tasks().await?, self.store.grants(key).await?);
+        let mut all = Ok(());
+        for row in live.iter().filter(|row| row.repository == key && but != Some(TaskId(row.id))) {
+            let task = self.store.task(TaskId(row.id)).await?;
+            match &task.base {
+                // One that cannot be reached keeps no other from being told.
+                Some(base) => all = all.and(self.reach(&task, base).await),
+                // It may just have got rules in which one stands that was taken back.
+                None if task.state == State::Preparing && !task.hosts.iter().all(|grant| stands(grant, &kept)) => {
+                    all = Err(being_made());
+                }
+                None => {}
+            }
+        }
+        all
+    }
+
+    /// What a life that was cut off may not have told the sandboxes that stand: done before anything goes on in them.
+    pub async fn reach_all(&self) -> Result<(), Trouble> {
+        if !self.networked() {
+            return Ok(());
+        }
+        for repository in &self.config.repositories {
+            self.reach_repository(&repository.key, None).await?;
+        }
+        Ok(())
     }
 
     /// Brings the rules of a task's sandbox to what its log says now. Without a sandbox there is nothing to bring.
@@ -57,11 +77,19 @@ impl Performer {
     /// What people allowed this task, without what the operator denies or what was taken back for the repository meanwhile.
     async fn granted_hosts(&self, task: &Task) -> Result<Vec<Rule>, Trouble> {
         let kept = self.store.grants(&self.request(task)?.repository).await?;
-        let stands = |grant: &&Grant| !grant.repo || kept.iter().any(|known| known.host == grant.host);
         let rule =
             |grant: &Grant| Some(Rule::parse(&grant.host).ok()?.because(format!("allowed by {}", grant.by.login)));
-        let rules = task.hosts.iter().filter(stands).filter_map(rule);
+        let rules = task.hosts.iter().filter(|grant| stands(grant, &kept)).filter_map(rule);
         let denied = self.denied();
         Ok(rules.filter(|rule| crate::egress::overruled(&denied, rule).is_none()).collect())
     }
+}
+
+/// One that was given for the repository holds while it is `kept` there, whichever task took it over.
+fn stands(grant: &Grant, kept: &[Grant]) -> bool {
+    !grant.repo || kept.iter().any(|known| known.host == grant.host)
+}
+
+fn being_made() -> Trouble {
+    Trouble::Later { sentence: "the sandbox is being made".to_owned(), after_ms: Some(PREPARING_MS) }
 }

@@ -3,7 +3,7 @@
 use super::words;
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::effect::{Lanes, Trouble};
+use crate::effect::{Lanes, Performer, Trouble};
 use crate::forge::{Account, Comment, Forge, ForgeError, PullRequest, RepoRef, Review};
 use crate::store::Store;
 use crate::task::{Machine, Recheck};
@@ -16,6 +16,7 @@ pub struct Reader {
     pub(super) store: Store,
     pub(super) forge: Arc<dyn Forge>,
     pub(super) machine: Arc<Machine>,
+    pub(super) performer: Arc<Performer>,
     /// Accounts whose words never count: the bot's own and the operator's machines.
     silent: HashSet<String>,
     me: i64,
@@ -47,6 +48,7 @@ impl Reader {
         config: Arc<Process>,
         forge: Arc<dyn Forge>,
         machine: Arc<Machine>,
+        performer: Arc<Performer>,
         me: &Account,
         sync: Option<&Account>,
     ) -> Self {
@@ -54,7 +56,7 @@ impl Reader {
         silent.insert(me.login.to_lowercase());
         silent.extend(sync.map(|account| account.login.to_lowercase()));
         let store = machine.store().clone();
-        Self { config, store, forge, machine, silent, me: me.id, lanes: Lanes::default() }
+        Self { config, store, forge, machine, performer, silent, me: me.id, lanes: Lanes::default() }
     }
 
     /// Whether words of this account count at all. Ids below 1 are the forge's own.
@@ -67,8 +69,15 @@ impl Reader {
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
         let _held = self.lanes.enter(key, number).await;
         match self.store.live_task_of(key, number).await? {
-            Some(row) => self.follow(entry, TaskId(row.id)).await.map(drop),
-            None => self.look_for_start(entry, number).await,
+            Some(row) => {
+                self.follow(entry, TaskId(row.id)).await?;
+                // What was said after the words that ended it is read as where no task is.
+                match self.machine.look(TaskId(row.id)).await?.state.ended() {
+                    true => self.look_without_task(entry, number).await,
+                    false => Ok(()),
+                }
+            }
+            None => self.look_without_task(entry, number).await,
         }
     }
 
@@ -77,6 +86,9 @@ impl Reader {
         let task = self.machine.look(id).await?;
         let thread = self.thread(entry, &task).await?;
         for decision in self.decisions(entry, &task, &thread, None).await? {
+            if self.machine.look(id).await?.state.ended() {
+                break;
+            }
             let key = decision_key(&decision.source);
             // Hosts first: the text is taken up with its last word.
             self.feed_hosts(entry, id, &key, thread.text(&decision.source), &decision).await?;

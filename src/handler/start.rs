@@ -1,24 +1,24 @@
 //! `/fix [words]`, `/plan [words]` in an opened issue or a comment. Who: somebody with write access to the code.
-//! Effect: a task begins, once for each text; others get one polite refusal.
+//! Effect: a task begins, once for each text; others get one polite refusal. Hosts in a text that starts nothing are `hosts`' part.
 
 use super::reader::{Reader, decision_key};
 use super::words;
 use crate::config::process::Repository;
 use crate::effect::{Trouble, budget};
-use crate::forge::{Account, ForgeError, Issue, RepoRef};
+use crate::forge::{Account, ForgeError, Issue, RepoRef, Review, ReviewState};
 use crate::message;
 use crate::task::now;
 use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Kind, Request, Source, Verb};
 use std::collections::HashMap;
 
-/// A text that may ask for a task.
-struct Text {
-    source: Source,
+/// A text where no task is at work: it may ask for one.
+pub(super) struct Text {
+    pub source: Source,
     number: i64,
-    author: Account,
-    body: String,
+    pub author: Account,
+    pub body: String,
     verb: Verb,
-    edited: bool,
+    pub edited: bool,
     created_at: i64,
 }
 
@@ -27,23 +27,26 @@ const SLACK_MS: i64 = 120_000;
 const SLUG: usize = 40;
 
 impl Reader {
-    pub(super) async fn look_for_start(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
+    /// Reads an issue or pull request to which no live task belongs: an open issue may start one, and hosts may be taken back in all.
+    pub(super) async fn look_without_task(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
         let at = RepoRef::new(&entry.owner, &entry.name);
         let issue = match self.forge.issue(&at, number).await {
             Ok(issue) => issue,
             Err(ForgeError::NotFound(_)) => return Ok(()),
             Err(other) => return Err(other.into()),
         };
-        if issue.is_pull || !issue.open {
-            return Ok(());
-        }
+        let may_start = issue.open && !issue.is_pull;
         let since = self.first_read(&entry.key).await? - SLACK_MS;
         for text in self.texts(&at, &issue).await? {
             let key = decision_key(&text.source);
             if text.created_at < since || !self.counts(&text.author) || self.store.knows_input(&key).await? {
                 continue;
             }
-            if self.take_text(entry, &issue, text, &key).await? {
+            let starts = may_start && matches!(text.verb, Verb::Fix { .. } | Verb::Plan { .. });
+            if !starts && self.take_hosts(entry, number, &text, &key).await? {
+                continue;
+            }
+            if may_start && self.take_text(entry, &issue, text, &key).await? {
                 return Ok(());
             }
         }
@@ -84,6 +87,10 @@ impl Reader {
                 body: comment.body,
             });
         }
+        if issue.is_pull {
+            texts.extend(self.forge.reviews(at, issue.number).await?.into_iter().filter_map(of_review));
+            texts.sort_by_key(|text| text.number);
+        }
         Ok(texts)
     }
 
@@ -117,7 +124,13 @@ impl Reader {
     }
 
     /// Answers without a task: the input is marked first, so that it is answered at most once.
-    async fn answer_once(&self, entry: &Repository, number: u64, key: &str, text: &str) -> Result<(), Trouble> {
+    pub(super) async fn answer_once(
+        &self,
+        entry: &Repository,
+        number: u64,
+        key: &str,
+        text: &str,
+    ) -> Result<(), Trouble> {
         if self.store.note_input(key, now()).await? {
             self.forge.post_comment(&RepoRef::new(&entry.owner, &entry.name), number, text).await?;
         }
@@ -153,6 +166,20 @@ impl Reader {
             hosts: self.store.grants(&entry.key).await?,
         })
     }
+}
+
+/// What stands in a review that was given.
+fn of_review(review: Review) -> Option<Text> {
+    let given = matches!(review.state, ReviewState::Approved | ReviewState::RequestChanges | ReviewState::Comment);
+    given.then(|| Text {
+        source: Source::Review(review.id),
+        number: review.number,
+        verb: words::text(&review.body, &review.author.login),
+        edited: review.updated_at > review.submitted_at,
+        created_at: review.submitted_at,
+        author: review.author,
+        body: review.body,
+    })
 }
 
 /// The text that began a task, as evidence for what else stands in it.

@@ -66,10 +66,17 @@ fn asked(text: &str, author: &str) -> Option<Verb> {
 
 /// Hosts that a text allows or denies beside its strongest word: each is carried out, in the order of the text.
 pub(super) fn hosts(text: &str, strongest: &Verb) -> Vec<Verb> {
-    let parsed = command::parse(text);
-    let all = parsed.commands.iter().filter_map(host);
     let first = usize::from(matches!(strongest, Verb::Allow { .. } | Verb::Deny { .. }));
-    all.skip(first).take(MOST_HOSTS).collect()
+    named(text).skip(first).take(MOST_HOSTS).collect()
+}
+
+/// Every host that a text allows or denies, in its order.
+pub(super) fn every_host(text: &str) -> Vec<Verb> {
+    named(text).take(MOST_HOSTS).collect()
+}
+
+fn named(text: &str) -> impl Iterator<Item = Verb> {
+    command::parse(text).commands.into_iter().filter_map(|command| host(&command))
 }
 
 fn host(command: &Command) -> Option<Verb> {

@@ -51,6 +51,32 @@ pub fn nothing_to_deny(login: &str, host: &str, about: &About<'_>) -> String {
     )
 }
 
+/// `/deny` where no task is at work: the grants of the repository that had this name; said once the router obeys.
+pub fn taken_back(login: &str, host: &str, grants: &[String]) -> String {
+    let elsewhere = "What was allowed for one task ends with it, or is taken back in its own issue or pull request";
+    if grants.is_empty() {
+        return format!(
+            "{}: nobody allowed {} for this repository, so there is nothing to take back here. {elsewhere}; what the operator allows is taken away in `[egress]` of the configuration.",
+            code(login),
+            rule_shown(host)
+        );
+    }
+    let grants = grants.iter().map(|grant| rule_shown(grant)).collect::<Vec<_>>().join(", ");
+    format!(
+        "{} took back {grants} for this repository: no task reaches it by such a grant any more, and open connections to it were cut. {elsewhere}.",
+        code(login)
+    )
+}
+
+/// `/allow` where no task is at work.
+pub fn allowed_nowhere(login: &str, host: &str) -> String {
+    format!(
+        "{}: {} was not allowed: no task is at work here, whose log and next review would show it. Write it in the issue or pull request of one that is, or below the `/fix` or `/plan` that starts one; with `repo` behind the host it then holds for later tasks too.",
+        code(login),
+        rule_shown(host)
+    )
+}
+
 /// What people allowed this task.
 pub(super) fn listed(task: &Task) -> String {
     let one = |grant: &domain::Grant| format!("{} by {}", rule_shown(&grant.host), code(&grant.by.login));

@@ -16,6 +16,7 @@ pub use answer::{
     advance_ended, already_live, doubtful, edited, help, in_advance, malformed, name_the_commit, no_task, not_paused,
     nothing_to_approve, refused, stale, status, unknown_command,
 };
+pub use host::{allowed_nowhere, taken_back};
 pub use life::{
     accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, resumed, trouble, voided,
 };

@@ -138,6 +138,13 @@ fn hosts_and_approvals_in_advance() {
     task.hosts = vec![Grant { host: "*.semver.org".into(), repo: false, by }];
     let texts: Vec<_> = all.into_iter().map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
     insta::assert_snapshot!("hosts_and_advance", texts.join("\n"));
+    let grants = ["*.semver.org".to_owned(), "cdn.xn--bcher-kva.example:8443".to_owned()];
+    let apart = [
+        taken_back("bob", "semver.org", &grants),
+        taken_back("b`ob", "semver.org", &[]),
+        allowed_nowhere("bob", "cdn.xn--bcher-kva.example"),
+    ];
+    insta::assert_snapshot!("hosts_without_a_task", apart.join("\n\n"));
     task.state = State::Running;
     let now = said(Notice::HostAllowed { login: login(), host: "a.test".into(), repo: false }, &task);
     assert!(now.contains("It can be reached now."), "{now}");

@@ -211,11 +211,9 @@ async fn project(c: &mut SqliteConnection, id: TaskId, event: &Event, now: i64) 
             Ok(())
         }
         Event::HostDenied { host, .. } => {
-            // Without a port, a name takes back every port.
-            let sql = "DELETE FROM grants WHERE repository = (SELECT repository FROM tasks WHERE id = $1) \
-                       AND (host = $2 OR substr(host, 1, length($2) + 1) = $2 || ':')";
-            sqlx::query(sql).bind(id.0).bind(host).execute(c).await?;
-            Ok(())
+            let sql = "SELECT repository FROM tasks WHERE id = $1";
+            let repository: String = sqlx::query_scalar(sql).bind(id.0).fetch_one(&mut *c).await?;
+            super::grants::drop_named(c, &repository, host).await.map(drop)
         }
         Event::DecisionUsed { decision, n } => decision_used(c, id, *n, decision).await,
         _ => Ok(()),

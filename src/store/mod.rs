@@ -7,6 +7,7 @@
 mod append;
 mod body;
 mod deliveries;
+mod grants;
 mod outbox;
 mod read;
 #[cfg(test)]
@@ -14,6 +15,7 @@ pub(crate) mod tests;
 mod writer;
 
 pub use append::{Append, Appended, Close, NewTask};
+pub use grants::TakeBack;
 pub use outbox::{EffectRow, EffectState};
 pub use read::{ActionRow, TaskRow};
 

@@ -226,4 +226,18 @@ async fn a_repositorys_hosts_are_kept_until_they_are_taken_back() {
     assert_eq!(say(4, allow("b.testing", true)).await.len(), 3);
     assert_eq!(say(5, Verb::Deny { host: "b.test".into(), kept: true }).await, ["b.testing by alice"]);
     assert!(store.grants("other").await.expect("read").is_empty());
+    say(6, allow("b.test:22", true)).await;
+    let take_back = async |key: &str, repository: &str, hosts: &[&str]| {
+        let hosts = hosts.iter().map(|&host| host.to_owned()).collect();
+        let wish = TakeBack { input_key: key.to_owned(), repository: repository.to_owned(), hosts, now: 7 };
+        store.take_back(wish).await.expect("written")
+    };
+    let nothing: Vec<String> = Vec::new();
+    assert_eq!(take_back("comment:7#0", "other", &["b.test"]).await, Some(vec![nothing.clone()]), "its own alone");
+    assert_eq!(
+        take_back("comment:8#0", "shop", &["b.test", "c.test"]).await,
+        Some(vec![vec!["b.test:22".to_owned()], nothing])
+    );
+    assert_eq!(take_back("comment:8#0", "shop", &["b.testing"]).await, None, "a text is taken up once");
+    assert_eq!(store.grants("shop").await.expect("read").len(), 1);
 }

@@ -1,7 +1,7 @@
 //! The one writer: takes what has queued up, answers when it is on the disk. Deliveries are one statement, which is its own
 //! transaction; everything else that waits is done in one transaction together.
 
-use super::{Append, Appended, Delivery, NewTask, StoreError, append, deliveries};
+use super::{Append, Appended, Delivery, NewTask, StoreError, TakeBack, append, deliveries, grants};
 use domain::TaskId;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Executor};
@@ -24,6 +24,7 @@ pub(super) enum Write {
     Post { task: TaskId, key: String, forge_id: i64, answer: Answer<()> },
     Watermark { repository: String, at: i64, answer: Answer<()> },
     Egress { task: TaskId, lines: Vec<(i64, i64, String)>, answer: Answer<()> },
+    TakeBack { wish: TakeBack, answer: Answer<Option<Vec<Vec<String>>>> },
     Prune { before: i64, answer: Answer<u64> },
 }
 
@@ -181,6 +182,7 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
             within!(answer, run_sql(sqlx::query(sql).bind(repository).bind(at), connection).await)
         }
         Write::Egress { task, lines, answer } => within!(answer, egress(connection, task, &lines).await),
+        Write::TakeBack { wish, answer } => within!(answer, grants::take_back(connection, &wish).await),
         Write::Prune { before, answer } => within!(answer, deliveries::prune(connection, before).await),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::world::{FIX, REPO, World};
 use caisson::sandbox::broker::Broker;
+use caisson::store::{Store, TakeBack};
 use domain::TaskId;
 use std::time::{Duration, Instant};
 
@@ -92,6 +93,81 @@ async fn what_is_allowed_for_the_repository_is_there_for_later_tasks_until_it_is
     assert!(world.store().grants("shop").await.expect("read").is_empty());
     world.approve().await;
     until_told(&world, "open 0 ").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_allowed_for_the_repository_is_taken_back_from_an_issue_without_a_task() {
+    let world = World::networked(&held(), "").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix\n\n/allow semver.org repo").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    until_told(&world, "open 0 semver.org").await;
+    let talk = world.alice().open_issue(REPO, "What our tasks may reach", "Less, I think.").expect("issue");
+    world.bob().comment(REPO, talk, "/deny semver.org").expect("said");
+    world.until_said(talk, "`bob`: `/deny` is for").await;
+    let edited = world.alice().comment(REPO, talk, "never mind").expect("said");
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    world.alice().edit_comment(REPO, edited, "/deny semver.org").expect("edited");
+    world.until_said(talk, "post it again").await;
+    world.alice().comment(REPO, talk, "/allow evil.example repo").expect("said");
+    world.until_said(talk, "`evil.example` was not allowed: no task is at work here").await;
+    assert_eq!(world.store().grants("shop").await.expect("read").len(), 1, "nobody who may has taken it back yet");
+    world.alice().comment(REPO, talk, "Enough:\n\n/deny semver.org\n/deny nobody.example").expect("said");
+    until_told(&world, "open 0 ").await;
+    let answer = world.until_said(talk, "took back `semver.org` for this repository").await;
+    assert!(answer.contains("nobody allowed `nobody.example` for this repository"), "{answer}");
+    assert!(world.store().grants("shop").await.expect("read").is_empty());
+    assert!(world.task().await.running.is_some(), "the task goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_allowed_for_the_repository_is_taken_back_where_a_task_has_ended() {
+    let world = World::networked(FIX, "").await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let (pull, commit) = (task.pull.expect("a pull request"), task.pushed.expect("a commit"));
+    let all = "/allow a.example repo\n/allow a.example:22 repo\n/allow b.example repo\n/allow c.example repo";
+    world.alice().comment(REPO, pull, all).expect("said");
+    world.until_said(pull, "allowed `c.example`").await;
+    // Said right behind the word that ends the task.
+    world.alice().comment(REPO, issue, "/stop").expect("said");
+    world.alice().comment(REPO, issue, "/deny c.example").expect("said");
+    world.until_said(issue, "took back `c.example`").await;
+    world.until_state("cancelled").await;
+    world.bob().comment(REPO, pull, "/deny a.example").expect("said");
+    world.until_said(pull, "`bob`: `/deny` is for").await;
+    world.alice().comment(REPO, pull, "/deny a.example").expect("said");
+    world.until_said(pull, "took back `a.example`, `a.example:22` for this repository").await;
+    world.alice().review_comment(REPO, pull, commit.as_str(), "/deny b.example").expect("said");
+    world.until_said(pull, "took back `b.example` for this repository").await;
+    world.alice().set_open(REPO, issue, false).expect("closed");
+    world.alice().comment(REPO, issue, "/deny b.example").expect("said");
+    world.until_said(issue, "nobody allowed `b.example` for this repository").await;
+    world.alice().open_issue(REPO, "Versions compare as text, again", "/fix").expect("issue");
+    until_told(&world, "open 0 ").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_life_cut_off_after_a_host_was_taken_back_leaves_it_to_no_sandbox() {
+    let mut world = World::networked(&held(), "").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix\n\n/allow semver.org repo").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    until_told(&world, "open 0 semver.org").await;
+    world.kill();
+    let cut = Store::open(&world.config.state_dir).await.expect("the store");
+    let wish = TakeBack {
+        input_key: "comment:1000#0".to_owned(),
+        repository: "shop".to_owned(),
+        hosts: vec!["semver.org".to_owned()],
+        now: 1,
+    };
+    assert_eq!(cut.take_back(wish).await.expect("written"), Some(vec![vec!["semver.org".to_owned()]]));
+    drop(cut);
+    let before = told(&world).len();
+    world.start().await;
+    std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
+    world.until_state("awaiting-review").await;
+    let opened: Vec<_> = told(&world).split_off(before).into_iter().filter(|it| it.starts_with("open")).collect();
+    assert!(!opened.is_empty() && opened.iter().all(|words| words == "open 0 "), "{opened:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
