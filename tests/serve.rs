@@ -1,8 +1,9 @@
-//! What `caisson serve` leaves behind however it ends: the program itself beside the built-in forge, with a container engine and
+//! What `caisson serve` hands on to the broker it starts, and what it leaves behind however it ends: the program itself beside the built-in forge, with a container engine and
 //! the router's image. Without them it says so and passes.
 
 mod support;
 
+use caisson::sandbox::broker::{Broker, SocketBroker};
 use caisson::secret::Secret;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ struct Home {
     dir: tempfile::TempDir,
     installation: String,
     ports: [u16; 2],
+    /// Settings beside those of every test here.
+    more: Vec<(&'static str, &'static str)>,
     _forge: devforge::Devforge,
 }
 
@@ -55,7 +58,7 @@ impl Home {
         let url = forge.url().to_owned();
         let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let installation = format!("s{}-{name}", std::process::id());
-        let home = Home { dir, installation, ports: [free(), free()], _forge: forge };
+        let home = Home { dir, installation, ports: [free(), free()], more: Vec::new(), _forge: forge };
         let setup = home.run(&["setup", "--forge-url", &url, "--admin-token-file", &token.display().to_string()]);
         assert!(setup.status.success(), "{setup:?}");
         Some(home)
@@ -77,7 +80,12 @@ impl Home {
         command.env("CAISSON_ROUTER_POOL", format!("10.218.{}.0/24", self.ports[0] % 256));
         command.env("CAISSON_LISTEN_WEBHOOKS", format!("127.0.0.1:{}", self.ports[0]));
         command.env("CAISSON_LISTEN_OPS", format!("127.0.0.1:{}", self.ports[1]));
+        command.envs(self.more.iter().copied());
         command
+    }
+
+    fn set(&mut self, name: &'static str, value: &'static str) {
+        self.more.push((name, value));
     }
 
     /// On a thread that may block: the forge lives in this process.
@@ -170,4 +178,31 @@ async fn a_broker_that_somebody_else_started_stays() {
         kept
     });
     assert_eq!(kept, (false, true, false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workspaces_on_disk_are_a_setting_that_serve_hands_on_and_doctor_tells() {
+    let Some(mut home) = Home::new("plain").await else { return };
+    home.set("CAISSON_SANDBOX_WORKSPACE_MIB", "0");
+    let refused = home.run(&["serve"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("broker.plain_workspaces"), "{said}");
+    home.set("CAISSON_BROKER_PLAIN_WORKSPACES", "true");
+    let mut serve = home.serving();
+    let broker = SocketBroker::new(home.socket());
+    let info = broker.hello().await.unwrap();
+    let told = home.run(&["doctor", "--json"]);
+    term(&mut serve);
+    let told = String::from_utf8_lossy(&told.stdout);
+    assert!(info.plain_workspaces && told.contains("workspaces may lie on the engine's disk"), "{told}");
+    assert!(!told.contains("not as [broker]"), "{told}");
+    // A broker that somebody else started without it is refused by name, and seen by doctor.
+    let mut other = home.broker(&[]).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    tokio::task::block_in_place(|| until("the broker listens", || home.socket().exists()));
+    let (refused, told) = (home.run(&["serve"]), home.run(&["doctor", "--json"]));
+    term(&mut other);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("--plain-workspaces"), "{said}");
+    let told = String::from_utf8_lossy(&told.stdout);
+    assert!(told.contains("plain_workspaces = false, not as [broker]"), "{told}");
 }

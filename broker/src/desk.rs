@@ -133,6 +133,7 @@ impl Desk {
             images: self.settings.images.clone(),
             runtime: self.settings.runtime.clone(),
             gpus: self.settings.gpus.to_string(),
+            plain_workspaces: self.settings.plain_workspaces,
             warnings: able::warnings(info),
         })
     }

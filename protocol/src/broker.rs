@@ -238,6 +238,9 @@ pub struct EngineInfo {
     /// Graphics processors that a task's chamber gets: `none`, `all`, or ids.
     #[serde(default)]
     pub gpus: String,
+    /// Whether a chamber may have its workspace on the engine's disk.
+    #[serde(default)]
+    pub plain_workspaces: bool,
     /// What the engine lacks, in sentences for a person.
     pub warnings: Vec<String>,
 }

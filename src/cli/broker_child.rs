@@ -30,8 +30,8 @@ const END: Duration = Duration::from_secs(45);
 pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<Option<Started>> {
     let socket = &config.broker.socket;
     for _ in 0..AFTER_ITS_END {
-        if broker.hello().await.is_ok() {
-            return Ok(None);
+        if let Ok(info) = broker.hello().await {
+            return suits(config, &info).map(|()| None);
         }
         // One that an earlier `serve` leaves behind is about to end: it hangs up when it does.
         if !::broker::is_served(socket) {
@@ -43,6 +43,17 @@ pub(super) async fn ensure(config: &Process, broker: &dyn Broker) -> Result<Opti
     let mut child = start(config, socket, &log)?;
     answer(broker, &mut child.0, &log).await?;
     Ok(Some(child))
+}
+
+/// A broker that somebody else started may refuse every sandbox of this configuration.
+fn suits(config: &Process, info: &EngineInfo) -> Result<()> {
+    if config.sandbox.workspace_mib > 0 || info.plain_workspaces {
+        return Ok(());
+    }
+    let attempt = "start it anew with `--plain-workspaces`, or set sandbox.workspace_mib above 0";
+    let what =
+        "the broker that runs allows no workspace on the engine's disk, and sandbox.workspace_mib = 0 asks for one";
+    Err(Complaint::new(what).attempt(attempt).into())
 }
 
 /// Waits until the broker that was just started answers; one that has ended never will.
@@ -89,6 +100,9 @@ fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
         command.args(["--runtime", &config.broker.runtime]);
     }
     command.args(["--gpus", &config.broker.gpus]);
+    if config.broker.plain_workspaces {
+        command.arg("--plain-workspaces");
+    }
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     Ok(command)
 }

@@ -93,6 +93,9 @@ impl Found {
         self.when(!(sandbox.cpus.is_finite() && sandbox.cpus > 0.0), "sandbox.cpus", "set a number above 0");
         let workspace = "no repository fits; set at least 16, or 0 for one on disk, which disk_mib bounds";
         self.when((1..16).contains(&sandbox.workspace_mib), "sandbox.workspace_mib", workspace);
+        let refused = sandbox.workspace_mib == 0 && !config.broker.plain_workspaces;
+        let allow = "sandbox.workspace_mib = 0 puts workspaces on the engine's disk; allow that here, or give them memory there";
+        self.when(refused, "broker.plain_workspaces", allow);
         self.when(sandbox.action_wall_s == 0, "sandbox.action_wall_s", "set at least 1 second");
         self.when(sandbox.verify_wall_s == 0, "sandbox.verify_wall_s", "set at least 1 second");
         self.when(sandbox.setup_wall_s == 0, "sandbox.setup_wall_s", "set at least 1 second");

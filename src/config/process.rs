@@ -182,6 +182,7 @@ pub struct Broker {
     pub runtime: String,
     /// `none`, `all`, or ids; the broker judges it.
     pub gpus: String,
+    pub plain_workspaces: bool,
 }
 
 /// One repository the bot works on.

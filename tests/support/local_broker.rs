@@ -277,6 +277,7 @@ impl Broker for LocalBroker {
             images: vec!["local".to_owned()],
             runtime: None,
             gpus: "none".to_owned(),
+            plain_workspaces: false,
             warnings: vec!["nothing is sealed here".to_owned()],
         })
     }

@@ -78,9 +78,17 @@ fn asked(sheet: &mut Sheet, config: &Process, info: &EngineInfo) {
     if gpus != "none" {
         sheet.note("engine", format!("tasks' sandboxes get GPUs ({gpus}): SECURITY.md says what that opens"));
     }
-    if (runtime, gpus) != (&config.broker.runtime, &config.broker.gpus) {
-        let text =
-            format!("the broker runs with runtime {runtime:?} and GPUs {gpus:?}, not as [broker] in caisson.toml says");
+    let plain = info.plain_workspaces;
+    if plain {
+        let text = "workspaces may lie on the engine's disk, where only the watchdog in each sandbox bounds them";
+        sheet.note("engine", text);
+    }
+    let wanted = (config.broker.runtime.as_str(), config.broker.gpus.as_str(), config.broker.plain_workspaces);
+    if (runtime, gpus, plain) != wanted {
+        let text = format!(
+            "the broker runs with runtime {runtime:?}, GPUs {gpus:?} and plain_workspaces = {plain}, not as [broker] in \
+             caisson.toml says"
+        );
         sheet.fault("broker", text, "start the broker anew, or write there what it was started with");
     }
 }
