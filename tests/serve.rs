@@ -20,7 +20,7 @@ struct Home {
     installation: String,
     ports: [u16; 2],
     /// Settings beside those of every test here.
-    more: Vec<(&'static str, &'static str)>,
+    more: Vec<(&'static str, String)>,
     _forge: devforge::Devforge,
 }
 
@@ -80,12 +80,12 @@ impl Home {
         command.env("CAISSON_ROUTER_POOL", format!("10.218.{}.0/24", self.ports[0] % 256));
         command.env("CAISSON_LISTEN_WEBHOOKS", format!("127.0.0.1:{}", self.ports[0]));
         command.env("CAISSON_LISTEN_OPS", format!("127.0.0.1:{}", self.ports[1]));
-        command.envs(self.more.iter().copied());
+        command.envs(self.more.iter().cloned());
         command
     }
 
-    fn set(&mut self, name: &'static str, value: &'static str) {
-        self.more.push((name, value));
+    fn set(&mut self, name: &'static str, value: impl Into<String>) {
+        self.more.push((name, value.into()));
     }
 
     /// On a thread that may block: the forge lives in this process.
@@ -205,4 +205,35 @@ async fn workspaces_on_disk_are_a_setting_that_serve_hands_on_and_doctor_tells()
     assert!(!refused.status.success() && said.contains("--plain-workspaces"), "{said}");
     let told = String::from_utf8_lossy(&told.stdout);
     assert!(told.contains("plain_workspaces = false, not as [broker]"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outdated_runner_is_named_by_every_command_that_would_use_it() {
+    let Some(mut home) = Home::new("old").await else { return };
+    let old = home.dir.path().join("old-runner");
+    // Any program that is no runner of this build.
+    std::fs::copy("/bin/sh", &old).unwrap();
+    home.set("CAISSON_RUNNER", old.display().to_string());
+    let said = |output: Output| {
+        assert!(!output.status.success(), "{output:?}");
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat()
+    };
+    let named = format!("the static runner {} is of another build", old.display());
+    for command in ["doctor", "barrier"] {
+        let text = said(home.run(&[command]));
+        assert!(text.contains(&named) && text.contains("make build"), "{command}: {text}");
+    }
+    assert_eq!(home.standing(), "");
+    let mut serve = home.serving();
+    let readyz = format!("http://127.0.0.1:{}/readyz", home.ports[1]);
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let text = reqwest::get(&readyz).await.unwrap().text().await.unwrap();
+        if text.contains(&named) {
+            break;
+        }
+        assert!(Instant::now() < end, "{text}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    term(&mut serve);
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bollard::Docker;
 use bollard::models::{ContainerInspectResponse, SystemInfo, SystemInfoCgroupVersionEnum};
 use protocol::broker::{EngineInfo, Problem, VERSION};
+use protocol::runner::Mark;
 use sha2::{Digest, Sha256};
 use tokio::sync::{OnceCell, RwLock};
 use tokio_util::sync::CancellationToken;
@@ -29,6 +30,7 @@ pub struct RunnerProgram {
     pub bytes: Vec<u8>,
     /// Hex.
     pub sha256: String,
+    pub mark: Option<Mark>,
 }
 
 pub struct Desk {
@@ -129,6 +131,8 @@ impl Desk {
             cgroup: if self.host().await?.cgroup2 { "2".into() } else { "1".into() },
             daemon: configuration(info, &self.settings),
             runner: self.runner.sha256.clone(),
+            runner_file: self.settings.runner.display().to_string(),
+            runner_mark: self.runner.mark.clone(),
             seccomp: seccomp::sealed_hash(),
             images: self.settings.images.clone(),
             runtime: self.settings.runtime.clone(),
@@ -169,7 +173,7 @@ fn read_runner(path: &Path) -> Result<RunnerProgram, Problem> {
     if !bytes.starts_with(b"\x7fELF") {
         return Err(Problem::refused(format!("{} is no program: give the static caisson-runner", path.display())));
     }
-    Ok(RunnerProgram { sha256: hex::encode(Sha256::digest(&bytes)), bytes })
+    Ok(RunnerProgram { sha256: hex::encode(Sha256::digest(&bytes)), mark: Mark::find(&bytes), bytes })
 }
 
 /// A hash over what the engine says of itself and what this broker asks of it, without what changes while it runs: counts,

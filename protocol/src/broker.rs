@@ -5,6 +5,7 @@
 //! so nothing here can ask for a bind, a device, a capability or a host namespace.
 //! Client: `src/sandbox/broker.rs`. Server: `broker/`. Tests: below, and `broker/tests/docker.rs`.
 
+use crate::runner::Mark;
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol; [`Request::Hello`] with another one is refused.
@@ -228,6 +229,12 @@ pub struct EngineInfo {
     pub daemon: String,
     /// sha256 of the runner that chambers get, hex.
     pub runner: String,
+    /// The file it was read from when the broker started.
+    #[serde(default)]
+    pub runner_file: String,
+    /// What it says of itself; `None` = it has no mark.
+    #[serde(default)]
+    pub runner_mark: Option<Mark>,
     /// sha256 of the seccomp profile `sealed`, hex.
     pub seccomp: String,
     /// References the operator listed.

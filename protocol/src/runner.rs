@@ -10,8 +10,48 @@
 
 use serde::{Deserialize, Serialize};
 
+macro_rules! version {
+    () => {
+        1
+    };
+}
+
 /// Version of this page. Both sides say theirs first; a different one is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = version!();
+/// One word for the sources that this crate and the runner beside it were built from.
+pub const BUILD: &str = env!("CAISSON_RUNNER_BUILD");
+/// Stands in the runner's binary, so that an outdated one is known before it is started.
+pub const MARK: &str = concat!("caisson-runner protocol=", version!(), " build=", env!("CAISSON_RUNNER_BUILD"), ";");
+
+/// What a runner's binary says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Its [`VERSION`].
+    pub version: u32,
+    /// Its [`BUILD`].
+    pub build: String,
+}
+
+impl Mark {
+    /// The mark of the runner that fits this side.
+    pub fn own() -> Mark {
+        Mark { version: VERSION, build: BUILD.to_owned() }
+    }
+
+    /// The mark in a program; none in one that is no runner, or one from before there were marks.
+    pub fn find(program: &[u8]) -> Option<Mark> {
+        const BEGIN: &[u8] = b"caisson-runner protocol=";
+        let at = |place: usize| {
+            let rest = program.get(place + BEGIN.len()..)?;
+            let text = std::str::from_utf8(rest.get(..rest.iter().take(64).position(|&byte| byte == b';')?)?).ok()?;
+            let (version, build) = text.split_once(" build=")?;
+            Some(Mark { version: version.parse().ok()?, build: build.to_owned() })
+        };
+        let mut places = program.windows(BEGIN.len()).enumerate().filter(|(_, window)| *window == BEGIN);
+        places.find_map(|(place, _)| at(place))
+    }
+}
+
 /// Longest payload of a frame, in bytes: head and body.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 /// Longest body of an `Input` or `Output`, in bytes.
@@ -157,4 +197,18 @@ pub enum Status {
         reason: String,
     },
     Cancelled,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_told_by_the_mark_in_it() {
+        let program = [b"\x7fELF\0caisson-runner protocol=?;\0".as_slice(), MARK.as_bytes(), b"\xff\0"].concat();
+        assert_eq!(Mark::find(&program), Some(Mark::own()));
+        let other = MARK.replace(BUILD, "0").replace("protocol=1", "protocol=7");
+        assert_eq!(Mark::find(other.as_bytes()), Some(Mark { version: 7, build: "0".to_owned() }));
+        assert_eq!(Mark::find(b"#!/bin/sh\n"), None);
+    }
 }

@@ -35,6 +35,8 @@ pub enum Standing {
     Proven,
     /// Not yet: what is being done, or why it can't be.
     Waiting(String),
+    /// It can't be tried before the operator has done something: tasks are refused with this sentence, not kept waiting.
+    Refused(String),
     /// It does not hold: each mismatch in a sentence.
     Broken(Vec<String>),
 }
@@ -45,6 +47,7 @@ impl Standing {
         match self {
             Self::Proven => None,
             Self::Waiting(why) => Some(format!("not proven yet: {why}")),
+            Self::Refused(why) => Some(format!("can't be proven: {why}")),
             Self::Broken(mismatches) => Some(format!("does not hold, so no task starts: {}", mismatches.join("; "))),
         }
     }

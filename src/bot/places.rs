@@ -1,4 +1,4 @@
-//! `--max-tasks` places: who is in line gets the next free one, once the barrier is proven. A task that waits for a person takes none.
+//! `--max-tasks` places: who is in line gets the next free one, once the barrier is proven, or is told why it never will be. A task that waits for a person takes none.
 
 use super::expired;
 use crate::barrier::Standing;
@@ -54,7 +54,8 @@ impl Places {
     }
 
     async fn fill(&self) -> Result<(), StoreError> {
-        if *self.barrier.borrow() != Standing::Proven {
+        // Who is refused is told so by what comes next: nobody waits in line for nothing.
+        if !matches!(*self.barrier.borrow(), Standing::Proven | Standing::Refused(_)) {
             return Ok(());
         }
         let live = self.machine.store().live_tasks().await?;

@@ -2,10 +2,11 @@
 //! toolchain's image before the first sandbox is made from it.
 //!
 //! Owns when it is tried and what follows; how is `crate::barrier`. What can't be tried is tried again; what does not hold keeps
-//! every task where it is until it was mended: tried again when anything changed that it depends on, and from time to time.
+//! every task where it is until it was mended: tried again when anything changed that it depends on, and from time to time. A runner that
+//! does not fit is named once, and tasks are refused.
 //! Tests: `tests/barrier/proof.rs`.
 
-use crate::barrier::{self, Ground, Key, Proof, Standing, Trouble, Way};
+use crate::barrier::{self, Ground, Key, Outdated, Proof, Standing, Trouble, Way};
 use crate::bot::router_spec;
 use crate::config::Process;
 use crate::config::process::{Hardening, Network};
@@ -94,7 +95,7 @@ impl Prover {
         loop {
             match self.prove(wanted).await {
                 Ok(standing) => {
-                    self.standing.send_replace(standing);
+                    self.now_known(standing);
                     return;
                 }
                 Err(trouble) => {
@@ -113,12 +114,28 @@ impl Prover {
         }
     }
 
+    /// Named once, however often it is looked at.
+    fn now_known(&self, standing: Standing) {
+        self.standing.send_if_modified(|before| {
+            let other = *before != standing;
+            if let (true, Standing::Refused(why)) = (other, &standing) {
+                tracing::error!(why, "THE BARRIER CAN'T BE PROVEN; tasks are refused");
+            }
+            *before = standing;
+            other
+        });
+    }
+
     /// Returns when the machine is another than the one that was found wanting, or after a while.
     async fn until_changed(&self, wanted: &[String]) {
         let tried = Proof::last(&self.config.state_dir).map(|proof| proof.key);
         let until = tokio::time::Instant::now() + self.mended;
         while tokio::time::Instant::now() < until {
             tokio::time::sleep(AGAIN.min(self.mended)).await;
+            // Looked at again at once: it costs one question.
+            if matches!(*self.standing.borrow(), Standing::Refused(_)) {
+                return;
+            }
             let now = key(&self.config, self.broker.as_ref(), wanted).await;
             if now.is_ok_and(|key| tried.as_ref() != Some(&key)) {
                 return;
@@ -127,6 +144,9 @@ impl Prover {
     }
 
     async fn prove(&self, wanted: &[String]) -> Result<Standing, Trouble> {
+        if let Some(outdated) = Outdated::of(&self.broker.hello().await?) {
+            return Ok(Standing::Refused(outdated.to_string()));
+        }
         let key = key(&self.config, self.broker.as_ref(), wanted).await?;
         let all = || key.images.keys().cloned().collect();
         let last = Proof::last(&self.config.state_dir);

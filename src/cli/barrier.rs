@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::broker_child::Lent;
 use super::printer::{Complaint, Printer};
-use crate::barrier::{self, Ground, Report, Upstream, Verdict, Way};
+use crate::barrier::{self, Ground, Outdated, Report, Upstream, Verdict, Way};
 use crate::bot::{router_spec, way_out};
 use crate::config::Process;
 use crate::config::process::{Hardening, Network};
@@ -68,6 +68,9 @@ impl BarrierArgs {
         let own = own_installation(config);
         printer.step("starting a broker of its own");
         let mut lent = Lent::start(&own).await?;
+        if let Some(Outdated { what, attempt }) = Outdated::of(&lent.info) {
+            return Err(Complaint::new(what).attempt(attempt).into());
+        }
         let broker: Arc<dyn Broker> = lent.broker.clone();
         let tested = Box::pin(on(&own, broker, image, profile.word(), printer)).await;
         printer.step("removing what was made");

@@ -122,33 +122,43 @@ impl Outbox {
             }
             return;
         }
-        if runs_foreign_code(&row.effect) && !self.behind_barrier(bell).await {
-            return;
-        }
-        if let Err(error) = self.attempt(&row, calloff).await {
+        let barrier = match runs_foreign_code(&row.effect) {
+            true => self.behind_barrier(bell).await,
+            false => Some(Ok(())),
+        };
+        let Some(barrier) = barrier else { return };
+        if let Err(error) = self.attempt(&row, calloff, barrier).await {
             tracing::error!(%error, task = row.task.0, effect = row.key, "an effect could not be recorded");
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }
 
-    /// Waits until the barrier is proven; false when the lane must look again first.
-    async fn behind_barrier(&self, bell: &Notify) -> bool {
+    /// Waits until the barrier is proven, or cannot be; `None` when the lane must look again first.
+    async fn behind_barrier(&self, bell: &Notify) -> Option<Result<(), Trouble>> {
         let mut barrier = self.barrier.clone();
-        let proven = async {
-            if barrier.wait_for(|standing| *standing == Standing::Proven).await.is_err() {
+        let judged = async {
+            let judged = barrier.wait_for(|it| matches!(it, Standing::Proven | Standing::Refused(_))).await;
+            match judged.map(|it| it.clone()) {
+                Ok(Standing::Refused(why)) => Err(Trouble::blocked(why)),
+                Ok(Standing::Proven | Standing::Waiting(_) | Standing::Broken(_)) => Ok(()),
                 // Nobody is left who could prove it.
-                std::future::pending::<()>().await;
+                Err(_) => std::future::pending().await,
             }
         };
         tokio::select! {
             biased;
-            () = proven => true,
-            () = bell.notified() => false,
-            () = self.stopping.cancelled() => false,
+            judged = judged => Some(judged),
+            () = bell.notified() => None,
+            () = self.stopping.cancelled() => None,
         }
     }
 
-    async fn attempt(&self, row: &EffectRow, calloff: &CancellationToken) -> Result<(), StoreError> {
+    async fn attempt(
+        &self,
+        row: &EffectRow,
+        calloff: &CancellationToken,
+        barrier: Result<(), Trouble>,
+    ) -> Result<(), StoreError> {
         let task = self.machine.look(row.task).await?;
         if !self.machine.store().effect_started(row.id, self.machine.epoch()).await? {
             return Ok(());
@@ -162,8 +172,12 @@ impl Outbox {
                 std::future::pending().await
             }
         };
+        let performed = async {
+            barrier?;
+            self.perform(&task, row).await
+        };
         let result = tokio::select! {
-            result = self.perform(&task, row) => result,
+            result = performed => result,
             () = called_off => {
                 tracing::info!(task = row.task.0, effect = row.key, "called off: the task has ended");
                 return Ok(());

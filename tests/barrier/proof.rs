@@ -90,6 +90,41 @@ async fn what_did_not_hold_is_tried_again_and_holds_once_it_is_mended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_outdated_runner_is_named_and_nothing_is_tried_with_it() {
+    let Some(runner) = runner() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let old = dir.path().join("old-runner");
+    let program = std::fs::read(&runner).expect("read");
+    let marks: [(&[u8], &str); 3] = [
+        (b"caisson-runner protocol=1 build=0123456789abcdef;", "of another build (0123456789abcdef)"),
+        (b"caisson-runner protocol=0 build=0123456789abcdef;", "version 0 of the runner's protocol"),
+        (b"", "it does not say which"),
+    ];
+    for (mark, said) in marks {
+        std::fs::write(&old, remarked(&program, mark)).expect("written");
+        let named = old.display().to_string();
+        run(old.clone(), move |lab| async move {
+            let untouched = |_: &mut serde_json::Value, _: &Lab| panic!("a sandbox was made with it");
+            let Standing::Refused(why) = standing(&lab, Arc::new(Weak::new(&lab, untouched))).await else {
+                panic!("it was tried");
+            };
+            assert!(why.contains(said) && why.contains(&named) && why.contains("`make build`"), "{why}");
+        })
+        .await;
+    }
+}
+
+/// The same program that says something else of itself.
+fn remarked(program: &[u8], mark: &[u8]) -> Vec<u8> {
+    let own = protocol::runner::MARK.as_bytes();
+    let at = program.windows(own.len()).position(|window| window == own).expect("the runner of this checkout");
+    let mut program = program.to_owned();
+    program[at..at + own.len()].fill(b' ');
+    program[at..at + mark.len()].copy_from_slice(mark);
+    program
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn each_profile_that_the_configuration_chooses_is_part_of_the_proof() {
     let Some(runner) = runner() else { return };
     run(runner, |lab| async move {

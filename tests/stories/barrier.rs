@@ -54,3 +54,33 @@ async fn a_sandbox_that_does_not_hold_runs_nothing_and_the_person_is_told_which_
     world.alice().comment(REPO, 1, "/resume").expect("said");
     world.until_state("awaiting-review").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_barrier_cannot_be_proven_tasks_are_refused_with_the_reason() {
+    let mut world = World::new(FIX).await;
+    let why = "the static runner is of another build, so no task can run; the operator has to make it anew";
+    world.barrier.send_replace(Standing::Waiting("it is about to be tried".to_owned()));
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("queued").await;
+    world.barrier.send_replace(Standing::Refused(why.to_owned()));
+    let said = world.until_said(1, "of another build").await;
+    assert!(said.contains("make it anew") && said.contains("`/resume`"), "{said}");
+    world.until_state("paused").await;
+    assert!(world.broker.list().await.expect("listed").is_empty(), "nothing was made");
+    let ready = reqwest::get(format!("{}/readyz", world.ops())).await.expect("answered").text().await.expect("read");
+    assert!(ready.contains("barrier: can't be proven: the static runner"), "{ready}");
+
+    world.barrier.send_replace(Standing::Proven);
+    world.alice().comment(REPO, 1, "/resume").expect("said");
+    world.until_state("awaiting-review").await;
+
+    // In the bot's next life a task that was under way is refused as well.
+    world.stop().await;
+    world.barrier.send_replace(Standing::Refused(why.to_owned()));
+    world.start().await;
+    world.approve().await;
+    world.until_state("paused").await;
+    world.barrier.send_replace(Standing::Proven);
+    world.alice().comment(REPO, 1, "/resume").expect("said");
+    world.until_state("final-review").await;
+}

@@ -16,6 +16,7 @@ use protocol::broker::{
     Chamber, ChamberSpec, ChamberState, End, EngineInfo, ImageInfo, Problem, ProblemKind, Purpose, RouterInfo,
     RouterSpec, VERSION,
 };
+use protocol::runner::Mark;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::process::{Child, ChildStdin, Command};
 
@@ -273,6 +274,8 @@ impl Broker for LocalBroker {
             cgroup: String::new(),
             daemon: String::new(),
             runner: String::new(),
+            runner_file: String::new(),
+            runner_mark: Some(Mark::own()),
             seccomp: String::new(),
             images: vec!["local".to_owned()],
             runtime: None,

@@ -1,6 +1,7 @@
 //! Broker, container engine, images, router.
 
 use super::sheet::Sheet;
+use crate::barrier::Outdated;
 use crate::bot::router_spec;
 use crate::cli::{broker_child, image};
 use crate::config::Process;
@@ -42,6 +43,9 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, running: bool) {
 async fn parts(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, info: &EngineInfo) {
     sheet.good("engine", format!("{}, kernel {}, cgroup v{}", info.engine, info.kernel, info.cgroup));
     sheet.good("engine", format!("seccomp profile {}, runner {}", short(&info.seccomp), short(&info.runner)));
+    if let Some(Outdated { what, attempt }) = Outdated::of(info) {
+        sheet.fault("runner", what, attempt);
+    }
     asked(sheet, config, info);
     if info.installation != config.installation {
         let text = format!("the broker serves installation {}, not {}", info.installation, config.installation);

@@ -1,0 +1,45 @@
+//! Whether the runner that sandboxes get fits this program: one of another build misunderstands what it is asked, and no number of
+//! tries helps.
+//!
+//! Owns the comparison and its words. Tests: `tests/barrier/proof.rs`, `tests/serve.rs`.
+
+use protocol::broker::EngineInfo;
+use protocol::runner::Mark;
+
+/// A runner that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outdated {
+    pub what: String,
+    pub attempt: String,
+}
+
+impl Outdated {
+    /// `None` when it fits.
+    pub fn of(info: &EngineInfo) -> Option<Outdated> {
+        let (own, file) = (Mark::own(), &info.runner_file);
+        let seen = match &info.runner_mark {
+            Some(mark) if *mark == own => return None,
+            Some(mark) if mark.version != own.version => {
+                format!(
+                    "speaks version {} of the runner's protocol, this caisson version {}",
+                    mark.version, own.version
+                )
+            }
+            Some(mark) => format!("is of another build ({}) than this caisson ({})", mark.build, own.build),
+            None => "is of another build than this caisson: it does not say which".to_owned(),
+        };
+        Some(Outdated {
+            what: format!("the static runner {file} {seen}"),
+            attempt: format!(
+                "make both anew from one checkout (`make build`; `tests/support/programs.sh` makes the runner alone), put \
+                 caisson-runner in place of {file} or name it in CAISSON_RUNNER, then start the broker and `caisson serve` anew"
+            ),
+        })
+    }
+}
+
+impl std::fmt::Display for Outdated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, so no task can run; the operator has to {}", self.what, self.attempt)
+    }
+}
