@@ -2,7 +2,7 @@
 //!
 //! Never waits for a reader while it holds anything: the log is sent from the ring by number, so an unread pipe costs no
 //! memory, and a host that attaches later asks for what it missed. The end of stdin ends the program: without orders there
-//! is nothing to be allowed by. Tests: `router/tests/lab/`.
+//! is nothing to be allowed by. Tests: at the end of this file, and `router/tests/lab/`.
 
 use std::io;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ async fn obey(gate: &Gate, boot: &str, sent: &AtomicU64, order: ToRouter) -> Opt
         ToRouter::Hello { keep, nonce, .. } => {
             sent.store(SILENT, Ordering::Release);
             for berth in gate.open_berths().into_iter().filter(|berth| !keep.contains(berth)) {
-                gone(gate.close(berth)).await;
+                shut(gate, berth).await;
             }
             FromRouter::Hello { version: VERSION, nonce, boot: boot.to_owned(), generation: gate.generation() }
         }
@@ -85,7 +85,7 @@ async fn obey(gate: &Gate, boot: &str, sent: &AtomicU64, order: ToRouter) -> Opt
             Err(reason) => failed(reason),
         },
         ToRouter::Close { berth } => {
-            if gone(gate.close(berth)).await {
+            if shut(gate, berth).await {
                 FromRouter::Closed { berth }
             } else {
                 failed(format!("connections of berth {berth} did not end"))
@@ -100,15 +100,20 @@ async fn obey(gate: &Gate, boot: &str, sent: &AtomicU64, order: ToRouter) -> Opt
     })
 }
 
-/// Waits until a closed berth's connections are gone.
-async fn gone(open: Option<Arc<AtomicU32>>) -> bool {
-    let Some(open) = open else { return true };
-    let all = async {
-        while open.load(Ordering::Acquire) > 0 {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+/// Closes a berth and waits until its connections are gone, and all that happened in it is in the log.
+async fn shut(gate: &Gate, berth: u32) -> bool {
+    let gone = match gate.close(berth) {
+        Some(open) => tokio::time::timeout(CLOSING, none_left(&open)).await.is_ok(),
+        None => true,
     };
-    tokio::time::timeout(CLOSING, all).await.is_ok()
+    gate.settle(berth);
+    gone
+}
+
+async fn none_left(open: &AtomicU32) {
+    while open.load(Ordering::Acquire) > 0 {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
 }
 
 async fn write(
@@ -160,4 +165,42 @@ async fn entries(gate: &Gate, sent: &AtomicU64, out: &mut (impl AsyncWrite + Unp
 
 fn frame(message: FromRouter) -> io::Result<Vec<u8>> {
     Message::bare(message).to_frame(MAX_PAYLOAD).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::blank;
+    use protocol::router::{Policy, Verdict};
+
+    #[tokio::test]
+    async fn whoever_hears_that_a_berth_is_closed_has_its_whole_log() {
+        let gate = Arc::new(Gate::new("10.90.0.0/20".parse().unwrap(), 8, vec![], vec![]));
+        gate.set_policy(1, Policy::default()).unwrap();
+        gate.grant(1, vec![]).unwrap();
+        let (host, router) = tokio::io::duplex(1 << 20);
+        let (orders, answers) = tokio::io::split(router);
+        let running = tokio::spawn(run(gate.clone(), "b1".to_owned(), orders, answers));
+        // Far more than are written one by one.
+        for n in 0..3000 {
+            gate.log(blank(1, &format!("x{n}.test"), 0, Verdict::Denied));
+        }
+        let (mut hear, mut say) = tokio::io::split(host);
+        for order in [ToRouter::Log { after: 0 }, ToRouter::Close { berth: 1 }] {
+            say.write_all(&Message::bare(order).to_frame(MAX_PAYLOAD).unwrap()).await.unwrap();
+        }
+        let (mut decoder, mut buffer, mut told) = (Decoder::new(MAX_PAYLOAD), vec![0; 16 << 10], 0);
+        'open: loop {
+            let len = hear.read(&mut buffer).await.unwrap();
+            for payload in decoder.push(&buffer[..len]) {
+                match Message::<FromRouter>::from_payload(payload.unwrap()).unwrap().head {
+                    FromRouter::Entry(entry) => told += entry.count,
+                    FromRouter::Closed { berth: 1 } => break 'open,
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        assert_eq!(told, 3000);
+        running.abort();
+    }
 }

@@ -194,6 +194,13 @@ impl Gate {
         }
     }
 
+    /// Writes what a flood of this berth added up: after it was closed, and before that is said.
+    pub fn settle(&self, berth: u32) {
+        if self.ring().settle(berth, now_ms()) {
+            self.logged.notify_one();
+        }
+    }
+
     #[must_use]
     pub fn entry_after(&self, seq: u64) -> Option<LogEntry> {
         self.ring().after(seq).cloned()

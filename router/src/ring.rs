@@ -63,14 +63,15 @@ impl Bucket {
 }
 
 type Kind = (u32, Verdict, String, u16, String);
+/// Added up, how many, and when the first one was written (Unix milliseconds).
+type Sum = (Event, u64, i64);
 
 #[derive(Default)]
 pub struct Ring {
     entries: VecDeque<LogEntry>,
     last: u64,
     buckets: HashMap<u32, Bucket>,
-    /// Added up, how many, and when the first one was written (Unix milliseconds).
-    waiting: HashMap<Kind, (Event, u64, i64)>,
+    waiting: HashMap<Kind, Sum>,
     lately: HashMap<(u32, String), Instant>,
 }
 
@@ -120,12 +121,22 @@ impl Ring {
     /// Writes what was added up; called once a second. True when there was something.
     pub fn tick(&mut self, ts: i64) -> bool {
         let waiting = std::mem::take(&mut self.waiting);
-        let some = !waiting.is_empty();
-        for (event, count, first) in waiting.into_values() {
+        self.write_sums(waiting.into_values(), ts)
+    }
+
+    /// The same for one berth, when it was closed: whoever gets it next has no part in these.
+    pub fn settle(&mut self, berth: u32, ts: i64) -> bool {
+        let sums: Vec<Sum> = self.waiting.extract_if(|kind, _| kind.0 == berth).map(|(_, sum)| sum).collect();
+        self.write_sums(sums, ts)
+    }
+
+    fn write_sums(&mut self, sums: impl IntoIterator<Item = Sum>, ts: i64) -> bool {
+        let before = self.last;
+        for (event, count, first) in sums {
             let ms = u64::try_from(ts - first).unwrap_or_default();
             self.write(Event { ms, ..event }, count, ts);
         }
-        some
+        self.last > before
     }
 
     fn write(&mut self, event: Event, count: u64, ts: i64) {
@@ -234,6 +245,20 @@ mod tests {
         );
         assert!(ring.entries.len() < 1000);
         assert!(!ring.tick(0));
+    }
+
+    #[test]
+    fn what_a_closed_berth_added_up_is_written_then_and_its_neighbours_later() {
+        let mut ring = Ring::default();
+        for n in 0..1000 {
+            ring.push(event(1, &format!("x{n}.test")), 0);
+            ring.push(event(2, &format!("x{n}.test")), 0);
+        }
+        let count = |ring: &Ring, berth| ring.entries.iter().filter(|e| e.berth == berth).map(|e| e.count).sum::<u64>();
+        assert!(ring.settle(1, 700) && !ring.settle(1, 700));
+        assert_eq!(count(&ring, 1), 1000);
+        assert!(count(&ring, 2) < 1000 && ring.tick(800));
+        assert_eq!((count(&ring, 1), count(&ring, 2)), (1000, 1000));
     }
 
     #[test]

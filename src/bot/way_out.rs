@@ -13,11 +13,14 @@ use protocol::broker::RouterSpec;
 use protocol::router::{Bogons, LogEntry, Net};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Log entries that wait to be stored; more are counted by the router's own ring and come with the next connection.
+/// Log entries that wait to be stored; what comes beyond that is dropped, and counted.
 const WAITING: usize = 4096;
 const BATCH: usize = 256;
+/// How long until a store that could not take a line is asked again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Finds the router again whenever it is gone: makes sure of it, then takes its stdio.
 struct Through {
@@ -86,18 +89,17 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
     Ok((egress, LogInbox { entries: inbox, place }))
 }
 
-/// Keeps each entry with the task that holds its berth.
+/// Keeps each entry with the task that its berth was lent to when it was written, whatever became of either since.
 pub async fn keep_log(mut inbox: LogInbox, store: Store, sandboxes: Arc<Sandboxes>) {
     let mut batch = Vec::with_capacity(BATCH);
     while inbox.entries.recv_many(&mut batch, BATCH).await > 0 {
-        // A store that cannot be read now gets them with the next ones.
-        let Ok(live) = store.live_tasks().await else { continue };
         let last = batch.last().map(|(boot, entry)| (boot.clone(), entry.seq));
-        for (_, entry) in batch.drain(..) {
-            let holder = live.iter().find(|row| sandboxes.berth(row.id) == Some(entry.berth));
-            let Some(row) = holder else { continue };
-            if let Err(error) = keep(&store, TaskId(row.id), entry).await {
-                tracing::warn!(%error, "a line of the router's log was not kept");
+        for (boot, entry) in batch.drain(..) {
+            // One of the barrier's own berths, or a line from before anything was lent.
+            let Some(task) = sandboxes.held_by(&boot, &entry) else { continue };
+            while let Err(error) = keep(&store, TaskId(task), entry.clone()).await {
+                tracing::warn!(%error, task, "a line of the router's log is not kept yet; tried again");
+                tokio::time::sleep(AGAIN).await;
             }
         }
         let note = serde_json::to_vec(&last).map_err(std::io::Error::other);
@@ -154,22 +156,49 @@ mod tests {
         assert_eq!(told, [(150, id, Some(1)), (250, id, None), (320, id, Some(1)), (400, id, Some(2))]);
     }
 
+    /// Stores these lines as they come from a router, with what the state directory says of berths.
+    async fn stored(dir: &Path, store: &Store, lines: impl IntoIterator<Item = (&str, LogEntry)>) -> PathBuf {
+        let place = dir.join("router-log.json");
+        let (send, entries) = mpsc::channel(64);
+        for (boot, entry) in lines {
+            send.send((boot.to_owned(), entry)).await.unwrap();
+        }
+        drop(send);
+        let settings = crate::sandbox::Settings::new(dir, "image");
+        let broker = Arc::new(crate::sandbox::broker::SocketBroker::new(dir.join("none")));
+        let repos = crate::git::Repos::new(dir);
+        let sandboxes = Sandboxes::new(broker, None, repos, settings, 1).unwrap();
+        keep_log(LogInbox { entries, place: place.clone() }, store.clone(), Arc::new(sandboxes)).await;
+        place
+    }
+
     #[tokio::test]
     async fn what_was_stored_is_not_asked_for_again() {
         let dir = tempfile::tempdir().unwrap();
-        let place = dir.path().join("router-log.json");
-        assert_eq!(noted(&place), None);
-        let (send, entries) = mpsc::channel(8);
-        for seq in [7, 8] {
-            send.send(("b1".to_owned(), entry(seq, 0))).await.unwrap();
-        }
-        drop(send);
+        assert_eq!(noted(&dir.path().join("router-log.json")), None);
         let store = Store::open(dir.path()).await.unwrap();
-        let settings = crate::sandbox::Settings::new(dir.path(), "image");
-        let broker = Arc::new(crate::sandbox::broker::SocketBroker::new(dir.path().join("none")));
-        let repos = crate::git::Repos::new(dir.path());
-        let sandboxes = Sandboxes::new(broker, None, repos, settings, 1).unwrap();
-        keep_log(LogInbox { entries, place: place.clone() }, store, Arc::new(sandboxes)).await;
+        let place = stored(dir.path(), &store, [("b1", entry(7, 0)), ("b1", entry(8, 0))]).await;
         assert_eq!(noted(&place), Some(("b1".to_owned(), 8)));
+    }
+
+    #[tokio::test]
+    async fn a_line_that_comes_after_its_sandbox_is_gone_is_kept_with_its_task_and_not_with_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let loans = r#"[{"berth":0,"task":1,"after":["b1",2],"at":0},{"berth":0,"task":2,"after":["b1",7],"at":0}]"#;
+        std::fs::write(dir.path().join("berths.json"), loans).unwrap();
+        let lines = [2, 3, 7, 8, 9].map(|seq| ("b1", entry(seq, 0)));
+        // Twice, as after a life that was cut off before it noted them.
+        for _ in 0..2 {
+            stored(dir.path(), &store, lines.clone()).await;
+        }
+        for (task, expected) in [(1, vec![3, 7]), (2, vec![8, 9])] {
+            let lines = store.egress(TaskId(task)).await.unwrap();
+            let told: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert_eq!(
+                told.iter().map(|line| (line.task, line.entry.seq)).collect::<Vec<_>>(),
+                expected.iter().map(|seq| (task, *seq)).collect::<Vec<_>>()
+            );
+        }
     }
 }

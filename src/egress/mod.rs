@@ -236,6 +236,15 @@ impl Egress {
         lock(&self.journal.tally).volume(berth)
     }
 
+    /// Up to where the router's log has come: its life, and the number of the newest line. Once a berth was closed, all that
+    /// happened in it lies before.
+    #[must_use]
+    pub fn log_read(&self) -> Option<(String, u64)> {
+        let boot = lock(&self.journal.boot).clone()?;
+        let seen = lock(&self.journal.seen).clone().filter(|(life, _)| *life == boot);
+        Some((boot, seen.map_or(0, |(_, seq)| seq)))
+    }
+
     /// Waits until a router took the place of another while berths stood open: its life, and those berths.
     pub async fn replaced(&self) -> (String, Vec<u32>) {
         loop {

@@ -221,6 +221,7 @@ async fn blocked_hosts_are_counted_until_the_berth_is_opened_anew() {
         [("evil.test", 3), ("late.test", 1)]
     );
     assert_eq!(*stored.lock().unwrap(), [("b1".to_owned(), 7), ("b1".to_owned(), 8)]);
+    assert_eq!(egress.log_read(), Some(("b1".to_owned(), 8)), "the last line of what was closed too");
     egress.open(1, &[]).await.unwrap();
     assert_eq!(egress.blocked(1).await, []);
 }

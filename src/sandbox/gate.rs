@@ -20,6 +20,12 @@ pub trait Gate: Send + Sync {
     /// A sentence for a person. The berth then counts as open, and what was to follow must not.
     async fn close(&self, berth: u32) -> Result<(), String>;
 
+    /// Up to where the router's log has come: its life, and the number of the newest line. What happened in a berth before it was
+    /// closed lies before. None where nobody keeps a log.
+    fn log_read(&self) -> Option<(String, u64)> {
+        None
+    }
+
     /// Waits until a router took the place of another while berths stood open: its life, and those berths.
     async fn replaced(&self) -> (String, Vec<u32>);
 }
@@ -32,6 +38,10 @@ impl Gate for crate::egress::Egress {
 
     async fn close(&self, berth: u32) -> Result<(), String> {
         crate::egress::Egress::close(self, berth).await.map_err(|e| e.to_string())
+    }
+
+    fn log_read(&self) -> Option<(String, u64)> {
+        crate::egress::Egress::log_read(self)
     }
 
     async fn replaced(&self) -> (String, Vec<u32>) {

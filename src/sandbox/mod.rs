@@ -14,6 +14,7 @@ pub mod detect;
 mod gate;
 mod index;
 pub mod link;
+mod loans;
 mod look;
 mod mirror;
 pub mod policy;
@@ -43,6 +44,7 @@ use tokio_util::task::TaskTracker;
 use crate::git::Repos;
 use broker::Broker;
 pub use gate::Gate;
+use loans::Loans;
 pub use look::Around;
 use mirror::Mirrors;
 use record::Records;
@@ -226,6 +228,7 @@ pub struct Sandboxes {
     settings: Settings,
     epoch: u64,
     records: Records,
+    loans: Loans,
     mirrors: Mirrors,
     /// Attached chambers, by task.
     rooms: Mutex<HashMap<i64, Arc<Room>>>,
@@ -256,6 +259,7 @@ impl Sandboxes {
         epoch: u64,
     ) -> Result<Self> {
         let records = Records::load(&settings.state_dir.join("sandboxes"), settings.berths)?;
+        let loans = Loans::load(&settings.state_dir, &records.all());
         let mirrors = Mirrors::load(&settings.state_dir);
         // The host's own requests live above every id that a task gives to an action.
         let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
@@ -268,6 +272,7 @@ impl Sandboxes {
             settings,
             epoch,
             records,
+            loans,
             mirrors,
             rooms,
             busy,

@@ -54,8 +54,7 @@ impl Sandboxes {
         }
         let lent = self.mirror(&spec.repo_key, spec.trunk.as_ref()).await;
         let setup = self.set_up(spec).await?;
-        let record = self.records.begin(Record { setup, ..spec.record() }, spec.network)?;
-        self.close_berth(record.berth).await?;
+        let record = self.begin(Record { setup, ..spec.record() }, spec.network).await?;
         let (room, mirror) = self.furnished(spec, &record, lent).await?;
         let boot = room.boot.clone();
         self.rooms.lock().await.insert(spec.task, Arc::new(room));

@@ -135,13 +135,17 @@ impl Records {
         self.dir.join(format!("{task}.json"))
     }
 
-    /// Whole or not at all: written beside, then renamed.
     fn write(&self, record: &Record) -> Result<()> {
-        let (path, beside) = (self.path(record.task), self.dir.join(format!("{}.new", record.task)));
         let text = serde_json::to_vec(record).map_err(|e| SandboxError::Refused(e.to_string()))?;
-        std::fs::write(&beside, text).map_err(|e| io(&beside, &e))?;
-        std::fs::rename(&beside, &path).map_err(|e| io(&path, &e))
+        write_whole(&self.path(record.task), &text)
     }
+}
+
+/// Whole or not at all: written beside, then renamed.
+pub(super) fn write_whole(path: &Path, text: &[u8]) -> Result<()> {
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, text).map_err(|e| io(&beside, &e))?;
+    std::fs::rename(&beside, path).map_err(|e| io(path, &e))
 }
 
 fn io(path: &Path, e: &std::io::Error) -> SandboxError {

@@ -81,8 +81,7 @@ impl Sandboxes {
         let name = format!("setup-{}-{}", spec.task, spec.attempt);
         // The task's own record: its berth, and what a restart finds and removes.
         let record = Record { name: name.clone(), base: setup.commit.to_string(), ..spec.record() };
-        let record = self.records.begin(record, spec.network)?;
-        self.close_berth(record.berth).await?;
+        let record = self.begin(record, spec.network).await?;
         let chamber = ChamberSpec {
             name: name.clone(),
             task: Some(spec.task),

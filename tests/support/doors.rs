@@ -10,6 +10,8 @@ use tokio::sync::Notify;
 #[derive(Default)]
 pub struct Doors {
     pub told: Mutex<Vec<String>>,
+    /// Up to where the log of the router behind it has come.
+    pub read: Mutex<Option<(String, u64)>>,
     router: Notify,
 }
 
@@ -45,6 +47,10 @@ impl Gate for Doors {
     async fn close(&self, berth: u32) -> Result<(), String> {
         self.told.lock().unwrap().push(format!("close {berth}"));
         Ok(())
+    }
+
+    fn log_read(&self) -> Option<(String, u64)> {
+        self.read.lock().unwrap().clone()
     }
 
     async fn replaced(&self) -> (String, Vec<u32>) {

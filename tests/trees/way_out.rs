@@ -2,7 +2,7 @@
 //! namespace that the router's is joined to, so that no packet leaves the machine.
 //!
 //! Needs what `docker.rs` needs, the router's image, and root (namespaces); skipped aloud without them, unless `CAISSON_REQUIRE`
-//! lists `docker`.
+//! lists `docker`. Whose a line of the router's log is needs none of it: local processes, and a gate that says how far the log has come.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use caisson::egress::{Dial, Duplex, Egress, Settings as EgressSettings};
 use caisson::sandbox::broker::{Broker as _, SocketBroker};
-use caisson::sandbox::{Acted, Sandboxes, Settings};
+use caisson::sandbox::{Acted, PrepareSpec, Sandboxes, Settings, SetupSpec};
 use domain::Action;
 use protocol::broker::{ChamberLimits, RouterSpec};
-use protocol::router::{Net, Policy, Rule, Verdict};
+use protocol::router::{LogEntry, Net, Policy, Rule, Verdict};
 use protocol::runner::Limits;
 
 use crate::docker::{IMAGE, in_containers};
-use crate::world::World;
+use crate::world::{FILES, World};
 
 const ROUTER: &str = "caisson-router:local";
 const GOOD: &str = "198.51.100.10";
@@ -122,6 +122,47 @@ impl Drop for Beyond {
         let _ = self.server.wait();
         let _ = Command::new("ip").args(["netns", "del", &self.space]).output();
     }
+}
+
+fn line(seq: u64) -> LogEntry {
+    let line = serde_json::json!({
+        "seq": seq, "ts": 0, "berth": 0, "verdict": "denied", "host": "a.test", "port": 0,
+        "up": 0, "down": 0, "ms": 0, "reason": "", "count": 1
+    });
+    serde_json::from_value(line).expect("a line")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_berth_was_lent() {
+    let world = World::with(FILES, |settings| settings.berths = 1).await;
+    let come_to = |last| *world.doors.read.lock().unwrap() = Some(("b1".to_owned(), last));
+    let held_by = |seq| world.sandboxes.held_by("b1", &line(seq));
+    come_to(10);
+    world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+    world.bash(1, "true").await;
+    assert_eq!([held_by(10), held_by(11)], [None, Some(1)]);
+    come_to(20);
+    world.sandboxes.remove(1).await.expect("removed");
+    assert_eq!([held_by(20), held_by(21)], [Some(1), Some(1)], "given back, and lent to nobody yet");
+    come_to(22);
+    // Its setup takes the berth first.
+    let setup = Some(SetupSpec { commands: vec!["true".to_owned()], commit: world.base.clone() });
+    world.sandboxes.prepare(&PrepareSpec { setup, ..world.spec(2) }).await.expect("prepared");
+    come_to(30);
+    world.sandboxes.remove(2).await.expect("removed");
+    // Made anew without another in between, it is the same loan.
+    world.sandboxes.prepare(&world.spec(2)).await.expect("prepared");
+    for seq in [11, 21, 22] {
+        assert_eq!(held_by(seq), Some(1), "line {seq}");
+    }
+    for seq in [23, 30, 31] {
+        assert_eq!(held_by(seq), Some(2), "line {seq}");
+    }
+    // Another life of the bot knows it too.
+    let settings = Settings { berths: 1, ..Settings::new(world.dir.path().join("state"), "local") };
+    let gate = world.doors.clone();
+    let again = Sandboxes::new(world.broker.clone(), Some(gate), world.repos.clone(), settings, 2).expect("sandboxes");
+    assert_eq!([again.held_by("b1", &line(22)), again.held_by("b1", &line(23))], [Some(1), Some(2)]);
 }
 
 fn missing() -> bool {

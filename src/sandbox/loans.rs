@@ -1,0 +1,154 @@
+//! Who a berth was lent to, and from which line of the router's log on: a line may come long after its berth was given back.
+//!
+//! Owns `berths.json` of the state directory: the last few loans of each berth, kept over restarts as the router's log is. A loan
+//! begins where the router has confirmed that the berth is closed, before the sandbox is made, and lasts until the next one of that
+//! berth. Within one life of the router the numbers of its lines decide; of one in which nothing was lent, the clock. Tests: below, `tests/trees/way_out.rs`.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use protocol::router::LogEntry;
+use serde::{Deserialize, Serialize};
+
+use super::prepare::now_ms;
+use super::record::{Record, write_whole};
+use super::{Result, SandboxError, Sandboxes};
+
+/// Of each berth. The log is never so far behind: making one sandbox takes longer than storing all lines that may wait.
+const REMEMBERED: usize = 8;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Loan {
+    berth: u32,
+    task: i64,
+    /// The router's life, and its newest line when the berth was lent.
+    after: Option<(String, u64)>,
+    /// Milliseconds since 1970.
+    at: i64,
+}
+
+pub(super) struct Loans {
+    path: PathBuf,
+    /// Oldest first.
+    all: Mutex<Vec<Loan>>,
+}
+
+impl Loans {
+    /// `held`: sandboxes that stand. A berth of theirs that nobody remembers is theirs from the beginning.
+    pub(super) fn load(state_dir: &Path, held: &[Record]) -> Self {
+        let path = state_dir.join("berths.json");
+        let read = std::fs::read(&path).ok().map(|text| serde_json::from_slice(&text));
+        let mut all: Vec<Loan> = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
+            tracing::warn!(path = %path.display(), %error, "not a list of berths; who has one now counts as its only holder");
+            Vec::new()
+        });
+        for (berth, task) in held.iter().filter_map(|record| Some((record.berth?, record.task))) {
+            if !all.iter().any(|loan| loan.berth == berth) {
+                all.push(Loan { berth, task, after: None, at: 0 });
+            }
+        }
+        Self { path, all: Mutex::new(all) }
+    }
+
+    fn lend(&self, berth: u32, task: i64, after: Option<(String, u64)>, at: i64) -> Result<()> {
+        // A panic between two lines of bookkeeping leaves the list whole.
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.iter().rev().find(|loan| loan.berth == berth).is_some_and(|last| last.task == task) {
+            return Ok(());
+        }
+        let mut next = all.clone();
+        next.push(Loan { berth, task, after, at });
+        let of_berth = next.iter().filter(|loan| loan.berth == berth).count();
+        if of_berth > REMEMBERED
+            && let Some(oldest) = next.iter().position(|loan| loan.berth == berth)
+        {
+            next.remove(oldest);
+        }
+        let text = serde_json::to_vec(&next).map_err(|e| SandboxError::Refused(e.to_string()))?;
+        write_whole(&self.path, &text)?;
+        *all = next;
+        Ok(())
+    }
+
+    fn holder(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_life = |loan: &Loan| matches!(&loan.after, Some((life, _)) if life == boot);
+        let newest = all.iter().rposition(in_life);
+        let covers = |at: usize, loan: &Loan| match (&loan.after, newest) {
+            (Some((_, last)), _) if in_life(loan) => entry.seq > *last,
+            // One life of the router follows another, and loans stand in order.
+            (Some(_), Some(newest)) => at < newest,
+            _ => entry.ts >= loan.at,
+        };
+        let mut found = all.iter().enumerate().rev().filter(|(_, loan)| loan.berth == entry.berth);
+        found.find(|(at, loan)| covers(*at, loan)).map(|(_, loan)| loan.task)
+    }
+}
+
+impl Sandboxes {
+    /// The record of a sandbox that is to be made, with a berth if `network` asks for one: closed, and from here on this task's.
+    pub(super) async fn begin(&self, record: Record, network: bool) -> Result<Record> {
+        let record = self.records.begin(record, network)?;
+        self.close_berth(record.berth).await?;
+        if let (Some(berth), Some(gate)) = (record.berth, &self.gate) {
+            self.loans.lend(berth, record.task, gate.log_read(), now_ms())?;
+        }
+        Ok(record)
+    }
+
+    /// The task that a line of the router's log belongs to: the one its berth was lent to when the router wrote it.
+    pub fn held_by(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
+        self.loans.holder(boot, entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(berth: u32, seq: u64, ts: i64) -> LogEntry {
+        let entry = serde_json::json!({
+            "seq": seq, "ts": ts, "berth": berth, "verdict": "denied", "host": "a.test", "port": 443,
+            "up": 0, "down": 0, "ms": 0, "reason": "", "count": 1
+        });
+        serde_json::from_value(entry).unwrap()
+    }
+
+    #[test]
+    fn a_line_is_the_one_s_to_whom_the_berth_was_lent_when_it_was_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let loans = Loans::load(dir.path(), &[]);
+        let at = |boot: &str, seq| Some((boot.to_owned(), seq));
+        loans.lend(0, 1, at("b1", 0), 100).unwrap();
+        loans.lend(1, 2, at("b1", 3), 150).unwrap();
+        loans.lend(0, 3, at("b1", 7), 200).unwrap();
+        loans.lend(0, 3, at("b1", 9), 250).unwrap();
+        loans.lend(0, 4, at("b2", 5), 300).unwrap();
+        for loans in [loans, Loans::load(dir.path(), &[])] {
+            let holder = |boot: &str, berth, seq, ts| loans.holder(boot, &entry(berth, seq, ts));
+            // By number, whatever the clock says and however late they come.
+            assert_eq!([holder("b1", 0, 7, 900), holder("b1", 0, 8, 120)], [Some(1), Some(3)]);
+            assert_eq!([holder("b2", 0, 5, 250), holder("b2", 0, 6, 250)], [Some(3), Some(4)]);
+            assert_eq!([holder("b1", 1, 3, 160), holder("b1", 1, 4, 160)], [None, Some(2)]);
+            // Of a life in which nothing was lent, by the clock.
+            assert_eq!(
+                [holder("b3", 0, 1, 320), holder("b0", 0, 50, 140), holder("b0", 0, 9, 50)],
+                [Some(4), Some(1), None]
+            );
+            assert_eq!(holder("b1", 2, 8, 400), None, "of nobody");
+        }
+    }
+
+    #[test]
+    fn a_few_loans_of_each_berth_are_remembered() {
+        let dir = tempfile::tempdir().unwrap();
+        let loans = Loans::load(dir.path(), &[]);
+        loans.lend(1, 99, None, 0).unwrap();
+        for task in 1..=20 {
+            loans.lend(0, task, Some(("b1".to_owned(), task.unsigned_abs() * 10)), task).unwrap();
+        }
+        let kept = loans.all.lock().unwrap().iter().map(|loan| loan.task).collect::<Vec<_>>();
+        assert_eq!(kept, [99, 13, 14, 15, 16, 17, 18, 19, 20]);
+        assert_eq!(loans.holder("b1", &entry(0, 200, 0)), Some(19));
+    }
+}
