@@ -44,6 +44,8 @@ printf '%s\n^%s\n' "$id" "$1" | git pack-objects --revs --stdout -q
 pub(super) enum Stop {
     /// The tree's fault: say so to the agent and the person.
     Refuse(Vec<String>),
+    /// git could not read what it was to compare: the tree's fault as well, unless that lies in a mirror that is damaged.
+    Unread(String),
     /// Ours, the engine's or nobody's.
     Fail(SandboxError),
 }
@@ -65,7 +67,8 @@ pub(super) type Step<T> = std::result::Result<T, Stop>;
 /// A failure of a step that reads foreign objects is the objects' fault, unless the engine went away.
 fn blame<T>(result: Result<T>) -> Step<T> {
     result.map_err(|e| match e {
-        SandboxError::Refused(why) | SandboxError::Limit(why) => Stop::Refuse(vec![why]),
+        SandboxError::Refused(why) => Stop::Unread(why),
+        SandboxError::Limit(why) => Stop::Refuse(vec![why]),
         // A chamber that dies while unpacking was killed by what it unpacked.
         SandboxError::Gone(why) => Stop::Refuse(vec![format!("checking the tree brought the quarantine down: {why}")]),
         SandboxError::Unavailable(_) => Stop::Fail(e),
@@ -155,7 +158,7 @@ impl Cell<'_> {
         let text = String::from_utf8_lossy(&out);
         let (first, rest) = text.split_once('\n').unwrap_or_default();
         let Some(("tree", parent)) = first.split_once(' ') else {
-            return Err(Stop::Refuse(vec!["what was handed out as the tree is none".to_owned()]));
+            return Err(Stop::Unread("what was handed out as the tree is none".to_owned()));
         };
         if parent == self.tree.as_str() {
             return Ok(None);
@@ -164,7 +167,7 @@ impl Cell<'_> {
         for line in rest.lines() {
             let words: Vec<&str> = line.split(' ').collect();
             let [id, kind, size] = words[..] else {
-                return Err(Stop::Refuse(vec!["the tree refers to objects that were not handed out".to_owned()]));
+                return Err(Stop::Unread("the tree refers to objects that were not handed out".to_owned()));
             };
             let bytes = size.parse().unwrap_or(u64::MAX);
             objects.push(Object { id: id.to_owned(), kind: kind.to_owned(), bytes });
@@ -202,9 +205,9 @@ impl Cell<'_> {
         let ids: String = all.iter().map(|e| format!("{}\n", e.id)).collect();
         let read = self.git(&["cat-file", "--batch", "--buffer"]);
         let out = self.room.read(read.input(&mut ids.as_bytes()), 4 << 20, "reading the symbolic links").await;
-        let targets = parse_batch(&blame(out)?).map_err(|why| Stop::Refuse(vec![why]))?;
+        let targets = parse_batch(&blame(out)?).map_err(Stop::Unread)?;
         if targets.len() != all.len() {
-            return Err(Stop::Refuse(vec!["the symbolic links could not all be read".to_owned()]));
+            return Err(Stop::Unread("the symbolic links could not all be read".to_owned()));
         }
         Ok(all.into_iter().map(|e| e.path.clone()).zip(targets).collect())
     }

@@ -13,10 +13,10 @@ use protocol::broker::{ChamberLimits, ChamberSpec, Purpose};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinHandle;
 
-use super::cell::{DIR, Stop};
+use super::cell::{DIR, Step, Stop};
 use super::mirror::{self, Lent};
 use super::room::{Passing, Room, Work};
-use super::{Result, Sandboxes, SealSpec, Sealed, Stretch};
+use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed, Stretch};
 use crate::git::{PackFile, Tree};
 
 /// Makes the repository `$1`: stdin is `$2` bytes of the file `shallow`, then a pack of `$3` bytes with what the mirror lacks.
@@ -34,6 +34,8 @@ pub struct Quarantine {
     room: Room,
     passing: Passing,
     base_bytes: u64,
+    /// The mirror it reads from.
+    lent: Option<Lent>,
 }
 
 impl Quarantine {
@@ -140,10 +142,11 @@ impl Sandboxes {
         let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
         super::prepare::require_git(&room, &chamber.image).await?;
         take_base(&room, &known, &mut base).await?;
-        Ok(Quarantine { room, passing, base_bytes: base.bytes })
+        Ok(Quarantine { room, passing, base_bytes: base.bytes, lent: lent.cloned() })
     }
 
-    /// Judges a foreign pack that is said to hold `tree`, and makes the checkpoint's commit of it.
+    /// Judges a foreign pack that is said to hold `tree`, and makes the checkpoint's commit of it. What git cannot read with a
+    /// mirror is judged once more without: a mirror may have lost what only the comparison needs.
     ///
     /// # Errors
     /// `Unavailable` when engine or disk are away. What is wrong with the tree is [`Sealed::Refused`].
@@ -154,15 +157,46 @@ impl Sandboxes {
         tree: &Tree,
         pack: &mut tokio::fs::File,
     ) -> Result<Sealed> {
-        let Quarantine { room, passing, base_bytes } = quarantine;
-        let done = self.judged(&room, spec, tree, base_bytes, pack).await;
-        // Nobody waits for its removal.
-        drop(passing);
-        match done {
-            Ok(sealed) => Ok(sealed),
-            Err(Stop::Refuse(reasons)) => Ok(Sealed::Refused { reasons }),
-            Err(Stop::Fail(e)) => Err(e),
+        let lent = quarantine.lent.clone();
+        let done = self.judged_in(quarantine, spec, tree, pack).await;
+        let (Err(stop), Some(lent)) = (&done, lent) else { return told(done) };
+        let Some(why) = may_be_the_mirror(stop) else { return told(done) };
+        let whole = self.quarantine_on(&spec.stretch, None).await?;
+        let again = self.judged_in(whole, spec, tree, pack).await;
+        if again.is_ok() {
+            self.blame_mirror(&spec.stretch.repo_key, &lent, &why)?;
         }
+        told(again)
+    }
+
+    /// In a chamber that goes with it; nobody waits for its removal.
+    async fn judged_in(
+        &self,
+        quarantine: Quarantine,
+        spec: &SealSpec,
+        tree: &Tree,
+        pack: &mut tokio::fs::File,
+    ) -> Step<Sealed> {
+        let Quarantine { room, passing: _passing, base_bytes, .. } = quarantine;
+        self.judged(&room, spec, tree, base_bytes, pack).await
+    }
+}
+
+/// What a mirror may be the reason of; a rule that the tree breaks has none but the tree.
+fn may_be_the_mirror(stop: &Stop) -> Option<SandboxError> {
+    match stop {
+        Stop::Unread(why) => Some(SandboxError::Refused(why.clone())),
+        Stop::Fail(e) if mirror::may_be_why(e) => Some(e.clone()),
+        Stop::Refuse(_) | Stop::Fail(_) => None,
+    }
+}
+
+fn told(done: Step<Sealed>) -> Result<Sealed> {
+    match done {
+        Ok(sealed) => Ok(sealed),
+        Err(Stop::Refuse(reasons)) => Ok(Sealed::Refused { reasons }),
+        Err(Stop::Unread(why)) => Ok(Sealed::Refused { reasons: vec![why] }),
+        Err(Stop::Fail(e)) => Err(e),
     }
 }
 

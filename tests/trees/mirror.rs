@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use caisson::git::Branch;
+use caisson::git::{Branch, Tree};
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{PrepareSpec, Sealed, VerifySpec};
 use domain::{Commit, VerdictKind};
@@ -289,6 +289,73 @@ async fn one_that_is_gone_or_broken_fails_no_task_and_is_made_anew() {
     world.sandboxes.remove(4).await.expect("removed");
     let names: Vec<_> = world.broker.list().await.unwrap().into_iter().map(|it| it.name).collect();
     assert!(!names.contains(&"task-4-1".to_owned()), "{names:?}");
+}
+
+/// Takes one object out of every mirror, as a disk may lose it; what was packed is loose afterwards.
+fn lose(world: &World, object: &str) {
+    for mirror in mirrors(world) {
+        let packs: Vec<PathBuf> = std::fs::read_dir(mirror.join("objects/pack"))
+            .expect("a directory")
+            .flatten()
+            .map(|it| it.path())
+            .collect();
+        for pack in packs {
+            let bytes = std::fs::read(&pack).expect("read");
+            std::fs::remove_file(&pack).expect("removed");
+            if pack.extension().is_some_and(|it| it == "pack") {
+                crate::world::git_in(&mirror, &["--git-dir=.", "unpack-objects", "-q"], &bytes);
+            }
+        }
+        let (head, tail) = object.split_at(2);
+        std::fs::remove_file(mirror.join("objects").join(head).join(tail)).expect("it was in there");
+    }
+}
+
+fn quarantines(world: &World) -> usize {
+    world.broker.created.lock().unwrap().iter().filter(|name| name.starts_with("quarantine-")).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_lost_something_below_the_root_is_to_blame_and_not_the_tree() {
+    for lost in ["HEAD:docs", "HEAD:sum.py"] {
+        let world = mirrored().await;
+        let base = begun(&world, 1).await;
+        let damaged = mirrors(&world);
+        lose(&world, &git(&world.upstream(), &["rev-parse", lost]));
+        world.bash(1, "echo y > docs/link-target.md; sed -i 's/a - b/a + b/' sum.py").await;
+        let sealed = world.sandboxes.seal(&world.seal_spec(1, 1, &base)).await.expect("sealed");
+        let Sealed::Commit { files, diff, .. } = sealed else { panic!("{lost}: {sealed:?}") };
+        let changed: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.added, file.removed)).collect();
+        assert_eq!(changed, [("docs/link-target.md", 1, 1), ("sum.py", 1, 1)], "{lost}");
+        assert!(diff.contains("-    return a - b"), "{lost}: {diff}");
+        assert_eq!(quarantines(&world), 2, "{lost}: with the mirror, and without");
+        begun(&world, 2).await;
+        assert_ne!(mirrors(&world), damaged, "{lost}: made anew");
+        assert_eq!(objects(&world, 2).await, reached(&world, &["HEAD"]), "{lost}");
+        assert_eq!(world.left().await, ["task-1-1", "task-2-1"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_tree_is_refused_for_is_not_blamed_on_the_mirror() {
+    let world = mirrored().await;
+    let base = begun(&world, 1).await;
+    let whole = mirrors(&world);
+    // A rule of ours: said once.
+    world.bash(1, "ln -s /etc/passwd out").await;
+    let sealed = world.sandboxes.seal(&world.seal_spec(1, 1, &base)).await.expect("sealed");
+    assert!(matches!(sealed, Sealed::Refused { .. }), "{sealed:?}");
+    assert_eq!(quarantines(&world), 1);
+    // What git itself cannot read: refused with the mirror and without.
+    let mut pack = tokio::fs::File::from_std(tempfile::tempfile().expect("a file"));
+    tokio::io::AsyncWriteExt::write_all(&mut pack, b"PACK and no more").await.expect("written");
+    let (spec, tree) = (world.seal_spec(1, 2, &base), Tree::parse(&"a".repeat(40)).expect("an id"));
+    let quarantine = world.sandboxes.quarantine(&spec.stretch).await.expect("made");
+    let sealed = world.sandboxes.examine(quarantine, &spec, &tree, &mut pack).await.expect("judged");
+    assert!(matches!(sealed, Sealed::Refused { .. }), "{sealed:?}");
+    assert_eq!(quarantines(&world), 3);
+    begun(&world, 2).await;
+    assert_eq!((mirrors(&world), world.left().await.len()), (whole, 2), "kept");
 }
 
 #[tokio::test(flavor = "multi_thread")]
