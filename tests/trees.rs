@@ -15,6 +15,8 @@ mod fetch;
 mod hostile;
 #[path = "trees/images.rs"]
 mod images;
+#[path = "trees/layers.rs"]
+mod layers;
 #[path = "support/local_broker.rs"]
 mod local_broker;
 #[path = "trees/losses.rs"]

@@ -42,6 +42,7 @@ pub fn spec(name: String, berth: Option<u32>) -> ChamberSpec {
         env: Vec::new(),
         profile: "sealed".to_owned(),
         mirror: None,
+        layered: false,
     }
 }
 

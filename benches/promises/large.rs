@@ -1,6 +1,7 @@
 //! A large repository: 50,000 files and about 500 MB that no packing makes smaller, 100 commits. How soon a sandbox has its tree, and what a
 //! checkpoint of 50 files costs against a push of the same.
 //!
+//! Workspaces are on disk, where a large one is a layer over the tree in its mirror.
 //! Pushes go to a bare repository on this disk: a forge would add as much to both sides. The chamber that judges a tree is made while the agent works,
 //! as ever, so it stands before a checkpoint is timed.
 
@@ -42,6 +43,7 @@ pub async fn measure() -> Vec<Line> {
     };
     let mut settings = BrokerSettings::new("", "bench", &runner);
     settings.images = vec![IMAGE.to_owned()];
+    settings.plain_workspaces = true;
     with_broker(settings, async |broker| measured(broker).await.expect("a large repository")).await
 }
 
@@ -108,7 +110,12 @@ impl Bench {
             trunk: Some(base.clone()),
             base,
             image: IMAGE.to_owned(),
-            limits: ChamberLimits { memory_bytes: 3 << 30, workspace_bytes: 2 << 30, ..ChamberLimits::default() },
+            limits: ChamberLimits {
+                workspace_bytes: 0,
+                disk_bytes: 8 << 30,
+                disk_floor_bytes: 1 << 30,
+                ..ChamberLimits::default()
+            },
             network: false,
             egress: Vec::new(),
             setup: None,

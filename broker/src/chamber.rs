@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use bollard::models::{ContainerInspectResponse, ContainerState, ContainerStateStatusEnum};
+use bollard::models::{ContainerInspectResponse, ContainerState, ContainerStateStatusEnum, VolumeCreateRequest};
 use bollard::query_parameters::{
     CreateContainerOptionsBuilder, ListContainersOptionsBuilder, RemoveContainerOptionsBuilder, RemoveVolumeOptions,
     StopContainerOptionsBuilder,
@@ -38,13 +38,22 @@ impl Desk {
             };
             let fit = self.fittings(&image, runner, place.as_ref()).await?;
             let body = seal::chamber(&self.names, spec, &fit)?;
-            match spec.purpose {
-                Purpose::Mirror => {}
-                _ => self.workspace(spec).await?,
-            }
             self.mirror_of(spec).await?;
+            let helper = match spec.purpose {
+                Purpose::Mirror => None,
+                _ => self.workspace(spec, &image).await?,
+            };
             let options = CreateContainerOptionsBuilder::default().name(&self.names.chamber(&spec.name)).build();
-            self.docker()?.create_container(Some(options), body).await.map_err(problem).map(|_| ())
+            let docker = self.docker()?;
+            let discarded = async {
+                match helper {
+                    Some(helper) => self.discard_helper(&helper).await,
+                    None => Ok(()),
+                }
+            };
+            let (made, discarded) = tokio::join!(docker.create_container(Some(options), body), discarded);
+            made.map_err(problem)?;
+            discarded
         })
         .await
     }
@@ -181,27 +190,34 @@ impl Desk {
     }
 
     /// An empty workspace: what an earlier chamber of that name left is removed first.
-    async fn workspace(&self, spec: &ChamberSpec) -> Result<(), Problem> {
+    /// What comes back is a helper that nobody needs any more.
+    async fn workspace(&self, spec: &ChamberSpec, image: &str) -> Result<Option<String>, Problem> {
         self.remove_workspace(&spec.name).await?;
-        let made = self
-            .docker()?
-            .create_volume(seal::workspace(&self.names, spec, self.host().await?.agent))
-            .await
-            .map_err(problem)?;
+        if spec.layered {
+            return self.layered(spec, image).await.map(Some);
+        }
+        self.workspace_volume(seal::workspace(&self.names, spec, self.host().await?.agent)).await.map(|_| None)
+    }
+
+    /// Makes one of the volumes of a workspace: where it lies, in the engine's words.
+    pub async fn workspace_volume(&self, volume: VolumeCreateRequest) -> Result<String, Problem> {
+        let made = self.docker()?.create_volume(volume).await.map_err(problem)?;
         if self.names.owns(Some(&made.labels), Kind::Workspace) {
-            return Ok(());
+            return Ok(made.mountpoint);
         }
         Err(Problem::refused(format!("volume {} is not this installation's; remove it by hand", made.name)))
     }
 
     async fn remove_workspace(&self, name: &str) -> Result<(), Problem> {
         let docker = self.docker()?;
-        let volume = self.names.workspace(name);
-        let Some(found) = docker.inspect_volume(&volume).await.or_gone()? else { return Ok(()) };
-        if !self.names.owns(Some(&found.labels), Kind::Workspace) {
-            return Err(Problem::refused(format!("volume {volume} is not this installation's and is not touched")));
+        for volume in [self.names.workspace(name), self.names.layer(name)] {
+            let Some(found) = docker.inspect_volume(&volume).await.or_gone()? else { continue };
+            if !self.names.owns(Some(&found.labels), Kind::Workspace) {
+                return Err(Problem::refused(format!("volume {volume} is not this installation's and is not touched")));
+            }
+            docker.remove_volume(&volume, None::<RemoveVolumeOptions>).await.or_gone()?;
         }
-        docker.remove_volume(&volume, None::<RemoveVolumeOptions>).await.or_gone().map(|_| ())
+        Ok(())
     }
 }
 
@@ -220,6 +236,11 @@ fn start_problem(name: &str, error: bollard::errors::Error) -> Problem {
     let text = error.to_string();
     if text.contains("Address already in use") {
         return conflict(name, "cannot start: another chamber holds its berth; remove or stop that one first");
+    }
+    if text.contains("failed to mount local volume") {
+        return Problem::refused(format!(
+            "chamber {name} cannot start: the engine does not mount its workspace ({text})"
+        ));
     }
     if text.contains("seccomp") {
         return Problem::refused(format!("chamber {name} cannot start: the engine takes no seccomp profile ({text})"));

@@ -16,6 +16,7 @@ mod engine;
 mod fate;
 mod gpus;
 mod image;
+mod layer;
 mod mirror;
 mod name;
 mod reap;

@@ -85,6 +85,11 @@ impl Names {
         format!("caisson-{}-work-{name}", self.installation)
     }
 
+    /// What a layered workspace holds beyond the tree it lies over.
+    pub fn layer(&self, name: &str) -> String {
+        format!("caisson-{}-layer-{name}", self.installation)
+    }
+
     pub fn mirror(&self, name: &str) -> String {
         format!("caisson-{}-mirror-{name}", self.installation)
     }
@@ -173,6 +178,12 @@ fn check_purpose(spec: &ChamberSpec) -> Result<(), Problem> {
     if let Some(mirror) = &spec.mirror {
         check_mirror(mirror)?;
     }
+    let layered = spec.purpose == Purpose::Task && spec.mirror.is_some() && spec.limits.workspace_bytes == 0;
+    if spec.layered && !layered {
+        return Err(Problem::refused(
+            "only a task's workspace on disk can lie over a mirror's tree, and it names the mirror",
+        ));
+    }
     if spec.purpose != Purpose::Mirror {
         return Ok(());
     }
@@ -253,6 +264,7 @@ mod tests {
             env: vec![("PIP_RETRIES".into(), "1".into())],
             profile: "sealed".into(),
             mirror: None,
+            layered: false,
         }
     }
 

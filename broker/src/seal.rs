@@ -86,9 +86,9 @@ pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<
         target: Some(WORKSPACE.into()),
         source: Some(workspace),
         typ: Some(MountType::VOLUME),
-        // A plain volume takes its owner from the image's directory; one in memory is given it.
+        // A plain volume takes its owner from the image's directory; one in memory is given it, a layer has it from its tree.
         volume_options: Some(MountVolumeOptions {
-            no_copy: Some(spec.limits.workspace_bytes != 0),
+            no_copy: Some(spec.limits.workspace_bytes != 0 || spec.layered),
             ..Default::default()
         }),
         ..Default::default()
@@ -278,6 +278,7 @@ mod tests {
             env: vec![("A".into(), "b".into())],
             profile: "sealed".into(),
             mirror: None,
+            layered: false,
         }
     }
 

@@ -45,16 +45,17 @@ impl Desk {
         let helper = self.names.helper("supply");
         self.discard_helper(&helper).await?;
         let options = CreateContainerOptionsBuilder::default().name(&helper).build();
-        let body = self.never_started(image, &volume);
+        let body = self.never_started(image, &volume, runner_directory());
         let id = docker.create_container(Some(options), body).await.map_err(problem)?.id;
         let filled = self.fill(&id).await;
         self.discard_helper(&helper).await?;
         filled.map(|()| volume)
     }
 
-    fn never_started(&self, image: &str, volume: &str) -> ContainerCreateBody {
+    /// Through which files get into a volume.
+    pub fn never_started(&self, image: &str, volume: &str, target: &str) -> ContainerCreateBody {
         let mount = Mount {
-            target: Some(runner_directory().into()),
+            target: Some(target.into()),
             source: Some(volume.to_owned()),
             typ: Some(MountType::VOLUME),
             ..Default::default()
@@ -107,23 +108,34 @@ impl Desk {
 
 /// A ustar archive of one program, owned by root, readable and executable for everyone.
 pub fn archive(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut all = header(name, b'0', 0, bytes.len()).to_vec();
+    all.extend_from_slice(bytes);
+    all.resize(all.len().next_multiple_of(BLOCK) + 2 * BLOCK, 0);
+    all
+}
+
+/// One of empty directories, with the number of the user and group that each belongs to.
+pub fn directories(all: &[(&str, u32)]) -> Vec<u8> {
+    let mut tar: Vec<u8> = all.iter().flat_map(|(name, owner)| header(name, b'5', *owner, 0)).collect();
+    tar.resize(tar.len() + 2 * BLOCK, 0);
+    tar
+}
+
+fn header(name: &str, kind: u8, owner: u32, bytes: usize) -> [u8; BLOCK] {
     let mut header = [0u8; BLOCK];
     let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
     put(0, name.as_bytes());
     put(100, b"0000755\0");
-    put(108, b"0000000\0");
-    put(116, b"0000000\0");
-    put(124, format!("{:011o}\0", bytes.len()).as_bytes());
+    put(108, format!("{owner:07o}\0").as_bytes());
+    put(116, format!("{owner:07o}\0").as_bytes());
+    put(124, format!("{bytes:011o}\0").as_bytes());
     put(136, b"00000000000\0");
     put(148, b"        ");
-    put(156, b"0");
+    put(156, &[kind]);
     put(257, b"ustar\x0000");
     let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
     header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    let mut all = header.to_vec();
-    all.extend_from_slice(bytes);
-    all.resize(all.len().next_multiple_of(BLOCK) + 2 * BLOCK, 0);
-    all
+    header
 }
 
 /// The bytes of the archive's first plain file; extended headers before it are passed over.

@@ -9,13 +9,15 @@ use crate::runner::Mark;
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol; [`Request::Hello`] with another one is refused.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The longest request or answer line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
 /// The user and group every chamber runs as.
 pub const AGENT_UID: u32 = 10001;
 /// Where a chamber's work lies.
 pub const WORKSPACE: &str = "/workspace";
+/// In a mirror: a tree that was checked out once, for workspaces that are layers over it.
+pub const TREE: &str = "tree";
 /// Where a repository's mirror lies in a chamber (read-only). A chamber that has one finds the path in its environment as
 /// `CAISSON_MIRROR`.
 pub const MIRROR: &str = "/mirror";
@@ -127,6 +129,10 @@ pub struct ChamberSpec {
     /// workspace itself (`workspace_bytes` = 0), made when it is not there; no other chamber can write to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mirror: Option<String>,
+    /// The workspace is a layer over the directory [`TREE`] of the mirror: it begins with what lies there, and what the chamber
+    /// writes goes to the engine's disk (`workspace_bytes` = 0).
+    #[serde(default)]
+    pub layered: bool,
 }
 
 /// What a chamber may use.

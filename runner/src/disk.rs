@@ -1,7 +1,7 @@
 //! The watchdog over a workspace that lies on the engine's disk, where nothing else bounds it.
 //!
-//! Measures how much the workspace has grown since the first command or written file of this boot (growth, not size: most of a workspace may be a
-//! layer that many share), and how much is free on its file system, which also shows files that were deleted and are still open.
+//! Measures how much the workspace has grown since the first command or written file of this boot, or since its start where it was not empty (growth,
+//! not size: most of a workspace may be a layer that many share), and how much is free on its file system, which also shows files that were deleted and are still open.
 //! Over the budget, or under the floor while something grows, every process but the runner is killed. Whatever only deletes goes on.
 //! Under the floor, what anything else takes from that disk during a command (64 MiB) is held against the command: a file that was deleted
 //! and is still open shows nowhere else, so a sandbox that grew nothing may be killed in its neighbour's place.
@@ -96,7 +96,10 @@ impl Disk {
         // A disk that is large is not full with the same few bytes left.
         let part = statvfs(root).map_or(0, |stat| stat.blocks().saturating_mul(stat.fragment_size()) / 50);
         let floor = if limits.floor == 0 { 0 } else { limits.floor.max(part) };
-        let (state, bell, walked) = (Mutex::default(), Condvar::new(), watch::Sender::new(0));
+        // What lies there already is measured meanwhile: the first command then need not wait for it.
+        let furnished = std::fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some());
+        let state = Mutex::new(State { fresh: furnished, ..State::default() });
+        let (bell, walked) = (Condvar::new(), watch::Sender::new(0));
         let (root, limits, calm) = (root.to_owned(), Limits { floor, ..limits }, watch::Sender::new(true));
         let shared = Arc::new(Shared { root, limits, state, bell, walked, calm });
         let guard = Arc::clone(&shared);

@@ -45,6 +45,7 @@ impl Inside {
             env: Vec::new(),
             profile: ground.profile.clone(),
             mirror: mirror.map(str::to_owned),
+            layered: false,
         };
         let broker: &dyn Broker = ground.broker.as_ref();
         broker.remove(name).await?;

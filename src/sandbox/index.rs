@@ -1,6 +1,6 @@
 //! The index of a large check-out, kept on the host from before the agent enters until its tree is taken.
 //!
-//! Owns one file for each task in the state directory: a line with a second, then the index. The index holds each file's size and times
+//! Owns one file for each task, and for each mirror with a tree, in the state directory: a line with a second, then the index. The index holds each file's size and times
 //! as the kernel gave them, so that a checkpoint reads what changed and not 50,000 files. git may know times by whole seconds, and
 //! could not tell what the agent changes at once from what was checked out in that same second: so the agent enters in a later one.
 //! Bytes to this process: only git in the task's own sandbox reads them.
@@ -16,7 +16,7 @@ use super::{Result, Sandboxes};
 /// A smaller index is a tree that is read as quickly: about 2,000 files.
 const LEAST: u64 = 200 << 10;
 /// About half a million files.
-const MOST: u64 = 64 << 20;
+pub(super) const MOST: u64 = 64 << 20;
 
 /// Of an index of `$1` bytes at least: the second that has begun, which is none that it knows, and the index.
 const KEEP: &str = r#"
@@ -29,32 +29,43 @@ date +%s && exec cat .git/index
 "#;
 
 impl Sandboxes {
-    fn index_path(&self, task: i64) -> PathBuf {
-        self.settings.state_dir.join("index").join(task.to_string())
+    /// Of a task, or of a mirror's tree.
+    fn index_path(&self, owner: &str) -> PathBuf {
+        self.settings.state_dir.join("index").join(owner)
     }
 
     /// Takes a copy of a fresh check-out's index, if it is a large one. It only saves time: without it all is read.
-    pub(super) async fn keep_index(&self, room: &Room, task: i64) -> Result<()> {
-        self.forget_index(task);
+    /// `tree`: the mirror whose tree it lies over, with nothing changed.
+    pub(super) async fn keep_index(&self, room: &Room, task: i64, tree: Option<&str>) -> Result<()> {
+        self.forget_index(&task.to_string());
+        if let Some(tree) = tree
+            && std::fs::copy(self.index_path(tree), self.index_path(&task.to_string())).is_ok()
+        {
+            return Ok(());
+        }
         let words = ["sh", "-c", KEEP, "keep", &LEAST.to_string()];
         let index = room.read(Work::new(words), MOST, "keeping the index").await?;
-        let path = self.index_path(task);
+        self.write_index(&task.to_string(), &index);
+        Ok(())
+    }
+
+    pub(super) fn write_index(&self, owner: &str, index: &[u8]) {
+        let path = self.index_path(owner);
         if !index.is_empty()
             && let Err(error) = std::fs::create_dir_all(self.settings.state_dir.join("index"))
-                .and_then(|()| std::fs::write(&path, &index))
+                .and_then(|()| std::fs::write(&path, index))
         {
-            tracing::warn!(task, %error, "the index was not kept; checkpoints read every file");
+            tracing::warn!(owner, %error, "the index was not kept; checkpoints read every file");
         }
-        Ok(())
     }
 
     /// What was kept of this very sandbox.
     pub(super) fn kept_index(&self, record: &Record) -> Option<Vec<u8>> {
-        std::fs::read(self.index_path(record.task)).ok().filter(|index| index.len() as u64 >= LEAST)
+        std::fs::read(self.index_path(&record.task.to_string())).ok().filter(|index| index.len() as u64 >= LEAST)
     }
 
-    pub(super) fn forget_index(&self, task: i64) {
+    pub(super) fn forget_index(&self, owner: &str) {
         // Not there is the usual case.
-        drop(std::fs::remove_file(self.index_path(task)));
+        drop(std::fs::remove_file(self.index_path(owner)));
     }
 }

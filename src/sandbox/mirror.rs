@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::prepare::{now_ms, require_git};
-use super::room::{Room, Work};
+use super::room::{Passing, Room, Work};
 use super::{Result, SandboxError, Sandboxes};
 use crate::git::{Held, PackFile};
 
@@ -40,6 +40,9 @@ pub(super) struct Lent {
     pub name: String,
     #[serde(flatten)]
     pub held: Held,
+    /// The commit whose files lie in it, checked out, for workspaces that are layers over them.
+    #[serde(default)]
+    pub tree: Option<Commit>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +51,9 @@ struct Mirror {
     lent: Lent,
     bytes: u64,
     packs: u32,
+    /// Whether a tree was made, or is not worth it.
+    #[serde(default)]
+    looked: bool,
     /// Milliseconds since 1970.
     used_at: i64,
 }
@@ -125,6 +131,20 @@ impl Mirrors {
         gone.iter().try_for_each(|key| self.put(key, None))
     }
 
+    /// Remembers what became of a generation's tree.
+    pub(super) fn set_tree(&self, key: &str, generation: &str, tree: Option<&Commit>) -> Result<()> {
+        let mut all = whole(&self.all);
+        if let Some(mirror) = all.get_mut(key).filter(|it| it.lent.name == generation) {
+            (mirror.lent.tree, mirror.looked) = (tree.cloned(), true);
+        }
+        self.write(&all)
+    }
+
+    /// Whether it is known if this generation has a tree.
+    pub(super) fn looked(&self, key: &str, generation: &str) -> bool {
+        self.get(key).is_some_and(|it| it.looked && it.lent.name == generation)
+    }
+
     /// Names of all that are lent.
     pub(super) fn names(&self) -> Vec<String> {
         whole(&self.all).values().map(|mirror| mirror.lent.name.clone()).collect()
@@ -139,8 +159,10 @@ pub(super) fn may_be_why(e: &SandboxError) -> bool {
 impl Sandboxes {
     /// The repository's mirror with what `trunk` reaches in it, or nearly: what it lacks is sent on top. `None` where the repository
     /// is too small for one, or where it can't be made: then everything is sent.
-    pub(super) async fn mirror(&self, key: &str, trunk: Option<&Commit>) -> Option<Lent> {
-        let made = self.brought_up(key, trunk?).await;
+    ///
+    /// `on_disk`: for a workspace that may be a layer over a tree; where the repository has many files, one is made.
+    pub(super) async fn mirror(&self, key: &str, trunk: Option<&Commit>, on_disk: bool) -> Option<Lent> {
+        let made = self.brought_up(key, trunk?, on_disk).await;
         self.remove_retired().await;
         made.unwrap_or_else(|error| {
             tracing::warn!(key, %error, "no mirror; the repository is sent instead");
@@ -153,7 +175,7 @@ impl Sandboxes {
     /// # Errors
     /// Why there is none: without it the barrier is not tried whole.
     pub async fn mirror_for_probe(&self, key: &str, trunk: &Commit) -> Result<Option<String>> {
-        let made = self.brought_up(key, trunk).await;
+        let made = self.brought_up(key, trunk, false).await;
         self.remove_retired().await;
         Ok(made?.map(|lent| lent.name))
     }
@@ -166,7 +188,7 @@ impl Sandboxes {
         Ok(())
     }
 
-    async fn brought_up(&self, key: &str, trunk: &Commit) -> Result<Option<Lent>> {
+    async fn brought_up(&self, key: &str, trunk: &Commit, on_disk: bool) -> Result<Option<Lent>> {
         let lane = self.mirrors.lane(key);
         let _one = lane.lock().await;
         let known = self.mirrors.get(key);
@@ -176,7 +198,10 @@ impl Sandboxes {
         {
             self.blame_mirror(key, &known.lent, why)?;
         }
-        made
+        match made {
+            Ok(Some(lent)) if on_disk => self.with_tree(key, lent).await.map(Some),
+            made => made,
+        }
     }
 
     async fn made(&self, key: &str, known: Option<Mirror>, trunk: &Commit) -> Result<Option<Lent>> {
@@ -212,13 +237,26 @@ impl Sandboxes {
 
     /// Adds a pack to a generation, or begins one with it. Remembered afterwards: what is cut before is added again, or reaped.
     async fn fill(&self, key: &str, old: Option<Mirror>, trunk: &Commit, pack: &mut PackFile) -> Result<Lent> {
-        let (name, bytes, packs) = match old {
-            Some(old) => (old.lent.name, old.bytes, old.packs),
-            None => (name(key)?, 0, 0),
+        let (name, tree, bytes, packs, looked) = match old {
+            Some(old) => (old.lent.name, old.lent.tree, old.bytes, old.packs, old.looked),
+            None => (name(key)?, None, 0, 0, false),
         };
+        let (room, _passing) = self.mirror_room("mirror", &name).await?;
+        let fill = Work::new(["sh", "-c", FILL]).wall(FILL_MS);
+        room.must(fill.input(pack.reader().await?), "filling the repository's mirror").await?;
+        let held = Held { head: trunk.clone(), shallow: pack.shallow.clone() };
+        let lent = Lent { name, held, tree };
+        let made =
+            Mirror { lent: lent.clone(), bytes: bytes + pack.bytes, packs: packs + 1, looked, used_at: now_ms() };
+        self.mirrors.put(key, Some(made))?;
+        Ok(lent)
+    }
+
+    /// A chamber that may write to a mirror; `what` it does there begins its name, for the one before may be on its way out.
+    pub(super) async fn mirror_room(&self, what: &str, name: &str) -> Result<(Room, Passing)> {
         let disk_floor_bytes = self.settings.disk_floor_bytes;
         let chamber = ChamberSpec {
-            name: format!("mirror-{name}"),
+            name: format!("{what}-{name}"),
             task: None,
             purpose: Purpose::Mirror,
             image: self.settings.quarantine_image.clone(),
@@ -226,18 +264,13 @@ impl Sandboxes {
             limits: ChamberLimits { workspace_bytes: 0, disk_floor_bytes, ..ChamberLimits::default() },
             env: Vec::new(),
             profile: "sealed".to_owned(),
-            mirror: Some(name.clone()),
+            mirror: Some(name.to_owned()),
+            layered: false,
         };
-        let _passing = self.passing(&chamber.name);
+        let passing = self.passing(&chamber.name);
         let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
         require_git(&room, &chamber.image).await?;
-        let fill = Work::new(["sh", "-c", FILL]).wall(FILL_MS);
-        room.must(fill.input(pack.reader().await?), "filling the repository's mirror").await?;
-        let held = Held { head: trunk.clone(), shallow: pack.shallow.clone() };
-        let lent = Lent { name, held };
-        let made = Mirror { lent: lent.clone(), bytes: bytes + pack.bytes, packs: packs + 1, used_at: now_ms() };
-        self.mirrors.put(key, Some(made))?;
-        Ok(lent)
+        Ok((room, passing))
     }
 
     /// What failed with a mirror could be made without it: it was at fault, and the next task makes it anew.
@@ -253,7 +286,9 @@ impl Sandboxes {
     pub(super) async fn remove_retired(&self) {
         let waiting = std::mem::take(&mut *whole(&self.mirrors.retired));
         for name in waiting {
-            if !matches!(self.broker.remove_mirror(&name).await, Ok(true)) {
+            if matches!(self.broker.remove_mirror(&name).await, Ok(true)) {
+                self.forget_index(&name);
+            } else {
                 whole(&self.mirrors.retired).push(name);
             }
         }
@@ -282,7 +317,7 @@ mod tests {
 
     fn mirror(name: &str, used_at: i64) -> Mirror {
         let held = Held { head: Commit::parse(&"a".repeat(40)).unwrap(), shallow: Vec::new() };
-        Mirror { lent: Lent { name: name.to_owned(), held }, bytes: 1, packs: 1, used_at }
+        Mirror { lent: Lent { name: name.to_owned(), held, tree: None }, bytes: 1, packs: 1, looked: false, used_at }
     }
 
     #[test]

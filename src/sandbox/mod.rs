@@ -27,6 +27,7 @@ mod rest;
 mod room;
 mod seal;
 mod setup;
+mod tree;
 mod verify;
 
 use std::collections::{HashMap, HashSet};
@@ -348,7 +349,7 @@ impl Sandboxes {
         self.close_berth(record.berth).await?;
         self.broker.remove(&record.name).await.map_err(room::from_broker)?;
         self.records.forget(task)?;
-        self.forget_index(task);
+        self.forget_index(&task.to_string());
         self.remove_retired().await;
         Ok(())
     }
@@ -377,7 +378,7 @@ impl Sandboxes {
             } else {
                 self.close_berth(record.berth).await?;
                 self.records.forget(record.task)?;
-                self.forget_index(record.task);
+                self.forget_index(&record.task.to_string());
                 self.rooms.lock().await.remove(&record.task);
             }
         }

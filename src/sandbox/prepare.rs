@@ -18,7 +18,7 @@ use super::{PrepareSpec, Prepared, Result, SandboxError, Sandboxes};
 use crate::git::Held;
 
 /// Makes the repository in the workspace: stdin is `$2` bytes of the file `shallow`, then a pack of `$3` bytes with what the mirror
-/// lacks; `$1` is the commit. An agent that commits finds a branch and a name of its own; what it commits is never looked at.
+/// lacks; `$1` is the commit, `$4` the one whose files lie there already. An agent that commits finds a branch and a name of its own; what it commits is never looked at.
 const FURNISH: &str = r#"
 set -eu
 git init --quiet --template= --initial-branch=work .
@@ -26,7 +26,12 @@ git init --quiet --template= --initial-branch=work .
 [ "$2" = 0 ] || dd bs=1 count="$2" of=.git/shallow 2>/dev/null
 [ "$3" = 0 ] || git --git-dir=.git index-pack --stdin --fix-thin >/dev/null
 git --git-dir=.git update-ref refs/heads/work "$1"
-git --git-dir=.git --work-tree=. -c checkout.workers=0 -c checkout.thresholdForParallelism=5000 reset --quiet --hard
+out() { git --git-dir=.git --work-tree=. -c checkout.workers=0 -c checkout.thresholdForParallelism=5000 "$@"; }
+case "$4" in
+    '') out reset --quiet --hard ;;
+    "$1") ;;
+    *) out read-tree -u --reset "$4^{tree}" "$1^{tree}" ;;
+esac
 printf '[user]\n\tname = agent\n\temail = agent@sandbox.invalid\n[gc]\n\tauto = 0\n' >> .git/config
 "#;
 
@@ -52,7 +57,8 @@ impl Sandboxes {
             self.close_berth(old.berth).await?;
             self.broker.remove(&old.name).await.map_err(room::from_broker)?;
         }
-        let lent = self.mirror(&spec.repo_key, spec.trunk.as_ref()).await;
+        let on_disk = spec.limits.workspace_bytes == 0;
+        let lent = self.mirror(&spec.repo_key, spec.trunk.as_ref(), on_disk).await;
         let setup = self.set_up(spec).await?;
         let record = self.begin(Record { setup, ..spec.record() }, spec.network).await?;
         let (room, mirror) = self.furnished(spec, &record, lent).await?;
@@ -95,10 +101,13 @@ impl Sandboxes {
             env: Vec::new(),
             profile: self.settings.profile.clone(),
             mirror: None,
+            layered: false,
         };
         let (room, lent) =
             self.stocked(&chamber, &spec.repo_key, &spec.base, self.settings.history_depth, lent).await?;
-        match self.keep_index(&room, spec.task).await {
+        let tree =
+            lent.as_ref().and_then(|lent| laid_over(&chamber, lent).filter(|tree| **tree == spec.base).map(|_| lent));
+        match self.keep_index(&room, spec.task, tree.map(|lent| lent.name.as_str())).await {
             Err(error @ (SandboxError::Limit(_) | SandboxError::Refused(_))) => {
                 tracing::warn!(task = spec.task, %error, "the index was not kept; checkpoints read every file");
             }
@@ -120,6 +129,13 @@ impl Sandboxes {
         let made = self.stock(chamber, key, commit, depth, lent.as_ref()).await;
         match (made, lent) {
             (Err(why), Some(lent)) if mirror::may_be_why(&why) => {
+                if laid_over(chamber, &lent).is_some() {
+                    let plain = Lent { tree: None, ..lent.clone() };
+                    if let Ok(room) = self.stock(chamber, key, commit, depth, Some(&plain)).await {
+                        self.blame_tree(key, &lent, &why)?;
+                        return Ok((room, Some(plain)));
+                    }
+                }
                 let room = self.stock(chamber, key, commit, depth, None).await?;
                 self.blame_mirror(key, &lent, &why)?;
                 Ok((room, None))
@@ -138,7 +154,7 @@ impl Sandboxes {
             Err(other) => Err(other),
             Ok(()) => {
                 let depth = self.settings.history_depth;
-                self.furnish(&room, key, commit, depth, held.as_ref()).await.map(|()| true)
+                self.furnish(&room, key, commit, depth, held.as_ref(), None).await.map(|()| true)
             }
         };
         (room.link, done)
@@ -152,18 +168,30 @@ impl Sandboxes {
         depth: u32,
         lent: Option<&Lent>,
     ) -> Result<Room> {
-        let chamber = ChamberSpec { mirror: lent.map(|lent| lent.name.clone()), ..chamber.clone() };
+        let tree = lent.and_then(|lent| laid_over(chamber, lent));
+        let mirror = lent.map(|lent| lent.name.clone());
+        let chamber = ChamberSpec { mirror, layered: tree.is_some(), ..chamber.clone() };
         let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
         require_git(&room, &chamber.image).await?;
-        self.furnish(&room, key, commit, depth, lent.map(|lent| &lent.held)).await?;
+        self.furnish(&room, key, commit, depth, lent.map(|lent| &lent.held), tree).await?;
         Ok(room)
     }
 
-    async fn furnish(&self, room: &Room, key: &str, commit: &Commit, depth: u32, held: Option<&Held>) -> Result<()> {
+    /// `tree`: the commit whose files lie there already.
+    async fn furnish(
+        &self,
+        room: &Room,
+        key: &str,
+        commit: &Commit,
+        depth: u32,
+        held: Option<&Held>,
+        tree: Option<&Commit>,
+    ) -> Result<()> {
         let most = self.settings.base_pack_bytes;
         let mut pack = self.repos.pack(key, std::slice::from_ref(commit), depth, held, most).await?;
         let (shallow, bytes) = (pack.shallow_lines(), pack.bytes.to_string());
-        let words = ["sh", "-c", FURNISH, "furnish", commit.as_str(), &shallow.len().to_string(), &bytes];
+        let tree = tree.map_or("", Commit::as_str);
+        let words = ["sh", "-c", FURNISH, "furnish", commit.as_str(), &shallow.len().to_string(), &bytes, tree];
         let mut input = shallow.as_bytes().chain(pack.reader().await?);
         let work = Work::new(words).wall(1_200_000).input(&mut input);
         room.must(work, "bringing the repository into the sandbox").await
@@ -189,6 +217,12 @@ impl PrepareSpec {
             made_at: now_ms(),
         }
     }
+}
+
+/// The commit of the tree that such a chamber's workspace lies over: only a task's on disk does.
+fn laid_over<'a>(chamber: &ChamberSpec, lent: &'a Lent) -> Option<&'a Commit> {
+    let fits = chamber.purpose == Purpose::Task && chamber.limits.workspace_bytes == 0;
+    lent.tree.as_ref().filter(|_| fits)
 }
 
 /// An image without git or sh cannot hold a task: said by name before anything else.

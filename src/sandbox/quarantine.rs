@@ -137,6 +137,7 @@ impl Sandboxes {
             env: Vec::new(),
             profile: "sealed".to_owned(),
             mirror: lent.map(|lent| lent.name.clone()),
+            layered: false,
         };
         let passing = self.passing(&chamber.name);
         let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;

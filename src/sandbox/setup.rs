@@ -92,6 +92,7 @@ impl Sandboxes {
             env: Vec::new(),
             profile: self.settings.profile.clone(),
             mirror: None,
+            layered: false,
         };
         let done = self.commands(spec, setup, &chamber, kept).await;
         let closed = self.close_berth(record.berth).await;

@@ -120,6 +120,7 @@ impl Sandboxes {
             env: Vec::new(),
             profile: "sealed".to_owned(),
             mirror: None,
+            layered: false,
         };
         // Removed when this ends, however it ends.
         let _passing = self.passing(&chamber.name);

@@ -207,6 +207,17 @@ impl Local {
     }
 }
 
+/// A layer of its own over a tree is a copy here.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let copied = made.and_then(|()| std::process::Command::new("cp").arg("-a").arg(from).arg(to).output());
+    match copied {
+        Ok(out) if out.status.success() => Ok(()),
+        Ok(out) => Err(Problem::refused(String::from_utf8_lossy(&out.stderr).into_owned())),
+        Err(error) => Err(Problem::new(ProblemKind::Engine, error.to_string())),
+    }
+}
+
 /// What the runner says goes to everybody who is attached; to nobody, if nobody is.
 async fn spread(mut stdout: tokio::process::ChildStdout, listeners: Listeners) {
     let mut buffer = vec![0; 64 << 10];
@@ -303,6 +314,9 @@ impl Broker for LocalBroker {
         }
         self.created.lock().unwrap().push(spec.name.clone());
         let dir = self.dir.path().join(&spec.name);
+        if let Some(mirror) = mirror.as_ref().filter(|_| spec.layered) {
+            copy(&mirror.join(protocol::broker::TREE), &dir.join("workspace"))?;
+        }
         let local = Local {
             spec: spec.clone(),
             dir,

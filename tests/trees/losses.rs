@@ -137,6 +137,7 @@ async fn another_one_of_its_name_that_was_never_started_says_that_ours_was_remov
         env: Vec::new(),
         profile: String::new(),
         mirror: None,
+        layered: false,
     };
     world.broker.create(&other).await.expect("created");
     assert_eq!(gone(&world.sandboxes).await, Loss::Removed);

@@ -16,7 +16,7 @@ async fn mirrored() -> World {
 }
 
 /// A task that starts now, from where the default branch stands.
-async fn spec(world: &World, task: i64) -> PrepareSpec {
+pub async fn spec(world: &World, task: i64) -> PrepareSpec {
     world.repos.fetch(KEY, &url(&world.upstream()), None).await.expect("fetched");
     let base = head(&world.upstream());
     PrepareSpec { base: base.clone(), trunk: Some(base), ..world.spec(task) }
@@ -144,17 +144,21 @@ async fn a_checkpoint_from_it_is_the_same_commit_whatever_became_of_the_agents_g
 }
 
 /// Enough of them that the index of their check-out is kept: `<MANY><0 to 19>/number-<0 to 2999>.txt`.
-async fn of_many_files() -> World {
+pub async fn of_many_files() -> World {
     let world = mirrored().await;
+    many_files(&world);
+    world
+}
+
+pub fn many_files(world: &World) {
     for number in 0..3000 {
         let name = format!("{MANY}{}/number-{number}.txt", number % 20);
         crate::world::write(&world.upstream(), &name, "same size\n");
     }
     commit(&world.upstream(), &[], "many files");
-    world
 }
 
-const MANY: &str = "many/a-file-with-a-rather-long-name-";
+pub const MANY: &str = "many/a-file-with-a-rather-long-name-";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_a_large_tree_a_checkpoint_has_every_change() {

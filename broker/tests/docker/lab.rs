@@ -102,6 +102,7 @@ pub fn spec(name: &str) -> ChamberSpec {
         env: vec![("GREETING".into(), "hello".into())],
         profile: "sealed".into(),
         mirror: None,
+        layered: false,
     }
 }
 

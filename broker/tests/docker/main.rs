@@ -5,6 +5,7 @@ mod chambers;
 mod engines;
 mod hardening;
 mod lab;
+mod layers;
 mod mirrors;
 mod toolchains;
 mod way_out;

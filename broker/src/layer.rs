@@ -1,0 +1,88 @@
+//! Workspaces that are a layer over the tree in a mirror: large ones then need no check-out, and share what nobody changes.
+//!
+//! Owns the two volumes of one: the layer holds what the chamber writes, and no chamber ever has it by itself; the workspace is the
+//! kernel's overlay of it over the tree. Both are named by the engine's own paths, so nothing here needs to reach them. The chamber has the
+//! mirror as well, which is why the engine lets nobody remove it meanwhile. Tests: `tests/docker/layers.rs`.
+
+use std::collections::HashMap;
+
+use bollard::models::VolumeCreateRequest;
+use bollard::query_parameters::{CreateContainerOptionsBuilder, UploadToContainerOptionsBuilder};
+use protocol::broker::{AGENT_UID, ChamberSpec, Problem, ProblemKind, TREE, WORKSPACE};
+
+use crate::desk::Desk;
+use crate::engine::{Missing, problem};
+use crate::name::{self, Kind};
+use crate::supply::directories;
+
+/// In a layer: what differs from the tree, and what the kernel needs beside it.
+const UPPER: &str = "upper";
+const WORK: &str = "work";
+
+impl Desk {
+    /// The volumes of a workspace that lies over its mirror's tree. `image`: any that the engine has. What comes back is a container
+    /// that has done its part, to be discarded while something else is done.
+    pub async fn layered(&self, spec: &ChamberSpec, image: &str) -> Result<String, Problem> {
+        let mirror = self.names.mirror(spec.mirror.as_deref().unwrap_or_default());
+        let found = self.docker()?.inspect_volume(&mirror).await.or_gone()?;
+        let absent = || Problem::new(ProblemKind::NotFound, format!("there is no volume {mirror}"));
+        let tree = fit_for_options(&found.ok_or_else(absent)?.mountpoint)?.to_owned();
+        let layer = self.names.layer(&spec.name);
+        let at = self.workspace_volume(self.volume_of(spec, layer.clone(), HashMap::new())).await?;
+        let helper = self.give(spec, image, &layer).await?;
+        let at = fit_for_options(&at)?;
+        let layers = format!("lowerdir={tree}/{TREE},upperdir={at}/{UPPER},workdir={at}/{WORK},nosuid,nodev");
+        let options = [("type", "overlay"), ("device", "overlay"), ("o", &layers)];
+        let options = options.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        self.workspace_volume(self.volume_of(spec, self.names.workspace(&spec.name), options)).await.map(|_| helper)
+    }
+
+    fn volume_of(&self, spec: &ChamberSpec, name: String, options: HashMap<String, String>) -> VolumeCreateRequest {
+        let mut labels = self.names.labels(Kind::Workspace);
+        labels.insert(name::NAME.into(), spec.name.clone());
+        VolumeCreateRequest {
+            name: Some(name),
+            driver: Some("local".into()),
+            driver_opts: Some(options),
+            labels: Some(labels),
+            ..Default::default()
+        }
+    }
+
+    /// The two directories of a layer, of which the agent owns the first: the root of an overlay is its upper layer's.
+    async fn give(&self, spec: &ChamberSpec, image: &str, layer: &str) -> Result<String, Problem> {
+        let helper = self.names.helper(&format!("layer-{}", spec.name));
+        self.discard_helper(&helper).await?;
+        let options = CreateContainerOptionsBuilder::default().name(&helper).build();
+        let body = self.never_started(image, layer, WORKSPACE);
+        let id = self.docker()?.create_container(Some(options), body).await.map_err(problem)?.id;
+        let options = UploadToContainerOptionsBuilder::default().path(WORKSPACE).build();
+        let body = bollard::body_full(directories(&[(UPPER, AGENT_UID), (WORK, 0)]).into());
+        if let Err(error) = self.docker()?.upload_to_container(&id, Some(options), body).await {
+            self.discard_helper(&helper).await?;
+            return Err(problem(error));
+        }
+        Ok(helper)
+    }
+}
+
+/// A path that can stand among a mount's options: `,` ends one, and `:` one of several layers.
+fn fit_for_options(path: &str) -> Result<&str, Problem> {
+    if path.starts_with('/') && !path.contains([',', ':', '\\']) {
+        return Ok(path);
+    }
+    Err(Problem::refused(format!("volumes of this engine lie at {path}, which cannot stand in the options of a mount")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fit_for_options;
+
+    #[test]
+    fn a_path_says_nothing_but_where_it_is() {
+        assert!(fit_for_options("/var/lib/docker/volumes/x/_data").is_ok());
+        for path in ["", "x/y", "/a,lowerdir=/etc", "/a:/b", "/a\\b"] {
+            assert!(fit_for_options(path).is_err(), "{path}");
+        }
+    }
+}

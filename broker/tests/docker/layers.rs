@@ -1,0 +1,94 @@
+//! A workspace that is a layer over a mirror's tree: everybody begins with the tree, and nobody sees what another one wrote.
+
+use protocol::broker::{ChamberSpec, ProblemKind, Purpose, Request};
+
+use crate::lab::{IMAGE, Lab, absent, run, spec};
+
+fn over(name: &str, mirror: &str) -> ChamberSpec {
+    let mut spec = ChamberSpec { purpose: Purpose::Task, mirror: Some(mirror.into()), layered: true, ..spec(name) };
+    spec.limits.workspace_bytes = 0;
+    spec
+}
+
+/// A mirror with these in it.
+async fn filled(lab: &Lab, mirror: &str, commands: &str) {
+    let mut spec =
+        ChamberSpec { purpose: Purpose::Mirror, env: Vec::new(), mirror: Some(mirror.into()), ..spec("fill") };
+    spec.limits.workspace_bytes = 0;
+    assert_eq!(lab.inside(&spec).await.sh(commands).await, "");
+    lab.done(Request::Remove { name: "fill".into() }).await;
+}
+
+const TREE: &str = "mkdir -p tree/deep; echo one > tree/kept; echo two > tree/deep/changed; echo three > tree/gone";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everybody_begins_with_the_tree_and_has_a_layer_of_its_own() {
+    if absent(IMAGE) {
+        return;
+    }
+    run(
+        |settings| settings.plain_workspaces = true,
+        async |lab| {
+            filled(&lab, "m", TREE).await;
+            let mut one = lab.inside(&over("one", "m")).await;
+            let own = "stat -c '%u %g %a' .; cat kept deep/changed; stat -f -c %T .; findmnt -no OPTIONS /workspace | grep -o 'nosuid,nodev'";
+            assert_eq!(one.sh(own).await, "10001 10001 755\none\ntwo\noverlayfs\nnosuid,nodev");
+            let edit = "echo new > top; echo more >> deep/changed; rm gone; mkdir -p a/b; mv kept a/b/; ls -R . | tr '\\n' ' '; echo";
+            assert_eq!(one.sh(edit).await, ".: a deep top  ./a: b  ./a/b: kept  ./deep: changed");
+            let mut two = lab.inside(&over("two", "m")).await;
+            assert_eq!(two.sh("ls; cat deep/changed").await, "deep\ngone\nkept\ntwo");
+            assert_eq!(two.sh("ls /mirror/tree; (echo x > /mirror/tree/kept) 2>&1 | grep -o 'Read-only.*'").await, "deep\ngone\nkept\nRead-only file system");
+            // What it wrote is there after a stop, as on any disk.
+            lab.done(Request::Stop { name: "one".into() }).await;
+            lab.done(Request::Start { name: "one".into() }).await;
+            let mut again = lab.attach("one").await;
+            assert_eq!(again.sh("cat top deep/changed; ls gone 2>&1 | tail -c 10").await, "new\ntwo\nmore\ndirectory");
+            assert!(!lab.ask::<bool>(&Request::RemoveMirror { name: "m".into() }).await.unwrap(), "chambers have it");
+            for name in ["one", "two"] {
+                lab.done(Request::Remove { name: name.into() }).await;
+            }
+            let left = lab.docker(&["volume", "ls", "-q", "-f", &format!("name=caisson-{}-", lab.installation)]);
+            assert!(!left.contains("-layer-") && !left.contains("-work-"), "{left}");
+            // A new one of the old name begins with the tree again.
+            assert_eq!(lab.inside(&over("one", "m")).await.sh("cat kept gone; ls top 2>&1 | tail -c 10").await, "one\nthree\ndirectory");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_tasks_workspace_on_disk_can_be_one_and_a_mirror_without_a_tree_is_said() {
+    if absent(IMAGE) {
+        return;
+    }
+    run(
+        |settings| settings.plain_workspaces = true,
+        async |lab| {
+            filled(&lab, "bare", "echo x > objects").await;
+            let in_memory = ChamberSpec { limits: spec("a").limits, ..over("a", "bare") };
+            let verify = ChamberSpec { purpose: Purpose::Verify, ..over("a", "bare") };
+            let nowhere = ChamberSpec { mirror: None, ..over("a", "bare") };
+            for wrong in [in_memory, verify, nowhere] {
+                let problem = lab.ask::<()>(&Request::Create(wrong)).await.unwrap_err();
+                assert_eq!(problem.kind, ProblemKind::Refused, "{problem}");
+            }
+            lab.done(Request::Create(over("a", "bare"))).await;
+            let problem = lab.ask::<()>(&Request::Start { name: "a".into() }).await.unwrap_err();
+            assert_eq!(problem.kind, ProblemKind::Refused, "{problem}");
+            assert!(problem.text.contains("does not mount its workspace"), "{problem}");
+            let lost = lab.ask::<Vec<String>>(&Request::Reap { keep: vec![], mirrors: vec![] }).await.unwrap();
+            assert_eq!(lost, ["a".to_owned(), format!("caisson-{}-mirror-bare", lab.installation)]);
+            let left = lab.docker(&["volume", "ls", "-q", "-f", &format!("name=caisson-{}-", lab.installation)]);
+            assert!(!left.contains("-layer-") && !left.contains("-work-"), "{left}");
+        },
+    )
+    .await;
+    run(
+        |_| {},
+        async |lab| {
+            let problem = lab.ask::<()>(&Request::Create(over("a", "m"))).await.unwrap_err();
+            assert_eq!(problem.kind, ProblemKind::Refused, "a broker whose operator allowed no disk");
+        },
+    )
+    .await;
+}
