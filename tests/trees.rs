@@ -25,6 +25,8 @@ mod losses;
 mod mirror;
 #[path = "trees/push.rs"]
 mod push;
+#[path = "trees/restarts.rs"]
+mod restarts;
 #[path = "trees/seal.rs"]
 mod seal;
 #[path = "trees/setup.rs"]

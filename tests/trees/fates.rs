@@ -1,6 +1,6 @@
 //! How a sandbox was lost, on a real engine: what somebody did to its container is told apart from what it did to itself.
 //!
-//! Needs what `docker.rs` needs. (The engine is never restarted by a test: `losses.rs` has a stand-in for that.)
+//! Needs what `docker.rs` needs. An engine that is restarted: `restarts.rs`.
 
 use std::process::Command;
 use std::sync::Arc;
