@@ -38,10 +38,10 @@ impl Desk {
             };
             let fit = self.fittings(&image, runner, place.as_ref()).await?;
             let body = seal::chamber(&self.names, spec, &fit)?;
-            self.mirror_of(spec).await?;
+            let mirror = self.mirror_of(spec).await?;
             let helper = match spec.purpose {
                 Purpose::Mirror => None,
-                _ => self.workspace(spec, &image).await?,
+                _ => self.workspace(spec, &image, mirror.as_deref()).await?,
             };
             let options = CreateContainerOptionsBuilder::default().name(&self.names.chamber(&spec.name)).build();
             let docker = self.docker()?;
@@ -191,10 +191,15 @@ impl Desk {
 
     /// An empty workspace: what an earlier chamber of that name left is removed first.
     /// What comes back is a helper that nobody needs any more.
-    async fn workspace(&self, spec: &ChamberSpec, image: &str) -> Result<Option<String>, Problem> {
+    async fn workspace(
+        &self,
+        spec: &ChamberSpec,
+        image: &str,
+        mirror: Option<&str>,
+    ) -> Result<Option<String>, Problem> {
         self.remove_workspace(&spec.name).await?;
-        if spec.layered {
-            return self.layered(spec, image).await.map(Some);
+        if let Some(mirror) = mirror.filter(|_| spec.layered) {
+            return self.layered(spec, image, mirror).await.map(Some);
         }
         self.workspace_volume(seal::workspace(&self.names, spec, self.host().await?.agent)).await.map(|_| None)
     }
@@ -209,15 +214,18 @@ impl Desk {
     }
 
     async fn remove_workspace(&self, name: &str) -> Result<(), Problem> {
+        // The engine does not know that one lies over the other.
+        let (workspace, layer) = (self.names.workspace(name), self.names.layer(name));
+        tokio::try_join!(self.remove_own(&workspace), self.remove_own(&layer)).map(|_| ())
+    }
+
+    async fn remove_own(&self, volume: &str) -> Result<(), Problem> {
         let docker = self.docker()?;
-        for volume in [self.names.workspace(name), self.names.layer(name)] {
-            let Some(found) = docker.inspect_volume(&volume).await.or_gone()? else { continue };
-            if !self.names.owns(Some(&found.labels), Kind::Workspace) {
-                return Err(Problem::refused(format!("volume {volume} is not this installation's and is not touched")));
-            }
-            docker.remove_volume(&volume, None::<RemoveVolumeOptions>).await.or_gone()?;
+        let Some(found) = docker.inspect_volume(volume).await.or_gone()? else { return Ok(()) };
+        if !self.names.owns(Some(&found.labels), Kind::Workspace) {
+            return Err(Problem::refused(format!("volume {volume} is not this installation's and is not touched")));
         }
-        Ok(())
+        docker.remove_volume(volume, None::<RemoveVolumeOptions>).await.or_gone().map(|_| ())
     }
 }
 

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use bollard::models::VolumeCreateRequest;
 use bollard::query_parameters::{CreateContainerOptionsBuilder, UploadToContainerOptionsBuilder};
-use protocol::broker::{AGENT_UID, ChamberSpec, Problem, ProblemKind, TREE, WORKSPACE};
+use protocol::broker::{AGENT_UID, ChamberSpec, Problem, TREE, WORKSPACE};
 
 use crate::desk::Desk;
-use crate::engine::{Missing, problem};
+use crate::engine::problem;
 use crate::name::{self, Kind};
 use crate::supply::directories;
 
@@ -20,18 +20,15 @@ const UPPER: &str = "upper";
 const WORK: &str = "work";
 
 impl Desk {
-    /// The volumes of a workspace that lies over its mirror's tree. `image`: any that the engine has. What comes back is a container
-    /// that has done its part, to be discarded while something else is done.
-    pub async fn layered(&self, spec: &ChamberSpec, image: &str) -> Result<String, Problem> {
-        let mirror = self.names.mirror(spec.mirror.as_deref().unwrap_or_default());
-        let found = self.docker()?.inspect_volume(&mirror).await.or_gone()?;
-        let absent = || Problem::new(ProblemKind::NotFound, format!("there is no volume {mirror}"));
-        let tree = fit_for_options(&found.ok_or_else(absent)?.mountpoint)?.to_owned();
+    /// The volumes of a workspace that lies over its mirror's tree. `image`: any that the engine has; `mirror`: where that lies, in
+    /// the engine's words. What comes back is a container that has done its part, to be discarded while something else is done.
+    pub async fn layered(&self, spec: &ChamberSpec, image: &str, mirror: &str) -> Result<String, Problem> {
+        let mirror = fit_for_options(mirror)?;
         let layer = self.names.layer(&spec.name);
         let at = self.workspace_volume(self.volume_of(spec, layer.clone(), HashMap::new())).await?;
         let helper = self.give(spec, image, &layer).await?;
         let at = fit_for_options(&at)?;
-        let layers = format!("lowerdir={tree}/{TREE},upperdir={at}/{UPPER},workdir={at}/{WORK},nosuid,nodev");
+        let layers = format!("lowerdir={mirror}/{TREE},upperdir={at}/{UPPER},workdir={at}/{WORK},nosuid,nodev");
         let options = [("type", "overlay"), ("device", "overlay"), ("o", &layers)];
         let options = options.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
         self.workspace_volume(self.volume_of(spec, self.names.workspace(&spec.name), options)).await.map(|_| helper)

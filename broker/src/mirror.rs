@@ -11,19 +11,20 @@ use crate::name::{self, Kind};
 
 impl Desk {
     /// The mirror of a chamber that is about to be made: made for whoever fills it, there already for everybody else (the engine
-    /// would make an empty volume of that name by itself).
-    pub async fn mirror_of(&self, spec: &ChamberSpec) -> Result<(), Problem> {
-        let Some(mirror) = &spec.mirror else { return Ok(()) };
+    /// would make an empty volume of that name by itself). Where it lies, in the engine's words.
+    pub async fn mirror_of(&self, spec: &ChamberSpec) -> Result<Option<String>, Problem> {
+        let Some(mirror) = &spec.mirror else { return Ok(None) };
         let volume = self.names.mirror(mirror);
-        let labels = match spec.purpose {
-            Purpose::Mirror => self.docker()?.create_volume(self.mirror_volume(mirror)).await.map_err(problem)?.labels,
+        let found = match spec.purpose {
+            Purpose::Mirror => self.docker()?.create_volume(self.mirror_volume(mirror)).await.map_err(problem)?,
             _ => {
                 let found = self.docker()?.inspect_volume(&volume).await.or_gone()?;
                 let absent = || Problem::new(ProblemKind::NotFound, format!("there is no mirror {mirror}"));
-                found.ok_or_else(absent)?.labels
+                found.ok_or_else(absent)?
             }
         };
-        self.must_be_ours(&volume, &labels)
+        self.must_be_ours(&volume, &found.labels)?;
+        Ok(Some(found.mountpoint))
     }
 
     /// Whether it is gone: one that a chamber has stays.

@@ -64,6 +64,18 @@ impl Sandboxes {
         std::fs::read(self.index_path(&record.task.to_string())).ok().filter(|index| index.len() as u64 >= LEAST)
     }
 
+    /// Those of sandboxes and mirrors that nobody remembers: what a life left that was cut off.
+    pub(super) fn sweep_indexes(&self) {
+        let mut owners = self.mirrors.names();
+        owners.extend(self.records.all().iter().map(|record| record.task.to_string()));
+        for entry in std::fs::read_dir(self.settings.state_dir.join("index")).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !owners.contains(&name) {
+                self.forget_index(&name);
+            }
+        }
+    }
+
     pub(super) fn forget_index(&self, owner: &str) {
         // Not there is the usual case.
         drop(std::fs::remove_file(self.index_path(owner)));

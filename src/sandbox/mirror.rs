@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::prepare::{now_ms, require_git};
+use super::record::write_whole;
 use super::room::{Passing, Room, Work};
 use super::{Result, SandboxError, Sandboxes};
 use crate::git::{Held, PackFile};
@@ -112,12 +113,9 @@ impl Mirrors {
         self.write(&all)
     }
 
-    /// Whole or not at all: written beside, then renamed.
     fn write(&self, all: &HashMap<String, Mirror>) -> Result<()> {
-        let beside = self.path.with_extension("new");
         let text = serde_json::to_vec(all).map_err(|e| SandboxError::Refused(e.to_string()))?;
-        let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, &self.path));
-        written.map_err(|e| SandboxError::Unavailable(format!("{}: {e}", self.path.display())))
+        write_whole(&self.path, &text)
     }
 
     /// Keeps those of these repositories that were used of late.

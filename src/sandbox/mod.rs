@@ -386,6 +386,7 @@ impl Sandboxes {
         if let Ok(_none) = self.setting_up.try_lock() {
             self.forget_setups("").await?;
         }
+        self.sweep_indexes();
         let mirrors = self.mirrors.names();
         self.broker.reap(&keep, &mirrors).await.map_err(room::from_broker)
     }

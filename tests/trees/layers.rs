@@ -68,6 +68,11 @@ async fn a_large_tree_is_checked_out_once_and_a_later_commit_brings_what_differs
     let text = world.bash(3, &format!("{see}; cat later.txt; ls README.md 2>&1 | tail -c 10")).await.outcome.text;
     assert_eq!(text, "a later one\nsame size\ndef plus(a, b):\nlater\ndirectory\n");
     assert_ne!(index(&world, 3).expect("its own"), kept);
+    // Of a mirror that an earlier life forgot.
+    let stray = world.dir.path().join("state/index/0123-gone");
+    std::fs::write(&stray, "DIRC").expect("written");
+    world.sandboxes.reap(&[1, 2, 3]).await.expect("reaped");
+    assert!(!stray.exists() && index(&world, 1).is_some() && index(&world, 3).is_some());
     world.bash(3, &format!("echo more >>{MANY}0/number-0.txt")).await;
     assert_eq!(changed(&world, 3, &later).await, [format!("{MANY}0/number-0.txt")]);
 }
