@@ -79,7 +79,10 @@ fn every_recorded_delivery_wakes_as_it_should() {
     assert_eq!(all.iter().map(|r| r.name.as_str()).collect::<Vec<_>>(), wanted.iter().map(|w| w.0).collect::<Vec<_>>());
     for (one, (name, kind, number)) in all.iter().zip(wanted) {
         let wake = parse_delivery(&one.headers["X-Gitea-Event-Type"], &one.body);
-        assert_eq!(wake, Ok(Wake { repo_id: 2, number: *number, kind: *kind }), "{name}");
+        let value: serde_json::Value = serde_json::from_slice(&one.body).unwrap();
+        let by = value["sender"]["id"].as_i64();
+        assert!(by.is_some(), "{name} does not say whose doing it was");
+        assert_eq!(wake, Ok(Wake { repo_id: 2, number: *number, kind: *kind, by }), "{name}");
     }
 }
 

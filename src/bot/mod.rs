@@ -189,6 +189,7 @@ fn performer(parts: &Parts) -> Performer {
         epoch: parts.epoch,
         reaching: tokio::sync::Mutex::default(),
         listened: std::sync::Mutex::default(),
+        tidy: std::sync::Mutex::default(),
         lanes: Lanes::default(),
     }
 }

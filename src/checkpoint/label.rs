@@ -41,6 +41,9 @@ pub const LABELS: [Label; 14] = [
     label("expired", "caisson/expired", GREY, "nobody answered for 30 days"),
 ];
 
+/// States that often are over within a second: their labels wait whether they are.
+pub const PASSING: [&str; 2] = ["running", "publishing"];
+
 /// The label of a state's name. None for a name that is no state.
 pub fn of_state(state: &str) -> Option<&'static Label> {
     LABELS.iter().find(|label| label.state == state)

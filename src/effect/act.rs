@@ -7,9 +7,9 @@ use protocol::runner::{Limits, Status};
 
 impl Performer {
     pub(super) async fn act(&self, task: &Task, number: u32, action: &Action) -> Result<Input, Trouble> {
-        // The chamber that will judge what comes out is made while the work goes on.
-        if task.kind == Kind::Fix && task.used > 1 {
-            self.sandboxes.warm(&self.stretch(task, task.next_n())?);
+        // A task of one action may leave nothing to judge.
+        if task.used > 1 {
+            self.warm(task)?;
         }
         let limits = Limits {
             wall_ms: self.config.sandbox.action_wall_s * 1000,
@@ -20,6 +20,14 @@ impl Performer {
             Some(loss) => Err(SandboxError::Gone(loss).into()),
             None => Ok(Input::ActionEnded { number, outcome: outcome(acted.outcome) }),
         }
+    }
+
+    /// The chamber that will judge what comes out is made while the work goes on.
+    pub(super) fn warm(&self, task: &Task) -> Result<(), Trouble> {
+        if task.kind == Kind::Fix {
+            self.sandboxes.warm(&self.stretch(task, task.next_n())?);
+        }
+        Ok(())
     }
 }
 

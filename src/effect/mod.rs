@@ -31,7 +31,7 @@ use crate::llm::Model;
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::{EffectRow, Store, StoreError};
 use domain::{Effect, Failure, Input, Task, TaskId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -117,6 +117,8 @@ pub struct Performer {
     pub reaching: tokio::sync::Mutex<()>,
     /// When each repository was last seen to have no foreign listener.
     pub listened: std::sync::Mutex<HashMap<String, Instant>>,
+    /// Pull requests on which our last review of this life was seen whole: nothing of ours is left over there.
+    pub tidy: std::sync::Mutex<HashSet<(String, u64)>>,
     /// Posts on one pull request go out one after the other: the forge mixes concurrent ones of one account.
     pub lanes: Lanes,
 }

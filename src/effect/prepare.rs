@@ -67,6 +67,7 @@ impl Performer {
     /// Work goes on. A sandbox that is gone is made anew from the last commit; what was not committed is lost, and said.
     pub(super) async fn open(&self, task: &Task) -> Result<Input, Trouble> {
         let base = self.base(task)?;
+        self.warm(task)?;
         self.reach(task, &base).await?;
         let loss = match self.sandboxes.open(task.id.0).await {
             Ok(false) => return Ok(Input::Opened { fresh: None }),

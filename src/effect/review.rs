@@ -2,6 +2,7 @@
 //!
 //! Each try: list; our own review with this key and all its inline notes is it; a PENDING one of ours is rubbish of a cut request
 //! and goes; then post; then list again: the younger of two goes. One lane for each pull request (the forge mixes concurrent ones).
+//! A first try where the last review of this life was seen whole has nothing to find, and posts at once.
 
 use super::{Performer, Trouble};
 use crate::checkpoint::{self, mark};
@@ -9,6 +10,7 @@ use crate::forge::{ForgeError, NewReview, Note, RepoRef, Review, ReviewState};
 use crate::message;
 use crate::store::EffectRow;
 use domain::{Commit, Input, Kind, Task};
+use std::sync::PoisonError;
 
 impl Performer {
     pub(super) async fn review(
@@ -33,7 +35,10 @@ impl Performer {
         let body = format!("{body}\n\n{}", mark::mark(self.mark_key.bytes(), &key));
         let new = NewReview { commit: head, body, notes };
         let _lane = self.lanes.enter(&repository.key, pull).await;
-        let review = self.converge(&repository.at, pull, &key, &new, self.ambiguous(row)).await?;
+        let place = (repository.key.clone(), pull);
+        let tidy = self.tidy.lock().unwrap_or_else(PoisonError::into_inner).remove(&place) && !self.ambiguous(row);
+        let review = self.converge(&repository.at, pull, &key, &new, (self.ambiguous(row), tidy)).await?;
+        self.tidy.lock().unwrap_or_else(PoisonError::into_inner).insert(place);
         self.store.remember_post(task.id, &row.key, review.id).await?;
         Ok(Input::ReviewPosted { n, review: review.id, number: review.number, risk: view.risk })
     }
@@ -44,12 +49,12 @@ impl Performer {
         pull: u64,
         key: &str,
         new: &NewReview,
-        ambiguous: bool,
+        (ambiguous, tidy): (bool, bool),
     ) -> Result<Review, Trouble> {
         if ambiguous {
             self.settle().await;
         }
-        if let Some(found) = self.whole(at, pull, key, new, true).await? {
+        if !tidy && let Some(found) = self.whole(at, pull, key, new, true).await? {
             return Ok(found);
         }
         match self.forge.post_review(at, pull, new).await {

@@ -6,6 +6,12 @@ use crate::forge::{Comment, NewStatus, StatusState};
 use crate::message::{self, About};
 use crate::store::EffectRow;
 use domain::{Commit, Effect, Input, Notice, Task};
+use std::time::{Duration, Instant};
+
+/// A passing state that lasts as long is labelled.
+const LASTING: Duration = Duration::from_secs(1);
+/// How often is looked whether it is over.
+const LOOK: Duration = Duration::from_millis(50);
 
 impl Performer {
     pub(super) async fn comment(&self, task: &Task, row: &EffectRow, notice: &Notice) -> Result<Input, Trouble> {
@@ -66,8 +72,8 @@ impl Performer {
     /// One exclusive label says the state; the forge takes the others of its scope away.
     pub(super) async fn label(&self, task: &Task, state: &str) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
-        if task.state.name() != state {
-            // A newer label is already in line.
+        // Otherwise a newer label is already in line.
+        if task.state.name() != state || !self.lasts(task, state).await? {
             return Ok(Input::Settled);
         }
         let Some(label) = label::of_state(state) else { return Ok(Input::Settled) };
@@ -76,6 +82,22 @@ impl Performer {
             self.forge.add_label(&repository.at, number, label.name).await?;
         }
         Ok(Input::Settled)
+    }
+
+    /// Whether the state stays. Between two reviews a task may run and publish within a second: two labels on an issue and a pull
+    /// request each, which nobody would see but in their history, and the forge's work for them while it takes the push.
+    async fn lasts(&self, task: &Task, state: &str) -> Result<bool, Trouble> {
+        if !label::PASSING.contains(&state) {
+            return Ok(true);
+        }
+        let end = Instant::now() + LASTING;
+        while Instant::now() < end {
+            tokio::time::sleep(LOOK).await;
+            if self.store.task_row(task.id).await?.is_none_or(|row| row.state != state) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     pub(super) async fn commit_status(

@@ -9,6 +9,8 @@ pub struct Wake {
     pub repo_id: i64,
     pub number: Option<u64>,
     pub kind: WakeKind,
+    /// The account whose doing it was.
+    pub by: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use crate::effect::Trouble;
 use crate::forge::RepoRef;
-use crate::forge::event::WakeKind;
+use crate::forge::event::{Wake, WakeKind};
 use crate::forge::gitea::parse::parse_delivery;
 use crate::store::Delivery;
 use crate::task::now;
@@ -60,7 +60,7 @@ impl Intake {
         for (key, number) in numbers {
             let reader = self.reader.clone();
             tokio::spawn(async move {
-                if let Err(trouble) = reader.read(&key, number).await {
+                if let Err(trouble) = reader.read_soon(&key, number).await {
                     tracing::warn!(?trouble, key, number, "a reading failed; the next round reads it again");
                 }
             });
@@ -70,7 +70,7 @@ impl Intake {
         Ok(count)
     }
 
-    /// Which number a delivery is about. What does not fit its repository wakes nothing.
+    /// Which number a delivery is about.
     fn woken(&self, delivery: &Delivery) -> Option<u64> {
         let entry = self.reader.config.repository(&delivery.repository)?;
         let wake = match parse_delivery(&delivery.event_type, &delivery.body) {
@@ -80,10 +80,7 @@ impl Intake {
                 return None;
             }
         };
-        if wake.kind == WakeKind::Ignored || wake.repo_id != entry.id {
-            return None;
-        }
-        wake.number
+        about(&wake, entry.id, self.reader.me)
     }
 
     /// Reads everything again every `every`, at once at the start.
@@ -137,5 +134,27 @@ impl Intake {
             tokio::try_join!(self.reader.forge.issues_since(at, since), self.reader.forge.comments_since(at, since))?;
         let numbers = issues.iter().map(|issue| issue.number).chain(comments.iter().map(|comment| comment.issue));
         Ok(numbers.collect())
+    }
+}
+
+/// The number to read again. What does not fit its repository wakes nothing, nor what the bot `me` did itself: a task makes a dozen
+/// deliveries for each checkpoint, and the forge would have to answer a reading of each while it takes the next push.
+fn about(wake: &Wake, repository: i64, me: i64) -> Option<u64> {
+    let echo = wake.by == Some(me);
+    if echo || wake.kind == WakeKind::Ignored || wake.repo_id != repository { None } else { wake.number }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Wake, WakeKind, about};
+
+    #[test]
+    fn what_others_did_in_this_repository_is_read_again() {
+        let wake = |kind, by| Wake { repo_id: 2, number: Some(5), kind, by };
+        assert_eq!(about(&wake(WakeKind::Comment, Some(7)), 2, 4), Some(5));
+        assert_eq!(about(&wake(WakeKind::Comment, None), 2, 4), Some(5), "nobody named");
+        assert_eq!(about(&wake(WakeKind::Comment, Some(4)), 2, 4), None, "its own");
+        assert_eq!(about(&wake(WakeKind::Comment, Some(7)), 3, 4), None, "another repository");
+        assert_eq!(about(&wake(WakeKind::Ignored, Some(7)), 2, 4), None);
     }
 }

@@ -9,7 +9,7 @@ use crate::store::Store;
 use crate::task::{Machine, Recheck};
 use domain::{Access, Commit, Decision, Input, Source, Task, TaskId};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub struct Reader {
     pub(super) config: Arc<Process>,
@@ -19,8 +19,10 @@ pub struct Reader {
     pub(super) performer: Arc<Performer>,
     /// Accounts whose words never count: the bot's own and the operator's machines.
     silent: HashSet<String>,
-    me: i64,
+    pub(super) me: i64,
     lanes: Lanes,
+    /// Readings that wait for their lane: they will see what a further hook is about.
+    waiting: Mutex<HashSet<(String, u64)>>,
 }
 
 /// The thread of one task as it stands on the forge now.
@@ -56,7 +58,17 @@ impl Reader {
         silent.insert(me.login.to_lowercase());
         silent.extend(sync.map(|account| account.login.to_lowercase()));
         let store = machine.store().clone();
-        Self { config, store, forge, machine, performer, silent, me: me.id, lanes: Lanes::default() }
+        Self {
+            config,
+            store,
+            forge,
+            machine,
+            performer,
+            silent,
+            me: me.id,
+            lanes: Lanes::default(),
+            waiting: Mutex::default(),
+        }
     }
 
     /// Whether words of this account count at all. Ids below 1 are the forge's own.
@@ -64,10 +76,26 @@ impl Reader {
         account.id >= 1 && account.id != self.me && !self.silent.contains(&account.login.to_lowercase())
     }
 
+    /// As [`Reader::read`], unless a reading that has not begun yet will do.
+    pub(super) async fn read_soon(&self, key: &str, number: u64) -> Result<(), Trouble> {
+        let what = (key.to_owned(), number);
+        let waiting = || self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if !waiting().insert(what.clone()) {
+            return Ok(());
+        }
+        let _held = self.lanes.enter(key, number).await;
+        waiting().remove(&what);
+        self.read_now(key, number).await
+    }
+
     /// Reads an issue or pull request; one reading of a number at a time.
     pub async fn read(&self, key: &str, number: u64) -> Result<(), Trouble> {
-        let Some(entry) = self.config.repository(key) else { return Ok(()) };
         let _held = self.lanes.enter(key, number).await;
+        self.read_now(key, number).await
+    }
+
+    async fn read_now(&self, key: &str, number: u64) -> Result<(), Trouble> {
+        let Some(entry) = self.config.repository(key) else { return Ok(()) };
         match self.store.live_task_of(key, number).await? {
             Some(row) => {
                 self.follow(entry, TaskId(row.id)).await?;

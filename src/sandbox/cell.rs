@@ -88,16 +88,20 @@ impl Sandboxes {
         pack.rewind().await.map_err(|e| disk(&e))?;
         let Some(objects) = cell.take_foreign(pack, base_bytes).await? else { return Ok(Sealed::Unchanged) };
         refuse_if(judge_objects(&objects, &cell.limits))?;
-        let facts = cell.facts().await?;
-        refuse_if(judge(&facts, &spec.protected, &cell.limits))?;
         let mut out = crate::git::temporary()?;
-        let (files, diff, made) = tokio::join!(
+        // Packed while the lists are judged, and dropped unread if they are refused.
+        let (facts, made) = tokio::try_join!(cell.judged_facts(), async {
+            Ok(cell.commit(&self.settings.author, &mut out, self.settings.tree_pack_bytes).await)
+        })?;
+        let (commit, text) = made?;
+        let (files, diff, home) = tokio::join!(
             cell.files(&facts),
             cell.diff(self.settings.diff_bytes),
-            cell.commit(&self.settings.author, &mut out, self.settings.tree_pack_bytes)
+            self.bring_home(spec, &commit, &text, &mut out)
         );
-        let (files, diff, (commit, text)) = (files?, diff?, made?);
-        self.bring_home(spec, &commit, &text, &mut out).await?;
+        let (files, diff, ()) = (files?, diff?, home?);
+        let stretch = &spec.stretch;
+        self.repos.keep(&stretch.repo_key, stretch.task, stretch.n, &commit).await?;
         let steering = files.iter().filter(|f| detect::steers_tests(&f.path)).map(|f| f.path.clone()).collect();
         Ok(Sealed::Commit { commit, files, diff, steering })
     }
@@ -113,7 +117,6 @@ impl Sandboxes {
             let said = "the quarantine chamber returned another commit than was asked for; nothing was taken";
             return Err(Stop::Fail(SandboxError::Refused(said.to_owned())));
         }
-        self.repos.keep(&stretch.repo_key, stretch.task, stretch.n, commit).await?;
         Ok(())
     }
 }
@@ -173,6 +176,13 @@ impl Cell<'_> {
             objects.push(Object { id: id.to_owned(), kind: kind.to_owned(), bytes });
         }
         Ok(Some(objects))
+    }
+
+    /// What the tree is, if the policy lets it pass.
+    async fn judged_facts(&self) -> Step<Facts> {
+        let facts = self.facts().await?;
+        refuse_if(judge(&facts, &self.spec.protected, &self.limits))?;
+        Ok(facts)
     }
 
     async fn facts(&self) -> Step<Facts> {

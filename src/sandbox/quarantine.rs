@@ -141,8 +141,10 @@ impl Sandboxes {
         };
         let passing = self.passing(&chamber.name);
         let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
-        super::prepare::require_git(&room, &chamber.image).await?;
-        take_base(&room, &known, &mut base).await?;
+        if let Err(why) = take_base(&room, &known, &mut base).await {
+            super::prepare::require_git(&room, &chamber.image).await?;
+            return Err(why);
+        }
         Ok(Quarantine { room, passing, base_bytes: base.bytes, lent: lent.cloned() })
     }
 

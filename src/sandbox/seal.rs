@@ -36,7 +36,7 @@ if [ "$1" = copy ]; then
 elif [ -d .git/objects ] && [ ! -L .git ] && [ ! -L .git/objects ]; then
     printf '%s\n' "$PWD/.git/objects" >> "$dir/objects/info/alternates"
 fi
-base=$(git rev-parse --verify "$2^{tree}")
+base="$2^{tree}"
 if [ "$4" = 0 ]; then
     git read-tree "$base"
     # Compared, not written: git cannot touch a pack that is read-only, and would write every object that is in one once more.

@@ -23,6 +23,7 @@ struct Body {
     pull_request: Option<Numbered>,
     comment: Option<Id>,
     review: Option<serde_json::Value>,
+    sender: Option<Id>,
     before: Option<String>,
     after: Option<String>,
 }
@@ -75,7 +76,7 @@ pub fn parse_delivery(event_type: &str, body: &[u8]) -> Result<Wake, ParseError>
         (None, WakeKind::Ignored) => 0,
         (None, _) => return Err(ParseError::NoRepository),
     };
-    Ok(Wake { repo_id, number, kind })
+    Ok(Wake { repo_id, number, kind, by: body.sender.map(|account| account.id) })
 }
 
 #[cfg(test)]
@@ -93,11 +94,14 @@ mod tests {
 
     #[test]
     fn the_test_delivery_and_unknown_types_are_told_apart() {
-        let test = br#"{"repository":{"id":1},"before":"a","after":"a"}"#;
-        assert_eq!(parse_delivery("push", test), Ok(Wake { repo_id: 1, number: None, kind: WakeKind::Test }));
+        let test = br#"{"repository":{"id":1},"before":"a","after":"a","sender":{"id":4}}"#;
+        assert_eq!(
+            parse_delivery("push", test),
+            Ok(Wake { repo_id: 1, number: None, kind: WakeKind::Test, by: Some(4) })
+        );
         assert_eq!(
             parse_delivery("from_the_future", b"{}"),
-            Ok(Wake { repo_id: 0, number: None, kind: WakeKind::Ignored })
+            Ok(Wake { repo_id: 0, number: None, kind: WakeKind::Ignored, by: None })
         );
         assert_eq!(parse_delivery("issues", br#"{"issue":{"number":1}}"#), Err(ParseError::NoRepository));
         assert!(matches!(parse_delivery("push", b"{"), Err(ParseError::Json(_))));
