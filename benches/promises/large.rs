@@ -1,18 +1,21 @@
 //! A large repository: 50,000 files and about 500 MB that no packing makes smaller, 100 commits. How soon a sandbox has its tree, and what a
 //! checkpoint of 50 files costs against a push of the same.
 //!
-//! Workspaces are on disk, where a large one is a layer over the tree in its mirror.
-//! Pushes go to a bare repository on this disk: a forge would add as much to both sides. The chamber that judges a tree is made while the agent works,
-//! as ever, so it stands before a checkpoint is timed.
+//! Workspaces are on disk, where a large one is a layer over the tree in its mirror. Pushes go to the forge of the demo, a real Gitea where there
+//! is one. The chamber that judges a tree is made while the agent works, as ever, so it stands before a checkpoint is timed.
 
 use crate::chamber::{IMAGE, docker, runner, with_broker};
+use crate::demo::forge::{AGENT, Place};
 use crate::demo::process::git;
 use crate::line::{Line, ms, quantile};
 use anyhow::{Context, Result};
 use broker::Settings as BrokerSettings;
-use caisson::git::{Branch, PushSpec, Pushed, RemoteUrl, Repos};
+use caisson::forge::gitea::admin::Admin;
+use caisson::forge::{Gitea, RepoRef};
+use caisson::git::{Auth, Branch, PushSpec, Pushed, RemoteUrl, Repos};
 use caisson::sandbox::broker::SocketBroker;
 use caisson::sandbox::{PrepareSpec, Sandboxes, SealSpec, Sealed, Settings, Stretch};
+use caisson::secret::Secret;
 use domain::{Action, Commit};
 use protocol::broker::ChamberLimits;
 use protocol::runner::{Limits, Status};
@@ -31,6 +34,7 @@ const CHANGED: usize = 50;
 const ROUNDS: i64 = 4;
 const LARGE: &str = "large";
 const SMALL: &str = "small";
+const HUMAN: &str = "dev";
 /// Longer than the chamber that judges takes to stand.
 const MEANWHILE: Duration = Duration::from_secs(2);
 
@@ -75,7 +79,8 @@ async fn measured(broker: SocketBroker) -> Result<Vec<Line>> {
     let (warm, small) = (quantile(&mut warm, 0.5), quantile(&mut small, 0.5));
     let tree = warm.saturating_sub(small);
     let limit = Duration::from_millis(300);
-    let (ours, push) = bench.checkpoints().await?;
+    let place = Place::open().await?;
+    let (ours, push) = bench.checkpoints(&place).await?;
     bench.sandboxes.remove(1).await?;
     bench.sandboxes.leave().await;
     Ok(vec![
@@ -91,7 +96,10 @@ async fn measured(broker: SocketBroker) -> Result<Vec<Line>> {
             tree <= limit,
         ),
         Line::at_most(
-            "… a checkpoint of 50 files taken out, checked and pushed, against one `git push` of the same, p50",
+            &format!(
+                "… a checkpoint of 50 files taken out, checked and pushed, against one `git push` of the same, p50 ({})",
+                place.what
+            ),
             ours,
             push,
             1.6,
@@ -140,12 +148,24 @@ impl Bench {
         Ok(outcome.text)
     }
 
+    /// An empty repository on the forge, and the token of a person who may write there.
+    async fn bring_to(&self, place: &Place) -> Result<(RemoteUrl, Secret)> {
+        let (_, token) = place.person(HUMAN).await?;
+        let repo = RepoRef::new("bench", LARGE);
+        Admin::new(&place.url, place.admin.clone(), AGENT)?.ensure_organisation(&repo.owner, HUMAN).await?;
+        let made = Gitea::new(&place.url, place.admin.clone(), AGENT)?.create_repository(&repo, "main").await?;
+        Ok((RemoteUrl::parse(&made.clone_url)?, token))
+    }
+
     /// A checkpoint and its push, and a push of the same by hand, in turn: both medians.
-    async fn checkpoints(&self) -> Result<(Duration, Duration)> {
-        let forge = self.dir.path().join(format!("{LARGE}.git"));
-        let url = RemoteUrl::parse(&forge.display().to_string())?;
-        let clone = self.dir.path().join("clone");
-        git(self.dir.path(), &["clone", "-q", "--shared", &forge.display().to_string(), "clone"])?;
+    async fn checkpoints(&self, place: &Place) -> Result<(Duration, Duration)> {
+        let (url, token) = self.bring_to(place).await?;
+        let auth = Auth::basic(HUMAN, token.expose());
+        let header = format!("http.extraHeader=Authorization: token {}", token.expose());
+        let (origin, clone) = (self.dir.path().join(format!("{LARGE}.git")), self.dir.path().join("clone"));
+        git(self.dir.path(), &["clone", "-q", "--shared", &origin.display().to_string(), "clone"])?;
+        git(&clone, &["remote", "set-url", "origin", url.as_str()])?;
+        git(&clone, &["-c", &header, "push", "-q", "origin", "main"])?;
         let base = self.base(LARGE).await?;
         let (mut parent, mut ours, mut pushes) = (base.clone(), Vec::new(), Vec::new());
         for round in 1..=ROUNDS {
@@ -164,19 +184,19 @@ impl Bench {
             };
             let branch = Branch::parse("agent/1-large")?;
             let old = Some(&parent).filter(|_| round > 1);
-            let push = PushSpec { url: &url, auth: None, branch: &branch, new: &commit, expected_old: old };
+            let push = PushSpec { url: &url, auth: Some(&auth), branch: &branch, new: &commit, expected_old: old };
             anyhow::ensure!(self.repos.push(LARGE, push).await? == Pushed::Done && files.len() == CHANGED);
             ours.push(began.elapsed());
             parent = commit;
             self.sandboxes.open(1).await?;
-            pushes.push(by_hand(&clone, round)?);
+            pushes.push(by_hand(&clone, &header, round)?);
             eprintln!("  checkpoint {round}: {} against {}", ms(ours[ours.len() - 1]), ms(pushes[pushes.len() - 1]));
         }
         Ok((quantile(&mut ours, 0.5), quantile(&mut pushes, 0.5)))
     }
 }
 
-fn by_hand(clone: &Path, round: i64) -> Result<Duration> {
+fn by_hand(clone: &Path, header: &str, round: i64) -> Result<Duration> {
     for at in 0..CHANGED {
         let path = clone.join(format!("d{at:03}/f{at:05}"));
         let mut file =
@@ -185,7 +205,7 @@ fn by_hand(clone: &Path, round: i64) -> Result<Duration> {
     }
     git(clone, &["commit", "-q", "-a", "-m", "fifty"])?;
     let began = Instant::now();
-    git(clone, &["push", "-q", "origin", "HEAD:refs/heads/by-hand"])?;
+    git(clone, &["-c", header, "push", "-q", "origin", "HEAD:refs/heads/by-hand"])?;
     Ok(began.elapsed())
 }
 

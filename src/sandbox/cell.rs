@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use domain::{Commit, FileChange};
 use tokio::io::AsyncSeekExt;
 
-use super::policy::{Facts, Limits, Object, judge, judge_objects};
+use super::policy::{Facts, LINK, Limits, Object, judge, judge_objects, wants_whole_tree};
 use super::room::{Room, Work, succeeded};
 use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed, detect};
 use crate::git::diff::SHOWN;
@@ -25,11 +25,12 @@ const WALL: u64 = 6;
 /// Symbolic links whose targets are read.
 const LINKS: usize = 2_000;
 
-/// The first time anything reads what the agent made: strict, within memory (`$1`, KiB) and size (`$2`, bytes). Then: what the
+/// The first time anything reads what the agent made: strict, within memory (`$1`, KiB of what it allocates: a mirror's pack, mapped
+/// whole, is none of it) and size (`$2`, bytes). Then: what the
 /// tree `$3` is, the tree of the parent `$4`, and every object that the tree adds to what the parent and the base `$5` hold, with its
 /// size. Cheap even for a tree bomb.
 const TAKE_FOREIGN: &str = r#"
-(ulimit -v "$1" && exec git index-pack --strict=badFilemode=error --stdin --fix-thin --threads=1 --max-input-size="$2") >/dev/null || exit
+(ulimit -d "$1" && exec git index-pack --strict=badFilemode=error --stdin --fix-thin --threads=1 --max-input-size="$2") >/dev/null || exit
 parent=$(git rev-parse --verify "$4^{tree}") && printf '%s %s\n' "$(git cat-file -t "$3")" "$parent" || exit
 [ "$3" = "$parent" ] && exit
 git rev-list --objects --no-object-names "$3" "^$parent" "^$5^{tree}" > new-ids && exec git cat-file --batch-check --buffer < new-ids
@@ -190,19 +191,20 @@ impl Cell<'_> {
         let raw = self.git(&["diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", parent, tree]);
         // 200 bytes a change are far more than an honest one needs: a tree bomb ends here.
         let cap = (self.limits.changes as u64 * 200).max(1 << 20);
+        let raw = blame(self.room.read(raw, cap, "listing the changed files (too many paths?)").await)?;
+        let changes = parse_changes(&raw).map_err(|why| Stop::Refuse(vec![why]))?;
+        if !wants_whole_tree(&changes) {
+            return Ok(Facts { changes, ..Facts::default() });
+        }
         let list = self.git(&["ls-tree", "-r", "-t", "-z", "--full-tree", tree]);
-        let (raw, list) = tokio::join!(
-            self.room.read(raw, cap, "listing the changed files (too many paths?)"),
-            self.room.read(list, LISTING, "listing the whole tree")
-        );
-        let changes = parse_changes(&blame(raw)?).map_err(|why| Stop::Refuse(vec![why]))?;
-        let entries = parse_entries(&blame(list)?).map_err(|why| Stop::Refuse(vec![why]))?;
+        let list = blame(self.room.read(list, LISTING, "listing the whole tree").await)?;
+        let entries = parse_entries(&list).map_err(|why| Stop::Refuse(vec![why]))?;
         let links = self.links(&entries).await?;
         Ok(Facts { objects: Vec::new(), changes, entries, links })
     }
 
     async fn links(&self, entries: &[Entry]) -> Step<HashMap<Vec<u8>, Vec<u8>>> {
-        let all: Vec<&Entry> = entries.iter().filter(|e| e.mode == "120000").collect();
+        let all: Vec<&Entry> = entries.iter().filter(|e| e.mode == LINK).collect();
         if all.len() > LINKS {
             return Err(Stop::Refuse(vec![format!(
                 "the tree holds {} symbolic links; at most {LINKS} are checked",

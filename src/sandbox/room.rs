@@ -32,7 +32,7 @@ const GIT_ENV: &[(&str, &str)] = &[
     ("GIT_LITERAL_PATHSPECS", "1"),
     ("GIT_ALLOW_PROTOCOL", "none"),
     ("LC_ALL", "C"),
-    ("GIT_CONFIG_COUNT", "10"),
+    ("GIT_CONFIG_COUNT", "9"),
     ("GIT_CONFIG_KEY_0", "core.hooksPath"),
     ("GIT_CONFIG_VALUE_0", "/dev/null"),
     ("GIT_CONFIG_KEY_1", "core.fsmonitor"),
@@ -49,11 +49,9 @@ const GIT_ENV: &[(&str, &str)] = &[
     ("GIT_CONFIG_VALUE_6", "true"),
     ("GIT_CONFIG_KEY_7", "diff.external"),
     ("GIT_CONFIG_VALUE_7", ""),
-    // A mirror's pack is looked at in pieces: a step that may use little memory could not map it whole.
-    ("GIT_CONFIG_KEY_8", "core.packedGitWindowSize"),
-    ("GIT_CONFIG_VALUE_8", "16m"),
-    ("GIT_CONFIG_KEY_9", "core.packedGitLimit"),
-    ("GIT_CONFIG_VALUE_9", "64m"),
+    // What is packed here is unpacked next door at once: differences between its files are not worth the search.
+    ("GIT_CONFIG_KEY_8", "pack.window"),
+    ("GIT_CONFIG_VALUE_8", "0"),
 ];
 
 /// A running chamber, attached.

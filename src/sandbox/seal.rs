@@ -48,7 +48,8 @@ else
     touch -d "@$second" "$dir/index"
 fi
 git --work-tree=. add -A .
-tree=$(git write-tree)
+# Whether all of it is there is found out in quarantine.
+tree=$(git write-tree --missing-ok)
 printf '%s\n^%s\n' "$tree" "$base" | git pack-objects --revs --stdout -q
 printf '\n%s\n' "$tree" >&2
 "#;

@@ -51,6 +51,9 @@ pub const PROTECTED: &[&str] = &[
     "docs/CODEOWNERS",
 ];
 
+/// The mode of a symbolic link.
+pub const LINK: &str = "120000";
+
 /// How many reasons are listed; the rest is counted.
 const REASONS: usize = 20;
 
@@ -130,7 +133,12 @@ pub fn judge_objects(objects: &[Object], limits: &Limits) -> Vec<String> {
     reasons
 }
 
-/// All other rules. Empty = nothing against it.
+/// Whether a rule compares these changes with the rest of the tree: new names with those that stand there, links with links.
+pub fn wants_whole_tree(changes: &[Change]) -> bool {
+    changes.iter().any(|change| change.status == 'A' || change.new_mode == LINK)
+}
+
+/// All other rules. Empty = nothing against it. Where [`wants_whole_tree`] says no, `entries` and `links` may be empty.
 ///
 /// `protected`: patterns on top of [`PROTECTED`]; one that is malformed protects everything (fail closed).
 pub fn judge(facts: &Facts, protected: &[String], limits: &Limits) -> Vec<String> {
@@ -172,7 +180,7 @@ fn wrong_kind(change: &Change) -> Option<String> {
     let steers = [".gitignore", ".gitattributes", ".mailmap"].iter().any(|name| fold(&change.path).ends_with(name));
     match change.new_mode.as_str() {
         "120000" if steers => Some(format!("{path} is a link; git follows none of that name, so it only deceives")),
-        "100644" | "100755" | "120000" => None,
+        "100644" | "100755" | LINK => None,
         "160000" => Some(format!(
             "{path} is a git repository inside the repository (a submodule); remove it or its .git directory"
         )),

@@ -35,6 +35,9 @@ pub fn shown(path: &[u8]) -> String {
 
 /// The form in which two names are the same file somewhere: lower case, composed, without what file systems ignore.
 pub fn fold(path: &[u8]) -> String {
+    if path.is_ascii() {
+        return String::from_utf8_lossy(path).to_ascii_lowercase();
+    }
     let text = String::from_utf8_lossy(path);
     let seen: String = text.chars().filter(|c| !ignorable(*c)).collect();
     // Twice, because lower case of a composed letter may fall apart (İ) and compose again.
@@ -115,11 +118,21 @@ fn device(stem: &str) -> bool {
     ["com", "lpt"].iter().any(|kind| stem.strip_prefix(kind).is_some_and(digit))
 }
 
+/// A path and the directories above it.
+fn upwards(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    slashes.chain([path.len()]).map(|end| &path[..end])
+}
+
 /// Different paths that are one file on systems that fold case or compose letters, when one of them is new.
 pub fn twins<'a>(paths: impl Iterator<Item = &'a [u8]>, added: &HashSet<&[u8]>) -> Vec<String> {
-    let mut groups: HashMap<String, Vec<&'a [u8]>> = HashMap::new();
+    // Only what reads as a new path, or as a directory above one, can be its twin.
+    let mut groups: HashMap<String, Vec<&'a [u8]>> =
+        added.iter().flat_map(|path| upwards(path)).map(|path| (fold(path), Vec::new())).collect();
     for path in paths {
-        groups.entry(fold(path)).or_default().push(path);
+        if let Some(group) = groups.get_mut(&fold(path)) {
+            group.push(path);
+        }
     }
     let new_below = |dir: &[u8]| {
         let inside = |path: &&[u8]| path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest[0] == b'/');

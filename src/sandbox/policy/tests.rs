@@ -105,6 +105,25 @@ fn twins_by_case_and_by_unicode_form() {
     assert_eq!(judge(&dirs, &[], &Limits::default()).len(), 1);
 }
 
+#[test]
+fn letters_beyond_ascii_and_a_slash_in_disguise_are_twins_too() {
+    assert_eq!(fold("LIB/Straße.RS".as_bytes()), "lib/strasse.rs");
+    assert_eq!(fold(b"LIB/Plain.RS"), "lib/plain.rs");
+    let mut disguised = facts(&["lib/a"]);
+    disguised.entries.push(Entry { mode: "100644".into(), id: String::new(), path: "Lib\u{ff0f}A".into() });
+    assert_eq!(judge(&disguised, &[], &Limits::default()).len(), 1, "one name for the whole path");
+}
+
+#[test]
+fn the_whole_tree_is_wanted_where_names_or_links_are_new() {
+    let changed = |status, old: &str, new: &str| {
+        let change = change(b"x", new);
+        wants_whole_tree(&[Change { status, old_mode: old.into(), ..change }])
+    };
+    assert!(changed('A', "000000", "100644") && changed('T', "100644", LINK) && changed('M', LINK, LINK));
+    assert!(!changed('M', "100644", "100755") && !changed('D', "100644", "000000") && !changed('T', LINK, "100644"));
+}
+
 fn link(links: &[(&str, &str)], changed: &[&str]) -> Vec<String> {
     let links: HashMap<Vec<u8>, Vec<u8>> =
         links.iter().map(|(p, t)| (p.as_bytes().to_vec(), t.as_bytes().to_vec())).collect();
