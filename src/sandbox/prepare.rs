@@ -15,7 +15,7 @@ use super::mirror::{self, Lent};
 use super::record::Record;
 use super::room::{self, Room, Work};
 use super::{PrepareSpec, Prepared, Result, SandboxError, Sandboxes};
-use crate::git::Held;
+use crate::git::{Held, PackFile};
 
 /// Makes the repository in the workspace: stdin is `$2` bytes of the file `shallow`, then a pack of `$3` bytes with what the mirror
 /// lacks; `$1` is the commit, `$4` the one whose files lie there already. An agent that commits finds a branch and a name of its own; what it commits is never looked at.
@@ -153,8 +153,11 @@ impl Sandboxes {
             Err(SandboxError::Refused(_)) => Ok(false),
             Err(other) => Err(other),
             Ok(()) => {
-                let depth = self.settings.history_depth;
-                self.furnish(&room, key, commit, depth, held.as_ref(), None).await.map(|()| true)
+                let pack = self.packed(key, commit, self.settings.history_depth, held.as_ref()).await;
+                match pack {
+                    Ok(pack) => furnish(&room, commit, pack, None).await.map(|()| true),
+                    Err(error) => Err(error),
+                }
             }
         };
         (room.link, done)
@@ -171,31 +174,31 @@ impl Sandboxes {
         let tree = lent.and_then(|lent| laid_over(chamber, lent));
         let mirror = lent.map(|lent| lent.name.clone());
         let chamber = ChamberSpec { mirror, layered: tree.is_some(), ..chamber.clone() };
-        let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
-        require_git(&room, &chamber.image).await?;
-        self.furnish(&room, key, commit, depth, lent.map(|lent| &lent.held), tree).await?;
+        // The repository is packed while the chamber comes up.
+        let (room, pack) = tokio::join!(
+            Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)),
+            self.packed(key, commit, depth, lent.map(|lent| &lent.held))
+        );
+        let room = room?;
+        let furnished = furnish(&room, commit, pack?, tree).await;
+        git_or(&room, &chamber.image, furnished).await?;
         Ok(room)
     }
 
-    /// `tree`: the commit whose files lie there already.
-    async fn furnish(
-        &self,
-        room: &Room,
-        key: &str,
-        commit: &Commit,
-        depth: u32,
-        held: Option<&Held>,
-        tree: Option<&Commit>,
-    ) -> Result<()> {
+    async fn packed(&self, key: &str, commit: &Commit, depth: u32, held: Option<&Held>) -> Result<PackFile> {
         let most = self.settings.base_pack_bytes;
-        let mut pack = self.repos.pack(key, std::slice::from_ref(commit), depth, held, most).await?;
-        let (shallow, bytes) = (pack.shallow_lines(), pack.bytes.to_string());
-        let tree = tree.map_or("", Commit::as_str);
-        let words = ["sh", "-c", FURNISH, "furnish", commit.as_str(), &shallow.len().to_string(), &bytes, tree];
-        let mut input = shallow.as_bytes().chain(pack.reader().await?);
-        let work = Work::new(words).wall(1_200_000).input(&mut input);
-        room.must(work, "bringing the repository into the sandbox").await
+        Ok(self.repos.pack(key, std::slice::from_ref(commit), depth, held, most).await?)
     }
+}
+
+/// `tree`: the commit whose files lie there already.
+async fn furnish(room: &Room, commit: &Commit, mut pack: PackFile, tree: Option<&Commit>) -> Result<()> {
+    let (shallow, bytes) = (pack.shallow_lines(), pack.bytes.to_string());
+    let tree = tree.map_or("", Commit::as_str);
+    let words = ["sh", "-c", FURNISH, "furnish", commit.as_str(), &shallow.len().to_string(), &bytes, tree];
+    let mut input = shallow.as_bytes().chain(pack.reader().await?);
+    let work = Work::new(words).wall(1_200_000).input(&mut input);
+    room.must(work, "bringing the repository into the sandbox").await
 }
 
 impl PrepareSpec {
@@ -223,6 +226,14 @@ impl PrepareSpec {
 fn laid_over<'a>(chamber: &ChamberSpec, lent: &'a Lent) -> Option<&'a Commit> {
     let fits = chamber.purpose == Purpose::Task && chamber.limits.workspace_bytes == 0;
     lent.tree.as_ref().filter(|_| fits)
+}
+
+/// What the first step in a chamber came to: one that failed in an image without git or sh failed for that.
+pub(super) async fn git_or<T>(room: &Room, image: &str, done: Result<T>) -> Result<T> {
+    if done.is_err() {
+        require_git(room, image).await?;
+    }
+    done
 }
 
 /// An image without git or sh cannot hold a task: said by name before anything else.

@@ -141,10 +141,8 @@ impl Sandboxes {
         };
         let passing = self.passing(&chamber.name);
         let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
-        if let Err(why) = take_base(&room, &known, &mut base).await {
-            super::prepare::require_git(&room, &chamber.image).await?;
-            return Err(why);
-        }
+        let taken = take_base(&room, &known, &mut base).await;
+        super::prepare::git_or(&room, &chamber.image, taken).await?;
         Ok(Quarantine { room, passing, base_bytes: base.bytes, lent: lent.cloned() })
     }
 
