@@ -53,6 +53,19 @@ async fn an_allowed_host_reaches_the_running_sandbox_and_stands_in_the_next_revi
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_takes_a_host_back_and_stops_the_task_in_one_breath_is_answered_for_both() {
+    let world = World::networked(&held(), "").await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    world.alice().comment(REPO, issue, "/allow semver.org").expect("said");
+    world.until_said(issue, "It can be reached now.").await;
+    world.alice().comment(REPO, issue, "/deny semver.org\n/stop").expect("said");
+    world.until_state("cancelled").await;
+    world.until_said(issue, "took back `semver.org`").await;
+    world.nothing_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_taken_back_is_gone_from_the_running_sandbox() {
     let world = World::networked(&held(), "").await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix\n\n/allow semver.org").expect("issue");

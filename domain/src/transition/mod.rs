@@ -74,8 +74,11 @@ impl Draft {
 pub fn transition(task: &Task, envelope: &Envelope) -> Step {
     let before = task.state.name();
     let mut draft = Draft { task: task.clone(), now: envelope.now, step: Step::default() };
-    if !task.state.ended() {
-        take(&mut draft, &envelope.input);
+    match &envelope.input {
+        input if !task.state.ended() => take(&mut draft, input),
+        // Who asked for it is told, also where the task ended before the router obeyed.
+        Input::EgressSet { serial, notice } => host::in_force(&mut draft, *serial, notice),
+        _ => {}
     }
     let after = draft.task.state.name();
     if before != after || (task.request.is_none() && draft.task.request.is_some()) {

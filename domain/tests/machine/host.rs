@@ -40,6 +40,20 @@ fn a_writer_allows_and_takes_back_and_is_answered_once_it_is_so() {
 }
 
 #[test]
+fn who_takes_a_host_back_is_answered_though_the_task_ended_before_the_router_obeyed() {
+    let mut walk = Walk::running(Kind::Fix);
+    walk.answer(vec![bash()]).decide(allow(101, "a.test")).decide(deny(102, "a.test"));
+    let [Effect::Egress { serial, notice, .. }] = &walk.last.effects.clone()[..] else {
+        panic!("{:?}", walk.last.effects)
+    };
+    walk.feed(Input::IssueClosed);
+    assert!(walk.task.state.ended());
+    let log = walk.log.len();
+    walk.feed(Input::EgressSet { serial: *serial, notice: notice.clone() });
+    assert_eq!((walk.notice(), walk.log.len()), (Some(notice), log), "answered, and nothing else");
+}
+
+#[test]
 fn who_may_not_write_and_what_the_operator_denies_changes_nothing() {
     type Spoil = fn(&mut Decision);
     let spoils: [Spoil; 4] = [
