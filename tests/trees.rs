@@ -27,6 +27,8 @@ mod mirror;
 mod push;
 #[path = "trees/restarts.rs"]
 mod restarts;
+#[path = "trees/road.rs"]
+mod road;
 #[path = "trees/seal.rs"]
 mod seal;
 #[path = "trees/setup.rs"]

@@ -1,46 +1,18 @@
-//! `/allow` and `/deny` on real parts: broker, engine, router and runner; beyond the router an internet of the test's own, in a
-//! namespace that the router's is joined to, so that no packet leaves the machine.
-//!
-//! Needs what `docker.rs` needs, the router's image, and root (namespaces); skipped aloud without them, unless `CAISSON_REQUIRE`
-//! lists `docker`. Whose a line of the router's log is needs none of it: local processes, and a gate that says how far the log has come.
+//! `/allow` and `/deny` on real parts (`road.rs`), and setup behind the same router. Whose a line of the router's log is needs none of
+//! them: local processes, and a gate that says how far the log has come.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use caisson::egress::{Dial, Duplex, Egress, Settings as EgressSettings};
-use caisson::sandbox::broker::{Broker as _, SocketBroker};
+use caisson::sandbox::broker::SocketBroker;
 use caisson::sandbox::{Acted, PrepareSpec, Sandboxes, Settings, SetupSpec};
 use domain::Action;
-use protocol::broker::{ChamberLimits, RouterSpec};
-use protocol::router::{LogEntry, Net, Policy, Rule, Verdict};
+use protocol::router::{LogEntry, Rule};
 use protocol::runner::Limits;
 
-use crate::docker::{IMAGE, in_containers};
+use crate::road::{lay, on_the_road, run, spec};
 use crate::world::{FILES, World};
-
-const ROUTER: &str = "caisson-router:local";
-const GOOD: &str = "198.51.100.10";
-const DNS: &str = "198.51.100.53";
-
-/// Answers every look-up with the one address, and every connection with a byte, then keeps it open. Says when one came.
-const BEYOND: &str = r#"
-import socket, threading
-def names():
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("198.51.100.53", 53))
-    while True:
-        q, who = s.recvfrom(4096)
-        at = 12
-        while q[at]: at += q[at] + 1
-        a = q[:2] + b"\x81\x80\x00\x01\x00\x01\x00\x00\x00\x00" + q[12:at + 5]
-        s.sendto(a + b"\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x01\x00\x04" + socket.inet_aton("198.51.100.10"), who)
-threading.Thread(target=names, daemon=True).start()
-l = socket.create_server(("198.51.100.10", 7000)); kept = []
-print("up", flush=True)
-while True:
-    c, _ = l.accept(); c.recv(1); c.sendall(b"y"); kept.append(c); print("hit", flush=True)
-"#;
 
 /// Tries until it gets through, then waits to be cut and tries once more. Prints instants and how often it was refused before.
 const INSIDE: &str = r#"python3 - <<'PROGRAM'
@@ -59,70 +31,6 @@ try: reach(); again = "reached"
 except OSError: again = "refused"
 print(refused, reached, cut, again)
 PROGRAM"#;
-
-struct Through(Arc<SocketBroker>, RouterSpec);
-
-#[async_trait::async_trait]
-impl Dial for Through {
-    async fn dial(&self) -> std::io::Result<Box<dyn Duplex>> {
-        let failed = |problem: protocol::broker::Problem| std::io::Error::other(problem.to_string());
-        self.0.router_ensure(&self.1).await.map_err(failed)?;
-        Ok(Box::new(self.0.router_attach().await.map_err(failed)?))
-    }
-}
-
-fn run(program: &str, words: &[&str]) -> String {
-    let out = Command::new(program).args(words).output().expect(program);
-    assert!(out.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&out.stderr));
-    String::from_utf8_lossy(&out.stdout).trim().to_owned()
-}
-
-/// The namespace beyond, its server, and what it says. Goes away with it.
-struct Beyond {
-    space: String,
-    server: Child,
-    says: BufReader<ChildStdout>,
-}
-
-impl Beyond {
-    /// Joined to the router's namespace by a pair of interfaces.
-    fn new(installation: &str) -> Self {
-        let holder = format!("caisson-{installation}-holder");
-        let pid = run("docker", &["inspect", "-f", "{{.State.Pid}}", &holder]);
-        let space = format!("csnout{}", std::process::id());
-        run("ip", &["netns", "add", &space]);
-        let pair = ["link", "add", "beyond", "netns", &pid, "type", "veth", "peer", "name", "inner", "netns", &space];
-        run("ip", &pair);
-        for word in ["addr add 198.51.100.2/24 dev beyond", "link set beyond up"] {
-            let words: Vec<&str> = ["-t", &pid, "-n", "ip"].into_iter().chain(word.split(' ')).collect();
-            run("nsenter", &words);
-        }
-        let addresses = [format!("addr add {GOOD}/24 dev inner"), format!("addr add {DNS}/24 dev inner")];
-        for word in addresses.iter().map(String::as_str).chain(["link set inner up", "link set lo up"]) {
-            let words: Vec<&str> = ["-n", &space].into_iter().chain(word.split(' ')).collect();
-            run("ip", &words);
-        }
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &space, "python3", "-c", BEYOND]).stdout(Stdio::piped());
-        let mut server = command.spawn().expect("the server");
-        let says = BufReader::new(server.stdout.take().expect("piped"));
-        Self { space, server, says }
-    }
-
-    fn says(&mut self, word: &str) {
-        let mut line = String::new();
-        self.says.read_line(&mut line).expect("the server speaks");
-        assert_eq!(line.trim(), word);
-    }
-}
-
-impl Drop for Beyond {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-        let _ = Command::new("ip").args(["netns", "del", &self.space]).output();
-    }
-}
 
 fn line(seq: u64) -> LogEntry {
     let line = serde_json::json!({
@@ -165,71 +73,23 @@ async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_berth_was_lent() {
     assert_eq!([again.held_by("b1", &line(22)), again.held_by("b1", &line(23))], [Some(1), Some(2)]);
 }
 
-fn missing() -> bool {
-    let image = Command::new("docker").args(["image", "inspect", ROUTER]).output();
-    let probe = format!("csnprobe{}", std::process::id());
-    let namespaces = Command::new("ip").args(["netns", "add", &probe]).output().is_ok_and(|out| out.status.success());
-    let _ = Command::new("ip").args(["netns", "del", &probe]).output();
-    if namespaces && image.is_ok_and(|out| out.status.success()) {
-        return false;
-    }
-    let required = std::env::var("CAISSON_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|it| it == "docker"), "CAISSON_REQUIRE=docker, but no {ROUTER} or no namespaces");
-    eprintln!("skipped: no image {ROUTER}, or namespaces can't be made here (root and iproute2 are needed)");
-    true
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_allowed_host_is_reached_at_once_and_cut_when_it_is_taken_back() {
-    if missing() {
-        return;
-    }
-    let listed = |settings: &mut ::broker::Settings| {
-        settings.router_images = vec![ROUTER.to_owned()];
-        settings.public_ranges = vec!["198.51.100.0/24".to_owned()];
-    };
-    in_containers(
-        "allow",
-        listed,
-        |world, broker, installation| async move { road(&world, broker, &installation).await },
-    )
-    .await;
+    on_the_road("allow", |world, broker, installation| async move { allowed(&world, &broker, &installation).await })
+        .await;
 }
 
-async fn road(world: &World, broker: SocketBroker, installation: &str) {
-    let broker = Arc::new(broker);
-    let spec = RouterSpec {
-        berths: 1,
-        pool: Some(format!("10.221.{}.0/24", std::process::id() % 256)),
-        image: ROUTER.to_owned(),
-        upstream: Some(DNS.to_owned()),
-        private: Vec::new(),
-    };
-    let denied = Arc::new(Mutex::new(0_u64));
+async fn allowed(world: &World, broker: &Arc<SocketBroker>, installation: &str) {
+    let denied = Arc::new(AtomicU64::new(0));
     let count = denied.clone();
-    // Before there is anybody who would dial too: who attaches last has the router.
-    let first = Through(broker.clone(), spec.clone()).dial().await.expect("a router");
-    let egress = Egress::new(EgressSettings {
-        policy: Policy { private: Vec::<Net>::new(), ..Policy::default() },
-        dial: Some(Arc::new(Through(broker.clone(), spec))),
-        on_entry: Some(Arc::new(move |_, entry| {
-            *count.lock().unwrap() += u64::from(entry.verdict == Verdict::Denied);
-        })),
-        resume: None,
-    });
-    egress.attach(first).await.expect("introduced");
-    let mut beyond = Beyond::new(installation);
-    beyond.says("up");
-    let settings = Settings::new(world.dir.path().join("docker"), IMAGE);
-    let sandboxes = Sandboxes::new(broker, Some(egress), world.repos.clone(), settings, 1).expect("sandboxes");
-    let sandboxes = Arc::new(sandboxes);
-    let limits = ChamberLimits { memory_bytes: 512 << 20, workspace_bytes: 64 << 20, ..ChamberLimits::default() };
-    let mut spec = world.spec(1);
-    (spec.image, spec.network, spec.egress, spec.limits) = (IMAGE.to_owned(), true, Vec::new(), limits);
-    sandboxes.prepare(&spec).await.expect("prepared");
+    let on_denied = move || {
+        count.fetch_add(1, Ordering::Relaxed);
+    };
+    let (sandboxes, mut beyond) = lay(world, broker, installation, on_denied).await;
+    sandboxes.prepare(&spec(world, &[])).await.expect("prepared");
     let acting = tokio::spawn(act(sandboxes.clone()));
     let end = Instant::now() + Duration::from_secs(30);
-    while *denied.lock().unwrap() == 0 {
+    while denied.load(Ordering::Relaxed) == 0 {
         assert!(Instant::now() < end && !acting.is_finished(), "the sandbox never tried");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -272,4 +132,31 @@ async fn act(sandboxes: Arc<Sandboxes>) -> Acted {
 /// Seconds since 1970: the sandbox has the same clock.
 fn now() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970").as_secs_f64()
+}
+
+/// Writes down what it reaches: what is allowed, and what is not.
+const SETUP: &str = r#"python3 - > build/reached <<'PROGRAM'
+import socket
+for name in ("good.test", "other.test"):
+    try:
+        s = socket.create_connection((name, 7000), 5); s.sendall(b"x"); print(name, s.recv(1).decode())
+    except OSError: print(name, "refused")
+PROGRAM"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn setup_reaches_what_is_allowed_and_the_task_after_it_the_same_and_no_more() {
+    on_the_road("setup", |world, broker, installation| async move {
+        let (sandboxes, mut beyond) = lay(&world, &broker, &installation, || {}).await;
+        let setup = Some(SetupSpec { commands: vec![SETUP.to_owned()], commit: world.base.clone() });
+        let spec = PrepareSpec { setup, ..spec(&world, &["good.test:7000"]) };
+        sandboxes.prepare(&spec).await.expect("prepared");
+        beyond.says("hit");
+        let action = Action::Bash { command: format!("cat build/reached; {SETUP}\ncat build/reached") };
+        let acted = sandboxes.act(1, 1, &action, Limits { wall_ms: 60_000, output_bytes: 4000 }).await.expect("acted");
+        let once = "good.test y\nother.test refused\n";
+        assert_eq!(acted.outcome.text, once.repeat(2));
+        beyond.says("hit");
+        sandboxes.remove(1).await.expect("removed");
+    })
+    .await;
 }
