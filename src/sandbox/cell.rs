@@ -26,9 +26,8 @@ const WALL: u64 = 6;
 const LINKS: usize = 2_000;
 
 /// The first time anything reads what the agent made: strict, within memory (`$1`, KiB of what it allocates: a mirror's pack, mapped
-/// whole, is none of it) and size (`$2`, bytes). Then: what the
-/// tree `$3` is, the tree of the parent `$4`, and every object that the tree adds to what the parent and the base `$5` hold, with its
-/// size. Cheap even for a tree bomb.
+/// whole, is none of it) and size (`$2`, bytes). Then: what the tree `$3` is, the tree of the parent `$4`, and every object that the tree
+/// adds to what the parent and the base `$5` hold, with its size. Cheap even for a tree bomb.
 const TAKE_FOREIGN: &str = r#"
 (ulimit -d "$1" && exec git index-pack --strict=badFilemode=error --stdin --fix-thin --threads=1 --max-input-size="$2") >/dev/null || exit
 parent=$(git rev-parse --verify "$4^{tree}") && printf '%s %s\n' "$(git cat-file -t "$3")" "$parent" || exit
@@ -95,14 +94,10 @@ impl Sandboxes {
             Ok(cell.commit(&self.settings.author, &mut out, self.settings.tree_pack_bytes).await)
         })?;
         let (commit, text) = made?;
-        let (files, diff, home) = tokio::join!(
-            cell.files(&facts),
-            cell.diff(self.settings.diff_bytes),
-            self.bring_home(spec, &commit, &text, &mut out)
-        );
-        let (files, diff, ()) = (files?, diff?, home?);
-        let stretch = &spec.stretch;
-        self.repos.keep(&stretch.repo_key, stretch.task, stretch.n, &commit).await?;
+        let (files, diff) = tokio::join!(cell.files(&facts), cell.diff(self.settings.diff_bytes));
+        let (files, diff) = (files?, diff?);
+        // Last: what is refused leaves nothing on the host.
+        self.bring_home(spec, &commit, &text, &mut out).await?;
         let steering = files.iter().filter(|f| detect::steers_tests(&f.path)).map(|f| f.path.clone()).collect();
         Ok(Sealed::Commit { commit, files, diff, steering })
     }
@@ -118,6 +113,7 @@ impl Sandboxes {
             let said = "the quarantine chamber returned another commit than was asked for; nothing was taken";
             return Err(Stop::Fail(SandboxError::Refused(said.to_owned())));
         }
+        self.repos.keep(&stretch.repo_key, stretch.task, stretch.n, commit).await?;
         Ok(())
     }
 }

@@ -230,7 +230,7 @@ fn laid_over<'a>(chamber: &ChamberSpec, lent: &'a Lent) -> Option<&'a Commit> {
 
 /// What the first step in a chamber came to: one that failed in an image without git or sh failed for that.
 pub(super) async fn git_or<T>(room: &Room, image: &str, done: Result<T>) -> Result<T> {
-    if done.is_err() {
+    if let Err(SandboxError::Refused(_)) = &done {
         require_git(room, image).await?;
     }
     done
