@@ -71,8 +71,8 @@ fn main() -> std::process::ExitCode {
         if chosen("chamber") {
             lines.extend(chamber::measure().await);
         }
-        if chosen("router") {
-            lines.extend(routed::measure());
+        if chosen("router") || chosen("visits") {
+            lines.extend(routed::measure(chosen("router")));
         }
         if chosen("berths") {
             lines.extend(berths::measure().await);

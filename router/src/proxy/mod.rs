@@ -38,6 +38,8 @@ const HEAR: Duration = Duration::from_millis(1000);
 /// # Errors
 /// Never in practice: running out of descriptors is waited out.
 pub async fn serve(gate: Arc<Gate>, resolver: Arc<Resolver>, listener: TcpListener, most: usize) -> io::Result<()> {
+    // What it accepts inherits this.
+    tune(&listener);
     let slots = Arc::new(Semaphore::new(most));
     loop {
         let Ok((client, from)) = listener.accept().await else {
@@ -57,7 +59,6 @@ pub async fn serve(gate: Arc<Gate>, resolver: Arc<Resolver>, listener: TcpListen
         let (gate, resolver) = (gate.clone(), resolver.clone());
         tokio::spawn(async move {
             let _slot = slot;
-            tune(&client);
             match gate.admit(berth, wanted.0, wanted.1) {
                 Ok(ticket) => connection(&gate, &resolver, client, ticket).await,
                 Err(denied) => turn_away(&gate, client, berth, wanted, denied).await,
@@ -75,12 +76,12 @@ fn whence(gate: &Gate, client: &TcpStream, from: SocketAddr) -> Option<(u32, (Ip
 }
 
 /// Sends small writes at once, and finds out when the other side is gone.
-fn tune(stream: &TcpStream) {
-    let _ = stream.set_nodelay(true);
-    let _ = setsockopt(&stream.as_fd(), sockopt::KeepAlive, &true);
-    let _ = setsockopt(&stream.as_fd(), sockopt::TcpKeepIdle, &60);
-    let _ = setsockopt(&stream.as_fd(), sockopt::TcpKeepInterval, &20);
-    let _ = setsockopt(&stream.as_fd(), sockopt::TcpKeepCount, &3);
+fn tune(socket: &impl AsFd) {
+    let _ = setsockopt(&socket.as_fd(), sockopt::TcpNoDelay, &true);
+    let _ = setsockopt(&socket.as_fd(), sockopt::KeepAlive, &true);
+    let _ = setsockopt(&socket.as_fd(), sockopt::TcpKeepIdle, &60);
+    let _ = setsockopt(&socket.as_fd(), sockopt::TcpKeepInterval, &20);
+    let _ = setsockopt(&socket.as_fd(), sockopt::TcpKeepCount, &3);
 }
 
 async fn turn_away(gate: &Gate, client: TcpStream, berth: u32, (address, port): (Ipv4Addr, u16), denied: Denied) {

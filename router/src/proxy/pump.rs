@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, SpliceFFlags, fcntl, splice};
-use nix::sys::socket::{Shutdown, shutdown};
+use nix::sys::socket::{MsgFlags, Shutdown, recv as nix_recv, send as nix_send, shutdown};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -84,10 +84,15 @@ impl Meter {
 ///
 /// # Errors
 /// When the other side is gone.
-pub async fn send(to: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
+pub async fn send(to: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+    send_as(to, bytes, MsgFlags::empty()).await
+}
+
+async fn send_as(to: &TcpStream, mut bytes: &[u8], how: MsgFlags) -> io::Result<()> {
+    let how = how | MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
     while !bytes.is_empty() {
         to.writable().await?;
-        match to.try_write(bytes) {
+        match to.try_io(Interest::WRITABLE, || Ok(nix_send(to.as_raw_fd(), bytes, how)?)) {
             Ok(sent) => bytes = &bytes[sent..],
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
@@ -115,6 +120,13 @@ pub async fn receive(from: &TcpStream, max: usize, meter: &Meter) -> io::Result<
     }
 }
 
+/// Whether the end of the stream is here already, and nothing before it.
+fn ended(from: &TcpStream) -> bool {
+    let look = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+    let found = from.try_io(Interest::READABLE, || Ok(nix_recv(from.as_raw_fd(), &mut [0], look)?));
+    matches!(found, Ok(0))
+}
+
 async fn readable(from: &TcpStream, meter: &Meter) -> io::Result<()> {
     loop {
         match timeout(IDLE, from.readable()).await {
@@ -134,6 +146,12 @@ pub async fn pump(from: &TcpStream, to: &TcpStream, way: Way, meter: &Meter) -> 
     while moved < SPLICE_AFTER {
         let bytes = receive(from, COPY, meter).await?;
         if bytes.is_empty() {
+            return end(to);
+        }
+        if bytes.len() < COPY && ended(from) {
+            // The last words and the end go in one packet.
+            send_as(to, &bytes, MsgFlags::from_bits_retain(nix::libc::MSG_MORE)).await?;
+            meter.add(way, bytes.len())?;
             return end(to);
         }
         send(to, &bytes).await?;
@@ -161,8 +179,13 @@ pub async fn pump(from: &TcpStream, to: &TcpStream, way: Way, meter: &Meter) -> 
 /// When the socket refuses.
 pub fn end(to: &TcpStream) -> io::Result<()> {
     match shutdown(to.as_raw_fd(), Shutdown::Write) {
+        Ok(()) => {
+            // Who waited for the end may have been woken on this processor, behind the tidying up that follows.
+            std::thread::yield_now();
+            Ok(())
+        }
         // It went away by itself.
-        Ok(()) | Err(Errno::ENOTCONN) => Ok(()),
+        Err(Errno::ENOTCONN) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }

@@ -188,7 +188,6 @@ impl<'a> Session<'a> {
             self.ip = Some(*address);
             match timeout(CONNECT, TcpStream::connect((*address, self.ticket.port))).await {
                 Ok(Ok(stream)) => {
-                    super::tune(&stream);
                     self.upstream = Some(stream);
                     return Ok(());
                 }
@@ -205,6 +204,8 @@ impl<'a> Session<'a> {
         self.meter.add(Way::Up, first.len()).map_err(broken)?;
         let up = async {
             send(upstream, first).await?;
+            // The first words are on their way: nothing waits for this.
+            super::tune(upstream);
             pump(&self.client, upstream, Way::Up, &self.meter).await
         };
         let down = pump(upstream, &self.client, Way::Down, &self.meter);

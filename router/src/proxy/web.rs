@@ -48,6 +48,7 @@ impl Session<'_> {
         let Some(upstream) = &self.upstream else { return Err(End::Broken("not connected".to_owned())) };
         self.meter.add(Way::Up, request.head.len()).map_err(broken)?;
         send(upstream, &request.head).await.map_err(broken)?;
+        super::tune(upstream);
         if request.upgrade {
             self.websocket(upstream, rest).await
         } else {
