@@ -32,6 +32,8 @@ const COMMITS: usize = 100;
 /// Files of one checkpoint.
 const CHANGED: usize = 50;
 const ROUNDS: i64 = 4;
+/// More: after the first push of it all, the forge is at work for some seconds beside both sides.
+const CHECKPOINTS: i64 = 7;
 const LARGE: &str = "large";
 const SMALL: &str = "small";
 const HUMAN: &str = "dev";
@@ -168,7 +170,7 @@ impl Bench {
         git(&clone, &["-c", &header, "push", "-q", "origin", "main"])?;
         let base = self.base(LARGE).await?;
         let (mut parent, mut ours, mut pushes) = (base.clone(), Vec::new(), Vec::new());
-        for round in 1..=ROUNDS {
+        for round in 1..=CHECKPOINTS {
             let n = u32::try_from(round)?;
             let stretch =
                 Stretch { task: 1, n, repo_key: LARGE.to_owned(), parent: parent.clone(), base: base.clone() };

@@ -3,13 +3,13 @@
 //! Denies everything until told otherwise. Needs no capability and must not have one. Tests: `router/tests/lab/`.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use tokio::net::{TcpListener, TcpSocket, UdpSocket};
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::dns::resolve::Resolver;
 use crate::gate::Gate;
@@ -31,8 +31,7 @@ pub async fn run(settings: Settings) -> Result<()> {
     let gate = Arc::new(Gate::new(settings.pool, settings.berths, settings.private, settings.public));
     let resolver = Arc::new(Resolver::new(settings.upstream));
     let any = Ipv4Addr::UNSPECIFIED;
-    let udp =
-        free(async || UdpSocket::bind((any, DNS_PORT)).await).await.with_context(|| format!("UDP port {DNS_PORT}"))?;
+    let udp = free(async || UdpSocket::bind((any, DNS_PORT))).await.with_context(|| format!("UDP port {DNS_PORT}"))?;
     let tcp = free(async || listen(DNS_PORT, 128)).await.with_context(|| format!("TCP port {DNS_PORT}"))?;
     let proxy_listener =
         free(async || listen(PROXY_PORT, 1024)).await.with_context(|| format!("TCP port {PROXY_PORT}"))?;

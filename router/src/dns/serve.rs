@@ -4,12 +4,12 @@
 //! Tests: `router/tests/lab/`.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -22,23 +22,35 @@ const TTL: u32 = 60;
 const TCP_IDLE: Duration = Duration::from_secs(5);
 const TCP_QUERIES: u32 = 100;
 const TCP_OPEN: usize = 256;
+/// How long a full send buffer is waited for.
+const FULL: Duration = Duration::from_millis(1);
 
-/// Serves until the socket fails.
+/// Serves until the socket fails, on a thread of its own: nothing is waited for between a question and its answer, and a runtime would
+/// be woken for each answer only to hear that there is room for the next.
 ///
 /// # Errors
-/// When the socket can't be read any more.
+/// When there can be no thread, or the socket can't be read any more.
 pub async fn udp(gate: Arc<Gate>, socket: UdpSocket) -> io::Result<()> {
+    let (failed, failure) = tokio::sync::oneshot::channel();
+    std::thread::Builder::new().name("dns".to_owned()).spawn(move || drop(failed.send(answer_all(&gate, &socket))))?;
+    failure.await.map_err(io::Error::other)?
+}
+
+fn answer_all(gate: &Gate, socket: &UdpSocket) -> io::Result<()> {
+    socket.set_write_timeout(Some(FULL))?;
     let mut buffer = [0; wire::MAX_QUERY + 1];
     loop {
-        let (len, from) = match socket.recv_from(&mut buffer).await {
+        let (len, from) = match socket.recv_from(&mut buffer) {
             Ok(got) => got,
-            // An ICMP error for an answer that nobody wanted any more.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
+            // An ICMP error for an answer that nobody wanted any more, or a signal.
+            Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::Interrupted) => {
+                continue;
+            }
             Err(error) => return Err(error),
         };
-        if let Some(answer) = reply(&gate, from, &buffer[..len]) {
+        if let Some(answer) = reply(gate, from, &buffer[..len]) {
             // A full send buffer drops the answer; the client asks again.
-            let _ = socket.try_send_to(&answer, from);
+            let _ = socket.send_to(&answer, from);
         }
     }
 }
