@@ -40,6 +40,7 @@ mod load;
 mod replaced;
 mod routed;
 mod stage;
+mod stories;
 mod tools;
 mod town;
 mod visitor;
@@ -90,6 +91,9 @@ fn main() -> std::process::ExitCode {
             lines.extend(kill::measure().await);
         }
     });
+    if chosen("stories") {
+        lines.extend(stories::measure());
+    }
     println!("| what | measured | promised | |\n|---|---|---|---|");
     lines.iter().for_each(|line| println!("{line}"));
     let broken = lines.iter().filter(|line| line.broken()).count();
