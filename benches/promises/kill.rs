@@ -3,7 +3,7 @@
 
 use crate::demo::process::git;
 use crate::line::Line;
-use crate::stage::{ACTIONS, BOT, Stage, missing};
+use crate::stage::{ACTIONS, BOT, Stage, header, missing};
 use anyhow::{Context, Result};
 use caisson::forge::Forge;
 use caisson::store::TaskRow;
@@ -148,7 +148,7 @@ fn fetched(stage: &Stage, branch: &str) -> Result<std::path::PathBuf> {
     if !copy.exists() {
         git(stage.dir.path(), &["init", "-q", "--bare", "copy.git"])?;
     }
-    let header = format!("http.extraHeader=Authorization: token {}", stage.token);
+    let header = header(&stage.token);
     let url = format!("{}/{}.git", stage.place.url.as_str().trim_end_matches('/'), stage.repo);
     let spec = |name: &str| format!("+refs/heads/{name}:refs/remotes/bench/{name}");
     git(&copy, &["-c", &header, "fetch", "-q", &url, &spec("main"), &spec(branch)])?;

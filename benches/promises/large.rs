@@ -8,6 +8,7 @@ use crate::chamber::{IMAGE, docker, runner, with_broker};
 use crate::demo::forge::{AGENT, Place};
 use crate::demo::process::git;
 use crate::line::{Line, ms, quantile};
+use crate::stage::header;
 use anyhow::{Context, Result};
 use broker::Settings as BrokerSettings;
 use caisson::forge::gitea::admin::Admin;
@@ -163,7 +164,7 @@ impl Bench {
     async fn checkpoints(&self, place: &Place) -> Result<(Duration, Duration)> {
         let (url, token) = self.bring_to(place).await?;
         let auth = Auth::basic(HUMAN, token.expose());
-        let header = format!("http.extraHeader=Authorization: token {}", token.expose());
+        let header = header(token.expose());
         let (origin, clone) = (self.dir.path().join(format!("{LARGE}.git")), self.dir.path().join("clone"));
         git(self.dir.path(), &["clone", "-q", "--shared", &origin.display().to_string(), "clone"])?;
         git(&clone, &["remote", "set-url", "origin", url.as_str()])?;

@@ -136,12 +136,17 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Result<Option<T
     }
 }
 
+/// The setting of git that makes it this person's.
+pub fn header(token: &str) -> String {
+    format!("http.extraHeader=Authorization: token {token}")
+}
+
 /// `git push` of one small commit to the branch `probe`, timed.
 pub fn timed_push(stage: &Stage, clone: &Path, round: usize) -> Result<Duration> {
     std::fs::write(clone.join("probe.txt"), format!("{round}\n"))?;
     git(clone, &["add", "-A"])?;
     git(clone, &["commit", "-q", "-m", "probe"])?;
-    let header = format!("http.extraHeader=Authorization: token {}", stage.token);
+    let header = header(&stage.token);
     let began = Instant::now();
     git(clone, &["-c", &header, "push", "-q", "origin", "HEAD:refs/heads/probe"]).context("the probe's push")?;
     Ok(began.elapsed())
@@ -150,7 +155,7 @@ pub fn timed_push(stage: &Stage, clone: &Path, round: usize) -> Result<Duration>
 /// A clone of the stage's repository on the forge.
 pub fn clone(stage: &Stage) -> Result<PathBuf> {
     let to = stage.dir.path().join("clone");
-    let header = format!("http.extraHeader=Authorization: token {}", stage.token);
+    let header = header(&stage.token);
     let url = format!("{}/{OWNER}/{REPOSITORY}.git", stage.place.url.as_str().trim_end_matches('/'));
     git(stage.dir.path(), &["-c", &header, "clone", "-q", &url, "clone"])?;
     Ok(to)

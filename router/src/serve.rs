@@ -44,12 +44,11 @@ pub async fn run(settings: Settings) -> Result<()> {
             gate.tick();
         }
     };
-    // On the runtime's own threads: whoever is told of a packet or a connection takes it up, without waking another.
-    let udp = tokio::spawn(dns::serve::udp(gate.clone(), udp));
+    // On the runtime's own threads: whoever is told of a connection takes it up, without waking another.
     let tcp = tokio::spawn(dns::serve::tcp(gate.clone(), tcp));
     let proxy = tokio::spawn(proxy::serve(gate.clone(), resolver, proxy_listener, most_connections()));
     tokio::select! {
-        ended = udp => ended?.context("resolver (UDP)"),
+        ended = dns::serve::udp(gate.clone(), udp) => ended.context("resolver (UDP)"),
         ended = tcp => ended?.context("resolver (TCP)"),
         ended = proxy => ended?.context("proxy"),
         ended = control::run(gate.clone(), boot, tokio::io::stdin(), tokio::io::stdout()) => ended.context("control"),

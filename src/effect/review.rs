@@ -35,9 +35,12 @@ impl Performer {
         let body = format!("{body}\n\n{}", mark::mark(self.mark_key.bytes(), &key));
         let new = NewReview { commit: head, body, notes };
         let _lane = self.lanes.enter(&repository.key, pull).await;
+        if self.ambiguous(row) {
+            self.settle().await;
+        }
         let place = (repository.key.clone(), pull);
         let tidy = self.tidy.lock().unwrap_or_else(PoisonError::into_inner).remove(&place) && !self.ambiguous(row);
-        let review = self.converge(&repository.at, pull, &key, &new, (self.ambiguous(row), tidy)).await?;
+        let review = self.converge(&repository.at, pull, &key, &new, tidy).await?;
         self.tidy.lock().unwrap_or_else(PoisonError::into_inner).insert(place);
         self.store.remember_post(task.id, &row.key, review.id).await?;
         Ok(Input::ReviewPosted { n, review: review.id, number: review.number, risk: view.risk })
@@ -49,11 +52,8 @@ impl Performer {
         pull: u64,
         key: &str,
         new: &NewReview,
-        (ambiguous, tidy): (bool, bool),
+        tidy: bool,
     ) -> Result<Review, Trouble> {
-        if ambiguous {
-            self.settle().await;
-        }
         if !tidy && let Some(found) = self.whole(at, pull, key, new, true).await? {
             return Ok(found);
         }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::git::listing::{Change, Entry};
+use crate::git::listing::{Change, Entry, LINK};
 use crate::sandbox::policy::{Limits, escapes, fold, twins, wrong_name};
 
 pub use crate::sandbox::policy::shown;
@@ -237,7 +237,7 @@ pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec
 
 fn kind(change: &Change) -> Option<&'static str> {
     match change.new_mode.as_str() {
-        "120000" => Some("is a symbolic link"),
+        LINK => Some("is a symbolic link"),
         "160000" => Some("is a submodule: another repository"),
         _ => None,
     }
@@ -351,7 +351,7 @@ mod tests {
     fn twins_links_and_names() {
         let found = look(&["README", "readme", "other"]);
         assert_eq!(found.ask.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["README", "readme"]);
-        let link = [change("l", "120000")];
+        let link = [change("l", LINK)];
         let target = |t: &str| HashMap::from([(b"l".to_vec(), t.as_bytes().to_vec())]);
         assert_eq!(judge(&link, &[], &target("x")).ask.len(), 1);
         assert_eq!(judge(&link, &[], &target("/etc/passwd")).never.len(), 1);

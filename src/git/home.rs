@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use domain::Commit;
 
-use super::listing::{Change, Entry, parse_batch, parse_changes, parse_entries};
+use super::listing::{Change, Entry, LINK, parse_batch, parse_changes, parse_entries};
 use super::run::{Git, Input};
 use super::{Auth, Branch, GitError, RemoteUrl, Tree};
 
@@ -270,7 +270,7 @@ impl Home {
     /// # Errors
     /// When one of them cannot be read.
     pub async fn links(&self, entries: &[Entry]) -> Result<HashMap<Vec<u8>, Vec<u8>>, GitError> {
-        let links: Vec<&Entry> = entries.iter().filter(|e| e.mode == "120000").collect();
+        let links: Vec<&Entry> = entries.iter().filter(|e| e.mode == LINK).collect();
         let ids: String = links.iter().map(|e| format!("{}\n", e.id)).collect();
         let read = self.git("cat-file").args(["--batch", "--buffer"]).input(Input::Bytes(ids.into_bytes()));
         let targets = parse_batch(&read.cap(LISTING).ok().await?).map_err(GitError::Io)?;

@@ -3,6 +3,9 @@
 //! Owns the grammar of `diff-tree --raw -z`, `ls-tree -z` and `cat-file --batch`. Names stay bytes: what is no UTF-8 is for
 //! the policy to refuse. Tests: below.
 
+/// The mode of a symbolic link.
+pub const LINK: &str = "120000";
+
 /// One line of `diff-tree --raw`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {

@@ -9,11 +9,11 @@ use std::collections::HashMap;
 use domain::{Commit, FileChange};
 use tokio::io::AsyncSeekExt;
 
-use super::policy::{Facts, LINK, Limits, Object, judge, judge_objects, wants_whole_tree};
+use super::policy::{Facts, Limits, Object, judge, judge_objects, wants_whole_tree};
 use super::room::{Room, Work, succeeded};
 use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed, detect};
 use crate::git::diff::SHOWN;
-use crate::git::listing::{Change, Entry, parse_batch, parse_changes, parse_entries};
+use crate::git::listing::{Change, Entry, LINK, parse_batch, parse_changes, parse_entries};
 use crate::git::{PackLimits, Tree, capped_text};
 
 /// The repository in the chamber, relative to its workspace.

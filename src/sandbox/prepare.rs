@@ -152,13 +152,10 @@ impl Sandboxes {
         let done = match require_git(&room, "").await {
             Err(SandboxError::Refused(_)) => Ok(false),
             Err(other) => Err(other),
-            Ok(()) => {
-                let pack = self.packed(key, commit, self.settings.history_depth, held.as_ref()).await;
-                match pack {
-                    Ok(pack) => furnish(&room, commit, pack, None).await.map(|()| true),
-                    Err(error) => Err(error),
-                }
-            }
+            Ok(()) => match self.packed(key, commit, self.settings.history_depth, held.as_ref()).await {
+                Ok(pack) => furnish(&room, commit, pack, None).await.map(|()| true),
+                Err(error) => Err(error),
+            },
         };
         (room.link, done)
     }

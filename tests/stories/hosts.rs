@@ -1,15 +1,17 @@
 //! `/allow` and `/deny`: from a comment to the rules of a running sandbox, into the next review, and back.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, REPO, World, held};
 use caisson::sandbox::broker::Broker;
 use caisson::store::{Store, TakeBack};
 use domain::TaskId;
 use std::time::{Duration, Instant};
 
-/// The first action runs until the test lets it end.
-fn held() -> String {
-    let wait = r#"{ name = "bash", arguments = { command = "while [ ! -e go ]; do sleep 0.02; done" } },"#;
-    FIX.replacen(r#"{ name = "list_files", arguments = { path = "." } },"#, wait, 1)
+/// A world with a network and a task whose first action runs until the test lets it end; the number of its issue.
+async fn at_work() -> (World, u64) {
+    let world = World::networked(&held(), "").await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    (world, issue)
 }
 
 fn told(world: &World) -> Vec<String> {
@@ -27,9 +29,7 @@ async fn until_told(world: &World, words: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_allowed_host_reaches_the_running_sandbox_and_stands_in_the_next_review() {
-    let world = World::networked(&held(), "").await;
-    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    world.until("an action that runs", |task| task.running.is_some()).await;
+    let (world, issue) = at_work().await;
     world.bob().comment(REPO, issue, "/allow evil.example").expect("said");
     world.until_said(issue, "`bob`: `/allow` is for").await;
     world.alice().comment(REPO, issue, "/allow `Bücher.example:8443`").expect("said");
@@ -54,9 +54,7 @@ async fn an_allowed_host_reaches_the_running_sandbox_and_stands_in_the_next_revi
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_takes_a_host_back_and_stops_the_task_in_one_breath_is_answered_for_both() {
-    let world = World::networked(&held(), "").await;
-    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    world.until("an action that runs", |task| task.running.is_some()).await;
+    let (world, issue) = at_work().await;
     world.alice().comment(REPO, issue, "/allow semver.org").expect("said");
     world.until_said(issue, "It can be reached now.").await;
     world.alice().comment(REPO, issue, "/deny semver.org\n/stop").expect("said");

@@ -1,6 +1,6 @@
 //! From `/fix` to a delivered branch.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, REPO, World, held};
 use caisson::forge::{Forge as _, RepoRef};
 use domain::{End, Event, VerdictKind};
 
@@ -75,4 +75,28 @@ call = [
     let task = world.until_state("final-review").await;
     assert_eq!((task.failures, task.used), (1, 2));
     assert_eq!(task.verdict.map(|v| v.kind), Some(VerdictKind::Passed));
+}
+
+/// `running` and `publishing` are labelled where they last.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_that_lasts_is_labelled_and_so_is_what_waits_for_a_person() {
+    let world = World::new(&held()).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    until_labelled(&world, issue, "caisson/running").await;
+    std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    for number in [issue, pull] {
+        until_labelled(&world, number, "caisson/awaiting-review").await;
+    }
+}
+
+async fn until_labelled(world: &World, number: u64, label: &str) {
+    let (forge, at) = (world.look(), RepoRef::new("lab", "shop"));
+    let labelled = async {
+        while forge.labels(&at, number).await.expect("labels") != [label] {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), labelled).await.expect(label);
 }

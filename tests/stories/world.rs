@@ -63,6 +63,12 @@ pub fn git(dir: &Path, args: &[&str]) -> String {
 
 /// The image of the local broker.
 const LOCAL: &str = "image = \"local\"";
+/// The first action runs until the test lets it end.
+pub fn held() -> String {
+    let wait = r#"{ name = "bash", arguments = { command = "while [ ! -e go ]; do sleep 0.02; done" } },"#;
+    FIX.replacen(r#"{ name = "list_files", arguments = { path = "." } },"#, wait, 1)
+}
+
 pub const BROKEN: &str = "def newer(a, b):\n    return a > b\n";
 pub const TEST: &str = "import unittest\nfrom semver import newer\n\n\nclass Newer(unittest.TestCase):\n    def test_ten(self):\n        self.assertTrue(newer('1.10.0', '1.9.0'))\n";
 

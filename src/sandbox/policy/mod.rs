@@ -12,7 +12,7 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::git::listing::{Change, Entry};
+use crate::git::listing::{Change, Entry, LINK};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 pub use links::escapes;
@@ -50,9 +50,6 @@ pub const PROTECTED: &[&str] = &[
     ".github/CODEOWNERS",
     "docs/CODEOWNERS",
 ];
-
-/// The mode of a symbolic link.
-pub const LINK: &str = "120000";
 
 /// How many reasons are listed; the rest is counted.
 const REASONS: usize = 20;
@@ -179,7 +176,7 @@ fn wrong_kind(change: &Change) -> Option<String> {
     let path = shown(&change.path);
     let steers = [".gitignore", ".gitattributes", ".mailmap"].iter().any(|name| fold(&change.path).ends_with(name));
     match change.new_mode.as_str() {
-        "120000" if steers => Some(format!("{path} is a link; git follows none of that name, so it only deceives")),
+        LINK if steers => Some(format!("{path} is a link; git follows none of that name, so it only deceives")),
         "100644" | "100755" | LINK => None,
         "160000" => Some(format!(
             "{path} is a git repository inside the repository (a submodule); remove it or its .git directory"
