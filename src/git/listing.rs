@@ -6,6 +6,10 @@
 /// The mode of a symbolic link.
 pub const LINK: &str = "120000";
 
+/// The mode of another repository's commit.
+pub const SUBMODULE: &str = "160000";
+const DIRECTORY: &str = "040000";
+
 /// One line of `diff-tree --raw`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
@@ -22,6 +26,12 @@ pub struct Change {
 impl Change {
     pub fn deleted(&self) -> bool {
         self.status == 'D'
+    }
+
+    /// Whether it is about a directory and nothing else: one that becomes a file is listed as both, gone and added.
+    pub fn of_directory(&self) -> bool {
+        let nothing = |mode: &str| mode == DIRECTORY || mode.bytes().all(|digit| digit == b'0');
+        nothing(&self.old_mode) && nothing(&self.new_mode)
     }
 }
 

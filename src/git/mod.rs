@@ -28,6 +28,7 @@ pub use home::{Home, Merged, os_path};
 pub use name::{Auth, Branch, RemoteUrl, Tree};
 pub(crate) use pack::temporary;
 pub use pack::{Held, PackFile, PackLimits};
+pub(crate) use read::commit_id;
 pub use repos::{PushSpec, Pushed, Repos, checkpoint_ref};
 pub use secrets::{Leak, Leaks};
 

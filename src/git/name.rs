@@ -126,6 +126,21 @@ impl RemoteUrl {
         &self.text
     }
 
+    /// Whether it is surely on this machine or beside it: a path, a loopback address, a name without a dot (as services of a
+    /// composition have).
+    pub(super) fn is_near(&self) -> bool {
+        let Some((_, rest)) = self.text.split_once("://") else { return self.protocol == "file" };
+        let authority = rest.split('/').next().unwrap_or_default();
+        let host = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, _)) => address,
+            None => authority.rsplit('@').next().and_then(|host| host.split(':').next()).unwrap_or_default(),
+        };
+        match host.parse::<std::net::IpAddr>() {
+            Ok(address) => address.is_loopback(),
+            Err(_) => !host.contains('.'),
+        }
+    }
+
     /// The one transport that may be used for it, by git's name.
     pub(super) fn protocol(&self) -> &'static str {
         self.protocol
@@ -227,6 +242,30 @@ mod tests {
             "file://x",
         ] {
             assert!(RemoteUrl::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_surely_near() {
+        let near = |text: &str| RemoteUrl::parse(text).unwrap().is_near();
+        for text in [
+            "/srv/x.git",
+            "file:///srv/x",
+            "http://127.0.0.1:3000/a/b",
+            "http://localhost/a",
+            "http://[::1]:3/a",
+            "ssh://git@gitea:22/a",
+        ] {
+            assert!(near(text), "{text}");
+        }
+        for text in [
+            "https://example.org/a/b",
+            "http://192.168.1.2/a",
+            "git@example.org:a/b",
+            "git@nas:a/b",
+            "http://[fd00::1]/a",
+        ] {
+            assert!(!near(text), "{text}");
         }
     }
 

@@ -101,10 +101,11 @@ impl Repos {
         Ok(PackFile { file, shallow, bytes })
     }
 
-    /// Takes a checked pack in: strict, within limits. Objects only; refs are set by [`Repos::keep`].
+    /// Takes a checked pack in: strict, within limits. Objects only, of which [`Repos::complete`] says whether they are all; refs
+    /// are set by [`Repos::keep`].
     ///
     /// # Errors
-    /// [`GitError::Failed`] when git finds a broken or incomplete object, time-out and size as everywhere.
+    /// [`GitError::Failed`] when git finds a broken object, time-out and size as everywhere.
     pub async fn import(
         &self,
         key: &str,
@@ -112,7 +113,7 @@ impl Repos {
         limits: PackLimits,
     ) -> Result<(), GitError> {
         let dir = self.path(key)?;
-        let import = Git::new("index-pack").at(&dir).args(["--stdin", "--strict", "--threads=1"]);
+        let import = Git::new("index-pack").at(&dir).args(["--stdin", "--fsck-objects", "--threads=1"]);
         let import = import.arg(format!("--max-input-size={}", limits.pack_bytes));
         import.input(Input::Stream(pack)).timeout(limits.time).cpu(limits.time).ok().await?;
         Ok(())

@@ -2,7 +2,7 @@
 //! Looking into the bot's own repositories, in this process, with libgit2.
 //!
 //! Owns every read of refs, commits, trees and blobs. What lies there has been checked before: by git itself on its way in
-//! (`fetch.fsckObjects`, `index-pack --strict`), and in quarantine when an agent made it. Must not write, speak to a remote, or
+//! (`fetch.fsckObjects`, `index-pack --fsck-objects`), and in quarantine when an agent made it. Must not write, speak to a remote, or
 //! read what has not been checked. Nobody's configuration but the repository's own is read. Tests: `tests/trees.rs`.
 
 use std::path::{Path, PathBuf};
@@ -48,6 +48,11 @@ fn settle() {
 
 pub(super) fn oid(commit: &Commit) -> Result<Oid, GitError> {
     Oid::from_str(commit.as_str()).map_err(GitError::from)
+}
+
+/// The id that a commit of this text has.
+pub(crate) fn commit_id(text: &str) -> Result<Commit, GitError> {
+    commit(Oid::hash_object(ObjectType::Commit, text.as_bytes())?)
 }
 
 pub(super) fn commit(id: Oid) -> Result<Commit, GitError> {
@@ -172,6 +177,22 @@ impl Repos {
         self.read(key, look).await
     }
 
+    /// Whether all of `new` is there that `old`, which is whole, does not have.
+    ///
+    /// # Errors
+    /// [`GitError::Invalid`] names a path whose object is missing; a directory that is missing is [`GitError::NotFound`].
+    pub async fn complete(&self, key: &str, old: &Commit, new: &Commit) -> Result<(), GitError> {
+        let (old, new) = (oid(old)?, oid(new)?);
+        let look = move |repo: &Repository| {
+            let (old, new) = (repo.find_commit(old)?.tree_id(), repo.find_commit(new)?.tree_id());
+            match missing(repo, old, new)? {
+                Some(path) => Err(GitError::Invalid(format!("nothing lies at {path:?}"))),
+                None => Ok(()),
+            }
+        };
+        self.read(key, look).await
+    }
+
     /// Whether `old` is `new` or one of its ancestors.
     ///
     /// # Errors
@@ -206,6 +227,28 @@ fn below(dir: &Path) -> std::io::Result<u64> {
 fn open(dir: &Path) -> Result<Repository, GitError> {
     settle();
     Ok(Repository::open_bare(dir)?)
+}
+
+/// Where `new` names a file that is not there, of what `old` does not have under the same name.
+fn missing(repo: &Repository, old: Oid, new: Oid) -> Result<Option<String>, GitError> {
+    let odb = repo.odb()?;
+    let mut waiting = vec![(String::new(), Some(old), new)];
+    while let Some((above, old, new)) = waiting.pop() {
+        let old = old.and_then(|old| repo.find_tree(old).ok());
+        for entry in &repo.find_tree(new)? {
+            let before = old.as_ref().and_then(|old| old.get_name_bytes(entry.name_bytes())).map(|before| before.id());
+            if before == Some(entry.id()) {
+                continue;
+            }
+            let path = format!("{above}{}", String::from_utf8_lossy(entry.name_bytes()));
+            if entry.filemode() == DIRECTORY {
+                waiting.push((format!("{path}/"), before, entry.id()));
+            } else if !odb.exists(entry.id()) {
+                return Ok(Some(path));
+            }
+        }
+    }
+    Ok(None)
 }
 
 fn names(repo: &Repository, id: Oid, cap: u64) -> Result<Vec<String>, GitError> {

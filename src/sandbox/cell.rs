@@ -2,18 +2,18 @@
 //!
 //! Owns: git's own strict check of a foreign pack, the policy over what git lists, the one commit of ours, and the checked pack
 //! back into the host's repository. Every step has a time limit and a cap; what breaks one is a refusal in words, never an error
-//! of the bot. Nothing is listed before the objects have passed, nothing is compared before the lists have. Tests: `tests/trees.rs`.
+//! of the bot. Only names and ids are listed before the sizes have passed, nothing is compared before the lists have. Tests: `tests/trees.rs`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use domain::{Commit, FileChange};
 use tokio::io::AsyncSeekExt;
 
 use super::policy::{Facts, Limits, Object, judge, judge_objects, wants_whole_tree};
 use super::room::{Room, Work, succeeded};
-use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed, detect};
+use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed, Settings, detect};
 use crate::git::diff::SHOWN;
-use crate::git::listing::{Change, Entry, LINK, parse_batch, parse_changes, parse_entries};
+use crate::git::listing::{Change, Entry, LINK, SUBMODULE, parse_batch, parse_changes, parse_entries};
 use crate::git::{PackLimits, Tree, capped_text};
 
 /// The repository in the chamber, relative to its workspace.
@@ -26,18 +26,18 @@ const WALL: u64 = 6;
 const LINKS: usize = 2_000;
 
 /// The first time anything reads what the agent made: strict, within memory (`$1`, KiB of what it allocates: a mirror's pack, mapped
-/// whole, is none of it) and size (`$2`, bytes). Then: what the tree `$3` is, the tree of the parent `$4`, and every object that the tree
-/// adds to what the parent and the base `$5` hold, with its size. Cheap even for a tree bomb.
+/// whole, is none of it) and size (`$2`, bytes). Then: what the tree `$3` changes in the parent `$4`, directories included.
 const TAKE_FOREIGN: &str = r#"
 (ulimit -d "$1" && exec git index-pack --strict=badFilemode=error --stdin --fix-thin --threads=1 --max-input-size="$2") >/dev/null || exit
-parent=$(git rev-parse --verify "$4^{tree}") && printf '%s %s\n' "$(git cat-file -t "$3")" "$parent" || exit
-[ "$3" = "$parent" ] && exit
-git rev-list --objects --no-object-names "$3" "^$parent" "^$5^{tree}" > new-ids && exec git cat-file --batch-check --buffer < new-ids
+exec git diff-tree -r -t --raw -z --no-abbrev --no-renames "$4" "$3"
 "#;
-/// The commit that stdin spells, on stderr its id, on stdout what the parent `$1` does not have of it.
+/// Every object that the tree `$1` adds to what the parent `$2` and the base `$3` hold, with its size.
+const ADDED: &str = r#"
+git rev-list --objects --no-object-names "$1" "^$2^{tree}" "^$3^{tree}" > new-ids && exec git cat-file --batch-check --buffer < new-ids
+"#;
+/// The commit that `$1` spells, and a pack of what stdin names.
 const COMMIT: &str = r#"
-id=$(git hash-object -t commit -w --stdin) && printf '\n%s\n' "$id" >&2 || exit
-printf '%s\n^%s\n' "$id" "$1" | git pack-objects --revs --stdout -q
+printf '%s' "$1" | git hash-object -t commit -w --stdin >/dev/null && exec git pack-objects --stdout -q
 "#;
 
 /// Why the quarantine ended early.
@@ -86,16 +86,17 @@ impl Sandboxes {
     ) -> Step<Sealed> {
         let cell = Cell { room, spec, tree, limits: self.settings.policy };
         pack.rewind().await.map_err(|e| disk(&e))?;
-        let Some(objects) = cell.take_foreign(pack, base_bytes).await? else { return Ok(Sealed::Unchanged) };
-        refuse_if(judge_objects(&objects, &cell.limits))?;
+        let changes = cell.take_foreign(pack, base_bytes).await?;
+        let new = cell.judge_new(&changes, self.settings.tree_pack_bytes / 2).await?;
+        if changes.is_empty() {
+            return Ok(Sealed::Unchanged);
+        }
         let mut out = crate::git::temporary()?;
         // Packed while the lists are judged, and dropped unread if they are refused.
-        let (facts, made) = tokio::try_join!(cell.judged_facts(), async {
-            Ok(cell.commit(&self.settings.author, &mut out, self.settings.tree_pack_bytes).await)
+        let ((files, diff), made) = tokio::try_join!(cell.shown(changes, self.settings.diff_bytes), async {
+            Ok(cell.commit(&new, &self.settings, &mut out).await)
         })?;
         let (commit, text) = made?;
-        let (files, diff) = tokio::join!(cell.files(&facts), cell.diff(self.settings.diff_bytes));
-        let (files, diff) = (files?, diff?);
         // Last: what is refused leaves nothing on the host.
         self.bring_home(spec, &commit, &text, &mut out).await?;
         let steering = files.iter().filter(|f| detect::steers_tests(&f.path)).map(|f| f.path.clone()).collect();
@@ -113,6 +114,7 @@ impl Sandboxes {
             let said = "the quarantine chamber returned another commit than was asked for; nothing was taken";
             return Err(Stop::Fail(SandboxError::Refused(said.to_owned())));
         }
+        self.repos.complete(&stretch.repo_key, &stretch.parent, commit).await?;
         self.repos.keep(&stretch.repo_key, stretch.task, stretch.n, commit).await?;
         Ok(())
     }
@@ -148,55 +150,82 @@ impl Cell<'_> {
         Work::new(argv.collect::<Vec<_>>()).wall(self.limits.step_ms.saturating_mul(WALL))
     }
 
-    /// The new objects; none when the tree is the parent's.
-    async fn take_foreign(&self, pack: &mut tokio::fs::File, base_bytes: u64) -> Step<Option<Vec<Object>>> {
+    /// What differs from the parent, directories included.
+    async fn take_foreign(&self, pack: &mut tokio::fs::File, base_bytes: u64) -> Step<Vec<Change>> {
         let kilobytes = ((self.limits.memory_bytes + 4 * base_bytes) / 1024).to_string();
-        let (most, stretch) = (self.limits.sum_bytes.to_string(), &self.spec.stretch);
-        let args = [&kilobytes, &most, self.tree.as_str(), stretch.parent.as_str(), stretch.base.as_str()];
-        let work = self.script(TAKE_FOREIGN, &args).input(pack);
-        let out = blame(self.room.read(work, LISTING, "git's check of the new objects").await)?;
-        let text = String::from_utf8_lossy(&out);
-        let (first, rest) = text.split_once('\n').unwrap_or_default();
-        let Some(("tree", parent)) = first.split_once(' ') else {
+        let (most, parent) = (self.limits.sum_bytes.to_string(), self.spec.stretch.parent.as_str());
+        let work = self.script(TAKE_FOREIGN, &[&kilobytes, &most, self.tree.as_str(), parent]).input(pack);
+        // 400 bytes a change and its directory are far more than an honest one needs: a tree bomb ends here.
+        let cap = (self.limits.changes as u64 * 400).max(1 << 20);
+        let out = blame(
+            self.room
+                .read(work, cap, "git's check of the new objects, or the list of changes (too many paths?),")
+                .await,
+        )?;
+        parse_changes(&out).map_err(|why| Stop::Refuse(vec![why]))
+    }
+
+    /// The new objects, if their count and sizes pass. What differs from the parent holds all of them, and what was moved beside them: those
+    /// that are really new are looked for, at the cost of a walk through the whole tree, only if all of that would be too much, or
+    /// more than `most` bytes to pack.
+    async fn judge_new(&self, changes: &[Change], most: u64) -> Step<Vec<Object>> {
+        let tree = self.tree.as_str();
+        let changed = changes.iter().filter(|change| !change.deleted() && change.new_mode != SUBMODULE);
+        let ids: BTreeSet<&str> = changed.map(|change| change.id.as_str()).chain([tree]).collect();
+        let ids: String = ids.into_iter().map(|id| format!("{id}\n")).collect();
+        let check = self.git(&["cat-file", "--batch-check", "--buffer"]);
+        let differ = self.objects(check.input(&mut ids.as_bytes())).await?;
+        if !differ.iter().any(|object| object.id == tree && object.kind == "tree") {
             return Err(Stop::Unread("what was handed out as the tree is none".to_owned()));
-        };
-        if parent == self.tree.as_str() {
-            return Ok(None);
         }
-        let mut objects = Vec::new();
-        for line in rest.lines() {
+        let bytes = differ.iter().fold(0_u64, |sum, object| sum.saturating_add(object.bytes));
+        if bytes <= most && judge_objects(&differ, &self.limits).is_empty() {
+            return Ok(differ);
+        }
+        let stretch = &self.spec.stretch;
+        let added = self.objects(self.script(ADDED, &[tree, stretch.parent.as_str(), stretch.base.as_str()])).await?;
+        refuse_if(judge_objects(&added, &self.limits))?;
+        Ok(added)
+    }
+
+    async fn objects(&self, work: Work<'_>) -> Step<Vec<Object>> {
+        let out = blame(self.room.read(work, LISTING, "sizing the new objects").await)?;
+        let text = String::from_utf8_lossy(&out);
+        let object = |line: &str| {
             let words: Vec<&str> = line.split(' ').collect();
             let [id, kind, size] = words[..] else {
                 return Err(Stop::Unread("the tree refers to objects that were not handed out".to_owned()));
             };
             let bytes = size.parse().unwrap_or(u64::MAX);
-            objects.push(Object { id: id.to_owned(), kind: kind.to_owned(), bytes });
-        }
-        Ok(Some(objects))
+            Ok(Object { id: id.to_owned(), kind: kind.to_owned(), bytes })
+        };
+        text.lines().map(object).collect()
+    }
+
+    /// The changed files and the diff, of a tree that the policy lets pass.
+    async fn shown(&self, mut changes: Vec<Change>, most: usize) -> Step<(Vec<FileChange>, String)> {
+        changes.retain(|change| !change.of_directory());
+        let facts = self.judged_facts(changes).await?;
+        tokio::try_join!(self.files(&facts), self.diff(most))
     }
 
     /// What the tree is, if the policy lets it pass.
-    async fn judged_facts(&self) -> Step<Facts> {
-        let facts = self.facts().await?;
+    async fn judged_facts(&self, changes: Vec<Change>) -> Step<Facts> {
+        let facts = self.facts(changes).await?;
         refuse_if(judge(&facts, &self.spec.protected, &self.limits))?;
         Ok(facts)
     }
 
-    async fn facts(&self) -> Step<Facts> {
-        let (parent, tree) = (self.spec.stretch.parent.as_str(), self.tree.as_str());
-        let raw = self.git(&["diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", parent, tree]);
-        // 200 bytes a change are far more than an honest one needs: a tree bomb ends here.
-        let cap = (self.limits.changes as u64 * 200).max(1 << 20);
-        let raw = blame(self.room.read(raw, cap, "listing the changed files (too many paths?)").await)?;
-        let changes = parse_changes(&raw).map_err(|why| Stop::Refuse(vec![why]))?;
+    async fn facts(&self, changes: Vec<Change>) -> Step<Facts> {
         if !wants_whole_tree(&changes) {
             return Ok(Facts { changes, ..Facts::default() });
         }
+        let tree = self.tree.as_str();
         let list = self.git(&["ls-tree", "-r", "-t", "-z", "--full-tree", tree]);
         let list = blame(self.room.read(list, LISTING, "listing the whole tree").await)?;
         let entries = parse_entries(&list).map_err(|why| Stop::Refuse(vec![why]))?;
         let links = self.links(&entries).await?;
-        Ok(Facts { objects: Vec::new(), changes, entries, links })
+        Ok(Facts { changes, entries, links })
     }
 
     async fn links(&self, entries: &[Entry]) -> Step<HashMap<Vec<u8>, Vec<u8>>> {
@@ -258,16 +287,18 @@ impl Cell<'_> {
         Ok(capped_text(&out, cap))
     }
 
-    /// One commit of ours on the checked tree, packed into `out`: its id, and its text as the host will demand to see it again.
-    async fn commit(&self, author: &(String, String), out: &mut tokio::fs::File, most: u64) -> Step<(Commit, String)> {
-        let text = commit_text(self.spec, self.tree, author);
-        let mut input = text.as_bytes();
-        let work = self.script(COMMIT, &[self.spec.stretch.parent.as_str()]).input(&mut input);
-        let done = blame(self.room.spool(work, out, most).await)?;
+    /// One commit of ours on the checked tree, packed into `out` with what is new: its id, and its text as the host will demand to
+    /// see it again.
+    async fn commit(&self, new: &[Object], settings: &Settings, out: &mut tokio::fs::File) -> Step<(Commit, String)> {
+        let text = commit_text(self.spec, self.tree, &settings.author);
+        let id = crate::git::commit_id(&text)?;
+        let ids: String = std::iter::once(id.as_str())
+            .chain(new.iter().map(|o| o.id.as_str()))
+            .fold(String::new(), |all, id| all + id + "\n");
+        let mut input = ids.as_bytes();
+        let work = self.script(COMMIT, &[&text]).input(&mut input);
+        let done = blame(self.room.spool(work, out, settings.tree_pack_bytes).await)?;
         succeeded(&done, "making the commit")?;
-        let id = done.text.trim_end().lines().last().unwrap_or_default();
-        let id = Commit::parse(id);
-        let id = id.map_err(|_| SandboxError::Refused(format!("the quarantine made no commit: {:?}", done.text)))?;
         Ok((id, text))
     }
 }

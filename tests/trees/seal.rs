@@ -8,7 +8,7 @@ use caisson::sandbox::{SandboxError, Sandboxes, Sealed, Settings};
 use domain::{Action, Commit};
 use protocol::runner::{Limits, Status};
 
-use crate::world::{KEY, World, git};
+use crate::world::{KEY, World, git, git_in};
 
 async fn sealed(world: &World, n: u32, parent: &Commit) -> Sealed {
     world.sandboxes.seal(&world.seal_spec(1, n, parent)).await.expect("sealed")
@@ -326,4 +326,49 @@ async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     sandboxes.warm(&world.seal_spec(1, 3, &first).stretch);
     sandboxes.remove(1).await.unwrap();
     assert!(world.left().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_only_moved_is_not_new_however_large() {
+    // Too large to be taken, by each of the limits, if it were.
+    let mut number = 1_u64;
+    let noise: String = (0..3 << 20)
+        .map(|_| {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(b' ' + u8::try_from((number >> 33) % 90).unwrap())
+        })
+        .collect();
+    let files = [("data/large", noise.as_str()), ("data/other", "x\n")];
+    let world = World::with(&files, |s| {
+        (s.tree_pack_bytes, s.policy.object_bytes, s.policy.sum_bytes) = (1 << 20, 1 << 20, 2 << 20);
+    })
+    .await;
+    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.bash(1, "mv data moved; echo y >>moved/other").await;
+    let (first, files, _) = committed(&world, 1, &world.base).await;
+    let of = |kind: &str, path: &str| (kind.to_owned(), path.to_owned());
+    let [deleted, added] = ["deleted", "added"];
+    let all =
+        [of(deleted, "data/large"), of(deleted, "data/other"), of(added, "moved/large"), of(added, "moved/other")];
+    assert_eq!(files, all.map(|(kind, path)| (path, kind)));
+    // It is whole at home, and one byte more of it is too much.
+    world.repos.complete(KEY, &world.base, &first).await.unwrap();
+    world.sandboxes.open(1).await.unwrap();
+    world.bash(1, "echo >>moved/large").await;
+    assert!(reasons(&world, 2, &first).await.contains("MB"), "now it is new");
+}
+
+#[tokio::test]
+async fn what_came_home_incomplete_is_named() {
+    let world = World::new().await;
+    let at = world.dir.path().join("repos").join(format!("{KEY}.git"));
+    let (nothing, here) = ("1".repeat(40), git_in(&at, &["hash-object", "-w", "--stdin"], b"here\n"));
+    let below = format!("100644 blob {here}\tb\n100644 blob {nothing}\tmissing\n");
+    let below = git_in(&at, &["mktree", "--missing"], below.as_bytes());
+    let top = git_in(&at, &["mktree"], format!("040000 tree {below}\td\n").as_bytes());
+    let commit = git(&at, &["-c", "user.name=x", "-c", "user.email=x", "commit-tree", "-m", "x", &top]);
+    let commit = Commit::parse(commit.trim()).unwrap();
+    let said = world.repos.complete(KEY, &world.base, &commit).await.unwrap_err().to_string();
+    assert!(said.contains("d/missing"), "{said}");
+    world.repos.complete(KEY, &commit, &commit).await.unwrap();
 }

@@ -12,7 +12,7 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::git::listing::{Change, Entry, LINK};
+use crate::git::listing::{Change, Entry, LINK, SUBMODULE};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 pub use links::escapes;
@@ -101,7 +101,6 @@ pub struct Object {
 /// Everything the rules look at.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    pub objects: Vec<Object>,
     pub changes: Vec<Change>,
     pub entries: Vec<Entry>,
     /// Targets of the symbolic links of the tree, by path.
@@ -178,7 +177,7 @@ fn wrong_kind(change: &Change) -> Option<String> {
     match change.new_mode.as_str() {
         LINK if steers => Some(format!("{path} is a link; git follows none of that name, so it only deceives")),
         "100644" | "100755" | LINK => None,
-        "160000" => Some(format!(
+        SUBMODULE => Some(format!(
             "{path} is a git repository inside the repository (a submodule); remove it or its .git directory"
         )),
         mode => Some(format!("{path} has the mode {mode}; only plain files, executable files and links are taken")),
