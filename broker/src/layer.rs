@@ -1,6 +1,6 @@
 //! Workspaces that are a layer over the tree in a mirror: large ones then need no check-out, and share what nobody changes.
 //!
-//! Owns the two volumes of one: the layer holds what the chamber writes, and no chamber ever has it by itself; the workspace is the
+//! Owns the two volumes of one: the layer holds what the chamber writes, which may only look at it there; the workspace is the
 //! kernel's overlay of it over the tree. Both are named by the engine's own paths, so nothing here needs to reach them. The chamber has the
 //! mirror as well, which is why the engine lets nobody remove it meanwhile. Tests: `tests/docker/layers.rs`.
 
@@ -16,8 +16,10 @@ use crate::name::{self, Kind};
 use crate::supply::directories;
 
 /// In a layer: what differs from the tree, and what the kernel needs beside it.
-const UPPER: &str = "upper";
+pub const UPPER: &str = "upper";
 const WORK: &str = "work";
+/// A directory that is renamed is copied, and a file that changes lies in the layer whole: so the layer says by itself what differs.
+const PLAIN: &str = "redirect_dir=off,metacopy=off";
 
 impl Desk {
     /// The volumes of a workspace that lies over its mirror's tree. `image`: any that the engine has; `mirror`: where that lies, in
@@ -28,7 +30,7 @@ impl Desk {
         let at = self.workspace_volume(self.volume_of(spec, layer.clone(), HashMap::new())).await?;
         let helper = self.give(spec, image, &layer).await?;
         let at = fit_for_options(&at)?;
-        let layers = format!("lowerdir={mirror}/{TREE},upperdir={at}/{UPPER},workdir={at}/{WORK},nosuid,nodev");
+        let layers = format!("lowerdir={mirror}/{TREE},upperdir={at}/{UPPER},workdir={at}/{WORK},{PLAIN},nosuid,nodev");
         let options = [("type", "overlay"), ("device", "overlay"), ("o", &layers)];
         let options = options.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
         self.workspace_volume(self.volume_of(spec, self.names.workspace(&spec.name), options)).await.map(|_| helper)

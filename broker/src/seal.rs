@@ -10,11 +10,12 @@ use bollard::models::{
     HostConfigLogConfig, Mount, MountType, MountVolumeOptions, NetworkingConfig, ResourcesUlimits, RestartPolicy,
     RestartPolicyNameEnum, VolumeCreateRequest,
 };
-use protocol::broker::{AGENT_UID, ChamberLimits, ChamberSpec, MIRROR, Problem, Purpose, RUNNER, WORKSPACE};
+use protocol::broker::{AGENT_UID, ChamberLimits, ChamberSpec, LAYER, MIRROR, Problem, Purpose, RUNNER, WORKSPACE};
 use sha2::{Digest, Sha256};
 
 use crate::berth::Place;
 use crate::gpus::Gpus;
+use crate::layer::UPPER;
 use crate::name::{self, Kind, Names};
 use crate::seccomp;
 
@@ -96,6 +97,10 @@ pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<
     if let Some(mirror) = shown {
         mounts.push(read_only(MIRROR, &mirror));
         body.env.get_or_insert_default().push(format!("CAISSON_MIRROR={MIRROR}"));
+    }
+    if spec.layered {
+        mounts.push(read_only(LAYER, &names.layer(&spec.name)));
+        body.env.get_or_insert_default().push(format!("CAISSON_LAYER={LAYER}/{UPPER}"));
     }
     Ok(body)
 }
@@ -317,6 +322,20 @@ mod tests {
             assert_eq!(mounts(purpose), [("/mirror".to_owned(), Some(true))], "{purpose:?}");
         }
         assert_eq!(mounts(Purpose::Mirror), [("/workspace".to_owned(), None)]);
+    }
+
+    #[test]
+    fn a_layer_is_shown_to_its_own_chamber_and_written_by_nobody() {
+        let shown = |layered| {
+            let made = made(&ChamberSpec { mirror: Some("m".into()), layered, ..spec() }, None);
+            let mounts = made.host_config.unwrap().mounts.unwrap().into_iter();
+            let layer = mounts.filter(|it| it.target.as_deref() == Some("/layer"));
+            let layer: Vec<_> = layer.map(|it| (it.source.unwrap_or_default(), it.read_only)).collect();
+            (layer, made.env.unwrap().contains(&"CAISSON_LAYER=/layer/upper".to_owned()))
+        };
+        let own = Names::new("one").unwrap().layer("t1");
+        assert_eq!(shown(true), (vec![(own, Some(true))], true));
+        assert_eq!(shown(false), (vec![], false));
     }
 
     #[test]

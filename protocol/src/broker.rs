@@ -21,6 +21,9 @@ pub const TREE: &str = "tree";
 /// Where a repository's mirror lies in a chamber (read-only). A chamber that has one finds the path in its environment as
 /// `CAISSON_MIRROR`.
 pub const MIRROR: &str = "/mirror";
+/// Where the layer of a layered workspace lies (read-only). Its chamber finds the directory with what differs from the tree in its
+/// environment as `CAISSON_LAYER`.
+pub const LAYER: &str = "/layer";
 /// Where the runner lies in a chamber (read-only).
 pub const RUNNER: &str = "/opt/caisson/caisson-runner";
 

@@ -1,13 +1,14 @@
 //! The watchdog over a workspace that lies on the engine's disk, where nothing else bounds it.
 //!
-//! Measures how much the workspace has grown since the first command or written file of this boot, or since its start where it was not empty (growth,
-//! not size: most of a workspace may be a layer that many share), and how much is free on its file system, which also shows files that were deleted and are still open.
+//! Measures how much of the disk the workspace uses, of a layered one its layer alone (what lies under it is shared), with the files that a process
+//! still holds open after they were deleted; and how much is free on its file system, which also shows what no file shows.
 //! Over the budget, or under the floor while something grows, every process but the runner is killed. Whatever only deletes goes on.
-//! Under the floor, what anything else takes from that disk during a command (64 MiB) is held against the command: a file that was deleted
-//! and is still open shows nowhere else, so a sandbox that grew nothing may be killed in its neighbour's place.
+//! Under the floor, what anything else takes from that disk during a command (64 MiB) is held against the command: what a process that
+//! closed itself to its neighbours holds shows nowhere else, so a sandbox that grew nothing may be killed in its neighbour's place.
 //! One thread of its own, from the start: a fork bomb can't take its place. Walks take at most a fiftieth of the time, and a fifth while much is being taken from the disk.
 //! Must not: decide what becomes of the task. Tests: below and `tests/disk.rs`.
 
+mod unlinked;
 mod walk;
 
 use std::collections::HashSet;
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 use nix::sys::statvfs::statvfs;
 use tokio::sync::watch;
 
+use crate::layer;
 use crate::quiesce::kill_all;
 
 /// Set by the broker for a workspace on disk: `<budget>:<floor>`, in bytes; 0 = none.
@@ -57,7 +59,8 @@ struct State {
     fresh: bool,
     /// One ended: whether it was one too many is to be said now.
     ending: bool,
-    first: Option<Seen>,
+    /// What was free at the first walk.
+    first: Option<u64>,
     start: Seen,
     last: Seen,
     breach: Option<String>,
@@ -66,7 +69,9 @@ struct State {
 }
 
 struct Shared {
+    /// What is measured: the workspace, or its layer.
     root: PathBuf,
+    open: unlinked::Places,
     limits: Limits,
     state: Mutex<State>,
     bell: Condvar,
@@ -86,22 +91,24 @@ impl Disk {
     ///
     /// # Errors
     /// When the variable can't be read, or no thread can be started.
-    pub fn from_environment(root: &Path) -> anyhow::Result<Self> {
+    pub fn from_environment(workspace: &Path) -> anyhow::Result<Self> {
         let Some(text) = std::env::var_os(VARIABLE) else { return Ok(Self(None)) };
         let text = text.to_string_lossy();
         let limits = parse(&text).ok_or_else(|| anyhow::anyhow!("{VARIABLE}={text:?} is not <budget>:<floor>"))?;
         if limits == Limits::default() {
             return Ok(Self(None));
         }
+        let root = std::env::var_os(layer::VARIABLE).map_or_else(|| workspace.to_owned(), PathBuf::from);
         // A disk that is large is not full with the same few bytes left.
-        let part = statvfs(root).map_or(0, |stat| stat.blocks().saturating_mul(stat.fragment_size()) / 50);
+        let part = statvfs(&root).map_or(0, |stat| stat.blocks().saturating_mul(stat.fragment_size()) / 50);
         let floor = if limits.floor == 0 { 0 } else { limits.floor.max(part) };
         // What lies there already is measured meanwhile: the first command then need not wait for it.
-        let furnished = std::fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some());
+        let furnished = std::fs::read_dir(&root).is_ok_and(|mut entries| entries.next().is_some());
         let state = Mutex::new(State { fresh: furnished, ..State::default() });
         let (bell, walked) = (Condvar::new(), watch::Sender::new(0));
-        let (root, limits, calm) = (root.to_owned(), Limits { floor, ..limits }, watch::Sender::new(true));
-        let shared = Arc::new(Shared { root, limits, state, bell, walked, calm });
+        let (limits, calm) = (Limits { floor, ..limits }, watch::Sender::new(true));
+        let open = unlinked::Places::of(&[workspace, &root]);
+        let shared = Arc::new(Shared { root, open, limits, state, bell, walked, calm });
         let guard = Arc::clone(&shared);
         std::thread::Builder::new().name("disk".to_owned()).spawn(move || guard.guard())?;
         Ok(Self(Some(shared)))
@@ -182,8 +189,7 @@ impl Shared {
 
     /// Whether so much was taken from the disk since the last walk that this workspace may be over its budget.
     fn suspicious(&self, state: &State) -> bool {
-        let grown = state.last.used.saturating_sub(state.first.unwrap_or_default().used);
-        let left = self.limits.budget.saturating_sub(grown);
+        let left = self.limits.budget.saturating_sub(state.last.used);
         let taken = state.last.free.saturating_sub(free(&self.root));
         (self.limits.budget > 0 && taken > left) || taken > SHRINKS
     }
@@ -233,9 +239,10 @@ impl Shared {
         let before = self.state().first;
         let free = free(&self.root);
         let (used, whole) = walk::used(&self.root);
+        let used = used.saturating_add(self.open.used());
         match before {
             // What can't be walked is taken for as large as what went from the disk.
-            Some(first) if !whole => Seen { used: used.max(first.used + first.free.saturating_sub(free)), free },
+            Some(first) if !whole => Seen { used: used.max(first.saturating_sub(free)), free },
             _ => Seen { used, free },
         }
     }
@@ -244,9 +251,9 @@ impl Shared {
         let mut state = self.state();
         state.last = seen;
         let new = state.first.is_none();
-        let first = *state.first.get_or_insert(seen);
+        state.first.get_or_insert(seen.free);
         // Held against the start before: what grew between two commands counts as well.
-        let breach = if new { None } else { breach(self.limits, first, state.start, seen) };
+        let breach = if new { None } else { breach(self.limits, state.start, seen) };
         if state.fresh {
             state.start = if new { seen } else { next_start(state.start, seen) };
         }
@@ -280,14 +287,11 @@ fn next_start(before: Seen, seen: Seen) -> Seen {
     Seen { used: if small { before.used } else { seen.used }, ..seen }
 }
 
-fn breach(limits: Limits, first: Seen, start: Seen, now: Seen) -> Option<String> {
-    let grown = now.used.saturating_sub(first.used);
+fn breach(limits: Limits, start: Seen, now: Seen) -> Option<String> {
     let grows = now.used > start.used + GROWS;
-    if limits.budget > 0 && grown > limits.budget && grows {
-        let (grown, budget) = (mib(grown), mib(limits.budget));
-        return Some(format!(
-            "the workspace grew by {grown} on disk, and {budget} are what it may (`sandbox.disk_mib`)"
-        ));
+    if limits.budget > 0 && now.used > limits.budget && grows {
+        let (used, budget) = (mib(now.used), mib(limits.budget));
+        return Some(format!("the workspace takes {used} on disk, and {budget} are what it may (`sandbox.disk_mib`)"));
     }
     let shrinks = start.free > now.free + SHRINKS;
     (now.free < limits.floor && (grows || shrinks)).then(|| {
@@ -322,24 +326,24 @@ mod tests {
     #[test]
     fn growth_is_held_to_the_budget_and_deleting_goes_on() {
         let limits = Limits { budget: 100 * MIB, floor: 0 };
-        let first = seen(5000, 9000);
-        assert!(breach(limits, first, first, seen(5100, 9000)).is_none(), "as much as it may");
-        let said = breach(limits, first, seen(5090, 9000), seen(5102, 9000)).expect("too much");
+        let empty = seen(0, 9000);
+        assert!(breach(limits, empty, seen(100, 9000)).is_none(), "as much as it may");
+        let said = breach(limits, seen(90, 9000), seen(102, 9000)).expect("too much");
         assert!(said.contains("102 MiB") && said.contains("100 MiB"), "{said}");
-        let over = seen(5200, 9000);
-        assert!(breach(limits, first, over, seen(5150, 9000)).is_none(), "less than when it began");
-        assert!(breach(limits, first, over, seen(5203, 9000)).is_some(), "more than when it began");
-        assert!(breach(Limits::default(), first, first, seen(90_000, 1)).is_none(), "no limits");
+        let over = seen(200, 9000);
+        assert!(breach(limits, over, seen(150, 9000)).is_none(), "less than when it began");
+        assert!(breach(limits, over, seen(203, 9000)).is_some(), "more than when it began");
+        assert!(breach(Limits::default(), empty, seen(90_000, 1)).is_none(), "no limits");
     }
 
     #[test]
     fn the_floor_counts_for_what_takes_and_also_where_no_file_shows_it() {
         let limits = Limits { budget: 0, floor: 1000 * MIB };
         let first = seen(10, 1500);
-        assert!(breach(limits, first, first, seen(10, 900)).is_some(), "a deleted file that is open");
-        assert!(breach(limits, first, seen(10, 990), seen(10, 989)).is_none(), "others filled it");
-        assert!(breach(limits, first, seen(10, 990), seen(12, 988)).is_some());
-        assert!(breach(limits, first, first, seen(400, 1100)).is_none(), "enough is left");
+        assert!(breach(limits, first, seen(10, 900)).is_some(), "a deleted file that is open");
+        assert!(breach(limits, seen(10, 990), seen(10, 989)).is_none(), "others filled it");
+        assert!(breach(limits, seen(10, 990), seen(12, 988)).is_some());
+        assert!(breach(limits, first, seen(400, 1100)).is_none(), "enough is left");
     }
 
     #[test]

@@ -101,12 +101,12 @@ impl Job {
         let mut feeds = None;
         command.stdin(Stdio::null());
         if self.input {
-            let (from, to) = streams::pipe()?;
+            let (from, to) = streams::wide_pipe()?;
             command.stdin(from);
             feeds = Some(to);
         }
         if self.output {
-            let (from, to) = streams::pipe()?;
+            let (from, to) = streams::wide_pipe()?;
             command.stdout(to);
             sends = Some(from);
         } else {

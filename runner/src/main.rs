@@ -12,6 +12,7 @@ mod harden;
 mod host;
 mod job;
 mod lane;
+mod layer;
 mod output;
 mod pressure;
 mod probe;
@@ -33,6 +34,8 @@ const USAGE: &str = "caisson-runner: speaks with its host over stdin and stdout
   caisson-runner hold        sleep until SIGTERM
   caisson-runner web-fetch <url>
                              print a page as Markdown
+  caisson-runner changed <layer> <tree> <workspace>
+                             name what a layer may have changed, as git's fsmonitor hook
   caisson-runner probe …     look at the sandbox from inside, for `caisson barrier`
   caisson-runner --version";
 
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         }
         Some(Ok(word)) if word == "hold" => hold(),
         Some(Ok(word)) if word == "web-fetch" => web::main(args.next().and_then(|url| url.into_string().ok())),
+        Some(Ok(word)) if word == "changed" => layer::main(args),
         Some(Ok(word)) if word == "probe" => probe::main(args),
         Some(_) => {
             eprintln!("{USAGE}");

@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use nix::fcntl::{FcntlArg, fcntl};
 use protocol::runner::{CHUNK, FromRunner};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
@@ -13,11 +14,20 @@ use crate::lane::Lane;
 use crate::output::Capture;
 
 const READ: usize = 64 << 10;
+/// What anybody may ask for (`/proc/sys/fs/pipe-max-size`).
+const WIDE: i32 = 1 << 20;
 
 /// Both ends of a pipe that no other process inherits: to read, to write.
 pub fn pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
     let (from, to) = std::io::pipe()?;
     Ok((from.into(), to.into()))
+}
+
+/// One for much: whoever writes is done before all of it is read. Where the kernel grants less it has its usual size.
+pub fn wide_pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
+    let (from, to) = pipe()?;
+    let _ = fcntl(&to, FcntlArg::F_SETPIPE_SZ(WIDE));
+    Ok((from, to))
 }
 
 /// Output that is kept as text. Reads on when the text has been taken: a process left in the background must not die of a closed

@@ -10,10 +10,20 @@ use common::{LIMITS, Runner, bash};
 use protocol::runner::{Op, Status};
 
 fn runner(disk: &str) -> Runner {
+    layered(disk, None)
+}
+
+/// `layer`: beside the workspace, which is then said to be a layer over something.
+fn layered(disk: &str, layer: Option<&str>) -> Runner {
     let dir = tempfile::tempdir().expect("a directory");
-    std::fs::create_dir(dir.path().join("workspace")).expect("a workspace");
     let mut command = Command::new(env!("CARGO_BIN_EXE_caisson-runner"));
-    command.env("CAISSON_WORKSPACE", dir.path().join("workspace")).env("CAISSON_DISK", disk);
+    for (variable, name) in [("CAISSON_WORKSPACE", Some("workspace")), ("CAISSON_LAYER", layer)] {
+        if let Some(name) = name {
+            std::fs::create_dir(dir.path().join(name)).expect("made");
+            command.env(variable, dir.path().join(name));
+        }
+    }
+    command.env("CAISSON_DISK", disk);
     Runner::start_as(command, dir)
 }
 
@@ -27,8 +37,6 @@ fn spent(status: &Status) -> &str {
 #[tokio::test]
 async fn what_grows_past_its_budget_is_killed_and_what_deletes_is_not() {
     let runner = runner(&format!("{}:0", 8 << 20));
-    // What was there before is no growth.
-    std::fs::write(runner.workspace().join("before"), vec![1; 32 << 20]).expect("written");
     let (link, welcome) = runner.attach(1).await;
     assert_eq!(welcome.lacks, None);
     let small = link.run(1, bash("head -c 3M /dev/zero >small"), LIMITS).await.expect("an outcome");
@@ -43,6 +51,44 @@ async fn what_grows_past_its_budget_is_killed_and_what_deletes_is_not() {
     assert_eq!((mended.status, mended.text.as_str()), (Status::Ok, ""), "nothing runs on, and deleting goes on");
     let again = link.run(4, bash("head -c 3M /dev/zero >other"), LIMITS).await.expect("an outcome");
     assert_eq!(again.status, Status::Ok, "within the budget again");
+}
+
+#[tokio::test]
+async fn what_lies_there_at_a_new_boot_counts_and_may_only_shrink() {
+    let runner = runner(&format!("{}:0", 8 << 20));
+    std::fs::write(runner.workspace().join("before"), vec![1; 32 << 20]).expect("written");
+    let (link, _) = runner.attach(1).await;
+    assert_eq!(link.run(1, bash("sleep 1; echo >little"), LIMITS).await.expect("an outcome").status, Status::Ok);
+    let more = link.run(2, bash("head -c 16M /dev/zero >more; sleep 60"), LIMITS).await.expect("an outcome");
+    assert!(spent(&more.status).contains("8 MiB"), "{more:?}");
+    assert_eq!(link.run(3, bash("rm before more; sleep 1"), LIMITS).await.expect("an outcome").status, Status::Ok);
+    let within = link.run(4, bash("head -c 4M /dev/zero >other; sleep 1"), LIMITS).await.expect("an outcome");
+    assert_eq!(within.status, Status::Ok, "there is room again");
+}
+
+#[tokio::test]
+async fn a_file_that_was_deleted_and_is_still_open_counts() {
+    let runner = runner(&format!("{}:0", 8 << 20));
+    let (link, _) = runner.attach(1).await;
+    let script = "exec 3>gone; rm gone; head -c 64M /dev/zero >&3; sleep 60";
+    let unseen = link.run(1, bash(script), LIMITS).await.expect("an outcome");
+    assert!(spent(&unseen.status).contains("8 MiB"), "{unseen:?}");
+    assert_eq!(
+        link.run(2, bash("sleep 1"), LIMITS).await.expect("an outcome").status,
+        Status::Ok,
+        "it went with its process"
+    );
+}
+
+#[tokio::test]
+async fn of_a_layered_workspace_its_layer_counts_alone() {
+    let runner = layered(&format!("{}:0", 8 << 20), Some("layer"));
+    std::fs::write(runner.workspace().join("of-the-tree"), vec![1; 32 << 20]).expect("written");
+    let (link, _) = runner.attach(1).await;
+    let beside = link.run(1, bash("head -c 16M /dev/zero >shared; sleep 1"), LIMITS).await.expect("an outcome");
+    assert_eq!(beside.status, Status::Ok);
+    let own = link.run(2, bash("head -c 16M /dev/zero >../layer/own; sleep 60"), LIMITS).await.expect("an outcome");
+    assert!(spent(&own.status).contains("8 MiB"), "{own:?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The index of a large check-out, kept on the host from before the agent enters until its tree is taken.
 //!
-//! Owns one file for each task, and for each mirror with a tree, in the state directory: a line with a second, then the index. The index holds each file's size and times
+//! Owns one file for each task in the state directory: a line with a second, then the index. (A sandbox that begins with just the files of
+//! its mirror's tree has that tree's.) The index holds each file's size and times
 //! as the kernel gave them, so that a checkpoint reads what changed and not 50,000 files. git may know times by whole seconds, and
 //! could not tell what the agent changes at once from what was checked out in that same second: so the agent enters in a later one.
 //! Bytes to this process: only git in the task's own sandbox reads them.
@@ -16,58 +17,67 @@ use super::{Result, Sandboxes};
 /// A smaller index is a tree that is read as quickly: about 2,000 files.
 const LEAST: u64 = 200 << 10;
 /// About half a million files.
-pub(super) const MOST: u64 = 64 << 20;
+const MOST: u64 = 64 << 20;
 
-/// Of an index of `$1` bytes at least: the second that has begun, which is none that it knows, and the index.
+/// Of an index of `$1` bytes at least: the second that has begun, which is none that it knows, and the index. In a layer it says of every
+/// file that nothing has changed it yet, as the one of the mirror's tree does (`tree.rs`).
 const KEEP: &str = r#"
 test "$(stat -c %s .git/index)" -ge "$1" || exit 0
 last=$(stat -c %Y .git/index)
 while [ "$(date +%s)" -le "$last" ]; do sleep 0.02; done
 # The clock of files is a few milliseconds behind.
 sleep 0.02
-date +%s && exec cat .git/index
+second=$(date +%s)
+export GIT_INDEX_FILE="$PWD/.git/index"
+if [ -n "${CAISSON_LAYER:-}" ]; then
+    GIT_INDEX_FILE="$PWD/.git/kept"
+    cat .git/index > .git/kept
+    git() { command git --git-dir=.git --work-tree=. -c core.fsmonitor="printf 'layer\0' #" "$@"; }
+    { git update-index --fsmonitor && git update-index -q --refresh; } >&2 || exit
+fi
+echo "$second" && cat "$GIT_INDEX_FILE" && rm -f .git/kept
 "#;
 
+/// What a checkpoint's git is given to begin with.
+pub(super) enum Kept {
+    Nothing,
+    /// A line with its second, and the index.
+    Here(Vec<u8>),
+    /// The index of the mirror's tree, which the workspace began as.
+    WithTree,
+}
+
 impl Sandboxes {
-    /// Of a task, or of a mirror's tree.
-    fn index_path(&self, owner: &str) -> PathBuf {
-        self.settings.state_dir.join("index").join(owner)
+    fn index_path(&self, task: &str) -> PathBuf {
+        self.settings.state_dir.join("index").join(task)
     }
 
     /// Takes a copy of a fresh check-out's index, if it is a large one. It only saves time: without it all is read.
-    /// `tree`: the mirror whose tree it lies over, with nothing changed.
-    pub(super) async fn keep_index(&self, room: &Room, task: i64, tree: Option<&str>) -> Result<()> {
-        self.forget_index(&task.to_string());
-        if let Some(tree) = tree
-            && std::fs::copy(self.index_path(tree), self.index_path(&task.to_string())).is_ok()
-        {
-            return Ok(());
-        }
+    pub(super) async fn keep_index(&self, room: &Room, task: i64) -> Result<()> {
         let words = ["sh", "-c", KEEP, "keep", &LEAST.to_string()];
         let index = room.read(Work::new(words), MOST, "keeping the index").await?;
-        self.write_index(&task.to_string(), &index);
-        Ok(())
-    }
-
-    pub(super) fn write_index(&self, owner: &str, index: &[u8]) {
-        let path = self.index_path(owner);
+        let path = self.index_path(&task.to_string());
         if !index.is_empty()
             && let Err(error) = std::fs::create_dir_all(self.settings.state_dir.join("index"))
                 .and_then(|()| std::fs::write(&path, index))
         {
-            tracing::warn!(owner, %error, "the index was not kept; checkpoints read every file");
+            tracing::warn!(task, %error, "the index was not kept; checkpoints read every file");
         }
+        Ok(())
     }
 
     /// What was kept of this very sandbox.
-    pub(super) fn kept_index(&self, record: &Record) -> Option<Vec<u8>> {
-        std::fs::read(self.index_path(&record.task.to_string())).ok().filter(|index| index.len() as u64 >= LEAST)
+    pub(super) fn kept_index(&self, record: &Record) -> Kept {
+        if record.is_of_tree() {
+            return Kept::WithTree;
+        }
+        let read = std::fs::read(self.index_path(&record.task.to_string()));
+        read.ok().filter(|index| index.len() as u64 >= LEAST).map_or(Kept::Nothing, Kept::Here)
     }
 
-    /// Those of sandboxes and mirrors that nobody remembers: what a life left that was cut off.
+    /// Those of sandboxes that nobody remembers: what a life left that was cut off.
     pub(super) fn sweep_indexes(&self) {
-        let mut owners = self.mirrors.names();
-        owners.extend(self.records.all().iter().map(|record| record.task.to_string()));
+        let owners: Vec<String> = self.records.all().iter().map(|record| record.task.to_string()).collect();
         for entry in std::fs::read_dir(self.settings.state_dir.join("index")).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if !owners.contains(&name) {
@@ -76,8 +86,8 @@ impl Sandboxes {
         }
     }
 
-    pub(super) fn forget_index(&self, owner: &str) {
+    pub(super) fn forget_index(&self, task: &str) {
         // Not there is the usual case.
-        drop(std::fs::remove_file(self.index_path(owner)));
+        drop(std::fs::remove_file(self.index_path(task)));
     }
 }

@@ -284,9 +284,7 @@ impl Sandboxes {
     pub(super) async fn remove_retired(&self) {
         let waiting = std::mem::take(&mut *whole(&self.mirrors.retired));
         for name in waiting {
-            if matches!(self.broker.remove_mirror(&name).await, Ok(true)) {
-                self.forget_index(&name);
-            } else {
+            if !matches!(self.broker.remove_mirror(&name).await, Ok(true)) {
                 whole(&self.mirrors.retired).push(name);
             }
         }

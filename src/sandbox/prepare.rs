@@ -105,13 +105,15 @@ impl Sandboxes {
         };
         let (room, lent) =
             self.stocked(&chamber, &spec.repo_key, &spec.base, self.settings.history_depth, lent).await?;
-        let tree =
-            lent.as_ref().and_then(|lent| laid_over(&chamber, lent).filter(|tree| **tree == spec.base).map(|_| lent));
-        match self.keep_index(&room, spec.task, tree.map(|lent| lent.name.as_str())).await {
-            Err(error @ (SandboxError::Limit(_) | SandboxError::Refused(_))) => {
-                tracing::warn!(task = spec.task, %error, "the index was not kept; checkpoints read every file");
+        let lent = lent.map(|lent| Lent { tree: laid_over(&chamber, &lent).cloned(), ..lent });
+        self.forget_index(&spec.task.to_string());
+        if lent.as_ref().and_then(|lent| lent.tree.as_ref()) != Some(&spec.base) {
+            match self.keep_index(&room, spec.task).await {
+                Err(error @ (SandboxError::Limit(_) | SandboxError::Refused(_))) => {
+                    tracing::warn!(task = spec.task, %error, "the index was not kept; checkpoints read every file");
+                }
+                done => done?,
             }
-            done => done?,
         }
         self.bring_setup(&room, record.setup.as_deref()).await?;
         Ok((room, lent))

@@ -28,7 +28,7 @@ pub(super) struct Record {
     /// The result of setup it was made with.
     #[serde(default)]
     pub setup: Option<String>,
-    /// The mirror it reads from.
+    /// The mirror it reads from; with its tree only if the workspace is a layer over that.
     #[serde(default)]
     pub mirror: Option<Lent>,
     /// The runner's boot id once the repository is in; `None` = half prepared, or known to be lost.
@@ -42,6 +42,13 @@ pub(super) struct Record {
     /// Milliseconds since 1970.
     #[serde(default)]
     pub made_at: i64,
+}
+
+impl Record {
+    /// Whether its workspace began as a layer over just the commit that is checked out in its mirror.
+    pub(super) fn is_of_tree(&self) -> bool {
+        self.mirror.as_ref().and_then(|lent| lent.tree.as_ref()).is_some_and(|tree| tree.as_str() == self.base)
+    }
 }
 
 pub(super) struct Records {

@@ -5,9 +5,11 @@
 //! hooks, filters, attributes, index flags, replaced or planted objects) takes part. What comes out is one pack, capped,
 //! straight into the quarantine chamber. Tests: `tests/trees.rs`.
 
+use protocol::broker::RUNNER;
 use protocol::runner::Op;
 use tokio::io::AsyncSeekExt;
 
+use super::index::Kept;
 use super::record::Record;
 use super::room::{Room, Work};
 use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed};
@@ -21,43 +23,78 @@ const READ_MS: u64 = 300_000;
 /// Reads the tree through a git directory of our own: stdout is its pack, less what the base `$2` holds, and the last line
 /// of stderr names it. The directory may borrow the mirror's objects and the agent's, but only as bytes: what it borrows is hashed
 /// again in quarantine. The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes. On stdin
-/// are `$3` bytes of a pack of the base, or `$4` bytes of an index that the host kept from the check-out, after a line with its time:
-/// with it only what changed since is read. No agent can set a file's time of change back (`ctime`), and git compares that too.
+/// are `$3` bytes of a pack of the base, or `$4` bytes of an index that the host kept from the check-out, after a line with its time
+/// (`tree`: it lies with the mirror's tree, and stdin is empty): with it only what changed since is read. No agent can set a file's time of
+/// change back (`ctime`), and git compares that too. Where the workspace is a layer, the kernel has kept apart whatever may have
+/// changed (`$5`, the runner, names it), and git looks at nothing else; it looks for untracked files only if the layer has any.
+///
+/// The commit is of this pack alone: between two commits git packs what differs without marking all of the base first, as in every push;
+/// what was moved is then in it, too. If that made it too large, the next way (`copy`) marks all.
 const TAKE: &str = r#"
 set -eu
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-git init --bare --quiet --template= "$dir" >&2
+# Nobody waits for this.
+trap 'rm -rf "$dir" </dev/null >/dev/null 2>&1 &' EXIT
 export GIT_DIR="$dir"
-mkdir -p "$dir/objects/info"
+export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x
+mkdir -p "$dir/objects/info" "$dir/refs"
+echo "$2" > "$dir/HEAD"
+git() { command git --work-tree=. -c core.bigFileThreshold=1 -c core.looseCompression=0 -c pack.compression=1 -c maintenance.auto=false "$@"; }
 [ -z "${CAISSON_MIRROR:-}" ] || printf '%s/objects\n' "$CAISSON_MIRROR" >> "$dir/objects/info/alternates"
+sparse=--sparse
 if [ "$1" = copy ]; then
+    sparse=--no-sparse
     [ "$3" = 0 ] || git index-pack --stdin --fix-thin >/dev/null
 elif [ -d .git/objects ] && [ ! -L .git ] && [ ! -L .git/objects ]; then
     printf '%s\n' "$PWD/.git/objects" >> "$dir/objects/info/alternates"
 fi
-base="$2^{tree}"
-if [ "$4" = 0 ]; then
-    git read-tree "$base"
-    # Compared, not written: git cannot touch a pack that is read-only, and would write every object that is in one once more.
-    git --work-tree=. update-index -q --refresh >/dev/null || :
-else
-    read -r second
-    cat > "$dir/index"
-    # By this git knows which entries it must not trust.
-    touch -d "@$second" "$dir/index"
+names=
+if [ "$4" != 0 ] && [ -n "${CAISSON_LAYER:-}" ]; then
+    "$5" changed "$CAISSON_LAYER" "$CAISSON_MIRROR/tree" . > "$dir/changed" &
+    names=$!
 fi
-git --work-tree=. add -A .
-# Whether all of it is there is found out in quarantine.
-tree=$(git write-tree --missing-ok)
-printf '%s\n^%s\n' "$tree" "$base" | git pack-objects --revs --stdout -q
+case "$4" in
+    0)
+        git read-tree "$2^{tree}"
+        # Compared, not written: git cannot touch a pack that is read-only, and would write every object that is in one once more.
+        git update-index -q --refresh >/dev/null || :
+        ;;
+    # With its time: by that git knows which entries it must not trust.
+    tree)
+        cat "$CAISSON_MIRROR/tree/.git/index" > "$dir/index"
+        touch -r "$CAISSON_MIRROR/tree/.git/index" "$dir/index"
+        ;;
+    *)
+        read -r second
+        cat > "$dir/index"
+        touch -d "@$second" "$dir/index"
+        ;;
+esac
+said=none watch=false
+if [ "$names" ]; then
+    wait "$names" && said=0 || said=$?
+    case $said in 0 | 10) watch="cat '$dir/changed' #" ;; esac
+fi
+if [ "$said" = 0 ]; then
+    git -c core.fsmonitor="$watch" commit -q -a --allow-empty --no-verify --no-status --no-gpg-sign -m x >&2
+else
+    git -c core.fsmonitor="$watch" add -A .
+    # Whether all of it is there is found out in quarantine.
+    tree=$(git write-tree --missing-ok)
+    commit=$(git commit-tree -p "$2" -m x "$tree")
+    echo "$commit" > "$dir/HEAD"
+fi
+git rev-parse --verify 'HEAD^{tree}' > "$dir/tree" &
+printf 'HEAD\n^%s\n' "$2" | git pack-objects --revs "$sparse" --stdout -q
+wait $!
+read -r tree < "$dir/tree"
 printf '\n%s\n' "$tree" >&2
 "#;
 
 /// Where the base's objects come from.
 enum Way {
     /// From the agent's own store, and the mirror; with the index that was kept, if one was.
-    Borrow(Option<Vec<u8>>),
+    Borrow(Kept),
     /// Sent; with a mirror, what that lacks.
     Copy(Option<Held>),
 }
@@ -126,11 +163,14 @@ impl Sandboxes {
         let how = if base.is_none() { "borrow" } else { "copy" };
         let pack = base.as_ref().map_or(0, |base| base.bytes).to_string();
         let mut index: &[u8] = match way {
-            Way::Borrow(Some(index)) => index,
+            Way::Borrow(Kept::Here(index)) => index,
             _ => &[],
         };
-        let length = index.len().to_string();
-        let words = ["sh", "-c", TAKE, "take", how, spec.stretch.base.as_str(), &pack, &length];
+        let kept = match way {
+            Way::Borrow(Kept::WithTree) => "tree".to_owned(),
+            _ => index.len().to_string(),
+        };
+        let words = ["sh", "-c", TAKE, "take", how, spec.stretch.base.as_str(), &pack, &kept, RUNNER];
         let mut work = Work::new(words).wall(READ_MS);
         if let Some(base) = &mut base {
             work = work.input(base.reader().await?);

@@ -1,32 +1,35 @@
 //! The tree in a mirror: the files of a large repository, checked out once, for workspaces on disk that are layers over them.
 //!
-//! Owns when one is made, and the index that goes with it: kept on the host for the checkpoints of every sandbox that begins with just
-//! these files. A generation's tree is never changed, for running sandboxes lie over it; one that starts from a later commit brings its own
+//! Owns when one is made, and the index that goes with it, for the checkpoints of every sandbox that begins with just these files. A
+//! generation's tree is never changed, for running sandboxes lie over it; one that starts from a later commit brings its own
 //! up to that. It only saves time: without it all is checked out. Tests: `tests/trees/layers.rs`, `broker/tests/docker/layers.rs`.
 
 use super::mirror::Lent;
 use super::room::Work;
 use super::{Result, SandboxError, Sandboxes};
-use crate::sandbox::index;
 
 /// Fewer files are checked out as quickly.
 const FILES: &str = "2000";
 const MAKE_MS: u64 = 1_800_000;
 
 /// Of the commit `$1`, if it has `$2` files. The index is marked with a second that none of its files bears (`index.rs`): no checkpoint
-/// then reads one of them for having been written in the same.
+/// then reads one of them for having been written in the same. It says of every file that nothing has changed it yet, for git to believe
+/// where a layer can name what has.
 const MAKE: &str = r#"
 set -eu
 [ "$(git --git-dir=. ls-tree -r --name-only "$1" | head -n "$2" | wc -l)" -ge "$2" ] || exit 0
 rm -rf tree
 git init --quiet --template= --initial-branch=work tree
 export GIT_INDEX_FILE="$PWD/tree/.git/index"
-git --git-dir=. --work-tree=tree -c checkout.workers=0 -c checkout.thresholdForParallelism=5000 read-tree -u --reset "$1"
+git() { command git --git-dir=. --work-tree=tree -c core.fsmonitor="printf 'tree\0' #" "$@"; }
+git -c core.fsmonitor=false -c checkout.workers=0 -c checkout.thresholdForParallelism=5000 read-tree -u --reset "$1"
 last=$(stat -c %Y "$GIT_INDEX_FILE")
 while [ "$(date +%s)" -le "$last" ]; do sleep 0.02; done
 sleep 0.02
 touch "$GIT_INDEX_FILE"
-date +%s && exec cat "$GIT_INDEX_FILE"
+git update-index --fsmonitor
+git update-index -q --refresh
+echo made
 "#;
 
 impl Sandboxes {
@@ -52,9 +55,7 @@ impl Sandboxes {
     async fn make_tree(&self, lent: &Lent) -> Result<bool> {
         let (room, _passing) = self.mirror_room("tree", &lent.name).await?;
         let words = ["sh", "-c", MAKE, "make", lent.held.head.as_str(), FILES];
-        let made =
-            room.read(Work::new(words).wall(MAKE_MS), index::MOST, "checking out the repository's files").await?;
-        self.write_index(&lent.name, &made);
+        let made = room.read(Work::new(words).wall(MAKE_MS), 1 << 10, "checking out the repository's files").await?;
         Ok(!made.is_empty())
     }
 

@@ -49,8 +49,7 @@ async fn a_large_tree_is_checked_out_once_and_a_later_commit_brings_what_differs
     let before = chambers();
     begun(&world, 2).await;
     assert_eq!(chambers(), before, "made once");
-    let kept = index(&world, 1).expect("kept without asking the sandbox");
-    assert_eq!(Some(&kept), index(&world, 2).as_ref());
+    assert_eq!((index(&world, 1), index(&world, 2)), (None, None), "the tree's own is for all of them");
     let see = format!("git status --short; git log -1 --format=%s; cat {MANY}7/number-7.txt sum.py | head -2");
     for task in [1, 2] {
         assert_eq!(world.bash(task, &see).await.outcome.text, "many files\nsame size\ndef add(a, b):\n");
@@ -67,12 +66,12 @@ async fn a_large_tree_is_checked_out_once_and_a_later_commit_brings_what_differs
     assert_eq!((tree(&world), chambers()), (Some(base.to_string()), before), "still the first, which others lie over");
     let text = world.bash(3, &format!("{see}; cat later.txt; ls README.md 2>&1 | tail -c 10")).await.outcome.text;
     assert_eq!(text, "a later one\nsame size\ndef plus(a, b):\nlater\ndirectory\n");
-    assert_ne!(index(&world, 3).expect("its own"), kept);
-    // Of a mirror that an earlier life forgot.
-    let stray = world.dir.path().join("state/index/0123-gone");
+    assert!(index(&world, 3).is_some(), "one of its own");
+    // Of a task that an earlier life forgot.
+    let stray = world.dir.path().join("state/index/99");
     std::fs::write(&stray, "DIRC").expect("written");
     world.sandboxes.reap(&[1, 2, 3]).await.expect("reaped");
-    assert!(!stray.exists() && index(&world, 1).is_some() && index(&world, 3).is_some());
+    assert!(!stray.exists() && index(&world, 3).is_some());
     world.bash(3, &format!("echo more >>{MANY}0/number-0.txt")).await;
     assert_eq!(changed(&world, 3, &later).await, [format!("{MANY}0/number-0.txt")]);
 }
@@ -113,31 +112,71 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
         let spec = on_disk(spec(&world, 1).await);
         let spec = PrepareSpec { image: IMAGE.to_owned(), network: false, egress: Vec::new(), ..spec };
         sandboxes.prepare(&spec).await.expect("prepared");
-        // Of the same size, with the old time of change; gone; new; moved; and what git itself was told to overlook.
-        let odd = format!(
-            "stat -f -c %T . && cd {MANY}1 && t=$(stat -c %y number-1.txt) && printf 'SAME SIZE\\n' >number-1.txt && touch -d \"$t\" number-1.txt && cd - >/dev/null
-             rm {MANY}2/number-2.txt; echo new >{MANY}3/new.txt; mv {MANY}5/number-5.txt {MANY}6/; rm -r {MANY}8; mkdir {MANY}8; echo x >{MANY}8/number-8.txt
-             git update-index --assume-unchanged {MANY}7/number-7.txt; echo x >{MANY}7/number-7.txt; rm .git/index; id -u"
-        );
         let limits = Limits { wall_ms: 30_000, output_bytes: 4000 };
-        let done = sandboxes.act(1, 1, &Action::Bash { command: odd }, limits).await.expect("acted").outcome;
-        assert_eq!(done.text, "overlayfs\n10001\n");
-        let mut seal = SealSpec { protected: Vec::new(), ..world.seal_spec(1, 1, &spec.base) };
-        seal.stretch.base = spec.base.clone();
-        let Sealed::Commit { files, .. } = sandboxes.seal(&seal).await.expect("sealed") else { panic!("no commit") };
-        let mut paths: Vec<String> = files.iter().map(|file| file.path.replace(MANY, "")).collect();
-        let gone = paths.iter().filter(|path| path.starts_with("8/")).count();
-        paths.retain(|path| !path.starts_with("8/"));
-        let all = ["1/number-1.txt", "2/number-2.txt", "3/new.txt", "5/number-5.txt", "6/number-5.txt", "7/number-7.txt"];
-        assert_eq!((paths, gone), (all.map(str::to_owned).to_vec(), 150), "149 are gone and one is another");
+        let bash = async |task, id, command: &str| {
+            let action = Action::Bash { command: command.to_owned() };
+            sandboxes.act(task, id, &action, limits).await.expect("acted").outcome.text
+        };
+        let taken = async |task, n, parent: &Commit, base: &Commit| {
+            let mut seal = SealSpec { protected: Vec::new(), ..world.seal_spec(task, n, parent) };
+            seal.stretch.base = base.clone();
+            let sealed = sandboxes.seal(&seal).await.expect("sealed");
+            let Sealed::Commit { commit, files, .. } = sealed else { panic!("{sealed:?}") };
+            sandboxes.open(task).await.expect("opened");
+            let shown = files.iter().map(|file| format!("{} {}", file.kind, file.path.replace(MANY, "")));
+            (commit, shown.collect::<Vec<_>>())
+        };
+        // Nothing new, so git looks for nothing new: of the same size with the old time of change; gone; executable; as it was.
+        let quiet = format!(
+            "cd {MANY}1 && t=$(stat -c %y number-1.txt) && printf 'SAME SIZE\\n' >number-1.txt && touch -d \"$t\" number-1.txt && cd - >/dev/null
+             rm {MANY}2/number-2.txt; rm -r {MANY}4; chmod +x {MANY}3/number-3.txt; cat sum.py >sum2 && cat sum2 >sum.py && rm sum2
+             touch $CAISSON_LAYER/x 2>&1 | grep -o 'Read-only.*'; stat -f -c %T .; id -u"
+        );
+        assert_eq!(bash(1, 1, &quiet).await, "Read-only file system\noverlayfs\n10001\n");
+        let named = "/opt/caisson/caisson-runner changed $CAISSON_LAYER $CAISSON_MIRROR/tree . | tr '\\0' '\\n' | grep -v number-; echo ${PIPESTATUS[0]}";
+        let (said, dirs) = (bash(1, 2, named).await, "number-1.txt number-2.txt number-3.txt");
+        assert_eq!(said, "layer\nsum.py\n0\n", "{dirs} and those of a directory that went are left out here");
+        let (first, mut files) = taken(1, 1, &spec.base, &spec.base).await;
+        let gone = files.iter().filter(|file| file.starts_with("deleted 4/")).count();
+        files.retain(|file| !file.starts_with("deleted 4/"));
+        let all = ["modified 1/number-1.txt", "deleted 2/number-2.txt", "mode 3/number-3.txt"];
+        assert_eq!((files, gone), (all.map(str::to_owned).to_vec(), 150));
+        // New; moved, also a whole directory; made anew; a file for a directory and the other way round; ignored; and what git itself
+        // was told to overlook.
+        let odd = format!(
+            "echo new >{MANY}3/new.txt; mv {MANY}5/number-5.txt {MANY}6/; mv {MANY}9 {MANY}99; rm -r {MANY}8; mkdir {MANY}8; echo x >{MANY}8/number-8.txt
+             rm -r {MANY}10; echo file >{MANY}10; rm {MANY}11/number-11.txt; mkdir {MANY}11/number-11.txt; echo in >{MANY}11/number-11.txt/it
+             echo 'secret*' >.gitignore; echo x >secret; ln -sf number-32.txt {MANY}12/number-12.txt
+             git update-index --assume-unchanged {MANY}7/number-7.txt; echo x >{MANY}7/number-7.txt; rm .git/index"
+        );
+        assert_eq!(bash(1, 3, &odd).await, "");
+        let (_, mut files) = taken(1, 2, &first, &spec.base).await;
+        let mut many = |start: &str| {
+            let before = files.len();
+            files.retain(|file| !file.starts_with(start));
+            before - files.len()
+        };
+        let whole = ["deleted 8/", "deleted 9/", "added 99/", "deleted 10/"].map(&mut many);
+        assert_eq!(whole, [149, 150, 150, 150]);
+        files.sort();
+        let all = [
+             "added 10", "added 11/number-11.txt/it", "added 3/new.txt", "added 6/number-5.txt",
+            "deleted 11/number-11.txt", "deleted 5/number-5.txt",
+            "mode 12/number-12.txt",
+            "modified .gitignore",  "modified 7/number-7.txt",
+            "modified 8/number-8.txt",
+        ];
+        assert_eq!(files, all.map(str::to_owned));
         // A task from a later commit, over the tree of the earlier one.
         commit(&world.upstream(), &[("later.txt", "later\n"), ("sum.py", "def plus(a, b):\n")], "a later one");
         let spec = on_disk(crate::mirror::spec(&world, 2).await);
         let spec = PrepareSpec { image: IMAGE.to_owned(), network: false, egress: Vec::new(), ..spec };
         sandboxes.prepare(&spec).await.expect("prepared");
-        let see = "git status --short; stat -f -c %T .; cat later.txt sum.py".to_owned();
-        let done = sandboxes.act(2, 1, &Action::Bash { command: see }, limits).await.expect("acted").outcome;
-        assert_eq!(done.text, "overlayfs\nlater\ndef plus(a, b):\n");
+        assert_eq!(bash(2, 1, "git status --short; stat -f -c %T .; cat later.txt sum.py").await, "overlayfs\nlater\ndef plus(a, b):\n");
+        assert!(index(&world, 2).is_none() && std::fs::read(world.dir.path().join("real/index/2")).is_ok(), "with an index of its own");
+        bash(2, 2, &format!("echo more >>later.txt; echo new >new.txt; rm {MANY}4/number-4.txt; echo x >>{MANY}5/number-5.txt")).await;
+        let (_, files) = taken(2, 1, &spec.base, &spec.base).await;
+        assert_eq!(files, ["modified later.txt", "deleted 4/number-4.txt", "modified 5/number-5.txt", "added new.txt"]);
         for task in [1, 2] {
             sandboxes.remove(task).await.expect("removed");
         }

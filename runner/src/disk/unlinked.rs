@@ -1,0 +1,59 @@
+//! Files that were deleted and that a process still holds open: they use the disk, and no directory shows them.
+//!
+//! Seen are the descriptors of processes that let themselves be looked at; one that does not (it made itself undumpable), or that
+//! keeps a file by a mapping alone, shows only in what is free.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Open files that are looked at in one go.
+const MOST: usize = 50_000;
+
+/// The file systems that count.
+pub struct Places(HashSet<u64>);
+
+impl Places {
+    pub fn of(paths: &[&Path]) -> Self {
+        Self(paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|found| found.dev()).collect())
+    }
+
+    /// Bytes on disk of such files.
+    pub fn used(&self) -> u64 {
+        let is_process = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        let processes = entries(Path::new("/proc")).filter(|entry| is_process(&entry.file_name()));
+        let open = processes.flat_map(|process| entries(&process.path().join("fd"))).take(MOST);
+        // Through the link, at the open file itself.
+        let gone = open.filter_map(|link| std::fs::metadata(link.path()).ok()).filter(|file| file.nlink() == 0);
+        let mut seen = HashSet::new();
+        let counted = gone.filter(|file| self.0.contains(&file.dev()) && seen.insert((file.dev(), file.ino())));
+        counted.map(|file| file.blocks().saturating_mul(512)).sum()
+    }
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = std::fs::DirEntry> + use<> {
+    std::fs::read_dir(directory).into_iter().flatten().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_counts_once_and_only_when_it_is_gone() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("big");
+        std::fs::write(&path, vec![1; 3 << 20]).expect("written");
+        let file = std::fs::File::open(&path).expect("opened");
+        let again = file.try_clone().expect("twice");
+        let places = Places::of(&[dir.path()]);
+        let before = places.used();
+        std::fs::remove_file(&path).expect("removed");
+        let held = places.used();
+        assert!(held >= before + (3 << 20) && held < before + (6 << 20), "{before} {held}");
+        drop((file, again));
+        assert!(places.used() < held);
+        assert_eq!(Places::of(&[Path::new("/proc")]).used(), 0, "another file system");
+    }
+}
