@@ -80,7 +80,8 @@ impl Found {
         at: &Path,
         kept: &HashSet<&OsString>,
     ) -> anyhow::Result<()> {
-        let others = |name: &OsString| !kept.contains(name) && !(at.as_os_str().is_empty() && name == ".git");
+        let ours = |name: &OsString| at.as_os_str().is_empty() && name == ".git";
+        let others = |name: &OsString| !kept.contains(name) && !ours(name);
         let directory = tree.join(at);
         for entry in read_dir(&directory).with_context(|| directory.display().to_string())? {
             let name = entry?.file_name();
