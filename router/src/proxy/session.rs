@@ -24,6 +24,8 @@ pub const HEAD_TIME: Duration = Duration::from_secs(10);
 const SERVER_FIRST: Duration = Duration::from_millis(250);
 const CONNECT: Duration = Duration::from_secs(5);
 const TRIES: usize = 3;
+/// On this machine or beside it.
+const NEAR: Duration = Duration::from_micros(300);
 
 #[derive(Debug)]
 pub enum End {
@@ -48,6 +50,8 @@ pub struct Session<'a> {
     pub ticket: &'a Ticket,
     pub client: TcpStream,
     pub upstream: Option<TcpStream>,
+    /// The server took the connection within [`NEAR`].
+    pub near: bool,
     pub meter: Meter,
     /// The name inside, where one was seen.
     pub sni: Option<String>,
@@ -71,7 +75,7 @@ pub fn broken(error: io::Error) -> End {
 impl<'a> Session<'a> {
     pub fn new(gate: &'a Gate, resolver: &'a Resolver, ticket: &'a Ticket, client: TcpStream) -> Session<'a> {
         let meter = Meter::new(ticket.usage.clone(), ticket.caps);
-        Session { gate, resolver, ticket, client, upstream: None, meter, sni: None, ip: None }
+        Session { gate, resolver, ticket, client, upstream: None, near: false, meter, sni: None, ip: None }
     }
 
     pub async fn run(&mut self) -> End {
@@ -186,9 +190,10 @@ impl<'a> Session<'a> {
         let mut reason = String::new();
         for address in addresses.iter().take(TRIES) {
             self.ip = Some(*address);
+            let began = Instant::now();
             match timeout(CONNECT, TcpStream::connect((*address, self.ticket.port))).await {
                 Ok(Ok(stream)) => {
-                    self.upstream = Some(stream);
+                    (self.upstream, self.near) = (Some(stream), began.elapsed() < NEAR);
                     return Ok(());
                 }
                 Ok(Err(error)) => reason = format!("could not connect to {address}: {}", error.kind()),
