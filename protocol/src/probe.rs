@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// A call, an opening or a connection that succeeded.
 pub const OPEN: &str = "OPEN";
+/// A question that nobody answered in time.
+pub const NO_ANSWER: &str = "no answer";
 /// The two halves of the words every planted secret begins with; apart, so that no program and no plan holds them whole.
 pub const CANARY: [&str; 2] = ["caisson-plan", "ted-secret-"];
 

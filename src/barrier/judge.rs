@@ -20,8 +20,6 @@ pub enum Verdict {
     Mismatch,
     /// It has no object here: `seen` says why.
     NotApplicable,
-    /// Not tried here: `seen` names the test.
-    ShownByTest,
 }
 
 impl Verdict {
@@ -30,7 +28,6 @@ impl Verdict {
             Self::Holds => "holds",
             Self::Mismatch => "MISMATCH",
             Self::NotApplicable => "not applicable",
-            Self::ShownByTest => "by test",
         }
     }
 }
@@ -61,7 +58,6 @@ fn row(check: &Check, findings: &[Finding]) -> Row {
     let own: Vec<&Finding> = findings.iter().filter(|it| it.check == check.number).collect();
     let (verdict, seen) = match &check.wants {
         Wants::Nothing(why) => (Verdict::NotApplicable, (*why).to_owned()),
-        Wants::ShownBy(test) => (Verdict::ShownByTest, (*test).to_owned()),
         Wants::Findings { exact, words, least } => {
             let wrong = faults(&own, exact, words, *least);
             match wrong.is_empty() {

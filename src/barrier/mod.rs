@@ -6,6 +6,7 @@
 //! tried does not hold. Tests: beside each file, and `tests/barrier/` (a real engine, and sandboxes weakened on purpose).
 
 mod canary;
+mod flood;
 mod history;
 mod inside;
 mod judge;
@@ -255,7 +256,11 @@ async fn networked(
         first.carry_out(&plan::once_more(names, &address)).await
     });
     found.extend(stopped.await?);
-    // Whoever comes next finds a router again.
+    say("flooding the router");
+    // Which runs again: whoever comes next finds one.
+    way.egress.open(own, &names.rules()).await?;
+    way.egress.open(other, &[]).await?;
+    found.extend(flood::tried(way, names, first, &second).await?);
     way.egress.open(own, &[]).await?;
     Ok(())
 }

@@ -204,6 +204,11 @@ pub(super) fn asked_again(names: &Names) -> Plan {
     Plan { look_ups: vec![look_up(27, SYNTHETIC, &names.allowed)], ..Plan::default() }
 }
 
+/// What the neighbour of a flood asks.
+pub(super) fn during_a_flood(names: &Names) -> Plan {
+    Plan { look_ups: vec![look_up(33, super::flood::MEANWHILE, &names.denied)], ..Plan::default() }
+}
+
 /// Check 15 again, by its name and by the address it had; the router is stopped.
 pub(super) fn once_more(names: &Names, address: &str) -> Plan {
     let say = || get(&names.allowed);

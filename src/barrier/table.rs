@@ -4,7 +4,7 @@
 
 use protocol::broker::ChamberLimits;
 
-use super::{Expect, history, plan};
+use super::{Expect, flood, history, plan};
 
 /// What a check wants of its findings.
 pub enum Wants {
@@ -12,8 +12,6 @@ pub enum Wants {
     Findings { exact: Vec<(String, Vec<String>)>, words: &'static [&'static str], least: usize },
     /// It has no object here; why.
     Nothing(&'static str),
-    /// It can't be tried from here; the test that shows it.
-    ShownBy(&'static str),
 }
 
 pub struct Check {
@@ -235,8 +233,8 @@ fn beyond(expect: &Expect) -> Vec<Row> {
         (31, "the router's way out without its proxy", "public addresses alone; this machine hears nobody", {
             networked(expect, || both([(plan::HEARD, &["the bot alone"])], CLOSED, 4))
         }),
-        (33, "a flood of names and connections", "bounded; the neighbour unaffected", {
-            Wants::ShownBy("router/tests/lab/life.rs::floods_stay_bounded_and_leave_the_neighbour_alone")
+        (33, "a flood of names and connections", "the neighbour is answered all the same", {
+            networked(expect, || exact([(flood::SENT, &[flood::ENOUGH]), (flood::MEANWHILE, &[flood::ANSWERED])]))
         }),
     ]
 }

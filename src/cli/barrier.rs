@@ -144,10 +144,9 @@ fn show(printer: &Printer, report: &Report, as_json: bool) {
     let count = |verdict| report.rows.iter().filter(|row| row.verdict == verdict).count();
     if report.held {
         printer.good(&format!(
-            "the barrier holds: {} checks; {} not applicable, {} shown by tests",
+            "the barrier holds: {} checks; {} not applicable",
             count(Verdict::Holds),
-            count(Verdict::NotApplicable),
-            count(Verdict::ShownByTest)
+            count(Verdict::NotApplicable)
         ));
     }
 }

@@ -16,8 +16,7 @@ async fn every_check_holds_with_a_router() {
         let by = |verdict| {
             report.rows.iter().filter(|row| row.verdict == verdict).map(|row| row.number).collect::<Vec<u8>>()
         };
-        assert_eq!(by(Verdict::NotApplicable), [] as [u8; 0]);
-        assert_eq!(by(Verdict::ShownByTest), [33]);
+        assert_eq!(by(Verdict::Holds), (1..=33).collect::<Vec<u8>>(), "each is tried");
         // Again in the same berths, which are as the first run left them.
         assert_eq!(mismatches(&ground).await.1, [] as [u8; 0]);
     })
@@ -33,22 +32,6 @@ async fn every_check_holds_without_a_network_and_with_the_debug_profile() {
             ground.profile = profile.to_owned();
             let (report, wrong) = mismatches(&ground).await;
             assert!(wrong.is_empty(), "{profile}: {:#?}", report.mismatches());
-        }
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn every_test_a_row_points_at_is_there() {
-    let Some(runner) = runner() else { return };
-    run(runner, |lab| async move {
-        let (report, _) = mismatches(&lab.ground(lab.broker.clone())).await;
-        let named: Vec<_> = report.rows.iter().filter(|row| row.verdict == Verdict::ShownByTest).collect();
-        assert_eq!(named.len(), 1);
-        for row in named {
-            let (file, test) = row.seen.split_once(".rs::").expect("a test");
-            let text = std::fs::read_to_string(format!("{}/{file}.rs", env!("CARGO_MANIFEST_DIR"))).expect("its file");
-            assert!(text.contains(&format!("fn {test}(")), "{}", row.seen);
         }
     })
     .await;

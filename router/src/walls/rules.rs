@@ -43,6 +43,8 @@ fn filter(text: &mut String, settings: &Settings, limits: bool) -> Result<()> {
     text.push_str("*filter\n:INPUT DROP [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT DROP [0:0]\n");
     text.push_str(":CAISSON-BERTH - [0:0]\n:CAISSON-OUT - [0:0]\n-F INPUT\n-F FORWARD\n-F OUTPUT\n");
     text.push_str("-A INPUT -m conntrack --ctstate INVALID -j DROP\n");
+    // Each question is counted: those of one socket are one connection, and would pass as such.
+    writeln!(text, "-A INPUT -s {pool} -p udp --dport {DNS_PORT} -j CAISSON-BERTH")?;
     text.push_str("-A INPUT -m conntrack --ctstate ESTABLISHED,RELATED -j ACCEPT\n");
     writeln!(text, "-A INPUT -s {pool} -j CAISSON-BERTH")?;
     if limits {
@@ -147,6 +149,7 @@ mod tests {
         assert!(at("-d 198.51.100.9/32 -j REJECT") < at("--syn -d 198.51.100.0/24 -m owner"));
         assert!(at("--syn -d 198.51.100.0/24 -m owner") < at("-d 198.51.100.0/24 -j REJECT"));
         assert!(at("-d 224.0.0.0/3 -j REJECT") < at("--syn -m owner"));
+        assert!(at("-p udp --dport 15053 -j CAISSON-BERTH") < at("--ctstate ESTABLISHED"), "questions are counted");
         assert!(text.contains(":FORWARD DROP") && text.contains(":OUTPUT DROP") && text.contains(":INPUT DROP"));
     }
 }

@@ -6,6 +6,7 @@
 mod call;
 mod daemon;
 mod files;
+mod flood;
 mod kernel;
 mod limits;
 mod network;
@@ -28,10 +29,17 @@ pub fn main(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
         ["try", plan] => carry_out(&serde_json::from_str(plan).context("the plan")?),
         ["hold", host, port] => network::hold(host, port.parse().context("the port")?),
         ["listen", port] => network::listen(port.parse().context("the port")?),
+        ["flood", resolver, to, ms] => flood::flood(
+            resolver.parse().context("the resolver")?,
+            to.parse().context("the address")?,
+            std::time::Duration::from_millis(ms.parse().context("the time")?),
+        ),
         ["daemon", file] => daemon::fork(file, daemon::GENERATIONS),
         ["daemon", file, left] => daemon::live(file, left.parse().context("the generation")?),
         ["forge", id] => daemon::forge(id.parse().context("the request")?),
-        _ => bail!("probe try <plan> | hold <host> <port> | listen <port> | daemon <file> | forge <request>"),
+        _ => bail!(
+            "probe try <plan> | hold <host> <port> | listen <port> | flood <resolver> <address> <ms> | daemon <file> | forge <request>"
+        ),
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use protocol::probe::{Finding, LookUp, OPEN, Reach, Talk};
+use protocol::probe::{Finding, LookUp, NO_ANSWER, OPEN, Reach, Talk};
 
 use crate::web::dns;
 
@@ -14,7 +14,6 @@ use crate::web::dns;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Threads count as processes of the sandbox.
 const AT_ONCE: usize = 8;
-const SILENT: &str = "no answer";
 
 pub fn look(out: &mut Vec<Finding>) {
     let devices = read_to_string("/proc/net/dev").unwrap_or_default();
@@ -114,7 +113,7 @@ async fn resolved_within(name: &str, patience: Duration) -> Result<Ipv4Addr, Str
     let until = Instant::now() + patience;
     loop {
         match resolved(name).await {
-            Err(why) if why == SILENT && Instant::now() < until => {}
+            Err(why) if why == NO_ANSWER && Instant::now() < until => {}
             found => return found,
         }
     }
@@ -124,7 +123,7 @@ fn why(error: &dns::LookupError) -> String {
     match error {
         dns::LookupError::Blocked(_) => "no such name",
         dns::LookupError::NoAddress(_) => "no address",
-        dns::LookupError::Silent(_) => SILENT,
+        dns::LookupError::Silent(_) => NO_ANSWER,
         dns::LookupError::Malformed(_) => "no name",
     }
     .to_owned()

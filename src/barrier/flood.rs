@@ -1,0 +1,85 @@
+//! Check 33: one sandbox floods the router with questions and connections, and its neighbour is answered all the same.
+//!
+//! A second and a half of it; what a minute does to the router's log, memory and connections is shown by
+//! `router/tests/lab/life.rs::floods_stay_bounded_and_leave_the_neighbour_alone`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use protocol::probe::{Finding, NO_ANSWER};
+
+use super::inside::Inside;
+use super::plan::{self, Names};
+use super::{Trouble, Way};
+
+pub const SENT: &str = "questions and connections sent";
+pub const ENOUGH: &str = "more than anybody needs";
+pub const MEANWHILE: &str = "the neighbour's question meanwhile";
+pub const ANSWERED: &str = "answered";
+
+const MS: &str = "1500";
+/// Questions and connections without which it was no flood.
+const LEAST: (u64, u64) = (2000, 20);
+/// What is answered later was lost at least once: clients ask again after a second.
+const PROMPT: Duration = Duration::from_millis(900);
+
+/// Both berths are open; the first has the test's rules.
+pub(super) async fn tried(way: &Way, names: &Names, first: &Inside, second: &Inside) -> Result<Vec<Finding>, Trouble> {
+    let told = first.carry_out(&plan::asked_again(names)).await?;
+    let address = told.first().map(|finding| finding.seen.clone()).unwrap_or_default();
+    let words = ["flood", &way.berths[0].gateway, &format!("{address}:80"), MS];
+    let over = AtomicBool::new(false);
+    let flooding = async {
+        let told = first.probe(&words).await;
+        over.store(true, Ordering::Relaxed);
+        told
+    };
+    let (flood, heard) = tokio::join!(flooding, asked_until(&over, names, second));
+    Ok(vec![Finding::new(33, SENT, sent(&flood?.text)), Finding::new(33, MEANWHILE, promptly(&heard?))])
+}
+
+/// Whether each question was answered at once, whatever the answer: what it should be is for other checks.
+async fn asked_until(over: &AtomicBool, names: &Names, second: &Inside) -> Result<Vec<bool>, Trouble> {
+    let mut heard = Vec::new();
+    while !over.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        let told = second.carry_out(&plan::during_a_flood(names)).await?;
+        heard.push(began.elapsed() < PROMPT && told.iter().all(|finding| finding.seen != NO_ANSWER));
+    }
+    Ok(heard)
+}
+
+/// A busy machine may be late once.
+fn promptly(heard: &[bool]) -> String {
+    let late = heard.iter().filter(|prompt| !**prompt).count();
+    if 2 * late < heard.len() { ANSWERED.to_owned() } else { format!("{late} of {} lost or late", heard.len()) }
+}
+
+fn sent(text: &str) -> String {
+    let count = |what: &str| text.lines().find_map(|line| line.strip_prefix(what)?.trim().parse::<u64>().ok());
+    match (count("names "), count("connections ")) {
+        (Some(names), Some(connections)) if names >= LEAST.0 && connections >= LEAST.1 => ENOUGH.to_owned(),
+        (Some(names), Some(connections)) => format!("{names} and {connections}"),
+        _ => format!("none: {text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_little_is_no_flood() {
+        assert_eq!(sent("names 90000\nconnections 400\n"), ENOUGH);
+        assert_eq!(sent("names 3\nconnections 400\n"), "3 and 400");
+        assert_eq!(sent("names 90000\nconnections 0\n"), "90000 and 0");
+        assert_eq!(sent("no route\n"), "none: no route\n");
+    }
+
+    #[test]
+    fn most_questions_are_answered_at_once() {
+        assert_eq!(promptly(&[true, true, false]), ANSWERED);
+        assert_eq!(promptly(&[true, false]), "1 of 2 lost or late");
+        assert_eq!(promptly(&[]), "0 of 0 lost or late");
+    }
+}
