@@ -6,17 +6,17 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Open files that are looked at in one go.
 const MOST: usize = 50_000;
 
-/// The file systems that count.
-pub struct Places(HashSet<u64>);
+/// The directories that count: what was deleted elsewhere is somebody else's.
+pub struct Places(Vec<PathBuf>);
 
 impl Places {
     pub fn of(paths: &[&Path]) -> Self {
-        Self(paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|found| found.dev()).collect())
+        Self(paths.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf())).collect())
     }
 
     /// Bytes on disk of such files.
@@ -24,10 +24,14 @@ impl Places {
         let is_process = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
         let processes = entries(Path::new("/proc")).filter(|entry| is_process(&entry.file_name()));
         let open = processes.flat_map(|process| entries(&process.path().join("fd"))).take(MOST);
+        // The kernel still knows where it lay.
+        let here =
+            |link: &Path| std::fs::read_link(link).is_ok_and(|at| self.0.iter().any(|place| at.starts_with(place)));
+        let open = open.map(|link| link.path()).filter(|link| here(link));
         // Through the link, at the open file itself.
-        let gone = open.filter_map(|link| std::fs::metadata(link.path()).ok()).filter(|file| file.nlink() == 0);
+        let gone = open.filter_map(|link| std::fs::metadata(link).ok()).filter(|file| file.nlink() == 0);
         let mut seen = HashSet::new();
-        let counted = gone.filter(|file| self.0.contains(&file.dev()) && seen.insert((file.dev(), file.ino())));
+        let counted = gone.filter(|file| seen.insert((file.dev(), file.ino())));
         counted.map(|file| file.blocks().saturating_mul(512)).sum()
     }
 }
@@ -52,8 +56,10 @@ mod tests {
         std::fs::remove_file(&path).expect("removed");
         let held = places.used();
         assert!(held >= before + (3 << 20) && held < before + (6 << 20), "{before} {held}");
+        let other = tempfile::tempdir().expect("a directory");
+        assert_eq!(Places::of(&[other.path()]).used(), 0, "what lay elsewhere is not ours");
         drop((file, again));
         assert!(places.used() < held);
-        assert_eq!(Places::of(&[Path::new("/proc")]).used(), 0, "another file system");
+        assert_eq!(Places::of(&[Path::new("/proc")]).used(), 0, "another place");
     }
 }
