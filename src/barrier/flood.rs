@@ -20,22 +20,33 @@ pub const ANSWERED: &str = "answered";
 const MS: &str = "1500";
 /// Questions and connections without which it was no flood.
 const LEAST: (u64, u64) = (2000, 20);
-/// What is answered later was lost at least once: clients ask again after a second.
+/// What is answered later was lost at least once: clients wait a second or more before they ask again.
 const PROMPT: Duration = Duration::from_millis(900);
+/// A busy machine may be late once; one sandbox that can take the resolver from another does it again.
+const FLOODS: usize = 2;
 
 /// Both berths are open; the first has the test's rules.
 pub(super) async fn tried(way: &Way, names: &Names, first: &Inside, second: &Inside) -> Result<Vec<Finding>, Trouble> {
     let told = first.carry_out(&plan::asked_again(names)).await?;
     let address = told.first().map(|finding| finding.seen.clone()).unwrap_or_default();
     let words = ["flood", &way.berths[0].gateway, &format!("{address}:80"), MS];
-    let over = AtomicBool::new(false);
-    let flooding = async {
-        let told = first.probe(&words).await;
-        over.store(true, Ordering::Relaxed);
-        told
-    };
-    let (flood, heard) = tokio::join!(flooding, asked_until(&over, names, second));
-    Ok(vec![Finding::new(33, SENT, sent(&flood?.text)), Finding::new(33, MEANWHILE, promptly(&heard?))])
+    let mut found = Vec::new();
+    for _ in 0..FLOODS {
+        let over = AtomicBool::new(false);
+        let flooding = async {
+            let told = first.probe(&words).await;
+            over.store(true, Ordering::Relaxed);
+            told
+        };
+        let (flood, heard) = tokio::join!(flooding, asked_until(&over, names, second));
+        let meanwhile = promptly(&heard?);
+        let held = meanwhile == ANSWERED;
+        found = vec![Finding::new(33, SENT, sent(&flood?.text)), Finding::new(33, MEANWHILE, meanwhile)];
+        if held {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// Whether each question was answered at once, whatever the answer: what it should be is for other checks.
@@ -49,10 +60,10 @@ async fn asked_until(over: &AtomicBool, names: &Names, second: &Inside) -> Resul
     Ok(heard)
 }
 
-/// A busy machine may be late once.
+/// A question that is lost takes the time of many: not one may be.
 fn promptly(heard: &[bool]) -> String {
     let late = heard.iter().filter(|prompt| !**prompt).count();
-    if 2 * late < heard.len() { ANSWERED.to_owned() } else { format!("{late} of {} lost or late", heard.len()) }
+    if late == 0 && !heard.is_empty() { ANSWERED.to_owned() } else { format!("{late} of {} lost or late", heard.len()) }
 }
 
 fn sent(text: &str) -> String {
@@ -77,8 +88,8 @@ mod tests {
     }
 
     #[test]
-    fn most_questions_are_answered_at_once() {
-        assert_eq!(promptly(&[true, true, false]), ANSWERED);
+    fn no_question_is_lost() {
+        assert_eq!(promptly(&[true, true]), ANSWERED);
         assert_eq!(promptly(&[true, false]), "1 of 2 lost or late");
         assert_eq!(promptly(&[]), "0 of 0 lost or late");
     }

@@ -1,6 +1,6 @@
 //! The barrier's self-test: thirty-three checks of a fresh sandbox, from inside and from outside; six of them again in each task's.
 //!
-//! Owns the table of checks (`table.rs`), what is tried (here and `plan.rs`), the canaries (`canary.rs`), a repository to be read (`history.rs`), the verdicts
+//! Owns the table of checks (`table.rs`), what is tried (here and `plan.rs`), the canaries (`canary.rs`), a repository to be read (`history.rs`), a flood (`flood.rs`), the verdicts
 //! (`judge.rs`), the proof that is kept of them (`proof.rs`), whether the runner fits (`outdated.rs`), and what is looked at in a task's own sandbox (`own.rs`). The sandbox is made as every other, through the broker; in it
 //! only the runner's own probe runs. Must not know the engine, nor change how a sandbox is made. A check that could not be
 //! tried does not hold. Tests: beside each file, and `tests/barrier/` (a real engine, and sandboxes weakened on purpose).

@@ -6,6 +6,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use url::{Host, Url};
 
 use super::GitError;
 
@@ -129,15 +130,11 @@ impl RemoteUrl {
     /// Whether it is surely on this machine or beside it: a path, a loopback address, a name without a dot (as services of a
     /// composition have).
     pub(super) fn is_near(&self) -> bool {
-        let Some((_, rest)) = self.text.split_once("://") else { return self.protocol == "file" };
-        let authority = rest.split('/').next().unwrap_or_default();
-        let host = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((address, _)) => address,
-            None => authority.rsplit('@').next().and_then(|host| host.split(':').next()).unwrap_or_default(),
-        };
-        match host.parse::<std::net::IpAddr>() {
-            Ok(address) => address.is_loopback(),
-            Err(_) => !host.contains('.'),
+        match Url::parse(&self.text).as_ref().ok().and_then(Url::host) {
+            Some(Host::Ipv4(ip)) => ip.is_loopback(),
+            Some(Host::Ipv6(ip)) => ip.is_loopback(),
+            Some(Host::Domain(name)) => !name.contains('.'),
+            None => self.protocol == "file",
         }
     }
 

@@ -23,19 +23,31 @@ const MOST: u64 = 64 << 20;
 /// file that nothing has changed it yet, as the one of the mirror's tree does (`tree.rs`).
 const KEEP: &str = r#"
 test "$(stat -c %s .git/index)" -ge "$1" || exit 0
-last=$(stat -c %Y .git/index)
-while [ "$(date +%s)" -le "$last" ]; do sleep 0.02; done
-# The clock of files is a few milliseconds behind.
-sleep 0.02
+export GIT_DIR=.git GIT_WORK_TREE=. GIT_INDEX_FILE="$PWD/.git/index"
+later
 second=$(date +%s)
-export GIT_INDEX_FILE="$PWD/.git/index"
 if [ -n "${CAISSON_LAYER:-}" ]; then
-    GIT_INDEX_FILE="$PWD/.git/kept"
     cat .git/index > .git/kept
-    git() { command git --git-dir=.git --work-tree=. -c core.fsmonitor="printf 'layer\0' #" "$@"; }
-    { git update-index --fsmonitor && git update-index -q --refresh; } >&2 || exit
+    GIT_INDEX_FILE="$PWD/.git/kept"
+    nothing_changed >&2 || exit
 fi
 echo "$second" && cat "$GIT_INDEX_FILE" && rm -f .git/kept
+"#;
+
+/// Two words for scripts about a fresh check-out and its index (`$GIT_INDEX_FILE`). `later`: waits for a second that none of its files
+/// bears. `nothing_changed`: has it say of every file that nothing has changed it yet.
+pub(super) const MARKING: &str = r#"
+later() {
+    last=$(stat -c %Y "$GIT_INDEX_FILE")
+    while [ "$(date +%s)" -le "$last" ]; do sleep 0.02; done
+    # The clock of files is a few milliseconds behind.
+    sleep 0.02
+}
+nothing_changed() {
+    watched="printf 'layer\0' #"
+    git -c core.fsmonitor="$watched" update-index --fsmonitor &&
+        git -c core.fsmonitor="$watched" update-index -q --refresh
+}
 "#;
 
 /// What a checkpoint's git is given to begin with.
@@ -54,7 +66,7 @@ impl Sandboxes {
 
     /// Takes a copy of a fresh check-out's index, if it is a large one. It only saves time: without it all is read.
     pub(super) async fn keep_index(&self, room: &Room, task: i64) -> Result<()> {
-        let words = ["sh", "-c", KEEP, "keep", &LEAST.to_string()];
+        let words = ["sh", "-c", &format!("{MARKING}{KEEP}"), "keep", &LEAST.to_string()];
         let index = room.read(Work::new(words), MOST, "keeping the index").await?;
         let path = self.index_path(&task.to_string());
         if !index.is_empty()
@@ -68,7 +80,7 @@ impl Sandboxes {
 
     /// What was kept of this very sandbox.
     pub(super) fn kept_index(&self, record: &Record) -> Kept {
-        if record.is_of_tree() {
+        if record.mirror.as_ref().is_some_and(|lent| lent.begins_as(&record.base)) {
             return Kept::WithTree;
         }
         let read = std::fs::read(self.index_path(&record.task.to_string()));

@@ -46,6 +46,13 @@ pub(super) struct Lent {
     pub tree: Option<Commit>,
 }
 
+impl Lent {
+    /// Whether a workspace that lies over its tree begins as just this commit.
+    pub(super) fn begins_as(&self, commit: &str) -> bool {
+        self.tree.as_ref().is_some_and(|tree| tree.as_str() == commit)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Mirror {
     #[serde(flatten)]

@@ -44,13 +44,6 @@ pub(super) struct Record {
     pub made_at: i64,
 }
 
-impl Record {
-    /// Whether its workspace began as a layer over just the commit that is checked out in its mirror.
-    pub(super) fn is_of_tree(&self) -> bool {
-        self.mirror.as_ref().and_then(|lent| lent.tree.as_ref()).is_some_and(|tree| tree.as_str() == self.base)
-    }
-}
-
 pub(super) struct Records {
     dir: PathBuf,
     berths: u32,

@@ -162,13 +162,10 @@ impl Sandboxes {
         };
         let how = if base.is_none() { "borrow" } else { "copy" };
         let pack = base.as_ref().map_or(0, |base| base.bytes).to_string();
-        let mut index: &[u8] = match way {
-            Way::Borrow(Kept::Here(index)) => index,
-            _ => &[],
-        };
-        let kept = match way {
-            Way::Borrow(Kept::WithTree) => "tree".to_owned(),
-            _ => index.len().to_string(),
+        let (mut index, kept): (&[u8], _) = match way {
+            Way::Borrow(Kept::Here(index)) => (index, index.len().to_string()),
+            Way::Borrow(Kept::WithTree) => (&[], "tree".to_owned()),
+            Way::Borrow(Kept::Nothing) | Way::Copy(_) => (&[], "0".to_owned()),
         };
         let words = ["sh", "-c", TAKE, "take", how, spec.stretch.base.as_str(), &pack, &kept, RUNNER];
         let mut work = Work::new(words).wall(READ_MS);

@@ -4,6 +4,7 @@
 //! generation's tree is never changed, for running sandboxes lie over it; one that starts from a later commit brings its own
 //! up to that. It only saves time: without it all is checked out. Tests: `tests/trees/layers.rs`, `broker/tests/docker/layers.rs`.
 
+use super::index::MARKING;
 use super::mirror::Lent;
 use super::room::Work;
 use super::{Result, SandboxError, Sandboxes};
@@ -20,15 +21,11 @@ set -eu
 [ "$(git --git-dir=. ls-tree -r --name-only "$1" | head -n "$2" | wc -l)" -ge "$2" ] || exit 0
 rm -rf tree
 git init --quiet --template= --initial-branch=work tree
-export GIT_INDEX_FILE="$PWD/tree/.git/index"
-git() { command git --git-dir=. --work-tree=tree -c core.fsmonitor="printf 'tree\0' #" "$@"; }
-git -c core.fsmonitor=false -c checkout.workers=0 -c checkout.thresholdForParallelism=5000 read-tree -u --reset "$1"
-last=$(stat -c %Y "$GIT_INDEX_FILE")
-while [ "$(date +%s)" -le "$last" ]; do sleep 0.02; done
-sleep 0.02
+export GIT_DIR=. GIT_WORK_TREE=tree GIT_INDEX_FILE="$PWD/tree/.git/index"
+git -c checkout.workers=0 -c checkout.thresholdForParallelism=5000 read-tree -u --reset "$1"
+later
 touch "$GIT_INDEX_FILE"
-git update-index --fsmonitor
-git update-index -q --refresh
+nothing_changed
 echo made
 "#;
 
@@ -54,7 +51,7 @@ impl Sandboxes {
 
     async fn make_tree(&self, lent: &Lent) -> Result<bool> {
         let (room, _passing) = self.mirror_room("tree", &lent.name).await?;
-        let words = ["sh", "-c", MAKE, "make", lent.held.head.as_str(), FILES];
+        let words = ["sh", "-c", &format!("{MARKING}{MAKE}"), "make", lent.held.head.as_str(), FILES];
         let made = room.read(Work::new(words).wall(MAKE_MS), 1 << 10, "checking out the repository's files").await?;
         Ok(!made.is_empty())
     }

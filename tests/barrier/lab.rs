@@ -132,18 +132,29 @@ pub struct Weak {
     pub router_stays: bool,
     /// The router's walls let it to this machine.
     pub hole: bool,
+    /// The router's walls count no questions.
+    pub uncounted: bool,
     /// No mirror is filled: the engine has no time for it.
     pub busy: bool,
 }
 
 impl Weak {
     pub fn new(lab: &Arc<Lab>, change: Change) -> Weak {
-        let [joined, router_stays, hole, busy] = [false; 4];
-        Weak { lab: lab.clone(), change, victim: "barrier-1", joined, router_stays, hole, busy }
+        let [joined, router_stays, hole, uncounted, busy] = [false; 5];
+        Weak { lab: lab.clone(), change, victim: "barrier-1", joined, router_stays, hole, uncounted, busy }
     }
 }
 
 impl Weak {
+    /// One rule more in the router's walls.
+    fn pierce(&self, rule: &[&str]) {
+        let place = format!("container:caisson-{}-holder", self.lab.installation);
+        let mut words = vec!["run", "--rm", "--network", &place, "--cap-add", "NET_ADMIN", "--user", "0"];
+        words.extend(["--entrypoint", "iptables", ROUTER].iter().chain(rule));
+        let made = Command::new("docker").args(words).output().expect("docker");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+
     async fn weaken(&self, name: &str) {
         let docker = Docker::connect_with_unix_defaults().expect("the engine");
         let name = format!("caisson-{}-box-{name}", self.lab.installation);
@@ -224,12 +235,10 @@ impl Broker for Weak {
     }
     async fn router_probe(&self, image: &str, plan: &str) -> Result<String> {
         if self.hole {
-            let place = format!("container:caisson-{}-holder", self.lab.installation);
-            let rule = ["-I", "OUTPUT", "-d", "172.17.0.1", "-j", "ACCEPT"];
-            let mut words = vec!["run", "--rm", "--network", &place, "--cap-add", "NET_ADMIN", "--user", "0"];
-            words.extend(["--entrypoint", "iptables", ROUTER].iter().chain(&rule));
-            let made = Command::new("docker").args(words).output().expect("docker");
-            assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+            self.pierce(&["-I", "OUTPUT", "-d", "172.17.0.1", "-j", "ACCEPT"]);
+        }
+        if self.uncounted {
+            self.pierce(&["-I", "INPUT", "-p", "udp", "--dport", "15053", "-j", "ACCEPT"]);
         }
         self.lab.broker.router_probe(image, plan).await
     }

@@ -268,6 +268,9 @@ async fn a_way_out_that_is_too_wide_is_caught() {
         let hole = Arc::new(Weak { hole: true, ..Weak::new(&lab, unchanged) });
         let (report, seen) = mismatches(&lab.networked(hole, "").await).await;
         assert_eq!(seen, [31], "a hole in the router's walls: {:#?}", report.mismatches());
+        let uncounted = Arc::new(Weak { uncounted: true, ..Weak::new(&lab, unchanged) });
+        let (report, seen) = mismatches(&lab.networked(uncounted, "").await).await;
+        assert_eq!(seen, [33], "a resolver that one can take: {:#?}", report.mismatches());
         let shut = "[egress]\ndeny = [\"*.caisson-barrier.invalid\"]\n";
         let (report, seen) = mismatches(&lab.networked(lab.broker.clone(), shut).await).await;
         assert!(seen.contains(&15) && seen.contains(&17), "nothing is let pass: {:#?}", report.mismatches());
