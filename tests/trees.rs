@@ -17,6 +17,8 @@ mod hostile;
 mod images;
 #[path = "trees/layers.rs"]
 mod layers;
+#[path = "trees/likeness.rs"]
+mod likeness;
 #[path = "support/local_broker.rs"]
 mod local_broker;
 #[path = "trees/losses.rs"]

@@ -34,7 +34,7 @@ const COMMITS: usize = 100;
 const CHANGED: usize = 50;
 const ROUNDS: i64 = 4;
 /// More: after the first push of it all, the forge is at work for some seconds beside both sides.
-const CHECKPOINTS: i64 = 7;
+const CHECKPOINTS: i64 = 11;
 const LARGE: &str = "large";
 const SMALL: &str = "small";
 const HUMAN: &str = "dev";

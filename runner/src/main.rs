@@ -34,8 +34,8 @@ const USAGE: &str = "caisson-runner: speaks with its host over stdin and stdout
   caisson-runner hold        sleep until SIGTERM
   caisson-runner web-fetch <url>
                              print a page as Markdown
-  caisson-runner changed <layer> <tree> <workspace>
-                             name what a layer may have changed, as git's fsmonitor hook
+  caisson-runner changed <layer> <tree> <workspace> <commit>
+                             write what a layer changed in a commit, as git fast-import reads it
   caisson-runner probe …     look at the sandbox from inside, for `caisson barrier`
   caisson-runner --version";
 

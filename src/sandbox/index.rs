@@ -1,7 +1,7 @@
 //! The index of a large check-out, kept on the host from before the agent enters until its tree is taken.
 //!
-//! Owns one file for each task in the state directory: a line with a second, then the index. (A sandbox that begins with just the files of
-//! its mirror's tree has that tree's.) The index holds each file's size and times
+//! Owns one file for each task in the state directory: a line with a second, then the index. (A workspace that is a layer has none: what changed
+//! in it is read off the layer, and where that does not do and it began with just the files of the mirror's tree, with that tree's.) The index holds each file's size and times
 //! as the kernel gave them, so that a checkpoint reads what changed and not 50,000 files. git may know times by whole seconds, and
 //! could not tell what the agent changes at once from what was checked out in that same second: so the agent enters in a later one.
 //! Bytes to this process: only git in the task's own sandbox reads them.
@@ -19,34 +19,22 @@ const LEAST: u64 = 200 << 10;
 /// About half a million files.
 const MOST: u64 = 64 << 20;
 
-/// Of an index of `$1` bytes at least: the second that has begun, which is none that it knows, and the index. In a layer it says of every
-/// file that nothing has changed it yet, as the one of the mirror's tree does (`tree.rs`).
+/// Of an index of `$1` bytes at least: the second that has begun, which is none that it knows, and the index.
 const KEEP: &str = r#"
 test "$(stat -c %s .git/index)" -ge "$1" || exit 0
-export GIT_DIR=.git GIT_WORK_TREE=. GIT_INDEX_FILE="$PWD/.git/index"
+GIT_INDEX_FILE=.git/index
 later
-second=$(date +%s)
-if [ -n "${CAISSON_LAYER:-}" ]; then
-    cat .git/index > .git/kept
-    GIT_INDEX_FILE="$PWD/.git/kept"
-    nothing_changed >&2 || exit
-fi
-echo "$second" && cat "$GIT_INDEX_FILE" && rm -f .git/kept
+date +%s
+cat .git/index
 "#;
 
-/// Two words for scripts about a fresh check-out and its index (`$GIT_INDEX_FILE`). `later`: waits for a second that none of its files
-/// bears. `nothing_changed`: has it say of every file that nothing has changed it yet.
-pub(super) const MARKING: &str = r#"
+/// A word for scripts about a fresh check-out and its index (`$GIT_INDEX_FILE`): waits for a second that none of its files bears.
+pub(super) const LATER: &str = r#"
 later() {
     last=$(stat -c %Y "$GIT_INDEX_FILE")
     while [ "$(date +%s)" -le "$last" ]; do sleep 0.02; done
     # The clock of files is a few milliseconds behind.
     sleep 0.02
-}
-nothing_changed() {
-    watched="printf 'layer\0' #"
-    git -c core.fsmonitor="$watched" update-index --fsmonitor &&
-        git -c core.fsmonitor="$watched" update-index -q --refresh
 }
 "#;
 
@@ -66,7 +54,7 @@ impl Sandboxes {
 
     /// Takes a copy of a fresh check-out's index, if it is a large one. It only saves time: without it all is read.
     pub(super) async fn keep_index(&self, room: &Room, task: i64) -> Result<()> {
-        let words = ["sh", "-c", &format!("{MARKING}{KEEP}"), "keep", &LEAST.to_string()];
+        let words = ["sh", "-c", &format!("{LATER}{KEEP}"), "keep", &LEAST.to_string()];
         let index = room.read(Work::new(words), MOST, "keeping the index").await?;
         let path = self.index_path(&task.to_string());
         if !index.is_empty()

@@ -107,7 +107,8 @@ impl Sandboxes {
             self.stocked(&chamber, &spec.repo_key, &spec.base, self.settings.history_depth, lent).await?;
         let lent = lent.map(|lent| Lent { tree: laid_over(&chamber, &lent).cloned(), ..lent });
         self.forget_index(&spec.task.to_string());
-        if !lent.as_ref().is_some_and(|lent| lent.begins_as(spec.base.as_str())) {
+        // A layer tells what changed in it.
+        if lent.as_ref().is_none_or(|lent| lent.tree.is_none()) {
             match self.keep_index(&room, spec.task).await {
                 Err(error @ (SandboxError::Limit(_) | SandboxError::Refused(_))) => {
                     tracing::warn!(task = spec.task, %error, "the index was not kept; checkpoints read every file");

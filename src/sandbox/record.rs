@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use domain::Loss;
+use domain::{Commit, Loss};
 use protocol::router::Rule;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,13 @@ pub(super) struct Record {
     /// Milliseconds since 1970.
     #[serde(default)]
     pub made_at: i64,
+}
+
+impl Record {
+    /// The commit of the mirror's tree, if the workspace is a layer over it.
+    pub(super) fn tree(&self) -> Option<&Commit> {
+        self.mirror.as_ref()?.tree.as_ref()
+    }
 }
 
 pub(super) struct Records {

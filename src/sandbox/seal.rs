@@ -5,6 +5,7 @@
 //! hooks, filters, attributes, index flags, replaced or planted objects) takes part. What comes out is one pack, capped,
 //! straight into the quarantine chamber. Tests: `tests/trees.rs`.
 
+use domain::Commit;
 use protocol::broker::RUNNER;
 use protocol::runner::Op;
 use tokio::io::AsyncSeekExt;
@@ -20,17 +21,9 @@ const QUIESCE_MS: u64 = 10_000;
 /// How long reading the tree may take, in milliseconds.
 const READ_MS: u64 = 300_000;
 
-/// Reads the tree through a git directory of our own: stdout is its pack, less what the base `$2` holds, and the last line
-/// of stderr names it. The directory may borrow the mirror's objects and the agent's, but only as bytes: what it borrows is hashed
-/// again in quarantine. The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes. On stdin
-/// are `$3` bytes of a pack of the base, or `$4` bytes of an index that the host kept from the check-out, after a line with its time
-/// (`tree`: it lies with the mirror's tree, and stdin is empty): with it only what changed since is read. No agent can set a file's time of
-/// change back (`ctime`), and git compares that too. Where the workspace is a layer, the kernel has kept apart whatever may have
-/// changed (`$5`, the runner, names it), and git looks at nothing else; it looks for untracked files only if the layer has any.
-///
-/// The commit is of this pack alone: between two commits git packs what differs without marking all of the base first, as in every push;
-/// what was moved is then in it, too. If that made it too large, the next way (`copy`) marks all.
-const TAKE: &str = r#"
+/// A git directory of our own, in `$dir`, on the base `$1`. It may borrow the mirror's objects and the agent's (unless `$2` says that the
+/// base is sent), but only as bytes: what it borrows is hashed again in quarantine.
+const OWN: &str = r#"
 set -eu
 dir=$(mktemp -d)
 # Nobody waits for this.
@@ -38,24 +31,38 @@ trap 'rm -rf "$dir" </dev/null >/dev/null 2>&1 &' EXIT
 export GIT_DIR="$dir"
 export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x
 mkdir -p "$dir/objects/info" "$dir/refs"
-echo "$2" > "$dir/HEAD"
+echo "$1" > "$dir/HEAD"
 git() { command git --work-tree=. -c core.bigFileThreshold=1 -c core.looseCompression=0 -c pack.compression=1 -c maintenance.auto=false "$@"; }
 [ -z "${CAISSON_MIRROR:-}" ] || printf '%s/objects\n' "$CAISSON_MIRROR" >> "$dir/objects/info/alternates"
-sparse=--sparse
-if [ "$1" = copy ]; then
-    sparse=--no-sparse
-    [ "$3" = 0 ] || git index-pack --stdin --fix-thin >/dev/null
-elif [ -d .git/objects ] && [ ! -L .git ] && [ ! -L .git/objects ]; then
+if [ "$2" = borrow ] && [ -d .git/objects ] && [ ! -L .git ] && [ ! -L .git/objects ]; then
     printf '%s\n' "$PWD/.git/objects" >> "$dir/objects/info/alternates"
 fi
-names=
-if [ "$4" != 0 ] && [ -n "${CAISSON_LAYER:-}" ]; then
-    "$5" changed "$CAISSON_LAYER" "$CAISSON_MIRROR/tree" . > "$dir/changed" &
-    names=$!
+"#;
+
+/// Of a workspace that is a layer over the mirror's tree of the commit `$3`: git makes a commit of what the runner (`$4`) reads off the layer,
+/// where the kernel keeps whatever may have changed. No index, no time of a file is compared, and nothing else is looked at.
+const TAKE_LAYER: &str = r#"
+later() { [ "$3" = "$1" ] || git diff-tree -r -z --raw --no-renames "$3" "$1"; }
+later "$@" > "$dir/later"
+"$4" changed "$CAISSON_LAYER" "$CAISSON_MIRROR/tree" . "$1" < "$dir/later" |
+    git -c fastimport.unpackLimit=0 fast-import --quiet --done --depth=0 >&2
+commit=$(git rev-parse --verify refs/heads/taken)
+sparse=--sparse
+"#;
+
+/// The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes. On stdin are `$3` bytes of
+/// a pack of the base, or `$4` bytes of an index that the host kept from the check-out, after a line with its time (`tree`: it lies with
+/// the mirror's tree, and stdin is empty): with it only what changed since is read. No agent can set a file's time of change back
+/// (`ctime`), and git compares that too.
+const TAKE_INDEX: &str = r#"
+sparse=--sparse
+if [ "$2" = copy ]; then
+    sparse=--no-sparse
+    [ "$3" = 0 ] || git index-pack --stdin --fix-thin >/dev/null
 fi
 case "$4" in
     0)
-        git read-tree "$2^{tree}"
+        git read-tree "$1^{tree}"
         # Compared, not written: git cannot touch a pack that is read-only, and would write every object that is in one once more.
         git update-index -q --refresh >/dev/null || :
         ;;
@@ -70,29 +77,27 @@ case "$4" in
         touch -d "@$second" "$dir/index"
         ;;
 esac
-said=none watch=false
-if [ "$names" ]; then
-    wait "$names" && said=0 || said=$?
-    case $said in 0 | 10) watch="cat '$dir/changed' #" ;; esac
-fi
-if [ "$said" = 0 ]; then
-    git -c core.fsmonitor="$watch" commit -q -a --allow-empty --no-verify --no-status --no-gpg-sign -m x >&2
-else
-    git -c core.fsmonitor="$watch" add -A .
-    # Whether all of it is there is found out in quarantine.
-    tree=$(git write-tree --missing-ok)
-    commit=$(git commit-tree -p "$2" -m x "$tree")
-    echo "$commit" > "$dir/HEAD"
-fi
-git rev-parse --verify 'HEAD^{tree}' > "$dir/tree" &
-printf 'HEAD\n^%s\n' "$2" | git pack-objects --revs "$sparse" --stdout -q
+git add -A .
+# Whether all of it is there is found out in quarantine.
+tree=$(git write-tree --missing-ok)
+commit=$(git commit-tree -p "$1" -m x "$tree")
+"#;
+
+/// Stdout is the pack of `$commit`, less what the base holds; the last line of stderr names its tree. Between two commits git packs what differs
+/// without marking all of the base first, as in every push; what was moved is then in it, too. If that made it too large, the
+/// last ways (`copy`) mark all.
+const HAND_OUT: &str = r#"
+git rev-parse --verify "$commit^{tree}" > "$dir/tree" &
+printf '%s\n^%s\n' "$commit" "$1" | git pack-objects --revs "$sparse" --stdout -q
 wait $!
 read -r tree < "$dir/tree"
 printf '\n%s\n' "$tree" >&2
 "#;
 
-/// Where the base's objects come from.
+/// Where what changed and the base's objects come from.
 enum Way {
+    /// From the layer over the mirror's tree of this commit.
+    Layer(Commit),
     /// From the agent's own store, and the mirror; with the index that was kept, if one was.
     Borrow(Kept),
     /// Sent; with a mirror, what that lacks.
@@ -138,14 +143,17 @@ impl Sandboxes {
         self.take(room, &record, spec).await
     }
 
-    /// The tree and its pack. First with the agent's own objects at hand (fast); if that fails in any way, with the base brought in
-    /// afresh, so that an agent that broke its `.git` has still done its work: from the mirror, or else whole.
+    /// The tree and its pack. First off a layer, or with the agent's own objects at hand (fast); if that fails in any way, with the
+    /// base brought in afresh, so that an agent that broke its `.git` has still done its work: from the mirror, or else whole.
     async fn take(&self, room: &Room, record: &Record, spec: &SealSpec) -> Result<(Tree, tokio::fs::File)> {
-        let mut ways = vec![Way::Borrow(self.kept_index(record))];
+        let mut ways: Vec<Way> = record.tree().cloned().map(Way::Layer).into_iter().collect();
+        ways.push(Way::Borrow(self.kept_index(record)));
         ways.extend(record.mirror.as_ref().map(|lent| Way::Copy(Some(lent.held.clone()))));
         for way in ways {
             match self.take_with(room, spec, &way).await {
-                Err(SandboxError::Refused(_) | SandboxError::Limit(_)) => {}
+                Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
+                    tracing::info!(task = spec.stretch.task, why, "a tree could not be taken the fast way");
+                }
                 ended => return ended,
             }
         }
@@ -153,41 +161,57 @@ impl Sandboxes {
     }
 
     async fn take_with(&self, room: &Room, spec: &SealSpec, way: &Way) -> Result<(Tree, tokio::fs::File)> {
+        let (stretch, most) = (&spec.stretch, self.settings.tree_pack_bytes);
         let mut base = match way {
-            Way::Borrow(_) => None,
+            Way::Layer(_) | Way::Borrow(_) => None,
             Way::Copy(held) => {
-                let (base, most) = (std::slice::from_ref(&spec.stretch.base), self.settings.base_pack_bytes);
-                Some(self.repos.pack(&spec.stretch.repo_key, base, 1, held.as_ref(), most).await?)
+                let base = std::slice::from_ref(&stretch.base);
+                Some(self.repos.pack(&stretch.repo_key, base, 1, held.as_ref(), self.settings.base_pack_bytes).await?)
             }
         };
-        let how = if base.is_none() { "borrow" } else { "copy" };
-        let pack = base.as_ref().map_or(0, |base| base.bytes).to_string();
-        let (mut index, kept): (&[u8], _) = match way {
-            Way::Borrow(Kept::Here(index)) => (index, index.len().to_string()),
-            Way::Borrow(Kept::WithTree) => (&[], "tree".to_owned()),
-            Way::Borrow(Kept::Nothing) | Way::Copy(_) => (&[], "0".to_owned()),
-        };
-        let words = ["sh", "-c", TAKE, "take", how, spec.stretch.base.as_str(), &pack, &kept, RUNNER];
-        let mut work = Work::new(words).wall(READ_MS);
+        let (script, words) = way.script(base.as_ref().map_or(0, |base| base.bytes));
+        let script = format!("{OWN}{script}{HAND_OUT}");
+        let words = words.iter().map(String::as_str);
+        let mut work = Work::new(["sh", "-c", &script, "take", stretch.base.as_str()].into_iter().chain(words));
+        let mut index: &[u8] = way.index();
         if let Some(base) = &mut base {
             work = work.input(base.reader().await?);
         } else if !index.is_empty() {
             work = work.input(&mut index);
         }
         let mut pack = crate::git::temporary()?;
-        let done = room.spool(work, &mut pack, self.settings.tree_pack_bytes).await;
+        let done = room.spool(work.wall(READ_MS), &mut pack, most).await;
         let done = done.map_err(|e| match e {
-            SandboxError::Limit(_) => {
-                let most = self.settings.tree_pack_bytes >> 20;
-                SandboxError::Limit(format!(
-                    "what changed since the base is more than {most} MB packed; ignore or remove large files"
-                ))
-            }
+            SandboxError::Limit(_) => SandboxError::Limit(format!(
+                "what changed since the base is more than {} MB packed; ignore or remove large files",
+                most >> 20
+            )),
             other => other,
         })?;
         super::room::succeeded(&done, "reading the files of the sandbox")?;
         let rewound = pack.rewind().await;
         rewound.map_err(|e| SandboxError::Unavailable(format!("the temporary pack: {e}")))?;
         Ok((Tree::parse(done.text.trim_end().lines().last().unwrap_or_default())?, pack))
+    }
+}
+
+impl Way {
+    /// How the tree is read, and the script's words from `$2` on; `pack`: how many bytes of the base are sent.
+    fn script(&self, pack: u64) -> (&'static str, [String; 3]) {
+        let own = |how: &str, kept: &str| [how.to_owned(), pack.to_string(), kept.to_owned()];
+        match self {
+            Way::Layer(tree) => (TAKE_LAYER, ["borrow".to_owned(), tree.to_string(), RUNNER.to_owned()]),
+            Way::Borrow(Kept::WithTree) => (TAKE_INDEX, own("borrow", "tree")),
+            Way::Borrow(_) => (TAKE_INDEX, own("borrow", &self.index().len().to_string())),
+            Way::Copy(_) => (TAKE_INDEX, own("copy", "0")),
+        }
+    }
+
+    /// The index that is sent, if one is.
+    fn index(&self) -> &[u8] {
+        match self {
+            Way::Borrow(Kept::Here(index)) => index,
+            _ => &[],
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! generation's tree is never changed, for running sandboxes lie over it; one that starts from a later commit brings its own
 //! up to that. It only saves time: without it all is checked out. Tests: `tests/trees/layers.rs`, `broker/tests/docker/layers.rs`.
 
-use super::index::MARKING;
+use super::index::LATER;
 use super::mirror::Lent;
 use super::room::Work;
 use super::{Result, SandboxError, Sandboxes};
@@ -14,8 +14,7 @@ const FILES: &str = "2000";
 const MAKE_MS: u64 = 1_800_000;
 
 /// Of the commit `$1`, if it has `$2` files. The index is marked with a second that none of its files bears (`index.rs`): no checkpoint
-/// then reads one of them for having been written in the same. It says of every file that nothing has changed it yet, for git to believe
-/// where a layer can name what has.
+/// then reads one of them for having been written in the same.
 const MAKE: &str = r#"
 set -eu
 [ "$(git --git-dir=. ls-tree -r --name-only "$1" | head -n "$2" | wc -l)" -ge "$2" ] || exit 0
@@ -25,7 +24,6 @@ export GIT_DIR=. GIT_WORK_TREE=tree GIT_INDEX_FILE="$PWD/tree/.git/index"
 git -c checkout.workers=0 -c checkout.thresholdForParallelism=5000 read-tree -u --reset "$1"
 later
 touch "$GIT_INDEX_FILE"
-nothing_changed
 echo made
 "#;
 
@@ -51,7 +49,7 @@ impl Sandboxes {
 
     async fn make_tree(&self, lent: &Lent) -> Result<bool> {
         let (room, _passing) = self.mirror_room("tree", &lent.name).await?;
-        let words = ["sh", "-c", &format!("{MARKING}{MAKE}"), "make", lent.held.head.as_str(), FILES];
+        let words = ["sh", "-c", &format!("{LATER}{MAKE}"), "make", lent.held.head.as_str(), FILES];
         let made = room.read(Work::new(words).wall(MAKE_MS), 1 << 10, "checking out the repository's files").await?;
         Ok(!made.is_empty())
     }

@@ -1,0 +1,58 @@
+//! Whether git would store a file's bytes as they are. `.gitattributes` may have it turn ends of lines, an `$Id$` or an encoding.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+
+/// What turns more than ends of lines; a macro has one of these words, too.
+const TURNS: [&str; 2] = ["ident", "working-tree-encoding"];
+/// As git itself reads at most.
+const MOST: u64 = 100 << 20;
+
+/// The `.gitattributes` of a workspace, each read once.
+pub struct Attributes<'a> {
+    workspace: &'a Path,
+    /// By directory: whether it has one.
+    seen: HashMap<PathBuf, bool>,
+}
+
+impl<'a> Attributes<'a> {
+    pub fn new(workspace: &'a Path) -> Self {
+        Self { workspace, seen: HashMap::new() }
+    }
+
+    /// Whether any speaks about this file: its ends of lines may then be turned, if it has carriage returns.
+    ///
+    /// # Errors
+    /// If more might be turned.
+    pub fn speak_about(&mut self, path: &Path) -> anyhow::Result<bool> {
+        let mut any = false;
+        for directory in path.ancestors().skip(1) {
+            any |= match self.seen.get(directory) {
+                Some(has) => *has,
+                None => {
+                    let has = self.read(directory)?;
+                    self.seen.insert(directory.to_owned(), has);
+                    has
+                }
+            };
+        }
+        Ok(any)
+    }
+
+    fn read(&self, directory: &Path) -> anyhow::Result<bool> {
+        let path = self.workspace.join(directory).join(".gitattributes");
+        let found = match std::fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            found => found.with_context(|| path.display().to_string())?,
+        };
+        ensure!(found.is_file() && found.len() <= MOST, "{}: no file, or a large one", path.display());
+        let text = std::fs::read(&path).with_context(|| path.display().to_string())?;
+        if let Some(word) = TURNS.into_iter().find(|word| text.windows(word.len()).any(|part| part == word.as_bytes()))
+        {
+            bail!("{} has {word}", path.display());
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,169 @@
+//! Which files a layer may have changed. It names too much rather than too little: what of it changed is git's to find.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::fs::{FileType, Metadata, read_dir, symlink_metadata};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+
+use super::{Later, Places, ignored, stream};
+
+/// More names are no help: git then looks at everything.
+const MOST: usize = 20_000;
+/// How many entries are looked at for them.
+const LOOKED_AT: usize = 400_000;
+/// git checks out no empty directory but this.
+const SUBMODULE: &str = "perhaps a submodule, or in one";
+
+/// Relative paths.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// The commit has a file there: changed, gone, or as it was.
+    pub known: BTreeSet<PathBuf>,
+    /// It has none, and git is not to ignore the one that lies there.
+    pub new: BTreeSet<PathBuf>,
+}
+
+/// # Errors
+/// What cannot be read, is too much, or is git's own to judge: a repository in a directory, a submodule.
+pub fn of(places: &Places<'_>, later: &Later) -> anyhow::Result<Names> {
+    let mut walk = Walk { places, known: BTreeSet::new(), new: Vec::new(), seen: 0 };
+    walk.through_both()?;
+    // What only the tree had is as new as if it never had been.
+    for path in &later.gone {
+        walk.known.remove(path);
+        if stream::lies(places.workspace, path)?.as_ref().is_some_and(stream::is_content) {
+            walk.new.push((path.clone(), false));
+        }
+    }
+    let mut new = walk.new_below()?;
+    for path in &later.other {
+        new.remove(path);
+        walk.known.insert(path.clone());
+    }
+    ensure!(walk.known.len() + new.len() <= MOST, "more than {MOST} names");
+    Ok(Names { known: walk.known, new })
+}
+
+struct Walk<'a> {
+    places: &'a Places<'a>,
+    known: BTreeSet<PathBuf>,
+    /// Topmost, and whether it is a directory.
+    new: Vec<(PathBuf, bool)>,
+    seen: usize,
+}
+
+impl Walk<'_> {
+    /// Directories that the layer and the tree have.
+    fn through_both(&mut self) -> anyhow::Result<()> {
+        let mut waiting = vec![PathBuf::new()];
+        while let Some(at) = waiting.pop() {
+            let names = self.names(self.places.layer, &at)?;
+            self.add_hidden(&at, &names.iter().map(|(name, _)| name).collect())?;
+            for (name, kind) in names {
+                let path = at.join(name);
+                let was_directory = metadata(&self.places.tree.join(&path))?.map(|before| before.is_dir());
+                match was_directory {
+                    Some(true) if kind.is_dir() => {
+                        waiting.push(path);
+                        continue;
+                    }
+                    Some(true) => self.add_below(path.clone())?,
+                    Some(false) => self.known.extend([path.clone()]),
+                    None => {}
+                }
+                // The kernel's mark for what went is a device.
+                if !kind.is_char_device() && (kind.is_dir() || was_directory != Some(false)) {
+                    self.new.push((path, kind.is_dir()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn names(&mut self, root: &Path, at: &Path) -> anyhow::Result<Vec<(OsString, FileType)>> {
+        let directory = root.join(at);
+        let mut names = Vec::new();
+        for entry in read_dir(&directory).with_context(|| directory.display().to_string())? {
+            let entry = entry?;
+            self.seen += 1;
+            ensure!(self.seen < LOOKED_AT, "more than {LOOKED_AT} entries");
+            if entry.file_name() != ".git" {
+                names.push((entry.file_name(), entry.file_type()?));
+            } else if !at.as_os_str().is_empty() {
+                bail!("{}: a repository of its own", directory.display());
+            }
+        }
+        Ok(names)
+    }
+
+    /// What the tree has in a directory that was removed and made again: all of it is gone but what the layer has. Of any other
+    /// directory nothing is, and one name tells.
+    fn add_hidden(&mut self, at: &Path, kept: &HashSet<&OsString>) -> anyhow::Result<()> {
+        let directory = self.places.tree.join(at);
+        let mut empty = true;
+        for entry in read_dir(&directory).with_context(|| directory.display().to_string())? {
+            empty = false;
+            let name = entry?.file_name();
+            if !kept.contains(&name) && name != ".git" {
+                if metadata(&self.places.workspace.join(at).join(&name))?.is_some() {
+                    return Ok(());
+                }
+                break;
+            }
+        }
+        ensure!(!empty, "{}: {SUBMODULE}", at.display());
+        for (name, kind) in self.names(self.places.tree, at)? {
+            if !kept.contains(&name) {
+                let path = at.join(name);
+                if kind.is_dir() { self.add_below(path)? } else { self.known.extend([path]) }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every file below a directory of the tree.
+    fn add_below(&mut self, at: PathBuf) -> anyhow::Result<()> {
+        let mut waiting = vec![at];
+        while let Some(at) = waiting.pop() {
+            let names = self.names(self.places.tree, &at)?;
+            ensure!(!names.is_empty(), "{}: {SUBMODULE}", at.display());
+            for (name, kind) in names {
+                let path = at.join(name);
+                if kind.is_dir() { waiting.push(path) } else { self.known.extend([path]) }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every new file that is not ignored. What is new below an ignored directory is ignored, and not looked at.
+    fn new_below(&mut self) -> anyhow::Result<BTreeSet<PathBuf>> {
+        let topmost = std::mem::take(&mut self.new);
+        let (mut all, mut waiting) = (BTreeSet::new(), Vec::new());
+        for (path, is_directory) in ignored::without(self.places.workspace, topmost, |(path, _)| path)? {
+            if is_directory { waiting.push(path) } else { all.extend([path]) }
+        }
+        let mut below = Vec::new();
+        while let Some(at) = waiting.pop() {
+            for (name, kind) in self.names(self.places.layer, &at)? {
+                let path = at.join(name);
+                if kind.is_dir() { waiting.push(path) } else { below.push(path) }
+            }
+            ensure!(below.len() <= MOST, "more than {MOST} names");
+        }
+        all.extend(ignored::without(self.places.workspace, below, |path| path)?);
+        Ok(all)
+    }
+}
+
+fn metadata(path: &Path) -> anyhow::Result<Option<Metadata>> {
+    match symlink_metadata(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => bail!("{}: {error}", path.display()),
+    }
+}

@@ -1,0 +1,131 @@
+//! The stream for `git fast-import`: one commit of what lies in the workspace under the names.
+
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use anyhow::{Context, bail, ensure};
+
+use super::attributes::Attributes;
+use super::names::Names;
+
+/// The branch that the stream makes.
+const BRANCH: &str = "refs/heads/taken";
+
+/// Ends with the word `done`, or with an error before it.
+///
+/// # Errors
+/// What cannot be read, and what git might store in another way than it lies there.
+pub fn write(workspace: &Path, base: &str, names: &Names, out: &mut dyn Write) -> anyhow::Result<()> {
+    let all = || names.known.iter().chain(&names.new);
+    let attributes = all().find(|path| path.file_name().is_some_and(|name| name == ".gitattributes"));
+    ensure!(attributes.is_none(), "attributes changed");
+    write!(out, "commit {BRANCH}\ncommitter x <x> 0 +0000\ndata 0\nfrom {base}\n")?;
+    // First, so that a directory may stand where a file was.
+    for path in &names.known {
+        if lies(workspace, path)?.is_none_or(|found| found.is_dir()) {
+            out.write_all(b"D ")?;
+            out.write_all(&quoted(path))?;
+            out.write_all(b"\n")?;
+        }
+    }
+    let mut attributes = Attributes::new(workspace);
+    for path in all() {
+        let Some(found) = lies(workspace, path)?.filter(|found| !found.is_dir()) else { continue };
+        if is_content(&found) {
+            write_content(workspace, path, &found, &mut attributes, out)?;
+        } else {
+            // One that is new is nothing to git.
+            ensure!(names.new.contains(path), "{}: neither a file nor a link", path.display());
+        }
+    }
+    out.write_all(b"\ndone\n")?;
+    Ok(())
+}
+
+/// What lies there itself: nothing that is reached through a symbolic link does.
+///
+/// # Errors
+/// When it cannot be looked at.
+pub fn lies(workspace: &Path, path: &Path) -> anyhow::Result<Option<Metadata>> {
+    let mut at = workspace.to_owned();
+    let mut found = None;
+    for part in path {
+        if found.as_ref().is_some_and(|above: &Metadata| !above.is_dir()) {
+            return Ok(None);
+        }
+        at.push(part);
+        found = match at.symlink_metadata() {
+            Ok(found) => Some(found),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => bail!("{}: {error}", at.display()),
+        };
+    }
+    Ok(found)
+}
+
+/// A file or a symbolic link: what git stores.
+pub fn is_content(found: &Metadata) -> bool {
+    found.is_file() || found.is_symlink()
+}
+
+fn write_content(
+    workspace: &Path,
+    path: &Path,
+    found: &Metadata,
+    attributes: &mut Attributes<'_>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let at = workspace.join(path);
+    let mode = match (found.is_symlink(), found.mode() & 0o100 != 0) {
+        (true, _) => "120000",
+        (_, true) => "100755",
+        (_, false) => "100644",
+    };
+    write!(out, "M {mode} inline ")?;
+    out.write_all(&quoted(path))?;
+    if found.is_symlink() {
+        let target = std::fs::read_link(&at).with_context(|| at.display().to_string())?;
+        let target = target.as_os_str().as_bytes();
+        write!(out, "\ndata {}\n", target.len())?;
+        out.write_all(target)?;
+    } else {
+        write!(out, "\ndata {}\n", found.len())?;
+        let turned = attributes.speak_about(path)?;
+        copy(&at, found.len(), turned, out)?;
+    }
+    out.write_all(b"\n")?;
+    Ok(())
+}
+
+/// Exactly `length` bytes of a file. `turned`: a carriage return in it might be.
+fn copy(path: &Path, length: u64, turned: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut file = File::open(path).with_context(|| path.display().to_string())?.take(length);
+    let (mut part, mut copied) = (vec![0; 1 << 16], 0_u64);
+    loop {
+        let count = file.read(&mut part).with_context(|| path.display().to_string())?;
+        if count == 0 {
+            break;
+        }
+        ensure!(!(turned && part[..count].contains(&b'\r')), "{}: ends of lines that git may turn", path.display());
+        out.write_all(&part[..count])?;
+        copied += count as u64;
+    }
+    ensure!(copied == length, "{} became shorter", path.display());
+    Ok(())
+}
+
+/// As `git fast-import` takes a path with any byte in it.
+fn quoted(path: &Path) -> Vec<u8> {
+    let mut out = vec![b'"'];
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => out.push(byte),
+            _ => out.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
+        }
+    }
+    out.push(b'"');
+    out
+}
