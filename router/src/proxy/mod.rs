@@ -32,6 +32,8 @@ use session::{End, Session};
 
 /// How long a client that is refused anyway may take to say something.
 const HEAR: Duration = Duration::from_millis(1000);
+/// So many connections at once are few: nobody waits behind one that is waited for awake.
+const FEW: usize = 4;
 
 /// Accepts until the listener fails. `most`: connections at once, all berths together.
 ///
@@ -57,10 +59,11 @@ pub async fn serve(gate: Arc<Gate>, resolver: Arc<Resolver>, listener: TcpListen
             continue;
         };
         let (gate, resolver) = (gate.clone(), resolver.clone());
+        let quiet = most - slots.available_permits() <= FEW;
         tokio::spawn(async move {
             let _slot = slot;
             match gate.admit(berth, wanted.0, wanted.1) {
-                Ok(ticket) => connection(&gate, &resolver, client, ticket).await,
+                Ok(ticket) => connection(&gate, &resolver, client, ticket, quiet).await,
                 Err(denied) => turn_away(&gate, client, berth, wanted, denied).await,
             }
         });
@@ -103,10 +106,10 @@ async fn turn_away(gate: &Gate, client: TcpStream, berth: u32, (address, port): 
 }
 
 /// One admitted connection from here to its log entry.
-async fn connection(gate: &Gate, resolver: &Resolver, client: TcpStream, ticket: Ticket) {
+async fn connection(gate: &Gate, resolver: &Resolver, client: TcpStream, ticket: Ticket, quiet: bool) {
     let started = Instant::now();
     let mut changes = gate.changes();
-    let mut session = Session::new(gate, resolver, &ticket, client);
+    let mut session = Session::new(gate, resolver, &ticket, client, quiet);
     let end = {
         let mut run = std::pin::pin!(session.run());
         loop {

@@ -24,7 +24,7 @@ pub const HEAD_TIME: Duration = Duration::from_secs(10);
 const SERVER_FIRST: Duration = Duration::from_millis(250);
 const CONNECT: Duration = Duration::from_secs(5);
 const TRIES: usize = 3;
-/// On this machine or beside it.
+/// A server that takes the connection within this time is on this machine or beside it.
 const NEAR: Duration = Duration::from_micros(300);
 
 #[derive(Debug)]
@@ -50,8 +50,6 @@ pub struct Session<'a> {
     pub ticket: &'a Ticket,
     pub client: TcpStream,
     pub upstream: Option<TcpStream>,
-    /// The server took the connection within [`NEAR`].
-    pub near: bool,
     pub meter: Meter,
     /// The name inside, where one was seen.
     pub sni: Option<String>,
@@ -73,9 +71,16 @@ pub fn broken(error: io::Error) -> End {
 }
 
 impl<'a> Session<'a> {
-    pub fn new(gate: &'a Gate, resolver: &'a Resolver, ticket: &'a Ticket, client: TcpStream) -> Session<'a> {
-        let meter = Meter::new(ticket.usage.clone(), ticket.caps);
-        Session { gate, resolver, ticket, client, upstream: None, near: false, meter, sni: None, ip: None }
+    /// `quiet`: hardly another connection is open.
+    pub fn new(
+        gate: &'a Gate,
+        resolver: &'a Resolver,
+        ticket: &'a Ticket,
+        client: TcpStream,
+        quiet: bool,
+    ) -> Session<'a> {
+        let meter = Meter::new(ticket.usage.clone(), ticket.caps, quiet);
+        Session { gate, resolver, ticket, client, upstream: None, meter, sni: None, ip: None }
     }
 
     pub async fn run(&mut self) -> End {
@@ -193,7 +198,10 @@ impl<'a> Session<'a> {
             let began = Instant::now();
             match timeout(CONNECT, TcpStream::connect((*address, self.ticket.port))).await {
                 Ok(Ok(stream)) => {
-                    (self.upstream, self.near) = (Some(stream), began.elapsed() < NEAR);
+                    self.upstream = Some(stream);
+                    if began.elapsed() > NEAR {
+                        self.meter.rest();
+                    }
                     return Ok(());
                 }
                 Ok(Err(error)) => reason = format!("could not connect to {address}: {}", error.kind()),
@@ -211,6 +219,7 @@ impl<'a> Session<'a> {
             send(upstream, first).await?;
             // The first words are on their way: nothing waits for this.
             super::tune(upstream);
+            self.meter.stay_awake(upstream, &self.client);
             pump(&self.client, upstream, Way::Up, &self.meter).await
         };
         let down = pump(upstream, &self.client, Way::Down, &self.meter);

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use super::deny::Voice;
 use super::head::{Body, Chunks, MAX_HEAD, Request, find_end, judge};
-use super::pump::{Way, await_answer, pump, receive, send};
+use super::pump::{Way, pump, receive, send};
 use super::session::{End, HEAD_TIME, Session, broken};
 
 /// How long a server may take to answer an upgrade.
@@ -49,9 +49,7 @@ impl Session<'_> {
         self.meter.add(Way::Up, request.head.len()).map_err(broken)?;
         send(upstream, &request.head).await.map_err(broken)?;
         super::tune(upstream);
-        if self.near {
-            await_answer(upstream);
-        }
+        self.meter.stay_awake(upstream, &self.client);
         if request.upgrade {
             self.websocket(upstream, rest).await
         } else {
