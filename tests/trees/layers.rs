@@ -171,7 +171,8 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
         ];
         assert_eq!(files, all.map(str::to_owned));
         // A task from a later commit, over the tree of the earlier one.
-        commit(&world.upstream(), &[("later.txt", "later\n"), ("sum.py", "def plus(a, b):\n")], "a later one");
+        let later = [("later.txt", "later\n"), ("sum.py", "def plus(a, b):\n"), (".gitattributes", "*.txt text\n")];
+        commit(&world.upstream(), &later, "a later one");
         let spec = on_disk(crate::mirror::spec(&world, 2).await);
         let spec = PrepareSpec { image: IMAGE.to_owned(), network: false, egress: Vec::new(), ..spec };
         sandboxes.prepare(&spec).await.expect("prepared");
@@ -181,8 +182,16 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
         assert_eq!(files, ["modified later.txt", "deleted 4/number-4.txt", "modified 5/number-5.txt", "added new.txt"]);
         // What the mirror's tree never had leaves no mark in the layer when it goes.
         bash(2, 3, "rm later.txt new.txt").await;
-        let (_, files) = taken(2, 2, &second, &spec.base).await;
+        let (again, files) = taken(2, 2, &second, &spec.base).await;
         assert_eq!(files, ["deleted later.txt", "deleted new.txt"]);
+        // What git stores otherwise than it lies there is left to git, which then looks at every file.
+        bash(2, 4, &format!("printf 'a\\r\\n' >ends.txt; printf 'SAME SIZE\\r\\n' >{MANY}6/number-6.txt")).await;
+        let told = bash(2, 5, &tell.replace("tail -1", "tail -c 5")).await;
+        assert_ne!(told, "done\n0\n");
+        let (third, files) = taken(2, 3, &again, &spec.base).await;
+        assert_eq!(files, ["added ends.txt", "modified 6/number-6.txt"]);
+        let stored = world.repos.show("demo", &third, "ends.txt", 100).await.expect("read");
+        assert_eq!(stored.as_deref(), Some(b"a\n".as_slice()));
         for task in [1, 2] {
             sandboxes.remove(task).await.expect("removed");
         }
