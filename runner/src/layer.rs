@@ -12,7 +12,8 @@ mod names;
 mod stream;
 
 use std::ffi::{OsStr, OsString};
-use std::io::{BufWriter, Read, Write};
+use std::fs::Metadata;
+use std::io::{BufWriter, ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -51,13 +52,19 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode
     let mut later = Vec::new();
     std::io::stdin().lock().read_to_end(&mut later).context("what a later commit changed")?;
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    changed(&places, &base.to_string_lossy(), &Later::parse(&later)?, &mut out)?;
+    let names = names::of(&places, &Later::parse(&later)?)?;
+    stream::write(places.workspace, &base.to_string_lossy(), &names, &mut out)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn changed(places: &Places<'_>, base: &str, later: &Later, out: &mut dyn Write) -> anyhow::Result<()> {
-    stream::write(places.workspace, base, &names::of(places, later)?, out)
+/// What lies at a path, itself.
+fn lying(path: &Path) -> anyhow::Result<Option<Metadata>> {
+    match path.symlink_metadata() {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => bail!("{}: {error}", path.display()),
+    }
 }
 
 impl Later {

@@ -32,6 +32,7 @@ export GIT_DIR="$dir"
 export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x
 mkdir -p "$dir/objects/info" "$dir/refs"
 echo "$1" > "$dir/HEAD"
+sparse=--sparse
 git() { command git --work-tree=. -c core.bigFileThreshold=1 -c core.looseCompression=0 -c pack.compression=1 -c maintenance.auto=false "$@"; }
 [ -z "${CAISSON_MIRROR:-}" ] || printf '%s/objects\n' "$CAISSON_MIRROR" >> "$dir/objects/info/alternates"
 if [ "$2" = borrow ] && [ -d .git/objects ] && [ ! -L .git ] && [ ! -L .git/objects ]; then
@@ -42,12 +43,10 @@ fi
 /// Of a workspace that is a layer over the mirror's tree of the commit `$3`: git makes a commit of what the runner (`$4`) reads off the layer,
 /// where the kernel keeps whatever may have changed. No index, no time of a file is compared, and nothing else is looked at.
 const TAKE_LAYER: &str = r#"
-later() { [ "$3" = "$1" ] || git diff-tree -r -z --raw --no-renames "$3" "$1"; }
-later "$@" > "$dir/later"
+if [ "$3" != "$1" ]; then git diff-tree -r -z --raw --no-renames "$3" "$1"; fi > "$dir/later"
 "$4" changed "$CAISSON_LAYER" "$CAISSON_MIRROR/tree" . "$1" < "$dir/later" |
     git -c fastimport.unpackLimit=0 fast-import --quiet --done --depth=0 >&2
 commit=$(git rev-parse --verify refs/heads/taken)
-sparse=--sparse
 "#;
 
 /// The index starts as the base's, so a file that is both tracked and ignored stays; `-A` adds, changes, removes. On stdin are `$3` bytes of
@@ -55,7 +54,6 @@ sparse=--sparse
 /// the mirror's tree, and stdin is empty): with it only what changed since is read. No agent can set a file's time of change back
 /// (`ctime`), and git compares that too.
 const TAKE_INDEX: &str = r#"
-sparse=--sparse
 if [ "$2" = copy ]; then
     sparse=--no-sparse
     [ "$3" = 0 ] || git index-pack --stdin --fix-thin >/dev/null

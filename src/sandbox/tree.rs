@@ -1,7 +1,7 @@
 //! The tree in a mirror: the files of a large repository, checked out once, for workspaces on disk that are layers over them.
 //!
-//! Owns when one is made, and the index that goes with it, for the checkpoints of every sandbox that begins with just these files. A
-//! generation's tree is never changed, for running sandboxes lie over it; one that starts from a later commit brings its own
+//! Owns when one is made, and the index that goes with it, for a checkpoint of a sandbox that began with just these files, where its layer
+//! does not tell all (`seal.rs`). A generation's tree is never changed, for running sandboxes lie over it; one that starts from a later commit brings its own
 //! up to that. It only saves time: without it all is checked out. Tests: `tests/trees/layers.rs`, `broker/tests/docker/layers.rs`.
 
 use super::index::LATER;

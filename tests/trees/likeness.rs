@@ -1,14 +1,13 @@
 //! A layer's checkpoint is the tree that git itself makes of all files, whatever was done to them: random doings, on the real kernel's overlay.
 
 use std::process::Command;
-use std::sync::Arc;
 
-use caisson::sandbox::{PrepareSpec, Sandboxes, SealSpec, Sealed, Settings};
+use caisson::sandbox::{SealSpec, Sealed};
 use domain::{Action, Commit};
 use protocol::runner::Limits;
 
-use crate::docker::{IMAGE, in_containers};
-use crate::layers::on_disk;
+use crate::docker::in_containers;
+use crate::layers::{in_container, sandboxes_on};
 use crate::mirror::many_files;
 use crate::world::{World, commit};
 
@@ -68,14 +67,11 @@ async fn in_containers_a_layers_checkpoint_is_what_git_makes_of_all_files() {
         |settings| settings.plain_workspaces = true,
         |world, broker, _| async move {
             many_files(&world);
-            let settings = Settings { mirror_from_bytes: 0, ..Settings::new(world.dir.path().join("real"), IMAGE) };
-            let sandboxes =
-                Sandboxes::new(Arc::new(broker), None, world.repos.clone(), settings, 1).expect("sandboxes");
+            let sandboxes = sandboxes_on(&world, broker);
             let mut first: Option<Commit> = None;
             // The first begins as the mirror's tree, the second from a later commit over the same.
             for task in [1, 2] {
-                let spec = on_disk(crate::mirror::spec(&world, task).await);
-                let spec = PrepareSpec { image: IMAGE.to_owned(), network: false, egress: Vec::new(), ..spec };
+                let spec = in_container(&world, task).await;
                 sandboxes.prepare(&spec).await.expect("prepared");
                 let tree = first.get_or_insert_with(|| spec.base.clone()).clone();
                 let mut parent = spec.base.clone();

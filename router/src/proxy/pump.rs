@@ -35,7 +35,7 @@ pub enum Way {
     Down,
 }
 
-/// Counts one connection's bytes, and its rule's.
+/// Counts one connection's bytes, its rule's, and how often more its answers are waited for awake.
 #[derive(Debug)]
 pub struct Meter {
     pub up: AtomicU64,

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 
+use super::lying;
+
 /// What turns more than ends of lines; a macro has one of these words, too.
 const TURNS: [&str; 2] = ["ident", "working-tree-encoding"];
 /// As git itself reads at most.
@@ -43,10 +45,7 @@ impl<'a> Attributes<'a> {
 
     fn read(&self, directory: &Path) -> anyhow::Result<bool> {
         let path = self.workspace.join(directory).join(".gitattributes");
-        let found = match std::fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-            found => found.with_context(|| path.display().to_string())?,
-        };
+        let Some(found) = lying(&path)? else { return Ok(false) };
         ensure!(found.is_file() && found.len() <= MOST, "{}: no file, or a large one", path.display());
         let text = std::fs::read(&path).with_context(|| path.display().to_string())?;
         if let Some(word) = TURNS.into_iter().find(|word| text.windows(word.len()).any(|part| part == word.as_bytes()))

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
-use std::fs::{FileType, Metadata, read_dir, symlink_metadata};
+use std::fs::{FileType, read_dir};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 
-use super::{Later, Places, ignored, stream};
+use super::{Later, Places, ignored, lying, stream};
 
 /// More names are no help: git then looks at everything.
 const MOST: usize = 20_000;
@@ -64,7 +64,7 @@ impl Walk<'_> {
             self.add_hidden(&at, &names.iter().map(|(name, _)| name).collect())?;
             for (name, kind) in names {
                 let path = at.join(name);
-                let was_directory = metadata(&self.places.tree.join(&path))?.map(|before| before.is_dir());
+                let was_directory = lying(&self.places.tree.join(&path))?.map(|before| before.is_dir());
                 match was_directory {
                     Some(true) if kind.is_dir() => {
                         waiting.push(path);
@@ -108,7 +108,7 @@ impl Walk<'_> {
             empty = false;
             let name = entry?.file_name();
             if !kept.contains(&name) && name != ".git" {
-                if metadata(&self.places.workspace.join(at).join(&name))?.is_some() {
+                if lying(&self.places.workspace.join(at).join(&name))?.is_some() {
                     return Ok(());
                 }
                 break;
@@ -155,15 +155,5 @@ impl Walk<'_> {
         }
         all.extend(ignored::without(self.places.workspace, below, |path| path)?);
         Ok(all)
-    }
-}
-
-fn metadata(path: &Path) -> anyhow::Result<Option<Metadata>> {
-    match symlink_metadata(path) {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
-        Err(error) => bail!("{}: {error}", path.display()),
     }
 }

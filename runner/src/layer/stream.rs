@@ -1,7 +1,7 @@
 //! The stream for `git fast-import`: one commit of what lies in the workspace under the names.
 
 use std::fs::{File, Metadata};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 
 use super::attributes::Attributes;
+use super::lying;
 use super::names::Names;
 
 /// The branch that the stream makes.
@@ -19,27 +20,30 @@ const BRANCH: &str = "refs/heads/taken";
 /// # Errors
 /// What cannot be read, and what git might store in another way than it lies there.
 pub fn write(workspace: &Path, base: &str, names: &Names, out: &mut dyn Write) -> anyhow::Result<()> {
-    let all = || names.known.iter().chain(&names.new);
-    let attributes = all().find(|path| path.file_name().is_some_and(|name| name == ".gitattributes"));
+    let attributes =
+        names.known.iter().chain(&names.new).find(|path| path.file_name().is_some_and(|name| name == ".gitattributes"));
     ensure!(attributes.is_none(), "attributes changed");
     write!(out, "commit {BRANCH}\ncommitter x <x> 0 +0000\ndata 0\nfrom {base}\n")?;
-    // First, so that a directory may stand where a file was.
+    let mut there = Vec::new();
+    // What went first, so that a directory may stand where a file was.
     for path in &names.known {
-        if lies(workspace, path)?.is_none_or(|found| found.is_dir()) {
-            out.write_all(b"D ")?;
-            out.write_all(&quoted(path))?;
-            out.write_all(b"\n")?;
+        match lies(workspace, path)?.filter(|found| !found.is_dir()) {
+            Some(found) if is_content(&found) => there.push((path, found)),
+            Some(_) => bail!("{}: neither a file nor a link", path.display()),
+            None => {
+                out.write_all(b"D ")?;
+                out.write_all(&quoted(path))?;
+                out.write_all(b"\n")?;
+            }
         }
     }
+    for path in &names.new {
+        // Anything else that is new is nothing to git.
+        there.extend(lies(workspace, path)?.filter(is_content).map(|found| (path, found)));
+    }
     let mut attributes = Attributes::new(workspace);
-    for path in all() {
-        let Some(found) = lies(workspace, path)?.filter(|found| !found.is_dir()) else { continue };
-        if is_content(&found) {
-            write_content(workspace, path, &found, &mut attributes, out)?;
-        } else {
-            // One that is new is nothing to git.
-            ensure!(names.new.contains(path), "{}: neither a file nor a link", path.display());
-        }
+    for (path, found) in there {
+        write_content(workspace, path, &found, &mut attributes, out)?;
     }
     out.write_all(b"\ndone\n")?;
     Ok(())
@@ -57,11 +61,10 @@ pub fn lies(workspace: &Path, path: &Path) -> anyhow::Result<Option<Metadata>> {
             return Ok(None);
         }
         at.push(part);
-        found = match at.symlink_metadata() {
-            Ok(found) => Some(found),
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => bail!("{}: {error}", at.display()),
-        };
+        found = lying(&at)?;
+        if found.is_none() {
+            return Ok(None);
+        }
     }
     Ok(found)
 }
