@@ -54,6 +54,9 @@ pub struct Checkpoint {
     pub last: bool,
     pub void: bool,
     pub used: bool,
+    /// An approval in advance may cover it, as far as the log knows.
+    #[serde(default)]
+    pub coverable: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -381,7 +384,8 @@ impl Task {
     }
 
     fn push_checkpoint(&mut self, n: u32, review: i64, number: i64, at: Millis, commit: Option<Commit>, last: bool) {
-        self.checkpoints.push(Checkpoint { n, commit, review, number, at, last, void: false, used: false });
+        let coverable = commit.is_some() && self.risk(last).is_none();
+        self.checkpoints.push(Checkpoint { n, commit, review, number, at, last, void: false, used: false, coverable });
         self.sealed = None;
         self.steering = false;
         self.reach_changed = false;

@@ -15,7 +15,8 @@ pub(super) fn ask(draft: &mut Draft, n: u32, risk: Option<Risk>) {
 pub(super) fn read(draft: &mut Draft, n: u32, fresh: Option<&Decision>) {
     let Some(advance) = draft.task.advance.clone() else { return };
     let State::AwaitingReview { n: now, commit: Some(commit) } = draft.task.state.clone() else { return };
-    if now != n {
+    // Whoever looked: what is risky waits for a person.
+    if now != n || !draft.task.checkpoint().is_some_and(|at| at.n == n && at.coverable) {
         return;
     }
     match judge(draft, &advance, fresh, &commit) {

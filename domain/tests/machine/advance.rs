@@ -67,6 +67,10 @@ fn what_is_risky_or_final_waits_for_a_person() {
         assert!(!walk.wants("advance"), "{risk:?}");
         read(&mut walk, 3, Some(in_advance(101, 3)));
         assert!(walk.last.events.is_empty(), "{risk:?}: of another checkpoint");
+        if matches!(risk, Risk::Final | Risk::NoCommit | Risk::Steering) {
+            read(&mut walk, 2, Some(in_advance(101, 3)));
+            assert!(walk.last.events.is_empty(), "{risk:?}: a look that nobody asked for");
+        }
     }
 }
 
