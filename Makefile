@@ -12,7 +12,7 @@ help: ## this list
 check: ## form, lints, licences, unused dependencies (cargo-deny, cargo-machete)
 	@tests/support/check.sh
 
-test: ## every test; those of the real parts where Docker and a gitea are there. ARGS='…' goes to cargo test
+test: ## every test; starts an installed dockerd where none answers; skips are counted at the end. ARGS='…' goes to cargo test
 	@tests/support/test.sh $(ARGS)
 
 build: ## the programs for this machine, in target/release

@@ -272,3 +272,19 @@ fn every_metric_is_described() {
     }
     assert!(missing.is_empty(), "name these in src/telemetry/metric.rs and docs/development.md: {missing:?}");
 }
+
+#[test]
+fn every_skip_is_counted() {
+    // Put together here, so that this file doesn't hold it.
+    let printed = ["\"skip", "ped: "].concat();
+    let uncounted: Vec<_> = sources()
+        .into_iter()
+        .filter(|path| shown(path).contains("tests/") && !path.ends_with("tests/support/skipped.rs"))
+        .filter(|path| read(path).contains(&printed))
+        .map(|path| shown(&path))
+        .collect();
+    assert!(
+        uncounted.is_empty(),
+        "these say by themselves that they skip; call tests/support/skipped.rs: {uncounted:?}"
+    );
+}

@@ -7,6 +7,8 @@ mod anthropic;
 mod machine;
 #[path = "providers/openai.rs"]
 mod openai;
+#[path = "support/skipped.rs"]
+mod skipped;
 #[path = "providers/strict.rs"]
 mod strict;
 #[path = "providers/vendor.rs"]

@@ -35,6 +35,8 @@ mod road;
 mod seal;
 #[path = "trees/setup.rs"]
 mod setup;
+#[path = "support/skipped.rs"]
+mod skipped;
 #[path = "trees/verify.rs"]
 mod verify;
 #[path = "trees/way_out.rs"]

@@ -8,6 +8,8 @@ mod chamber;
 #[path = "../../tests/support/demo"]
 #[allow(dead_code, reason = "the demo uses what the bench does not")]
 mod demo {
+    use super::skipped;
+
     pub mod bot;
     pub mod forge;
     #[path = "../gitea.rs"]
@@ -24,6 +26,8 @@ mod kill;
 #[path = "../../router/tests/lab"]
 #[allow(dead_code, reason = "the router's tests use what the bench does not")]
 mod lab {
+    use super::skipped;
+
     pub mod internet;
     pub mod net;
     pub mod router;
@@ -39,6 +43,8 @@ mod line;
 mod load;
 mod replaced;
 mod routed;
+#[path = "../../tests/support/skipped.rs"]
+mod skipped;
 mod stage;
 mod stories;
 mod tools;

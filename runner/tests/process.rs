@@ -1,11 +1,14 @@
 //! Processes: what they print, how they end, and that none outlives a Quiesce.
 
 mod common;
+#[path = "../../tests/support/skipped.rs"]
+mod skipped;
 
 use std::time::{Duration, Instant};
 
 use common::{LIMITS, Runner, bash, eventually, exec, limits};
 use protocol::runner::{Op, Status};
+use skipped::skipped;
 
 #[tokio::test]
 async fn bash_runs_in_the_workspace_and_both_outputs_are_one_text() {
@@ -53,7 +56,7 @@ async fn a_child_has_three_descriptors_its_own_session_and_nothing_of_the_runner
     assert_eq!(words[0], "400");
     assert_eq!(words[1], words[2]);
     if nix::unistd::geteuid().is_root() {
-        eprintln!("skipped: root reads every process, dumpable or not");
+        skipped("unprivileged", "root reads every process, dumpable or not: that PID 1 cannot be read was not tried");
     } else {
         assert!(done.text.contains("unreadable") && done.text.contains("closed"), "{}", done.text);
     }

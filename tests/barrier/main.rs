@@ -6,4 +6,6 @@ mod holds;
 mod lab;
 mod own;
 mod proof;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod weak;

@@ -10,6 +10,7 @@ use domain::*;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::skipped::skipped;
 use crate::vendor::{Reply, Vendor};
 use crate::{KEY, QUICK, client, strict};
 
@@ -276,7 +277,7 @@ async fn whatever_a_log_holds_both_vendors_take_the_conversation() {
 #[tokio::test]
 async fn a_real_model_may_say_what_it_likes() {
     let Ok(url) = std::env::var("CAISSON_MODEL_URL") else {
-        eprintln!("skipped: CAISSON_MODEL_URL names no server");
+        skipped("model", "CAISSON_MODEL_URL names no server");
         return;
     };
     let settings = Settings {

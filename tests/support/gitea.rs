@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::skipped::skipped;
+
 const START: Duration = Duration::from_secs(60);
 
 pub struct RealGitea {
@@ -33,11 +35,6 @@ impl Drop for RealGitea {
     }
 }
 
-/// Whether the environment demands a part that would otherwise be skipped.
-pub fn required(part: &str) -> bool {
-    std::env::var("CAISSON_REQUIRE").is_ok_and(|list| list.split(',').any(|p| p.trim() == part))
-}
-
 pub fn binary() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CAISSON_GITEA_BIN") {
         return Some(PathBuf::from(named));
@@ -49,11 +46,7 @@ pub fn binary() -> Option<PathBuf> {
 /// A running Gitea; `None` (said aloud) where there is no binary and none is required.
 pub fn start() -> Option<RealGitea> {
     let Some(binary) = binary() else {
-        assert!(
-            !required("gitea"),
-            "CAISSON_REQUIRE lists gitea, but there is no CAISSON_GITEA_BIN and no gitea on the PATH"
-        );
-        eprintln!("skipped: no gitea on the PATH and no CAISSON_GITEA_BIN; the built-in forge alone was tested");
+        skipped("gitea", "no gitea on the PATH and no CAISSON_GITEA_BIN; the built-in forge alone was tested");
         return None;
     };
     Some(start_binary(&binary))

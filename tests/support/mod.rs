@@ -4,3 +4,4 @@
 
 pub mod forges;
 pub mod gitea;
+pub mod skipped;

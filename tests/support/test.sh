@@ -1,28 +1,49 @@
 #!/bin/bash
-# `make test`: the static programs, the images where there is an engine, then every test of the workspace.
+# `make test`: an engine where one is installed, the static programs, the images, then every test of the workspace, and at the end
+# what was skipped and why. An engine that was started here is ended.
 #
 # What the tests of the real parts read: CAISSON_RUNNER and CAISSON_ROUTER (the static programs), CAISSON_REQUIRE=docker,gitea
-# (a part that is missing then fails instead of being skipped), CAISSON_GITEA_BIN. Further words are given to `cargo test`.
+# (a part that is missing then fails instead of being skipped), CAISSON_GITEA_BIN, CAISSON_SKIPS (the file that each skip is
+# written to; a temporary one where it is not set). Further words are given to `cargo test`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=../../compose/dockerd.sh
+. compose/dockerd.sh
 
 say() { printf '\n== %s\n' "$*"; }
+
+scratch=$(mktemp -d)
+leave() {
+    [ -z "$DOCKERD_PID" ] || { say "stopping the dockerd started here"; docker_stop; }
+    rm -rf "$scratch"
+}
+trap leave EXIT
+trap 'exit 130' INT TERM
+export CAISSON_SKIPS=${CAISSON_SKIPS:-$scratch/skips}
 
 say "the static runner and router"
 programs=$(tests/support/programs.sh)
 export CAISSON_RUNNER=$programs/caisson-runner CAISSON_ROUTER=$programs/caisson-router
 
-if timeout 10 docker version >/dev/null 2>&1; then
+say "container engine"
+if docker_start "$scratch/dockerd.log" >"$scratch/why" 2>&1; then
+    echo "${DOCKERD_PID:+started dockerd (process $DOCKERD_PID); }an engine answers"
     say "images"
     if ! CAISSON_PROGRAMS=$programs timeout "${CAISSON_IMAGES_TIMEOUT:-900}" compose/images/build.sh sandbox router; then
         case ",${CAISSON_REQUIRE:-}," in
             *,docker,*) echo "CAISSON_REQUIRE lists docker, and the images could not be made" >&2; exit 1 ;;
         esac
-        echo "skipped: the images could not be made; tests that need them say so" >&2
+        printf 'the images could not be made\tmake images\n' >>"$CAISSON_SKIPS"
     fi
 else
-    say "no container engine answers: tests that need one say 'skipped' and pass (CAISSON_REQUIRE=docker forbids that)"
+    why=$(tr '\n' ' ' <"$scratch/why")
+    echo "none answers: $why"
+    printf 'no container engine answers: %s\tmake images\n' "$why" >>"$CAISSON_SKIPS"
 fi
 
 say "tests"
-exec cargo test --locked --workspace --no-fail-fast "$@"
+verdict=0
+cargo test --locked --workspace --no-fail-fast "$@" || verdict=$?
+say "skipped"
+tests/support/skips.sh "$CAISSON_SKIPS"
+exit "$verdict"

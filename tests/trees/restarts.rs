@@ -18,6 +18,7 @@ use protocol::broker::ChamberLimits;
 use protocol::runner::{Limits, Status};
 
 use crate::docker::{IMAGE, in_containers, runner};
+use crate::skipped::skipped;
 use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -152,7 +153,7 @@ async fn a_restarted_engine_is_told_as_such_and_work_goes_on_from_the_last_commi
         return;
     }
     if !nix::unistd::geteuid().is_root() || !there("dockerd") || !there("unshare") {
-        eprintln!("skipped: an engine of the test's own needs root, dockerd and unshare");
+        skipped("docker", "an engine of the test's own needs root, dockerd and unshare");
         return;
     }
     let engine = Arc::new(std::sync::Mutex::new(Engine::new()));

@@ -16,6 +16,7 @@ use protocol::broker::{ChamberLimits, RouterSpec};
 use protocol::router::{Net, Policy, Rule, Verdict};
 
 use crate::docker::{IMAGE, in_containers};
+use crate::skipped::skipped;
 use crate::world::World;
 
 /// Laid in this run.
@@ -120,9 +121,8 @@ fn missing() -> bool {
     if *CAN_BE_LAID {
         return false;
     }
-    let required = std::env::var("CAISSON_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|it| it == "docker"), "CAISSON_REQUIRE=docker, but no {ROUTER} or no namespaces");
-    eprintln!("skipped: no image {ROUTER}, or namespaces can't be made here (root and iproute2 are needed)");
+    let why = format!("no image {ROUTER}, or namespaces can't be made here (root and iproute2 are needed)");
+    skipped("docker", &why);
     true
 }
 

@@ -3,6 +3,7 @@
 use protocol::broker::{Chamber, ChamberState, End, EngineInfo, ImageInfo, ProblemKind, Purpose, Request, VERSION};
 
 use crate::lab::{IMAGE, absent, run, runner, spec};
+use crate::skipped::skipped;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chamber_lives_and_every_step_may_be_repeated() {
@@ -227,7 +228,7 @@ async fn the_real_runner_answers() {
         return;
     }
     let Some(runner) = runner() else {
-        eprintln!("skipped: the static caisson-runner is not built (CAISSON_RUNNER names it)");
+        skipped("docker", "the static caisson-runner is not built (CAISSON_RUNNER names it)");
         return;
     };
     run(

@@ -8,6 +8,7 @@ use caisson_broker::{Broker, Gpus, Settings, teardown};
 use protocol::broker::{EngineInfo, Problem, ProblemKind, Purpose, Request, VERSION};
 
 use crate::lab::{IMAGE, absent, run, shell, spec};
+use crate::skipped::skipped;
 
 /// What a broker with these settings says before it serves; nothing of it stays.
 async fn checked(change: impl FnOnce(&mut Settings)) -> Result<(), Problem> {
@@ -78,7 +79,7 @@ async fn gpus_are_refused_where_the_engine_has_no_driver_and_stay_out_of_every_o
         return;
     }
     match checked(|settings| settings.gpus = Gpus::All).await {
-        Ok(()) => eprintln!("skipped in part: this engine has GPUs, so it refuses none"),
+        Ok(()) => skipped("no-gpu", "this engine has GPUs, so it refuses none"),
         Err(problem) => {
             assert_eq!(problem.kind, ProblemKind::Refused, "{problem}");
             assert!(problem.text.contains("`--gpus all`") && problem.text.contains("toolkit"), "{problem}");
@@ -121,7 +122,7 @@ fn podman(dir: &Path) -> Option<Podman> {
     match command.spawn() {
         Ok(child) => Some(Podman(child, dir.join("root"))),
         Err(error) => {
-            eprintln!("skipped: podman cannot be started ({error})");
+            skipped("podman", &format!("podman cannot be started ({error})"));
             None
         }
     }

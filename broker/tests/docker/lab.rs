@@ -12,6 +12,8 @@ use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
+use crate::skipped::skipped;
+
 pub const IMAGE: &str = "caisson-sandbox:local";
 
 pub struct Lab {
@@ -32,12 +34,7 @@ pub fn absent(image: &str) -> bool {
     if found.is_ok_and(|out| out.status.success()) {
         return false;
     }
-    let required = std::env::var("CAISSON_REQUIRE").unwrap_or_default();
-    assert!(
-        !required.split(',').any(|it| it == "docker"),
-        "CAISSON_REQUIRE=docker, but there is no engine with {image}"
-    );
-    eprintln!("skipped: there is no container engine with image {image} (compose/images/ builds it)");
+    skipped("docker", &format!("there is no container engine with image {image} (compose/images/ builds it)"));
     true
 }
 

@@ -7,5 +7,7 @@ mod hardening;
 mod lab;
 mod layers;
 mod mirrors;
+#[path = "../../../tests/support/skipped.rs"]
+mod skipped;
 mod toolchains;
 mod way_out;

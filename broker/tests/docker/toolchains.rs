@@ -8,6 +8,7 @@ use std::process::Command;
 use caisson_broker::toolchain::{BASE, DEFAULT_BASE, Progress, Pruned, Toolchains, profile, profiles};
 
 use crate::lab::{IMAGE, absent};
+use crate::skipped::skipped;
 
 fn docker(words: &[&str]) -> String {
     let out = Command::new("docker").args(words).output().unwrap();
@@ -84,7 +85,7 @@ async fn a_profile_is_built_listed_replaced_and_pruned() {
     let engine = toolchains().await;
     let before = engine.stock(Some(DEFAULT_BASE)).await.unwrap();
     let Some(it) = profiles().find(|it| before.of(*it).is_none()) else {
-        eprintln!("skipped: every profile is built here already, and this test would move the tag of one");
+        skipped("profile", "every profile is built here already, and this test would move the tag of one");
         return;
     };
     // A base of its own, that says of every package that it is installed: nothing is fetched.

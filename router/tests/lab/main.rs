@@ -11,6 +11,8 @@ mod life;
 mod net;
 mod router;
 mod sandbox;
+#[path = "../../../tests/support/skipped.rs"]
+mod skipped;
 mod walls;
 
 use internet::Internet;

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::sched::{CloneFlags, setns};
 
+use super::skipped::skipped;
+
 static LABS: AtomicU32 = AtomicU32::new(0);
 
 /// The berths' pool, the resolver's upstream and the hosts beyond.
@@ -41,10 +43,7 @@ pub fn possible() -> bool {
     }) else {
         return true;
     };
-    let required =
-        std::env::var("CAISSON_REQUIRE").is_ok_and(|list| list.split(',').any(|part| part.trim() == "netns"));
-    assert!(!required, "network namespaces are required, but can't be made: {why}");
-    eprintln!("skipped: network namespaces can't be made here (root and iproute2 are needed): {why}");
+    skipped("netns", &format!("network namespaces can't be made here (root and iproute2 are needed): {why}"));
     false
 }
 

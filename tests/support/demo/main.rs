@@ -9,6 +9,8 @@ mod forge;
 mod gitea;
 mod person;
 mod process;
+#[path = "../skipped.rs"]
+mod skipped;
 mod stage;
 
 use anyhow::{Context, Result, anyhow, bail};
