@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use domain::{CallRequest, Event, Failure, Input, PauseReason, Task, Usage};
+use domain::{Call, CallRequest, Event, Failure, Input, PauseReason, Task, Usage};
 use tokio_util::sync::CancellationToken;
 
 use super::budget::{self, TooMuch};
@@ -109,7 +109,12 @@ pub async fn converse(
     cancel: &CancellationToken,
 ) -> Result<Answer, TurnError> {
     let started = Instant::now();
-    let response = retry::respond(model, &ready.request, patience, cancel).await.map_err(failed)?;
+    let response = match retry::respond(model, &ready.request, patience, cancel).await {
+        Err(RetryError::Failed { error: ModelError::TooLong { limit }, .. }) => {
+            return Ok(unread(model, ready, limit, started));
+        }
+        other => other.map_err(failed)?,
+    };
     let usage = counted(ready, &response);
     let text = match response.truncated && response.calls.is_empty() {
         true => format!(
@@ -129,9 +134,38 @@ pub async fn converse(
             cache_write: usage.cache_write,
         },
         micro_usd: model.price().cost(&usage),
-        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        duration_ms: elapsed_ms(started),
         model: model.label(),
     })
+}
+
+/// The turn of an answer that was too long to be read: one call that cannot be carried out, whose result says so.
+fn unread(model: &dyn Model, ready: &Ready, limit: u64, started: Instant) -> Answer {
+    let reason = format!(
+        "your last answer was longer than {} KiB and was not read, so nothing of it was carried out. An answer holds at most {} tokens: \
+         write large files in parts, and repeat nothing",
+        limit >> 10,
+        ready.request.max_output_tokens
+    );
+    let call = CallRequest {
+        id: format!("call_{}_0", ready.turn),
+        name: "unread".to_owned(),
+        arguments: serde_json::json!({}),
+        call: Call::Malformed { reason },
+    };
+    Answer {
+        turn: ready.turn,
+        text: String::new(),
+        calls: vec![call],
+        usage: Usage { input: ready.prompt_tokens, output: ready.request.max_output_tokens, ..Usage::default() },
+        micro_usd: ready.worst_micro_usd,
+        duration_ms: elapsed_ms(started),
+        model: model.label(),
+    }
+}
+
+fn elapsed_ms(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What the server counted; where it counted nothing, our estimate, so that a silent server isn't free.
@@ -152,7 +186,7 @@ fn failed(error: RetryError) -> TurnError {
     let (sentence, may_cost) = (format!("{error} (tried {tries} times)"), error.may_cost());
     match error {
         ModelError::RateLimited { retry_after_ms } => TurnError::Later { sentence, after_ms: retry_after_ms, may_cost },
-        ModelError::Unavailable(_) | ModelError::Lost(_) | ModelError::Malformed(_) => {
+        ModelError::Unavailable(_) | ModelError::Lost(_) | ModelError::Malformed(_) | ModelError::TooLong { .. } => {
             TurnError::Later { sentence, after_ms: None, may_cost }
         }
         ModelError::ContextFull => TurnError::Failed(Failure::ContextFull),

@@ -56,7 +56,7 @@ impl Model for Anthropic {
     }
 
     async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
-        let answer = self.endpoint.post(&body(&self.name, request)).await?;
+        let answer = self.endpoint.post(&body(&self.name, request), request.max_output_tokens).await?;
         parse(&answer, request.assistant_turns())
     }
 }

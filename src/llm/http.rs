@@ -13,8 +13,10 @@ use serde_json::Value;
 use super::ModelError;
 use crate::secret::Secret;
 
-/// More than the longest answer of any model; a server that sends more is broken or hostile.
-const MAX_ANSWER: usize = 16 << 20;
+/// A token is seldom more than 4 bytes of text, and JSON's escapes at most double them.
+const BYTES_PER_TOKEN: u64 = 8;
+/// What stands around the model's own words: names, counts, a vendor's metadata; and an error's whole body.
+const ENVELOPE: u64 = 64 << 10;
 const CONNECT: Duration = Duration::from_secs(10);
 /// How much of a server's error text is kept, in characters.
 const MAX_TEXT: usize = 400;
@@ -44,12 +46,12 @@ impl Endpoint {
         Ok(Self { client, url, key, timeout })
     }
 
-    /// Sends one request and returns the JSON of a successful answer.
-    pub(super) async fn post(&self, body: &Value) -> Result<Value, ModelError> {
+    /// Sends one request and returns the JSON of a successful answer, which may be as long as one of `max_output_tokens`.
+    pub(super) async fn post(&self, body: &Value, max_output_tokens: u64) -> Result<Value, ModelError> {
         let sent = self.client.post(self.url.clone()).json(body).send().await;
         let response = sent.map_err(|e| self.transport(&e))?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let bytes = self.read(response).await;
+        let bytes = self.read(response, max_output_tokens).await;
         if !status.is_success() {
             // The status alone says enough when the error's body was cut.
             let text = bytes.map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
@@ -68,11 +70,12 @@ impl Endpoint {
         Ok(value)
     }
 
-    async fn read(&self, mut response: reqwest::Response) -> Result<Vec<u8>, ModelError> {
+    async fn read(&self, mut response: reqwest::Response, max_output_tokens: u64) -> Result<Vec<u8>, ModelError> {
+        let limit = max_output_tokens.saturating_mul(BYTES_PER_TOKEN).saturating_add(ENVELOPE);
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|e| self.transport(&e))? {
-            if bytes.len() + chunk.len() > MAX_ANSWER {
-                return Err(ModelError::Malformed(format!("longer than {} MiB", MAX_ANSWER >> 20)));
+            if (bytes.len() + chunk.len()) as u64 > limit {
+                return Err(ModelError::TooLong { limit });
             }
             bytes.extend_from_slice(&chunk);
         }

@@ -187,6 +187,10 @@ pub enum ModelError {
     /// The answer isn't one: no JSON, or without a message. It may have been charged, as a lost one.
     #[error("the model's answer can't be read: {0}")]
     Malformed(String),
+    /// The answer was longer than one of `max_output_tokens` can be, and was not read to its end. `limit` is in bytes. The model
+    /// is told; it is charged as the longest answer.
+    #[error("the model's answer is longer than {limit} bytes")]
+    TooLong { limit: u64 },
 }
 
 impl ModelError {
@@ -197,6 +201,6 @@ impl ModelError {
 
     /// Whether the call may have been charged though no answer can be used.
     pub fn may_cost(&self) -> bool {
-        matches!(self, ModelError::Lost(_) | ModelError::Malformed(_))
+        matches!(self, ModelError::Lost(_) | ModelError::Malformed(_) | ModelError::TooLong { .. })
     }
 }

@@ -43,10 +43,11 @@ impl OpenAi {
 
     async fn send(&self, request: &ModelRequest) -> Result<Value, ModelError> {
         let newer = self.newer_limit.load(Ordering::Relaxed);
-        match self.endpoint.post(&body(&self.name, request, newer)).await {
+        let longest = request.max_output_tokens;
+        match self.endpoint.post(&body(&self.name, request, newer), longest).await {
             Err(ModelError::BadRequest(text)) if !newer && text.contains("max_completion_tokens") => {
                 self.newer_limit.store(true, Ordering::Relaxed);
-                self.endpoint.post(&body(&self.name, request, true)).await
+                self.endpoint.post(&body(&self.name, request, true), longest).await
             }
             other => other,
         }

@@ -272,6 +272,49 @@ async fn whatever_a_log_holds_both_vendors_take_the_conversation() {
     assert!(sum.0 > 100 && sum.1 > 20, "the drives went somewhere: {sum:?}");
 }
 
+/// Ten million bytes of arguments, as a model that repeats itself for ever sends them.
+fn endless(wire: &Wire) -> Value {
+    let content = "again ".repeat(10_000_000 / 6);
+    match wire {
+        Wire::OpenAi => {
+            let function =
+                json!({ "name": "write_file", "arguments": json!({ "path": "a", "content": content }).to_string() });
+            json!({ "choices": [{ "message": { "tool_calls": [{ "id": "call_1", "function": function }] } }] })
+        }
+        _ => {
+            let input = json!({ "path": "a", "content": content });
+            let call = json!({ "type": "tool_use", "id": "toolu_1", "name": "write_file", "input": input });
+            json!({ "content": [call], "stop_reason": "tool_use", "usage": { "input_tokens": 9, "output_tokens": 2 } })
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_endless_answer_is_told_to_the_model_and_the_task_goes_on() {
+    for wire in [Wire::OpenAi, Wire::Anthropic] {
+        let check = if wire == Wire::OpenAi { strict::openai } else { strict::anthropic };
+        let vendor = Vendor::start(check, vec![Reply::ok(endless(&wire))]).await;
+        let model = client(&wire, &vendor.url, KEY);
+        let inputs = VecDeque::from([request(Kind::Fix), Input::PlaceFree]);
+        let (chance, task) = (Chance(11), Task::new(TaskId(1)));
+        let mut drive =
+            Drive { chance, wire, vendor: Some(&vendor), model: model.as_ref(), task, log: vec![], inputs, number: 10 };
+        drive.run(20).await;
+        assert_eq!(vendor.refused(), Vec::<Value>::new());
+        let (seen, usage) = (vendor.seen(), first_usage(&drive.log));
+        let told = seen[1].to_string();
+        assert!(told.contains("longer than") && told.len() < 100_000, "{} bytes", told.len());
+        assert!(seen.len() > 3, "the task goes on: {:?}", drive.task.state);
+        assert!(usage.output == 300 && usage.input > 0, "the worst case is charged: {usage:?}");
+        assert!(!drive.log.iter().any(|it| matches!(it, Event::Paused { .. })), "nobody has to act");
+    }
+}
+
+fn first_usage(log: &[Event]) -> Usage {
+    let first = log.iter().find_map(|it| if let Event::TurnCompleted { usage, .. } = it { Some(*usage) } else { None });
+    first.expect("a turn")
+}
+
 /// A real model, however small: whatever it says, the task bears it and goes on. Named by `CAISSON_MODEL_URL` (an
 /// OpenAI-compatible server with 8192 tokens of context), skipped without.
 #[tokio::test]
