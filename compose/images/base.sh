@@ -21,7 +21,7 @@ set -eu
 TAG=${1:-caisson-base:local}
 SUITE=${CAISSON_SUITE:-bookworm}
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
-PACKAGES=${CAISSON_BASE_PACKAGES:-git,ca-certificates,python3,build-essential,curl,iproute2,iptables}
+PACKAGES=${CAISSON_BASE_PACKAGES:-git,ca-certificates,python3,build-essential,curl,iproute2,iptables,nftables}
 
 die() { echo "base.sh: $*" >&2; exit 1; }
 
