@@ -93,6 +93,11 @@ pub enum Notice {
     Trouble {
         sentence: String,
     },
+    /// The repository was renamed or given away; the task follows it. Both as `owner/name`.
+    Moved {
+        from: String,
+        to: String,
+    },
 }
 
 /// Effects of one lane run in order; the lanes of a task run side by side.

@@ -34,6 +34,14 @@ pub enum Failure {
     },
 }
 
+/// What an operator orders where the forge's threads cannot be read, or need not be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    Stop,
+    Resume,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "snake_case")]
 pub enum Input {
@@ -126,6 +134,10 @@ pub enum Input {
     },
     Decided {
         decision: Box<Decision>,
+    },
+    /// The operator's word, given at the machine: it names no object of the forge.
+    Ordered {
+        order: Order,
     },
     /// What an approval given in advance says now; none when its text is gone.
     AdvanceRead {

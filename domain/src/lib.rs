@@ -25,7 +25,7 @@ pub use effect::{Effect, Lane, Notice};
 pub use event::{BaseTests, Event, FileChange, SealedTree, Verdict, VerdictKind};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};
-pub use input::{Envelope, Failure, Input};
+pub use input::{Envelope, Failure, Input, Order};
 pub use loss::{Loss, Resource};
 pub use state::{End, PauseReason, Shelf, State, Why};
 pub use task::{Checkpoint, Kind, Request, Task};

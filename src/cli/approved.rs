@@ -1,7 +1,7 @@
 //! What `caisson fetch` is told of a branch: from the store beside the bot, the evidence read again on the forge.
 
-use super::lock;
 use super::serve::USER_AGENT;
+use super::{lock, running};
 use crate::config::process::Repository;
 use crate::config::{Process, Secret};
 use crate::fetch::{Approved, ApprovedSource, Offer, Standing};
@@ -30,7 +30,8 @@ impl StoreSource {
         let token = Secret::read(file)?;
         let forge = Gitea::new(&url, token.clone(), USER_AGENT)?;
         let me = forge.whoami().await.context("the forge does not answer")?;
-        let store = Store::open(&config.state_dir).await?;
+        let store = Store::look(&config.state_dir).await?;
+        let store = store.context("there is no store yet, so no task either")?;
         Ok(Self { auth: Auth::basic(&me.login, token.expose()), config, store, forge })
     }
 
@@ -143,8 +144,9 @@ impl ApprovedSource for StoreSource {
     async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String> {
         match lock::take(&self.config.state_dir) {
             Ok(_lock) => {
-                let epoch = self.store.begin_epoch(now()).await.map_err(|e| e.to_string())?;
-                let (machine, _moved) = Machine::new(self.store.clone(), epoch);
+                let store = Store::open(&self.config.state_dir).await.map_err(|e| e.to_string())?;
+                let epoch = store.begin_epoch(now()).await.map_err(|e| e.to_string())?;
+                let (machine, _moved) = Machine::new(store, epoch);
                 let key = format!("fetched:{}:{commit}", offer.task);
                 let input = Input::Fetched { commit: commit.clone() };
                 machine.feed(TaskId(offer.task), &key, input, None).await.map_err(|e| e.to_string())?;
@@ -157,12 +159,9 @@ impl ApprovedSource for StoreSource {
 
 impl StoreSource {
     async fn tell(&self, offer: &Offer, commit: &Commit) -> Result<()> {
-        let token = Secret::read(&self.config.state_dir.join("ops.token"))?;
-        let url = format!("http://{}/fetched", self.config.listen.ops);
         let report = FetchedReport { task: offer.task, commit: commit.clone() };
-        let client = reqwest::Client::builder().timeout(std::time::Duration::from_secs(10)).no_proxy().build()?;
-        let answer = client.post(url).bearer_auth(token.expose()).json(&report).send().await?;
-        anyhow::ensure!(answer.status().is_success(), "it answered {}", answer.status());
+        let (status, said) = running::tell(&self.config, "/fetched", &report).await?;
+        anyhow::ensure!((200..300).contains(&status), "it answered {status} {said}");
         Ok(())
     }
 }

@@ -9,8 +9,10 @@ mod doctor;
 pub mod fetch;
 mod image;
 mod lock;
+mod order;
 pub mod printer;
 mod repo;
+mod running;
 mod serve;
 mod setup;
 mod task;
@@ -61,7 +63,7 @@ enum Command {
     Config(config::Config),
     /// Bring an approved branch home into your clone, checked.
     Fetch(fetch::FetchArgs),
-    /// Look at tasks.
+    /// Look at tasks; stop one or let it go on.
     #[command(subcommand)]
     Task(task::TaskCommand),
 }

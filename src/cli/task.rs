@@ -1,12 +1,13 @@
-//! `caisson task list`, `caisson task show <id>`: what the store says, whether the bot runs or not.
+//! `caisson task list`, `caisson task show <id>`: what the store says, whether the bot runs or not. Looking changes nothing.
 
-use super::printer::{Complaint, Printer};
+use super::order;
+use super::printer::Printer;
 use crate::config::Process;
 use crate::egress::Line;
 use crate::store::{ActionRow, Store, TaskRow};
 use anyhow::Result;
 use clap::Subcommand;
-use domain::{Event, TaskId};
+use domain::{Event, Order, TaskId};
 use protocol::router::Verdict;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,21 +34,36 @@ pub enum TaskCommand {
         #[arg(long)]
         json: bool,
     },
+    /// End a task: as `/stop`, also where its threads on the forge cannot be read.
+    Stop {
+        /// Its number.
+        id: i64,
+    },
+    /// Let a paused task go on: as `/resume`.
+    Resume {
+        /// Its number.
+        id: i64,
+    },
 }
 
 impl TaskCommand {
     pub async fn run(self, config: &Path) -> Result<()> {
         let config = Process::load(config)?;
-        let store = Store::open(&config.state_dir).await?;
+        let store = Store::look(&config.state_dir).await?;
         match self {
-            TaskCommand::List { limit, json } => list(&store, limit, json).await,
-            TaskCommand::Show { id, output, json } => show(&store, TaskId(id), output, json).await,
+            TaskCommand::List { limit, json } => list(store.as_ref(), limit, json).await,
+            TaskCommand::Show { id, output, json } => show(store.as_ref(), TaskId(id), output, json).await,
+            TaskCommand::Stop { id } => order::give(&config, TaskId(id), Order::Stop).await,
+            TaskCommand::Resume { id } => order::give(&config, TaskId(id), Order::Resume).await,
         }
     }
 }
 
-async fn list(store: &Store, limit: u32, json: bool) -> Result<()> {
-    let rows = store.tasks(limit).await?;
+async fn list(store: Option<&Store>, limit: u32, json: bool) -> Result<()> {
+    let rows = match store {
+        Some(store) => store.tasks(limit).await?,
+        None => Vec::new(),
+    };
     let printer = Printer::terminal();
     if json {
         for row in rows {
@@ -70,11 +86,10 @@ async fn list(store: &Store, limit: u32, json: bool) -> Result<()> {
     Ok(())
 }
 
-async fn show(store: &Store, id: TaskId, output: bool, json: bool) -> Result<()> {
-    let Some(row) = store.task_row(id).await? else {
-        let complaint = Complaint::new(format!("there is no task {id}")).attempt("caisson task list");
-        return Err(complaint.into());
-    };
+async fn show(store: Option<&Store>, id: TaskId, output: bool, json: bool) -> Result<()> {
+    let unknown = || order::unknown(id);
+    let store = store.ok_or_else(unknown)?;
+    let row = store.task_row(id).await?.ok_or_else(unknown)?;
     let actions = store.actions(id).await?;
     let lines =
         store.egress(id).await?.iter().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Line>>();

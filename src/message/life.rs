@@ -153,3 +153,12 @@ pub fn trouble(sentence: &str) -> String {
         prose(sentence, MAX_REASON).trim_end_matches('.')
     )
 }
+
+/// The repository has another name on the forge.
+pub fn moved(from: &str, to: &str) -> String {
+    format!(
+        "This repository was {} and is {} now. The task goes on here: the bot knows the repository by its id. Everything it keeps goes by the name of its configuration, which can stay as it is.",
+        code(from),
+        code(to)
+    )
+}

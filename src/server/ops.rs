@@ -1,16 +1,16 @@
-//! `/healthz`, `/readyz`, `/metrics`, and the one word `caisson fetch` says to a running bot. On loopback, on a port of its own.
+//! `/healthz`, `/readyz`, `/metrics`, and what `caisson fetch` and `caisson task` say to a running bot. On loopback, on a port of its own.
 
 use crate::barrier::Standing;
 use crate::config::Secret;
 use crate::forge::Forge;
 use crate::sandbox::broker::Broker;
-use crate::task::Machine;
-use axum::extract::State;
+use crate::task::{Machine, Obeyed};
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use domain::{Commit, Input, TaskId};
+use domain::{Commit, Input, Order, TaskId};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct Ops {
     pub forge: Arc<dyn Forge>,
     pub broker: Arc<dyn Broker>,
     pub metrics: PrometheusHandle,
-    /// Who holds it may say that a branch was fetched: it lies in the state directory.
+    /// Who holds it may say that a branch was fetched, and give orders: it lies in the state directory.
     pub token: Secret,
     pub barrier: watch::Receiver<Standing>,
 }
@@ -40,6 +40,7 @@ pub fn ops_router(ops: Arc<Ops>) -> Router {
         .route("/readyz", get(ready))
         .route("/metrics", get(async |State(ops): State<Arc<Ops>>| ops.metrics.render()))
         .route("/fetched", post(fetched))
+        .route("/tasks/{id}/{order}", post(ordered))
         .with_state(ops)
 }
 
@@ -62,11 +63,34 @@ async fn ready(State(ops): State<Arc<Ops>>) -> Response {
     }
 }
 
-async fn fetched(State(ops): State<Arc<Ops>>, headers: HeaderMap, Json(report): Json<FetchedReport>) -> Response {
+/// Whether the caller holds the token; the answer for who doesn't.
+fn proven(ops: &Ops, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
     let given = headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let given = given.strip_prefix("Bearer ").unwrap_or_default();
-    if !bool::from(given.as_bytes().ct_eq(ops.token.bytes())) {
-        return (StatusCode::UNAUTHORIZED, "the token of the state directory is needed").into_response();
+    if bool::from(given.as_bytes().ct_eq(ops.token.bytes())) {
+        return Ok(());
+    }
+    Err((StatusCode::UNAUTHORIZED, "the token of the state directory is needed"))
+}
+
+/// The body of a good answer is the state in which the task is now.
+async fn ordered(
+    State(ops): State<Arc<Ops>>,
+    Path((id, order)): Path<(i64, Order)>,
+    headers: HeaderMap,
+) -> Result<&'static str, (StatusCode, String)> {
+    proven(&ops, &headers).map_err(|(status, why)| (status, why.to_owned()))?;
+    match ops.machine.order(TaskId(id), order).await {
+        Ok(Obeyed::Now(state)) => Ok(state),
+        Ok(Obeyed::Unknown) => Err((StatusCode::NOT_FOUND, format!("there is no task {id}"))),
+        Ok(Obeyed::Unfit(state)) => Err((StatusCode::CONFLICT, state.to_owned())),
+        Err(error) => Err((StatusCode::SERVICE_UNAVAILABLE, error.to_string())),
+    }
+}
+
+async fn fetched(State(ops): State<Arc<Ops>>, headers: HeaderMap, Json(report): Json<FetchedReport>) -> Response {
+    if let Err(refusal) = proven(&ops, &headers) {
+        return refusal.into_response();
     }
     let id = TaskId(report.task);
     let key = format!("fetched:{id}:{}", report.commit);

@@ -8,6 +8,7 @@ mod append;
 mod body;
 mod deliveries;
 mod grants;
+mod look;
 mod outbox;
 mod read;
 #[cfg(test)]
@@ -24,19 +25,26 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
 
+static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("migrations/sqlite");
+
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("the store at {path} cannot be opened: {source}")]
     Open { path: String, source: sqlx::Error },
     #[error("the store was made by a newer or damaged version: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
+    #[error(
+        "the store has the shape of {} version of caisson ({found}; this one knows {known}): look with that version, or start `caisson serve` of this one first",
+        if found < known { "an older" } else { "a newer" }
+    )]
+    Shape { found: i64, known: i64 },
     #[error("the disk is full: nothing was stored; free some space, the bot goes on by itself")]
     DiskFull,
     #[error("the store failed: {0}")]
     Sql(sqlx::Error),
     #[error("a stored body cannot be read: {0}")]
     Body(#[from] serde_json::Error),
-    #[error("the store is closed")]
+    #[error("the store is closed, or was opened for looking only")]
     Closed,
 }
 
@@ -48,6 +56,8 @@ impl From<sqlx::Error> for StoreError {
         }
     }
 }
+
+const FILE: &str = "caisson.db";
 
 /// One webhook arrival.
 #[derive(Debug, Clone)]
@@ -66,11 +76,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens or makes the store in `directory` and brings it to the newest shape.
+    /// Opens or makes the store in `directory` and brings it to the newest shape. For who holds the state directory's lock;
+    /// others take [`Store::look`].
     pub async fn open(directory: &Path) -> Result<Self, StoreError> {
         // Mode 0700: the store holds what people wrote and what ran.
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        let path = directory.join("caisson.db");
+        let path = directory.join(FILE);
         let failed = |source| StoreError::Open { path: path.display().to_string(), source };
         made.map_err(|error| failed(sqlx::Error::Io(error)))?;
         let options = SqliteConnectOptions::new()
@@ -85,7 +96,7 @@ impl Store {
             .busy_timeout(Duration::from_secs(5))
             .foreign_keys(true);
         let one = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
-        sqlx::migrate!("migrations/sqlite").run(&one).await?;
+        MIGRATIONS.run(&one).await?;
         let readers =
             SqlitePoolOptions::new().max_connections(4).connect_with(options.read_only(true)).await.map_err(failed)?;
         let connection = one.acquire().await.map_err(failed)?.detach();

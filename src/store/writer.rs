@@ -61,6 +61,11 @@ impl Writer {
         Ok(Self { queue, _thread: Arc::new(Thread(Some(thread))) })
     }
 
+    /// One to whom nobody listens: every write is [`StoreError::Closed`].
+    pub fn nobody() -> Self {
+        Self { queue: mpsc::channel(1).0, _thread: Arc::new(Thread(None)) }
+    }
+
     pub async fn ask<T>(&self, write: impl FnOnce(Answer<T>) -> Write) -> Result<T, StoreError> {
         self.send(|answer| Message::Write(write(answer))).await
     }

@@ -4,9 +4,11 @@
 
 mod lanes;
 mod machine;
+mod order;
 mod outbox;
 
 pub use machine::{Fed, Machine};
+pub use order::Obeyed;
 pub use outbox::{Outbox, Recheck};
 
 /// The clock of this process, Unix milliseconds. Everything that decides gets its time from an input instead.

@@ -16,6 +16,7 @@ mod hooks;
 mod hosts;
 mod interruptions;
 mod losses;
+mod orders;
 mod shelves;
 mod toolchains;
 mod trip;

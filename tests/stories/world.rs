@@ -161,6 +161,10 @@ impl World {
         format!("http://{}", self.bot.as_ref().expect("started").1.ops)
     }
 
+    pub fn is_running(&self) -> bool {
+        self.bot.is_some()
+    }
+
     /// Ends the bot as `kill -9` would: at once, wherever it is.
     pub fn kill(&mut self) {
         if let Some((runtime, bot)) = self.bot.take() {

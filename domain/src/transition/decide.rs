@@ -2,11 +2,14 @@
 
 use super::{Draft, advance, host, work};
 use crate::{
-    Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, Notice, PauseReason, Source, State, Verb, Why,
+    Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, Notice, Order, PauseReason, Source, State, Verb,
+    Why,
 };
 
 /// A bare `/approve` this soon after a checkpoint that followed somebody else's decision may have meant the one before.
 const DOUBT_MS: i64 = 60_000;
+/// Who is named where an order came from the command line.
+const OPERATOR: &str = "operator";
 /// Fewer digits of a commit name nothing.
 const SHORTEST_COMMIT: usize = 7;
 
@@ -202,14 +205,34 @@ fn resume(draft: &mut Draft, decision: &Decision) {
     let State::Paused { reason, from } = draft.task.state.clone() else {
         return draft.answer(decision.number, Notice::NotPaused { login: decision.poster.login.clone() });
     };
+    go_on(draft, &reason);
+    draft.answer(decision.number, Notice::Resumed);
+    again(draft, *from);
+}
+
+fn go_on(draft: &mut Draft, reason: &PauseReason) {
     draft.emit(Event::Resumed);
     if matches!(reason, PauseReason::Budget { .. })
         && let Some(more) = draft.task.request.as_ref().map(|r| r.budget)
     {
         draft.emit(Event::BudgetGranted { more });
     }
-    draft.answer(decision.number, Notice::Resumed);
-    again(draft, *from);
+}
+
+/// As `/stop` and `/resume`, of somebody who needs no right on the forge.
+pub(super) fn ordered(draft: &mut Draft, order: Order) {
+    match (order, draft.task.state.clone()) {
+        (Order::Stop, _) => {
+            let login = OPERATOR.to_owned();
+            draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login });
+        }
+        (Order::Resume, State::Paused { reason, from }) => {
+            go_on(draft, &reason);
+            draft.say(Notice::Resumed);
+            again(draft, *from);
+        }
+        (Order::Resume, _) => {}
+    }
 }
 
 /// Wants anew what the pause cut short.

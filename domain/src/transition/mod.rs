@@ -96,6 +96,7 @@ fn take(draft: &mut Draft, input: &Input) {
             draft.want(Effect::Comment { serial, notice: notice.clone() });
         }
         Input::Decided { decision } => decide::decided(draft, decision),
+        Input::Ordered { order } => decide::ordered(draft, *order),
         Input::EffectFailed { effect, failure } => failed(draft, effect, failure),
         Input::AdvanceRead { n, decision } => advance::read(draft, *n, decision.as_deref()),
         Input::EgressSet { serial, notice } => host::in_force(draft, *serial, notice),

@@ -4,5 +4,6 @@ mod advance;
 mod common;
 mod host;
 mod losses;
+mod orders;
 mod properties;
 mod table;

@@ -1,0 +1,74 @@
+//! Looking into a store that a running bot may be writing: nothing is made, and nothing is brought to another shape.
+
+use super::{FILE, MIGRATIONS, Store, StoreError, writer};
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+use std::path::Path;
+use std::time::Duration;
+
+impl Store {
+    /// The store in `directory`, for reading: every write is [`StoreError::Closed`]. None where there is no store.
+    ///
+    /// # Errors
+    /// [`StoreError::Shape`] when another version of caisson wrote it last; [`StoreError::Open`] when it cannot be read.
+    pub async fn look(directory: &Path) -> Result<Option<Self>, StoreError> {
+        let path = directory.join(FILE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let failed = |source| StoreError::Open { path: path.display().to_string(), source };
+        let options = SqliteConnectOptions::new().filename(&path).read_only(true).busy_timeout(Duration::from_secs(5));
+        let readers = SqlitePoolOptions::new().max_connections(2).connect_with(options).await.map_err(failed)?;
+        let newest = "SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations WHERE success";
+        let found: i64 = sqlx::query_scalar(newest).fetch_one(&readers).await.map_err(failed)?;
+        let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+        if found != known {
+            return Err(StoreError::Shape { found, known });
+        }
+        Ok(Some(Self { writer: writer::Writer::nobody(), readers }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests::acting;
+    use sqlx::Connection;
+    use sqlx::sqlite::SqliteConnection;
+
+    async fn by_hand(directory: &Path, sql: &'static str) -> i64 {
+        let options = SqliteConnectOptions::new().filename(directory.join(FILE));
+        let mut connection = SqliteConnection::connect_with(&options).await.expect("opened");
+        sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("done")
+    }
+
+    #[tokio::test]
+    async fn a_look_sees_what_a_living_writer_stored_and_writes_nothing() {
+        let dir = tempfile::tempdir().expect("dir");
+        assert!(Store::look(dir.path()).await.expect("looked").is_none());
+        assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0, "nothing is made");
+        let live = Store::open(dir.path()).await.expect("open");
+        let id = acting(&live).await;
+        let look = Store::look(dir.path()).await.expect("looked").expect("there");
+        assert_eq!(look.task_row(id).await.expect("read").expect("a task").state, "running");
+        assert!(matches!(look.set_watermark("shop", 1).await, Err(StoreError::Closed)));
+        drop(live);
+        let look = Store::look(dir.path()).await.expect("nobody writes any more").expect("there");
+        assert_eq!(look.tasks(10).await.expect("read").len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_look_at_another_versions_store_leaves_it_as_it_is() {
+        const COUNT: &str = "SELECT COUNT(*) FROM _sqlx_migrations";
+        let dir = tempfile::tempdir().expect("dir");
+        drop(Store::open(dir.path()).await.expect("open"));
+        let known = by_hand(dir.path(), COUNT).await;
+        let newest = by_hand(dir.path(), "DELETE FROM _sqlx_migrations WHERE version = (SELECT MAX(version) FROM _sqlx_migrations) RETURNING version").await;
+        let older = Store::look(dir.path()).await.map(|_| ()).expect_err("an older shape");
+        assert!(matches!(older, StoreError::Shape { found, known } if found < known), "{older}");
+        assert_eq!(by_hand(dir.path(), COUNT).await, known - 1, "it was not brought to ours");
+        let later = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', TRUE, x'00', 0) RETURNING version";
+        assert!(by_hand(dir.path(), later).await > newest);
+        let newer = Store::look(dir.path()).await.map(|_| ()).expect_err("a newer shape");
+        assert!(matches!(newer, StoreError::Shape { found: 9999, .. }), "{newer}");
+    }
+}
