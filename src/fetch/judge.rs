@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::git::listing::{Change, Entry, LINK};
-use crate::sandbox::policy::{Limits, escapes, fold, twins, wrong_name};
+use crate::sandbox::policy::{HIDDEN_REPOSITORY, Limits, escapes, fold, hidden, twins, wrong_name};
 
 pub use crate::sandbox::policy::shown;
 
@@ -219,9 +219,12 @@ pub fn judge(changes: &[Change], entries: &[Entry], links: &HashMap<Vec<u8>, Vec
         found.never.extend(escapes(path, target, links, &changed));
     }
     let (acts, builds) = (Acts::new(), globs(BUILDS));
+    let hidden: HashSet<&[u8]> = hidden(changes, entries).into_iter().map(|c| c.path.as_slice()).collect();
     for change in changes {
         let path = String::from_utf8_lossy(&change.path).into_owned();
-        let why = kind(change).map(str::to_owned).or_else(|| acts.why(&change.path, change.deleted()));
+        let hidden = hidden.contains(change.path.as_slice()).then(|| HIDDEN_REPOSITORY.to_owned());
+        let why =
+            hidden.or_else(|| kind(change).map(str::to_owned)).or_else(|| acts.why(&change.path, change.deleted()));
         if let Some(why) = why {
             found.ask.push(Finding { path, why });
         } else if builds.is_match(fold(&change.path)) || (change.new_mode == "100755" && change.old_mode != "100755") {
@@ -339,6 +342,15 @@ mod tests {
             assert_eq!(look(&[path]).ask.len(), 1, "{path}");
         }
         assert_eq!(look(&["src/main.rs", "README.md"]), Findings::default());
+    }
+
+    #[test]
+    fn a_repository_in_a_directory_is_asked_for_part_by_part() {
+        let parts = ["x/y/HEAD", "x/y/config", "x/y/objects/k", "x/y/refs/k"];
+        let found = look(&[&parts[..], &["x/y/description.md", "x/z.md"]].concat());
+        assert_eq!(found.ask.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), parts);
+        assert!(found.ask[0].why.contains("a repository hidden in a directory"));
+        assert_eq!(look(&parts[1..]), Findings::default(), "without a head it is none");
     }
 
     #[test]

@@ -136,7 +136,10 @@ async fn refusals_are_sentences_and_the_task_goes_on() {
         "{said}"
     );
     world.sandboxes.open(1).await.unwrap();
-    world.bash(1, "rm p .caisson.toml; head -c 2000000 /dev/urandom > big.bin").await;
+    world.bash(1, "rm p .caisson.toml; git init -q --bare x && touch x/objects/k x/refs/k").await;
+    assert!(reasons(&world, 1, &world.base).await.contains("`x/config` belongs to a repository hidden in a directory"));
+    world.sandboxes.open(1).await.unwrap();
+    world.bash(1, "rm -r x; head -c 2000000 /dev/urandom > big.bin").await;
     assert!(reasons(&world, 1, &world.base).await.contains("MB"));
     world.sandboxes.open(1).await.unwrap();
     world.bash(1, "rm big.bin; mkfifo pipe; echo fine > fine.txt").await;

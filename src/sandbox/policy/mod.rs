@@ -1,10 +1,11 @@
 //! What a tree that an agent hands out may contain.
 //!
-//! Owns the rules (`names.rs`: names and paths, `links.rs`: symbolic links, here: counts, kinds, protected paths) as pure
+//! Owns the rules (`names.rs`: names and paths, `links.rs`: symbolic links, `hidden.rs`: repositories in directories, here: counts, kinds, protected paths) as pure
 //! functions over what a quarantine chamber's git listed. Must not run anything. Every refusal is a sentence that says
 //! what is wrong and with which path; names in it are escaped. Only what this checkpoint *changes* is judged: what the base
 //! already held is the project's own. Tests: `tests.rs` beside this file, and `tests/trees.rs` with real objects.
 
+mod hidden;
 mod links;
 mod names;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use std::collections::{HashMap, HashSet};
 use crate::git::listing::{Change, Entry, LINK, SUBMODULE};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+pub use hidden::{HIDDEN_REPOSITORY, hidden};
 pub use links::escapes;
 pub use names::{fold, shown, twins, wrong_name};
 
@@ -129,9 +131,10 @@ pub fn judge_objects(objects: &[Object], limits: &Limits) -> Vec<String> {
     reasons
 }
 
-/// Whether a rule compares these changes with the rest of the tree: new names with those that stand there, links with links.
+/// Whether a rule compares these changes with the rest of the tree: new names with those that stand there, links with links, parts of a
+/// repository with its other parts.
 pub fn wants_whole_tree(changes: &[Change]) -> bool {
-    changes.iter().any(|change| change.status == 'A' || change.new_mode == LINK)
+    changes.iter().any(|change| change.status == 'A' || change.new_mode == LINK || hidden::may_be_part(&change.path))
 }
 
 /// All other rules. Empty = nothing against it. Where [`wants_whole_tree`] says no, `entries` and `links` may be empty.
@@ -151,6 +154,8 @@ pub fn judge(facts: &Facts, protected: &[String], limits: &Limits) -> Vec<String
         reasons.extend(wrong_kind(change));
         reasons.extend(wrong_name(&change.path, limits));
     }
+    let refused = |change: &Change| format!("{} {HIDDEN_REPOSITORY}; a person must change it", shown(&change.path));
+    reasons.extend(hidden(&facts.changes, &facts.entries).into_iter().map(refused));
     let added: HashSet<&[u8]> = facts.changes.iter().filter(|c| c.status == 'A').map(|c| c.path.as_slice()).collect();
     reasons.extend(twins(facts.entries.iter().map(|e| e.path.as_slice()), &added));
     let changed: HashSet<&[u8]> = facts.changes.iter().map(|c| c.path.as_slice()).collect();

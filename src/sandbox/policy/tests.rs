@@ -124,6 +124,47 @@ fn the_whole_tree_is_wanted_where_names_or_links_are_new() {
     assert!(!changed('M', "100644", "100755") && !changed('D', "100644", "000000") && !changed('T', LINK, "100644"));
 }
 
+fn hidden_in(changed: &[&str], stands: &[&str]) -> Vec<String> {
+    let mut facts = facts(changed);
+    let entry = |path: &&str| Entry { mode: "100644".into(), id: String::new(), path: path.as_bytes().to_vec() };
+    facts.entries.extend(stands.iter().map(entry));
+    hidden(&facts.changes, &facts.entries).iter().map(|c| String::from_utf8_lossy(&c.path).into_owned()).collect()
+}
+
+#[test]
+fn a_repository_hidden_in_a_directory_is_refused() {
+    for (changed, stands) in [
+        (&["x/HEAD", "x/config", "x/objects/k", "x/refs/k"][..], &[][..]),
+        (&["HEAD", "objects/k", "refs/k"], &[]),
+        (&["a/b/c/Head", "a/b/c/OBJECTS/k", "a/b/c/rEfs"], &[]),
+        (&["x/refs"], &["x/HEAD", "x/objects"]),
+        (&["x/\u{ff32}efs/k"], &["X/HEAD", "x/objects/k"]),
+        (&["x/config"], &["x/HEAD", "x/objects", "x/objects/k", "x/refs/k"]),
+        (&["x/hooks/post-checkout"], &["x/HEAD", "x/objects/k", "x/refs/k"]),
+        (&["x/HEAD", "x/commondir"], &[]),
+        (&["x/commondir"], &["x/HEAD"]),
+        (&[".hg/hgrc"], &[]),
+        (&["sub/.jj/repo/config.toml"], &[]),
+    ] {
+        assert_eq!(hidden_in(changed, stands), changed, "{stands:?}");
+        let whole = Facts { entries: Vec::new(), ..facts(changed) };
+        assert!(stands.is_empty() || wants_whole_tree(&whole.changes));
+        if stands.is_empty() {
+            assert_eq!(reasons(changed).iter().filter(|r| r.contains("a repository hidden in")).count(), changed.len());
+        }
+    }
+    for (changed, stands) in [
+        (&["HEAD", "objects/k"][..], &[][..]),
+        (&["src/refs/k", "src/objects/k", "HEAD"], &[]),
+        (&["x/readme", "x/objects.rs"], &["x/HEAD", "x/objects/k", "x/refs/k"]),
+        (&["config/app.toml"], &["x/HEAD", "x/objects/k", "x/refs/k"]),
+    ] {
+        assert!(hidden_in(changed, stands).is_empty(), "{changed:?}");
+    }
+    let change = Change { status: 'M', old_mode: "100644".into(), ..change(b"x/config", "100644") };
+    assert!(wants_whole_tree(&[change]), "a change alone can steer one");
+}
+
 fn link(links: &[(&str, &str)], changed: &[&str]) -> Vec<String> {
     let links: HashMap<Vec<u8>, Vec<u8>> =
         links.iter().map(|(p, t)| (p.as_bytes().to_vec(), t.as_bytes().to_vec())).collect();

@@ -1,0 +1,54 @@
+//! Repositories hidden in directories: programs that ask for a status run what their configuration names.
+//!
+//! Owns how git tells a repository without a work tree by names alone (`HEAD`, `objects` and `refs`, or `commondir` in place of the
+//! two; gitrepository-layout(5)), and the directories of other tools that work in the same way. A kind or a content proves nothing: each may be a
+//! link, and a later change may put right what is wrong. Tests: `tests.rs`.
+
+use std::collections::HashMap;
+
+use super::fold;
+use crate::git::listing::{Change, Entry};
+
+/// What makes a directory a repository of git, or says what runs in it.
+const PARTS: &[&str] =
+    &["head", "objects", "refs", "commondir", "config", "config.worktree", "hooks", "worktrees", "modules"];
+/// Directories that are one by their name: Mercurial, Sapling, Jujutsu, Subversion, Bazaar, Darcs, Fossil, CVS.
+const OTHERS: &[&str] = &[".hg", ".sl", ".jj", ".svn", ".bzr", "_darcs", ".fslckout", "_fossil_"];
+
+/// What such a path does, as the rest of a sentence about it.
+pub const HIDDEN_REPOSITORY: &str = "belongs to a repository hidden in a directory: what its configuration names runs when a shell or an editor asks for its state";
+
+/// Whether a path may belong to one: the rest of the tree then says.
+pub(super) fn may_be_part(path: &[u8]) -> bool {
+    parts(path).iter().any(|part| PARTS.contains(&part.as_str()))
+}
+
+/// The changed paths that make, or steer, a repository somewhere in the tree that `entries` and the changes come to.
+pub fn hidden<'a>(changes: &'a [Change], entries: &[Entry]) -> Vec<&'a Change> {
+    let stands = changes.iter().filter(|change| !change.deleted()).map(|change| change.path.as_slice());
+    let mut found: HashMap<String, u8> = HashMap::new();
+    for path in entries.iter().map(|entry| entry.path.as_slice()).chain(stands) {
+        let parts = parts(path);
+        for (at, part) in parts.iter().enumerate() {
+            let has = match part.as_str() {
+                "head" => 1,
+                "objects" => 2,
+                "refs" => 4,
+                "commondir" => 6,
+                _ => continue,
+            };
+            *found.entry(parts[..at].join("/")).or_default() |= has;
+        }
+    }
+    let steers = |change: &&Change| {
+        let parts = parts(&change.path);
+        let within = |at: usize| found.get(&parts[..at].join("/")) == Some(&7);
+        let of_git = parts.iter().enumerate().any(|(at, part)| PARTS.contains(&part.as_str()) && within(at));
+        of_git || parts.iter().any(|part| OTHERS.contains(&part.as_str()))
+    };
+    changes.iter().filter(steers).collect()
+}
+
+fn parts(path: &[u8]) -> Vec<String> {
+    fold(path).split('/').map(str::to_owned).collect()
+}
