@@ -7,6 +7,8 @@
 mod docker;
 #[path = "support/doors.rs"]
 mod doors;
+#[path = "trees/edits.rs"]
+mod edits;
 #[path = "trees/fates.rs"]
 mod fates;
 #[path = "trees/fetch.rs"]

@@ -8,13 +8,14 @@
 pub mod judge;
 mod obstacles;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use domain::{Commit, Verdict, VerdictKind};
 
 use crate::git::listing::Change;
-use crate::git::{Auth, Branch, GitError, Home, Merged, RemoteUrl, Tree};
+use crate::git::{Auth, Branch, GitError, Home, Merged, RemoteUrl, Tree, Uncommitted};
 use judge::Findings;
 
 /// What the bot knows about a branch of one of its tasks.
@@ -130,6 +131,14 @@ impl From<GitError> for Refusal {
 /// # Errors
 /// [`Refusal`], with the clone untouched.
 pub async fn fetch(wanted: &Wanted, source: &dyn ApprovedSource) -> Result<Brought, Refusal> {
+    prepare(wanted, source).await?.bring(source).await
+}
+
+/// Everything before the first write: asked, fetched, judged, and nothing found in the way.
+///
+/// # Errors
+/// [`Refusal`], with the clone untouched.
+pub async fn prepare(wanted: &Wanted, source: &dyn ApprovedSource) -> Result<Ready, Refusal> {
     let name = Branch::parse(&wanted.branch)?;
     let offer = source.offer(&name).await.map_err(|e| Refusal::new(e, "caisson doctor"))?;
     let unknown = || Refusal::new(format!("no task of this bot made the branch {name}"), "caisson task list");
@@ -145,25 +154,50 @@ pub async fn fetch(wanted: &Wanted, source: &dyn ApprovedSource) -> Result<Broug
         return Err(Refusal::new(said, "look at the branch on the forge: somebody rewrote it"));
     }
     let plan = Plan::make(wanted, &home, &offer, &commit).await?;
-    let findings = plan.judge(&home, wanted).await?;
-    if wanted.as_branch {
-        home.branch(&offer.branch, &commit).await?;
-    } else {
-        clear(&home, &plan).await?;
-        home.apply(&plan.to, &plan.changes).await?;
+    let notes = plan.judge(&home, wanted).await?.notes;
+    let left_out = if wanted.as_branch { HashSet::new() } else { clear(&home, &plan).await? };
+    Ok(Ready { home, plan, offer, commit, as_branch: wanted.as_branch, left_out, warnings, notes })
+}
+
+/// A branch that may come home.
+pub struct Ready {
+    home: Home,
+    plan: Plan,
+    offer: Offer,
+    commit: Commit,
+    as_branch: bool,
+    /// Tracked files that a sparse clone leaves out.
+    left_out: HashSet<Vec<u8>>,
+    warnings: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Ready {
+    /// Writes it, and tells the bot. What changed in the clone since it was looked at stops it.
+    ///
+    /// # Errors
+    /// [`Refusal`], with the clone as it was found.
+    pub async fn bring(self, source: &dyn ApprovedSource) -> Result<Brought, Refusal> {
+        let Self { home, plan, offer, commit, as_branch, left_out, mut warnings, notes } = self;
+        if as_branch {
+            home.branch(&offer.branch, &commit).await?;
+        } else {
+            let attempt = "save and close what you are editing, and repeat; or repeat with --as-branch";
+            home.apply(&plan.to, &plan.changes, &left_out).await.map_err(|e| Refusal::new(e.to_string(), attempt))?;
+        }
+        if let Err(e) = source.delivered(&offer, &commit).await {
+            warnings.push(format!("the files are here, but the bot could not be told so: {e}"));
+        }
+        Ok(Brought {
+            task: offer.task,
+            commit,
+            files: plan.changes.iter().map(|c| (c.status, String::from_utf8_lossy(&c.path).into_owned())).collect(),
+            merged: plan.merged,
+            branch: as_branch.then_some(offer.branch),
+            warnings,
+            notes,
+        })
     }
-    if let Err(e) = source.delivered(&offer, &commit).await {
-        warnings.push(format!("the files are here, but the bot could not be told so: {e}"));
-    }
-    Ok(Brought {
-        task: offer.task,
-        commit,
-        files: plan.changes.iter().map(|c| (c.status, String::from_utf8_lossy(&c.path).into_owned())).collect(),
-        merged: plan.merged,
-        branch: wanted.as_branch.then_some(offer.branch),
-        warnings,
-        notes: findings.notes,
-    })
 }
 
 /// The commit to bring: the approved one, while its approval stands.
@@ -252,17 +286,20 @@ impl Plan {
     }
 }
 
-/// Nothing of the developer's own may be in the way.
-async fn clear(home: &Home, plan: &Plan) -> Result<(), Refusal> {
-    let dirty = home.uncommitted().await?;
-    if !dirty.is_empty() {
-        let reasons = dirty.iter().take(20).map(|path| judge::shown(path.as_bytes())).collect::<Vec<_>>();
+/// Nothing of the developer's own may be in the way. Returns the tracked files that a sparse clone leaves out.
+async fn clear(home: &Home, plan: &Plan) -> Result<HashSet<Vec<u8>>, Refusal> {
+    let Uncommitted { paths, left_out } = home.uncommitted().await?;
+    if !paths.is_empty() {
+        let cut_off = home.cut_off().into_iter();
+        let cut_off =
+            cut_off.map(|dir| format!("an earlier fetch was cut off: what stood here before is in {}", dir.display()));
+        let reasons = paths.iter().take(20).map(|path| judge::shown(path.as_bytes())).chain(cut_off);
         let attempt = "commit or stash them first, or repeat with --as-branch";
         return Err(Refusal::new("your clone has uncommitted changes", attempt).because(reasons));
     }
     let blocked = obstacles::find(home.root(), &plan.changes);
     if blocked.is_empty() {
-        return Ok(());
+        return Ok(left_out);
     }
     let attempt = "move them away first (they are not in git: untracked or ignored), or repeat with --as-branch";
     Err(Refusal::new("files that git does not know stand where the branch would write", attempt).because(blocked))

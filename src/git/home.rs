@@ -3,7 +3,10 @@
 //! Owns every git call that concerns it. The clone is looked at through a git directory of ours in a temporary place: its
 //! objects are borrowed, its index is copied, its configuration, hooks, filters and attributes take no part. The clone
 //! itself is written to in two ways only: files of the work tree ([`Home::apply`]), or one new branch ([`Home::branch`]).
-//! Must not judge what it brings. Tests: `tests/trees.rs`.
+//! (`home/files.rs`, `home/exchange.rs`). Must not judge what it brings. Tests: `tests/trees/fetch.rs`, `tests/trees/edits.rs`.
+
+mod exchange;
+mod files;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,6 +17,8 @@ use domain::Commit;
 use super::listing::{Change, Entry, LINK, parse_batch, parse_changes, parse_entries};
 use super::run::{Git, Input};
 use super::{Auth, Branch, GitError, RemoteUrl, Tree};
+
+pub use files::Uncommitted;
 
 /// Settings of the clone that say what its file system can do; everything else in its configuration is left out.
 const FILE_SYSTEM: &[&str] =
@@ -128,7 +133,11 @@ impl Home {
 
     /// git on our own directory over the developer's work tree.
     fn over<'a>(&self, verb: &'static str) -> Git<'a> {
-        let mut git = self.git(verb).over(&self.root);
+        self.over_tree(verb, &self.root)
+    }
+
+    fn over_tree<'a>(&self, verb: &'static str, root: &Path) -> Git<'a> {
+        let mut git = self.git(verb).over(root);
         for (key, value) in &self.settings {
             git = git.config(key, value);
         }
@@ -167,28 +176,6 @@ impl Home {
     /// Only when git cannot be run.
     pub async fn is_ancestor(&self, old: &Commit, new: &Commit) -> Result<bool, GitError> {
         Ok(self.git("merge-base").args(["--is-ancestor", old.as_str(), new.as_str()]).run().await?.code == 0)
-    }
-
-    /// Tracked files that differ from the commit checked out, staged or not.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub async fn uncommitted(&self) -> Result<Vec<String>, GitError> {
-        // Looks at sizes and times again; its exit code only says that something differs.
-        self.over("update-index").args(["-q", "--refresh"]).run().await?;
-        let flags = ["--name-only", "-z", "--ignore-submodules=all"];
-        let staged =
-            self.over("diff-index").arg("--cached").args(flags).arg(self.head.as_str()).cap(LISTING).ok().await?;
-        let changed = self.over("diff-files").args(flags).cap(LISTING).ok().await?;
-        let mut paths: Vec<String> = staged
-            .split(|b| *b == 0)
-            .chain(changed.split(|b| *b == 0))
-            .filter(|p| !p.is_empty())
-            .map(|p| String::from_utf8_lossy(p).into_owned())
-            .collect();
-        paths.sort();
-        paths.dedup();
-        Ok(paths)
     }
 
     /// The commit's changes since `base`, on top of what is checked out.
@@ -275,34 +262,6 @@ impl Home {
         let read = self.git("cat-file").args(["--batch", "--buffer"]).input(Input::Bytes(ids.into_bytes()));
         let targets = parse_batch(&read.cap(LISTING).ok().await?).map_err(GitError::Io)?;
         Ok(links.into_iter().map(|e| e.path.clone()).zip(targets).collect())
-    }
-
-    /// Writes the difference between what is checked out and `to` into the work tree, unstaged. Without filters; a failure
-    /// half way is taken back.
-    ///
-    /// # Errors
-    /// What stopped it (disk full, permissions); whether taking it back worked is said too.
-    pub async fn apply(&self, to: &Tree, changes: &[Change]) -> Result<(), GitError> {
-        let from = self.tree(&self.head).await?;
-        let write =
-            self.over("read-tree").args(["-m", "-u", from.as_str(), to.as_str()]).timeout(Duration::from_secs(600));
-        let failed = match write.ok().await {
-            Ok(_) => return Ok(()),
-            Err(failed) => failed,
-        };
-        for change in changes.iter().filter(|c| c.status == 'A') {
-            // Nothing stood there before (the caller saw to it), so nothing but our own file is lost.
-            drop(std::fs::remove_file(self.root.join(os_path(&change.path))));
-        }
-        let old: Vec<u8> =
-            changes.iter().filter(|c| c.status != 'A').flat_map(|c| [c.path.as_slice(), b"\0"].concat()).collect();
-        let back = self.over("checkout-index").args(["-f", "-z", "--stdin"]).input(Input::Bytes(old)).ok().await;
-        let state = if back.is_ok() {
-            "the work tree is as it was"
-        } else {
-            "part of it stays in the work tree; `git stash` or `git checkout .` clears it"
-        };
-        Err(GitError::Io(format!("the files could not be written ({failed}); {state}")))
     }
 
     /// Makes a new branch in the clone at `commit`, with its objects. The work tree is not touched.

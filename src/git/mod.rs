@@ -24,7 +24,7 @@ mod spawn;
 
 pub use diff::capped_text;
 pub use elsewhere::Elsewhere;
-pub use home::{Home, Merged, os_path};
+pub use home::{Home, Merged, Uncommitted, os_path};
 pub use name::{Auth, Branch, RemoteUrl, Tree};
 pub(crate) use pack::temporary;
 pub use pack::{Held, PackFile, PackLimits};

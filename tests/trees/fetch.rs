@@ -13,11 +13,11 @@ use crate::world::{FILES, commit, git, git_in, head, project, url, write};
 const BRANCH: &str = "agent/7-fix";
 
 /// A forge with the agent's branch, a developer's clone beside it, and a bot that answers from fields.
-struct Home {
-    dir: tempfile::TempDir,
+pub struct Home {
+    pub dir: tempfile::TempDir,
     offer: Offer,
     standing: Standing,
-    delivered: Mutex<Vec<Commit>>,
+    pub delivered: Mutex<Vec<Commit>>,
 }
 
 #[async_trait]
@@ -51,13 +51,13 @@ fn verdict(kind: VerdictKind) -> Verdict {
 
 impl Home {
     /// The agent's branch changes `files` on top of the base.
-    fn new(files: &[(&str, &str)]) -> Self {
+    pub fn new(files: &[(&str, &str)]) -> Self {
         Self::with(|dir| {
             commit(dir, files, "work");
         })
     }
 
-    fn with(work: impl FnOnce(&Path)) -> Self {
+    pub fn with(work: impl FnOnce(&Path)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let forge = dir.path().join("forge");
         let base = project(&forge, FILES);
@@ -79,20 +79,20 @@ impl Home {
         Self { dir, offer, standing: Standing::Stands, delivered: Mutex::default() }
     }
 
-    fn clone_dir(&self) -> PathBuf {
+    pub fn clone_dir(&self) -> PathBuf {
         self.dir.path().join("clone")
     }
 
-    fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> Wanted {
         Wanted { clone: self.clone_dir(), branch: BRANCH.to_owned(), ..Wanted::default() }
     }
 
-    async fn brought(&self, wanted: &Wanted) -> Brought {
+    pub async fn brought(&self, wanted: &Wanted) -> Brought {
         fetch(wanted, self).await.unwrap_or_else(|e| panic!("{e:?}"))
     }
 
     /// Refused, and neither a file nor a ref nor the index of the clone has changed.
-    async fn refused(&self, wanted: &Wanted) -> Refusal {
+    pub async fn refused(&self, wanted: &Wanted) -> Refusal {
         let before = self.look();
         let refusal = fetch(wanted, self).await.expect_err("refused");
         assert_eq!(self.look(), before, "the clone was touched");
@@ -100,7 +100,7 @@ impl Home {
         refusal
     }
 
-    fn look(&self) -> Vec<(PathBuf, Vec<u8>)> {
+    pub fn look(&self) -> Vec<(PathBuf, Vec<u8>)> {
         fn walk(dir: &Path, seen: &mut Vec<(PathBuf, Vec<u8>)>) {
             for entry in std::fs::read_dir(dir).unwrap() {
                 let path = entry.unwrap().path();
@@ -118,7 +118,7 @@ impl Home {
     }
 }
 
-fn fixed() -> Vec<(&'static str, &'static str)> {
+pub fn fixed() -> Vec<(&'static str, &'static str)> {
     vec![("sum.py", "def add(a, b):\n    return a + b\n"), ("new/file.txt", "new\n")]
 }
 
@@ -266,6 +266,25 @@ async fn what_acts_by_itself_is_asked_for_by_name() {
     }
     let home = Home::new(&[("Makefile", "test:\n\ttrue\n")]);
     assert!(home.brought(&home.wanted()).await.notes[0].contains("Makefile"));
+}
+
+#[tokio::test]
+async fn a_repository_hidden_in_a_directory_is_asked_for_by_name() {
+    let config = "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = touch canary\n";
+    let plain =
+        [("x/HEAD", "ref: refs/heads/main\n"), ("x/config", config), ("x/objects/k", "x\n"), ("x/refs/k", "x\n")];
+    let common =
+        [("x/HEAD", "ref: refs/heads/main\n"), ("x/commondir", "../y\n"), ("y/config", config), ("y/objects/k", "x\n")];
+    for files in [&plain[..], &[&common[..], &[("y/refs/k", "x\n")]].concat()] {
+        let home = Home::new(files);
+        let refusal = home.refused(&home.wanted()).await;
+        assert!(refusal.reasons[0].starts_with("`x/HEAD`: belongs to a repository hidden"), "{refusal:?}");
+        home.refused(&Wanted { as_branch: true, ..home.wanted() }).await;
+        let accept = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+        home.brought(&Wanted { accept, ..home.wanted() }).await;
+        let said = git(&home.clone_dir().join("x"), &["config", "core.fsmonitor"]);
+        assert_eq!(said, "touch canary", "git takes it for a repository");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,140 @@
+//! The files of a developer's work tree: which are not as the commit has them, and how others take their place.
+//!
+//! Owns the second [`Home`] half. Every file that would be replaced is read and compared by git after nobody can reach it under its
+//! name any more. Must not write anything itself (`exchange.rs` does). Tests: `tests/trees/edits.rs`.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::exchange::{Exchange, PREFIX};
+use super::{Home, LISTING};
+use crate::git::listing::Change;
+use crate::git::run::Input;
+use crate::git::{GitError, Tree};
+use crate::text::code;
+
+/// What a work tree holds that is not as the commit has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Uncommitted {
+    /// Tracked files that differ from the commit checked out, staged or not.
+    pub paths: Vec<String>,
+    /// Tracked files that git was told to leave out (a sparse clone), and that are not there.
+    pub left_out: HashSet<Vec<u8>>,
+}
+
+impl Home {
+    /// Looks at every tracked file, also at those that git was told not to look at (`assume-unchanged`, `skip-worktree`).
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub async fn uncommitted(&self) -> Result<Uncommitted, GitError> {
+        let may_be_absent = self.look_at_all().await?;
+        // Looks at sizes and times again; its exit code only says that something differs.
+        self.over("update-index").args(["-q", "--refresh"]).run().await?;
+        let flags = ["--name-status", "-z", "--no-renames", "--ignore-submodules=all"];
+        let staged =
+            self.over("diff-index").arg("--cached").args(flags).arg(self.head.as_str()).cap(LISTING).ok().await?;
+        let changed = self.over("diff-files").args(flags).cap(LISTING).ok().await?;
+        let (left_out, changed): (Vec<_>, Vec<_>) =
+            statuses(&changed).partition(|(status, path)| *status == b"D" && may_be_absent.contains(*path));
+        let paths = statuses(&staged).chain(changed).map(|(_, path)| String::from_utf8_lossy(path).into_owned());
+        let mut paths: Vec<String> = paths.collect();
+        paths.sort();
+        paths.dedup();
+        Ok(Uncommitted { paths, left_out: left_out.into_iter().map(|(_, path)| path.to_vec()).collect() })
+    }
+
+    /// Clears, in our own index, what tells git not to look at a file; returns those that need not be there.
+    async fn look_at_all(&self) -> Result<HashSet<Vec<u8>>, GitError> {
+        let list = self.over("ls-files").args(["-v", "-z"]).cap(LISTING).ok().await?;
+        let marked = || {
+            let entries = list.split(|b| *b == 0).filter_map(|entry| Some((entry.first()?, entry.get(2..)?)));
+            entries.filter(|(tag, _)| **tag != b'H')
+        };
+        let input: Vec<u8> = marked().flat_map(|(_, path)| [path, b"\0"].concat()).collect();
+        for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
+            let clear = self.over("update-index").args([flag, "-z", "--stdin"]);
+            clear.input(Input::Bytes(input.clone())).ok().await?;
+        }
+        Ok(marked().filter(|(tag, _)| tag.eq_ignore_ascii_case(&b'S')).map(|(_, path)| path.to_vec()).collect())
+    }
+
+    /// Folders of fetches that were cut off, with what stood in the work tree before.
+    pub fn cut_off(&self) -> Vec<PathBuf> {
+        let entries = [&self.git_dir, &self.root].into_iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten();
+        let ours = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+        ours.map(|entry| entry.path()).collect()
+    }
+
+    /// Writes the difference between what is checked out and `to` into the work tree, unstaged, without filters. What it
+    /// replaces is compared with the commit once more after it was moved aside: a file that somebody changed since, or that
+    /// appeared, stops all of it, and everything is put back.
+    ///
+    /// # Errors
+    /// What stopped it, and whether everything is as it was; if not, where what stood there lies now.
+    pub async fn apply(&self, to: &Tree, changes: &[Change], left_out: &HashSet<Vec<u8>>) -> Result<(), GitError> {
+        let from = self.tree(&self.head).await?;
+        let made = Exchange::new(&self.root, &self.git_dir);
+        let mut exchange = made.map_err(|e| GitError::io("no room beside the files", &e))?;
+        if let Err(e) = self.stage(to, changes, &exchange.new_files()).await {
+            exchange.finish();
+            return Err(e);
+        }
+        let stopped = match exchange.write(changes, left_out) {
+            Ok(()) => match self.differing(&from, &exchange.old()).await {
+                Ok(changed) if changed.is_empty() => {
+                    exchange.finish();
+                    return Ok(());
+                }
+                Ok(changed) => format!("changed while the branch came in: {}", changed.join(", ")),
+                Err(e) => e.to_string(),
+            },
+            Err(why) => why,
+        };
+        let stay = exchange.take_back();
+        let kept = [self.differing(&from, &exchange.old()).await, self.differing(to, &exchange.back()).await];
+        if stay.is_empty() && kept.iter().all(|list| list.as_ref().is_ok_and(Vec::is_empty)) {
+            exchange.finish();
+            return Err(GitError::Invalid(format!("{stopped}; the work tree is as it was")));
+        }
+        let folder = exchange.folder().display();
+        Err(GitError::Invalid(format!(
+            "{stopped}; not everything could be put back: what stood there is in {folder}/old, and what was edited since in {folder}/back"
+        )))
+    }
+
+    /// The files that `to` brings, laid out in `dir` as they are to lie in the work tree.
+    async fn stage(&self, to: &Tree, changes: &[Change], dir: &Path) -> Result<(), GitError> {
+        let coming = changes.iter().filter(|change| !change.deleted());
+        let paths: Vec<u8> = coming.flat_map(|change| [change.path.as_slice(), b"\0"].concat()).collect();
+        let index = self.index_of(to, dir).await?;
+        let write = self.over_tree("checkout-index", dir).env("GIT_INDEX_FILE", index);
+        let write = write.args(["-f", "-q", "-z", "--stdin"]).input(Input::Bytes(paths));
+        write.timeout(Duration::from_secs(600)).ok().await.map(drop)
+    }
+
+    /// Files in `dir` that are not what `tree` has at the same place, shown as code.
+    async fn differing(&self, tree: &Tree, dir: &Path) -> Result<Vec<String>, GitError> {
+        let index = self.index_of(tree, dir).await?;
+        // Without times in it, so that every file there is read.
+        self.over_tree("update-index", dir).env("GIT_INDEX_FILE", &index).args(["-q", "--refresh"]).run().await?;
+        let compare = self.over_tree("diff-files", dir).env("GIT_INDEX_FILE", &index);
+        let out = compare.args(["--name-status", "-z", "--no-renames"]).cap(LISTING).ok().await?;
+        let differing = statuses(&out).filter(|(status, _)| *status != b"D");
+        Ok(differing.map(|(_, path)| code(&String::from_utf8_lossy(path))).collect())
+    }
+
+    /// A new index of `tree`, that knows nothing of any file.
+    async fn index_of(&self, tree: &Tree, dir: &Path) -> Result<PathBuf, GitError> {
+        let index = self.own.path().join("index-of-a-tree");
+        self.over_tree("read-tree", dir).env("GIT_INDEX_FILE", &index).arg(tree.as_str()).ok().await?;
+        Ok(index)
+    }
+}
+
+/// `--name-status -z`: status and path, alternating.
+fn statuses(out: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut fields = out.split(|b| *b == 0);
+    std::iter::from_fn(move || Some((fields.next()?, fields.next()?)))
+}
