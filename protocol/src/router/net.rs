@@ -15,12 +15,16 @@ pub const SYNTHETIC: Net = Net { addr: Ipv4Addr::new(198, 18, 0, 0), prefix: 15 
 /// A berth is a `/28`: gateway `.1`, router `.2`, sandboxes in the upper half.
 pub const BERTH_PREFIX: u8 = 28;
 
-/// Never a public destination: IANA's special-purpose registry for IPv4, multicast and reserved space.
-pub const SPECIAL: [&str; 16] = [
+/// Never a public destination: IANA's IPv4 Special-Purpose Address Registry and Multicast Address Space as of 2025-10-09
+/// (its rows lie within these; those it calls globally reachable serve anycast protocols, not hosts), and 168.63.129.16, where
+/// Azure answers its own machines. IPv6's registry needs no list: the resolver never asks for such an address, the walls let
+/// none through.
+pub const SPECIAL: [&str; 18] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
     "100.64.0.0/10",
     "127.0.0.0/8",
+    "168.63.129.16/32",
     "169.254.0.0/16",
     "172.16.0.0/12",
     "192.0.0.0/24",
@@ -29,6 +33,7 @@ pub const SPECIAL: [&str; 16] = [
     "192.52.193.0/24",
     "192.88.99.0/24",
     "192.168.0.0/16",
+    "192.175.48.0/24",
     "198.18.0.0/15",
     "198.51.100.0/24",
     "203.0.113.0/24",
@@ -234,6 +239,15 @@ mod tests {
         assert!("8.8.0.0/16".parse::<Pool>().is_err());
     }
 
+    /// Every row of the two registries that [`SPECIAL`] names, as they are published.
+    const REGISTERED: &str = "0.0.0.0/8 0.0.0.0/32 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 \
+        192.0.0.0/24 192.0.0.0/29 192.0.0.8/32 192.0.0.9/32 192.0.0.10/32 192.0.0.170/32 192.0.0.171/32 192.0.2.0/24 \
+        192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.88.99.2/32 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 \
+        198.51.100.0/24 203.0.113.0/24 240.0.0.0/4 255.255.255.255/32 224.0.0.0/4";
+    /// Where clouds answer their own machines: the first four lie in special ranges, the last only looks public.
+    const PLATFORM: [&str; 5] =
+        ["169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32"];
+
     #[test]
     fn special_ranges_are_refused_and_exceptions_stay_narrow() {
         let doc: Net = "198.51.100.0/24".parse().unwrap();
@@ -245,6 +259,16 @@ mod tests {
             assert!(open.refuses(addr.parse().unwrap()), "{addr}");
         }
         assert!(!open.refuses(Ipv4Addr::new(9, 9, 9, 9)));
+        for at in REGISTERED.split_whitespace().chain(PLATFORM) {
+            let net: Net = at.parse().unwrap();
+            let last = Ipv4Addr::from(u32::from(net.addr) | !mask(net.prefix));
+            assert!(open.refuses(net.addr) && open.refuses(last), "{at}");
+        }
+        for around in
+            ["168.63.129.15", "168.63.129.17", "192.175.47.255", "192.175.49.0", "192.0.1.0", "223.255.255.255"]
+        {
+            assert!(!open.refuses(around.parse().unwrap()), "{around} is the internet");
+        }
         let lab = Bogons::new(&[own], &[doc]);
         assert!(!lab.refuses(Ipv4Addr::new(198, 51, 100, 1)));
         assert!(lab.refuses(Ipv4Addr::new(198, 51, 100, 7)));

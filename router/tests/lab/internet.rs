@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use caisson_router::dns::wire;
 
-use super::net::{DNS, EVIL, GOOD, LAN, METADATA, Net};
+use super::net::{DNS, EVIL, GOOD, LAN, METADATA, Net, WIRE_SERVER};
 
 pub const WEB: u16 = 80;
 pub const TLS: u16 = 443;
@@ -142,6 +142,7 @@ impl Internet {
             "evil.test" => &[EVIL],
             "rebind.test" => &[LAN],
             "meta.test" => &[METADATA],
+            "wire.test" => &[WIRE_SERVER],
             "loop.test" => &["127.0.0.1"],
             "self.test" => &["10.90.240.1"],
             "mixed.test" => &[GOOD, LAN],

@@ -166,11 +166,20 @@ fn a_second_request_never_passes() {
 
 #[test]
 fn resolved_addresses_are_checked() {
-    let names =
-        ["rebind.test", "meta.test", "loop.test", "self.test", "mixed.test", "good.test", "big.test", "gone.test"];
+    let names = [
+        "rebind.test",
+        "meta.test",
+        "wire.test",
+        "loop.test",
+        "self.test",
+        "mixed.test",
+        "good.test",
+        "big.test",
+        "gone.test",
+    ];
     let Some(mut lab) = Lab::open(&names) else { return };
     let sandbox = lab.sandbox(0);
-    for name in &names[..5] {
+    for name in &names[..6] {
         let talk = sandbox.call(name, WEB, &get(name));
         assert!(
             talk.text().starts_with("HTTP/1.1 403") && talk.text().contains("not a public address"),

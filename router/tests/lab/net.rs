@@ -24,6 +24,8 @@ pub const OUTER: &str = "198.51.100.2";
 /// A service of the company's network, and the cloud's metadata: both would answer, if a packet came.
 pub const LAN: &str = "10.66.0.5";
 pub const METADATA: &str = "169.254.169.254";
+/// Where Azure answers its own machines (metadata, names, keys): it looks like anybody's address.
+pub const WIRE_SERVER: &str = "168.63.129.16";
 
 pub struct Net {
     prefix: String,
@@ -65,7 +67,7 @@ impl Net {
         for address in [format!("{GOOD}/24"), format!("{EVIL}/24"), format!("{DNS}/24"), "198.51.100.254/24".into()] {
             net.set("i", &["addr", "add", &address, "dev", "inner"]);
         }
-        for address in [LAN, METADATA] {
+        for address in [LAN, METADATA, WIRE_SERVER] {
             net.set("i", &["addr", "add", &format!("{address}/32"), "dev", "inner"]);
         }
         net.set("r", &["route", "add", "default", "via", "198.51.100.254"]);
