@@ -44,13 +44,22 @@ def equal(*pairs):
     return [{"index": index, "value": value, "op": EQ} for index, value in pairs]
 
 
+def of_type(kind):
+    """A socket's type, whatever its two flags (SOCK_CLOEXEC, SOCK_NONBLOCK) are."""
+    return [{"index": 1, "value": 0xFFFFFFFF & ~0x80800, "valueTwo": kind, "op": "SCMP_CMP_MASKED_EQ"}]
+
+
 def narrowed(personalities):
     unix, inet, inet6, netlink = 1, 2, 10, 16
-    rules = [rule(["socket"], equal((0, unix))), rule(["socketpair"], equal((0, unix)))]
+    stream, datagram, raw, sequenced = 1, 2, 3, 5
+    rules = [rule(["socket"], equal((0, unix)) + of_type(kind)) for kind in (stream, datagram)]
+    # Browsers speak to their own children in sequenced packets.
+    rules += [rule(["socketpair"], equal((0, unix)) + of_type(kind)) for kind in (stream, datagram, sequenced)]
     for family in (inet, inet6):
-        for protocol in (0, 6, 17):  # whatever fits the type, TCP, UDP
-            rules.append(rule(["socket"], equal((0, family), (2, protocol))))
-    rules.append(rule(["socket"], equal((0, netlink), (2, 0))))  # NETLINK_ROUTE, for getifaddrs
+        for kind, protocol in ((stream, 0), (stream, 6), (datagram, 0), (datagram, 17)):  # 0: what fits, 6: TCP, 17: UDP
+            rules.append(rule(["socket"], equal((0, family), (2, protocol)) + of_type(kind)))
+    for kind in (raw, datagram):  # NETLINK_ROUTE, for getifaddrs: the C library opens it raw
+        rules.append(rule(["socket"], equal((0, netlink), (2, 0)) + of_type(kind)))
     for value in personalities:
         rules.append(rule(["personality"], equal((0, value))))
     no_namespaces = [{"index": 0, "value": NEW_NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]

@@ -59,17 +59,40 @@ mod tests {
         }
     }
 
+    /// The type lies in the low bits; the two flags beside it say nothing about it.
+    const FLAGS: u64 = 0x80800;
+
     #[test]
-    fn sockets_are_of_four_families() {
+    fn sockets_are_streams_datagrams_and_what_tools_need() {
         for profile in [SEALED, DEBUG] {
-            for rule in allowed(&rules(profile), "socket") {
-                let family = &rule["args"][0];
-                assert_eq!((&family["index"], &family["op"]), (&Value::from(0), &Value::from("SCMP_CMP_EQ")));
-                assert!([1, 2, 10, 16].contains(&family["value"].as_u64().unwrap()), "{rule}");
-                if family["value"] == 16 {
-                    assert_eq!(rule["args"][1]["value"], 0, "only NETLINK_ROUTE");
-                }
+            let rules = rules(profile);
+            let mut open = Vec::new();
+            for (call, rule) in ["socket", "socketpair"]
+                .iter()
+                .flat_map(|call| allowed(&rules, call).into_iter().map(move |it| (call, it)))
+            {
+                let of = |index: u64| rule["args"].as_array().unwrap().iter().find(|it| it["index"] == index);
+                let kind = of(1).unwrap_or_else(|| panic!("any type: {rule}"));
+                assert_eq!(
+                    (&kind["op"], kind["value"].as_u64()),
+                    (&Value::from("SCMP_CMP_MASKED_EQ"), Some(0xFFFF_FFFF - FLAGS))
+                );
+                let number = |it: &Value, part: &str| it[part].as_u64().unwrap();
+                let protocol = of(2).map(|it| number(it, "value"));
+                open.push((*call, number(of(0).unwrap(), "value"), number(kind, "valueTwo"), protocol));
             }
+            open.sort_unstable();
+            let inet = |family| {
+                [(1, 0), (1, 6), (2, 0), (2, 17)].map(|(kind, protocol)| ("socket", family, kind, Some(protocol)))
+            };
+            let mut expected = [inet(2), inet(10)].concat();
+            // Route messages, by which addresses are listed; the C library opens them raw, others as datagrams.
+            expected.extend([("socket", 16, 3, Some(0)), ("socket", 16, 2, Some(0))]);
+            expected.extend([1, 2].map(|kind| ("socket", 1, kind, None)));
+            // Browsers speak to their own children in sequenced packets.
+            expected.extend([1, 2, 5].map(|kind| ("socketpair", 1, kind, None)));
+            expected.sort_unstable();
+            assert_eq!(open, expected);
         }
     }
 

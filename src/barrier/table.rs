@@ -86,7 +86,7 @@ fn kernel(expect: &Expect) -> Vec<Row> {
             both([("personality", personality)], DENIED, 16)
         }),
         (6, "process 1", "the runner, and no way into it", init),
-        (7, "raw, packet, vsock, alg, netfilter … sockets", "denied", every(NO_SOCKET, 10)),
+        (7, "raw, packet, vsock, alg, netfilter, sequenced … sockets", "denied", every(NO_SOCKET, 16)),
     ]
 }
 

@@ -30,6 +30,17 @@ fn security(body: &mut Value, keep: &str) {
     list.retain(|option| option.as_str().is_some_and(|it| it.starts_with(keep)));
 }
 
+/// The filter as it is, but for one argument of `socket`: its type counts no longer.
+fn any_type(body: &mut Value) {
+    let list = body["HostConfig"]["SecurityOpt"].as_array_mut().expect("options");
+    let option = list.iter_mut().find(|it| it.as_str().is_some_and(|it| it.starts_with("seccomp="))).expect("a filter");
+    let mut filter: Value = serde_json::from_str(&option.as_str().expect("text")["seccomp=".len()..]).expect("JSON");
+    for rule in filter["syscalls"].as_array_mut().expect("rules").iter_mut().filter(|it| it["names"][0] == "socket") {
+        rule["args"].as_array_mut().expect("arguments").retain(|it| it["index"] != 1);
+    }
+    *option = json!(format!("seccomp={filter}"));
+}
+
 fn mounts(body: &mut Value) -> &mut Vec<Value> {
     body["HostConfig"]["Mounts"].as_array_mut().expect("mounts")
 }
@@ -74,6 +85,7 @@ const PROCESS: &[Weakness] = &[
         &[2, 3, 4, 5, 6, 7, 14],
     ),
     ("the engine's own filter", |body, _| security(body, "no-new"), &[5, 7, 14]),
+    ("sockets of any type", |body, _| any_type(body), &[7]),
     ("root", |body, _| body["User"] = json!("0:0"), &[2, 19, 20, 24, 28, 29, 30]),
     ("the host's processes", |body, _| host(body, "PidMode", json!("host")), &[6, 29]),
     ("another process 1", |body, _| host(body, "Init", json!(true)), &[6, 19, 28, 29]),

@@ -65,6 +65,12 @@ const SOCKETS: &[(u8, &str, [c_long; 3])] = &[
     (7, "xdp", [44, 3, 0]),
     (7, "sctp", [2, 1, 132]),
     (7, "bluetooth", [31, 3, 1]),
+    (7, "raw unix", [1, 3, 0]),
+    (7, "sequenced unix", [1, 5, 0]),
+    (7, "sequenced", [2, 5, 0]),
+    (7, "reliable datagrams", [2, 4, 0]),
+    (7, "congestion controlled", [2, 6, 0]),
+    (7, "sequenced netlink", [16, 5, 0]),
     (14, "ping socket", [2, 2, 1]),
 ];
 
