@@ -109,6 +109,8 @@ async fn turn_away(gate: &Gate, client: TcpStream, berth: u32, (address, port): 
 async fn connection(gate: &Gate, resolver: &Resolver, client: TcpStream, ticket: Ticket, quiet: bool) {
     let started = Instant::now();
     let mut changes = gate.changes();
+    // What was taken back after it was admitted and before this line is no change to come: looked at once by itself.
+    changes.mark_changed();
     let mut session = Session::new(gate, resolver, &ticket, client, quiet);
     let end = {
         let mut run = std::pin::pin!(session.run());
@@ -134,4 +136,30 @@ async fn connection(gate: &Gate, resolver: &Resolver, client: TcpStream, ticket:
     let (rule, sni, ip) = (Some(ticket.rule.clone()), session.sni.take(), session.ip);
     gate.log(Event { rule, sni, ip, up, down, ms, reason, ..blank(ticket.berth, &ticket.name, ticket.port, verdict) });
     session.finish(end).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::NameVerdict;
+    use protocol::router::{Policy, Rule};
+
+    #[tokio::test]
+    async fn what_is_taken_back_between_admission_and_the_first_look_is_cut() {
+        let gate = Gate::new("10.90.0.0/20".parse().unwrap(), 1, vec![], vec![]);
+        gate.set_policy(1, Policy::default()).unwrap();
+        gate.grant(0, vec![Rule::parse("a.test").unwrap()]).unwrap();
+        let NameVerdict::Address(address) = gate.look_up(0, "a.test") else { panic!("denied") };
+        let ticket = gate.admit(0, address, 443).unwrap();
+        gate.grant(0, vec![]).unwrap();
+
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let silent = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let resolver = Resolver::new("127.0.0.1:1".parse().unwrap());
+        let before = gate.last_entry();
+        connection(&gate, &resolver, listener.accept().await.unwrap().0, ticket, true).await;
+        let entry = gate.entry_after(before).expect("its line in the log");
+        assert_eq!((entry.verdict, entry.reason.as_str()), (Verdict::Denied, "no longer allowed"));
+        drop(silent);
+    }
 }
