@@ -66,7 +66,12 @@ pub const COMMANDS: [Spec; 10] = [
         who: Who::Writer,
         effect: "takes that back, and cuts open connections to it",
     },
-    Spec { name: "stop", syntax: "/stop", who: Who::Writer, effect: "ends the task; its branch and pull request stay" },
+    Spec {
+        name: "stop",
+        syntax: "/stop",
+        who: Who::Writer,
+        effect: "ends the task and closes its pull request; its branch stays",
+    },
     Spec { name: "resume", syntax: "/resume", who: Who::Writer, effect: "goes on after a pause" },
     Spec { name: "status", syntax: "/status", who: Who::Reader, effect: "says where the task stands" },
     Spec { name: "help", syntax: "/help", who: Who::Reader, effect: "shows this table" },

@@ -145,7 +145,7 @@ impl Performer {
             return Ok(());
         }
         Err(Trouble::blocked(format!(
-            "a push to {} would also reach: {}. Remove it on the forge, or accept it by name with `caisson repo add --accept`",
+            "a push to {} would also reach: {}. Remove it on the forge, or accept it by name with `caisson repo add --accept-foreign`",
             repository.at,
             foreign.join(", ")
         )))
