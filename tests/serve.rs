@@ -183,7 +183,7 @@ async fn a_broker_that_somebody_else_started_stays() {
 #[tokio::test(flavor = "multi_thread")]
 async fn workspaces_on_disk_are_a_setting_that_serve_hands_on_and_doctor_tells() {
     let Some(mut home) = Home::new("plain").await else { return };
-    home.set("CAISSON_SANDBOX_WORKSPACE_MIB", "0");
+    home.set("CAISSON_BROKER_PLAIN_WORKSPACES", "false");
     let refused = home.run(&["serve"]);
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && said.contains("broker.plain_workspaces"), "{said}");
@@ -194,10 +194,11 @@ async fn workspaces_on_disk_are_a_setting_that_serve_hands_on_and_doctor_tells()
     let told = home.run(&["doctor", "--json"]);
     term(&mut serve);
     let told = String::from_utf8_lossy(&told.stdout);
-    assert!(info.plain_workspaces && told.contains("workspaces may lie on the engine's disk"), "{told}");
+    assert!(info.plain_workspaces && told.contains("on the engine's disk: each sandbox at most 8192 MiB"), "{told}");
     assert!(!told.contains("not as [broker]"), "{told}");
-    // A broker that somebody else started without it is refused by name, and seen by doctor.
-    let mut other = home.broker(&[]).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // A broker that somebody else started against it is refused by name, and seen by doctor.
+    let mut other =
+        home.broker(&["--plain-workspaces=false"]).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     tokio::task::block_in_place(|| until("the broker listens", || home.socket().exists()));
     let (refused, told) = (home.run(&["serve"]), home.run(&["doctor", "--json"]));
     term(&mut other);

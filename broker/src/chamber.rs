@@ -189,7 +189,7 @@ impl Desk {
         Layout::parse(&pool)?.berth(&self.names, number)
     }
 
-    /// An empty workspace: what an earlier chamber of that name left is removed first.
+    /// An empty workspace and, on disk, an empty home: what an earlier chamber of that name left is removed first.
     /// What comes back is a helper that nobody needs any more.
     async fn workspace(
         &self,
@@ -198,8 +198,8 @@ impl Desk {
         mirror: Option<&str>,
     ) -> Result<Option<String>, Problem> {
         self.remove_workspace(&spec.name).await?;
-        if let Some(mirror) = mirror.filter(|_| spec.layered) {
-            return self.layered(spec, image, mirror).await.map(Some);
+        if spec.limits.workspace_bytes == 0 {
+            return self.on_disk(spec, image, mirror.filter(|_| spec.layered)).await.map(Some);
         }
         self.workspace_volume(seal::workspace(&self.names, spec, self.host().await?.agent)).await.map(|_| None)
     }
@@ -215,8 +215,8 @@ impl Desk {
 
     async fn remove_workspace(&self, name: &str) -> Result<(), Problem> {
         // The engine does not know that one lies over the other.
-        let (workspace, layer) = (self.names.workspace(name), self.names.layer(name));
-        tokio::try_join!(self.remove_own(&workspace), self.remove_own(&layer)).map(|_| ())
+        let (workspace, layer, home) = (self.names.workspace(name), self.names.layer(name), self.names.home(name));
+        tokio::try_join!(self.remove_own(&workspace), self.remove_own(&layer), self.remove_own(&home)).map(|_| ())
     }
 
     async fn remove_own(&self, volume: &str) -> Result<(), Problem> {

@@ -9,7 +9,7 @@ use bollard::query_parameters::{
     AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder,
 };
 use futures_util::StreamExt;
-use protocol::broker::{ImageInfo, Problem, ProblemKind, Purpose};
+use protocol::broker::{ImageInfo, Problem, ProblemKind, Purpose, TOOLCHAIN_VERSION};
 
 use crate::desk::Desk;
 use crate::engine::{Missing, problem, status};
@@ -161,7 +161,8 @@ impl Desk {
 }
 
 fn described(reference: &str, found: ImageInspect) -> Result<ImageInfo, Problem> {
-    let volumes = found.config.and_then(|config| config.volumes).unwrap_or_default();
+    let config = found.config.unwrap_or_default();
+    let volumes = config.volumes.unwrap_or_default();
     if !volumes.is_empty() {
         return Err(Problem::refused(format!(
             "image {reference} declares VOLUME {}, which would be written without a limit; build it without",
@@ -169,7 +170,8 @@ fn described(reference: &str, found: ImageInspect) -> Result<ImageInfo, Problem>
         )));
     }
     let id = found.id.ok_or_else(|| Problem::new(ProblemKind::Engine, format!("image {reference} has no id")))?;
-    Ok(ImageInfo { id, size: found.size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0) })
+    let version = config.labels.and_then(|mut labels| labels.remove(TOOLCHAIN_VERSION));
+    Ok(ImageInfo { id, size: found.size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0), version })
 }
 
 /// The engine's own words for it do not say what to do.

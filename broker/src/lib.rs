@@ -12,11 +12,11 @@ mod attach;
 mod berth;
 mod chamber;
 mod desk;
+mod disk;
 mod engine;
 mod fate;
 mod gpus;
 mod image;
-mod layer;
 mod mirror;
 mod name;
 mod reap;
@@ -53,7 +53,7 @@ pub struct Settings {
     pub runtime: Option<String>,
     /// Graphics processors that a task's chamber gets: a hole in its wall.
     pub gpus: Gpus,
-    /// Whether a chamber may ask for a workspace on the engine's disk, which only the runner's watchdog bounds.
+    /// Whether a chamber may ask for a workspace and a home on the engine's disk, which only the runner's watchdog bounds.
     pub plain_workspaces: bool,
     /// Parts of the special address ranges that the router may reach nevertheless, such as a lab's documentation network.
     /// Only whoever starts the broker can open these.
@@ -77,7 +77,7 @@ impl Settings {
             client_uid: None,
             runtime: None,
             gpus: Gpus::None,
-            plain_workspaces: false,
+            plain_workspaces: true,
             public_ranges: Vec::new(),
             max_memory_bytes: 16 << 30,
             leaves_nothing: false,

@@ -90,6 +90,11 @@ impl Names {
         format!("caisson-{}-layer-{name}", self.installation)
     }
 
+    /// A home on disk.
+    pub fn home(&self, name: &str) -> String {
+        format!("caisson-{}-home-{name}", self.installation)
+    }
+
     pub fn mirror(&self, name: &str) -> String {
         format!("caisson-{}-mirror-{name}", self.installation)
     }
@@ -260,7 +265,7 @@ mod tests {
             purpose: Purpose::Task,
             image: "caisson-sandbox:local".into(),
             berth: None,
-            limits: ChamberLimits::default(),
+            limits: ChamberLimits { workspace_bytes: 1 << 30, ..ChamberLimits::default() },
             env: vec![("PIP_RETRIES".into(), "1".into())],
             profile: "sealed".into(),
             mirror: None,
@@ -269,8 +274,9 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_fine() {
+    fn what_is_usual_is_fine() {
         assert_eq!(check_spec(&spec(), 16 << 30, false), Ok(()));
+        assert_eq!(check_spec(&ChamberSpec { limits: ChamberLimits::default(), ..spec() }, 16 << 30, true), Ok(()));
     }
 
     #[test]

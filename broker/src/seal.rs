@@ -10,12 +10,15 @@ use bollard::models::{
     HostConfigLogConfig, Mount, MountType, MountVolumeOptions, NetworkingConfig, ResourcesUlimits, RestartPolicy,
     RestartPolicyNameEnum, VolumeCreateRequest,
 };
-use protocol::broker::{AGENT_UID, ChamberLimits, ChamberSpec, LAYER, MIRROR, Problem, Purpose, RUNNER, WORKSPACE};
+use protocol::broker::{
+    AGENT_UID, ChamberLimits, ChamberSpec, HOME, LAYER, MIRROR, Problem, Purpose, RUNNER, WORKSPACE,
+};
 use sha2::{Digest, Sha256};
 
 use crate::berth::Place;
+use crate::disk::UPPER;
 use crate::gpus::Gpus;
-use crate::layer::UPPER;
+
 use crate::name::{self, Kind, Names};
 use crate::seccomp;
 
@@ -83,17 +86,13 @@ pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<
         Purpose::Mirror => (mirror.unwrap_or_default(), None),
         _ => (names.workspace(&spec.name), mirror),
     };
-    mounts.push(Mount {
-        target: Some(WORKSPACE.into()),
-        source: Some(workspace),
-        typ: Some(MountType::VOLUME),
-        // A plain volume takes its owner from the image's directory; one in memory is given it, a layer has it from its tree.
-        volume_options: Some(MountVolumeOptions {
-            no_copy: Some(spec.limits.workspace_bytes != 0 || spec.layered),
-            ..Default::default()
-        }),
-        ..Default::default()
-    });
+    // A mirror takes its owner from the image's directory; everything else is given it.
+    mounts.push(volume(WORKSPACE, &workspace, spec.purpose != Purpose::Mirror));
+    if spec.limits.workspace_bytes == 0 && spec.purpose != Purpose::Mirror {
+        host.tmpfs.get_or_insert_default().remove(HOME);
+        mounts.push(volume(HOME, &names.home(&spec.name), true));
+        body.env.get_or_insert_default().push(format!("CAISSON_DISK_HOME={HOME}"));
+    }
     if let Some(mirror) = shown {
         mounts.push(read_only(MIRROR, &mirror));
         body.env.get_or_insert_default().push(format!("CAISSON_MIRROR={MIRROR}"));
@@ -117,7 +116,7 @@ pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result
     Ok(body)
 }
 
-/// The volume of a workspace.
+/// The volume of a workspace in memory.
 pub fn workspace(names: &Names, spec: &ChamberSpec, (uid, gid): (u64, u64)) -> VolumeCreateRequest {
     let bytes = spec.limits.workspace_bytes;
     let mut labels = names.labels(Kind::Workspace);
@@ -125,14 +124,10 @@ pub fn workspace(names: &Names, spec: &ChamberSpec, (uid, gid): (u64, u64)) -> V
     let inodes = (bytes / 2048).clamp(10_000, 4_000_000);
     let options = format!("size={bytes},nr_inodes={inodes},uid={uid},gid={gid},mode=0755,nosuid,nodev");
     let in_memory = [("type", "tmpfs".to_owned()), ("device", "tmpfs".to_owned()), ("o", options)];
-    let driver_opts = match bytes {
-        0 => HashMap::new(),
-        _ => in_memory.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
-    };
     VolumeCreateRequest {
         name: Some(names.workspace(&spec.name)),
         driver: Some("local".into()),
-        driver_opts: Some(driver_opts),
+        driver_opts: Some(in_memory.map(|(key, value)| (key.to_owned(), value)).into()),
         labels: Some(labels),
         ..Default::default()
     }
@@ -167,7 +162,7 @@ fn sealed(
         user: Some(format!("{AGENT_UID}:{AGENT_UID}")),
         image: Some(fit.image.to_owned()),
         entrypoint: Some(vec![RUNNER.into()]),
-        env: Some(vec![format!("CAISSON_WORKSPACE={WORKSPACE}"), "HOME=/home/agent".into()]),
+        env: Some(vec![format!("CAISSON_WORKSPACE={WORKSPACE}"), format!("HOME={HOME}")]),
         working_dir: Some(WORKSPACE.into()),
         tty: Some(false),
         open_stdin: Some(true),
@@ -227,20 +222,23 @@ fn tmpfs(bytes: u64) -> HashMap<String, String> {
     let common = format!("size={bytes},nr_inodes=200k,exec,nosuid,nodev,uid={AGENT_UID},gid={AGENT_UID}");
     HashMap::from([
         ("/tmp".to_owned(), format!("{common},mode=1777")),
-        ("/home/agent".to_owned(), format!("{common},mode=0700")),
+        (HOME.to_owned(), format!("{common},mode=0700")),
     ])
 }
 
-/// A volume that nothing in the container can change.
-fn read_only(target: &str, volume: &str) -> Mount {
+fn volume(target: &str, volume: &str, no_copy: bool) -> Mount {
     Mount {
         target: Some(target.into()),
         source: Some(volume.to_owned()),
         typ: Some(MountType::VOLUME),
-        read_only: Some(true),
-        volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..Default::default() }),
+        volume_options: Some(MountVolumeOptions { no_copy: Some(no_copy), ..Default::default() }),
         ..Default::default()
     }
+}
+
+/// A volume that nothing in the container can change.
+fn read_only(target: &str, name: &str) -> Mount {
+    Mount { read_only: Some(true), ..volume(target, name, true) }
 }
 
 /// Where the runner's volume is mounted.
@@ -279,7 +277,7 @@ mod tests {
             purpose: Purpose::Task,
             image: "some:tag".into(),
             berth: None,
-            limits: ChamberLimits { cpus: 64.0, ..Default::default() },
+            limits: ChamberLimits { cpus: 64.0, workspace_bytes: 1 << 30, ..Default::default() },
             env: vec![("A".into(), "b".into())],
             profile: "sealed".into(),
             mirror: None,
@@ -293,8 +291,27 @@ mod tests {
             let limits = ChamberLimits { workspace_bytes, disk_bytes: 5, disk_floor_bytes: 7, ..Default::default() };
             made(&ChamberSpec { limits, ..spec() }, None).env.unwrap()
         };
-        assert!(env(0).contains(&"CAISSON_DISK=5:7".to_owned()));
+        let on_disk = env(0);
+        assert!(
+            on_disk.contains(&"CAISSON_DISK=5:7".to_owned())
+                && on_disk.contains(&"CAISSON_DISK_HOME=/home/agent".to_owned())
+        );
         assert!(!env(1 << 20).iter().any(|it| it.starts_with("CAISSON_DISK")));
+    }
+
+    #[test]
+    fn a_home_lies_where_the_workspace_does() {
+        let homes = |workspace_bytes, purpose| {
+            let limits = ChamberLimits { workspace_bytes, ..Default::default() };
+            let host = made(&ChamberSpec { limits, purpose, ..spec() }, None).host_config.unwrap();
+            let volume = host.mounts.unwrap().into_iter().any(|it| it.target.as_deref() == Some("/home/agent"));
+            (volume, host.tmpfs.unwrap().contains_key("/home/agent"))
+        };
+        for purpose in [Purpose::Task, Purpose::Verify, Purpose::Setup, Purpose::Probe] {
+            assert_eq!(homes(0, purpose), (true, false), "{purpose:?}");
+            assert_eq!(homes(1 << 30, purpose), (false, true), "{purpose:?}");
+        }
+        assert_eq!(homes(0, Purpose::Mirror), (false, true), "only git works there");
     }
 
     #[test]

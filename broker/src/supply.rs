@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use bollard::models::{ContainerCreateBody, HostConfig, Mount, MountType, VolumeCreateRequest};
+use bollard::models::{ContainerCreateBody, HostConfig, Mount, MountType, MountVolumeOptions, VolumeCreateRequest};
 use bollard::query_parameters::{
     CreateContainerOptionsBuilder, DownloadFromContainerOptionsBuilder, UploadToContainerOptionsBuilder,
 };
@@ -45,19 +45,20 @@ impl Desk {
         let helper = self.names.helper("supply");
         self.discard_helper(&helper).await?;
         let options = CreateContainerOptionsBuilder::default().name(&helper).build();
-        let body = self.never_started(image, &volume, runner_directory());
+        let body = self.never_started(image, &[(runner_directory(), &volume)]);
         let id = docker.create_container(Some(options), body).await.map_err(problem)?.id;
         let filled = self.fill(&id).await;
         self.discard_helper(&helper).await?;
         filled.map(|()| volume)
     }
 
-    /// Through which files get into a volume.
-    pub fn never_started(&self, image: &str, volume: &str, target: &str) -> ContainerCreateBody {
-        let mount = Mount {
-            target: Some(target.into()),
-            source: Some(volume.to_owned()),
+    /// Through which files get into volumes: where each lies, and its name.
+    pub fn never_started(&self, image: &str, volumes: &[(&str, &str)]) -> ContainerCreateBody {
+        let mount = |(target, volume): &(&str, &str)| Mount {
+            target: Some((*target).to_owned()),
+            source: Some((*volume).to_owned()),
             typ: Some(MountType::VOLUME),
+            volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..Default::default() }),
             ..Default::default()
         };
         ContainerCreateBody {
@@ -67,7 +68,7 @@ impl Desk {
             host_config: Some(HostConfig {
                 network_mode: Some("none".into()),
                 cap_drop: Some(vec!["ALL".into()]),
-                mounts: Some(vec![mount]),
+                mounts: Some(volumes.iter().map(mount).collect()),
                 ..Default::default()
             }),
             ..Default::default()
@@ -108,24 +109,24 @@ impl Desk {
 
 /// A ustar archive of one program, owned by root, readable and executable for everyone.
 pub fn archive(name: &str, bytes: &[u8]) -> Vec<u8> {
-    let mut all = header(name, b'0', 0, bytes.len()).to_vec();
+    let mut all = header(name, b'0', (0, 0o755), bytes.len()).to_vec();
     all.extend_from_slice(bytes);
     all.resize(all.len().next_multiple_of(BLOCK) + 2 * BLOCK, 0);
     all
 }
 
-/// One of empty directories, with the number of the user and group that each belongs to.
-pub fn directories(all: &[(&str, u32)]) -> Vec<u8> {
-    let mut tar: Vec<u8> = all.iter().flat_map(|(name, owner)| header(name, b'5', *owner, 0)).collect();
+/// One of empty directories, with the number of the user and group that each belongs to, and its mode.
+pub fn directories(all: &[(&str, u32, u32)]) -> Vec<u8> {
+    let mut tar: Vec<u8> = all.iter().flat_map(|(name, owner, mode)| header(name, b'5', (*owner, *mode), 0)).collect();
     tar.resize(tar.len() + 2 * BLOCK, 0);
     tar
 }
 
-fn header(name: &str, kind: u8, owner: u32, bytes: usize) -> [u8; BLOCK] {
+fn header(name: &str, kind: u8, (owner, mode): (u32, u32), bytes: usize) -> [u8; BLOCK] {
     let mut header = [0u8; BLOCK];
     let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
     put(0, name.as_bytes());
-    put(100, b"0000755\0");
+    put(100, format!("{mode:07o}\0").as_bytes());
     put(108, format!("{owner:07o}\0").as_bytes());
     put(116, format!("{owner:07o}\0").as_bytes());
     put(124, format!("{bytes:011o}\0").as_bytes());

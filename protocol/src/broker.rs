@@ -16,6 +16,8 @@ pub const MAX_LINE: usize = 1 << 20;
 pub const AGENT_UID: u32 = 10001;
 /// Where a chamber's work lies.
 pub const WORKSPACE: &str = "/workspace";
+/// The agent's home. On the engine's disk where the workspace is, and then its chamber finds the path as `CAISSON_DISK_HOME`.
+pub const HOME: &str = "/home/agent";
 /// In a mirror: a tree that was checked out once, for workspaces that are layers over it.
 pub const TREE: &str = "tree";
 /// Where a repository's mirror lies in a chamber (read-only). A chamber that has one finds the path in its environment as
@@ -24,6 +26,8 @@ pub const MIRROR: &str = "/mirror";
 /// Where the layer of a layered workspace lies (read-only). Its chamber finds the directory with what differs from the tree in its
 /// environment as `CAISSON_LAYER`.
 pub const LAYER: &str = "/layer";
+/// An image's label with the version of its toolchain, which `caisson image build` sets when the tools have run in it.
+pub const TOOLCHAIN_VERSION: &str = "caisson.version";
 /// Where the runner lies in a chamber (read-only).
 pub const RUNNER: &str = "/opt/caisson/caisson-runner";
 
@@ -142,23 +146,23 @@ pub struct ChamberSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChamberLimits {
-    /// Memory in bytes, swap included (there is none); what lies in the workspace, /tmp and home counts too.
+    /// Memory in bytes, swap included (there is none); what lies in memory of workspace, home and /tmp counts too.
     pub memory_bytes: u64,
     /// Processes and threads.
     pub pids: u64,
     /// Processor cores; `1.5` is one and a half.
     pub cpus: f64,
-    /// Size of the workspace in bytes, held in memory; 0 = a plain volume on the engine's disk bounded by `disk_bytes`,
-    /// which the operator must have allowed.
+    /// Size of the workspace in bytes, held in memory; 0 = workspace and home on the engine's disk, bounded by `disk_bytes`,
+    /// which the operator may refuse.
     pub workspace_bytes: u64,
-    /// How much a workspace on disk may grow, in bytes, from its first command on; the runner watches over it. 0 = without end.
+    /// How much workspace and home on disk may take together, in bytes; the runner watches over it. 0 = without end.
     #[serde(default)]
     pub disk_bytes: u64,
     /// No work begins, and none that grows goes on, in a workspace on a disk with less than this left, or than a fiftieth of it.
     /// 0 = down to the last byte.
     #[serde(default)]
     pub disk_floor_bytes: u64,
-    /// Size in bytes of /tmp, and of /home/agent.
+    /// Size in bytes of /tmp and, where the workspace is in memory, of /home/agent.
     pub tmp_bytes: u64,
     /// Open files of one process.
     pub nofile: u64,
@@ -170,7 +174,7 @@ impl Default for ChamberLimits {
             memory_bytes: 2 << 30,
             pids: 256,
             cpus: 2.0,
-            workspace_bytes: 1 << 30,
+            workspace_bytes: 0,
             disk_bytes: 0,
             disk_floor_bytes: 0,
             tmp_bytes: 256 << 20,
@@ -254,7 +258,7 @@ pub struct EngineInfo {
     /// Graphics processors that a task's chamber gets: `none`, `all`, or ids.
     #[serde(default)]
     pub gpus: String,
-    /// Whether a chamber may have its workspace on the engine's disk.
+    /// Whether a chamber may have its workspace and home on the engine's disk.
     #[serde(default)]
     pub plain_workspaces: bool,
     /// What the engine lacks, in sentences for a person.
@@ -267,6 +271,9 @@ pub struct ImageInfo {
     pub id: String,
     /// Bytes.
     pub size: u64,
+    /// Which version of its toolchain it says it has (its label [`TOOLCHAIN_VERSION`]), such as `1.95.0`.
+    #[serde(default)]
+    pub version: Option<String>,
 }
 
 /// The way out: one holder with its berths, and the router in its network namespace.

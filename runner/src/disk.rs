@@ -1,6 +1,6 @@
-//! The watchdog over a workspace that lies on the engine's disk, where nothing else bounds it.
+//! The watchdog over a workspace and a home that lie on the engine's disk, where nothing else bounds them.
 //!
-//! Measures how much of the disk the workspace uses, of a layered one its layer alone (what lies under it is shared), with the files that a process
+//! Measures how much of the disk both use, of a layered workspace its layer alone (what lies under it is shared), with the files that a process
 //! still holds open after they were deleted; and how much is free on its file system, which also shows what no file shows.
 //! Over the budget, or under the floor while something grows, every process but the runner is killed. Whatever only deletes goes on.
 //! Under the floor, what anything else takes from that disk during a command (64 MiB) is held against the command: what a process that
@@ -24,6 +24,8 @@ use crate::quiesce::kill_all;
 
 /// Set by the broker for a workspace on disk: `<budget>:<floor>`, in bytes; 0 = none.
 pub const VARIABLE: &str = "CAISSON_DISK";
+/// Set beside it where the home lies on that disk, too: its path.
+pub const HOME: &str = "CAISSON_DISK_HOME";
 
 /// Between two looks while a command runs, and while none does: what it left in the background may still write.
 const TICK: Duration = Duration::from_millis(100);
@@ -44,7 +46,7 @@ struct Limits {
     floor: u64,
 }
 
-/// One look: what the workspace uses and what is free beside it.
+/// One look: what workspace and home use and what is free beside them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     used: u64,
@@ -71,6 +73,8 @@ struct State {
 struct Shared {
     /// What is measured: the workspace, or its layer.
     root: PathBuf,
+    /// The home, where it counts too.
+    home: Option<PathBuf>,
     open: unlinked::Places,
     limits: Limits,
     state: Mutex<State>,
@@ -107,8 +111,10 @@ impl Disk {
         let state = Mutex::new(State { fresh: furnished, ..State::default() });
         let (bell, walked) = (Condvar::new(), watch::Sender::new(0));
         let (limits, calm) = (Limits { floor, ..limits }, watch::Sender::new(true));
-        let open = unlinked::Places::of(&[workspace, &root]);
-        let shared = Arc::new(Shared { root, open, limits, state, bell, walked, calm });
+        let home = std::env::var_os(HOME).map(PathBuf::from);
+        let places: Vec<&Path> = [workspace, &root].into_iter().chain(home.as_deref()).collect();
+        let open = unlinked::Places::of(&places);
+        let shared = Arc::new(Shared { root, home, open, limits, state, bell, walked, calm });
         let guard = Arc::clone(&shared);
         std::thread::Builder::new().name("disk".to_owned()).spawn(move || guard.guard())?;
         Ok(Self(Some(shared)))
@@ -238,8 +244,11 @@ impl Shared {
     fn look(&self) -> Seen {
         let before = self.state().first;
         let free = free(&self.root);
-        let (used, whole) = walk::used(&self.root);
-        let used = used.saturating_add(self.open.used());
+        let (mut used, mut whole) = (self.open.used(), true);
+        for root in std::iter::once(&self.root).chain(&self.home) {
+            let (here, all) = walk::used(root);
+            (used, whole) = (used.saturating_add(here), whole && all);
+        }
         match before {
             // What can't be walked is taken for as large as what went from the disk.
             Some(first) if !whole => Seen { used: used.max(first.saturating_sub(free)), free },
@@ -291,7 +300,9 @@ fn breach(limits: Limits, start: Seen, now: Seen) -> Option<String> {
     let grows = now.used > start.used + GROWS;
     if limits.budget > 0 && now.used > limits.budget && grows {
         let (used, budget) = (mib(now.used), mib(limits.budget));
-        return Some(format!("the workspace takes {used} on disk, and {budget} are what it may (`sandbox.disk_mib`)"));
+        return Some(format!(
+            "workspace and home take {used} on disk, and {budget} are what they may (`sandbox.disk_mib`)"
+        ));
     }
     let shrinks = start.free > now.free + SHRINKS;
     (now.free < limits.floor && (grows || shrinks)).then(|| {

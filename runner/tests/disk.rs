@@ -23,7 +23,8 @@ fn layered(disk: &str, layer: Option<&str>) -> Runner {
             command.env(variable, dir.path().join(name));
         }
     }
-    command.env("CAISSON_DISK", disk);
+    std::fs::create_dir(dir.path().join("home")).expect("made");
+    command.env("CAISSON_DISK", disk).env("CAISSON_DISK_HOME", dir.path().join("home"));
     Runner::start_as(command, dir)
 }
 
@@ -51,6 +52,19 @@ async fn what_grows_past_its_budget_is_killed_and_what_deletes_is_not() {
     assert_eq!((mended.status, mended.text.as_str()), (Status::Ok, ""), "nothing runs on, and deleting goes on");
     let again = link.run(4, bash("head -c 3M /dev/zero >other"), LIMITS).await.expect("an outcome");
     assert_eq!(again.status, Status::Ok, "within the budget again");
+}
+
+#[tokio::test]
+async fn the_home_counts_with_the_workspace() {
+    let runner = runner(&format!("{}:0", 8 << 20));
+    let (link, _) = runner.attach(1).await;
+    let half = link.run(1, bash("head -c 5M /dev/zero >$CAISSON_DISK_HOME/half"), LIMITS).await.expect("an outcome");
+    assert_eq!(half.status, Status::Ok, "{half:?}");
+    let both = link.run(2, bash("head -c 5M /dev/zero >half; sleep 60"), LIMITS).await.expect("an outcome");
+    assert!(spent(&both.status).contains("8 MiB"), "{both:?}");
+    let deleted = "rm $CAISSON_DISK_HOME/half; exec 3>$CAISSON_DISK_HOME/gone; rm $CAISSON_DISK_HOME/gone; head -c 64M /dev/zero >&3; sleep 60";
+    let unseen = link.run(3, bash(deleted), LIMITS).await.expect("an outcome");
+    assert!(spent(&unseen.status).contains("8 MiB"), "{unseen:?}");
 }
 
 #[tokio::test]

@@ -160,16 +160,20 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_on_disk_has_any_size_and_one_in_memory_its_own() {
-        let wrong = |workspace_bytes: u64| {
+    fn what_is_on_disk_has_any_size_and_what_is_in_memory_its_own() {
+        let wrong = |place: &str, workspace_bytes: u64| {
             let limits = ChamberLimits { workspace_bytes, ..ChamberLimits::default() };
-            let told = Finding::new(23, "bytes in /workspace", "270582939648");
+            let what = format!("bytes in {place}");
+            let told = Finding::new(23, what.clone(), "270582939648");
             let checks = checks(&Expect { limits, ..expect() });
             let check = checks.iter().find(|check| check.number == 23).unwrap();
             let Wants::Findings { exact, words, least } = &check.wants else { panic!("findings are wanted") };
-            faults(&[&told], exact, words, *least).iter().any(|fault| fault.starts_with("bytes in /workspace"))
+            faults(&[&told], exact, words, *least).iter().any(|fault| fault.starts_with(&what))
         };
-        assert!(wrong(1 << 30) && !wrong(0));
+        for place in ["/workspace", "/home/agent"] {
+            assert!(wrong(place, 1 << 30) && !wrong(place, 0), "{place}");
+        }
+        assert!(wrong("/tmp", 0), "always in memory");
     }
 
     #[test]

@@ -190,6 +190,8 @@ fn files(expect: &Expect) -> Vec<Row> {
 
 fn limits(limits: &ChamberLimits) -> Wants {
     let bytes = |bytes: u64| vec![bytes.to_string()];
+    // What is on disk is as large as the disk: whatever is told.
+    let in_memory = |size: u64| if limits.workspace_bytes > 0 { bytes(size) } else { Vec::new() };
     let cores = std::thread::available_parallelism().map_or(limits.cpus, |it| it.get() as f64);
     let share = |cpus: f64| format!("{cpus:.2}");
     // A kernel that doesn't count swap says so to the engine, and `doctor` to a person.
@@ -201,10 +203,9 @@ fn limits(limits: &ChamberLimits) -> Wants {
         ("processor", vec![share(limits.cpus), share(limits.cpus.min(cores))]),
         ("open files", vec![format!("{0} {0}", limits.nofile)]),
         ("core dumps", vec!["0 0".to_owned()]),
-        // One on disk is as large as the disk: whatever is told.
-        ("bytes in /workspace", Some(limits.workspace_bytes).filter(|&it| it > 0).map(bytes).unwrap_or_default()),
+        ("bytes in /workspace", in_memory(limits.workspace_bytes)),
         ("bytes in /tmp", bytes(limits.tmp_bytes)),
-        ("bytes in /home/agent", bytes(limits.tmp_bytes)),
+        ("bytes in /home/agent", in_memory(limits.tmp_bytes)),
         ("bytes in /dev/shm", bytes(64 << 20)),
     ];
     let exact = exact.into_iter().map(|(what, words)| (what.to_owned(), words)).collect();

@@ -9,7 +9,7 @@ use crate::telemetry;
 use ::broker::toolchain::profiles;
 use ::broker::{Broker, Gpus, Settings, teardown};
 use anyhow::{Context, Result};
-use clap::Args;
+use clap::{ArgAction, Args};
 use protocol::broker::ProblemKind;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -50,8 +50,8 @@ pub struct BrokerArgs {
     /// what runs there
     #[arg(long, value_name = "WHICH", default_value_t = Gpus::None)]
     pub gpus: Gpus,
-    /// Allow workspaces on the engine's disk, where no quota bounds them: a watchdog in the sandbox does
-    #[arg(long)]
+    /// Whether workspaces and homes may lie on the engine's disk, where no quota bounds them: a watchdog in the sandbox does
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, default_value_t = true, default_missing_value = "true")]
     pub plain_workspaces: bool,
     /// A part of the special address ranges that the router may reach nevertheless (a lab's documentation network)
     #[arg(long = "public-range", value_name = "CIDR")]
@@ -156,6 +156,15 @@ mod tests {
         assert!(own.len() == profiles().count() && own[0] == "caisson-sandbox:base", "{own:?}");
         let more = [&few[..], &["--image", "a:1", "--image", "b:2"]].concat();
         assert_eq!(parsed(&more).settings().unwrap().images, ["a:1", "b:2"]);
+    }
+
+    #[test]
+    fn workspaces_may_lie_on_disk_unless_that_is_refused() {
+        let allowed = |more: &[&str]| {
+            let words = [&["--socket", "/run/x/b.sock", "--installation", "home"], more].concat();
+            parsed(&words).settings().unwrap().plain_workspaces
+        };
+        assert!(allowed(&[]) && allowed(&["--plain-workspaces"]) && !allowed(&["--plain-workspaces=false"]));
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn suits(config: &Process, info: &EngineInfo) -> Result<()> {
     if config.sandbox.workspace_mib > 0 || info.plain_workspaces {
         return Ok(());
     }
-    let attempt = "start it anew with `--plain-workspaces`, or set sandbox.workspace_mib above 0";
+    let attempt = "start it anew without `--plain-workspaces=false`, or set sandbox.workspace_mib above 0";
     let what =
         "the broker that runs allows no workspace on the engine's disk, and sandbox.workspace_mib = 0 asks for one";
     Err(Complaint::new(what).attempt(attempt).into())
@@ -100,9 +100,7 @@ fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
         command.args(["--runtime", &config.broker.runtime]);
     }
     command.args(["--gpus", &config.broker.gpus]);
-    if config.broker.plain_workspaces {
-        command.arg("--plain-workspaces");
-    }
+    command.arg(format!("--plain-workspaces={}", config.broker.plain_workspaces));
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     Ok(command)
 }

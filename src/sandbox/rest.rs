@@ -50,8 +50,8 @@ impl Sandboxes {
         }
     }
 
-    /// Ends every process of a chamber whose task waits, and keeps its workspace. Only one on disk outlives this
-    /// (`sandbox.workspace_mib = 0`); `/tmp` and the home directory are empty afterwards.
+    /// Ends every process of a chamber whose task waits, and keeps workspace and home. Only what is on disk outlives this
+    /// (`sandbox.workspace_mib = 0`); `/tmp` is empty afterwards.
     ///
     /// # Errors
     /// [`SandboxError::Unavailable`] when engine or router is away. A chamber that is gone is fine.

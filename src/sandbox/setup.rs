@@ -128,10 +128,17 @@ impl Sandboxes {
         std::fs::create_dir_all(&beside).map_err(|e| io(&beside, &e))?;
         let most = self.settings.setup_bytes;
         for (name, pack, _) in PARTS {
+            let left = left(&beside)?.saturating_sub(self.settings.disk_floor_bytes);
             let path = beside.join(name);
             let mut file = tokio::fs::File::create(&path).await.map_err(|e| io(&path, &e))?;
-            let done = room.spool(Work::new(["sh", "-c", pack]).wall(COPY_MS), &mut file, most).await;
+            let done = room.spool(Work::new(["sh", "-c", pack]).wall(COPY_MS), &mut file, most.min(left)).await;
             let done = done.map_err(|e| match e {
+                SandboxError::Limit(_) if left < most => SandboxError::Unavailable(format!(
+                    "what the setup commands left does not fit beside the {} MiB that are to stay free at {} (`sandbox.disk_floor_mib`); \
+                     make room there",
+                    self.settings.disk_floor_bytes >> 20,
+                    beside.display()
+                )),
                 SandboxError::Limit(_) => SandboxError::Limit(format!(
                     "what the setup commands left is more than {} MiB; let them leave less, or raise sandbox.setup_mib",
                     most >> 20
@@ -157,6 +164,12 @@ impl Sandboxes {
         let swept = tokio::task::spawn_blocking(move || sweep(&dir, &living, most, SystemTime::now())).await;
         swept.map_err(|e| SandboxError::Unavailable(e.to_string()))?
     }
+}
+
+/// Bytes that are free where this lies.
+fn left(path: &Path) -> Result<u64> {
+    let disk = nix::sys::statvfs::statvfs(path).map_err(|e| io(path, &e.into()))?;
+    Ok(disk.blocks_available().saturating_mul(disk.fragment_size()))
 }
 
 /// Each part with its length: no two lists of words make the same text.

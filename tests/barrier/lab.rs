@@ -68,7 +68,7 @@ impl Lab {
     pub fn config(&self, more: &str) -> Process {
         let file = self.dir.path().join("caisson.toml");
         let text = format!(
-            "installation = \"{}\"\n[sandbox]\nimage = \"{IMAGE}\"\nmemory_mib = 512\nworkspace_mib = 64\ntmp_mib = 16\n\
+            "installation = \"{}\"\n[sandbox]\nimage = \"{IMAGE}\"\nmemory_mib = 512\ntmp_mib = 16\n\
              pids = 64\ncpus = 1.0\nnofile = 512\n[router]\nimage = \"{ROUTER}\"\nberths = 1\n{more}",
             self.installation
         );

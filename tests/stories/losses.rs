@@ -135,8 +135,7 @@ async fn what_was_approved_is_in_the_sandbox_that_is_made_anew() {
 async fn what_fills_the_disk_is_killed_and_a_person_is_asked_what_to_do() {
     let script = caught(1).replace("touch started; sleep 60", "head -c 200M /dev/zero >big; sleep 60");
     let script = script.replace("test ! -e started", "rm big");
-    let sandbox =
-        "image = \"local\"\nworkspace_mib = 0\ndisk_mib = 64\ndisk_floor_mib = 0\n[broker]\nplain_workspaces = true";
+    let sandbox = "image = \"local\"\ndisk_mib = 64\ndisk_floor_mib = 0";
     let world = World::in_image(&script, sandbox).await;
     let issue = ask(&world).await;
     world.until_state("paused").await;
@@ -153,8 +152,7 @@ async fn what_fills_the_disk_is_killed_and_a_person_is_asked_what_to_do() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_task_starts_on_a_disk_that_is_about_to_be_full() {
     let floor = u64::MAX >> 24;
-    let sandbox =
-        format!("image = \"local\"\nworkspace_mib = 0\ndisk_floor_mib = {floor}\n[broker]\nplain_workspaces = true");
+    let sandbox = format!("image = \"local\"\ndisk_floor_mib = {floor}");
     let world = World::in_image(&caught(1), &sandbox).await;
     let issue = ask(&world).await;
     let said = world.until_said(issue, "are to stay free").await;

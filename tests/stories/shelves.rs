@@ -29,11 +29,7 @@ async fn one_on_disk_is_stopped_first_and_wakes_with_what_git_ignores() {
     let script = FIX.replace("git diff --stat || true", "test -e kept.log && rm kept.log");
     let script =
         script.replace("python3 -m unittest -q tests.test_semver", "echo kept > kept.log; echo '*.log' > .gitignore");
-    let world = World::in_image(
-        &script,
-        "image = \"local\"\nworkspace_mib = 0\nstop_after_s = 1\n[broker]\nplain_workspaces = true",
-    )
-    .await;
+    let world = World::in_image(&script, "image = \"local\"\nstop_after_s = 1").await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
     world.until("the sandbox is stopped", |task| task.shelf == Some(Shelf::Stopped)).await;

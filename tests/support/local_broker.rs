@@ -174,6 +174,7 @@ impl Local {
         let limits = self.spec.limits;
         if limits.workspace_bytes == 0 {
             command.env("CAISSON_DISK", format!("{}:{}", limits.disk_bytes, limits.disk_floor_bytes));
+            command.env("CAISSON_DISK_HOME", self.dir.join("home"));
         }
         command.env("HOME", self.dir.join("home")).env("TMPDIR", self.dir.join("tmp"));
         command.envs(self.spec.env.iter().map(|(k, v)| (k, v))).current_dir(workspace);
@@ -291,7 +292,7 @@ impl Broker for LocalBroker {
             images: vec!["local".to_owned()],
             runtime: None,
             gpus: "none".to_owned(),
-            plain_workspaces: false,
+            plain_workspaces: true,
             warnings: vec!["nothing is sealed here".to_owned()],
         })
     }
@@ -434,7 +435,9 @@ impl Broker for LocalBroker {
     }
 
     async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
-        Ok((reference != "missing").then(|| ImageInfo { id: "sha256:local".to_owned(), size: 0 }))
+        // What it says it has stands behind a `=` here.
+        let version = reference.split_once('=').map(|(_, version)| version.to_owned());
+        Ok((!reference.starts_with("missing")).then(|| ImageInfo { id: "sha256:local".to_owned(), size: 0, version }))
     }
 
     async fn router_ensure(&self, _spec: &RouterSpec) -> Result<RouterInfo> {

@@ -79,12 +79,7 @@ async fn the_whole_road_in_containers() {
 async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     let mirrored = settings.mirror_from_bytes == 0;
     let sandboxes = Sandboxes::new(broker.clone(), None, world.repos.clone(), settings, 1).expect("sandboxes");
-    let limits = ChamberLimits {
-        memory_bytes: 512 << 20,
-        workspace_bytes: 64 << 20,
-        tmp_bytes: 32 << 20,
-        ..ChamberLimits::default()
-    };
+    let limits = ChamberLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ChamberLimits::default() };
     let mut spec = world.spec(1);
     (spec.image, spec.network, spec.egress, spec.limits) = (IMAGE.to_owned(), false, Vec::new(), limits);
     let leave =

@@ -61,12 +61,7 @@ async fn what_ended_a_container_is_known() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_workspace_on_disk_is_held_to_its_budget() {
-    in_containers(
-        "disk",
-        |settings| settings.plain_workspaces = true,
-        |world, broker, _| async move { on_disk(&world, broker).await },
-    )
-    .await;
+    in_containers("disk", |_| {}, |world, broker, _| async move { on_disk(&world, broker).await }).await;
 }
 
 async fn on_disk(world: &World, broker: SocketBroker) {

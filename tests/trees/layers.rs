@@ -5,16 +5,11 @@ use std::sync::Arc;
 use caisson::sandbox::broker::SocketBroker;
 use caisson::sandbox::{PrepareSpec, Sandboxes, SealSpec, Sealed, Settings};
 use domain::{Action, Commit};
-use protocol::broker::ChamberLimits;
 use protocol::runner::Limits;
 
 use crate::docker::{IMAGE, in_containers};
-use crate::mirror::{MANY, many_files, of_many_files, spec};
+use crate::mirror::{MANY, in_memory, many_files, of_many_files, spec};
 use crate::world::{World, commit};
-
-fn on_disk(spec: PrepareSpec) -> PrepareSpec {
-    PrepareSpec { limits: ChamberLimits { workspace_bytes: 0, ..spec.limits }, ..spec }
-}
 
 /// The bot's side of a real engine, with a mirror of every repository.
 pub fn sandboxes_on(world: &World, broker: SocketBroker) -> Arc<Sandboxes> {
@@ -24,12 +19,12 @@ pub fn sandboxes_on(world: &World, broker: SocketBroker) -> Arc<Sandboxes> {
 
 /// A task's workspace on disk, in a container without a network, of what stands upstream.
 pub async fn in_container(world: &World, task: i64) -> PrepareSpec {
-    let spec = on_disk(spec(world, task).await);
+    let spec = spec(world, task).await;
     PrepareSpec { image: IMAGE.to_owned(), network: false, egress: Vec::new(), ..spec }
 }
 
 async fn begun(world: &World, task: i64) -> Commit {
-    let spec = on_disk(spec(world, task).await);
+    let spec = spec(world, task).await;
     world.sandboxes.prepare(&spec).await.expect("prepared");
     spec.base
 }
@@ -97,7 +92,7 @@ async fn a_small_repository_has_no_tree_nor_does_one_whose_workspaces_are_in_mem
     let world = World::with(crate::world::FILES, |settings| settings.mirror_from_bytes = 0).await;
     begun(&world, 1).await;
     let world_of_many = of_many_files().await;
-    world_of_many.sandboxes.prepare(&spec(&world_of_many, 1).await).await.expect("prepared");
+    world_of_many.sandboxes.prepare(&in_memory(&world_of_many, 1).await).await.expect("prepared");
     assert_eq!((tree(&world), tree(&world_of_many)), (None, None));
     // Asked for on disk later, it is made then.
     let base = begun(&world_of_many, 2).await;
@@ -121,7 +116,7 @@ async fn a_tree_that_no_workspace_can_lie_over_fails_no_task_and_is_not_tried_ag
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
-    in_containers("layers", |settings| settings.plain_workspaces = true, |world, broker, _| async move {
+    in_containers("layers", |_| {}, |world, broker, _| async move {
         many_files(&world);
         // Every file is spoken about; none has a carriage return yet.
         commit(&world.upstream(), &[(".gitattributes", "*.txt text\n")], "attributes");

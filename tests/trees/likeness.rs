@@ -64,7 +64,7 @@ fn tree_of(world: &World, commit: &Commit) -> String {
 async fn in_containers_a_layers_checkpoint_is_what_git_makes_of_all_files() {
     in_containers(
         "likeness",
-        |settings| settings.plain_workspaces = true,
+        |_| {},
         |world, broker, _| async move {
             many_files(&world);
             let sandboxes = sandboxes_on(&world, broker);

@@ -22,8 +22,14 @@ pub async fn spec(world: &World, task: i64) -> PrepareSpec {
     PrepareSpec { base: base.clone(), trunk: Some(base), ..world.spec(task) }
 }
 
-async fn begun(world: &World, task: i64) -> Commit {
+/// With a workspace that is no layer, whatever the repository.
+pub async fn in_memory(world: &World, task: i64) -> PrepareSpec {
     let spec = spec(world, task).await;
+    PrepareSpec { limits: ChamberLimits { workspace_bytes: 1 << 30, ..spec.limits }, ..spec }
+}
+
+async fn begun(world: &World, task: i64) -> Commit {
+    let spec = in_memory(world, task).await;
     world.sandboxes.prepare(&spec).await.expect("prepared");
     spec.base
 }

@@ -191,12 +191,7 @@ async fn road(
     let settings = Settings::new(world.dir.path().join("docker"), IMAGE);
     let sandboxes = Sandboxes::new(Arc::new(broker), None, world.repos.clone(), settings, 1).expect("sandboxes");
     let sandboxes = Arc::new(sandboxes);
-    let limits = ChamberLimits {
-        memory_bytes: 512 << 20,
-        workspace_bytes: 64 << 20,
-        tmp_bytes: 32 << 20,
-        ..ChamberLimits::default()
-    };
+    let limits = ChamberLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ChamberLimits::default() };
     let mut spec = PrepareSpec { image: IMAGE.to_owned(), network: false, egress: Vec::new(), limits, ..world.spec(1) };
     let act = |id: u64, command: &str| {
         let (sandboxes, action) = (sandboxes.clone(), Action::Bash { command: command.to_owned() });

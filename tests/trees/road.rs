@@ -183,6 +183,6 @@ pub async fn lay(
 /// A task's sandbox on that road, with these rules.
 pub fn spec(world: &World, rules: &[&str]) -> PrepareSpec {
     let egress = rules.iter().map(|rule| Rule::parse(rule).expect("a rule")).collect();
-    let limits = ChamberLimits { memory_bytes: 512 << 20, workspace_bytes: 64 << 20, ..ChamberLimits::default() };
+    let limits = ChamberLimits { memory_bytes: 512 << 20, ..ChamberLimits::default() };
     PrepareSpec { image: IMAGE.to_owned(), network: true, egress, limits, ..world.spec(1) }
 }

@@ -117,3 +117,12 @@ async fn more_than_may_be_kept_is_refused_by_name() {
     let Err(SandboxError::Limit(why)) = refused else { panic!("{refused:?}") };
     assert!(why.contains("more than 1 MiB") && why.contains("sandbox.setup_mib"), "{why}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_would_fill_the_bots_own_disk_is_not_kept() {
+    let world = World::with(crate::world::FILES, |settings| settings.disk_floor_bytes = u64::MAX >> 8).await;
+    let refused = world.sandboxes.prepare(&spec(&world, 1, &world.base, &[command(&world)])).await;
+    let Err(SandboxError::Unavailable(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.contains("sandbox.disk_floor_mib"), "{why}");
+    assert!(world.broker.list().await.unwrap().is_empty(), "nothing is left");
+}

@@ -87,7 +87,10 @@ async fn what_is_not_listed_or_not_well_formed_is_refused() {
     if absent(IMAGE) {
         return;
     }
-    let listed = |settings: &mut caisson_broker::Settings| settings.images.push("caisson-no-such-image:local".into());
+    let listed = |settings: &mut caisson_broker::Settings| {
+        settings.images.push("caisson-no-such-image:local".into());
+        settings.plain_workspaces = false;
+    };
     run(listed, async |lab| {
         let refused = async |change: fn(&mut protocol::broker::ChamberSpec)| {
             let mut spec = spec("no");

@@ -27,7 +27,7 @@ async fn everybody_begins_with_the_tree_and_has_a_layer_of_its_own() {
         return;
     }
     run(
-        |settings| settings.plain_workspaces = true,
+        |_| {},
         async |lab| {
             filled(&lab, "m", TREE).await;
             let mut one = lab.inside(&over("one", "m")).await;
@@ -62,7 +62,7 @@ async fn only_a_tasks_workspace_on_disk_can_be_one_and_a_mirror_without_a_tree_i
         return;
     }
     run(
-        |settings| settings.plain_workspaces = true,
+        |_| {},
         async |lab| {
             filled(&lab, "bare", "echo x > objects").await;
             let in_memory = ChamberSpec { limits: spec("a").limits, ..over("a", "bare") };
@@ -84,7 +84,7 @@ async fn only_a_tasks_workspace_on_disk_can_be_one_and_a_mirror_without_a_tree_i
     )
     .await;
     run(
-        |_| {},
+        |settings| settings.plain_workspaces = false,
         async |lab| {
             let problem = lab.ask::<()>(&Request::Create(over("a", "m"))).await.unwrap_err();
             assert_eq!(problem.kind, ProblemKind::Refused, "a broker whose operator allowed no disk");

@@ -2,6 +2,7 @@
 //! without the images that `compose/images/` builds, the tests say so and pass, unless `CAISSON_REQUIRE` lists `docker`.
 
 mod chambers;
+mod disks;
 mod engines;
 mod hardening;
 mod lab;

@@ -5,7 +5,7 @@ use crate::barrier::Outdated;
 use crate::bot::router_spec;
 use crate::cli::{broker_child, image};
 use crate::config::Process;
-use crate::config::process::Network;
+use crate::config::process::{Network, Sandbox};
 use crate::sandbox::broker::{Broker, SocketBroker};
 use protocol::broker::EngineInfo;
 use std::collections::BTreeSet;
@@ -83,9 +83,11 @@ fn asked(sheet: &mut Sheet, config: &Process, info: &EngineInfo) {
         sheet.note("engine", format!("tasks' sandboxes get GPUs ({gpus}): SECURITY.md says what that opens"));
     }
     let plain = info.plain_workspaces;
-    if plain {
-        let text = "workspaces may lie on the engine's disk, where only the watchdog in each sandbox bounds them";
-        sheet.note("engine", text);
+    let (bounded, text) = bounds(&config.sandbox);
+    if bounded {
+        sheet.good("workspaces", text)
+    } else {
+        sheet.note("workspaces", text)
     }
     let wanted = (config.broker.runtime.as_str(), config.broker.gpus.as_str(), config.broker.plain_workspaces);
     if (runtime, gpus, plain) != wanted {
@@ -95,6 +97,32 @@ fn asked(sheet: &mut Sheet, config: &Process, info: &EngineInfo) {
         );
         sheet.fault("broker", text, "start the broker anew, or write there what it was started with");
     }
+}
+
+/// What bounds workspaces, homes and what setup leaves, and whether that is a bound at all.
+fn bounds(sandbox: &Sandbox) -> (bool, String) {
+    let Sandbox { workspace_mib, memory_mib, tmp_mib, disk_mib, disk_floor_mib, setup_mib, setup_total_mib, .. } =
+        sandbox;
+    let setup = format!(
+        "setup may leave twice {setup_mib} MiB for one state of a repository and {setup_total_mib} MiB in all (sandbox.setup_mib, \
+         sandbox.setup_total_mib)"
+    );
+    if *workspace_mib > 0 {
+        let text = format!(
+            "in memory: {workspace_mib} MiB for the workspace and {tmp_mib} MiB for the home, within the sandbox's {memory_mib} MiB \
+             (sandbox.memory_mib); {setup}"
+        );
+        return (true, text);
+    }
+    let each = match disk_mib {
+        0 => "each as much as it wants (sandbox.disk_mib = 0)".to_owned(),
+        most => format!("each sandbox at most {most} MiB of workspace and home (sandbox.disk_mib)"),
+    };
+    let text = format!(
+        "on the engine's disk: {each}, as long as {disk_floor_mib} MiB and a fiftieth of it stay free (sandbox.disk_floor_mib); no quota, the \
+         watchdog in each sandbox holds both; {setup}"
+    );
+    (*disk_mib > 0 && *disk_floor_mib > 0, text)
 }
 
 /// A toolchain nobody built is no fault until a repository needs it; then its task says the same.
@@ -133,4 +161,26 @@ async fn router(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, runn
 
 fn short(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_bounds_a_workspace_is_told_wherever_it_lies() {
+        let told = |text: &str| {
+            let config = Process::from_layers(std::path::Path::new("x"), text, &|_| None).unwrap();
+            bounds(&config.sandbox)
+        };
+        let (bounded, usual) = told("");
+        assert!(
+            bounded && usual.contains("8192 MiB") && usual.contains("2048 MiB") && usual.contains("6144 MiB"),
+            "{usual}"
+        );
+        let (bounded, endless) = told("[sandbox]\ndisk_mib = 0\n");
+        assert!(!bounded && endless.contains("sandbox.disk_mib = 0"), "{endless}");
+        let (bounded, memory) = told("[sandbox]\nworkspace_mib = 512\n");
+        assert!(bounded && memory.contains("512 MiB for the workspace"), "{memory}");
+    }
 }

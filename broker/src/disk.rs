@@ -1,0 +1,109 @@
+//! What a chamber writes on the engine's disk: its workspace and its home, both empty and the agent's, whatever the image has there.
+//!
+//! Owns their volumes. A workspace can be a layer over the tree in a mirror: large ones then need no check-out, and share what nobody
+//! changes. The layer holds what the chamber writes, which may only look at it there; the workspace is the kernel's overlay of it
+//! over the tree. Both are named by the engine's own paths, so nothing here needs to reach them. The chamber has the
+//! mirror as well, which is why the engine lets nobody remove it meanwhile. Tests: `tests/docker/disks.rs`, `tests/docker/layers.rs`.
+
+use std::collections::HashMap;
+
+use bollard::models::VolumeCreateRequest;
+use bollard::query_parameters::{CreateContainerOptionsBuilder, UploadToContainerOptionsBuilder};
+use protocol::broker::{AGENT_UID, ChamberSpec, Problem, TREE};
+
+use crate::desk::Desk;
+use crate::engine::problem;
+use crate::name::{self, Kind};
+use crate::supply::directories;
+
+/// In a layer: what differs from the tree, and what the kernel needs beside it.
+pub const UPPER: &str = "upper";
+const WORK: &str = "work";
+/// A directory that is renamed is copied, and a file that changes lies in the layer whole: so the layer says by itself what differs.
+const PLAIN: &str = "redirect_dir=off,metacopy=off";
+/// Where volumes lie in the container through which their directories are given away.
+const GIVEN: &str = "/given";
+
+impl Desk {
+    /// The volumes of a workspace and a home on disk. `image`: any that the engine has; `mirror`: where the mirror lies, in the engine's
+    /// words, if the workspace lies over its tree. What comes back is a container that has done its part, to be discarded while
+    /// something else is done.
+    pub async fn on_disk(&self, spec: &ChamberSpec, image: &str, mirror: Option<&str>) -> Result<String, Problem> {
+        let mirror = mirror.map(fit_for_options).transpose()?;
+        let (workspace, home) = (self.names.workspace(&spec.name), self.names.home(&spec.name));
+        self.workspace_volume(self.volume_of(spec, home.clone(), HashMap::new())).await?;
+        let Some(mirror) = mirror else {
+            self.workspace_volume(self.volume_of(spec, workspace.clone(), HashMap::new())).await?;
+            let given = [("workspace", AGENT_UID, 0o755), ("home", AGENT_UID, 0o700)];
+            return self.give(spec, image, &[("workspace", &workspace), ("home", &home)], &given).await;
+        };
+        let layer = self.names.layer(&spec.name);
+        let at = self.workspace_volume(self.volume_of(spec, layer.clone(), HashMap::new())).await?;
+        let (upper, work) = (format!("layer/{UPPER}"), format!("layer/{WORK}"));
+        // The root of an overlay is its upper layer's.
+        let given = [(&*upper, AGENT_UID, 0o755), (&*work, 0, 0o755), ("home", AGENT_UID, 0o700)];
+        let helper = self.give(spec, image, &[("layer", &layer), ("home", &home)], &given).await?;
+        let at = fit_for_options(&at)?;
+        let layers = format!("lowerdir={mirror}/{TREE},upperdir={at}/{UPPER},workdir={at}/{WORK},{PLAIN},nosuid,nodev");
+        let options = [("type", "overlay"), ("device", "overlay"), ("o", &layers)];
+        let options = options.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        self.workspace_volume(self.volume_of(spec, workspace, options)).await.map(|_| helper)
+    }
+
+    fn volume_of(&self, spec: &ChamberSpec, name: String, options: HashMap<String, String>) -> VolumeCreateRequest {
+        let mut labels = self.names.labels(Kind::Workspace);
+        labels.insert(name::NAME.into(), spec.name.clone());
+        VolumeCreateRequest {
+            name: Some(name),
+            driver: Some("local".into()),
+            driver_opts: Some(options),
+            labels: Some(labels),
+            ..Default::default()
+        }
+    }
+
+    /// Makes directories in volumes, or gives these away themselves: each with its owner and mode. A volume is named as it lies there.
+    async fn give(
+        &self,
+        spec: &ChamberSpec,
+        image: &str,
+        volumes: &[(&str, &str)],
+        given: &[(&str, u32, u32)],
+    ) -> Result<String, Problem> {
+        let helper = self.names.helper(&format!("disk-{}", spec.name));
+        self.discard_helper(&helper).await?;
+        let options = CreateContainerOptionsBuilder::default().name(&helper).build();
+        let lie: Vec<_> = volumes.iter().map(|(at, volume)| (format!("{GIVEN}/{at}"), *volume)).collect();
+        let lie: Vec<_> = lie.iter().map(|(at, volume)| (at.as_str(), *volume)).collect();
+        let body = self.never_started(image, &lie);
+        let id = self.docker()?.create_container(Some(options), body).await.map_err(problem)?.id;
+        let options = UploadToContainerOptionsBuilder::default().path(GIVEN).build();
+        let body = bollard::body_full(directories(given).into());
+        if let Err(error) = self.docker()?.upload_to_container(&id, Some(options), body).await {
+            self.discard_helper(&helper).await?;
+            return Err(problem(error));
+        }
+        Ok(helper)
+    }
+}
+
+/// A path that can stand among a mount's options: `,` ends one, and `:` one of several layers.
+fn fit_for_options(path: &str) -> Result<&str, Problem> {
+    if path.starts_with('/') && !path.contains([',', ':', '\\']) {
+        return Ok(path);
+    }
+    Err(Problem::refused(format!("volumes of this engine lie at {path}, which cannot stand in the options of a mount")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fit_for_options;
+
+    #[test]
+    fn a_path_says_nothing_but_where_it_is() {
+        assert!(fit_for_options("/var/lib/docker/volumes/x/_data").is_ok());
+        for path in ["", "x/y", "/a,lowerdir=/etc", "/a:/b", "/a\\b"] {
+            assert!(fit_for_options(path).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Workspace and home on the engine's disk: empty, the agent's, and no other chamber's.
+
+use protocol::broker::{ChamberSpec, Purpose, Request};
+
+use crate::lab::{IMAGE, absent, run, spec};
+
+fn on_disk(name: &str, purpose: Purpose) -> ChamberSpec {
+    let mut spec = ChamberSpec { purpose, ..spec(name) };
+    spec.limits.workspace_bytes = 0;
+    spec
+}
+
+const LOOK: &str = "stat -c '%u %g %a' /workspace /home/agent; ls -A /workspace /home/agent; \
+                    for at in /workspace /home/agent; do [ $(stat -f -c %T $at) = tmpfs ] || echo disk; done";
+const EMPTY: &str = "10001 10001 755\n10001 10001 700\n/home/agent:\n\n/workspace:\ndisk\ndisk";
+
+/// An image in which both directories are somebody else's, and full.
+fn foreign(tag: &str) {
+    let run =
+        "RUN chown 5:5 /workspace /home/agent && chmod 700 /workspace && touch /workspace/theirs /home/agent/theirs";
+    let (mut child, file) = (std::process::Command::new("docker"), format!("FROM {IMAGE}\n{run}\n"));
+    child.args(["build", "-q", "-t", tag, "-"]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+    let mut child = child.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), file.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_are_empty_and_the_agents_whatever_the_image_says_and_outlive_a_stop() {
+    if absent(IMAGE) {
+        return;
+    }
+    let tag = format!("caisson-test-{}:disk", std::process::id());
+    let image = tag.clone();
+    run(
+        move |settings| settings.images.push(image),
+        async move |lab| {
+            foreign(&tag);
+            for (name, purpose) in [("one", Purpose::Task), ("two", Purpose::Verify), ("three", Purpose::Setup)] {
+                let theirs = ChamberSpec { image: tag.clone(), ..on_disk(name, purpose) };
+                assert_eq!(lab.inside(&theirs).await.sh(LOOK).await, EMPTY, "{purpose:?}");
+            }
+            let mut one = lab.attach("one").await;
+            assert_eq!(one.sh("echo mine | tee /workspace/it > ~/it; cat /workspace/it ~/it").await, "mine\nmine");
+            lab.done(Request::Stop { name: "one".into() }).await;
+            lab.done(Request::Start { name: "one".into() }).await;
+            assert_eq!(lab.attach("one").await.sh("cat /workspace/it ~/it").await, "mine\nmine");
+            assert_eq!(lab.attach("two").await.sh(LOOK).await, EMPTY, "it has its own");
+            for name in ["one", "two", "three"] {
+                lab.done(Request::Remove { name: name.into() }).await;
+            }
+            let left = lab.docker(&["volume", "ls", "-q", "-f", &format!("name=caisson-{}-", lab.installation)]);
+            assert!(!left.contains("-work-") && !left.contains("-home-"), "{left}");
+            assert_eq!(lab.inside(&on_disk("one", Purpose::Task)).await.sh(LOOK).await, EMPTY, "anew");
+            lab.docker(&["rmi", "-f", &tag]);
+        },
+    )
+    .await;
+}
