@@ -39,6 +39,8 @@ const CASES: &[(&str, Case)] = cases![
     people::the_token_says_who,
     people::a_repository_is_seen_by_those_who_may,
     people::rights_are_those_of_the_moment,
+    people::a_team_has_the_right_of_its_code_unit,
+    people::a_right_by_team_ends_with_it,
     people::a_renamed_repository_is_never_followed,
     people::protection_holds,
     comments::issues_are_read_as_written,
@@ -46,6 +48,7 @@ const CASES: &[(&str, Case)] = cases![
     comments::comments_come_and_go,
     comments::comments_of_the_repository_are_found_again,
     comments::who_may_not_edit_is_refused,
+    comments::what_moved_an_issue_is_told_apart_from_an_edit,
     pulls::a_draft_is_opened_and_made_ready,
     pulls::a_second_pull_of_a_branch_conflicts,
     pulls::a_missing_branch_is_not_found,
@@ -68,6 +71,8 @@ const CASES: &[(&str, Case)] = cases![
     signs::whatever_else_reads_a_push_is_named,
     hooks::deliveries_are_signed_and_wake,
     hooks::an_old_hook_is_replaced,
+    hooks::an_edit_within_a_second_shows_in_the_deliveries,
+    hooks::an_edit_of_a_review_names_its_number,
 ];
 
 async fn run(lab: Lab, name: &str) {

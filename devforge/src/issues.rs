@@ -2,7 +2,7 @@
 //! Rights are checked here. Each function leaves the hooks that Gitea would send.
 
 use crate::hooks::{self, ISSUE_LABEL, ISSUES, PULL, PULL_LABEL};
-use crate::world::{Access, Comment, Issue, Label, Repo, Result, World, now, refuse};
+use crate::world::{Comment, Issue, Label, Repo, Result, World, now, refuse};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -61,6 +61,7 @@ impl World {
                 updated: time,
                 labels: vec![],
                 comments: vec![],
+                changes: vec![],
                 pull: None,
             },
         );
@@ -83,8 +84,8 @@ impl World {
         body: Option<&str>,
         open: Option<bool>,
     ) -> Result<()> {
-        let may = self.access(&self.repos[at], Some(self.login_of(actor))) >= Access::Write;
         let issue = self.issue(at, number)?;
+        let may = self.may_edit(at, actor, issue.pull.is_some());
         if issue.author != actor && !may {
             return refuse(403, "user should be the poster or have write access");
         }
@@ -94,6 +95,11 @@ impl World {
         let kind = if issue.pull.is_some() { PULL } else { ISSUES };
         let edited = title.is_some_and(|t| t != issue.title) || body.is_some_and(|b| b != issue.body);
         let changes = hooks::changes(issue, title, body);
+        let retitled = title.is_some_and(|t| t != issue.title);
+        let flips = open.filter(|o| *o != issue.open).map(|open| if open { "reopen" } else { "close" });
+        for word in retitled.then_some("change_title").into_iter().chain(flips) {
+            self.note_change(at, number, actor, word)?;
+        }
         let issue = self.issue_mut(at, number)?;
         title.unwrap_or(&issue.title.clone()).clone_into(&mut issue.title);
         body.unwrap_or(&issue.body.clone()).clone_into(&mut issue.body);
@@ -106,6 +112,15 @@ impl World {
         if let Some(open) = flipped {
             self.emit_issue(at, number, kind, if open { "reopened" } else { "closed" }, actor, None);
         }
+        Ok(())
+    }
+
+    /// An entry of the timeline, which moves the issue's time too.
+    fn note_change(&mut self, at: usize, number: u64, actor: i64, word: &'static str) -> Result<()> {
+        let (entry, time) = (self.number(), now());
+        let issue = self.issue_mut(at, number)?;
+        issue.changes.push((entry, word, actor, time));
+        issue.updated = time;
         Ok(())
     }
 
@@ -135,7 +150,7 @@ impl World {
     /// A review's number is taken too: then only the shown text changes, which the timeline alone tells.
     pub fn edit_comment(&mut self, at: usize, id: i64, actor: i64, body: &str) -> Result<()> {
         if self.comment_at(at, id).is_none() {
-            return self.edit_shown_review(at, id, actor);
+            return self.edit_shown_review(at, id, actor, body);
         }
         let (number, place) = self.own_comment(at, id, actor)?;
         let comment = &mut self.issue_mut(at, number)?.comments[place];
@@ -156,7 +171,7 @@ impl World {
 
     fn own_comment(&self, at: usize, id: i64, actor: i64) -> Result<(u64, usize)> {
         let Some((number, place)) = self.comment_at(at, id) else { return refuse(404, "comment does not exist") };
-        let writer = self.access(&self.repos[at], Some(self.login_of(actor))) >= Access::Write;
+        let writer = self.may_edit(at, actor, self.issue(at, number)?.pull.is_some());
         if self.issue(at, number)?.comments[place].author != actor && !writer {
             return refuse(403, "user should be the poster or have write access");
         }
@@ -168,6 +183,7 @@ impl World {
         let of_owner = self.find_account(&self.repos[at].owner).map_or(vec![], |a| a.labels.clone());
         let known: Vec<Label> = self.repos[at].labels.iter().cloned().chain(of_owner).collect();
         let find = |id: i64| known.iter().find(|l| l.id == id);
+        self.may_label(at, number, actor)?;
         let issue = self.issue_mut(at, number)?;
         for label in ids.iter().filter_map(|id| find(*id)) {
             if let Some(scope) = exclusive_scope(label) {
@@ -177,18 +193,25 @@ impl World {
                 issue.labels.push(label.id);
             }
         }
-        issue.updated = now();
         self.labels_changed(at, number, actor)
+    }
+
+    fn may_label(&self, at: usize, number: u64, actor: i64) -> Result<()> {
+        match self.may_edit(at, actor, self.issue(at, number)?.pull.is_some()) {
+            true => Ok(()),
+            false => refuse(403, "user should have a permission to write to a repo"),
+        }
     }
 
     pub fn remove_label(&mut self, at: usize, number: u64, actor: i64, id: i64) -> Result<()> {
+        self.may_label(at, number, actor)?;
         let issue = self.issue_mut(at, number)?;
         issue.labels.retain(|l| *l != id);
-        issue.updated = now();
         self.labels_changed(at, number, actor)
     }
 
-    fn labels_changed(&self, at: usize, number: u64, actor: i64) -> Result<()> {
+    fn labels_changed(&mut self, at: usize, number: u64, actor: i64) -> Result<()> {
+        self.note_change(at, number, actor, "label")?;
         let kind = if self.issue(at, number)?.pull.is_some() { PULL_LABEL } else { ISSUE_LABEL };
         self.emit_issue(at, number, kind, "label_updated", actor, None);
         Ok(())

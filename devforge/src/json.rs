@@ -136,7 +136,7 @@ impl World {
         let page = self.page(repo, issue);
         json!({
             "id": note.id, "body": note.body, "user": self.user_json(note.author), "resolver": null,
-            "pull_request_review_id": review.id, "created_at": time(note.created), "updated_at": time(note.created),
+            "pull_request_review_id": review.id, "created_at": time(note.created), "updated_at": time(note.updated),
             "path": note.path, "commit_id": review.commit, "original_commit_id": "", "diff_hunk": "",
             "position": note.new_line, "original_position": note.old_line,
             "html_url": format!("{page}#issuecomment-{}", note.id), "pull_request_url": page,

@@ -17,6 +17,7 @@ mod person;
 mod reviews;
 mod routes;
 mod smart_http;
+mod teams;
 mod traps;
 mod world;
 
@@ -157,6 +158,28 @@ impl Devforge {
         let mut world = self.shared.world();
         let at = world.repo(owner, name, Some("root"), Access::Read)?;
         world.repos[at].collaborators.remove(login);
+        Ok(())
+    }
+
+    /// A team of the repository's organisation that reaches it: its right as a whole (none, as Gitea 1.25 stores it, unless an
+    /// older version made it), and those by unit (`repo.code`, `repo.issues`, `repo.pulls`).
+    pub fn add_team(
+        &self,
+        repo: &str,
+        name: &str,
+        general: Access,
+        units: &[(&str, Access)],
+        members: &[&str],
+    ) -> Result<(), Refusal> {
+        let (owner, repository) = person::split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, repository, Some("root"), Access::Read)?;
+        let id = world.repos[at].id;
+        let units = units.iter().map(|(unit, access)| ((*unit).to_owned(), *access)).collect();
+        let team = world.add_team(owner, name, general, units)?;
+        let team = world.team_mut(team)?;
+        team.repos.push(id);
+        team.members.extend(members.iter().map(|login| (*login).to_owned()));
         Ok(())
     }
 

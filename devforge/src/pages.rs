@@ -53,7 +53,7 @@ fn refused(refusal: crate::world::Refusal, known: bool) -> Response {
 pub(crate) async fn home(State(app): App, headers: HeaderMap) -> Response {
     let world = app.world();
     let login = caller(&world, &headers).ok().and_then(|c| c.login);
-    let seen: Vec<&Repo> = world.repos.iter().filter(|r| world.access(r, login.as_deref()) > Access::None).collect();
+    let seen: Vec<&Repo> = world.repos.iter().filter(|r| world.sees(r, login.as_deref())).collect();
     if seen.is_empty() && login.is_none() {
         return refused(crate::world::Refusal { status: 401, message: String::new() }, false);
     }

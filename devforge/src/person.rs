@@ -119,7 +119,7 @@ impl Person {
 
     /// Edits the shown text of the review with this *number*, as the page allows its author and every writer.
     pub fn edit_review(&self, repo: &str, number: i64) -> Result<()> {
-        self.act(repo, |world, at, me| world.edit_shown_review(at, number, me))
+        self.act(repo, |world, at, me| world.edit_shown_review(at, number, me, "edited"))
     }
 
     pub fn dismiss(&self, repo: &str, pull: u64, review: i64) -> Result<()> {

@@ -3,7 +3,8 @@
 
 use crate::hooks::{APPROVED, CREATE, DELETE, PULL, PULL_SYNC, REJECTED, REVIEW_COMMENT, REVIEW_REQUEST};
 use crate::traps::Traps;
-use crate::world::{Access, Inline, Pull, Result, Review, ReviewState, World, now, refuse};
+use crate::world::{Access, Inline, Pull, Repo, Result, Review, ReviewState, World, now, refuse};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -133,6 +134,7 @@ impl World {
             self.pull_mut(at, number)?.reviews.push(review);
         }
         for note in notes {
+            let time = now();
             let inline = Inline {
                 id: self.number(),
                 author,
@@ -140,7 +142,8 @@ impl World {
                 new_line: if note.old_line > 0 { 0 } else { note.new_line },
                 old_line: note.old_line,
                 body: note.body.clone(),
-                created: now(),
+                created: time,
+                updated: time,
             };
             if let Some(review) = self.pull_mut(at, number)?.reviews.iter_mut().find(|r| pending(r)) {
                 review.notes.push(inline);
@@ -199,17 +202,32 @@ impl World {
         Ok(())
     }
 
-    /// Edits the shown text of the review with this number: the review's own `body` stays, as on a real forge.
-    pub fn edit_shown_review(&mut self, at: usize, number: i64, actor: i64) -> Result<()> {
-        let writer = self.access(&self.repos[at], Some(self.login_of(actor))) >= Access::Write;
-        let pulls = self.repos[at].issues.values_mut().filter_map(|i| i.pull.as_mut());
-        let Some(review) = pulls.flat_map(|p| &mut p.reviews).find(|r| r.number == number && number > 0) else {
+    /// Edits what a review shows: its text, of which its own `body` stays as it was, or the inline comment with this number.
+    pub fn edit_shown_review(&mut self, at: usize, id: i64, actor: i64, body: &str) -> Result<()> {
+        let writer = self.may_edit(at, actor, true);
+        let pulls = self.repos[at].issues.values_mut().filter_map(|i| Some((i.number, i.pull.as_mut()?)));
+        let mut reviews = pulls.flat_map(|(number, pull)| pull.reviews.iter_mut().map(move |review| (number, review)));
+        let Some((number, review)) =
+            reviews.find(|(_, r)| id > 0 && (r.number == id || r.notes.iter().any(|n| n.id == id)))
+        else {
             return refuse(404, "comment does not exist");
         };
         if review.author != actor && !writer {
             return refuse(403, "user should be the poster or have write access");
         }
-        review.shown_updated = now();
+        let old = match review.notes.iter_mut().find(|n| n.id == id) {
+            Some(note) => {
+                note.updated = now();
+                std::mem::replace(&mut note.body, body.to_owned())
+            }
+            None => {
+                review.shown_updated = now();
+                review.body.clone()
+            }
+        };
+        let author = self.user_json(review_author(&self.repos[at], id));
+        let comment = json!({ "id": id, "user": author, "body": body });
+        self.emit_comment(at, number, comment, "edited", actor, Some(json!({ "body": { "from": old } })));
         Ok(())
     }
 
@@ -227,12 +245,12 @@ impl World {
 
     /// An answer under somebody's inline comment: it is listed under *that* review, whoever wrote it.
     pub fn reply(&mut self, at: usize, number: u64, review: i64, author: i64, body: &str) -> Result<()> {
-        let id = self.number();
+        let (id, time) = (self.number(), now());
         let Some(found) = self.pull_mut(at, number)?.reviews.iter_mut().find(|r| r.id == review) else {
             return refuse(404, "review does not exist");
         };
         let Some(first) = found.notes.first().cloned() else { return refuse(422, "the review has no inline comment") };
-        found.notes.push(Inline { id, author, body: body.to_owned(), created: now(), ..first });
+        found.notes.push(Inline { id, author, body: body.to_owned(), created: time, updated: time, ..first });
         Ok(())
     }
 
@@ -299,6 +317,13 @@ impl World {
             self.emit_issue(at, number, PULL_SYNC, "synchronized", actor, None);
         }
     }
+}
+
+fn review_author(repo: &Repo, id: i64) -> i64 {
+    let reviews = repo.issues.values().filter_map(|i| i.pull.as_ref()).flat_map(|p| &p.reviews);
+    let by =
+        |r: &Review| r.notes.iter().find(|n| n.id == id).map(|n| n.author).or((r.number == id).then_some(r.author));
+    reviews.filter_map(by).next().unwrap_or(0)
 }
 
 /// A pending review is there for its author only.

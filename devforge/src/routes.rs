@@ -1,6 +1,6 @@
 //! Which address leads where.
 
-use crate::api::{Shared, accounts, issues, outage, pulls, repos};
+use crate::api::{Shared, accounts, issues, outage, pulls, repos, teams};
 use crate::{pages, smart_http};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -46,6 +46,10 @@ fn of_accounts() -> Router<Arc<Shared>> {
         .route("/orgs/{org}/hooks", get(accounts::org_hooks).post(accounts::create_org_hook))
         .route("/orgs/{org}/hooks/{id}", delete(accounts::delete_org_hook))
         .route("/orgs/{org}/repos", post(accounts::create_org_repo))
+        .route("/orgs/{org}/teams", post(teams::create))
+        .route("/teams/{id}", get(teams::get))
+        .route("/teams/{id}/members/{login}", get(teams::member).put(teams::add_member).delete(teams::remove_member))
+        .route("/teams/{id}/repos/{org}/{repo}", put(teams::add_repository))
 }
 
 fn of_repository() -> Router<Arc<Shared>> {
@@ -54,6 +58,7 @@ fn of_repository() -> Router<Arc<Shared>> {
         .route("/collaborators", get(repos::collaborators))
         .route("/collaborators/{login}", put(repos::add_collaborator).delete(repos::remove_collaborator))
         .route("/collaborators/{login}/permission", get(repos::permission))
+        .route("/teams", get(teams::of_repository))
         .route("/labels", get(repos::labels).post(repos::create_label))
         .route("/hooks", get(repos::hooks).post(repos::create_hook))
         .route("/hooks/{id}", delete(repos::delete_hook))

@@ -109,6 +109,9 @@ fn judge(app: &Shared, (owner, name): (&str, &str), service: &str, headers: &Hea
         Err(_) if who.login.is_none() => return refuse(401, ""),
         other => other?,
     };
+    if world.access(&world.repos[at], who.login.as_deref()) < need {
+        return refuse(404, "Repository not found");
+    }
     let (true, Some(login)) = (service == "git-receive-pack", who.login.as_deref()) else {
         return Ok((who.login, vec![]));
     };

@@ -2,6 +2,7 @@
 //! Must not speak HTTP or run git. Times are whole Unix seconds, as Gitea's are.
 
 use crate::hooks::Posting;
+use crate::teams::{CODE, Team};
 use std::collections::BTreeMap;
 use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
@@ -38,6 +39,7 @@ pub(crate) struct Account {
     pub tokens: Vec<Token>,
     /// An organisation has owners instead of a password.
     pub owners: Option<Vec<String>>,
+    pub teams: Vec<Team>,
     pub labels: Vec<Label>,
     /// An organisation's: they read the pushes of all of its repositories.
     pub hooks: Vec<Hook>,
@@ -103,6 +105,8 @@ pub(crate) struct Issue {
     pub updated: i64,
     pub labels: Vec<i64>,
     pub comments: Vec<Comment>,
+    /// Changes of labels, title and state: number in the shared sequence, the timeline's word, who, when.
+    pub changes: Vec<(i64, &'static str, i64, i64)>,
     pub pull: Option<Pull>,
 }
 
@@ -165,6 +169,7 @@ pub(crate) struct Inline {
     pub old_line: i64,
     pub body: String,
     pub created: i64,
+    pub updated: i64,
 }
 
 #[derive(Debug, Clone)]
@@ -258,6 +263,7 @@ impl World {
             created: now(),
             tokens: Vec::new(),
             owners: None,
+            teams: Vec::new(),
             labels: Vec::new(),
             hooks: Vec::new(),
         });
@@ -297,16 +303,7 @@ impl World {
 
     /// The right of an account (none = not signed in) to a repository's code.
     pub fn access(&self, repo: &Repo, login: Option<&str>) -> Access {
-        let public = if repo.private { Access::None } else { Access::Read };
-        let Some(account) = login.and_then(|l| self.find_account(l)) else { return public };
-        let owners = self.find_account(&repo.owner).and_then(|o| o.owners.as_ref());
-        let owns = account.admin
-            || repo.owner.eq_ignore_ascii_case(&account.login)
-            || owners.is_some_and(|o| o.iter().any(|l| l == &account.login));
-        if owns {
-            return Access::Owner;
-        }
-        repo.collaborators.get(&account.login).copied().unwrap_or(Access::None).max(public)
+        self.unit_access(repo, login, CODE)
     }
 
     pub fn repo_at(&self, owner: &str, name: &str) -> Option<usize> {
@@ -319,11 +316,11 @@ impl World {
             let moved = self.old_names.iter().any(|(o, n)| o == owner && n == name);
             return refuse(if moved { 301 } else { 404 }, "The target couldn't be found.");
         };
-        let has = self.access(&self.repos[at], login);
-        if has == Access::None {
+        if !self.sees(&self.repos[at], login) {
             return refuse(404, "The target couldn't be found.");
         }
-        if has < need {
+        // Whoever sees any part of it may read what this forge shows.
+        if need > Access::Read && self.access(&self.repos[at], login) < need {
             return refuse(403, "user should have the right to do this in the repository");
         }
         Ok(at)

@@ -5,7 +5,8 @@ use super::{lock, running};
 use crate::config::process::Repository;
 use crate::config::{Process, Secret};
 use crate::fetch::{Approved, ApprovedSource, Offer, Standing};
-use crate::forge::{Access, Account, Forge, ForgeError, Gitea, RepoRef, ReviewState};
+use crate::forge::{Access, Account, Comment, Forge, ForgeError, Gitea, RepoRef, Review, ReviewComment, ReviewState};
+use crate::forge::{review_hash, text_hash};
 use crate::git::{Auth, Branch, RemoteUrl};
 use crate::server::FetchedReport;
 use crate::store::Store;
@@ -13,7 +14,6 @@ use crate::task::{Machine, now};
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use domain::{Commit, Decision, Event, Input, Source, State, TaskId, Verb};
-use sha2::{Digest, Sha256};
 
 pub struct StoreSource {
     config: Process,
@@ -58,27 +58,35 @@ impl StoreSource {
         used: &Decision,
     ) -> Result<Option<String>, ForgeError> {
         let reviews = self.forge.reviews(at, pull).await?;
-        Ok(match reviews.iter().find(|review| review.id == id) {
-            None => Some("the approving review was deleted".to_owned()),
-            Some(review) if review.state != ReviewState::Approved => Some("the approval was dismissed".to_owned()),
-            Some(review) if hash(&review.body) != used.text_hash => Some("the approving review was edited".to_owned()),
-            Some(_) => None,
-        })
+        let Some(review) = reviews.iter().find(|review| review.id == id) else {
+            return Ok(Some("the approving review was deleted".to_owned()));
+        };
+        let inline = match review.comments {
+            0 => Vec::new(),
+            _ => self.forge.review_comments(at, pull, id).await?,
+        };
+        Ok(withdrawn(review, &inline, used))
     }
 
     async fn comment_stands(&self, at: &RepoRef, id: i64, used: &Decision) -> Result<Option<String>, ForgeError> {
         Ok(match self.forge.comment(at, id).await? {
             None => Some("the approving comment was deleted".to_owned()),
-            Some(comment) if hash(&comment.body) != used.text_hash => {
-                Some("the approving comment was edited".to_owned())
-            }
-            Some(_) => None,
+            Some(comment) => changed(&comment, used).then(|| "the approving comment was edited".to_owned()),
         })
     }
 }
 
-fn hash(text: &str) -> String {
-    hex::encode(Sha256::digest(text.as_bytes()))
+/// Why a review approves no more; the whole of it counts: state, text, remarks, and the time of the last change.
+fn withdrawn(review: &Review, inline: &[ReviewComment], used: &Decision) -> Option<String> {
+    if review.state != ReviewState::Approved {
+        return Some("the approval was dismissed".to_owned());
+    }
+    let edited = review.updated_at > review.submitted_at || review_hash(review, inline) != used.text_hash;
+    edited.then(|| "the approving review or a remark of it was edited".to_owned())
+}
+
+fn changed(comment: &Comment, used: &Decision) -> bool {
+    comment.updated_at != comment.created_at || text_hash(&comment.body) != used.text_hash
 }
 
 fn at(entry: &Repository) -> RepoRef {
@@ -163,5 +171,99 @@ impl StoreSource {
         let (status, said) = running::tell(&self.config, "/fetched", &report).await?;
         anyhow::ensure!((200..300).contains(&status), "it answered {status} {said}");
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::Verb;
+
+    fn poster() -> Account {
+        Account { id: 7, login: "alice".into() }
+    }
+
+    fn approval() -> (Review, Vec<ReviewComment>) {
+        let review = Review {
+            id: 1,
+            number: 20,
+            author: poster(),
+            state: ReviewState::Approved,
+            body: "fine".into(),
+            commit: String::new(),
+            submitted_at: 5_000,
+            updated_at: 5_000,
+            comments: 1,
+            html_url: String::new(),
+        };
+        let remark = ReviewComment {
+            id: 19,
+            review: 1,
+            author: poster(),
+            path: "a.py".into(),
+            line: Some(3),
+            body: "a good name".into(),
+            created_at: 4_000,
+            updated_at: 4_000,
+        };
+        (review, vec![remark])
+    }
+
+    fn used(text_hash: String) -> Decision {
+        Decision {
+            source: Source::Review(1),
+            number: 20,
+            at: 5_000,
+            poster: domain::Account { id: 7, login: "alice".into() },
+            right: domain::Access::Write,
+            commit: None,
+            head: None,
+            base: None,
+            text_hash,
+            edited: false,
+            in_advance: false,
+            verb: Verb::approve(),
+        }
+    }
+
+    #[test]
+    fn the_whole_approval_counts() {
+        let (review, inline) = approval();
+        let used = used(review_hash(&review, &inline));
+        assert_eq!(withdrawn(&review, &inline, &used), None);
+        type Spoil = fn(&mut Review, &mut Vec<ReviewComment>);
+        let spoils: [(&str, Spoil); 5] = [
+            ("dismissed", |review, _| review.state = ReviewState::Dismissed),
+            ("its text", |review, _| review.body = "not fine".into()),
+            ("what the page shows", |review, _| review.updated_at = 9_000),
+            ("a remark", |_, inline| inline[0].body = "a bad name".into()),
+            ("a remark is gone", |_, inline| inline.clear()),
+        ];
+        for (what, spoil) in spoils {
+            let (mut review, mut inline) = approval();
+            spoil(&mut review, &mut inline);
+            assert!(withdrawn(&review, &inline, &used).is_some(), "{what}");
+        }
+        // Somebody's reply later on changes nothing of it.
+        let mut replied = inline.clone();
+        replied.push(ReviewComment { id: 30, created_at: 8_000, body: "thanks".into(), ..inline[0].clone() });
+        assert_eq!(withdrawn(&review, &replied, &used), None);
+    }
+
+    #[test]
+    fn an_approving_comment_stands_as_it_was_posted() {
+        let posted = Comment {
+            id: 1,
+            issue: 2,
+            author: poster(),
+            body: "/approve 0123456".into(),
+            created_at: 5_000,
+            updated_at: 5_000,
+            html_url: String::new(),
+        };
+        let used = used(text_hash(&posted.body));
+        assert!(!changed(&posted, &used));
+        assert!(changed(&Comment { body: "/approve 7654321".into(), ..posted.clone() }, &used));
+        assert!(changed(&Comment { updated_at: 6_000, ..posted }, &used), "edited there and back");
     }
 }

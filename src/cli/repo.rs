@@ -6,12 +6,12 @@ mod add;
 mod check;
 mod rotate;
 
-pub(super) use check::faults;
+pub(super) use check::{faults, teams};
 
 use super::printer::{Complaint, Printer};
 use super::serve::USER_AGENT;
 use crate::config::Process;
-use crate::forge::{Account, Forge, Gitea, RepoRef};
+use crate::forge::{Account, Forge, Gitea};
 use crate::secret::Secret;
 use anyhow::Result;
 use clap::Subcommand;
@@ -94,12 +94,5 @@ impl Accounts {
                 .into());
         }
         Ok(Self { forge, bot, sync, sync_token, base })
-    }
-
-    /// What else would run or read a push, our own hook left out.
-    async fn foreign(&self, repo: &RepoRef, hook_url: &str) -> Result<Vec<String>> {
-        let found = self.forge.foreign(repo).await?;
-        let ours = format!(" {hook_url}");
-        Ok(found.into_iter().filter(|name| !(name.starts_with("hook ") && name.ends_with(&ours))).collect())
     }
 }

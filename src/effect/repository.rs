@@ -4,7 +4,7 @@ use super::{Performer, Trouble};
 use crate::config::Process;
 use crate::config::process::Network;
 use crate::config::project::{Effective, Granted, Project};
-use crate::forge::RepoRef;
+use crate::forge::{RepoRef, is_accepted};
 use crate::git::{Branch, RemoteUrl};
 use domain::{ACTIONS_PER_CHECKPOINT, Budget, Commit, Request, Task};
 use protocol::broker::ChamberLimits;
@@ -137,10 +137,8 @@ impl Performer {
 
     /// Whatever else would run or read a push refuses the repository until the operator accepts it by name (security 16).
     pub(super) async fn nobody_listens(&self, repository: &Repository) -> Result<(), Trouble> {
-        let mut foreign = self.forge.foreign(&repository.at).await?;
-        let own = self.config.hook_url(&repository.key);
-        let ours = |name: &str| name.starts_with("hook ") && name.split(' ').nth(2) == Some(own.as_str());
-        foreign.retain(|name| !ours(name) && !repository.accepted_foreign.contains(name));
+        let mut foreign = self.forge.foreign(&repository.at, &self.config.hook_url(&repository.key)).await?;
+        foreign.retain(|name| !is_accepted(name, &repository.accepted_foreign));
         if foreign.is_empty() {
             return Ok(());
         }

@@ -1,5 +1,5 @@
 //! What a delivery tells us: which repository and which number to read again, and nothing else.
-//! A hook is a doorbell: no decision is taken from its content. Tests: `gitea/parse.rs`.
+//! A hook is a doorbell: nothing is done because of its content. Tests: `gitea/parse.rs`.
 
 use serde::{Deserialize, Serialize};
 

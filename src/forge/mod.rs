@@ -3,13 +3,17 @@
 //! Must not decide anything: no rights, no order, no retries beyond what one call promises here.
 //! Tests: `tests/contract.rs` runs one suite over the built-in forge and over a real Gitea.
 
+mod digest;
 mod error;
 pub mod event;
+mod foreign;
 pub mod gitea;
 mod signature;
 mod types;
 
+pub use digest::{own_remarks, review_hash, text_hash};
 pub use error::ForgeError;
+pub use foreign::{is_accepted, listener};
 pub use gitea::Gitea;
 pub use signature::{SignatureError, verify};
 pub use types::*;
@@ -37,10 +41,15 @@ pub trait Forge: Send + Sync {
 
     /// The right of `account` to the repository's code *now*, asked at the moment of use.
     /// An unknown account, a ghost (id below 1) and an id that doesn't belong to the login have [`Access::None`].
-    /// What the forge reports too low (members of teams) is taken as reported: it fails closed.
+    /// Of a team's member the team's right to the *code* counts, whatever else it may write; a team whose members this account
+    /// may not see counts for nobody.
     async fn permission(&self, repo: &RepoRef, account: &Account) -> Result<Access>;
 
     async fn issue(&self, repo: &RepoRef, number: u64) -> Result<Issue>;
+
+    /// Whether nobody without the right to write the code can have changed an issue's text since it was opened: it was not touched;
+    /// or its timeline tells what moved its time last, its title is the first one, and no team may write issues and not the code.
+    async fn untouched(&self, repo: &RepoRef, issue: &Issue) -> Result<bool>;
 
     /// Issues and pull requests, open or closed, that were changed at or after `since` (milliseconds, rounded down to seconds),
     /// in ascending number. Edits and deletions of comments need not count as a change.
@@ -110,8 +119,8 @@ pub trait Forge: Send + Sync {
     /// The commit at the tip of a branch; `None` if there is no such branch.
     async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>>;
 
-    /// What else would run or read a push, by name (`actions`, `hook 3 (https://…)`, `deploy key "x"`, `push mirror …`).
-    /// Hooks whose URL contains `/webhooks/gitea/` under one of our own repositories' keys are the caller's to tell apart:
-    /// each name ends with the hook's address. Needs admin rights to the repository; without: `Forbidden`.
-    async fn foreign(&self, repo: &RepoRef) -> Result<Vec<String>>;
+    /// What else would run or read a push, by name (`actions`, `hook 3 to ci.example`, `deploy key 5 "x"`, `push mirror to …`): of an
+    /// address the host alone, since the rest of it is often a secret. The repository's own hook to exactly `ours` is left out.
+    /// Needs admin rights to the repository; without: `Forbidden`.
+    async fn foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>>;
 }

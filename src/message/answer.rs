@@ -12,7 +12,8 @@ const MAX_WHY: usize = 300;
 /// Somebody without the right asked for something.
 pub fn refused(login: &str, verb: &str) -> String {
     format!(
-        "{}: {} is for {}. Nothing was changed. Ask somebody who may to write it; their own comment counts, not yours edited.",
+        "{}: {} is for {}. Nothing was changed. Ask somebody who may to write it; their own comment counts, not yours edited. \
+         (What a team gives you counts if I may see who is in the team: `caisson doctor` says what whoever runs me can do about it.)",
         code(login),
         code(&format!("/{verb}")),
         spec(verb).map_or("those who may write to the repository", |s| s.who.words()),
@@ -113,6 +114,27 @@ pub fn no_task(login: &str, asked_for_help: bool) -> String {
         "{}: no task belongs to this issue yet. `/fix` starts one, `/plan` starts with a plan; `/help` shows the rest.",
         code(login)
     )
+}
+
+/// Commands that stood beside the one that counts in the same text.
+pub fn left_undone(login: &str, names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| code(&format!("/{name}"))).collect();
+    format!(
+        "{}: a text is one decision, and another word of yours counted (stop before changes before approval, otherwise the first). Not carried out: {}. If you still mean it, write it in a comment of its own.",
+        code(login),
+        names.join(", ")
+    )
+}
+
+/// `/fix` or `/plan` where none can start.
+pub fn starts_elsewhere(login: &str, pull: bool) -> String {
+    let what = match pull {
+        true => {
+            "tasks start in issues, not in pull requests. Open an issue that begins with `/fix` or `/plan`, and name this pull request in it"
+        }
+        false => "this issue is closed. Reopen it and write the command again, or open another one",
+    };
+    format!("{}: {what}. Nothing was started.", code(login))
 }
 
 /// A slash and a word that is no command, or one that can't be followed (`why` may quote what was written).

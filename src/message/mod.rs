@@ -13,8 +13,8 @@ mod pull;
 mod tests;
 
 pub use answer::{
-    advance_ended, already_live, doubtful, edited, help, in_advance, malformed, name_the_commit, no_task, not_paused,
-    nothing_to_approve, refused, stale, status, unknown_command,
+    advance_ended, already_live, doubtful, edited, help, in_advance, left_undone, malformed, name_the_commit, no_task,
+    not_paused, nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_command,
 };
 pub use host::{allowed_nowhere, taken_back};
 pub use life::{

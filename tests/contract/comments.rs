@@ -2,6 +2,7 @@
 
 use crate::support::forges::Lab;
 use caisson::forge::{Forge, ForgeError};
+use serde_json::json;
 use std::sync::Arc;
 
 fn now() -> i64 {
@@ -101,4 +102,38 @@ pub async fn who_may_not_edit_is_refused(lab: Arc<Lab>) {
     assert_eq!(lab.bot.comment(repo, own.id).await.unwrap().unwrap().author.login, "caisson");
     let hidden = lab.as_account("carol").comments(repo, number).await.unwrap_err();
     assert!(matches!(hidden, ForgeError::NotFound(_)), "{hidden:?}");
+}
+
+/// An issue's time moves with whatever happens to it; where nothing else can have, its text is the first one.
+pub async fn what_moved_an_issue_is_told_apart_from_an_edit(lab: Arc<Lab>) {
+    let place = lab.place("moved").await;
+    let repo = &place.repo;
+    let alice = lab.hand("alice");
+    let untouched = async |number| {
+        let issue = lab.bot.issue(repo, number).await.unwrap();
+        (issue.updated_at > issue.created_at, lab.bot.untouched(repo, &issue).await.unwrap())
+    };
+    let mut numbers = Vec::new();
+    for title in ["left alone", "talked about", "labelled", "edited", "retitled"] {
+        numbers.push(alice.open_issue(repo, title, "/fix").await);
+    }
+    lab.bot.ensure_label(repo, "kind", "#00aabb", "").await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(2100)).await;
+    lab.as_account("bob").post_comment(repo, numbers[1], "me too").await.unwrap();
+    lab.bot.add_label(repo, numbers[2], "kind").await.unwrap();
+    for (number, body) in [(numbers[3], json!({ "body": "/fix more" })), (numbers[4], json!({ "title": "another" }))] {
+        assert_eq!(alice.call("PATCH", &format!("/repos/{repo}/issues/{number}"), body).await.0, 201);
+    }
+    let wanted = [(false, true), (true, true), (true, true), (true, false), (true, false)];
+    for (number, wanted) in numbers.iter().zip(wanted) {
+        assert_eq!(untouched(*number).await, wanted, "issue {number}");
+    }
+    // Somebody who writes issues and not the code may have changed it before the comment.
+    let team = json!({ "name": "issue-writers", "permission": "write", "units_map": { "repo.issues": "write" } });
+    let (status, made) = lab.hand("root").call("POST", "/orgs/lab/teams", team).await;
+    assert_eq!(status, 201, "{made}");
+    let path = format!("/teams/{}/repos/{repo}", made["id"]);
+    assert_eq!(lab.hand("root").call("PUT", &path, json!({})).await.0, 204);
+    assert_eq!(untouched(numbers[1]).await, (true, false));
+    assert_eq!(untouched(numbers[0]).await, (false, true));
 }

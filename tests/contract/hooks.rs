@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::routing::post;
 use caisson::forge::event::WakeKind;
-use caisson::forge::gitea::parse::parse_delivery;
+use caisson::forge::gitea::parse::{Act, parse_delivery, subject, told};
 use caisson::forge::{Forge, NewReview, verify};
 use caisson::secret::Secret;
 use std::sync::Arc;
@@ -43,6 +43,11 @@ impl Listener {
 
     /// Waits for a delivery of this type, verifying every one on the way; returns its wake.
     async fn wait(&mut self, secret: &Secret, event_type: &str) -> caisson::forge::event::Wake {
+        let body = self.body(secret, event_type).await;
+        parse_delivery(event_type, &body).expect("a known shape")
+    }
+
+    async fn body(&mut self, secret: &Secret, event_type: &str) -> Bytes {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -54,9 +59,9 @@ impl Listener {
             verify(std::slice::from_ref(secret), of("X-Hub-Signature-256"), &body).expect("a good signature");
             assert_eq!(of("X-Gitea-Delivery").map(str::len), Some(36));
             assert_eq!(of("Content-Type"), Some("application/json"));
-            let wake = parse_delivery(of("X-Gitea-Event-Type").unwrap(), &body).expect("a known shape");
+            parse_delivery(of("X-Gitea-Event-Type").unwrap(), &body).expect("a known shape");
             if of("X-Gitea-Event-Type") == Some(event_type) {
-                return wake;
+                return body;
             }
         }
     }
@@ -109,4 +114,59 @@ pub async fn an_old_hook_is_replaced(lab: Arc<Lab>) {
     assert!(none.is_err(), "a hook without a secret must be refused");
     lab.hand("alice").open_issue(&place.repo, "t", "b").await;
     listener.wait(&secrets[1], "issues").await;
+}
+
+/// Within one whole second the forge's times show no edit; its deliveries show the words as they were posted, and the edit.
+pub async fn an_edit_within_a_second_shows_in_the_deliveries(lab: Arc<Lab>) {
+    let place = lab.place("same-second").await;
+    let repo = &place.repo;
+    let secret = Secret::random().unwrap();
+    let mut listener = Listener::start().await;
+    lab.bot.replace_hook(repo, &listener.url, &secret).await.unwrap();
+    let number = lab.hand("alice").open_issue(repo, "title", "as opened").await;
+    let opened = listener.body(&secret, "issues").await;
+    let issue = lab.bot.issue(repo, number).await.unwrap();
+    assert_eq!(subject("issues", &opened).unwrap(), Some(format!("issue:{}", issue.id)));
+    let said = told("issues", &opened).unwrap();
+    assert_eq!((said.act, said.title.as_str(), said.body.as_str()), (Act::Posted, "title", "as opened"));
+    let mut unseen = false;
+    for _ in 0..20 {
+        let comment = lab.as_account("alice").post_comment(repo, number, "as posted").await.unwrap();
+        lab.as_account("caisson").edit_comment(repo, comment.id, "/approve").await.unwrap();
+        let now = lab.bot.comment(repo, comment.id).await.unwrap().unwrap();
+        assert_eq!(now.body, "/approve");
+        for (act, words) in [(Act::Posted, "as posted"), (Act::Edited, "/approve")] {
+            let body = listener.body(&secret, "issue_comment").await;
+            assert_eq!(subject("issue_comment", &body).unwrap(), Some(format!("comment:{}", comment.id)));
+            let said = told("issue_comment", &body).unwrap();
+            assert_eq!((said.act, said.body.as_str()), (act, words));
+        }
+        if now.updated_at == now.created_at {
+            unseen = true;
+            break;
+        }
+    }
+    assert!(unseen, "never within one second");
+}
+
+/// Also what stands in a review names itself when it is edited: its text by the number it is shown by, a remark by its id.
+pub async fn an_edit_of_a_review_names_its_number(lab: Arc<Lab>) {
+    let place = lab.place("review-edits").await;
+    let repo = &place.repo;
+    let head = lab.branch(&place, "agent/1-e", &[("calc.txt", "one\n2\nthree\n")]);
+    let pull = open(&lab, &place, "agent/1-e", "WIP: e").await.number;
+    lab.hand("alice").review_with_note(repo, pull, &head, "calc.txt", 2, "use a word").await;
+    let review = lab.bot.reviews(repo, pull).await.unwrap().remove(0);
+    let remark = lab.bot.review_comments(repo, pull, review.id).await.unwrap().remove(0);
+    assert!(remark.created_at <= review.submitted_at && remark.updated_at <= review.submitted_at, "nobody edited it");
+    let secret = Secret::random().unwrap();
+    let mut listener = Listener::start().await;
+    lab.bot.replace_hook(repo, &listener.url, &secret).await.unwrap();
+    for id in [review.number, remark.id] {
+        lab.as_account("caisson").edit_comment(repo, id, "as forged").await.unwrap();
+        let body = listener.body(&secret, "pull_request_comment").await;
+        assert_eq!(subject("pull_request_comment", &body).unwrap(), Some(format!("comment:{id}")));
+        assert_eq!(told("pull_request_comment", &body).unwrap().act, Act::Edited);
+    }
+    assert_eq!(lab.bot.review_comments(repo, pull, review.id).await.unwrap()[0].body, "as forged");
 }

@@ -98,3 +98,75 @@ pub async fn protection_holds(lab: Arc<Lab>) {
         assert_eq!(pushed.is_ok(), may, "{login} pushes {branch}: {pushed:?}");
     }
 }
+
+/// Makes a team of the organisation with one new member, and lets it reach the repositories.
+async fn team(lab: &Lab, name: &str, body: serde_json::Value, repos: &[&RepoRef]) -> (i64, Account) {
+    let root = lab.hand("root");
+    let mut body = body;
+    body["name"] = name.into();
+    let (status, made) = root.call("POST", "/orgs/lab/teams", body).await;
+    assert_eq!(status, 201, "{made}");
+    let member = lab.newcomer(&format!("of-{name}")).await;
+    for path in std::iter::once(format!("members/{}", member.login)).chain(repos.iter().map(|r| format!("repos/{r}"))) {
+        let (status, said) = root.call("PUT", &format!("/teams/{}/{path}", made["id"]), json!({})).await;
+        assert_eq!(status, 204, "{path}: {said}");
+    }
+    (made["id"].as_i64().unwrap(), member)
+}
+
+/// A team's right to issues or pull requests is none to the code, whatever the forge tells of its members.
+pub async fn a_team_has_the_right_of_its_code_unit(lab: Arc<Lab>) {
+    let (hidden, open) = (lab.place("by-team").await.repo, lab.place("by-team-open").await.repo);
+    let (status, said) = lab.hand("root").call("PATCH", &format!("/repos/{open}"), json!({ "private": false })).await;
+    assert_eq!(status, 200, "{said}");
+    let units = |units: serde_json::Value| json!({ "permission": "write", "units_map": units });
+    let (no, read, write) = (Access::None, Access::Read, Access::Write);
+    // Of each: its right to the code of a private repository.
+    let teams = [
+        ("issues", units(json!({ "repo.issues": "write" })), no),
+        ("pulls", units(json!({ "repo.pulls": "write" })), no),
+        ("triage", units(json!({ "repo.issues": "write", "repo.pulls": "write" })), no),
+        ("issues-reads", units(json!({ "repo.code": "read", "repo.issues": "write" })), read),
+        ("triage-reads", units(json!({ "repo.code": "read", "repo.issues": "write", "repo.pulls": "write" })), read),
+        ("code", units(json!({ "repo.code": "write" })), write),
+        ("code-by-one-word", json!({ "permission": "write", "units": ["repo.code", "repo.issues"] }), write),
+        ("admins", json!({ "permission": "admin", "units": ["repo.code"] }), Access::Admin),
+    ];
+    for (name, body, right) in teams {
+        let (id, member) = team(&lab, name, body, &[&hidden, &open]).await;
+        let told = |access: Access| if right >= Access::Admin { access >= right } else { access == right };
+        let seen = lab.bot.permission(&hidden, &member).await.unwrap();
+        assert!(told(seen), "{name}, private: {seen:?}");
+        let seen = lab.bot.permission(&open, &member).await.unwrap();
+        assert!(told(seen) || (right < read && seen == read), "{name}, public: {seen:?}");
+        // Who is in a team is shown to an owner of the organisation; where it isn't shown, the team counts for nobody.
+        let alone = lab.place(&format!("{name}-alone")).await.repo;
+        let path = format!("/teams/{id}/repos/{alone}");
+        assert_eq!(lab.hand("root").call("PUT", &path, json!({})).await.0, 204, "{name}");
+        let admin = json!({ "permission": "admin" });
+        let path = format!("/repos/{alone}/collaborators/carol");
+        assert_eq!(lab.hand("root").call("PUT", &path, admin).await.0, 204);
+        let carol = lab.as_account("carol");
+        let seen = carol.permission(&alone, &member).await.unwrap();
+        assert!(if right >= Access::Admin { told(seen) } else { seen == no }, "{name}, not shown: {seen:?}");
+        for found in carol.teams(&alone).await.unwrap() {
+            assert!(!carol.shows(&found).await.unwrap() && lab.bot.shows(&found).await.unwrap(), "{name}");
+        }
+        assert_eq!(lab.bot.permission(&alone, &member).await.unwrap() >= write, right >= write, "{name}, alone");
+    }
+}
+
+/// One account more: what a collaborator and a team give adds up, and ends with the team.
+pub async fn a_right_by_team_ends_with_it(lab: Arc<Lab>) {
+    let place = lab.place("left-team").await;
+    let (id, member) = team(&lab, "leavers", json!({ "units_map": { "repo.code": "write" } }), &[&place.repo]).await;
+    lab.bot.ensure_collaborator(&place.repo, &member.login, Access::Read).await.unwrap();
+    assert_eq!(lab.bot.permission(&place.repo, &member).await.unwrap(), Access::Write);
+    // Another account under the member's name has nothing of it.
+    let other = Account { id: member.id + 1000, login: member.login.clone() };
+    assert_eq!(lab.bot.permission(&place.repo, &other).await.unwrap(), Access::None);
+    let (status, said) =
+        lab.hand("root").call("DELETE", &format!("/teams/{id}/members/{}", member.login), json!({})).await;
+    assert_eq!(status, 204, "{said}");
+    assert_eq!(lab.bot.permission(&place.repo, &member).await.unwrap(), Access::Read);
+}

@@ -75,28 +75,37 @@ pub async fn a_branch_has_a_tip(lab: Arc<Lab>) {
     assert_eq!(lab.bot.branch(&place.repo, "agent/none").await.unwrap(), None);
 }
 
+/// The address of the repository's own hook.
+const OURS: &str = "http://127.0.0.1:9/webhooks/gitea/foreign";
+
 pub async fn whatever_else_reads_a_push_is_named(lab: Arc<Lab>) {
     let place = lab.place("foreign").await;
     let repo = &place.repo;
-    assert_eq!(lab.bot.foreign(repo).await.unwrap(), Vec::<String>::new());
-    let hook = json!({ "type": "gitea", "active": true, "events": ["push"], "config": { "url": "http://127.0.0.1:9/ci", "content_type": "json" } });
+    assert_eq!(lab.bot.foreign(repo, OURS).await.unwrap(), Vec::<String>::new());
+    let hook = json!({ "type": "gitea", "active": true, "events": ["push"], "config": { "url": "http://127.0.0.1:9/ci/s3cret?token=s3cret", "content_type": "json" } });
     assert_eq!(lab.hand("root").call("POST", &format!("/repos/{repo}/hooks"), hook).await.0, 201);
+    let ours = json!({ "type": "gitea", "active": true, "events": ["push"], "config": { "url": OURS, "content_type": "json" } });
+    assert_eq!(lab.hand("root").call("POST", &format!("/repos/{repo}/hooks"), ours).await.0, 201);
     let key = json!({ "title": "ci key", "read_only": true, "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBJdFCtfUFbPGnTHRtHSMHhOMVd4v7kbyFqdiVdCE2nV ci" });
     let (status, said) = lab.hand("root").call("POST", &format!("/repos/{repo}/keys"), key).await;
     assert_eq!(status, 201, "{said}");
     assert_eq!(lab.hand("root").call("PATCH", &format!("/repos/{repo}"), json!({ "has_actions": true })).await.0, 200);
-    let found = lab.bot.foreign(repo).await.unwrap();
+    let found = lab.bot.foreign(repo, OURS).await.unwrap();
     assert_eq!(found.len(), 3, "{found:?}");
     assert_eq!(found[0], "actions");
-    assert!(found[1].starts_with("hook ") && found[1].ends_with(" http://127.0.0.1:9/ci"), "{found:?}");
+    assert!(found[1].starts_with("hook ") && found[1].ends_with(" to 127.0.0.1"), "{found:?}");
     assert!(found[2].starts_with("deploy key ") && found[2].contains("ci key"), "{found:?}");
-    let hook = json!({ "type": "gitea", "active": true, "events": ["push"], "config": { "url": "http://127.0.0.1:9/all", "content_type": "json" } });
+    let hook = json!({ "type": "gitea", "active": true, "events": ["push"], "config": { "url": "http://127.0.0.1:9/all/s3cret", "content_type": "json" } });
     let (status, made) = lab.hand("root").call("POST", "/orgs/lab/hooks", hook).await;
     assert_eq!(status, 201, "{made}");
-    let found = lab.bot.foreign(repo).await.unwrap();
-    assert!(found.iter().any(|name| name.starts_with("organisation hook ") && name.ends_with("/all")), "{found:?}");
+    let found = lab.bot.foreign(repo, OURS).await.unwrap();
+    assert!(
+        found.iter().any(|name| name.starts_with("organisation hook ") && name.ends_with(" to 127.0.0.1")),
+        "{found:?}"
+    );
+    assert!(!found.concat().contains("s3cret"), "an address is a secret: {found:?}");
     let gone = lab.hand("root").call("DELETE", &format!("/orgs/lab/hooks/{}", made["id"]), json!({})).await.0;
     assert_eq!(gone, 204);
-    let refused = lab.as_account("alice").foreign(repo).await.unwrap_err();
+    let refused = lab.as_account("alice").foreign(repo, OURS).await.unwrap_err();
     assert!(matches!(refused, ForgeError::Forbidden(_)), "{refused:?}");
 }

@@ -3,7 +3,9 @@
 use crate::pulls::open;
 use crate::support::forges;
 use caisson::forge::{Forge, ForgeError, NewReview, Note, ReviewState};
+use devforge::Access::{Read, Write};
 use devforge::Options;
+use serde_json::json;
 use std::time::Duration;
 
 fn review(commit: &str, body: &str, notes: u64) -> NewReview {
@@ -66,4 +68,22 @@ async fn an_outage_is_unavailable_for_reads_and_ambiguous_for_writes() {
     }
     lab.devforge().unwrap().set_outage(None);
     assert!(lab.bot.comments(&place.repo, number).await.unwrap().is_empty());
+}
+
+/// Teams that an older version made may have one right for all units, which is then told as their members' permission.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_right_that_is_told_too_high_is_caught() {
+    let lab = forges::builtin(Options::quiet()).await;
+    let place = lab.place("told").await;
+    let at = place.repo.to_string();
+    let triager = lab.newcomer("triager").await;
+    let units = [("repo.issues", Write), ("repo.code", Read)];
+    lab.devforge().unwrap().add_team(&at, "triage", Write, &units, &["triager"]).unwrap();
+    let path = format!("/repos/{at}/collaborators/triager/permission");
+    let told = lab.hand("caisson").call("GET", &path, json!({})).await.1;
+    assert_eq!(told["permission"], "write");
+    assert_eq!(lab.bot.permission(&place.repo, &triager).await.unwrap(), caisson::forge::Access::Read);
+    // Nobody else's right is doubted.
+    let alice = lab.as_account("alice").whoami().await.unwrap();
+    assert_eq!(lab.bot.permission(&place.repo, &alice).await.unwrap(), caisson::forge::Access::Write);
 }

@@ -3,7 +3,7 @@
 
 use super::gitea::{self, RealGitea};
 use caisson::forge::gitea::admin::{Admin, BOT_SCOPES};
-use caisson::forge::{Access, Forge, Gitea, RepoRef};
+use caisson::forge::{Access, Account, Forge, Gitea, RepoRef};
 use caisson::secret::Secret;
 use devforge::{Devforge, Options};
 use serde_json::{Value, json};
@@ -77,6 +77,13 @@ impl Lab {
     /// The forge as another account sees it.
     pub fn as_account(&self, login: &str) -> Gitea {
         Gitea::new(&self.url, self.token(login), AGENT).expect("a client")
+    }
+
+    /// An account that nobody has used yet.
+    pub async fn newcomer(&self, login: &str) -> Account {
+        let admin = Admin::new(&self.url, self.token("root"), AGENT).expect("a client");
+        let password = Secret::random().expect("random bytes");
+        admin.create_account(login, &format!("{login}@lab.test"), &password).await.expect("an account")
     }
 
     pub fn hand(&self, login: &str) -> Hand {

@@ -141,7 +141,7 @@ pub(crate) fn new_label(world: &mut World, body: &Value) -> Result<Label> {
     Ok(Label { id, name, color, description: text(body, "description").to_owned(), exclusive })
 }
 
-fn owns(world: &World, caller: &Caller, org: &str) -> Result<()> {
+pub(crate) fn owns(world: &World, caller: &Caller, org: &str) -> Result<()> {
     let (_, login) = caller.signed_in(world)?;
     let owners = world.account(org)?.owners.clone().unwrap_or_default();
     if owners.contains(&login) || world.account(&login)?.admin {

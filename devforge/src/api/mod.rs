@@ -1,10 +1,11 @@
 //! Gitea's API below `/api/v1`, as far as Caisson, its setup and the contract suite call it.
-//! Here: who calls, how a refusal looks, paging. The calls are in `accounts`, `repos`, `issues` and `pulls`.
+//! Here: who calls, how a refusal looks, paging. The calls are in `accounts`, `teams`, `repos`, `issues` and `pulls`.
 
 pub(crate) mod accounts;
 pub(crate) mod issues;
 pub(crate) mod pulls;
 pub(crate) mod repos;
+pub(crate) mod teams;
 
 use crate::traps::Switches;
 use crate::world::{Access, Refusal, Result, World, refuse};

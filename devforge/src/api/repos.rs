@@ -3,6 +3,7 @@
 use super::accounts::new_label;
 use super::{App, Caller, ListQuery, created, no_content, text};
 use crate::git;
+use crate::teams::access_word;
 use crate::world::{Access, Hook, Result, Status, World, refuse};
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -51,16 +52,6 @@ pub(crate) async fn delete(State(app): App, caller: Caller, Path((o, r)): RepoPa
     Ok(no_content())
 }
 
-fn access_word(access: Access) -> &'static str {
-    match access {
-        Access::None => "none",
-        Access::Read => "read",
-        Access::Write => "write",
-        Access::Admin => "admin",
-        Access::Owner => "owner",
-    }
-}
-
 pub(crate) async fn collaborators(
     State(app): App,
     caller: Caller,
@@ -102,7 +93,7 @@ pub(crate) async fn remove_collaborator(
     Ok(no_content())
 }
 
-/// For oneself or a repository's admin.
+/// For oneself or a repository's admin. The coarse mode, as Gitea tells it.
 pub(crate) async fn permission(
     State(app): App,
     caller: Caller,
@@ -113,7 +104,7 @@ pub(crate) async fn permission(
     let need = if own.eq_ignore_ascii_case(&login) { Access::Read } else { Access::Admin };
     let (at, _) = caller.at(&world, &o, &r, need)?;
     let account = world.account(&login)?;
-    let word = access_word(world.access(&world.repos[at], Some(&account.login)));
+    let word = access_word(world.told_access(&world.repos[at], Some(&account.login)));
     Ok(Json(json!({ "permission": word, "role_name": word, "user": world.account_json(account) })))
 }
 

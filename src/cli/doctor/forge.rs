@@ -67,7 +67,12 @@ pub(super) async fn repository(sheet: &mut Sheet, config: &Process, accounts: &A
     for name in &entry.accepted_foreign {
         sheet.note(&part, format!("{name} was accepted when it was added"));
     }
+    let at = RepoRef::new(&entry.owner, &entry.name);
+    match repo::teams(accounts, &at).await {
+        Ok(teams) => teams.troubles.into_iter().for_each(|(found, attempt)| sheet.fault(&part, found, attempt)),
+        Err(error) => sheet.fault(&part, format!("{error:#}"), "try again when the forge answers"),
+    }
     let url = config.hook_url(&entry.key);
-    let hooks = accounts.forge.hooks(&RepoRef::new(&entry.owner, &entry.name)).await.unwrap_or_default();
+    let hooks = accounts.forge.hooks(&at).await.unwrap_or_default();
     hooks.iter().find(|hook| hook.url == url && hook.active).map(|hook| hook.id)
 }

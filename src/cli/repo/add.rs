@@ -10,7 +10,7 @@ use crate::config::process::Repository as Entry;
 use crate::config::project::{self, Project};
 use crate::config::write::put_repository;
 use crate::effect::{granted, told};
-use crate::forge::{Access, Forge, ForgeError, RepoRef, Repository};
+use crate::forge::{Access, Forge, ForgeError, RepoRef, Repository, is_accepted};
 use crate::git::{Auth, Branch, Leaks, RemoteUrl, Repos};
 use crate::secret::Secret;
 use anyhow::{Context, Result};
@@ -90,7 +90,7 @@ impl Add {
         let hook_url = config.hook_url(&plan.key);
         let hook = accounts.forge.replace_hook(&plan.repo, &hook_url, &Secret::read(&secret_file)?).await?;
         printer.good(&format!("hook {} to {hook_url}", hook.id));
-        let foreign = accounts.foreign(&plan.repo, &hook_url).await?;
+        let foreign = accounts.forge.foreign(&plan.repo, &hook_url).await?;
         self.judge_foreign(&foreign, printer)?;
         let entry = Entry {
             key: plan.key.clone(),
@@ -189,17 +189,20 @@ impl Add {
         }
         let ours = [&accounts.sync.login, &accounts.bot.login];
         let people: Vec<String> = forge.collaborators(repo).await?.into_iter().filter(|l| !ours.contains(&l)).collect();
-        if people.is_empty() {
+        let teams = super::teams(accounts, repo).await?;
+        teams.warn(printer);
+        if people.is_empty() && teams.writers.is_empty() {
             printer.warn("nobody but the owners may write here yet, so nobody could approve");
             printer.hint("add people on the forge, or repeat this with --writer <login>");
         } else {
-            printer.good(&format!("people: {}", people.join(", ")));
+            let teams = teams.writers.into_iter().map(|name| format!("team {name}"));
+            printer.good(&format!("people: {}", people.into_iter().chain(teams).collect::<Vec<_>>().join(", ")));
         }
         Ok(())
     }
 
     fn judge_foreign(&self, foreign: &[String], printer: &Printer) -> Result<()> {
-        let left: Vec<&String> = foreign.iter().filter(|name| !self.accept_foreign.contains(name)).collect();
+        let left: Vec<&String> = foreign.iter().filter(|name| !is_accepted(name, &self.accept_foreign)).collect();
         if left.is_empty() {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use super::{AGENT_BRANCHES, Accounts};
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
-use crate::forge::{Access, Forge, ForgeError, RepoRef};
+use crate::forge::{Access, Forge, ForgeError, RepoRef, is_accepted};
 use anyhow::Result;
 
 pub(super) async fn run(config: &Process, key: Option<&str>, printer: &Printer) -> Result<()> {
@@ -23,6 +23,8 @@ pub(super) async fn run(config: &Process, key: Option<&str>, printer: &Printer) 
             printer.bad(&format!("{}: {fault}", entry.key));
         }
         broken += usize::from(!wrong.is_empty());
+        let at = RepoRef::new(&entry.owner, &entry.name);
+        teams(&accounts, &at).await?.warn(printer);
     }
     if broken == 0 {
         return Ok(());
@@ -64,10 +66,55 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
         [] => wrong.push(format!("there is no hook to {url}")),
         _ => wrong.push(format!("there is more than one hook to {url}")),
     }
-    for name in accounts.foreign(&repo, &url).await? {
-        if !entry.accepted_foreign.contains(&name) {
+    for name in accounts.forge.foreign(&repo, &url).await? {
+        if !is_accepted(&name, &entry.accepted_foreign) {
             wrong.push(format!("would run or read each push: {name}"));
         }
     }
     Ok(wrong)
+}
+
+/// What teams give, beside people who were added by name.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Teams {
+    /// Whose members may write.
+    pub writers: Vec<String>,
+    /// What is wrong with others, and what to do about it.
+    pub troubles: Vec<(String, String)>,
+}
+
+impl Teams {
+    pub(super) fn warn(&self, printer: &Printer) {
+        for (trouble, attempt) in &self.troubles {
+            printer.warn(trouble);
+            printer.hint(attempt);
+        }
+    }
+}
+
+/// The teams that may write the code, or are told as if they might. Only the forge being away is an error.
+pub(in crate::cli) async fn teams(accounts: &Accounts, repo: &RepoRef) -> Result<Teams> {
+    let (mut teams, bot) = (Teams::default(), &accounts.bot.login);
+    for team in accounts.forge.teams(repo).await? {
+        let name = &team.name;
+        if team.overstates() {
+            let trouble = format!("the team {name} is told as one that may write, but the code is not its to write");
+            let attempt = "its members are refused, also those added by name: save the team's rights anew on the forge";
+            teams.troubles.push((trouble, attempt.to_owned()));
+        } else if team.code < Access::Write {
+            continue;
+        }
+        if !accounts.forge.shows(&team).await? {
+            let trouble =
+                format!("the team {name} reaches {repo}, but {bot} may not see who is in it: it counts for nobody");
+            let attempt = format!(
+                "make {bot} an owner of the organisation {} or a member of that team, or add its people by name",
+                repo.owner
+            );
+            teams.troubles.push((trouble, attempt));
+        } else if !team.overstates() {
+            teams.writers.push(team.name);
+        }
+    }
+    Ok(teams)
 }

@@ -9,6 +9,7 @@ pub mod keep;
 pub mod parse;
 mod raw;
 mod reader;
+pub mod rights;
 mod sdk;
 mod wire;
 mod writer;
@@ -72,6 +73,9 @@ impl Forge for Gitea {
     }
     async fn issue(&self, repo: &RepoRef, number: u64) -> Result<Issue> {
         self.read_issue(repo, number).await
+    }
+    async fn untouched(&self, repo: &RepoRef, issue: &Issue) -> Result<bool> {
+        self.read_untouched(repo, issue).await
     }
     async fn issues_since(&self, repo: &RepoRef, since: i64) -> Result<Vec<Issue>> {
         self.read_issues_since(repo, since).await
@@ -139,7 +143,7 @@ impl Forge for Gitea {
     async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>> {
         self.read_branch(repo, name).await
     }
-    async fn foreign(&self, repo: &RepoRef) -> Result<Vec<String>> {
-        self.read_foreign(repo).await
+    async fn foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>> {
+        self.read_foreign(repo, ours).await
     }
 }

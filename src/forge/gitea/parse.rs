@@ -1,4 +1,4 @@
-//! A stored delivery to a [`Wake`]: pure, total, tolerant of unknown fields and types.
+//! A stored delivery to a [`Wake`], and to what it tells of one text ([`Told`]): pure, total, tolerant of unknown fields and types.
 //! Dispatch is on `X-Gitea-Event-Type` (`X-Gitea-Event` is lossy: a comment *review* arrives there as `pull_request_comment`).
 //! The type must agree with the body, because headers aren't signed. Tests: `tests/fixtures.rs`, over every recorded delivery.
 
@@ -79,9 +79,91 @@ pub fn parse_delivery(event_type: &str, body: &[u8]) -> Result<Wake, ParseError>
     Ok(Wake { repo_id, number, kind, by: body.sender.map(|account| account.id) })
 }
 
+/// What a delivery tells of one text: evidence of what was written, never itself a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub act: Act,
+    /// Empty but for an issue.
+    pub title: String,
+    pub body: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// It was written, and said this then.
+    Posted,
+    /// Somebody changed it.
+    Edited,
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Spoken {
+    action: Option<String>,
+    issue: Option<Words>,
+    comment: Option<Words>,
+}
+
+#[derive(Default, Deserialize)]
+struct Words {
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    body: Option<String>,
+}
+
+/// Which text a delivery is about, `comment:17` or `issue:5`; none where it is about something else. The error is that of a body
+/// which is no JSON.
+pub fn subject(event_type: &str, body: &[u8]) -> Result<Option<String>, ParseError> {
+    #[derive(Deserialize)]
+    struct Body {
+        issue: Option<Id>,
+        comment: Option<Id>,
+    }
+    let failed = |e: serde_json::Error| ParseError::Json(e.to_string());
+    let of = |kind: &str, id: Option<Id>| id.map(|id| format!("{kind}:{}", id.id));
+    Ok(match event_type {
+        "issue_comment" | "pull_request_comment" => {
+            of("comment", serde_json::from_slice::<Body>(body).map_err(failed)?.comment)
+        }
+        "issues" => of("issue", serde_json::from_slice::<Body>(body).map_err(failed)?.issue),
+        _ => serde_json::from_slice::<serde::de::IgnoredAny>(body).map(|_| None).map_err(failed)?,
+    })
+}
+
+/// What a delivery with a [`subject`] tells of it.
+pub fn told(event_type: &str, body: &[u8]) -> Result<Told, ParseError> {
+    let spoken: Spoken = serde_json::from_slice(body).map_err(|e| ParseError::Json(e.to_string()))?;
+    let act = match spoken.action.as_deref() {
+        Some("created" | "opened") => Act::Posted,
+        Some("edited") => Act::Edited,
+        _ => Act::Other,
+    };
+    let words = if event_type == "issues" { spoken.issue } else { spoken.comment };
+    let words = words.unwrap_or_default();
+    Ok(Told { act, title: words.title, body: words.body.unwrap_or_default() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_delivery_says_which_text_it_is_about() {
+        let comment =
+            br#"{"action":"edited","issue":{"id":5,"title":"t","body":"b"},"comment":{"id":17,"body":"new"}}"#;
+        assert_eq!(subject("issue_comment", comment), Ok(Some("comment:17".into())));
+        assert_eq!(subject("pull_request_comment", comment), Ok(Some("comment:17".into())));
+        let told_of = Told { act: Act::Edited, title: String::new(), body: "new".into() };
+        assert_eq!(told("issue_comment", comment), Ok(told_of));
+        let opened = br#"{"action":"opened","issue":{"id":5,"title":"t","body":"b"}}"#;
+        assert_eq!(subject("issues", opened), Ok(Some("issue:5".into())));
+        assert_eq!(told("issues", opened), Ok(Told { act: Act::Posted, title: "t".into(), body: "b".into() }));
+        assert_eq!(subject("issue_label", opened), Ok(None));
+        assert_eq!(subject("push", b"{}"), Ok(None));
+        assert!(subject("push", b"{").is_err() && subject("issues", b"{").is_err());
+        assert_eq!(subject("issues", b"{}"), Ok(None), "not as it should be, and still JSON");
+    }
 
     #[test]
     fn a_type_that_disagrees_with_the_body_is_refused() {

@@ -36,17 +36,6 @@ impl Gitea {
         convert::repository(self.raw.get(&base(repo)).await?)
     }
 
-    pub(super) async fn read_permission(&self, repo: &RepoRef, account: &Account) -> Result<Access> {
-        if account.id < 1 {
-            return Ok(Access::None);
-        }
-        let path = format!("{}/collaborators/{}/permission", base(repo), seg(&account.login));
-        let Some(found) = self.raw.find::<wire::Permission>(&path).await? else { return Ok(Access::None) };
-        // A login can be given up and taken by somebody else; the id cannot.
-        let same = found.user.is_some_and(|u| u.id == account.id);
-        Ok(if same { convert::access(&found.permission) } else { Access::None })
-    }
-
     pub(super) async fn read_issue(&self, repo: &RepoRef, number: u64) -> Result<Issue> {
         convert::issue(self.raw.get(&format!("{}/issues/{number}", base(repo))).await?)
     }
@@ -128,9 +117,29 @@ impl Gitea {
     /// The timeline's entries by their number. An edit of a review's text on the page changes this entry and not the review; and
     /// the review's own times tell when its first note was begun and when it was handed in, which may lie an hour apart.
     async fn shown_reviews(&self, repo: &RepoRef, number: u64) -> Result<HashMap<i64, wire::Shown>> {
+        let found = self.timeline(repo, number).await?;
+        Ok(found.into_iter().filter(|e| e.kind == "review").map(|e| (e.id, e)).collect())
+    }
+
+    async fn timeline(&self, repo: &RepoRef, number: u64) -> Result<Vec<wire::Shown>> {
         let found: Option<Vec<Option<wire::Shown>>> =
             self.raw.get(&format!("{}/issues/{number}/timeline", base(repo))).await?;
-        Ok(found.unwrap_or_default().into_iter().flatten().filter(|e| e.kind == "review").map(|e| (e.id, e)).collect())
+        Ok(found.unwrap_or_default().into_iter().flatten().collect())
+    }
+
+    pub(super) async fn read_untouched(&self, repo: &RepoRef, issue: &Issue) -> Result<bool> {
+        if issue.updated_at <= issue.created_at {
+            return Ok(true);
+        }
+        let (entries, teams) = tokio::try_join!(self.timeline(repo, issue.number), self.teams(repo))?;
+        let retitled = entries.iter().any(|e| e.kind == "change_title");
+        let others = teams.iter().any(|team| team.issues >= Access::Write && team.code < Access::Write);
+        let mut last = 0;
+        for entry in &entries {
+            last = convert::millis(entry.created_at.as_deref())?.max(last);
+        }
+        // An entry is written first and moves the issue's time then: by whole seconds one apart at most.
+        Ok(!retitled && !others && issue.updated_at - last <= 1000)
     }
 
     pub(super) async fn read_review_comments(
@@ -181,7 +190,7 @@ impl Gitea {
             .ok_or_else(|| ForgeError::Protocol(format!("{path}: a branch without a commit")))
     }
 
-    pub(super) async fn read_foreign(&self, repo: &RepoRef) -> Result<Vec<String>> {
+    pub(super) async fn read_foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>> {
         let base = base(repo);
         let (hooks, keys, mirrors) = (format!("{base}/hooks"), format!("{base}/keys"), format!("{base}/push_mirrors"));
         // Asked before each push, so side by side.
@@ -199,10 +208,10 @@ impl Gitea {
             }
         )?;
         let mut names: Vec<String> = found.has_actions.then(|| "actions".to_owned()).into_iter().collect();
-        names.extend(hook_names("hook", hooks));
+        names.extend(hook_names("hook", hooks.into_iter().filter(|hook| address(hook) != ours).collect()));
         names.extend(organisation);
         names.extend(keys.into_iter().map(|key| format!("deploy key {} {:?}", key.id, key.title)));
-        names.extend(mirrors.into_iter().map(|mirror| format!("push mirror {}", mirror.remote_address)));
+        names.extend(mirrors.into_iter().map(|mirror| listener("push mirror", &mirror.remote_address)));
         Ok(names)
     }
 
@@ -217,9 +226,12 @@ impl Gitea {
     }
 }
 
+fn address(hook: &wire::Hook) -> &str {
+    hook.config.get("url").map_or("", String::as_str)
+}
+
 fn hook_names(what: &str, hooks: Vec<wire::Hook>) -> Vec<String> {
-    let url = |hook: &wire::Hook| hook.config.get("url").cloned().unwrap_or_default();
-    hooks.iter().map(|hook| format!("{what} {} {}", hook.id, url(hook))).collect()
+    hooks.iter().map(|hook| listener(&format!("{what} {}", hook.id), address(hook))).collect()
 }
 
 fn sorted(found: Vec<wire::Comment>) -> Result<Vec<Comment>> {

@@ -191,6 +191,18 @@ pub(super) struct Permission {
     pub user: Option<User>,
 }
 
+#[derive(Debug, Deserialize)]
+pub(super) struct Team {
+    pub id: i64,
+    #[serde(default)]
+    pub name: String,
+    /// The mode as a whole: `none` below admin since 1.24, whatever the units say.
+    #[serde(default)]
+    pub permission: String,
+    #[serde(default, deserialize_with = "null_default")]
+    pub units_map: std::collections::HashMap<String, String>,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Protection {

@@ -1,0 +1,134 @@
+//! Who may do what with a repository's *code*: what the forge tells of a collaborator, and beside it the units of teams.
+//! `permission` alone tells too little of a team's member (Gitea since 1.24), or too much (a team of an older version, whose one
+//! right counts for every unit). Must not guess: a team whose members are not shown to this account counts for nobody.
+//! Tests: below, and the contract suite.
+
+use super::raw::seg;
+use super::reader::base;
+use super::{Gitea, convert, wire};
+use crate::forge::{Access, Account, ForgeError, RepoRef, Result};
+use futures_util::future::try_join_all;
+
+const CODE: &str = "repo.code";
+const ISSUES: &str = "repo.issues";
+
+/// A team that reaches a repository and is not its administrators'.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Team {
+    id: i64,
+    pub name: String,
+    /// Its right to the code.
+    pub code: Access,
+    /// Its right to the issues: whoever may write them may change what others wrote there.
+    pub issues: Access,
+    /// Its right as a whole, which the forge may count for a member's permission.
+    general: Access,
+}
+
+/// Whether an account is in a team; unknown where the team is not shown to the bot.
+type Member = Option<bool>;
+
+impl Team {
+    /// Its members' permission may be told as the right to write although the code is not theirs to write.
+    pub fn overstates(&self) -> bool {
+        self.general >= Access::Write && self.code < Access::Write
+    }
+}
+
+/// The right to the code, from what was told of the account and from the teams that could change it.
+fn judge(told: Access, teams: &[(&Team, Member)]) -> Access {
+    let given = teams.iter().filter(|(_, member)| *member == Some(true)).map(|(team, _)| team.code).max();
+    let given = given.unwrap_or(Access::None);
+    let doubted =
+        told >= Access::Write && teams.iter().any(|(team, member)| team.overstates() && *member != Some(false));
+    if doubted { given } else { told.max(given) }
+}
+
+impl Gitea {
+    pub(super) async fn read_permission(&self, repo: &RepoRef, account: &Account) -> Result<Access> {
+        if account.id < 1 {
+            return Ok(Access::None);
+        }
+        let path = format!("{}/collaborators/{}/permission", base(repo), seg(&account.login));
+        // Side by side: a person waits for the answer.
+        let (found, teams) = tokio::try_join!(self.raw.find::<wire::Permission>(&path), self.teams(repo))?;
+        let Some(found) = found else { return Ok(Access::None) };
+        // A login can be given up and taken by somebody else; the id cannot.
+        if found.user.is_none_or(|user| user.id != account.id) {
+            return Ok(Access::None);
+        }
+        let told = convert::access(&found.permission);
+        if told >= Access::Admin {
+            return Ok(told);
+        }
+        let matters = |team: &&Team| team.code > told || (told >= Access::Write && team.overstates());
+        let asked = teams
+            .iter()
+            .filter(matters)
+            .map(|team| async move { Ok::<_, ForgeError>((team, self.member(team, account).await?)) });
+        Ok(judge(told, &try_join_all(asked).await?))
+    }
+
+    /// The teams that reach a repository, its administrators' left out: of their members the permission says it all.
+    /// None where no organisation owns it.
+    pub async fn teams(&self, repo: &RepoRef) -> Result<Vec<Team>> {
+        let found: Option<Vec<wire::Team>> = match self.raw.get(&format!("{}/teams", base(repo))).await {
+            // 405: an account owns it. 404: it isn't there, which whoever asks for more is told.
+            Err(ForgeError::Conflict(_) | ForgeError::NotFound(_)) => None,
+            answer => answer?,
+        };
+        let one = |team: wire::Team| {
+            let unit = |name: &str| team.units_map.get(name).map_or(Access::None, |word| convert::access(word));
+            let (code, issues) = (unit(CODE), unit(ISSUES));
+            Team { id: team.id, code, issues, general: convert::access(&team.permission), name: team.name }
+        };
+        Ok(found.unwrap_or_default().into_iter().map(one).filter(|team| team.general < Access::Admin).collect())
+    }
+
+    async fn member(&self, team: &Team, account: &Account) -> Result<Member> {
+        let path = format!("/teams/{}/members/{}", team.id, seg(&account.login));
+        match self.raw.get::<wire::User>(&path).await {
+            Ok(user) => Ok(Some(user.id == account.id)),
+            // Also the answer where the whole team is hidden.
+            Err(ForgeError::NotFound(_)) => Ok(self.shows(team).await?.then_some(false)),
+            Err(ForgeError::Forbidden(_)) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Whether this account may see who is in a team.
+    pub async fn shows(&self, team: &Team) -> Result<bool> {
+        match self.raw.get::<wire::Team>(&format!("/teams/{}", team.id)).await {
+            Ok(_) => Ok(true),
+            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn team(code: Access, general: Access) -> Team {
+        Team { id: 1, name: "t".into(), code, issues: Access::Write, general }
+    }
+
+    #[test]
+    fn a_team_gives_its_members_the_code_and_nobody_else() {
+        let writers = team(Access::Write, Access::None);
+        assert_eq!(judge(Access::None, &[(&writers, Some(true))]), Access::Write);
+        assert_eq!(judge(Access::Read, &[(&writers, Some(false))]), Access::Read);
+        assert_eq!(judge(Access::Read, &[(&writers, None)]), Access::Read, "not shown");
+    }
+
+    #[test]
+    fn what_a_team_overstates_counts_for_nothing() {
+        let old = team(Access::Read, Access::Write);
+        assert_eq!(judge(Access::Write, &[(&old, Some(true))]), Access::Read);
+        assert_eq!(judge(Access::Write, &[(&old, Some(false))]), Access::Write, "somebody else's team");
+        assert_eq!(judge(Access::Write, &[(&old, None)]), Access::None, "who is in it is not shown");
+        let writers = team(Access::Write, Access::Write);
+        assert_eq!(judge(Access::Write, &[(&old, Some(true)), (&writers, Some(true))]), Access::Write);
+    }
+}
