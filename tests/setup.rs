@@ -145,8 +145,8 @@ async fn teams(home: &Home, url: &str, admin_token: &str, source: &str) {
     let units = serde_json::json!({ "name": "makers", "permission": "write", "units_map": { "repo.code": "write" } });
     let made = call("POST", "/orgs/caisson-projects/teams", units).await;
     call("PUT", &format!("/teams/{}/repos/caisson-projects/my_shop", made["id"]), serde_json::Value::Null).await;
-    let text = home.good(&["repo", "add", source]);
-    assert!(text.contains("team makers") && !text.contains("counts for nobody"), "{text}");
+    let text = said(&home.caisson(&["repo", "add", source]));
+    assert!(text.contains("people: dev, team makers") && !text.contains("counts for nobody"), "{text}");
     // The organisation gets another owner, and the bot keeps the right to the repository alone.
     let bot = "caisson";
     let found = call("GET", "/repos/caisson-projects/my_shop/teams", serde_json::Value::Null).await;

@@ -3,6 +3,9 @@
 use crate::{Bar, Commit, Millis};
 use serde::{Deserialize, Serialize};
 
+/// Why a decision of somebody without write access was refused, as the log has it.
+pub const NO_RIGHT: &str = "no write access";
+
 /// What an account may do with the repository's *code*.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -110,7 +113,7 @@ pub struct Decision {
     /// The pull request's head and base when this was read.
     pub head: Option<Commit>,
     pub base: Option<String>,
-    /// SHA-256 of the text, hexadecimal.
+    /// SHA-256 of the text, hexadecimal; of a review with remarks, of the whole of it.
     pub text_hash: String,
     /// Whether the text was changed after it was posted: then nothing in it counts.
     pub edited: bool,

@@ -1,10 +1,11 @@
 //! A task as the fold of its log.
 
 use crate::{
-    Account, Advance, Budget, Call, CallRequest, Commit, End, Event, Grant, Item, Loss, Millis, Shelf, Source, Spent,
-    State, TaskId, Verdict,
+    Account, Advance, Budget, Call, CallRequest, Commit, End, Event, Grant, Item, Loss, Millis, NO_RIGHT, Shelf,
+    Source, Spent, State, TaskId, Verdict,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -98,6 +99,8 @@ pub struct Task {
     /// The highest number a publication has taken; each is used for one tree only.
     pub published_n: u32,
     pub held: Vec<Source>,
+    /// Accounts that were told that they may not decide here: once is enough.
+    pub told_no_right: BTreeSet<i64>,
     /// Remarks that wait for the next decision.
     pub remarks: Vec<Item>,
     pub last_decider: Option<Account>,
@@ -151,6 +154,7 @@ impl Task {
             checkpoints: Vec::new(),
             published_n: 0,
             held: Vec::new(),
+            told_no_right: BTreeSet::new(),
             remarks: Vec::new(),
             last_decider: None,
             advance: None,
@@ -407,7 +411,12 @@ impl Task {
             Event::AdvanceEnded { .. } => self.advance = None,
             Event::FeedbackGiven { items, .. } => self.remarks.extend(items.iter().cloned()),
             Event::WidenedToFix { .. } => self.kind = Kind::Fix,
-            Event::DecisionRefused { source, .. } => self.held.retain(|s| s != source),
+            Event::DecisionRefused { source, poster, reason } => {
+                self.held.retain(|s| s != source);
+                if reason == NO_RIGHT {
+                    self.told_no_right.insert(poster.id);
+                }
+            }
             _ => {}
         }
     }

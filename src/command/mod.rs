@@ -74,18 +74,11 @@ impl Command {
 
     fn strength(&self) -> u8 {
         match self {
-            Command::Stop => 3,
-            Command::Revise(_) => 2,
-            Command::Approve { .. } => 1,
-            Command::Fix(_)
-            | Command::Plan(_)
-            | Command::Resume
-            | Command::Status
-            | Command::Help
-            | Command::Allow { .. }
-            | Command::Deny { .. }
-            | Command::Malformed { .. }
-            | Command::Unknown(_) => 0,
+            Command::Stop => 4,
+            Command::Revise(_) => 3,
+            Command::Approve { .. } => 2,
+            Command::Fix(_) | Command::Plan(_) | Command::Resume | Command::Allow { .. } | Command::Deny { .. } => 1,
+            Command::Status | Command::Help | Command::Malformed { .. } | Command::Unknown(_) => 0,
         }
     }
 }
@@ -100,7 +93,8 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// What this text comes to: stop before changes before approval (durability 4), then whatever stands first.
+    /// What this text comes to: stop before changes before approval (durability 4) before other work, questions last; of equals the
+    /// one that stands first.
     pub fn strongest(&self) -> Option<&Command> {
         // `max_by_key` would return the last of equals; the first one counts.
         self.commands.iter().rev().max_by_key(|c| c.strength())

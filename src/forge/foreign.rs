@@ -11,13 +11,18 @@ pub fn listener(what: &str, address: &str) -> String {
 
 /// Whether the operator accepted it: by this name, or by the whole address, as earlier versions named it.
 pub fn is_accepted(name: &str, accepted: &[String]) -> bool {
-    accepted.iter().any(|entry| entry == name || as_named_now(entry).is_some_and(|now| now == name))
+    accepted.iter().any(|entry| named(entry) == name)
 }
 
-fn as_named_now(entry: &str) -> Option<String> {
-    let (what, address) = entry.rsplit_once(' ').filter(|(what, _)| !what.ends_with(" to"))?;
-    let known = ["hook ", "organisation hook ", "push mirror"].iter().any(|kind| what.starts_with(kind));
-    known.then(|| listener(what, address))
+/// What was accepted as it is named now, also where an earlier version wrote its address down.
+pub fn named(entry: &str) -> String {
+    let kinds = ["hook ", "organisation hook ", "push mirror"];
+    match entry.rsplit_once(' ') {
+        Some((what, address)) if !what.ends_with(" to") && kinds.iter().any(|kind| what.starts_with(kind)) => {
+            listener(what, address)
+        }
+        _ => entry.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod types;
 
 pub use digest::{own_remarks, review_hash, text_hash};
 pub use error::ForgeError;
-pub use foreign::{is_accepted, listener};
+pub use foreign::{is_accepted, listener, named};
 pub use gitea::Gitea;
 pub use signature::{SignatureError, verify};
 pub use types::*;

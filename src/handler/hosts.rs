@@ -74,9 +74,10 @@ impl Reader {
         }
         if self.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
             let verb = if matches!(first, Verb::Allow { .. }) { "allow" } else { "deny" };
-            self.answer_once(entry, number, key, &message::refused(login, verb)).await?;
+            self.refuse_once(entry, number, key, &text.author, verb).await?;
             return Ok(true);
         }
+        self.answer_beside(entry, number, key, (login, &text.body, first), None).await?;
         let hosts: Vec<String> = verbs.iter().filter_map(denied).cloned().collect();
         let wish = TakeBack { input_key: key.to_owned(), repository: entry.key.clone(), hosts, now: now() };
         let Some(taken) = self.store.take_back(wish).await? else { return Ok(true) };

@@ -5,6 +5,7 @@ use crate::config::Process;
 use crate::config::process::Repository;
 use crate::effect::{Lanes, Performer, Trouble};
 use crate::forge::{Account, Comment, Forge, ForgeError, PullRequest, RepoRef, Review};
+use crate::forge::{own_remarks, review_hash, text_hash};
 use crate::store::Store;
 use crate::task::{Machine, Recheck};
 use domain::{Access, Commit, Decision, Input, Source, Task, TaskId};
@@ -34,6 +35,16 @@ struct Thread {
 }
 
 impl Thread {
+    /// Where one of its texts stands.
+    fn number(&self, source: &Source, task: &Task) -> u64 {
+        let issue = task.request.as_ref().map_or(0, |request| request.issue);
+        match source {
+            Source::Comment(id) => self.comments.iter().find(|c| c.id == *id).map_or(issue, |c| c.issue),
+            Source::Review(_) => task.pull.unwrap_or(issue),
+            Source::Issue(_) => issue,
+        }
+    }
+
     /// What stands in one of its comments or reviews.
     fn text(&self, source: &Source) -> &str {
         let found = match source {
@@ -118,8 +129,14 @@ impl Reader {
                 break;
             }
             let key = decision_key(&decision.source);
+            let text = thread.text(&decision.source);
+            if !decision.edited && decision.right >= Access::Write {
+                let number = thread.number(&decision.source, &task);
+                let said = (decision.poster.login.as_str(), text, &decision.verb);
+                self.answer_beside(entry, number, &key, said, Some(&task)).await?;
+            }
             // Hosts first: the text is taken up with its last word.
-            self.feed_hosts(entry, id, &key, thread.text(&decision.source), &decision).await?;
+            self.feed_hosts(entry, id, &key, text, &decision).await?;
             self.machine.feed(id, &key, Input::Decided { decision: Box::new(decision) }, None).await?;
         }
         self.notice_ends(id, &thread).await?;
@@ -160,13 +177,14 @@ impl Reader {
         let mut found = Vec::new();
         for comment in thread.comments.iter().filter(|c| c.id > began && self.counts(&c.author)) {
             let source = Source::Comment(comment.id);
-            if !self.wanted(&source, only).await? {
+            let early = only.is_none() && self.on_its_way(entry, &source, comment.created_at).await?;
+            if early || !self.wanted(&source, only).await? {
                 continue;
             }
             let right = self.right(entry, &comment.author, &mut rights).await?;
-            let edited = comment.updated_at != comment.created_at;
+            let edited = self.comment_edited(entry, comment).await?;
             let verb = words::comment(comment);
-            let text = (comment.body.as_str(), comment.created_at);
+            let text = (text_hash(&comment.body), comment.created_at);
             found.push(decision(source, comment.id, &comment.author, right, text, edited, verb, None, thread));
         }
         for review in thread.reviews.iter().filter(|r| self.counts(&r.author)) {
@@ -178,8 +196,14 @@ impl Reader {
             let Some(verb) = words::review(review, &inline) else { continue };
             let right = self.right(entry, &review.author, &mut rights).await?;
             let commit = Commit::parse(&review.commit).ok();
-            let text = (review.body.as_str(), review.submitted_at);
-            let edited = review.updated_at > review.submitted_at;
+            let text = (review_hash(review, &inline), review.submitted_at);
+            let edited = match &verb {
+                // Words that reach the agent; what an approval says beside itself reaches nobody.
+                domain::Verb::Changes { .. } | domain::Verb::Say { .. } => {
+                    self.review_edited(entry, review, &own_remarks(review, &inline)).await?
+                }
+                _ => self.review_edited(entry, review, &[]).await?,
+            };
             found.push(decision(source, review.number, &review.author, right, text, edited, verb, commit, thread));
         }
         found.sort_by_key(|decision| decision.number);
@@ -268,7 +292,7 @@ fn decision(
     number: i64,
     poster: &Account,
     right: Access,
-    text: (&str, i64),
+    text: (String, i64),
     edited: bool,
     verb: domain::Verb,
     commit: Option<Commit>,
@@ -284,7 +308,7 @@ fn decision(
         commit,
         head: pull.and_then(|p| Commit::parse(&p.head_sha).ok()),
         base: pull.map(|p| p.base_ref.clone()),
-        text_hash: words::hash(text.0),
+        text_hash: text.0,
         edited,
         in_advance: false,
         verb,

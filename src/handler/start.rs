@@ -5,7 +5,7 @@ use super::reader::{Reader, decision_key};
 use super::words;
 use crate::config::process::Repository;
 use crate::effect::{Trouble, budget};
-use crate::forge::{Account, ForgeError, Issue, RepoRef, Review, ReviewState};
+use crate::forge::{Account, ForgeError, Issue, RepoRef, Review, ReviewState, text_hash};
 use crate::message;
 use crate::task::now;
 use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Kind, Request, Source, Verb};
@@ -37,13 +37,28 @@ impl Reader {
         };
         let may_start = issue.open && !issue.is_pull;
         let since = self.first_read(&entry.key).await? - SLACK_MS;
-        for text in self.texts(&at, &issue).await? {
+        for mut text in self.texts(&at, &issue).await? {
             let key = decision_key(&text.source);
-            if text.created_at < since || !self.counts(&text.author) || self.store.knows_input(&key).await? {
+            let said = matches!(text.verb, Verb::Say { .. }) || text.created_at < since || !self.counts(&text.author);
+            if said || self.store.knows_input(&key).await? {
                 continue;
             }
-            let starts = may_start && matches!(text.verb, Verb::Fix { .. } | Verb::Plan { .. });
-            if !starts && self.take_hosts(entry, number, &text, &key).await? {
+            if self.on_its_way(entry, &text.source, text.created_at).await? {
+                continue;
+            }
+            text.edited = match &text.source {
+                Source::Issue(_) => self.issue_edited(entry, &issue).await?,
+                Source::Comment(_) | Source::Review(_) => {
+                    text.edited || self.contradicted(entry, text.number, &text.body).await?
+                }
+            };
+            let starter = matches!(text.verb, Verb::Fix { .. } | Verb::Plan { .. });
+            if starter && !may_start {
+                let answer = message::starts_elsewhere(&text.author.login, issue.is_pull);
+                self.answer_once(entry, number, &key, &answer).await?;
+                continue;
+            }
+            if !starter && self.take_hosts(entry, number, &text, &key).await? {
                 continue;
             }
             if may_start && self.take_text(entry, &issue, text, &key).await? {
@@ -71,7 +86,7 @@ impl Reader {
             author: issue.author.clone(),
             body: issue.body.clone(),
             verb: words::text(&issue.body, &issue.author.login),
-            // The forge tells the time of the last change, not of which part: what may have been edited counts as edited.
+            // Its time tells of every change, not of which part: looked into where it matters.
             edited: issue.updated_at > issue.created_at,
             created_at: issue.created_at,
         };
@@ -101,7 +116,8 @@ impl Reader {
             Verb::Plan { words } => (Kind::Plan, words.clone()),
             Verb::Say { .. } => return Ok(false),
             other => {
-                let reply = message::no_task(&text.author.login, matches!(other, Verb::Help));
+                let help = matches!(other, Verb::Help) || words::asks_for_help(&text.body);
+                let reply = message::no_task(&text.author.login, help);
                 self.answer_once(entry, issue.number, key, &reply).await?;
                 return Ok(false);
             }
@@ -113,9 +129,11 @@ impl Reader {
         let right = self.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let verb = if kind == Kind::Fix { "fix" } else { "plan" };
-            self.answer_once(entry, issue.number, key, &message::refused(&text.author.login, verb)).await?;
+            self.refuse_once(entry, issue.number, key, &text.author, verb).await?;
             return Ok(false);
         }
+        let said = (text.author.login.as_str(), text.body.as_str(), &text.verb);
+        self.answer_beside(entry, issue.number, key, said, None).await?;
         let request = self.request(entry, issue, &text, kind, asked).await?;
         let Some(id) = self.machine.create(key, request).await? else { return Ok(false) };
         // Hosts that the same text allows.
@@ -133,6 +151,22 @@ impl Reader {
     ) -> Result<(), Trouble> {
         if self.store.note_input(key, now()).await? {
             self.forge.post_comment(&RepoRef::new(&entry.owner, &entry.name), number, text).await?;
+        }
+        Ok(())
+    }
+
+    /// Somebody who may not is told so once on an issue or pull request, whatever they ask for and however often.
+    pub(super) async fn refuse_once(
+        &self,
+        entry: &Repository,
+        number: u64,
+        key: &str,
+        who: &Account,
+        verb: &str,
+    ) -> Result<(), Trouble> {
+        if self.store.note_input(key, now()).await? {
+            let once = format!("refused:{}:{number}:{}", entry.key, who.id);
+            self.answer_once(entry, number, &once, &message::refused(&who.login, verb)).await?;
         }
         Ok(())
     }
@@ -193,7 +227,7 @@ fn asking(text: &Text, right: Access) -> Decision {
         commit: None,
         head: None,
         base: None,
-        text_hash: words::hash(&text.body),
+        text_hash: text_hash(&text.body),
         edited: text.edited,
         in_advance: false,
         verb: text.verb.clone(),

@@ -3,7 +3,6 @@
 use crate::command::{self, Command, Scope};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState};
 use domain::{Access, Account, Item, Verb};
-use sha2::{Digest, Sha256};
 
 /// Hosts beyond the first that one text may name.
 const MOST_HOSTS: usize = 20;
@@ -22,10 +21,6 @@ pub(super) fn account(from: &crate::forge::Account) -> Account {
     Account { id: from.id, login: from.login.clone() }
 }
 
-pub(super) fn hash(text: &str) -> String {
-    hex::encode(Sha256::digest(text.as_bytes()))
-}
-
 fn remark(text: &str, author: &str) -> Item {
     Item { path: None, line: None, text: text.to_owned(), author: author.to_owned() }
 }
@@ -41,12 +36,15 @@ pub(super) fn text(text: &str, author: &str) -> Verb {
 
 /// The strongest command of a text; none when it holds none.
 fn asked(text: &str, author: &str) -> Option<Verb> {
-    let parsed = command::parse(text);
-    let strongest = parsed.strongest()?;
-    if let Some(verb) = host(strongest) {
-        return Some(verb);
+    command::parse(text).strongest().map(|strongest| verb(strongest, author))
+}
+
+/// What a command of `author` asks for.
+pub(super) fn verb(command: &Command, author: &str) -> Verb {
+    if let Some(verb) = host(command) {
+        return verb;
     }
-    Some(match strongest {
+    match command {
         Command::Fix(words) => Verb::Fix { words: words.clone() },
         Command::Plan(words) => Verb::Plan { words: words.clone() },
         Command::Approve { checkpoint, commit, next } => {
@@ -59,15 +57,19 @@ fn asked(text: &str, author: &str) -> Option<Verb> {
         Command::Help => Verb::Help,
         Command::Malformed { name, why } => Verb::Unknown { word: (*name).to_owned(), why: Some(why.clone()) },
         Command::Unknown(_) | Command::Allow { .. } | Command::Deny { .. } => {
-            Verb::Unknown { word: strongest.name().to_owned(), why: None }
+            Verb::Unknown { word: command.name().to_owned(), why: None }
         }
-    })
+    }
 }
 
 /// Hosts that a text allows or denies beside its strongest word: each is carried out, in the order of the text.
 pub(super) fn hosts(text: &str, strongest: &Verb) -> Vec<Verb> {
     let first = usize::from(matches!(strongest, Verb::Allow { .. } | Verb::Deny { .. }));
     named(text).skip(first).take(MOST_HOSTS).collect()
+}
+
+pub(super) fn asks_for_help(text: &str) -> bool {
+    command::parse(text).commands.contains(&Command::Help)
 }
 
 /// Every host that a text allows or denies, in its order.

@@ -26,24 +26,33 @@ impl Packed {
     }
 }
 
+const COLUMNS: &str = "SELECT uuid, repository, event_type, received_at, packing, body, about FROM deliveries";
+
 /// Arrivals that nobody has taken care of, oldest first.
 pub async fn open(readers: &SqlitePool, limit: u32) -> Result<Vec<Delivery>, StoreError> {
-    let sql = "SELECT uuid, repository, event_type, received_at, packing, body FROM deliveries \
-               WHERE handled_at IS NULL ORDER BY received_at LIMIT $1";
-    let rows = sqlx::query(sql).bind(i64::from(limit)).fetch_all(readers).await?;
-    let one = |row: &SqliteRow| {
-        let (uuid, received_at): (String, i64) = (row.get(0), row.get(3));
-        let body = unpacked(row.get(4), row.get(5)).unwrap_or_else(|trouble| {
-            tracing::error!(
-                uuid,
-                trouble,
-                "a stored delivery cannot be unpacked; the next round of reading finds what it was about"
-            );
-            Vec::new()
-        });
-        Delivery { uuid, repository: row.get(1), event_type: row.get(2), body, received_at }
-    };
+    let sql = format!("{COLUMNS} WHERE handled_at IS NULL ORDER BY received_at LIMIT $1");
+    let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(i64::from(limit)).fetch_all(readers).await?;
     Ok(rows.iter().map(one).collect())
+}
+
+/// What was delivered about one text and is still kept, whether it was taken care of or not, oldest first.
+pub async fn about(readers: &SqlitePool, repository: &str, about: &str) -> Result<Vec<Delivery>, StoreError> {
+    let sql = format!("{COLUMNS} WHERE repository = $1 AND about = $2 ORDER BY received_at");
+    let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(repository).bind(about).fetch_all(readers).await?;
+    Ok(rows.iter().map(one).collect())
+}
+
+fn one(row: &SqliteRow) -> Delivery {
+    let (uuid, received_at): (String, i64) = (row.get(0), row.get(3));
+    let body = unpacked(row.get(4), row.get(5)).unwrap_or_else(|trouble| {
+        tracing::error!(
+            uuid,
+            trouble,
+            "a stored delivery cannot be unpacked; the next round of reading finds what it was about"
+        );
+        Vec::new()
+    });
+    Delivery { uuid, repository: row.get(1), event_type: row.get(2), about: row.get(6), body, received_at }
 }
 
 fn unpacked(packing: i64, body: Vec<u8>) -> Result<Vec<u8>, String> {
@@ -95,11 +104,12 @@ async fn insert(connection: &mut SqliteConnection, burst: &[Packed]) -> Result<H
 }
 
 fn rows(burst: &[Packed]) -> QueryBuilder<Sqlite> {
-    let sql = "INSERT INTO deliveries (uuid, repository, event_type, received_at, packing, body) ";
+    let sql = "INSERT INTO deliveries (uuid, repository, event_type, received_at, packing, body, about) ";
     let mut query = QueryBuilder::<Sqlite>::new(sql);
     query.push_values(burst, |mut row, Packed { delivery, body }| {
         row.push_bind(&delivery.uuid).push_bind(&delivery.repository).push_bind(&delivery.event_type);
         row.push_bind(delivery.received_at).push_bind(LZ4).push_bind(body);
+        row.push_bind(&delivery.about);
     });
     query
 }

@@ -65,6 +65,8 @@ pub struct Delivery {
     pub uuid: String,
     pub repository: String,
     pub event_type: String,
+    /// The text that it is about (`comment:17`, `issue:5`), by which it is found again as evidence.
+    pub about: Option<String>,
     pub body: Vec<u8>,
     pub received_at: i64,
 }

@@ -111,6 +111,11 @@ impl Store {
         deliveries::open(&self.readers, limit).await
     }
 
+    /// What was delivered about one text (`comment:17`) and is still kept, oldest first.
+    pub async fn deliveries_about(&self, repository: &str, about: &str) -> Result<Vec<Delivery>, StoreError> {
+        deliveries::about(&self.readers, repository, about).await
+    }
+
     pub async fn post(&self, task: TaskId, key: &str) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT forge_id FROM posts WHERE task = $1 AND key = $2";
         Ok(sqlx::query_scalar(sql).bind(task.0).bind(key).fetch_optional(&self.readers).await?)

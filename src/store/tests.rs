@@ -122,7 +122,21 @@ async fn the_same_input_is_taken_up_once() {
 
 fn delivery(uuid: &str, received_at: i64, body: &[u8]) -> Delivery {
     let (repository, event_type) = ("shop".into(), "issues".into());
-    Delivery { uuid: uuid.into(), repository, event_type, body: body.to_vec(), received_at }
+    Delivery { uuid: uuid.into(), repository, event_type, about: None, body: body.to_vec(), received_at }
+}
+
+#[tokio::test]
+async fn what_was_delivered_about_a_text_is_found_again() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    for (uuid, about, body) in [("a", Some("comment:1"), "x"), ("b", Some("comment:12"), "y"), ("c", None, "z")] {
+        let about = about.map(str::to_owned);
+        store.deliver(Delivery { about, ..delivery(uuid, 1, body.as_bytes()) }).await.expect("stored");
+    }
+    store.delivered(vec!["a".into()], 2).await.expect("marked");
+    let found = store.deliveries_about("shop", "comment:1").await.expect("read");
+    assert_eq!(found.iter().map(|d| (d.uuid.as_str(), &d.body[..])).collect::<Vec<_>>(), [("a", &b"x"[..])]);
+    assert!(store.deliveries_about("other", "comment:1").await.expect("read").is_empty());
 }
 
 #[tokio::test]

@@ -34,6 +34,10 @@ async fn only_what_is_signed_and_whole_is_taken_and_once() {
     assert_eq!(post(&url, Some("sha256=".into()), "u1", "issues", body).await.0, 401);
     let elsewhere = url.replace("/shop", "/nobody");
     assert_eq!(post(&elsewhere, good(), "u1", "issues", body).await.0, 401, "no name is told");
+    for said in [None, Some("sha256=".into()), Some("sha1=00".into()), Some(signed("nobody", body))] {
+        let known = post(&url, said.clone(), "u1", "issues", body).await;
+        assert_eq!(post(&elsewhere, said.clone(), "u1", "issues", body).await, known, "{said:?}");
+    }
     let broken: &[u8] = b"{\"repository\":";
     assert_eq!(post(&url, Some(signed("sekret", broken)), "u1", "issues", broken).await.0, 400);
     assert_eq!(post(&url, good(), "", "issues", body).await.0, 400, "no delivery id");

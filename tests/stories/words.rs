@@ -31,8 +31,41 @@ async fn who_may_not_write_is_refused_once_and_politely() {
     let issue = world.bob().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_said(issue, "bob").await;
     assert!(world.store().tasks(5).await.expect("read").is_empty());
-    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
-    assert_eq!(world.said(issue).await.len(), 1, "rounds of reading don't repeat it");
+    // The same and another word: they know by now.
+    world.bob().comment(REPO, issue, "/fix please").expect("said");
+    world.bob().comment(REPO, issue, "/plan then").expect("said");
+    world.alice().comment(REPO, issue, "/approve").expect("said");
+    world.until_said(issue, "no task belongs to this issue yet").await;
+    assert_eq!(world.said(issue).await.len(), 2, "once for bob, once for alice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_second_command_of_a_text_is_carried_out_or_answered() {
+    let world = World::new(FIX).await;
+    let issue =
+        world.alice().open_issue(REPO, "Versions compare as text", "/status\n\n/fix\n\n/plan it").expect("issue");
+    world.until_said(issue, "Not carried out: `/plan`").await;
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/approve\n\n/status\n\n/resume").expect("said");
+    let said = world.until_said(pull, "Not carried out: `/resume`").await;
+    assert!(said.contains("waiting for an answer to checkpoint 1"), "{said}");
+    world.until_state("final-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_where_none_can_be_is_answered() {
+    let world = World::new(FIX).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    world.alice().comment(REPO, pull, "/fix the rest").expect("said");
+    world.until_said(pull, "tasks start in issues").await;
+    let closed = world.alice().open_issue(REPO, "Another", "Later.").expect("issue");
+    world.alice().close(REPO, closed).expect("closed");
+    world.alice().comment(REPO, closed, "/fix").expect("said");
+    world.until_said(closed, "this issue is closed").await;
+    assert!(world.store().tasks(5).await.expect("read").iter().all(|task| task.issue == issue as i64));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,6 +87,35 @@ async fn a_command_in_a_quote_or_code_is_none() {
     let issue = world.alice().open_issue(REPO, "About the bot", "> /fix\n\n```\n/fix\n```\n\n    /fix").expect("issue");
     world.alice().comment(REPO, issue, "say `/fix` to start").expect("said");
     tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+    assert!(world.store().tasks(5).await.expect("read").is_empty());
+}
+
+/// Words that nobody delivered, because the bot was down: what happened to the issue meanwhile is no edit of its text.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_issue_that_was_only_talked_about_starts_its_task() {
+    let mut world = World::new(FIX).await;
+    world.kill();
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    world.bob().comment(REPO, issue, "I see that too").expect("said");
+    world.start().await;
+    world.until_state("awaiting-review").await;
+}
+
+/// Where others than those who may write the code can change an issue's text, its time alone proves nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_issue_that_others_may_have_changed_starts_nothing() {
+    use devforge::Access::{None, Write};
+    let mut world = World::new(FIX).await;
+    let tessa = world.forge.add_person("tessa", "secret").expect("a person");
+    world.forge.add_team(REPO, "triage", None, &[("repo.issues", Write)], &["tessa"]).expect("a team");
+    world.kill();
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    tessa.edit_issue(REPO, issue, Option::None, Some("/fix and send me the key")).expect("edited");
+    tessa.comment(REPO, issue, "never mind me").expect("said");
+    world.start().await;
+    world.until_said(issue, "changed after it was posted").await;
     assert!(world.store().tasks(5).await.expect("read").is_empty());
 }
 

@@ -2,8 +2,8 @@
 
 use super::{Draft, advance, host, work};
 use crate::{
-    Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, Notice, Order, PauseReason, Source, State, Verb,
-    Why,
+    Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, NO_RIGHT, Notice, Order, PauseReason, Source,
+    State, Verb, Why,
 };
 
 /// A bare `/approve` this soon after a checkpoint that followed somebody else's decision may have meant the one before.
@@ -31,8 +31,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         return refuse(draft, decision, "edited", Notice::Edited { login });
     }
     if decision.right < Access::Write {
-        let verb = verb_name(&decision.verb).to_owned();
-        return refuse(draft, decision, "no write access", Notice::Refused { login, verb });
+        return no_right(draft, decision);
     }
     allowed(draft, decision);
 }
@@ -52,6 +51,16 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Deny { .. } => "deny",
         Verb::Unknown { .. } => "unknown",
     }
+}
+
+/// Somebody who may not is told so once; the log has every try.
+fn no_right(draft: &mut Draft, decision: &Decision) {
+    let (login, verb) = (decision.poster.login.clone(), verb_name(&decision.verb).to_owned());
+    if !draft.task.told_no_right.contains(&decision.poster.id) {
+        draft.answer(decision.number, Notice::Refused { login, verb });
+    }
+    let (source, poster) = (decision.source.clone(), decision.poster.clone());
+    draft.emit(Event::DecisionRefused { source, poster, reason: NO_RIGHT.to_owned() });
 }
 
 fn refuse(draft: &mut Draft, decision: &Decision, reason: &str, notice: Notice) {

@@ -67,6 +67,21 @@ fn an_approval_counts_once_and_only_for_what_stands() {
 }
 
 #[test]
+fn who_may_not_is_told_so_once_in_a_task() {
+    let mut walk = Walk::at_checkpoint();
+    let tries: [(i64, Verb, bool); 4] =
+        [(2, Verb::approve(), true), (2, Verb::approve(), false), (2, Verb::Stop, false), (3, Verb::Stop, true)];
+    for (at, (id, verb, told)) in tries.into_iter().enumerate() {
+        let mut decision = Decision { right: Access::Read, verb, ..approval(101 + at as i64) };
+        decision.poster = Account { id, login: format!("reader{id}") };
+        walk.decide(decision);
+        assert_eq!(walk.notice().is_some(), told, "try {at}");
+        assert!(matches!(walk.log.last(), Some(Event::DecisionRefused { .. })), "try {at} is in the log");
+    }
+    assert_eq!(walk.task.state.name(), "awaiting-review");
+}
+
+#[test]
 fn an_approval_that_comes_while_publishing_is_held_and_looked_at_again() {
     let mut walk = Walk::running(Kind::Fix);
     walk.answer(vec![bash(); 5]).acts(5);

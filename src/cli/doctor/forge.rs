@@ -5,7 +5,7 @@ use crate::cli::printer::Complaint;
 use crate::cli::repo::{self, Accounts};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
-use crate::forge::{Forge, ForgeError, RepoRef};
+use crate::forge::{Forge, ForgeError, RepoRef, named};
 
 /// The facts that this client relies on were checked from this version on.
 const OLDEST: (u32, u32) = (1, 23);
@@ -65,7 +65,7 @@ pub(super) async fn repository(sheet: &mut Sheet, config: &Process, accounts: &A
         Err(error) => sheet.fault(&part, format!("{error:#}"), "try again when the forge answers"),
     }
     for name in &entry.accepted_foreign {
-        sheet.note(&part, format!("{name} was accepted when it was added"));
+        sheet.note(&part, format!("{} was accepted when it was added", named(name)));
     }
     let at = RepoRef::new(&entry.owner, &entry.name);
     match repo::teams(accounts, &at).await {

@@ -120,15 +120,19 @@ pub fn subject(event_type: &str, body: &[u8]) -> Result<Option<String>, ParseErr
         issue: Option<Id>,
         comment: Option<Id>,
     }
-    let failed = |e: serde_json::Error| ParseError::Json(e.to_string());
-    let of = |kind: &str, id: Option<Id>| id.map(|id| format!("{kind}:{}", id.id));
-    Ok(match event_type {
-        "issue_comment" | "pull_request_comment" => {
-            of("comment", serde_json::from_slice::<Body>(body).map_err(failed)?.comment)
-        }
-        "issues" => of("issue", serde_json::from_slice::<Body>(body).map_err(failed)?.issue),
-        _ => serde_json::from_slice::<serde::de::IgnoredAny>(body).map(|_| None).map_err(failed)?,
-    })
+    let (kind, of): (_, fn(Body) -> Option<Id>) = match event_type {
+        "issue_comment" | "pull_request_comment" => ("comment", |body| body.comment),
+        "issues" => ("issue", |body| body.issue),
+        _ => ("", |_| None),
+    };
+    match serde_json::from_slice::<Body>(body) {
+        Ok(body) => Ok(of(body).map(|id| format!("{kind}:{}", id.id))),
+        // JSON of another shape is about nothing that is known here.
+        Err(_) => match serde_json::from_slice::<serde::de::IgnoredAny>(body) {
+            Ok(_) => Ok(None),
+            Err(e) => Err(ParseError::Json(e.to_string())),
+        },
+    }
 }
 
 /// What a delivery with a [`subject`] tells of it.
@@ -162,7 +166,9 @@ mod tests {
         assert_eq!(subject("issue_label", opened), Ok(None));
         assert_eq!(subject("push", b"{}"), Ok(None));
         assert!(subject("push", b"{").is_err() && subject("issues", b"{").is_err());
-        assert_eq!(subject("issues", b"{}"), Ok(None), "not as it should be, and still JSON");
+        for strange in [&b"{}"[..], br#"{"issue":{"number":1}}"#, br#"{"issue":"x"}"#, b"[]"] {
+            assert_eq!(subject("issues", strange), Ok(None), "not as it should be, and still JSON");
+        }
     }
 
     #[test]

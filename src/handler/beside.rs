@@ -1,0 +1,122 @@
+//! What stands in a text beside the word that is carried out. Hosts are carried out too (`hosts`), questions are answered, and
+//! whatever is left is told to be left: a text is one decision, and nothing of it is dropped in silence.
+
+use super::reader::Reader;
+use crate::command::{self, Command};
+use crate::config::process::Repository;
+use crate::effect::Trouble;
+use crate::message::{self, About};
+use domain::{Task, Verb};
+
+/// One more command of a text.
+#[derive(Debug, PartialEq, Eq)]
+enum Beside {
+    Status,
+    Help,
+    Unknown { word: String, why: Option<String> },
+    Left { name: String },
+}
+
+/// What stands in `text`, written by `login`, beside `done`, in its order and each once.
+fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
+    let mut commands = command::parse(text).commands;
+    let carried_out = |command: &Command| super::words::verb(command, login) == *done;
+    if let Some(at) = commands.iter().position(carried_out) {
+        commands.remove(at);
+    }
+    // A review that asks for changes hands its whole text on.
+    let whole = matches!(done, Verb::Changes { items } if items.iter().any(|item| item.text == text));
+    let mut found = Vec::new();
+    for command in commands.iter().filter(|command| !carried_out(command)) {
+        let one = match command {
+            Command::Allow { .. } | Command::Deny { .. } => continue,
+            Command::Revise(_) if whole => continue,
+            Command::Status => Beside::Status,
+            Command::Help => Beside::Help,
+            Command::Malformed { name, why } => Beside::Unknown { word: (*name).to_owned(), why: Some(why.clone()) },
+            Command::Unknown(word) => Beside::Unknown { word: word.clone(), why: None },
+            Command::Fix(_)
+            | Command::Plan(_)
+            | Command::Approve { .. }
+            | Command::Revise(_)
+            | Command::Stop
+            | Command::Resume => Beside::Left { name: command.name().to_owned() },
+        };
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
+impl Reader {
+    /// Answers what stands in a text beside its strongest word, in one comment. `key` is the text's; `text` is who wrote it, what, and
+    /// the word that is carried out. Where no task is at work, there is none.
+    pub(super) async fn answer_beside(
+        &self,
+        entry: &Repository,
+        number: u64,
+        key: &str,
+        (login, text, done): (&str, &str, &Verb),
+        task: Option<&Task>,
+    ) -> Result<(), Trouble> {
+        let mut parts = Vec::new();
+        let mut left = Vec::new();
+        for one in beside(login, text, done) {
+            match (one, task) {
+                (Beside::Status, Some(task)) => {
+                    parts.push(message::status(&About { task, pull_url: None, scripted: false }));
+                }
+                (Beside::Status, None) => parts.push(message::no_task(login, false)),
+                (Beside::Help, _) => parts.push(message::help()),
+                (Beside::Unknown { word, why }, _) => parts.push(message::unknown_command(&word, why.as_deref())),
+                (Beside::Left { name }, _) => left.push(name),
+            }
+        }
+        if !left.is_empty() {
+            parts.insert(0, message::left_undone(login, &left));
+        }
+        if parts.is_empty() {
+            return Ok(());
+        }
+        self.answer_once(entry, number, &format!("{key}?"), &parts.join("\n\n")).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handler::words;
+
+    fn names(text: &str) -> Vec<String> {
+        let one = |beside: Beside| match beside {
+            Beside::Status => "status".to_owned(),
+            Beside::Help => "help".to_owned(),
+            Beside::Unknown { word, .. } => format!("{word}?"),
+            Beside::Left { name } => format!("-{name}"),
+        };
+        beside("u7", text, &words::text(text, "u7")).into_iter().map(one).collect()
+    }
+
+    #[test]
+    fn no_command_of_a_text_is_dropped_in_silence() {
+        assert_eq!(names("/approve"), [""; 0]);
+        assert_eq!(names("/approve\n/stop"), ["-approve"]);
+        assert_eq!(names("/approve\n/status\n/help"), ["status", "help"]);
+        assert_eq!(names("/approve c1\n/approve c2"), ["-approve"]);
+        assert_eq!(names("/fix this\n/fix that\n/frob"), ["-fix", "frob?"]);
+        assert_eq!(names("/status\n/fix it"), ["status"], "a question does not stand in the way of work");
+        assert_eq!(names("/allow a.test\n/allow b.test\n/approve"), [""; 0], "hosts are carried out, each");
+        assert_eq!(names("/stop\n/stop"), [""; 0], "the same twice is once");
+        assert_eq!(names("/revise use a set\n/revise and a map"), ["-revise"]);
+    }
+
+    #[test]
+    fn what_a_review_says_whole_is_not_left() {
+        let item = |text: &str| domain::Item { path: None, line: None, text: text.into(), author: "u7".into() };
+        let text = "/revise use a set\n/status";
+        let done = Verb::Changes { items: vec![item(text)] };
+        assert_eq!(beside("u7", text, &done), [Beside::Status]);
+        assert_eq!(beside("u7", "/resume", &Verb::approve()), [Beside::Left { name: "resume".into() }]);
+    }
+}

@@ -1,0 +1,89 @@
+//! Whether a text still says what was posted. The forge tells an edit by its time, in whole seconds; the deliveries tell the words
+//! as they were posted, and each edit. A text whose delivery never came is judged by its times alone.
+
+use super::reader::Reader;
+use crate::config::process::Repository;
+use crate::effect::Trouble;
+use crate::forge::gitea::parse::{Act, told};
+use crate::forge::{Comment, Issue, RepoRef, Review, ReviewComment};
+use crate::task::now;
+use domain::Source;
+
+/// A text this young (ms, by the forge's clock) whose delivery is not here yet may still be on its way.
+const ON_ITS_WAY_MS: i64 = 4_000;
+
+/// What the deliveries say of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    AsPosted,
+    Changed,
+}
+
+impl Reader {
+    /// `words` are the title (of an issue) and the body as the forge tells them now.
+    async fn told(&self, entry: &Repository, about: &str, words: (&str, &str)) -> Result<Told, Trouble> {
+        let mut found = Told::Nothing;
+        for delivery in self.store.deliveries_about(&entry.key, about).await? {
+            // One that cannot be read may be the one that tells of an edit.
+            let Ok(told) = told(&delivery.event_type, &delivery.body) else { return Ok(Told::Changed) };
+            match told.act {
+                Act::Edited => return Ok(Told::Changed),
+                Act::Posted if (told.title.as_str(), told.body.as_str()) != words => return Ok(Told::Changed),
+                Act::Posted => found = Told::AsPosted,
+                Act::Other => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether deliveries say that the text with this number was another one, or was changed.
+    pub(super) async fn contradicted(&self, entry: &Repository, number: i64, body: &str) -> Result<bool, Trouble> {
+        Ok(self.told(entry, &format!("comment:{number}"), ("", body)).await? == Told::Changed)
+    }
+
+    pub(super) async fn comment_edited(&self, entry: &Repository, comment: &Comment) -> Result<bool, Trouble> {
+        Ok(comment.updated_at != comment.created_at || self.contradicted(entry, comment.id, &comment.body).await?)
+    }
+
+    /// A text that was read before its delivery came: that one brings the next reading, or the next round does.
+    pub(super) async fn on_its_way(&self, entry: &Repository, source: &Source, at: i64) -> Result<bool, Trouble> {
+        // Of a review the deliveries say nothing that would be waited for.
+        if matches!(source, Source::Review(_)) || (now() - at).abs() >= ON_ITS_WAY_MS {
+            return Ok(false);
+        }
+        Ok(self.store.deliveries_about(&entry.key, &source.to_string()).await?.is_empty())
+    }
+
+    /// The issue's own time moves with everything that happens to it: where the deliveries say nothing, the forge is asked what did.
+    pub(super) async fn issue_edited(&self, entry: &Repository, issue: &Issue) -> Result<bool, Trouble> {
+        match self.told(entry, &format!("issue:{}", issue.id), (&issue.title, &issue.body)).await? {
+            Told::AsPosted => Ok(false),
+            Told::Changed => Ok(true),
+            Told::Nothing => Ok(!self.forge.untouched(&RepoRef::new(&entry.owner, &entry.name), issue).await?),
+        }
+    }
+
+    /// A review's remarks are its reviewer's `own` ones. One that was written before the review was handed in may have been changed
+    /// until then.
+    pub(super) async fn review_edited(
+        &self,
+        entry: &Repository,
+        review: &Review,
+        own: &[&ReviewComment],
+    ) -> Result<bool, Trouble> {
+        if review.updated_at > review.submitted_at
+            || own.iter().any(|note| note.updated_at > note.created_at.max(review.submitted_at))
+        {
+            return Ok(true);
+        }
+        // No delivery names a review; an edit on the page names the number that it is shown by.
+        let shown = std::iter::once((review.number, &review.body)).chain(own.iter().map(|note| (note.id, &note.body)));
+        for (id, body) in shown {
+            if self.contradicted(entry, id, body).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
