@@ -19,6 +19,7 @@ pub mod sandbox;
 pub mod secret;
 pub mod server;
 pub mod store;
+pub mod supervise;
 pub mod task;
 pub mod telemetry;
 pub mod text;

@@ -2,12 +2,14 @@
 //!
 //! Owns nothing but the wiring and the order of starting and stopping.
 
+mod keeper;
 mod places;
 mod prover;
 mod shelves;
 mod way_out;
 
 use crate::barrier::{Inspector, Standing};
+use crate::bot::keeper::Keeper;
 use crate::bot::shelves::Shelves;
 use crate::config::{Process, Secret};
 use crate::effect::{Lanes, Performer};
@@ -20,7 +22,8 @@ use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
 use crate::server::{Door, Hooks, Limits, Ops, Peer, Visitors, hook_router, ops_router};
 use crate::store::Store;
-use crate::task::{Machine, Outbox, now};
+use crate::supervise::Works;
+use crate::task::{Cut, Machine, Outbox, now};
 use anyhow::{Context, Result};
 use axum::serve::Listener;
 use domain::{Input, TaskId};
@@ -30,6 +33,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -62,6 +66,10 @@ pub struct Parts {
     pub metrics: PrometheusHandle,
     /// No task starts, and no foreign code runs, before it says so.
     pub barrier: watch::Receiver<Standing>,
+    /// What `/readyz` says of works that failed; also of those that run beside the bot.
+    pub works: Works,
+    /// Where effects are broken off: a test's.
+    pub cut: Option<Cut>,
 }
 
 pub struct Bot {
@@ -73,7 +81,7 @@ pub struct Bot {
     sandboxes: Arc<Sandboxes>,
     /// No new work begins.
     stopping: CancellationToken,
-    works: Vec<JoinHandle<()>>,
+    at_work: Vec<JoinHandle<()>>,
 }
 
 impl Bot {
@@ -91,12 +99,20 @@ impl Bot {
         }
         let (forge, sync) = (parts.forge.clone(), parts.sync.as_ref());
         let reader = Arc::new(Reader::new(config.clone(), forge, machine.clone(), performer.clone(), &parts.me, sync));
-        let outbox = Outbox::new(machine.clone(), performer, reader.clone(), parts.barrier.clone(), stopping.clone());
+        let (barrier, works) = (parts.barrier.clone(), parts.works.clone());
+        let outbox = Outbox::new(
+            machine.clone(),
+            performer,
+            reader.clone(),
+            barrier,
+            works.clone(),
+            parts.cut.clone(),
+            stopping.clone(),
+        );
         let bell = Arc::new(Notify::new());
         let intake = Arc::new(Intake::new(reader, bell.clone(), stopping.clone()));
-        let places = Places::new(machine.clone(), parts.barrier.clone(), config.max_tasks, stopping.clone());
         reap(&parts).await?;
-        let mut works = Vec::new();
+        let at_work = at_work(&parts, &machine, moved, &outbox, intake, &stopping);
         let hooks = Hooks {
             secrets: parts.hook_secrets,
             store: parts.store.clone(),
@@ -113,37 +129,77 @@ impl Bot {
             metrics: parts.metrics,
             token: parts.ops_token,
             barrier: parts.barrier,
+            works: works.clone(),
         };
-        let (hooks, ops) = (serve_hooks(&config, hooks, &stopping).await?, serve_ops(&config, ops, &stopping).await?);
-        works.extend([hooks.1, ops.1]);
-        works.push(tokio::spawn(outbox.clone().run(moved)));
-        works.push(tokio::spawn(places.run()));
-        let shelves = Shelves {
-            machine: machine.clone(),
-            sandboxes: parts.sandboxes.clone(),
-            limits: config.sandbox.clone(),
-            stopping: stopping.clone(),
-        };
-        works.push(tokio::spawn(shelves.run()));
-        works.push(tokio::spawn(note_routers(machine.clone(), parts.sandboxes.clone())));
-        let every = Duration::from_secs(config.forge.poll_s.max(1));
-        let rounds = intake.clone();
-        works.push(tokio::spawn(async move { rounds.reconcile(every).await }));
-        works.push(tokio::spawn(async move { intake.run().await }));
-        Ok(Bot { machine, hooks: hooks.0, ops: ops.0, outbox, sandboxes: parts.sandboxes, stopping, works })
+        let (door, hooks) = serve_hooks(&config, hooks, &stopping).await?;
+        let (desk, ops) = serve_ops(&config, ops, &stopping).await?;
+        let mut at_work = at_work;
+        at_work.push(works.once("the hooks' listener", stopping.clone(), door));
+        at_work.push(works.once("the operations' listener", stopping.clone(), desk));
+        Ok(Bot { machine, hooks, ops, outbox, sandboxes: parts.sandboxes, stopping, at_work })
     }
 
     /// Begins nothing new, lets what is under way end, and returns; false when something had to be left to the next life.
     pub async fn stop(self) -> bool {
         self.stopping.cancel();
         let settled = self.outbox.settle(DRAIN).await;
-        for work in self.works {
+        for work in self.at_work {
             work.abort();
         }
         // What stays is reaped at the next start.
         let _ = tokio::time::timeout(DRAIN, self.sandboxes.leave()).await;
         settled
     }
+}
+
+/// Begins every work that may begin anew: what each holds beyond its own run is given to it from here.
+fn at_work(
+    parts: &Parts,
+    machine: &Arc<Machine>,
+    moved: UnboundedReceiver<TaskId>,
+    outbox: &Arc<Outbox>,
+    intake: Arc<Intake>,
+    stopping: &CancellationToken,
+) -> Vec<JoinHandle<()>> {
+    let (config, works, sandboxes) = (parts.config.clone(), &parts.works, parts.sandboxes.clone());
+    let (outbox, moved) = (outbox.clone(), Arc::new(tokio::sync::Mutex::new(moved)));
+    let drain = move || {
+        let (outbox, moved) = (outbox.clone(), moved.clone());
+        async move { outbox.run(&mut *moved.lock().await).await }
+    };
+    let (line, barrier, max, end) = (machine.clone(), parts.barrier.clone(), config.max_tasks, stopping.clone());
+    let places = move || Places::new(line.clone(), barrier.clone(), max, end.clone()).run();
+    let (idle, chambers, limits, end) = (machine.clone(), sandboxes.clone(), config.sandbox.clone(), stopping.clone());
+    let shelves = move || {
+        let (machine, sandboxes) = (idle.clone(), chambers.clone());
+        Shelves { machine, sandboxes, limits: limits.clone(), stopping: end.clone() }.run()
+    };
+    let (store, repos, keep, end) = (parts.store.clone(), parts.repos.clone(), config.keep, stopping.clone());
+    let repositories: Vec<String> = config.repositories.iter().map(|it| it.key.clone()).collect();
+    let keeper = move || {
+        let (store, repos, repositories) = (store.clone(), repos.clone(), repositories.clone());
+        Keeper { store, repos, keep, repositories, stopping: end.clone() }.run()
+    };
+    let told = machine.clone();
+    let routers = move || note_routers(told.clone(), sandboxes.clone());
+    let (every, reader) = (Duration::from_secs(config.forge.poll_s.max(1)), intake.clone());
+    let rounds = move || {
+        let reader = reader.clone();
+        async move { reader.reconcile(every).await }
+    };
+    let hooks = move || {
+        let intake = intake.clone();
+        async move { intake.run().await }
+    };
+    vec![
+        works.stay("the outbox", stopping.clone(), drain),
+        works.stay("the line of tasks", stopping.clone(), places),
+        works.stay("the shelves", stopping.clone(), shelves),
+        works.stay("retention", stopping.clone(), keeper),
+        works.stay("the router's lives", stopping.clone(), routers),
+        works.stay("reading again", stopping.clone(), rounds),
+        works.stay("the hooks' intake", stopping.clone(), hooks),
+    ]
 }
 
 /// Removes what tasks that have ended left behind; an engine that is away is asked at the next start.
@@ -200,23 +256,21 @@ async fn bind(at: SocketAddr) -> Result<TcpListener> {
     })
 }
 
-async fn serve_hooks(
-    config: &Process,
-    hooks: Hooks,
-    stopping: &CancellationToken,
-) -> Result<(SocketAddr, JoinHandle<()>)> {
+type Listening = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+async fn serve_hooks(config: &Process, hooks: Hooks, stopping: &CancellationToken) -> Result<(Listening, SocketAddr)> {
     let door = Door { listener: bind(config.listen.webhooks).await?, visitors: hooks.visitors.clone() };
     let address = door.local_addr()?;
     let router = hook_router(Arc::new(hooks), config.listen.max_body_bytes);
     let serve = axum::serve(door, router.into_make_service_with_connect_info::<Peer>());
-    Ok((address, tokio::spawn(ended(serve.with_graceful_shutdown(stop(stopping)), address))))
+    Ok((Box::pin(ended(serve.with_graceful_shutdown(stop(stopping)), address)), address))
 }
 
-async fn serve_ops(config: &Process, ops: Ops, stopping: &CancellationToken) -> Result<(SocketAddr, JoinHandle<()>)> {
+async fn serve_ops(config: &Process, ops: Ops, stopping: &CancellationToken) -> Result<(Listening, SocketAddr)> {
     let listener = bind(config.listen.ops).await?;
     let address = listener.local_addr()?;
     let serve = axum::serve(listener, ops_router(Arc::new(ops)));
-    Ok((address, tokio::spawn(ended(serve.with_graceful_shutdown(stop(stopping)), address))))
+    Ok((Box::pin(ended(serve.with_graceful_shutdown(stop(stopping)), address)), address))
 }
 
 fn stop(stopping: &CancellationToken) -> impl Future<Output = ()> + Send + 'static {
@@ -224,7 +278,7 @@ fn stop(stopping: &CancellationToken) -> impl Future<Output = ()> + Send + 'stat
 }
 
 /// Runs a listener to its end.
-async fn ended(serve: impl IntoFuture<Output = std::io::Result<()>>, address: SocketAddr) {
+async fn ended<S: IntoFuture<Output = std::io::Result<()>>>(serve: S, address: SocketAddr) {
     if let Err(error) = serve.await {
         tracing::error!(%error, %address, "a listener ended");
     }

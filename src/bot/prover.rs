@@ -74,7 +74,7 @@ impl Prover {
     }
 
     /// As long as the bot lives.
-    pub async fn stay(self) {
+    pub async fn stay(&self) {
         let mut wanted = Vec::new();
         loop {
             self.until_known(&wanted).await;

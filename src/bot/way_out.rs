@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use domain::TaskId;
 use protocol::broker::RouterSpec;
 use protocol::router::{Bogons, LogEntry, Net};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +41,8 @@ impl Dial for Through {
 
 /// The router's log on its way to the store.
 pub struct LogInbox {
+    /// Taken from the router's inbox, and not stored yet.
+    batch: VecDeque<(String, LogEntry)>,
     /// With the router's life that numbered them.
     entries: mpsc::Receiver<(String, LogEntry)>,
     /// Where the last stored one is noted: told again after a restart, a line could meet another task in its berth.
@@ -86,26 +89,31 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
     let settings = Settings { policy, dial: Some(Arc::new(through)), on_entry: Some(on_entry), resume: noted(&place) };
     let egress = Egress::new(settings);
     egress.attach(first).await?;
-    Ok((egress, LogInbox { entries: inbox, place }))
+    Ok((egress, LogInbox { batch: VecDeque::new(), entries: inbox, place }))
 }
 
 /// Keeps each entry with the task that its berth was lent to when it was written, whatever became of either since.
-pub async fn keep_log(mut inbox: LogInbox, store: Store, sandboxes: Arc<Sandboxes>) {
-    let mut batch = Vec::with_capacity(BATCH);
-    while inbox.entries.recv_many(&mut batch, BATCH).await > 0 {
-        let last = batch.last().map(|(boot, entry)| (boot.clone(), entry.seq));
-        for (boot, entry) in batch.drain(..) {
+pub async fn keep_log(inbox: &mut LogInbox, store: &Store, sandboxes: &Sandboxes) {
+    loop {
+        let mut last = None;
+        while let Some((boot, entry)) = inbox.batch.pop_front() {
+            last = Some((boot.clone(), entry.seq));
             // One of the barrier's own berths, or a line from before anything was lent.
             let Some(task) = sandboxes.held_by(&boot, &entry) else { continue };
-            while let Err(error) = keep(&store, TaskId(task), entry.clone()).await {
+            while let Err(error) = keep(store, TaskId(task), entry.clone()).await {
                 tracing::warn!(%error, task, "a line of the router's log is not kept yet; tried again");
                 tokio::time::sleep(AGAIN).await;
             }
         }
-        let note = serde_json::to_vec(&last).map_err(std::io::Error::other);
-        if let Err(error) = note.and_then(|note| std::fs::write(&inbox.place, note)) {
+        let note = last.map(|last| serde_json::to_vec(&last).map_err(std::io::Error::other));
+        if let Some(Err(error)) = note.map(|note| note.and_then(|note| std::fs::write(&inbox.place, note))) {
             tracing::warn!(%error, "where the router's log was read to could not be noted");
         }
+        let mut more = Vec::with_capacity(BATCH);
+        if inbox.entries.recv_many(&mut more, BATCH).await == 0 {
+            return;
+        }
+        inbox.batch.extend(more);
     }
 }
 
@@ -168,7 +176,8 @@ mod tests {
         let broker = Arc::new(crate::sandbox::broker::SocketBroker::new(dir.join("none")));
         let repos = crate::git::Repos::new(dir);
         let sandboxes = Sandboxes::new(broker, None, repos, settings, 1).unwrap();
-        keep_log(LogInbox { entries, place: place.clone() }, store.clone(), Arc::new(sandboxes)).await;
+        let mut inbox = LogInbox { batch: VecDeque::new(), entries, place: place.clone() };
+        keep_log(&mut inbox, store, &sandboxes).await;
         place
     }
 

@@ -14,6 +14,7 @@ use crate::llm;
 use crate::sandbox::broker::{Broker, SocketBroker};
 use crate::sandbox::{Gate, Sandboxes, Settings};
 use crate::store::Store;
+use crate::supervise::Works;
 use crate::{task, telemetry};
 use anyhow::{Context, Result};
 use clap::Args;
@@ -21,6 +22,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 
 pub const USER_AGENT: &str = concat!("caisson/", env!("CARGO_PKG_VERSION"));
 
@@ -41,8 +44,13 @@ impl Serve {
         let config = Arc::new(config);
         let (parts, prover, own_broker) = assemble(&config).await?;
         let missing = image::missing(&config, parts.broker.as_ref()).await;
+        let (works, stopping) = (parts.works.clone(), CancellationToken::new());
         let bot = Bot::start(parts).await?;
-        let proving = tokio::spawn(prover.stay());
+        let prover = Arc::new(prover);
+        works.stay("the barrier's proof", stopping.clone(), move || {
+            let prover = prover.clone();
+            async move { prover.stay().await }
+        });
         let printer = Printer::terminal();
         printer.good(&format!("hooks on http://{}, health and metrics on http://{}", bot.hooks, bot.ops));
         for entry in &config.repositories {
@@ -54,10 +62,17 @@ impl Serve {
         if let Some(text) = image::unbuilt(&missing) {
             printer.hint(&format!("toolchains {text}"));
         }
-        wait_for_end().await?;
-        proving.abort();
+        let fatal = tokio::select! {
+            end = wait_for_end() => end.map(|()| None)?,
+            why = works.fatal() => Some(why),
+        };
+        stopping.cancel();
         printer.step("stopping: work under way may end; Ctrl-C again does not wait");
-        end(bot, own_broker, &printer).await
+        end(bot, own_broker, &printer).await?;
+        match fatal {
+            Some(why) => Err(Complaint::new("the bot had to stop").because(why).attempt("caisson serve").into()),
+            None => Ok(()),
+        }
     }
 }
 
@@ -115,8 +130,14 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     let repos = Repos::new(config.state_dir.join("repos"));
     let sandboxes = Sandboxes::new(broker.clone(), gate, repos.clone(), settings(config), epoch as u64)?;
     let sandboxes = Arc::new(sandboxes);
+    let works = Works::default();
     if let Some(log) = log {
-        tokio::spawn(keep_log(log, store.clone(), sandboxes.clone()));
+        let (log, store, sandboxes) = (Arc::new(Mutex::new(log)), store.clone(), sandboxes.clone());
+        // It ends with the process: what the router said until then is kept.
+        works.stay("the router's log", CancellationToken::new(), move || {
+            let (log, store, sandboxes) = (log.clone(), store.clone(), sandboxes.clone());
+            async move { keep_log(&mut *log.lock().await, &store, &sandboxes).await }
+        });
     }
     let (prover, barrier) = Prover::new(config.clone(), broker.clone(), egress, &sandboxes);
     let parts = Parts {
@@ -128,6 +149,8 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         metrics: telemetry::recorder()?,
         inspector: Arc::new(FromInside(sandboxes.clone())),
         barrier,
+        works,
+        cut: None,
         config: config.clone(),
         forge: Arc::new(forge),
         sandboxes,

@@ -24,6 +24,7 @@ pub struct Process {
     pub router: Router,
     pub egress: Egress,
     pub budget: Budget,
+    pub keep: Keep,
     pub broker: Broker,
     #[serde(default)]
     pub repositories: Vec<Repository>,
@@ -172,6 +173,15 @@ pub struct Budget {
     pub tokens: u64,
     pub actions: u32,
     pub minutes: u32,
+}
+
+/// Days; 0 = for ever.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Keep {
+    pub deliveries_days: u32,
+    pub details_days: u32,
+    pub tasks_days: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -17,29 +17,50 @@ impl Performer {
         feed: &dyn Feed,
     ) -> Result<Input, Trouble> {
         let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-        let ready = match engine::prepare(task, &log, &self.engine, self.model.as_ref()) {
+        let mut purse = task.clone();
+        if row.held {
+            if task.state != State::Running {
+                self.release(task, turn, row, feed).await?;
+                return Ok(Input::Settled);
+            }
+            // It is this call's own charge.
+            purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
+        }
+        let ready = match engine::prepare(&purse, &log, &self.engine, self.model.as_ref()) {
             Ok(ready) => ready,
             Err(refusal) => return Ok(Input::PauseAsked { reason: refusal.reason() }),
         };
-        let starting = Input::ModelCallStarting { turn, worst_micro_usd: ready.worst_micro_usd };
-        let key = format!("model:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
-        match feed.feed(task.id, &key, starting).await? {
-            Some(now) if now.state == State::Running => {}
-            // Paused meanwhile: the resume asks anew.
-            _ => return Ok(Input::Settled),
+        if !row.held {
+            let starting = Input::ModelCallStarting { turn, worst_micro_usd: ready.worst_micro_usd };
+            let key = format!("model:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
+            match feed.feed(task.id, &key, starting).await? {
+                Some(now) if now.state == State::Running => {}
+                // Paused meanwhile: the resume asks anew.
+                _ => return Ok(Input::Settled),
+            }
         }
         let patience = Patience::default();
         // Dropping this future ends the call; the outbox drops it when the task ends.
         match engine::converse(self.model.as_ref(), &ready, &patience, &CancellationToken::new()).await {
             Ok(answer) => Ok(answer.into_input()),
             Err(error) => {
-                if !error.may_cost() {
-                    let key = format!("refused:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
-                    feed.feed(task.id, &key, Input::ModelCallRefused { turn }).await?;
+                let unspent = !error.may_cost();
+                let trouble = trouble(error);
+                match trouble {
+                    Trouble::Later { .. } if unspent => self.store.hold_charge(row.id).await?,
+                    Trouble::Failed(_) if unspent => self.release(task, turn, row, feed).await?,
+                    Trouble::Later { .. } | Trouble::Failed(_) => {}
                 }
-                Err(trouble(error))
+                Err(trouble)
             }
         }
+    }
+
+    /// Takes a charge back that was not spent.
+    async fn release(&self, task: &Task, turn: u32, row: &EffectRow, feed: &dyn Feed) -> Result<(), Trouble> {
+        let key = format!("refused:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
+        feed.feed(task.id, &key, Input::ModelCallRefused { turn }).await?;
+        Ok(())
     }
 }
 

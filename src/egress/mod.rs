@@ -268,9 +268,13 @@ async fn keep(egress: Weak<Egress>, journal: Arc<Journal>) {
         // Looks in from time to time as well: this task must end when nobody needs it any more.
         let _ = tokio::time::timeout(AGAIN, journal.lost.notified()).await;
         let Some(egress) = egress.upgrade() else { return };
-        let mut wanted = egress.wanted.lock().await;
-        if let Err(error) = egress.link(&mut wanted).await {
-            tracing::debug!(%error, "router");
-        }
+        let work = async {
+            let mut wanted = egress.wanted.lock().await;
+            if let Err(error) = egress.link(&mut wanted).await {
+                tracing::debug!(%error, "router");
+            }
+        };
+        // A panic is logged and counted; the next look dials anew.
+        let _ = crate::supervise::caught("the router's link", work).await;
     }
 }

@@ -7,6 +7,7 @@
 //! Tests: `run.rs` (time-outs end the whole group).
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
@@ -41,7 +42,9 @@ fn thread() -> io::Result<&'static Sender<Order>> {
     let (sender, receiver) = channel::<Order>();
     std::thread::Builder::new().name("git-spawner".to_owned()).spawn(move || {
         for order in receiver {
-            let child = start(order.command, order.cpu, &order.runtime);
+            // Everybody needs this thread: one order that makes it panic fails alone.
+            let begin = AssertUnwindSafe(|| start(order.command, order.cpu, &order.runtime));
+            let child = catch_unwind(begin).unwrap_or_else(|_| Err(io::Error::other("starting a process panicked")));
             // Whoever asked may have been cancelled; the child then falls here and `kill_on_drop` ends it.
             drop(order.answer.send(child));
         }

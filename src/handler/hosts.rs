@@ -11,6 +11,7 @@ use crate::egress::overruled;
 use crate::forge::{ForgeError, RepoRef};
 use crate::message;
 use crate::store::TakeBack;
+use crate::supervise::caught;
 use crate::task::now;
 use domain::{Access, Bar, Decision, Input, TaskId, Verb};
 use protocol::router::Rule;
@@ -100,7 +101,7 @@ impl Reader {
     fn answer_once_obeyed(&self, entry: &Repository, number: u64, answer: String, changed: bool) {
         let (performer, forge, key) = (self.performer.clone(), self.forge.clone(), entry.key.clone());
         let at = RepoRef::new(&entry.owner, &entry.name);
-        tokio::spawn(async move {
+        tokio::spawn(caught("hosts taken back", async move {
             while changed && let Err(trouble) = performer.reach_repository(&key, None).await {
                 tracing::warn!(?trouble, key, "running sandboxes still have hosts that were taken back; tried again");
                 tokio::time::sleep(AGAIN).await;
@@ -113,7 +114,7 @@ impl Reader {
                     Ok(_) => break,
                 }
             }
-        });
+        }));
     }
 }
 

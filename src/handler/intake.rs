@@ -6,6 +6,7 @@ use crate::forge::RepoRef;
 use crate::forge::event::{Wake, WakeKind};
 use crate::forge::gitea::parse::parse_delivery;
 use crate::store::Delivery;
+use crate::supervise::caught;
 use crate::task::now;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,8 +18,6 @@ use tokio_util::sync::CancellationToken;
 const BATCH: u32 = 200;
 /// The forge's clock and lateness: readings overlap by this much.
 const OVERLAP_MS: i64 = 120_000;
-/// Handled deliveries are kept this long.
-const KEEP_MS: i64 = 7 * 24 * 3600 * 1000;
 
 pub struct Intake {
     reader: Arc<Reader>,
@@ -60,7 +59,7 @@ impl Intake {
         for (key, number) in numbers {
             let reader = self.reader.clone();
             tokio::spawn(async move {
-                if let Err(trouble) = reader.read_soon(&key, number).await {
+                if let Err(trouble) = read(reader.read_soon(&key, number)).await {
                     tracing::warn!(?trouble, key, number, "a reading failed; the next round reads it again");
                 }
             });
@@ -116,7 +115,7 @@ impl Intake {
         }
         let mut whole = true;
         for (key, number) in numbers {
-            if let Err(trouble) = self.reader.read(&key, number).await {
+            if let Err(trouble) = read(self.reader.read(&key, number)).await {
                 tracing::warn!(?trouble, key, number, "a reading failed; the next round reads it again");
                 whole = false;
             }
@@ -124,7 +123,6 @@ impl Intake {
         for (key, at) in marks.into_iter().filter(|_| whole) {
             self.reader.store.set_watermark(&key, at).await?;
         }
-        self.reader.store.prune(now() - KEEP_MS).await?;
         self.reader.machine.forget_ended();
         Ok(())
     }
@@ -135,6 +133,12 @@ impl Intake {
         let numbers = issues.iter().map(|issue| issue.number).chain(comments.iter().map(|comment| comment.issue));
         Ok(numbers.collect())
     }
+}
+
+/// A reading that panics fails alone.
+async fn read(reading: impl Future<Output = Result<(), Trouble>>) -> Result<(), Trouble> {
+    let broken = |panic| Err(Trouble::later(format!("the bot itself failed while it read this: {panic}")));
+    caught("reading", Box::pin(reading)).await.unwrap_or_else(broken)
 }
 
 /// The number to read again. What does not fit its repository wakes nothing, nor what the bot `me` did itself: a task makes a dozen

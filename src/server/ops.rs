@@ -4,6 +4,7 @@ use crate::barrier::Standing;
 use crate::config::Secret;
 use crate::forge::Forge;
 use crate::sandbox::broker::Broker;
+use crate::supervise::Works;
 use crate::task::{Machine, Obeyed};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -25,6 +26,7 @@ pub struct Ops {
     /// Who holds it may say that a branch was fetched, and give orders: it lies in the state directory.
     pub token: Secret,
     pub barrier: watch::Receiver<Standing>,
+    pub works: Works,
 }
 
 /// What `caisson fetch` reports.
@@ -44,7 +46,7 @@ pub fn ops_router(ops: Arc<Ops>) -> Router {
         .with_state(ops)
 }
 
-/// Ready = the store, the forge and the broker answer, and the barrier is proven; what is missing is named.
+/// Ready = the store takes a row, forge and broker answer, the barrier is proven, and every work is at work; what is missing is named.
 async fn ready(State(ops): State<Arc<Ops>>) -> Response {
     let mut missing = Vec::new();
     if let Err(error) = ops.machine.store().ready().await {
@@ -57,6 +59,7 @@ async fn ready(State(ops): State<Arc<Ops>>) -> Response {
         missing.push(format!("broker: {error}"));
     }
     missing.extend(ops.barrier.borrow().reason().map(|why| format!("barrier: {why}")));
+    missing.extend(ops.works.wrong());
     match missing.is_empty() {
         true => (StatusCode::OK, "ready".to_owned()).into_response(),
         false => (StatusCode::SERVICE_UNAVAILABLE, missing.join("\n")).into_response(),

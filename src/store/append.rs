@@ -51,6 +51,9 @@ pub(super) async fn input(
     task: Option<TaskId>,
     now: i64,
 ) -> Result<bool, StoreError> {
+    if super::retention::below_floor(&mut *c, key).await? {
+        return Ok(false);
+    }
     let sql = "INSERT INTO inputs (key, task, at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING";
     let done = sqlx::query(sql).bind(key).bind(task.map(|t| t.0)).bind(now).execute(c).await?;
     Ok(done.rows_affected() > 0)
@@ -77,7 +80,10 @@ pub(super) async fn append(c: &mut SqliteConnection, a: &Append) -> Result<Appen
 }
 
 pub(super) async fn create(c: &mut SqliteConnection, new: &NewTask) -> Result<Option<TaskId>, StoreError> {
-    let next: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(id), 0) + 1 FROM tasks").fetch_one(&mut *c).await?;
+    // A deleted task's number marks its posts on the forge: nobody else gets it.
+    let sql = "SELECT MAX(id) + 1 FROM (SELECT COALESCE(MAX(id), 0) AS id FROM tasks \
+               UNION ALL SELECT id FROM floors WHERE kind = 'task') AS taken";
+    let next: i64 = sqlx::query_scalar(sql).fetch_one(&mut *c).await?;
     let id = TaskId(next);
     if !input(c, &new.input_key, Some(id), new.now).await? {
         return Ok(None);

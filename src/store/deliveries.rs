@@ -26,19 +26,24 @@ impl Packed {
     }
 }
 
-const COLUMNS: &str = "SELECT uuid, repository, event_type, received_at, packing, body, about FROM deliveries";
+macro_rules! of_deliveries {
+    ($rest:literal) => {
+        concat!("SELECT uuid, repository, event_type, received_at, packing, body, about FROM deliveries ", $rest)
+    };
+}
+
+pub(super) const OPEN: &str = of_deliveries!("WHERE handled_at IS NULL ORDER BY received_at LIMIT $1");
+pub(super) const ABOUT: &str = of_deliveries!("WHERE repository = $1 AND about = $2 ORDER BY received_at");
 
 /// Arrivals that nobody has taken care of, oldest first.
 pub async fn open(readers: &SqlitePool, limit: u32) -> Result<Vec<Delivery>, StoreError> {
-    let sql = format!("{COLUMNS} WHERE handled_at IS NULL ORDER BY received_at LIMIT $1");
-    let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(i64::from(limit)).fetch_all(readers).await?;
+    let rows = sqlx::query(OPEN).bind(i64::from(limit)).fetch_all(readers).await?;
     Ok(rows.iter().map(one).collect())
 }
 
 /// What was delivered about one text and is still kept, whether it was taken care of or not, oldest first.
 pub async fn about(readers: &SqlitePool, repository: &str, about: &str) -> Result<Vec<Delivery>, StoreError> {
-    let sql = format!("{COLUMNS} WHERE repository = $1 AND about = $2 ORDER BY received_at");
-    let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(repository).bind(about).fetch_all(readers).await?;
+    let rows = sqlx::query(ABOUT).bind(repository).bind(about).fetch_all(readers).await?;
     Ok(rows.iter().map(one).collect())
 }
 
@@ -120,12 +125,4 @@ pub async fn handled(connection: &mut SqliteConnection, uuids: &[String], now: i
         query.execute(&mut *connection).await?;
     }
     Ok(())
-}
-
-pub async fn prune(connection: &mut SqliteConnection, before: i64) -> Result<u64, StoreError> {
-    let done = sqlx::query("DELETE FROM deliveries WHERE handled_at IS NOT NULL AND handled_at < $1")
-        .bind(before)
-        .execute(connection)
-        .await?;
-    Ok(done.rows_affected())
 }

@@ -11,6 +11,9 @@ mod grants;
 mod look;
 mod outbox;
 mod read;
+mod retention;
+#[cfg(test)]
+mod retention_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 mod writer;
@@ -19,6 +22,7 @@ pub use append::{Append, Appended, Close, NewTask};
 pub use grants::TakeBack;
 pub use outbox::{EffectRow, EffectState};
 pub use read::{ActionRow, TaskRow};
+pub use retention::{Before, Deleted};
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use std::os::unix::fs::DirBuilderExt;
@@ -44,6 +48,12 @@ pub enum StoreError {
     Sql(sqlx::Error),
     #[error("a stored body cannot be read: {0}")]
     Body(#[from] serde_json::Error),
+    #[error("the stored effect {key} cannot be read: {source}")]
+    Effect { id: i64, key: String, source: serde_json::Error },
+    #[error("the store broke off while it wrote: {0}")]
+    Broken(String),
+    #[error("the store does not write: other work has waited for it for seconds")]
+    Slow,
     #[error("the store is closed, or was opened for looking only")]
     Closed,
 }
@@ -95,14 +105,16 @@ impl Store {
             .page_size(8192)
             // Pages (64 MiB): with fewer, a burst of deliveries waits for the file again and again.
             .pragma("wal_autocheckpoint", "8192")
+            // What is deleted is overwritten.
+            .pragma("secure_delete", "ON")
             .busy_timeout(Duration::from_secs(5))
             .foreign_keys(true);
         let one = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
         MIGRATIONS.run(&one).await?;
-        let readers =
-            SqlitePoolOptions::new().max_connections(4).connect_with(options.read_only(true)).await.map_err(failed)?;
+        let reading = options.clone().read_only(true);
+        let readers = SqlitePoolOptions::new().max_connections(4).connect_with(reading).await.map_err(failed)?;
         let connection = one.acquire().await.map_err(failed)?.detach();
-        let writer = writer::Writer::start(connection).map_err(|error| failed(sqlx::Error::Io(error)))?;
+        let writer = writer::Writer::start(connection, options).map_err(|error| failed(sqlx::Error::Io(error)))?;
         Ok(Self { writer, readers })
     }
 
@@ -161,10 +173,5 @@ impl Store {
     /// Keeps lines of the router's log with their task.
     pub async fn keep_egress(&self, task: domain::TaskId, lines: Vec<(i64, i64, String)>) -> Result<(), StoreError> {
         self.writer.ask(|answer| writer::Write::Egress { task, lines, answer }).await
-    }
-
-    /// Deletes deliveries that were handled before `before`.
-    pub async fn prune(&self, before: i64) -> Result<u64, StoreError> {
-        self.writer.ask(|answer| writer::Write::Prune { before, answer }).await
     }
 }

@@ -27,6 +27,8 @@ pub struct EffectRow {
     pub failures: i64,
     pub not_before: i64,
     pub trouble: Option<String>,
+    /// What its last try had charged is known to be unspent, and stays charged for the next.
+    pub held: bool,
 }
 
 /// A lane's name in its column.
@@ -39,7 +41,8 @@ pub(super) fn lane(lane: Lane) -> &'static str {
 }
 
 pub(super) async fn started(c: &mut SqliteConnection, id: i64, epoch: i64) -> Result<bool, StoreError> {
-    let sql = "UPDATE effects SET state = 'started', epoch = $1, tries = tries + 1 WHERE id = $2 AND state IN ('pending', 'started')";
+    let sql = "UPDATE effects SET state = 'started', epoch = $1, tries = tries + 1, held = FALSE \
+               WHERE id = $2 AND state IN ('pending', 'started')";
     Ok(sqlx::query(sql).bind(epoch).bind(id).execute(c).await?.rows_affected() > 0)
 }
 
@@ -64,36 +67,48 @@ pub(super) async fn drop_open(c: &mut SqliteConnection, task: TaskId, now: i64) 
     Ok(())
 }
 
+pub(super) const NEXT: &str = "SELECT id, task, key, body, state, epoch, tries, failures, not_before, trouble, held FROM effects \
+                               WHERE task = $1 AND lane = $2 AND state IN ('pending', 'started') ORDER BY id LIMIT 1";
+pub(super) const WITH_EFFECTS: &str =
+    "SELECT DISTINCT task FROM effects WHERE state IN ('pending', 'started') ORDER BY task";
+
 impl Store {
+    /// Keeps what an effect has charged for its next try: an outage then adds nothing to the log.
+    pub async fn hold_charge(&self, effect: i64) -> Result<(), StoreError> {
+        self.writer.ask(|answer| super::writer::Write::HoldCharge { effect, answer }).await
+    }
+
     /// The effect that is next in a lane of a task.
+    ///
+    /// # Errors
+    /// [`StoreError::Effect`] when it is there and this version cannot read it.
     pub async fn next_effect(&self, task: TaskId, lane: Lane) -> Result<Option<EffectRow>, StoreError> {
         let lane = self::lane(lane);
-        let sql = "SELECT id, task, key, body, state, epoch, tries, failures, not_before, trouble FROM effects \
-                   WHERE task = $1 AND lane = $2 AND state IN ('pending', 'started') ORDER BY id LIMIT 1";
-        let row = sqlx::query(sql).bind(task.0).bind(lane).fetch_optional(&self.readers).await?;
+        let row = sqlx::query(NEXT).bind(task.0).bind(lane).fetch_optional(&self.readers).await?;
         row.map(|r| read(&r)).transpose()
     }
 
     /// Tasks that have open effects.
     pub async fn tasks_with_effects(&self) -> Result<Vec<TaskId>, StoreError> {
-        let sql = "SELECT DISTINCT task FROM effects WHERE state IN ('pending', 'started') ORDER BY task";
-        let ids: Vec<i64> = sqlx::query_scalar(sql).fetch_all(&self.readers).await?;
+        let ids: Vec<i64> = sqlx::query_scalar(WITH_EFFECTS).fetch_all(&self.readers).await?;
         Ok(ids.into_iter().map(TaskId).collect())
     }
 }
 
 fn read(row: &sqlx::sqlite::SqliteRow) -> Result<EffectRow, StoreError> {
-    let state: String = row.get("state");
+    let (id, key, state): (i64, String, String) = (row.get("id"), row.get("key"), row.get("state"));
+    let effect = serde_json::from_str(row.get::<&str, _>("body"));
     Ok(EffectRow {
-        id: row.get("id"),
+        effect: effect.map_err(|source| StoreError::Effect { id, key: key.clone(), source })?,
+        id,
         task: TaskId(row.get("task")),
-        key: row.get("key"),
-        effect: serde_json::from_str(row.get::<&str, _>("body"))?,
+        key,
         state: if state == "started" { EffectState::Started } else { EffectState::Pending },
         epoch: row.get("epoch"),
         tries: row.get("tries"),
         failures: row.get("failures"),
         not_before: row.get("not_before"),
         trouble: row.get("trouble"),
+        held: row.get("held"),
     })
 }

@@ -1,8 +1,11 @@
 //! What is read: logs to fold, and the tables a person asks.
 
-use super::{Delivery, Store, StoreError, body, deliveries};
+use super::{Delivery, Store, StoreError, body, deliveries, writer};
 use domain::{Account, Event, Grant, Task, TaskId};
 use sqlx::{FromRow, Row};
+
+/// A store that takes longer to write one row is not ready.
+const WRITTEN_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// One line of `caisson task list`.
 #[derive(Debug, Clone, FromRow, serde::Serialize)]
@@ -38,8 +41,21 @@ pub struct ActionRow {
     pub micro_usd: i64,
 }
 
-const TASK: &str = "SELECT id, repository, issue, pull, branch, kind, title, asker, state, live, micro_usd, tokens, actions, \
-                    created_at, updated_at FROM tasks";
+macro_rules! of_tasks {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, repository, issue, pull, branch, kind, title, asker, state, live, micro_usd, tokens, actions, \
+             created_at, updated_at FROM tasks ",
+            $rest
+        )
+    };
+}
+
+pub(super) const LIVE: &str = of_tasks!("WHERE live ORDER BY id");
+pub(super) const LIVE_OF: &str =
+    of_tasks!("WHERE repository = $1 AND live AND (issue = $2 OR pull = $2) ORDER BY id DESC LIMIT 1");
+pub(super) const KNOWN: &str = "SELECT EXISTS (SELECT 1 FROM inputs WHERE key = $1)";
+pub(super) const WATERMARK: &str = "SELECT at FROM watermarks WHERE repository = $1";
 
 impl Store {
     /// The whole log of a task, with the time of each event.
@@ -57,38 +73,35 @@ impl Store {
     }
 
     pub async fn live_tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
-        let sql = sqlx::AssertSqlSafe(format!("{TASK} WHERE live ORDER BY id"));
-        Ok(sqlx::query_as(sql).fetch_all(&self.readers).await?)
+        Ok(sqlx::query_as(LIVE).fetch_all(&self.readers).await?)
     }
 
     /// Newest first, at most `limit`.
     pub async fn tasks(&self, limit: u32) -> Result<Vec<TaskRow>, StoreError> {
-        let sql = sqlx::AssertSqlSafe(format!("{TASK} ORDER BY id DESC LIMIT $1"));
+        let sql = of_tasks!("ORDER BY id DESC LIMIT $1");
         Ok(sqlx::query_as(sql).bind(i64::from(limit)).fetch_all(&self.readers).await?)
     }
 
     pub async fn task_row(&self, task: TaskId) -> Result<Option<TaskRow>, StoreError> {
-        let sql = sqlx::AssertSqlSafe(format!("{TASK} WHERE id = $1"));
+        let sql = of_tasks!("WHERE id = $1");
         Ok(sqlx::query_as(sql).bind(task.0).fetch_optional(&self.readers).await?)
     }
 
     /// The live task whose issue or pull request has this number.
     pub async fn live_task_of(&self, repository: &str, number: u64) -> Result<Option<TaskRow>, StoreError> {
-        let sql = sqlx::AssertSqlSafe(format!(
-            "{TASK} WHERE repository = $1 AND live AND (issue = $2 OR pull = $2) ORDER BY id DESC LIMIT 1"
-        ));
-        Ok(sqlx::query_as(sql).bind(repository).bind(number as i64).fetch_optional(&self.readers).await?)
+        Ok(sqlx::query_as(LIVE_OF).bind(repository).bind(number as i64).fetch_optional(&self.readers).await?)
     }
 
     /// The newest task on a branch.
     pub async fn task_of_branch(&self, repository: &str, branch: &str) -> Result<Option<TaskRow>, StoreError> {
-        let sql = sqlx::AssertSqlSafe(format!("{TASK} WHERE repository = $1 AND branch = $2 ORDER BY id DESC LIMIT 1"));
+        let sql = of_tasks!("WHERE repository = $1 AND branch = $2 ORDER BY id DESC LIMIT 1");
         Ok(sqlx::query_as(sql).bind(repository).bind(branch).fetch_optional(&self.readers).await?)
     }
 
-    /// How many tasks an issue has had: names the next branch.
+    /// How many tasks an issue has had, deleted ones too: names the next branch.
     pub async fn tasks_of_issue(&self, repository: &str, issue: u64) -> Result<u32, StoreError> {
-        let sql = "SELECT COUNT(*) FROM tasks WHERE repository = $1 AND issue = $2";
+        let sql = "SELECT (SELECT COUNT(*) FROM tasks WHERE repository = $1 AND issue = $2) \
+                   + COALESCE((SELECT tasks FROM retired WHERE repository = $1 AND issue = $2), 0)";
         let n: i64 = sqlx::query_scalar(sql).bind(repository).bind(issue as i64).fetch_one(&self.readers).await?;
         Ok(n as u32)
     }
@@ -101,9 +114,8 @@ impl Store {
 
     /// Whether an input was taken up before.
     pub async fn knows_input(&self, key: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT COUNT(*) FROM inputs WHERE key = $1";
-        let n: i64 = sqlx::query_scalar(sql).bind(key).fetch_one(&self.readers).await?;
-        Ok(n > 0)
+        let known: bool = sqlx::query_scalar(KNOWN).bind(key).fetch_one(&self.readers).await?;
+        Ok(known || super::retention::below_floor(&self.readers, key).await?)
     }
 
     /// Arrivals that nobody has taken care of, oldest first.
@@ -122,8 +134,7 @@ impl Store {
     }
 
     pub async fn watermark(&self, repository: &str) -> Result<Option<i64>, StoreError> {
-        let sql = "SELECT at FROM watermarks WHERE repository = $1";
-        Ok(sqlx::query_scalar(sql).bind(repository).fetch_optional(&self.readers).await?)
+        Ok(sqlx::query_scalar(WATERMARK).bind(repository).fetch_optional(&self.readers).await?)
     }
 
     /// Hosts that are allowed for every task of a repository.
@@ -148,9 +159,10 @@ impl Store {
         Ok(sqlx::query_scalar(sql).bind(task.0).fetch_all(&self.readers).await?)
     }
 
-    /// Whether the store answers.
+    /// Whether the store can be read and written, tried with a row that really is.
     pub async fn ready(&self) -> Result<(), StoreError> {
         sqlx::query_scalar::<_, i64>("SELECT 1").fetch_one(&self.readers).await?;
-        Ok(())
+        let written = self.writer.ask(|answer| writer::Write::Try { answer });
+        tokio::time::timeout(WRITTEN_WITHIN, written).await.map_err(|_| StoreError::Slow)?
     }
 }

@@ -23,9 +23,8 @@ fn request() -> Request {
     }
 }
 
-async fn created(store: &Store) -> Task {
-    let envelope =
-        Envelope { key: "opened:3".into(), now: 10, input: Input::Requested { request: Box::new(request()) } };
+pub(crate) async fn created(store: &Store, key: &str) -> Task {
+    let envelope = Envelope { key: key.into(), now: 10, input: Input::Requested { request: Box::new(request()) } };
     let mut task = Task::new(TaskId(0));
     let step = transition(&task, &envelope);
     step.events.iter().for_each(|e| task.apply(e));
@@ -38,7 +37,7 @@ async fn feed(store: &Store, task: &Task, key: &str, input: Input) -> Appended {
     feed_at(20, store, task, key, input).await
 }
 
-async fn feed_at(now: i64, store: &Store, task: &Task, key: &str, input: Input) -> Appended {
+pub(crate) async fn feed_at(now: i64, store: &Store, task: &Task, key: &str, input: Input) -> Appended {
     let step = transition(task, &Envelope { key: key.into(), now, input });
     let mut after = task.clone();
     step.events.iter().for_each(|e| after.apply(e));
@@ -49,7 +48,7 @@ async fn feed_at(now: i64, store: &Store, task: &Task, key: &str, input: Input) 
 
 /// A task whose first action ran from 100 to 200 and whose second runs since 300.
 pub(crate) async fn acting(store: &Store) -> TaskId {
-    let id = created(store).await.id;
+    let id = created(store, "opened:3").await.id;
     let call = |n: u32| CallRequest {
         id: format!("c{n}"),
         name: "bash".into(),
@@ -99,7 +98,7 @@ async fn a_task_survives_in_its_log_even_with_a_large_body() {
     let dir = tempfile::tempdir().expect("dir");
     let id = {
         let store = Store::open(dir.path()).await.expect("open");
-        created(&store).await.id
+        created(&store, "opened:3").await.id
     };
     let store = Store::open(dir.path()).await.expect("open again");
     let task = store.task(id).await.expect("folded");
@@ -112,7 +111,7 @@ async fn a_task_survives_in_its_log_even_with_a_large_body() {
 async fn the_same_input_is_taken_up_once() {
     let dir = tempfile::tempdir().expect("dir");
     let store = Store::open(dir.path()).await.expect("open");
-    let task = created(&store).await;
+    let task = created(&store, "opened:3").await;
     assert_eq!(feed(&store, &task, "place:1", Input::PlaceFree).await, Appended::Done);
     assert_eq!(feed(&store, &task, "place:2", Input::PlaceFree).await, Appended::Conflict, "the log has moved on");
     let task = store.task(task.id).await.expect("folded");
@@ -120,7 +119,7 @@ async fn the_same_input_is_taken_up_once() {
     assert_eq!(store.task(task.id).await.expect("folded").seq, task.seq);
 }
 
-fn delivery(uuid: &str, received_at: i64, body: &[u8]) -> Delivery {
+pub(super) fn delivery(uuid: &str, received_at: i64, body: &[u8]) -> Delivery {
     let (repository, event_type) = ("shop".into(), "issues".into());
     Delivery { uuid: uuid.into(), repository, event_type, about: None, body: body.to_vec(), received_at }
 }
@@ -181,7 +180,7 @@ async fn one_uuid_is_stored_once_however_often_and_at_once_it_comes() {
 async fn an_end_drops_open_work_but_not_what_is_owed_to_people() {
     let dir = tempfile::tempdir().expect("dir");
     let store = Store::open(dir.path()).await.expect("open");
-    let task = created(&store).await;
+    let task = created(&store, "opened:3").await;
     feed(&store, &task, "place:1", Input::PlaceFree).await;
     let task = store.task(task.id).await.expect("folded");
     feed(&store, &task, "closed", Input::IssueClosed).await;
@@ -194,7 +193,7 @@ async fn an_end_drops_open_work_but_not_what_is_owed_to_people() {
 async fn killed_tries_are_counted_apart_from_failures() {
     let dir = tempfile::tempdir().expect("dir");
     let store = Store::open(dir.path()).await.expect("open");
-    let id = created(&store).await.id;
+    let id = created(&store, "opened:3").await.id;
     let next = async || store.next_effect(id, Lane::Talk).await.expect("read").expect("a comment is owed");
     let row = next().await.id;
     for life in 1..=6 {
@@ -211,7 +210,7 @@ async fn killed_tries_are_counted_apart_from_failures() {
 async fn a_repositorys_hosts_are_kept_until_they_are_taken_back() {
     let dir = tempfile::tempdir().expect("dir");
     let store = Store::open(dir.path()).await.expect("open");
-    let mut task = created(&store).await;
+    let mut task = created(&store, "opened:3").await;
     let mut say = async |number: i64, verb: Verb| {
         let decision = Decision {
             source: Source::Comment(number),
@@ -254,4 +253,63 @@ async fn a_repositorys_hosts_are_kept_until_they_are_taken_back() {
     );
     assert_eq!(take_back("comment:8#0", "shop", &["b.testing"]).await, None, "a text is taken up once");
     assert_eq!(store.grants("shop").await.expect("read").len(), 1);
+}
+
+/// A stored row that makes the reading of it panic: its column has another type than this version ever wrote.
+#[tokio::test]
+async fn what_makes_the_writer_panic_is_refused_and_everybody_else_is_served() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    store.begin_epoch(1).await.expect("begun");
+    let id = acting(&store).await;
+    let url = format!("sqlite://{}", dir.path().join("caisson.db").display());
+    let other = SqlitePool::connect(&url).await.expect("open");
+    let damage = "UPDATE task_events SET version = 'one' WHERE task = $1 AND kind = 'turn_completed'";
+    sqlx::query(damage).bind(id.0).execute(&other).await.expect("damaged");
+    let row = sqlx::query_scalar("SELECT seq FROM tasks WHERE id = $1").bind(id.0);
+    let seq: i64 = row.fetch_one(&other).await.expect("read");
+    let mut task = Task::new(id);
+    task.seq = seq as u32;
+    let started = Event::ActionStarted { number: 3, turn: 3, index: 0 };
+    let step = Step { events: vec![started], effects: Vec::new() };
+    let append = Append { task, expected_seq: seq as u32, input_key: "k".into(), now: 9, step, close: None, epoch: 1 };
+    let (refused, served) = tokio::join!(store.append(append), store.note_input("comment:1#0", 9));
+    assert!(matches!(refused, Err(StoreError::Broken(_))), "{refused:?}");
+    assert!(served.expect("served"), "what stood in the same transaction");
+    assert!(!store.knows_input("k").await.expect("read"), "nothing of what was refused is there");
+    store.ready().await.expect("ready");
+}
+
+/// A transaction that ends in the middle: so a disk or another program may end it.
+#[tokio::test]
+async fn a_transaction_that_fails_is_told_to_whoever_asked_and_the_next_one_goes_on() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    store.begin_epoch(1).await.expect("begun");
+    let url = format!("sqlite://{}", dir.path().join("caisson.db").display());
+    let other = SqlitePool::connect(&url).await.expect("open");
+    let trap = "CREATE TRIGGER trap BEFORE UPDATE ON epochs BEGIN SELECT RAISE(ROLLBACK, 'trap'); END";
+    sqlx::query(trap).execute(&other).await.expect("laid");
+    assert!(store.ready().await.is_err());
+    assert!(store.ready().await.is_err(), "not ready as long as nothing can be written");
+    sqlx::query("DROP TRIGGER trap").execute(&other).await.expect("taken up");
+    store.ready().await.expect("ready by itself");
+    assert!(store.note_input("comment:1#0", 9).await.expect("stored"));
+}
+
+/// Somebody else holds the store for longer than a writer waits: no transaction begins.
+#[tokio::test]
+async fn a_store_that_is_held_by_somebody_else_is_written_to_again_afterwards() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    store.begin_epoch(1).await.expect("begun");
+    let url = format!("sqlite://{}", dir.path().join("caisson.db").display());
+    let other = SqlitePool::connect(&url).await.expect("open");
+    let mut held = other.begin_with("BEGIN IMMEDIATE").await.expect("held");
+    sqlx::query("UPDATE epochs SET started_at = 5").execute(&mut *held).await.expect("held");
+    let refused = store.note_input("comment:1#0", 9).await;
+    assert!(refused.is_err(), "{refused:?}");
+    held.rollback().await.expect("let go");
+    assert!(store.note_input("comment:1#0", 9).await.expect("stored"));
+    store.ready().await.expect("ready");
 }

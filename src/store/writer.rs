@@ -1,10 +1,16 @@
 //! The one writer: takes what has queued up, answers when it is on the disk. Deliveries are one statement, which is its own
 //! transaction; everything else that waits is done in one transaction together.
+//!
+//! It outlives whatever fails: a message that panics is answered with an error and undone, a connection that could not begin or end a
+//! transaction is replaced by a new one (what was open in it was never stored).
 
-use super::{Append, Appended, Delivery, NewTask, StoreError, TakeBack, append, deliveries, grants};
+use super::{Append, Appended, Before, Deleted, Delivery, NewTask, StoreError, TakeBack};
+use super::{append, deliveries, grants, retention};
 use domain::TaskId;
-use sqlx::sqlite::SqliteConnection;
+use futures_util::FutureExt;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{Connection, Executor};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -14,24 +20,83 @@ const BATCH: usize = 256;
 type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
 pub(super) enum Write {
-    Epoch { now: i64, answer: Answer<i64> },
-    Delivered { uuids: Vec<String>, now: i64, answer: Answer<()> },
-    Append { append: Box<Append>, answer: Answer<Appended> },
-    Create { new: Box<NewTask>, answer: Answer<Option<TaskId>> },
-    Input { key: String, now: i64, answer: Answer<bool> },
-    EffectStarted { id: i64, epoch: i64, answer: Answer<bool> },
-    EffectLater { id: i64, not_before: i64, trouble: String, answer: Answer<()> },
-    Post { task: TaskId, key: String, forge_id: i64, answer: Answer<()> },
-    Watermark { repository: String, at: i64, answer: Answer<()> },
-    Egress { task: TaskId, lines: Vec<(i64, i64, String)>, answer: Answer<()> },
-    TakeBack { wish: TakeBack, answer: Answer<Option<Vec<Vec<String>>>> },
-    Prune { before: i64, answer: Answer<u64> },
+    /// Writes a row as it is.
+    Try {
+        answer: Answer<()>,
+    },
+    Epoch {
+        now: i64,
+        answer: Answer<i64>,
+    },
+    Delivered {
+        uuids: Vec<String>,
+        now: i64,
+        answer: Answer<()>,
+    },
+    Append {
+        append: Box<Append>,
+        answer: Answer<Appended>,
+    },
+    Create {
+        new: Box<NewTask>,
+        answer: Answer<Option<TaskId>>,
+    },
+    Input {
+        key: String,
+        now: i64,
+        answer: Answer<bool>,
+    },
+    EffectStarted {
+        id: i64,
+        epoch: i64,
+        answer: Answer<bool>,
+    },
+    EffectLater {
+        id: i64,
+        not_before: i64,
+        trouble: String,
+        answer: Answer<()>,
+    },
+    HoldCharge {
+        effect: i64,
+        answer: Answer<()>,
+    },
+    Post {
+        task: TaskId,
+        key: String,
+        forge_id: i64,
+        answer: Answer<()>,
+    },
+    Watermark {
+        repository: String,
+        at: i64,
+        answer: Answer<()>,
+    },
+    Egress {
+        task: TaskId,
+        lines: Vec<(i64, i64, String)>,
+        answer: Answer<()>,
+    },
+    TakeBack {
+        wish: TakeBack,
+        answer: Answer<Option<Vec<Vec<String>>>>,
+    },
+    DeleteTask {
+        task: TaskId,
+        answer: Answer<Deleted>,
+    },
+    Prune {
+        before: Before,
+        answer: Answer<bool>,
+    },
 }
 
 enum Message {
     /// Those that have queued up are stored by one statement.
     Delivery(deliveries::Packed, Answer<bool>),
     Write(Write),
+    /// Brings the write-ahead log into the file and leaves it empty.
+    EmptyLog(Answer<()>),
 }
 
 #[derive(Clone)]
@@ -53,11 +118,17 @@ impl Drop for Thread {
 
 impl Writer {
     /// On a thread of its own: what the database's thread wakes then runs at once, and not behind every request that came meanwhile.
-    pub fn start(connection: SqliteConnection) -> std::io::Result<Self> {
-        let (queue, inbox) = mpsc::channel(1024);
-        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    pub fn start(connection: SqliteConnection, options: SqliteConnectOptions) -> std::io::Result<Self> {
+        let (queue, mut inbox) = mpsc::channel(1024);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let thread = std::thread::Builder::new().name("store".to_owned());
-        let thread = thread.spawn(move || runtime.block_on(run(connection, inbox)))?;
+        let thread = thread.spawn(move || {
+            let mut line = Line { connection: Some(connection), options };
+            while let Err(panic) = catch_unwind(AssertUnwindSafe(|| runtime.block_on(line.run(&mut inbox)))) {
+                broken(&crate::supervise::message(&*panic));
+                line.connection = None;
+            }
+        })?;
         Ok(Self { queue, _thread: Arc::new(Thread(Some(thread))) })
     }
 
@@ -75,67 +146,103 @@ impl Writer {
         self.send(|answer| Message::Delivery(packed, answer)).await
     }
 
+    pub async fn empty_log(&self) -> Result<(), StoreError> {
+        self.send(Message::EmptyLog).await
+    }
+
     async fn send<T>(&self, message: impl FnOnce(Answer<T>) -> Message) -> Result<T, StoreError> {
         let (answer, reply) = oneshot::channel();
         self.queue.send(message(answer)).await.map_err(|_| StoreError::Closed)?;
-        reply.await.map_err(|_| StoreError::Closed)?
+        reply.await.map_err(|_| StoreError::Broken("nothing of this was stored".to_owned()))?
     }
 }
 
 /// Told to the asker once the transaction is on the disk, or has failed.
 type Told = Box<dyn FnOnce(Option<sqlx::Error>) + Send>;
 
-async fn run(mut connection: SqliteConnection, mut inbox: mpsc::Receiver<Message>) {
-    let mut batch = Vec::with_capacity(BATCH);
-    while inbox.recv_many(&mut batch, BATCH).await > 0 {
-        let (mut arrived, mut answers, mut writes) = (Vec::new(), Vec::new(), Vec::new());
-        for message in batch.drain(..) {
-            match message {
-                Message::Write(write) => writes.push(write),
-                Message::Delivery(delivery, answer) => {
-                    arrived.push(delivery);
-                    answers.push(answer);
-                }
-            }
-        }
-        // The forge waits for these, and not for long.
-        let fresh = deliveries::store(&mut connection, &arrived).await;
-        for (answer, fresh) in answers.into_iter().zip(fresh) {
-            tell(answer, fresh)(None);
-        }
-        if !writes.is_empty() && !together(&mut connection, writes).await {
-            // What came next would join a transaction that nobody will ever commit, and be told that it is stored.
-            tracing::error!("the store stops: a transaction could neither be stored nor taken back");
-            break;
-        }
-    }
-    let _ = connection.close().await;
+fn broken(error: &dyn std::fmt::Display) {
+    tracing::error!(%error, "the store's writer failed; it goes on with a new connection");
+    metrics::counter!("caisson_store_failures_total").increment(1);
 }
 
-/// One transaction for all of them. False when it is still open.
-async fn together(connection: &mut SqliteConnection, writes: Vec<Write>) -> bool {
-    let (mut told, mut ended): (Vec<Told>, bool) = (Vec::with_capacity(writes.len()), true);
-    if let Err(error) = connection.execute("BEGIN IMMEDIATE").await {
-        tracing::error!(%error, "the store refuses to begin a transaction");
-        return true;
+/// What came in one go.
+#[derive(Default)]
+struct Batch {
+    arrived: Vec<deliveries::Packed>,
+    /// One for each arrival.
+    keepers: Vec<Answer<bool>>,
+    writes: Vec<Write>,
+    emptied: Vec<Answer<()>>,
+}
+
+/// The one writing connection. `None` after it failed.
+struct Line {
+    connection: Option<SqliteConnection>,
+    options: SqliteConnectOptions,
+}
+
+impl Line {
+    /// Until nobody is left who could ask.
+    async fn run(&mut self, inbox: &mut mpsc::Receiver<Message>) {
+        let mut messages = Vec::with_capacity(BATCH);
+        while inbox.recv_many(&mut messages, BATCH).await > 0 {
+            let mut batch = Batch::default();
+            for message in messages.drain(..) {
+                match message {
+                    Message::Write(write) => batch.writes.push(write),
+                    Message::EmptyLog(answer) => batch.emptied.push(answer),
+                    Message::Delivery(delivery, answer) => {
+                        batch.arrived.push(delivery);
+                        batch.keepers.push(answer);
+                    }
+                }
+            }
+            if let Err(error) = self.take(batch).await {
+                broken(&error);
+                self.connection = None;
+            }
+        }
+        if let Some(connection) = self.connection.take() {
+            let _ = connection.close().await;
+        }
     }
+
+    /// Fails when the connection is of no use any more. Whoever asked has been told by then, or is told by its answer's end.
+    async fn take(&mut self, batch: Batch) -> Result<(), sqlx::Error> {
+        if self.connection.is_none() {
+            self.connection = Some(SqliteConnection::connect_with(&self.options).await?);
+        }
+        let Some(connection) = &mut self.connection else { return Ok(()) };
+        // The forge waits for these, and not for long.
+        let fresh = deliveries::store(connection, &batch.arrived).await;
+        let stored = fresh.iter().all(Result::is_ok);
+        for (answer, fresh) in batch.keepers.into_iter().zip(fresh) {
+            tell(answer, fresh)(None);
+        }
+        if !batch.writes.is_empty() {
+            together(connection, batch.writes).await?;
+        }
+        for answer in batch.emptied {
+            let emptied = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").await;
+            tell(answer, emptied.map(drop).map_err(StoreError::from))(None);
+        }
+        if stored { Ok(()) } else { Err(sqlx::Error::Protocol("deliveries could not be stored".to_owned())) }
+    }
+}
+
+/// One transaction for all of them.
+async fn together(connection: &mut SqliteConnection, writes: Vec<Write>) -> Result<(), sqlx::Error> {
+    connection.execute("BEGIN IMMEDIATE").await?;
+    let mut told: Vec<Told> = Vec::with_capacity(writes.len());
     for write in writes {
         told.push(one(connection, write).await);
     }
-    let failed = connection.execute("COMMIT").await.err();
-    if let Some(error) = &failed {
-        tracing::error!(%error, "a transaction was not stored");
-        // A failed COMMIT may leave the transaction open.
-        ended = match connection.execute("ROLLBACK").await {
-            Ok(_) => true,
-            Err(error) => error.to_string().contains("no transaction is active"),
-        };
-    }
-    let text = failed.map(|e| e.to_string());
+    let ended = connection.execute("COMMIT").await;
+    let text = ended.as_ref().err().map(ToString::to_string);
     for tell in told {
         tell(text.clone().map(sqlx::Error::Protocol));
     }
-    ended
+    ended.map(drop)
 }
 
 fn tell<T: Send + 'static>(answer: Answer<T>, result: Result<T, StoreError>) -> Told {
@@ -154,17 +261,26 @@ fn tell<T: Send + 'static>(answer: Answer<T>, result: Result<T, StoreError>) -> 
 async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
     macro_rules! within {
         ($answer:expr, $work:expr) => {{
-            let result = async {
+            let work = async {
                 connection.execute("SAVEPOINT one").await?;
                 $work
-            }
-            .await;
+            };
+            let result = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| {
+                let text = crate::supervise::message(&*panic);
+                tracing::error!(panic = text, "what was to be stored made the store panic");
+                metrics::counter!("caisson_store_failures_total").increment(1);
+                Err(StoreError::Broken(text))
+            });
             let end = if result.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
             let ended = connection.execute(end).await.map(|_| ()).map_err(StoreError::from);
             tell($answer, result.and_then(|value| ended.map(|()| value)))
         }};
     }
     match write {
+        Write::Try { answer } => {
+            let sql = "UPDATE epochs SET started_at = started_at WHERE epoch = (SELECT MAX(epoch) FROM epochs)";
+            within!(answer, run_sql(sqlx::query(sql), connection).await)
+        }
         Write::Epoch { now, answer } => within!(answer, epoch(connection, now).await),
         Write::Delivered { uuids, now, answer } => within!(answer, deliveries::handled(connection, &uuids, now).await),
         Write::Append { append, answer } => within!(answer, append::append(connection, &append).await),
@@ -175,6 +291,10 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
         }
         Write::EffectLater { id, not_before, trouble, answer } => {
             within!(answer, super::outbox::later(connection, id, not_before, &trouble).await)
+        }
+        Write::HoldCharge { effect, answer } => {
+            let sql = "UPDATE effects SET held = TRUE WHERE id = $1";
+            within!(answer, run_sql(sqlx::query(sql).bind(effect), connection).await)
         }
         Write::Post { task, key, forge_id, answer } => {
             let sql = "INSERT INTO posts (task, key, forge_id) VALUES ($1, $2, $3) \
@@ -188,7 +308,8 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
         }
         Write::Egress { task, lines, answer } => within!(answer, egress(connection, task, &lines).await),
         Write::TakeBack { wish, answer } => within!(answer, grants::take_back(connection, &wish).await),
-        Write::Prune { before, answer } => within!(answer, deliveries::prune(connection, before).await),
+        Write::DeleteTask { task, answer } => within!(answer, retention::delete_task(connection, task).await),
+        Write::Prune { before, answer } => within!(answer, retention::prune(connection, &before).await),
     }
 }
 
@@ -201,7 +322,10 @@ async fn run_sql(query: Query<'_>, connection: &mut SqliteConnection) -> Result<
 
 async fn epoch(connection: &mut SqliteConnection, now: i64) -> Result<i64, StoreError> {
     let sql = "INSERT INTO epochs (started_at) VALUES ($1) RETURNING epoch";
-    Ok(sqlx::query_scalar(sql).bind(now).fetch_one(connection).await?)
+    let epoch = sqlx::query_scalar(sql).bind(now).fetch_one(&mut *connection).await?;
+    // Numbers count up without the rows of earlier lives.
+    sqlx::query("DELETE FROM epochs WHERE epoch < $1").bind(epoch).execute(connection).await?;
+    Ok(epoch)
 }
 
 async fn egress(

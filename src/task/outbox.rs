@@ -1,11 +1,13 @@
 //! Carries out effects: in order within a lane, again after a failure that may pass, and never without closing the row with its result.
 
+use super::cut::{self, Boundary, Cut};
 use super::lanes::Lanes;
 use super::{Machine, now};
 use crate::barrier::Standing;
 use crate::effect::{Performer, Trouble};
 use crate::store::{Close, EffectRow, StoreError};
-use domain::{Decision, Effect, Input, Lane, Notice, Source, Task, TaskId};
+use crate::supervise::{Works, caught};
+use domain::{Decision, Effect, Failure, Input, Lane, Notice, Source, Task, TaskId};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
@@ -13,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 /// After this many tries in vain a person is told, once.
 const TELL_AFTER: i64 = 4;
+/// After this many tries in vain an effect that panics is not tried again before a person says so.
+const PARK_AFTER: i64 = 4;
 const SHORTEST_WAIT_MS: i64 = 50;
 const FIRST_WAIT_MS: i64 = 500;
 const LONGEST_WAIT_MS: i64 = 60_000;
@@ -39,6 +43,8 @@ pub struct Outbox {
     recheck: Arc<dyn Recheck>,
     lanes: Lanes,
     barrier: watch::Receiver<Standing>,
+    works: Works,
+    cut: Option<Cut>,
     stopping: CancellationToken,
 }
 
@@ -48,13 +54,15 @@ impl Outbox {
         performer: Arc<Performer>,
         recheck: Arc<dyn Recheck>,
         barrier: watch::Receiver<Standing>,
+        works: Works,
+        cut: Option<Cut>,
         stopping: CancellationToken,
     ) -> Arc<Self> {
-        Arc::new(Self { machine, performer, recheck, lanes: Lanes::default(), barrier, stopping })
+        Arc::new(Self { machine, performer, recheck, lanes: Lanes::default(), barrier, works, cut, stopping })
     }
 
     /// Runs until told to stop; what is under way then is finished or left as started for the next life.
-    pub async fn run(self: Arc<Self>, mut moved: mpsc::UnboundedReceiver<TaskId>) {
+    pub async fn run(self: &Arc<Self>, moved: &mut mpsc::UnboundedReceiver<TaskId>) {
         match self.machine.store().tasks_with_effects().await {
             Ok(tasks) => tasks.into_iter().for_each(|task| self.ring(task)),
             Err(error) => tracing::error!(%error, "the outbox cannot be read"),
@@ -76,7 +84,7 @@ impl Outbox {
         for lane in [Lane::Work, Lane::Gate, Lane::Talk] {
             if let Some((bell, calloff)) = self.lanes.ring(task, lane) {
                 let outbox = self.clone();
-                tokio::spawn(async move { outbox.drain(task, lane, bell, calloff).await });
+                tokio::spawn(async move { outbox.keep_draining(task, lane, &bell, &calloff).await });
             }
         }
     }
@@ -91,28 +99,73 @@ impl Outbox {
         tokio::time::timeout(limit, quiet).await.is_ok()
     }
 
-    async fn drain(self: Arc<Self>, task: TaskId, lane: Lane, bell: Arc<Notify>, calloff: CancellationToken) {
+    /// A lane that panics goes on after a while: it stays registered, so nobody else begins it meanwhile.
+    async fn keep_draining(&self, task: TaskId, lane: Lane, bell: &Notify, calloff: &CancellationToken) {
+        let mut failures = 0;
+        while let Err(panic) = caught("lane", self.drain(task, lane, bell, calloff)).await {
+            let why = format!("its lane panicked: {panic}");
+            if !self.wait_after(task, lane, &why, failures).await {
+                break;
+            }
+            failures += 1;
+        }
+        self.lanes.leave(task, lane);
+        self.works.well(&work(task, lane));
+        // What came in between the last look and the leaving rang a bell that nobody hears any more.
+        if !self.stopping.is_cancelled() && !matches!(self.machine.store().next_effect(task, lane).await, Ok(None)) {
+            self.machine.nudge(task);
+        }
+    }
+
+    /// Until nothing is left to do, or the bot is told to stop.
+    async fn drain(&self, task: TaskId, lane: Lane, bell: &Notify, calloff: &CancellationToken) {
+        let mut failures = 0;
         while !self.stopping.is_cancelled() {
-            match self.machine.store().next_effect(task, lane).await {
-                Ok(Some(row)) => self.one(row, &bell, &calloff).await,
-                Ok(None) => {
-                    self.lanes.leave(task, lane);
-                    // What came in between the look and the leaving rang a bell that nobody hears any more.
-                    if let Ok(Some(_)) = self.machine.store().next_effect(task, lane).await {
-                        self.machine.nudge(task);
-                    }
-                    return;
+            let done = match self.machine.store().next_effect(task, lane).await {
+                Ok(Some(row)) => self.one(row, bell, calloff).await,
+                Ok(None) => return,
+                Err(StoreError::Effect { id, key, source }) => {
+                    self.park(task, lane, id, &key, &source.to_string()).await
                 }
+                Err(error) => Err(error),
+            };
+            match done {
+                Ok(()) => failures = 0,
                 Err(error) => {
-                    tracing::error!(%error, task = task.0, "the outbox cannot be read");
-                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    self.wait_after(task, lane, &error.to_string(), failures).await;
+                    failures += 1;
                 }
             }
         }
-        self.lanes.leave(task, lane);
     }
 
-    async fn one(&self, row: EffectRow, bell: &Notify, calloff: &CancellationToken) {
+    /// What goes wrong with the rows themselves is seen, and tried again more and more rarely. False when the bot is told to stop.
+    async fn wait_after(&self, task: TaskId, lane: Lane, why: &str, failures: i64) -> bool {
+        let wait = wait_ms(failures, None);
+        tracing::error!(task = task.0, ?lane, why, wait_ms = wait, "the outbox cannot go on here; tried again");
+        metrics::counter!("caisson_outbox_failures_total").increment(1);
+        self.works.set_wrong(&work(task, lane), why);
+        self.stopping.run_until_cancelled(tokio::time::sleep(Duration::from_millis(wait as u64))).await.is_some()
+    }
+
+    /// An effect that this version cannot read is closed, and a person is told; `/resume` asks for it anew.
+    async fn park(&self, task: TaskId, lane: Lane, id: i64, key: &str, why: &str) -> Result<(), StoreError> {
+        tracing::error!(task = task.0, effect = key, why, "a stored effect cannot be read: it is put aside");
+        metrics::counter!("caisson_outbox_failures_total").increment(1);
+        let sentence = format!(
+            "a stored step (`{key}`) cannot be read: was the bot replaced by an older version? `/resume` asks for it anew"
+        );
+        let input = match lane {
+            Lane::Talk => Input::Settled,
+            Lane::Work | Lane::Gate => {
+                Input::EffectFailed { effect: key.to_owned(), failure: Failure::Blocked { sentence } }
+            }
+        };
+        let close = Some(Close { effect: id, failed: true });
+        self.machine.feed(task, &format!("unreadable:{task}:{id}:{}", now()), input, close).await.map(drop)
+    }
+
+    async fn one(&self, row: EffectRow, bell: &Notify, calloff: &CancellationToken) -> Result<(), StoreError> {
         let wait = row.not_before - now();
         if wait > 0 {
             tokio::select! {
@@ -120,17 +173,14 @@ impl Outbox {
                 () = bell.notified() => {}
                 () = self.stopping.cancelled() => {}
             }
-            return;
+            return Ok(());
         }
         let barrier = match runs_foreign_code(&row.effect) {
             true => self.behind_barrier(bell).await,
             false => Some(Ok(())),
         };
-        let Some(barrier) = barrier else { return };
-        if let Err(error) = self.attempt(&row, calloff, barrier).await {
-            tracing::error!(%error, task = row.task.0, effect = row.key, "an effect could not be recorded");
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
+        let Some(barrier) = barrier else { return Ok(()) };
+        self.attempt(&row, calloff, barrier).await
     }
 
     /// Waits until the barrier is proven, or cannot be; `None` when the lane must look again first.
@@ -174,7 +224,9 @@ impl Outbox {
         };
         let performed = async {
             barrier?;
-            self.perform(&task, row).await
+            // Boxed: the largest of them is too large to be handed on by value.
+            let work = cut::within(self.cut.as_ref(), row, Box::pin(self.perform(&task, row)));
+            caught(kind, work).await.unwrap_or_else(|panic| Err(self.panicked(row, &panic)))
         };
         let result = tokio::select! {
             result = performed => result,
@@ -184,7 +236,7 @@ impl Outbox {
             }
         };
         metrics::histogram!("caisson_effect_seconds", "kind" => kind).record(began.elapsed().as_secs_f64());
-        match result {
+        let closed = match result {
             Ok(input) => self.close(row, input, false).await,
             // A word that cannot be said is no reason for the work to stop.
             Err(Trouble::Failed(failure)) if row.effect.lane() == Lane::Talk => {
@@ -196,8 +248,10 @@ impl Outbox {
                 let input = Input::EffectFailed { effect: row.key.clone(), failure };
                 self.close(row, input, true).await
             }
-            Err(Trouble::Later { sentence, after_ms }) => self.later(row, &sentence, after_ms).await,
-        }
+            Err(Trouble::Later { sentence, after_ms }) => return self.later(row, &sentence, after_ms).await,
+        };
+        cut::at(self.cut.as_ref(), row, Boundary::Closed).await;
+        closed
     }
 
     async fn perform(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
@@ -212,9 +266,20 @@ impl Outbox {
         self.performer.perform(task, row, self.machine.as_ref()).await
     }
 
+    /// A fault of the bot's own may pass, or not: after some tries a person decides.
+    fn panicked(&self, row: &EffectRow, panic: &str) -> Trouble {
+        self.works.set_wrong(&work(row.task, row.effect.lane()), format!("{} panicked: {panic}", row.key));
+        let sentence = "the bot itself failed while it did this (a panic; its log says where)";
+        match row.failures + 1 < PARK_AFTER {
+            true => Trouble::later(sentence),
+            false => Trouble::blocked(format!("{sentence}, {PARK_AFTER} times; `/resume` tries it again")),
+        }
+    }
+
     async fn close(&self, row: &EffectRow, input: Input, failed: bool) -> Result<(), StoreError> {
         let key = format!("effect:{}:{}#{}", row.task, row.key, row.tries + 1);
         self.machine.feed(row.task, &key, input, Some(Close { effect: row.id, failed })).await?;
+        self.works.well(&work(row.task, row.effect.lane()));
         Ok(())
     }
 
@@ -237,6 +302,11 @@ impl Outbox {
         }
         Ok(())
     }
+}
+
+/// A lane's name in what `/readyz` says.
+fn work(task: TaskId, lane: Lane) -> String {
+    format!("task {task}, {lane:?}")
 }
 
 /// In a chamber: none of these begins before the barrier is proven. Rest and teardown only take away.

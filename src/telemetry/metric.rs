@@ -22,7 +22,7 @@ pub struct Metric {
 }
 
 /// Every metric of the process. Labels hold our own words only: no login, no path, no host.
-pub const METRICS: [Metric; 3] = [
+pub const METRICS: [Metric; 6] = [
     Metric {
         name: "caisson_hooks_total",
         kind: MetricKind::Counter,
@@ -40,6 +40,24 @@ pub const METRICS: [Metric; 3] = [
         kind: MetricKind::Counter,
         labels: "",
         help: "Lines of the router's log that were not kept because the store fell behind.",
+    },
+    Metric {
+        name: "caisson_outbox_failures_total",
+        kind: MetricKind::Counter,
+        labels: "",
+        help: "Times a task's lane could not go on: a row that cannot be read or stored, a panic.",
+    },
+    Metric {
+        name: "caisson_panics_total",
+        kind: MetricKind::Counter,
+        labels: "work",
+        help: "Panics, by the work that was caught in one; an effect by its kind.",
+    },
+    Metric {
+        name: "caisson_store_failures_total",
+        kind: MetricKind::Counter,
+        labels: "",
+        help: "Times the store's writer failed and went on with a new connection, or refused what made it panic.",
     },
 ];
 

@@ -77,7 +77,8 @@ async fn what_did_not_hold_is_tried_again_and_holds_once_it_is_mended() {
             }
         };
         let (prover, mut watched) = prover(&lab, Arc::new(Weak::new(&lab, change)));
-        let proving = tokio::spawn(prover.mended_within(Duration::from_millis(100)).stay());
+        let prover = prover.mended_within(Duration::from_millis(100));
+        let proving = tokio::spawn(async move { prover.stay().await });
         assert!(matches!(
             &*watched.wait_for(|it| !matches!(it, Standing::Waiting(_))).await.expect("known"),
             Standing::Broken(_)

@@ -10,13 +10,16 @@ mod world;
 
 mod advance;
 mod barrier;
+mod cuts;
 mod decisions;
 mod elsewhere;
+mod faults;
 mod hooks;
 mod hosts;
 mod interruptions;
 mod losses;
 mod orders;
+mod outages;
 mod shelves;
 mod toolchains;
 mod trip;

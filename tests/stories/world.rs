@@ -1,8 +1,10 @@
 //! A forge with people, a repository with a failing test, a bot beside it. The bot lives in a runtime of its own, so that it can be
 //! ended as `kill -9` ends a process: nothing of it runs on.
 
+use crate::cuts::Cuts;
 use crate::doors::Doors;
 use crate::local_broker::LocalBroker;
+use crate::outages::Switch;
 use caisson::barrier::{Inspector, Standing};
 use caisson::bot::{Bot, Parts};
 use caisson::config::{Process, Secret};
@@ -10,6 +12,7 @@ use caisson::forge::{Forge, Gitea};
 use caisson::git::{Auth, Repos};
 use caisson::sandbox::{SandboxError, Sandboxes, Settings};
 use caisson::store::Store;
+use caisson::supervise::Works;
 use devforge::{Access, Devforge, Options, Person};
 use domain::{Event, Task, TaskId};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -35,6 +38,10 @@ pub struct World {
     pub barrier: watch::Sender<Standing>,
     /// What is found in each task's sandbox: nothing, unless a story says otherwise.
     pub inspector: Arc<Inspected>,
+    /// Where effects are broken off: nowhere, unless a story says otherwise.
+    pub cuts: Cuts,
+    /// Whether the model is out of reach.
+    pub model: Switch,
     bot: Option<(tokio::runtime::Runtime, Bot)>,
     looking: Option<Store>,
 }
@@ -128,6 +135,8 @@ impl World {
             config: Arc::new(config),
             barrier,
             inspector: Arc::default(),
+            cuts: Cuts::default(),
+            model: Switch::default(),
             bot: None,
             looking: None,
         };
@@ -149,8 +158,11 @@ impl World {
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("runtime");
         let (config, broker, doors) = (self.config.clone(), self.broker.clone(), self.doors.clone());
         let (barrier, inspector) = (self.barrier.subscribe(), self.inspector.clone());
-        let started =
-            runtime.spawn(async move { Bot::start(parts(config, broker, doors, barrier, inspector).await).await });
+        let (cut, switch) = (Some(self.cuts.cut()), self.model.clone());
+        let started = runtime.spawn(async move {
+            let parts = parts(config, broker, doors, barrier, inspector).await;
+            Bot::start(Parts { cut, model: switch.before(parts.model.clone()), ..parts }).await
+        });
         let bot = started.await.expect("joined").expect("a bot");
         self.looking = Some(Store::open(&self.config.state_dir).await.expect("the store"));
         self.bot = Some((runtime, bot));
@@ -403,6 +415,8 @@ async fn parts(
         broker,
         repos,
         barrier,
+        works: Works::default(),
+        cut: None,
     }
 }
 

@@ -108,7 +108,17 @@ async fn write(
     }
 }
 
+/// Ends the link whatever becomes of its reader: nobody waits for an answer that nobody reads.
+struct Reading(Arc<Inbox>);
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.end(LinkError::Closed);
+    }
+}
+
 async fn read(mut from: ReadHalf<Box<dyn Stream>>, inbox: Arc<Inbox>) {
+    let _reading = Reading(Arc::clone(&inbox));
     let mut decoder = Decoder::new(MAX_PAYLOAD);
     let mut buffer = vec![0; READ];
     loop {

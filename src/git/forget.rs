@@ -1,0 +1,104 @@
+//! What is deleted from the bot's repositories: refs of a task, then the objects nobody refers to any more.
+
+use std::time::Duration;
+
+use super::repos::TRANSFER;
+use super::run::{Git, Input};
+use super::{GitError, Repos};
+
+/// As long as an object may lie there before a ref points to it: what an import has just brought is never taken for rubbish.
+pub const UNBORN: Duration = Duration::from_secs(3600);
+
+impl Repos {
+    /// Deletes all checkpoints of a task; says how many there were. Their objects go with the next [`Repos::tidy`].
+    ///
+    /// # Errors
+    /// When git cannot write.
+    pub async fn forget_task(&self, key: &str, task: i64) -> Result<usize, GitError> {
+        let dir = self.path(key)?;
+        if !dir.join("HEAD").is_file() {
+            return Ok(0);
+        }
+        let list = Git::new("for-each-ref").at(&dir).arg("--format=delete %(refname)");
+        let deletes = list.arg(format!("refs/caisson/{task}")).ok().await?;
+        let count = deletes.iter().filter(|byte| **byte == b'\n').count();
+        if count > 0 {
+            Git::new("update-ref").at(&dir).arg("--stdin").input(Input::Bytes(deletes)).ok().await?;
+        }
+        Ok(count)
+    }
+
+    /// Puts packs and refs together, and removes objects that nothing refers to and that are older than `unborn` (normally [`UNBORN`]).
+    /// Other processes may read and write meanwhile.
+    ///
+    /// # Errors
+    /// When git cannot write; nothing that is referred to is lost.
+    pub async fn tidy(&self, key: &str, unborn: Duration) -> Result<(), GitError> {
+        let dir = self.path(key)?;
+        if !dir.join("HEAD").is_file() {
+            return Ok(());
+        }
+        let expire = match unborn.as_secs() {
+            0 => "now".to_owned(),
+            seconds => format!("{seconds}.seconds.ago"),
+        };
+        let git = |verb| Git::new(verb).at(&dir).timeout(TRANSFER);
+        git("pack-refs").args(["--all", "--prune"]).ok().await?;
+        let repack = git("repack").args(["-A", "-d", "-q"]).config("pack.threads", "1");
+        repack.arg(format!("--unpack-unreachable={expire}")).ok().await?;
+        git("prune").arg(format!("--expire={expire}")).ok().await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::Commit;
+
+    /// A commit of its own for each of two tasks on top of a base.
+    async fn two_tasks(repos: &Repos) -> [Commit; 2] {
+        let commit = |name: &str, from: &str| {
+            format!(
+                "commit refs/heads/{name}\ncommitter a <a@b> 1 +0000\ndata 1\nx\n{from}M 100644 inline {name}.txt\ndata {}\n{name}\n",
+                name.len() + 1
+            )
+        };
+        let from = "from refs/heads/main\n";
+        let stream = [commit("main", ""), commit("one", from), commit("two", from)].concat();
+        repos.fast_import("shop", stream).await.expect("imported");
+        let mut commits = Vec::new();
+        for (task, name) in [(1, "one"), (12, "two")] {
+            let found = repos.read_ref("shop", &format!("refs/heads/{name}")).await.expect("read").expect("there");
+            repos.keep("shop", task, 1, &found).await.expect("kept");
+            commits.push(found);
+        }
+        let dir = repos.path("shop").expect("a path");
+        for name in ["one", "two"] {
+            Git::new("update-ref").at(&dir).args(["-d", &format!("refs/heads/{name}")]).ok().await.expect("deleted");
+        }
+        commits.try_into().expect("two")
+    }
+
+    #[tokio::test]
+    async fn a_forgotten_tasks_objects_are_gone_and_everybody_elses_stay() {
+        let dir = tempfile::tempdir().expect("dir");
+        let repos = Repos::new(dir.path());
+        assert_eq!(repos.forget_task("shop", 1).await, Ok(0), "no repository yet");
+        let [one, two] = two_tasks(&repos).await;
+        // Task 12 is none of task 1's.
+        assert_eq!(repos.forget_task("shop", 1).await, Ok(1));
+        assert_eq!(repos.forget_task("shop", 1).await, Ok(0));
+        assert_eq!(repos.checkpoint("shop", 1, 1).await, Ok(None));
+        repos.tidy("shop", UNBORN).await.expect("tidied");
+        repos.require("shop", &one).await.expect("what came an hour ago at most stays");
+        repos.tidy("shop", Duration::ZERO).await.expect("tidied");
+        assert!(repos.require("shop", &one).await.is_err(), "its objects are gone");
+        repos.require("shop", &two).await.expect("task 12's stay");
+        assert_eq!(repos.checkpoint("shop", 12, 1).await, Ok(Some(two)));
+        let packs = std::fs::read_dir(repos.path("shop").expect("a path").join("objects/pack")).expect("read");
+        let packs =
+            packs.filter(|it| it.as_ref().is_ok_and(|it| it.path().extension().is_some_and(|end| end == "pack")));
+        assert_eq!(packs.count(), 1);
+    }
+}

@@ -1,0 +1,89 @@
+//! The bot's own faults: a panic, a row it cannot read. Each is seen, and stops nothing else.
+
+use crate::world::{FIX, REPO, World};
+use caisson::task::Boundary;
+use std::time::Duration;
+
+async fn readyz(world: &World) -> (u16, String) {
+    let answer = reqwest::get(format!("{}/readyz", world.ops())).await.expect("answered");
+    (answer.status().as_u16(), answer.text().await.expect("read"))
+}
+
+/// Waits until `/readyz` says this.
+async fn until_ready_says(world: &World, words: &str) -> u16 {
+    let seen = async {
+        loop {
+            let (status, text) = readyz(world).await;
+            if text.contains(words) {
+                return status;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), seen).await.expect(words)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_effect_that_panics_is_seen_and_tried_again_and_so_is_its_lane() {
+    let world = World::new(FIX).await;
+    let (mut effects, mut lanes) = (1, 1);
+    world.cuts.set(move |row, at| {
+        match (row.effect.kind(), at) {
+            ("act", Boundary::Begun) if effects > 0 => effects -= 1,
+            ("push", Boundary::Closed) if lanes > 0 => lanes -= 1,
+            _ => return false,
+        }
+        panic!("a fault at {}", row.key)
+    });
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    assert_eq!(until_ready_says(&world, "act:1 panicked: a fault at act:1").await, 503);
+    assert_eq!(until_ready_says(&world, "its lane panicked: a fault at push:1").await, 503);
+    let task = world.until_state("awaiting-review").await;
+    assert_eq!(task.actions, 5);
+    assert_eq!(until_ready_says(&world, "ready").await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_effect_that_panics_again_and_again_waits_for_a_person() {
+    let world = World::new(FIX).await;
+    world.cuts.set(|row, at| match (row.effect.kind(), at) {
+        ("prepare", Boundary::Begun) => panic!("a fault"),
+        _ => false,
+    });
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("paused").await;
+    world.until_said(issue, "the bot itself failed while it did this").await;
+    world.cuts.clear();
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    let task = world.until_state("awaiting-review").await;
+    assert_eq!(task.actions, 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stored_effect_that_cannot_be_read_is_put_aside_and_said() {
+    let mut world = World::new(FIX).await;
+    let (met, mut reached) = tokio::sync::mpsc::unbounded_channel();
+    world.cuts.set(move |row, at| {
+        let here = at == Boundary::Begun && matches!(row.effect.kind(), "prepare" | "label");
+        here && met.send(row.effect.kind()).is_ok()
+    });
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let mut seen = std::collections::BTreeSet::new();
+    while seen.len() < 2 {
+        seen.insert(reached.recv().await.expect("reached"));
+    }
+    world.kill();
+    let url = format!("sqlite://{}", world.config.state_dir.join("caisson.db").display());
+    let store = sqlx::SqlitePool::connect(&url).await.expect("open");
+    let newer = "UPDATE effects SET body = '{\"effect\":\"of_a_later_version\"}' WHERE state = 'started'";
+    let changed = sqlx::query(newer).execute(&store).await.expect("changed").rows_affected();
+    assert_eq!(changed, 2, "one in each lane");
+    store.close().await;
+    world.cuts.clear();
+    world.start().await;
+    world.until_state("paused").await;
+    // The lane of words goes on, too: it says why.
+    world.until_said(issue, "a stored step (`prepare:").await;
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    world.until_state("awaiting-review").await;
+}

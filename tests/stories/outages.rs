@@ -1,0 +1,114 @@
+//! What is away for long: nothing grows by a try in vain.
+
+use crate::world::{FIX, REPO, World};
+use async_trait::async_trait;
+use caisson::llm::{Model, ModelError, ModelRequest, ModelResponse, Price};
+use domain::Lane;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A model that can be out of reach.
+#[derive(Clone, Default)]
+pub struct Switch(Arc<AtomicBool>);
+
+impl Switch {
+    pub fn set_away(&self, away: bool) {
+        self.0.store(away, Ordering::SeqCst);
+    }
+
+    pub fn before(&self, model: Arc<dyn Model>) -> Arc<dyn Model> {
+        Arc::new(Switched { away: self.clone(), model })
+    }
+}
+
+struct Switched {
+    away: Switch,
+    model: Arc<dyn Model>,
+}
+
+#[async_trait]
+impl Model for Switched {
+    fn label(&self) -> String {
+        self.model.label()
+    }
+
+    fn scripted(&self) -> bool {
+        self.model.scripted()
+    }
+
+    fn price(&self) -> Price {
+        self.model.price()
+    }
+
+    fn context_tokens(&self) -> u64 {
+        self.model.context_tokens()
+    }
+
+    async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
+        match self.away.0.load(Ordering::SeqCst) {
+            true => Err(ModelError::Unavailable("away".to_owned())),
+            false => self.model.respond(request).await,
+        }
+    }
+}
+
+/// Rows of every table but the forge's own arrivals.
+async fn rows(world: &World) -> Vec<(String, i64)> {
+    let url = format!("sqlite://{}", world.config.state_dir.join("caisson.db").display());
+    let store = sqlx::SqlitePool::connect(&url).await.expect("open");
+    let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'deliveries' ORDER BY name";
+    let names: Vec<String> = sqlx::query_scalar(sql).fetch_all(&store).await.expect("read");
+    let mut rows = Vec::new();
+    for name in names {
+        let sql = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {name}"));
+        rows.push((name, sqlx::query_scalar(sql).fetch_one(&store).await.expect("read")));
+    }
+    store.close().await;
+    rows
+}
+
+/// Waits until the task's next step of this lane was tried in vain so often.
+async fn in_vain(world: &World, lane: Lane, times: i64) {
+    let task = world.task().await.id;
+    let tried = async {
+        while world.store().next_effect(task, lane).await.expect("read").is_none_or(|row| row.failures < times) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), tried).await.expect("tried in vain");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_is_away_adds_no_row_for_each_try_and_costs_nothing() {
+    let mut world = World::new(FIX).await;
+    world.model.set_away(true);
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    in_vain(&world, Lane::Work, 1).await;
+    let before = (rows(&world).await, world.log().await.len());
+    in_vain(&world, Lane::Work, 2).await;
+    // Whoever is killed between two tries has not asked.
+    world.kill();
+    world.start().await;
+    in_vain(&world, Lane::Work, 3).await;
+    assert_eq!((rows(&world).await, world.log().await.len()), before);
+    world.model.set_away(false);
+    world.until_state("awaiting-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forge_and_an_engine_that_are_away_add_no_row_for_each_try() {
+    let world = World::new(FIX).await;
+    world.broker.set_away(true);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    in_vain(&world, Lane::Work, 4).await;
+    // The fourth time a person is told, once.
+    world.until_said(issue, "tries again by itself").await;
+    let before = rows(&world).await;
+    world.forge.set_outage(Some(502));
+    in_vain(&world, Lane::Work, 6).await;
+    assert_eq!(rows(&world).await, before);
+    world.forge.set_outage(None);
+    world.broker.set_away(false);
+    world.until_state("awaiting-review").await;
+}
