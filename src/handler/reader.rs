@@ -175,10 +175,15 @@ impl Reader {
         let began = task.request.as_ref().map_or(0, |r| r.number);
         let mut rights = HashMap::new();
         let mut found = Vec::new();
+        // What was said after a text that is left for the next reading waits with it: the oldest decides.
+        let mut before = i64::MAX;
         for comment in thread.comments.iter().filter(|c| c.id > began && self.counts(&c.author)) {
             let source = Source::Comment(comment.id);
-            let early = only.is_none() && self.on_its_way(entry, &source, comment.created_at).await?;
-            if early || !self.wanted(&source, only).await? {
+            if !self.wanted(&source, only).await? {
+                continue;
+            }
+            if only.is_none() && self.on_its_way(entry, &source, comment.created_at).await? {
+                before = before.min(comment.id);
                 continue;
             }
             let right = self.right(entry, &comment.author, &mut rights).await?;
@@ -206,6 +211,7 @@ impl Reader {
             };
             found.push(decision(source, review.number, &review.author, right, text, edited, verb, commit, thread));
         }
+        found.retain(|decision| decision.number < before);
         found.sort_by_key(|decision| decision.number);
         for decision in &mut found {
             self.look_up(entry, &mut decision.verb).await?;

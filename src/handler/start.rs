@@ -43,8 +43,9 @@ impl Reader {
             if said || self.store.knows_input(&key).await? {
                 continue;
             }
+            // What was said after it waits too: the oldest comes first.
             if self.on_its_way(entry, &text.source, text.created_at).await? {
-                continue;
+                return Ok(());
             }
             text.edited = match &text.source {
                 Source::Issue(_) => self.issue_edited(entry, &issue).await?,

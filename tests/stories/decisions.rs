@@ -75,6 +75,22 @@ async fn an_edit_within_the_second_of_its_comment_runs_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_older_of_two_texts_decides_though_its_hook_was_lost() {
+    let world = World::new(&FIX.replace("expects = [\"approved\"]", "expects = [\"use a set\"]")).await;
+    world.forge.add_collaborator(REPO, "bob", devforge::Access::Write).expect("a right");
+    let (pull, _) = at_review(&world).await;
+    world.forge.lose_hooks(1);
+    let older = world.alice().comment(REPO, pull, "/revise use a set").expect("said");
+    world.bob().comment(REPO, pull, "/approve").expect("said");
+    world.until_state("final-review").await;
+    let used = world.log().await.into_iter().find_map(|event| match event {
+        Event::DecisionUsed { decision, .. } => Some(decision.source),
+        _ => None,
+    });
+    assert_eq!(used, Some(domain::Source::Comment(older)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_remark_that_somebody_else_changed_never_reaches_the_agent() {
     let mut world = World::new(FIX).await;
     let tessa = triager(&world);
