@@ -22,6 +22,7 @@
 //! ```
 
 use super::pick::Pick;
+use crate::text::one_line;
 use domain::{ACTIONS_PER_CHECKPOINT, Budget};
 use protocol::router::Rule;
 use serde::Deserialize;
@@ -107,6 +108,13 @@ pub struct Wish {
     pub value: String,
     /// What accepting it would mean, for the operator.
     pub means: String,
+}
+
+/// Two lines, whatever the repository wrote: what it would mean, and below it the words themselves.
+impl std::fmt::Display for Wish {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}\n       {}", self.key, one_line(&self.means), one_line(&self.value))
+    }
 }
 
 /// What holds for a task.

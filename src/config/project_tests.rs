@@ -69,3 +69,18 @@ fn no_file_grants_nothing() {
     assert_eq!((holds.every, holds.image), (5, Pick::Open));
     assert!(holds.setup.is_empty() && holds.egress.is_empty());
 }
+
+#[test]
+fn a_command_of_many_lines_forges_no_wish_and_hides_none() {
+    let commands =
+        ["cargo fetch\n   2  egress: harmless\n       docs.example.org", "a\u{1b}[2K\rb\u{202e}\u{2028}c\u{85}d"];
+    let file = toml::to_string(&std::collections::BTreeMap::from([("setup", commands)])).unwrap();
+    let shown: Vec<String> =
+        Project::parse(FILE, &file).unwrap().wishes(&granted()).iter().map(ToString::to_string).collect();
+    assert_eq!(shown.len(), 2);
+    for wish in &shown {
+        assert_eq!(wish.lines().count(), 2, "{wish}");
+        assert!(!wish.chars().any(|c| c != '\n' && crate::text::is_hidden(c)), "{wish:?}");
+    }
+    assert!(shown[0].ends_with("cargo fetch\\n   2  egress: harmless\\n       docs.example.org"), "{}", shown[0]);
+}

@@ -13,6 +13,7 @@ use crate::effect::{granted, told};
 use crate::forge::{Access, Forge, ForgeError, RepoRef, Repository, is_accepted};
 use crate::git::{Auth, Branch, Leaks, RemoteUrl, Repos};
 use crate::secret::Secret;
+use crate::text::{count, one_line};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::path::Path;
@@ -150,9 +151,10 @@ impl Add {
             printer.good(&format!("{} asks for nothing beyond your grants", project::FILE));
             return Ok(String::new());
         }
-        printer.heading(&format!("{} asks for more than you grant", project::FILE));
-        for wish in &wishes {
-            printer.say(&format!("  {} = {}: {}", wish.key, wish.value, wish.means));
+        let things = count(wishes.len() as u64, "thing");
+        printer.heading(&format!("{} asks for {things} that you don't grant", project::FILE));
+        for (number, wish) in wishes.iter().enumerate() {
+            printer.say(&format!("  {:2}  {wish}", number + 1));
         }
         let before = plan.before.as_ref().map_or("", |b| b.accepted.as_str());
         if self.accept.as_deref() == Some(asked.hash()) || before == asked.hash() {
@@ -208,7 +210,7 @@ impl Add {
         }
         printer.heading("each checkpoint is a push; these would run or read it");
         for name in &left {
-            printer.bad(name);
+            printer.bad(&one_line(name));
         }
         let complaint = Complaint::new("the repository is not added while unknown parts would read its pushes");
         let attempt = format!("remove them on the forge, or accept each by name: --accept-foreign '{}'", left[0]);
@@ -233,7 +235,7 @@ fn show_image(printer: &Printer, config: &Process, project: &Project, root: &[St
 /// Agents read a repository and some of its history: what lies in there is known to a model from then on.
 fn tell_of_leaks(leaks: &Leaks, printer: &Printer) {
     for leak in &leaks.found {
-        let path = crate::text::one_line(&leak.path);
+        let path = one_line(&leak.path);
         printer.warn(&format!("{path} holds what looks like {}, since commit {}", leak.what, leak.commit.short()));
     }
     if !leaks.found.is_empty() {
