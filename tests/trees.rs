@@ -3,6 +3,8 @@
 //! The runner runs as a plain process in temporary directories (`support/local_broker.rs`): what is tested here is the
 //! host's side and what it refuses; the walls around a real chamber are tested with Docker elsewhere.
 
+#[path = "trees/by_products.rs"]
+mod by_products;
 #[path = "trees/disk.rs"]
 mod disk;
 #[path = "trees/docker.rs"]

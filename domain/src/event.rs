@@ -13,6 +13,9 @@ pub struct FileChange {
     pub removed: u64,
     /// "added", "modified", "deleted", "renamed", "mode", "binary".
     pub kind: String,
+    /// Its size now, in bytes; none when it was deleted, and in older logs.
+    #[serde(default)]
+    pub bytes: Option<u64>,
 }
 
 /// One checkpoint's tree after quarantine: a commit of ours.
@@ -22,8 +25,14 @@ pub struct SealedTree {
     pub files: Vec<FileChange>,
     /// Diff since the last checkpoint, capped.
     pub diff: String,
+    /// Bytes that were cut off the diff's end.
+    #[serde(default)]
+    pub diff_cut: u64,
     /// Changed files that define or steer tests.
     pub steering: Vec<String>,
+    /// Paths that stayed out of the commit as by-products of known tools. The sandbox's own word.
+    #[serde(default)]
+    pub left_out: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,6 +156,9 @@ pub enum Event {
     TreeUnchanged {
         n: u32,
         commit: Commit,
+        /// As in [`SealedTree`].
+        #[serde(default)]
+        left_out: Vec<String>,
     },
     TreeRefused {
         n: u32,

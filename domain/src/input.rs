@@ -88,6 +88,9 @@ pub enum Input {
     TreeUnchanged {
         n: u32,
         commit: Commit,
+        /// As in [`SealedTree`].
+        #[serde(default)]
+        left_out: Vec<String>,
     },
     TreeRefused {
         n: u32,

@@ -28,12 +28,22 @@ const STUCK: Duration = Duration::from_secs(5);
 /// How long output may still come after the process ended. What it left in the background may hold the pipe for ever.
 const LINGER: Duration = Duration::from_millis(150);
 
+/// Before a command with a pipe: it then ends as the last of its stages that failed, and not as the one that cut the output short. A stage
+/// that nobody reads from any more (141, SIGPIPE) did not fail. `pipefail` itself takes that for a failure, also in a condition, and
+/// would change what runs. A command that says `exit` itself, or sets a trap of its own, ends as it says.
+const PIPES: &str = "trap '{ c=($? \"${PIPESTATUS[@]}\"); if [[ ${c[0]} == 0 && ${c[-1]} == 0 && $BASH_COMMAND != exit* ]]; then \
+    for s in \"${c[@]}\"; do [[ $s == 0 || $s == 141 ]] || c[0]=$s; done; [[ ${c[0]} == 0 ]] || exit \"${c[0]}\"; fi; } 2>/dev/null' EXIT; ";
+/// What is said of a command with a pipe where there is no bash.
+const NO_PIPES: &str = "there is no bash here: of commands joined by a pipe only the last one's exit code is seen";
+
 pub struct Job {
     pub argv: Vec<String>,
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
     pub input: bool,
     pub output: bool,
+    /// Said with the result, unless something worse is.
+    pub note: Option<&'static str>,
 }
 
 /// A process and the tasks that move its bytes.
@@ -53,12 +63,22 @@ enum End {
 
 impl Job {
     fn captured(argv: Vec<String>, workspace: &Workspace) -> Self {
-        Self { argv, env: Vec::new(), cwd: workspace.root().to_owned(), input: false, output: false }
+        Self { argv, env: Vec::new(), cwd: workspace.root().to_owned(), input: false, output: false, note: None }
     }
 
     pub fn bash(command: String, workspace: &Workspace) -> Self {
-        let shell = if Path::new("/bin/bash").exists() || Path::new("/usr/bin/bash").exists() { "bash" } else { "sh" };
-        Self::captured(vec![shell.to_owned(), "-c".to_owned(), command], workspace)
+        Self::shell(["/bin/bash", "/usr/bin/bash"].iter().any(|path| Path::new(path).exists()), command, workspace)
+    }
+
+    fn shell(bash: bool, command: String, workspace: &Workspace) -> Self {
+        let pipes = command.replace("||", "").contains('|');
+        let (shell, command) = match (bash, pipes) {
+            (true, true) => ("bash", format!("{PIPES}{command}")),
+            (true, false) => ("bash", command),
+            (false, _) => ("sh", command),
+        };
+        let job = Self::captured(vec![shell.to_owned(), "-c".to_owned(), command], workspace);
+        Self { note: (pipes && !bash).then_some(NO_PIPES), ..job }
     }
 
     /// A page is fetched by a child: what a page can break (memory, stack) is then not PID 1.
@@ -88,6 +108,7 @@ impl Job {
         if background && note.is_none() {
             note = Some("it left processes in the background; they run until the next checkpoint".to_owned());
         }
+        let note = note.or_else(|| self.note.map(str::to_owned));
         Done { status, text, dropped, note }
     }
 
@@ -176,5 +197,61 @@ impl Running {
             sent.abort();
         }
         timeout(LINGER, &mut self.captured).await.is_err()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Exit code (128 + n for a signal), output and note.
+    fn ran(bash: bool, command: &str) -> (i32, String, Option<&'static str>) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let workspace = Workspace::open(dir.path()).expect("a workspace");
+        let job = Job::shell(bash, command.to_owned(), &workspace);
+        let done = Command::new(&job.argv[0]).args(&job.argv[1..]).stdin(Stdio::null()).output().expect("a shell");
+        let signal = std::os::unix::process::ExitStatusExt::signal(&done.status).map(|signal| 128 + signal);
+        let text = [done.stdout, done.stderr].concat();
+        (done.status.code().or(signal).expect("ended"), String::from_utf8_lossy(&text).into_owned(), job.note)
+    }
+
+    #[test]
+    fn a_pipe_ends_as_the_last_of_its_stages_that_failed() {
+        for (command, code) in [
+            ("false | true", 1),
+            ("(exit 3) | (exit 4) | true", 4),
+            ("(exit 5) | (exit 7)", 7),
+            ("cd / && false | cat", 1),
+            ("for i in 1 2; do false | cat; done", 1),
+            ("cat <<E | false | true\nx\nE", 1),
+            ("true | true", 0),
+            // Not read to its end.
+            ("yes | head -1 >/dev/null", 0),
+            ("false | yes | head -1 >/dev/null", 1),
+            ("yes | head -1 >/dev/null && (exit 6)", 6),
+            ("if yes | grep -q y; then true; else (exit 9); fi", 0),
+            ("true | (kill -13 $BASHPID)", 141),
+            // What the command says itself.
+            ("false | true; true", 0),
+            ("false | true; exit 0", 0),
+            ("! false | true", 1),
+            ("trap 'exit 8' EXIT; false | true", 8),
+            ("kill -9 $$; true | true", 137),
+            ("kill $$; true | true", 143),
+            ("false || true", 0),
+        ] {
+            assert_eq!(ran(true, command), (code, String::new(), None), "{command}");
+        }
+        assert_eq!(
+            ran(true, "set -x; false | true"),
+            (1, "+ false\n+ true\n".to_owned(), None),
+            "nothing of ours is seen"
+        );
+    }
+
+    #[test]
+    fn where_there_is_no_bash_it_is_said_of_pipes_alone() {
+        assert_eq!(ran(false, "false | true"), (0, String::new(), Some(NO_PIPES)));
+        assert_eq!(ran(false, "false || true"), (0, String::new(), None));
     }
 }

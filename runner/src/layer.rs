@@ -23,6 +23,9 @@ use anyhow::{Context, bail, ensure};
 /// Set by the broker where the workspace is a layer: where what differs from the tree lies.
 pub const VARIABLE: &str = "CAISSON_LAYER";
 
+/// The file in `$GIT_DIR` that names what stayed out as a by-product, a line each.
+const LEFT_OUT: &str = "left-out";
+
 /// The mode of one.
 const SUBMODULE: &str = "160000";
 
@@ -54,6 +57,9 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let names = names::of(&places, &Later::parse(&later)?)?;
     stream::write(places.workspace, &base.to_string_lossy(), &names, &mut out)?;
+    if let Some(own) = std::env::var_os("GIT_DIR") {
+        std::fs::write(Path::new(&own).join(LEFT_OUT), stream::lines(&names.left_out)).context("what was left out")?;
+    }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -239,7 +239,7 @@ async fn carry_out(session: Arc<Session>, lane: Arc<Lane>, op: Op, limits: Limit
         },
         Op::Exec { argv, env, cwd, input, output } => {
             let cwd = session.workspace.root().join(cwd);
-            Job { argv, env, cwd, input, output }.run(&session, &lane, limits).await
+            Job { argv, env, cwd, input, output, note: None }.run(&session, &lane, limits).await
         }
         Op::WebFetch { url } => Job::web_fetch(url, &session.workspace).run(&session, &lane, limits).await.or_reason(),
         Op::Quiesce => quiesce::run(&session, &lane, limits).await,

@@ -4,6 +4,7 @@ use super::view::{
     ActionLine, ActionResult, BlockedLine, CheckpointView, EvidenceLine, FileLine, HostChange, HostLine, Spent,
     UploadLine, VerdictKind, VerdictView,
 };
+use crate::sandbox::failures::failure;
 use domain::{Action, Call, Event, Outcome, OutcomeStatus, Risk, Task, Verdict};
 use std::collections::BTreeMap;
 
@@ -125,9 +126,9 @@ fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
         let Some(action) = asked.get(&(*turn, *index)) else { continue };
         let outcome = ended.get(number).copied();
         let result = outcome.map_or(ActionResult::Interrupted, |outcome| result(action, outcome, &view.blocked));
-        if let (Action::Bash { command }, ActionResult::Exited { code, note, .. }) = (action, &result) {
-            let note = note.clone();
-            view.evidence.push(EvidenceLine { command: command.clone(), exit_code: *code, note });
+        if let (Action::Bash { command }, ActionResult::Exited { code, note, failed, .. }) = (action, &result) {
+            let (command, note) = (command.clone(), note.clone());
+            view.evidence.push(EvidenceLine { command, exit_code: *code, note, failed: *failed });
         }
         let (kind, what) = (action.kind().to_owned(), action.object().to_owned());
         view.actions.push(ActionLine { n: *number, kind, what, result });
@@ -142,7 +143,7 @@ fn result(action: &Action, outcome: &Outcome, blocked: &[BlockedLine]) -> Action
     let ms = outcome.duration_ms;
     match &outcome.status {
         OutcomeStatus::Ok => succeeded(action, outcome),
-        OutcomeStatus::Exited { code } => ActionResult::Exited { code: *code, note: test_summary(&outcome.text), ms },
+        OutcomeStatus::Exited { code } => exited(*code, outcome),
         OutcomeStatus::Signaled { signal } => ActionResult::Signaled { signal: *signal, ms },
         OutcomeStatus::TimedOut => ActionResult::TimedOut { ms },
         OutcomeStatus::OutOfMemory => ActionResult::Exhausted("memory"),
@@ -157,11 +158,21 @@ fn result(action: &Action, outcome: &Outcome, blocked: &[BlockedLine]) -> Action
     }
 }
 
+/// The line that says that something failed comes before any other.
+fn exited(code: i32, outcome: &Outcome) -> ActionResult {
+    let failure = failure(&outcome.text).map(|line| summary_line(&line));
+    let failed = failure.is_some();
+    ActionResult::Exited {
+        code,
+        note: failure.or_else(|| test_summary(&outcome.text)),
+        failed,
+        ms: outcome.duration_ms,
+    }
+}
+
 fn succeeded(action: &Action, outcome: &Outcome) -> ActionResult {
     match action {
-        Action::Bash { .. } => {
-            ActionResult::Exited { code: 0, note: test_summary(&outcome.text), ms: outcome.duration_ms }
-        }
+        Action::Bash { .. } => exited(0, outcome),
         Action::EditFile { old, new, .. } => {
             let (added, removed) = changed_lines(old, new);
             ActionResult::Changed { added, removed }
@@ -197,7 +208,11 @@ fn test_summary(text: &str) -> Option<String> {
         counted || line.starts_with("test result:") || line.starts_with("FAILED (") || line.starts_with("OK (")
     };
     let line = text.lines().rev().take(30).map(|line| line.trim().trim_matches('=').trim()).find(sums_up)?;
-    Some(crate::text::cut(line, 80).0.to_owned())
+    Some(summary_line(line))
+}
+
+fn summary_line(line: &str) -> String {
+    crate::text::cut(line.trim().trim_matches('=').trim(), 80).0.to_owned()
 }
 
 fn hosts(event: &Event) -> Vec<HostLine> {
@@ -217,7 +232,15 @@ fn hosts(event: &Event) -> Vec<HostLine> {
 
 fn trees(view: &mut CheckpointView, window: &[Event]) {
     for event in window {
-        let Event::TreeSealed { tree, .. } = event else { continue };
+        let tree = match event {
+            Event::TreeSealed { tree, .. } => tree,
+            Event::TreeUnchanged { left_out, .. } => {
+                leave_out(view, left_out);
+                continue;
+            }
+            _ => continue,
+        };
+        leave_out(view, &tree.left_out);
         for file in &tree.files {
             match view.files.iter_mut().find(|known| known.path == file.path) {
                 Some(known) => {
@@ -235,10 +258,17 @@ fn trees(view: &mut CheckpointView, window: &[Event]) {
                 view.steering.push(path.clone());
             }
         }
-        view.diff.push_str(&tree.diff);
-        view.unseen |= tree.files.iter().any(|file| file.kind == "binary");
+        view.diff.extend(super::diff::parts(tree));
     }
     view.unseen |= !super::diff::is_whole(&view.diff);
+}
+
+fn leave_out(view: &mut CheckpointView, paths: &[String]) {
+    for path in paths {
+        if !view.left_out.contains(path) {
+            view.left_out.push(path.clone());
+        }
+    }
 }
 
 fn verdict(verdict: &Verdict) -> VerdictView {
@@ -252,6 +282,7 @@ fn verdict(verdict: &Verdict) -> VerdictView {
         command: verdict.command.clone(),
         chosen_by: verdict.origin.clone().unwrap_or_default(),
         tail: verdict.tail.clone(),
+        failure: failure(&verdict.tail).map(|line| summary_line(&line)),
         base_exit: verdict.base_exit_code,
         base_tests: verdict.base_tests,
         missing: verdict.missing.clone(),

@@ -18,7 +18,7 @@ pub fn render_notes(view: &CheckpointView) -> Vec<InlineNote> {
     if view.commit.is_none() {
         return Vec::new();
     }
-    let lines = added_lines(&view.diff);
+    let lines: Vec<Hunk<'_>> = view.diff.iter().filter(|part| !part.binary).flat_map(added_lines).collect();
     let mut notes = Notes { out: Vec::new(), seen: BTreeSet::new() };
     for line in &lines {
         if line.added.chars().any(|c| is_hidden(c) && c != '\t') {

@@ -3,7 +3,7 @@
 //! Whatever is foreign goes through `text`; whatever is cut is named. The mark is added by the effect that posts.
 //! Tests: `src/checkpoint/tests.rs` (snapshots, and a hostile view through a Markdown parser).
 
-use super::view::{ActionLine, ActionResult, CheckpointView, VerdictKind, VerdictView};
+use super::view::{ActionLine, ActionResult, CheckpointView, EvidenceLine, VerdictKind, VerdictView};
 use crate::command::answer_line;
 use crate::text::{code, count, dollars, duration, grouped, plain_cell, prose, prose_cell};
 use domain::{BaseTests, Risk};
@@ -104,8 +104,12 @@ fn result(action: &ActionLine) -> String {
         ActionResult::Done => "done".to_owned(),
         ActionResult::Lines(lines) => count(*lines, "line"),
         ActionResult::Changed { added, removed } => plus_minus(*added, *removed),
-        ActionResult::Exited { code, note, ms } => {
-            let sign = if *code == 0 { "✅" } else { "❌" };
+        ActionResult::Exited { code, note, failed, ms } => {
+            let sign = match (code, failed) {
+                (0, false) => "✅",
+                (0, true) => "⚠️",
+                _ => "❌",
+            };
             let note = note.as_deref().map(|note| format!(" · {}", cell(note))).unwrap_or_default();
             format!("{sign} exit {code}{note} · {}", duration(*ms))
         }
@@ -136,6 +140,7 @@ fn changed(out: &mut String, view: &CheckpointView) {
     }
     if view.files.is_empty() {
         let _ = writeln!(out, "**Changed since {since}** — nothing");
+        left_out(out, view);
         return;
     }
     let (added, removed) = view.files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
@@ -147,6 +152,20 @@ fn changed(out: &mut String, view: &CheckpointView) {
         many => format!("⚠️ {} files that steer tests changed", grouped(many as u64)),
     };
     let _ = writeln!(out, "**Changed since {since}** — {files}, {}{link} · {steering}", plus_minus(added, removed));
+    left_out(out, view);
+}
+
+/// What stayed out of the commit, and how a person or the agent asks for it.
+fn left_out(out: &mut String, view: &CheckpointView) {
+    let Some(first) = view.left_out.first() else { return };
+    let names = view.left_out.iter().take(MAX_NAMED).map(|path| code(path)).collect::<Vec<_>>().join(", ");
+    let rest = view.left_out.len().saturating_sub(MAX_NAMED);
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    let ask = code(&format!("!{first}"));
+    let _ = writeln!(
+        out,
+        "**Left out** — {names}{rest}: by-products of known tools, new here. A line such as {ask} in `.gitignore` takes them in."
+    );
 }
 
 fn evidence(out: &mut String, view: &CheckpointView) {
@@ -156,10 +175,19 @@ fn evidence(out: &mut String, view: &CheckpointView) {
     }
     let lines = view.evidence.iter().rev().take(3).rev().map(|line| {
         let note = line.note.as_deref().map(|note| format!(", {}", code(note))).unwrap_or_default();
-        format!("{} exit {}{note}", code(&line.command), line.exit_code)
+        format!("{}{} exit {}{note}", doubt(line), code(&line.command), line.exit_code)
     });
     let lines = lines.collect::<Vec<_>>().join(" · ");
     let _ = writeln!(out, "**Evidence** — from the log: {lines} (reported by code under review)");
+}
+
+/// A sign before a command that ended well beside a summary of a failure.
+fn doubt(line: &EvidenceLine) -> &'static str {
+    if line.exit_code == 0 && line.failed { "⚠️ " } else { "" }
+}
+
+fn but(failure: &str) -> String {
+    format!(", but its output says {}", plain_cell(failure))
 }
 
 fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
@@ -232,8 +260,15 @@ fn columns(out: &mut String, view: &CheckpointView) {
             log.push("⚠️ with the base's tests the same checks fail: read the changes to the tests first".to_owned());
         }
     }
+    if let Some(verdict) = view.verdict.as_ref().filter(|verdict| verdict.kind == VerdictKind::Passed)
+        && let Some(failure) = &verdict.failure
+    {
+        log.push(format!("⚠️ its checks ended with exit 0{}", but(failure)));
+    }
     for line in view.evidence.iter().rev().take(3).rev() {
-        log.push(format!("{} exit {}", plain_cell(&line.command), line.exit_code));
+        let but =
+            if doubt(line).is_empty() { String::new() } else { line.note.as_deref().map(but).unwrap_or_default() };
+        log.push(format!("{}{} exit {}{but}", doubt(line), plain_cell(&line.command), line.exit_code));
     }
     let (added, removed) = view.files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
     log.push(format!(

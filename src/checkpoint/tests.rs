@@ -8,6 +8,11 @@ fn line(n: u32, kind: &str, what: &str, result: ActionResult) -> ActionLine {
     ActionLine { n, kind: kind.to_owned(), what: what.to_owned(), result }
 }
 
+fn part(path: &str, text: &str) -> DiffPart {
+    let about = crate::text::bytes(text.len() as u64);
+    DiffPart { path: path.to_owned(), about, text: text.to_owned(), ..DiffPart::default() }
+}
+
 /// The measure: the example of a checkpoint as a person should meet it.
 fn example() -> CheckpointView {
     let note = Some("2 passed in 0.01s".to_owned());
@@ -19,7 +24,7 @@ fn example() -> CheckpointView {
             line(6, "read_file", "semver.py", ActionResult::Lines(6)),
             line(7, "edit_file", "semver.py", ActionResult::Changed { added: 1, removed: 1 }),
             line(8, "edit_file", "tests/test_semver.py", ActionResult::Changed { added: 3, removed: 0 }),
-            line(9, "bash", &test, ActionResult::Exited { code: 0, note: note.clone(), ms: 412 }),
+            line(9, "bash", &test, ActionResult::Exited { code: 0, note: note.clone(), failed: false, ms: 412 }),
             line(10, "web_fetch", "https://semver.org/spec", ActionResult::Blocked),
         ],
         summary: "`newer()` compared version strings as text, so `1.10.0` sorted before `1.9.0`. It now compares the parsed numbers; one test was added.".into(),
@@ -28,8 +33,8 @@ fn example() -> CheckpointView {
             FileLine { path: "semver.py".into(), added: 1, removed: 1 },
             FileLine { path: "tests/test_semver.py".into(), added: 3, removed: 0 },
         ],
-        diff: "diff --git a/semver.py b/semver.py\n--- a/semver.py\n+++ b/semver.py\n@@ -4,3 +4,3 @@\n def newer(a, b):\n-    return a > b\n+    return parse(a) > parse(b)\n \n".into(),
-        evidence: vec![EvidenceLine { command: test, exit_code: 0, note }],
+        diff: vec![part("semver.py", "diff --git a/semver.py b/semver.py\n--- a/semver.py\n+++ b/semver.py\n@@ -4,3 +4,3 @@\n def newer(a, b):\n-    return a > b\n+    return parse(a) > parse(b)\n \n")],
+        evidence: vec![EvidenceLine { command: test, exit_code: 0, note, failed: false }],
         blocked: vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1, ..Default::default() }],
         spent: Spent { tokens: 12_400, cost_micros: 31_000, priced: true, granted_micros: Some(2_000_000), duration_ms: 112_000 },
         commit: Some("f26af04e7f0123456789012345678901234567ab".into()),
@@ -51,6 +56,7 @@ fn verified(kind: VerdictKind, code: i32) -> CheckpointView {
         base_tests: domain::BaseTests::Ran { exit_code: Some(code) },
         missing: Vec::new(),
         looked_for: 0,
+        failure: None,
         base_exit: Some(1),
         tries: 1,
     };
@@ -81,7 +87,7 @@ fn a_checkpoint_that_changed_nothing() {
     let view = CheckpointView {
         n: 1,
         files: Vec::new(),
-        diff: String::new(),
+        diff: Vec::new(),
         evidence: Vec::new(),
         summary: String::new(),
         next: String::new(),
@@ -134,10 +140,12 @@ fn what_is_whole_is_shown_whole() {
     let line = format!("+{}\n", "x".repeat(100));
     let body = line.repeat(140);
     let mut view = hostile(&"evil `@ | ".repeat(3000));
-    view.diff = format!("--- a/x\n+++ b/x\n@@ -0,0 +1,140 @@\n{body}");
+    view.diff = vec![part("x", &format!("--- a/x\n+++ b/x\n@@ -0,0 +1,140 @@\n{body}"))];
     assert!(diff::is_whole(&view.diff) && !render_checkpoint(&view).contains("Not shown here"));
-    assert!(!diff::is_whole(&line.repeat(300)), "too much");
-    assert!(!diff::is_whole(&format!("+{}\n", "x".repeat(401))), "its end is cut");
+    let whole = |text: &str| diff::is_whole(&[part("x", text)]);
+    assert!(!whole(&line.repeat(300)), "too much");
+    assert!(!whole(&format!("+{}\n", "x".repeat(401))), "its end is cut");
+    assert!(!diff::is_whole(&[DiffPart { binary: true, ..part("x", "") }]));
 }
 
 #[test]
@@ -153,23 +161,124 @@ fn a_final_review_of_something_that_cannot_be_checked() {
     insta::assert_snapshot!("final_none", render_final(&view));
 }
 
-#[test]
-fn what_is_cut_is_named() {
-    let mut view = example();
-    let body: String = (0..4000).map(|n| format!("+line {n}\n")).collect();
-    view.diff =
-        format!("diff --git a/semver.py b/semver.py\n--- a/semver.py\n+++ b/semver.py\n@@ -0,0 +1,4000 @@\n{body}");
-    let text = render_checkpoint(&view);
+fn tree(files: &[(&str, &str, u64)], diff: String, diff_cut: u64) -> Vec<DiffPart> {
+    let file = |(path, kind, bytes): &(&str, &str, u64)| domain::FileChange {
+        path: (*path).to_owned(),
+        added: 1,
+        removed: 1,
+        kind: (*kind).to_owned(),
+        bytes: (*kind != "deleted").then_some(*bytes),
+    };
+    let commit = domain::Commit::parse(&"a".repeat(40)).unwrap();
+    let files = files.iter().map(file).collect();
+    diff::parts(&domain::SealedTree { commit, files, diff, diff_cut, steering: vec![], left_out: vec![] })
+}
+
+fn not_whole(diff: Vec<DiffPart>) -> String {
+    let text = render_checkpoint(&CheckpointView { diff, ..example() });
     assert!(text.len() <= render::MAX_BODY);
-    let said = text.lines().find(|line| line.starts_with("**Not shown here**")).unwrap();
-    assert!(said.contains("lines of the diff, in `semver.py`, `tests/test_semver.py`."), "{said}");
+    let line = text.lines().find_map(|line| line.strip_prefix("**Not shown here, or not whole**: "));
+    line.unwrap_or_default().to_owned()
+}
+
+fn file_diff(path: &str, lines: &[String]) -> String {
+    let body: String = lines.iter().map(|line| format!("+{line}\n")).collect();
+    let head = format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n");
+    format!("{head}@@ -0,0 +1,{} @@\n{body}", lines.len())
+}
+
+/// Added lines that read, in the diff, as if files began there.
+fn forged(count: usize) -> Vec<String> {
+    (0..count).map(|n| ["++ b/x", "++ /dev/null", "diff --git a/x b/x", "-- a/x"][n % 4].to_owned()).collect()
+}
+
+#[test]
+fn what_is_cut_is_named_with_its_size_whatever_its_lines_say() {
+    let files = [("a.py", "modified", 48_200), ("b.py", "added", 1_200), ("c.py", "deleted", 0)];
+    let gone = "diff --git a/c.py b/c.py\n--- a/c.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
+    let rest = "Read them under *Files changed* before you approve.";
+    for first in [forged(4000), (0..4000).map(|n| format!("line {n}")).collect()] {
+        let diff = file_diff("a.py", &first) + &file_diff("b.py", &forged(4)) + gone;
+        let said = not_whole(tree(&files, diff, 0));
+        assert_eq!(said, format!("`a.py` (48.2 kB), `b.py` (1.2 kB), `c.py` (deleted, 1 line). {rest}"));
+    }
+    let small = || file_diff("a.py", &forged(4)) + &file_diff("b.py", &forged(4)) + gone;
+    assert_eq!(not_whole(tree(&files, small(), 0)), "", "all of it is there");
+    // Cut before it came here: in the last that is there, and whatever came after it.
+    let cut = small();
+    let cut = cut[..cut.find("diff --git a/c.py").unwrap() - 20].to_owned();
+    assert_eq!(not_whole(tree(&files, cut, 300)), format!("`b.py` (1.2 kB), `c.py` (deleted, 1 line). {rest}"));
+    let long = file_diff("a.py", &["x".repeat(500)]) + &file_diff("b.py", &forged(4)) + gone;
+    assert_eq!(not_whole(tree(&files, long, 0)), format!("`a.py` (48.2 kB). {rest}"), "a line whose end is cut");
+    let odd = file_diff("a.py", &forged(4));
+    assert_eq!(not_whole(tree(&files, odd, 0)).matches(" (").count(), 3, "a diff of other files than are listed");
+}
+
+#[test]
+fn binary_files_are_named_and_never_shown() {
+    let files = [("a.pyc", "binary", 1_234), ("b.py", "modified", 10), ("l", "modified", 3)];
+    let binary = "diff --git a/a.pyc b/a.pyc\nnew file mode 100644\nBinary files /dev/null and b/a.pyc differ\n";
+    // A link for a file: git writes one away and the other in.
+    let link = file_diff("l", &forged(1)) + &file_diff("l", &forged(1));
+    let parts = tree(&files, format!("{binary}{}{link}", file_diff("b.py", &forged(4))), 0);
+    assert!(parts[2].text.matches("@@ -0,0").count() == 2 && !parts[2].cut, "{parts:?}");
+    let view = CheckpointView { diff: parts.clone(), ..example() };
+    let text = render_checkpoint(&view);
+    assert!(!text.contains("Binary files") && text.contains("+++ b/b.py"), "{text}");
+    assert!(not_whole(parts).starts_with("`a.pyc` (binary, 1.2 kB). Read"));
+    assert!(render_notes(&view).iter().all(|(path, ..)| path != "a.pyc"));
+}
+
+#[test]
+fn thousands_of_files_are_named_as_far_as_a_review_holds() {
+    let names: Vec<String> = (0..5000).map(|n| format!("src/module_{n}/file.rs")).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "binary", 10_u64)).collect();
+    let diff = names.iter().map(|name| format!("diff --git a/{name} b/{name}\nBinary files differ\n")).collect();
+    let said = not_whole(tree(&files, diff, 0));
+    let named = said.matches("(binary, 10 B)").count();
+    assert!(
+        named > 300 && said.contains(&format!(" and {} files more.", crate::text::grouped(5000 - named as u64))),
+        "{named}"
+    );
+}
+
+#[test]
+fn what_stayed_out_is_named_and_how_to_ask_for_it() {
+    let left_out: Vec<String> = ["__pycache__/", "src/`x`.pyc"].map(str::to_owned).to_vec();
+    let text = render_checkpoint(&CheckpointView { left_out: left_out.clone(), ..example() });
+    let line = text.lines().find(|line| line.starts_with("**Left out**")).unwrap();
+    insta::assert_snapshot!(line, @"**Left out** — `__pycache__/`, ``src/`x`.pyc``: by-products of known tools, new here. A line such as `!__pycache__/` in `.gitignore` takes them in.");
+    let nothing = CheckpointView { left_out, files: Vec::new(), diff: Vec::new(), ..example() };
+    assert!(render_checkpoint(&nothing).contains("**Left out** — `__pycache__/`"));
+    let many = CheckpointView { left_out: (0..20).map(|n| format!("d{n}/")).collect(), ..example() };
+    assert!(render_final(&many).contains("`d7/` and 12 more"));
+}
+
+#[test]
+fn a_good_end_beside_a_summary_of_a_failure_is_doubted() {
+    let note = Some("FAILED (failures=1)".to_owned());
+    let command = "python3 -m unittest 2>&1 | cat".to_owned();
+    let mut view = verified(VerdictKind::Passed, 0);
+    view.actions =
+        vec![line(9, "bash", &command, ActionResult::Exited { code: 0, note: note.clone(), failed: true, ms: 4 })];
+    view.evidence = vec![EvidenceLine { command, exit_code: 0, note: note.clone(), failed: true }];
+    view.verdict = view.verdict.map(|v| VerdictView { failure: note, ..v });
+    let texts = [render_checkpoint(&view), render_final(&view)];
+    let lines: Vec<&str> =
+        texts.iter().flat_map(|text| text.lines()).filter(|line| line.contains("FAILED (")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    | 9 | `bash python3 -m unittest 2>&1 \| cat` | ⚠️ exit 0 · `FAILED (failures=1)` · 0.0 s |
+    **Evidence** — from the log: ⚠️ `python3 -m unittest 2>&1 | cat` exit 0, `FAILED (failures=1)` (reported by code under review)
+    | `newer()` compared version strings as text, so `1.10.0` sorted before `1.9.0`. It now compares the parsed numbers; one test was added. | ✅ the bot's own run of the checks passed<br>⚠️ its checks ended with exit 0, but its output says `FAILED (failures=1)`<br>⚠️ `python3 -m unittest 2>&1 \| cat` exit 0, but its output says `FAILED (failures=1)`<br>2 files changed since the last checkpoint, +4 −1 |
+    | 9 | `bash python3 -m unittest 2>&1 \| cat` | ⚠️ exit 0 · `FAILED (failures=1)` · 0.0 s |
+    ");
 }
 
 #[test]
 fn notes_are_few_and_tell_something() {
     let mut view = example();
     view.steering = vec!["tests/test_semver.py".into()];
-    view.diff.push_str("diff --git a/tests/test_semver.py b/tests/test_semver.py\n--- a/tests/test_semver.py\n+++ b/tests/test_semver.py\n@@ -9,0 +10,3 @@\n+def test_ten():\n+    assert newer('1.10.0', '1.9.0') # \u{202e}no\n+\n");
+    view.diff.push(part("tests/test_semver.py", "diff --git a/tests/test_semver.py b/tests/test_semver.py\n--- a/tests/test_semver.py\n+++ b/tests/test_semver.py\n@@ -9,0 +10,3 @@\n+def test_ten():\n+    assert newer('1.10.0', '1.9.0') # \u{202e}no\n+\n"));
     let notes = render_notes(&view);
     let told: Vec<_> = notes.iter().map(|(path, line, text)| format!("{path}:{line} {text}")).collect();
     insta::assert_snapshot!("notes", told.join("\n"));
@@ -179,8 +288,8 @@ fn notes_are_few_and_tell_something() {
 
 #[test]
 fn a_hunk_cannot_pretend_to_be_a_file() {
-    let diff = "--- a/x\n+++ b/x\n@@ -1,1 +1,2 @@\n-++ b/y\n+++ b/evil\n+two\n";
-    let lines: Vec<_> = diff::added_lines(diff).into_iter().map(|h| (h.path, h.line, h.added)).collect();
+    let diff = part("x", "--- a/x\n+++ b/x\n@@ -1,1 +1,2 @@\n-++ b/y\n+++ b/evil\n+two\n");
+    let lines: Vec<_> = diff::added_lines(&diff).into_iter().map(|h| (h.path, h.line, h.added)).collect();
     assert_eq!(lines, [("x", 1, "++ b/evil"), ("x", 2, "two")]);
 }
 
@@ -191,7 +300,7 @@ fn hostile(text: &str) -> CheckpointView {
     let results = [
         ActionResult::Failed(text.clone()),
         ActionResult::Denied(text.clone()),
-        ActionResult::Exited { code: 1, note: Some(text.clone()), ms: 1 },
+        ActionResult::Exited { code: 1, note: Some(text.clone()), failed: true, ms: 1 },
     ];
     CheckpointView {
         n,
@@ -203,8 +312,9 @@ fn hostile(text: &str) -> CheckpointView {
         next: text.clone(),
         files: vec![FileLine { path: text.clone(), added: 1, removed: 0 }],
         steering: vec![text.clone()],
-        diff: text.clone(),
-        evidence: vec![EvidenceLine { command: text.clone(), exit_code: 0, note: Some(text.clone()) }],
+        diff: vec![DiffPart { path: text.clone(), cut: true, ..part("x", &text) }],
+        left_out: vec![text.clone()],
+        evidence: vec![EvidenceLine { command: text.clone(), exit_code: 0, note: Some(text.clone()), failed: true }],
         blocked: vec![BlockedLine { host: text.clone(), port: 443, count: 1, why: text.clone(), ..Default::default() }],
         uploads: vec![UploadLine { host: text.clone(), bytes: 1, because: text.clone() }],
         hosts: vec![HostLine { host: text.clone(), by: text.clone(), change: HostChange::Task }],
@@ -220,7 +330,8 @@ fn hostile(text: &str) -> CheckpointView {
             chosen_by: text.clone(),
             missing: vec![text.clone()],
             looked_for: 1,
-            tail: text,
+            tail: text.clone(),
+            failure: Some(text),
             base_tests: domain::BaseTests::Same,
             base_exit: None,
             tries: 2,
@@ -350,8 +461,15 @@ mod gathered {
         log.extend(acted(4, 2, 2, OutcomeStatus::Failed { reason: "no such name".into() }, ""));
         log.push(Event::PlanUpdated { plan: "- [x] find it\n- [ ] mend `parse`\n".into() });
         log.push(Event::PublishStarted { n: 2, why: Why::Checkpoint });
-        let file = FileChange { path: "a.py".into(), added: 2, removed: 1, kind: "modified".into() };
-        let tree = SealedTree { commit, files: vec![file], diff: "d\n".into(), steering: Vec::new() };
+        let file = FileChange { path: "a.py".into(), added: 2, removed: 1, kind: "modified".into(), bytes: Some(9) };
+        let tree = SealedTree {
+            commit,
+            files: vec![file],
+            diff: "d\n".into(),
+            steering: Vec::new(),
+            diff_cut: 0,
+            left_out: Vec::new(),
+        };
         log.push(Event::TreeSealed { n: 2, tree });
         let task = Task::fold(TaskId(7), &log);
         let blocked = vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1, ..Default::default() }];
@@ -362,11 +480,11 @@ mod gathered {
             results,
             [
                 (2, ActionResult::Changed { added: 2, removed: 1 }),
-                (3, ActionResult::Exited { code: 1, note: note.clone(), ms: 50 }),
+                (3, ActionResult::Exited { code: 1, note: note.clone(), failed: true, ms: 50 }),
                 (4, ActionResult::Blocked),
             ]
         );
-        assert_eq!(view.evidence, [EvidenceLine { command: "pytest -q".into(), exit_code: 1, note }]);
+        assert_eq!(view.evidence, [EvidenceLine { command: "pytest -q".into(), exit_code: 1, note, failed: true }]);
         assert_eq!((view.summary.as_str(), view.next.as_str()), ("turn 2", "mend `parse`"));
         assert_eq!(view.spent.tokens, 20);
         assert_eq!(view.commit.as_deref(), Some("a".repeat(40).as_str()));

@@ -26,8 +26,8 @@ pub enum ActionResult {
     Lines(u64),
     /// Lines added and removed in a file.
     Changed { added: u64, removed: u64 },
-    /// A command's end. `note` is foreign (a test summary); `ms` is how long it ran.
-    Exited { code: i32, note: Option<String>, ms: u64 },
+    /// A command's end. `note` is foreign (a test summary); `failed`: it sums up a failure; `ms` is how long it ran.
+    Exited { code: i32, note: Option<String>, failed: bool, ms: u64 },
     /// Ended by a signal of this number.
     Signaled { signal: i32, ms: u64 },
     /// It ran into its wall-clock limit.
@@ -53,6 +53,20 @@ pub struct FileLine {
     pub removed: u64,
 }
 
+/// One file's part of the diff.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiffPart {
+    /// Foreign.
+    pub path: String,
+    /// What it is and how large; ours.
+    pub about: String,
+    pub binary: bool,
+    /// Foreign: as git writes it.
+    pub text: String,
+    /// Text was cut off before it came here.
+    pub cut: bool,
+}
+
 /// One command and its end, as evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvidenceLine {
@@ -61,6 +75,8 @@ pub struct EvidenceLine {
     pub exit_code: i32,
     /// Foreign: the summary line of a test run.
     pub note: Option<String>,
+    /// The summary is one of a failure.
+    pub failed: bool,
 }
 
 /// A host the router refused.
@@ -141,6 +157,8 @@ pub struct VerdictView {
     pub chosen_by: String,
     /// Foreign: the end of its output.
     pub tail: String,
+    /// Foreign: the line of it that sums up a failure.
+    pub failure: Option<String>,
     /// The same command on the base commit; none when it didn't run there.
     pub base_exit: Option<i32>,
     /// The same command on this commit's sources with the base's tests.
@@ -166,10 +184,10 @@ pub struct CheckpointView {
     pub files: Vec<FileLine>,
     /// Foreign paths among `files` that define or steer tests.
     pub steering: Vec<String>,
-    /// Foreign: since the last checkpoint.
-    pub diff: String,
-    /// Bytes of the diff that were cut before it came here.
-    pub diff_cut_bytes: u64,
+    /// Since the last checkpoint, file by file.
+    pub diff: Vec<DiffPart>,
+    /// Foreign: paths that stayed out of the commit as by-products of known tools.
+    pub left_out: Vec<String>,
     pub evidence: Vec<EvidenceLine>,
     pub blocked: Vec<BlockedLine>,
     /// Where unusually much was sent, since the last checkpoint.

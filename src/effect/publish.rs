@@ -26,10 +26,10 @@ impl Performer {
         };
         let (sealed, ()) = tokio::join!(self.sandboxes.seal(&spec), self.look_for_listeners(&repository));
         Ok(match sealed? {
-            Sealed::Commit { commit, files, diff, steering } => {
-                Input::TreeSealed { n, tree: SealedTree { commit, files, diff, steering } }
+            Sealed::Commit { commit, files, diff, diff_cut, steering, left_out } => {
+                Input::TreeSealed { n, tree: SealedTree { commit, files, diff, diff_cut, steering, left_out } }
             }
-            Sealed::Unchanged => Input::TreeUnchanged { n, commit: parent },
+            Sealed::Unchanged { left_out } => Input::TreeUnchanged { n, commit: parent, left_out },
             Sealed::Refused { reasons } => Input::TreeRefused { n, reasons },
         })
     }

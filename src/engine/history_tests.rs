@@ -102,6 +102,11 @@ fn transcript(request: &ModelRequest) -> String {
     out
 }
 
+fn tree(of: char) -> SealedTree {
+    let (files, steering, left_out) = Default::default();
+    SealedTree { commit: commit(of), files, diff: String::new(), steering, diff_cut: 0, left_out }
+}
+
 /// A task with everything in it: a nudge, malformed and left-over calls, a checkpoint with remarks on lines, an interruption, a
 /// failed verification, a refused tree.
 fn long_log() -> Vec<Event> {
@@ -130,8 +135,7 @@ fn long_log() -> Vec<Event> {
     log.extend(acted(2, 2, 3, OutcomeStatus::Exited { code: 1 }, &format!("FAILED{}AssertionError", ".".repeat(600))));
     log.push(answered(2, 4, "not run: a checkpoint was due; ask for it again if it is still wanted", false));
     log.push(Event::PublishStarted { n: 1, why: Why::Checkpoint });
-    let tree = SealedTree { commit: commit('b'), files: vec![], diff: String::new(), steering: vec![] };
-    log.push(Event::TreeSealed { n: 1, tree });
+    log.push(Event::TreeSealed { n: 1, tree: tree('b') });
     log.push(Event::FeedbackGiven { items: vec![remark(None, None, "mind the README")], from: Source::Comment(15) });
     let items = vec![
         remark(Some("semver.py"), Some(2), "compare numbers, not text"),

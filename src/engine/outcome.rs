@@ -6,6 +6,7 @@
 use domain::{Action, Call, CallRequest, Outcome, OutcomeStatus};
 
 use super::fence::{Fence, Trust};
+use crate::sandbox::failures::failure;
 use crate::text;
 
 /// The text of the call's result, and whether the tool failed. `place` says where the action stands in its round.
@@ -14,6 +15,13 @@ pub(super) fn render(fence: &Fence, call: &CallRequest, outcome: &Outcome, place
     let mut text = format!("{sentence} [{place}]");
     if let Some(note) = &outcome.note {
         text.push_str(&format!("\nNote: {}", fence.inline(note)));
+    }
+    if outcome.status.succeeded()
+        && matches!(call.call, Call::Action { action: Action::Bash { .. } })
+        && let Some(line) = failure(&outcome.text)
+    {
+        let line = fence.inline(text::cut(&line, 200).0);
+        text.push_str(&format!("\nNote: the exit code is 0, but the output says that something failed: {line}"));
     }
     if outcome.text.contains("\r\n") {
         text.push_str("\nNote: lines end with CR LF.");
@@ -137,6 +145,16 @@ mod tests {
         assert!(text.contains("410 characters in the middle are left out"), "{text}");
         assert!(text.contains("headx") && text.contains("é tail"), "{text}");
         assert_eq!(shortened("short", 5), ("short".into(), 0));
+    }
+
+    #[test]
+    fn a_good_end_beside_a_summary_of_a_failure_is_named() {
+        let failed = "FAILED (failures=1)";
+        assert!(
+            rendered(OutcomeStatus::Ok, failed).0.contains("but the output says that something failed: FAILED (fail")
+        );
+        assert!(!rendered(OutcomeStatus::Exited { code: 1 }, failed).0.contains("but the output"));
+        assert!(!rendered(OutcomeStatus::Ok, "OK (skipped=1)").0.contains("but the output"));
     }
 
     #[test]

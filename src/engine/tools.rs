@@ -44,7 +44,8 @@ fn text(description: &str) -> Value {
 }
 
 fn bash() -> ToolSpec {
-    let description = "Runs a command with bash in /workspace and returns what it printed and its exit code. One action, whatever \
+    let description = "Runs a command with bash in /workspace and returns what it printed and its exit code (of commands joined by a \
+        pipe, that of the last one that failed). One action, whatever \
         the command does. There is no terminal and no input; it ends after a few minutes. Variables and the directory don't \
         carry over to the next call. Prefer quiet options: the middle of long output is left out.";
     spec("bash", description, json!({ "command": text("the command line or script") }), &["command"])

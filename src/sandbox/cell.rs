@@ -87,20 +87,20 @@ impl Sandboxes {
         let cell = Cell { room, spec, tree, limits: self.settings.policy };
         pack.rewind().await.map_err(|e| disk(&e))?;
         let changes = cell.take_foreign(pack, base_bytes).await?;
-        let new = cell.judge_new(&changes, self.settings.tree_pack_bytes / 2).await?;
+        let (new, sizes) = cell.judge_new(&changes, self.settings.tree_pack_bytes / 2).await?;
         if changes.is_empty() {
-            return Ok(Sealed::Unchanged);
+            return Ok(Sealed::Unchanged { left_out: Vec::new() });
         }
         let mut out = crate::git::temporary()?;
         // Packed while the lists are judged, and dropped unread if they are refused.
-        let ((files, diff), made) = tokio::try_join!(cell.shown(changes, self.settings.diff_bytes), async {
-            Ok(cell.commit(&new, &self.settings, &mut out).await)
-        })?;
+        let shown = cell.shown(changes, &sizes, self.settings.diff_bytes);
+        let ((files, (diff, diff_cut)), made) =
+            tokio::try_join!(shown, async { Ok(cell.commit(&new, &self.settings, &mut out).await) })?;
         let (commit, text) = made?;
         // Last: what is refused leaves nothing on the host.
         self.bring_home(spec, &commit, &text, &mut out).await?;
         let steering = files.iter().filter(|f| detect::steers_tests(&f.path)).map(|f| f.path.clone()).collect();
-        Ok(Sealed::Commit { commit, files, diff, steering })
+        Ok(Sealed::Commit { commit, files, diff, diff_cut, steering, left_out: Vec::new() })
     }
 
     /// The checked objects go into the host's repository, and the commit there must be, byte for byte, the one asked for.
@@ -127,6 +127,9 @@ fn disk(e: &std::io::Error) -> SandboxError {
 fn refuse_if(reasons: Vec<String>) -> Step<()> {
     if reasons.is_empty() { Ok(()) } else { Err(Stop::Refuse(reasons)) }
 }
+
+/// Bytes of objects, by their ids.
+type Sizes = HashMap<String, u64>;
 
 /// One quarantine under way.
 struct Cell<'a> {
@@ -168,7 +171,9 @@ impl Cell<'_> {
     /// The new objects, if their count and sizes pass. What differs from the parent holds all of them, and what was moved beside them: those
     /// that are really new are looked for, at the cost of a walk through the whole tree, only if all of that would be too much, or
     /// more than `most` bytes to pack.
-    async fn judge_new(&self, changes: &[Change], most: u64) -> Step<Vec<Object>> {
+    ///
+    /// Beside them the size of everything that changed, by its id.
+    async fn judge_new(&self, changes: &[Change], most: u64) -> Step<(Vec<Object>, Sizes)> {
         let tree = self.tree.as_str();
         let changed = changes.iter().filter(|change| !change.deleted() && change.new_mode != SUBMODULE);
         let ids: BTreeSet<&str> = changed.map(|change| change.id.as_str()).chain([tree]).collect();
@@ -178,14 +183,15 @@ impl Cell<'_> {
         if !differ.iter().any(|object| object.id == tree && object.kind == "tree") {
             return Err(Stop::Unread("what was handed out as the tree is none".to_owned()));
         }
+        let sizes = differ.iter().map(|object| (object.id.clone(), object.bytes)).collect();
         let bytes = differ.iter().fold(0_u64, |sum, object| sum.saturating_add(object.bytes));
         if bytes <= most && judge_objects(&differ, &self.limits).is_empty() {
-            return Ok(differ);
+            return Ok((differ, sizes));
         }
         let stretch = &self.spec.stretch;
         let added = self.objects(self.script(ADDED, &[tree, stretch.parent.as_str(), stretch.base.as_str()])).await?;
         refuse_if(judge_objects(&added, &self.limits))?;
-        Ok(added)
+        Ok((added, sizes))
     }
 
     async fn objects(&self, work: Work<'_>) -> Step<Vec<Object>> {
@@ -203,10 +209,15 @@ impl Cell<'_> {
     }
 
     /// The changed files and the diff, of a tree that the policy lets pass.
-    async fn shown(&self, mut changes: Vec<Change>, most: usize) -> Step<(Vec<FileChange>, String)> {
+    async fn shown(
+        &self,
+        mut changes: Vec<Change>,
+        sizes: &Sizes,
+        most: usize,
+    ) -> Step<(Vec<FileChange>, (String, u64))> {
         changes.retain(|change| !change.of_directory());
         let facts = self.judged_facts(changes).await?;
-        tokio::try_join!(self.files(&facts), self.diff(most))
+        tokio::try_join!(self.files(&facts, sizes), self.diff(most))
     }
 
     /// What the tree is, if the policy lets it pass.
@@ -250,7 +261,7 @@ impl Cell<'_> {
     }
 
     /// Changed files with lines added and removed, as git counts them without any attribute.
-    async fn files(&self, facts: &Facts) -> Step<Vec<FileChange>> {
+    async fn files(&self, facts: &Facts, sizes: &Sizes) -> Step<Vec<FileChange>> {
         let (parent, tree) = (self.spec.stretch.parent.as_str(), self.tree.as_str());
         let flags =
             ["diff-tree", "-r", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", parent, tree];
@@ -273,12 +284,14 @@ impl Cell<'_> {
                 _ if change.old_mode != change.new_mode => "mode",
                 _ => "modified",
             };
-            FileChange { path, added: added.unwrap_or(0), removed: removed.unwrap_or(0), kind: kind.to_owned() }
+            let (added, removed) = (added.unwrap_or(0), removed.unwrap_or(0));
+            FileChange { path, added, removed, kind: kind.to_owned(), bytes: sizes.get(&change.id).copied() }
         };
         Ok(facts.changes.iter().map(file).collect())
     }
 
-    async fn diff(&self, cap: usize) -> Step<String> {
+    /// The diff, and how many bytes of it were cut off.
+    async fn diff(&self, cap: usize) -> Step<(String, u64)> {
         let (parent, tree) = (self.spec.stretch.parent.as_str(), self.tree.as_str());
         let args: Vec<&str> =
             ["diff-tree", "-r", "-p"].into_iter().chain(SHOWN.iter().copied()).chain([parent, tree]).collect();

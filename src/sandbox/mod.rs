@@ -9,8 +9,10 @@
 
 mod act;
 pub mod broker;
+mod by_products;
 mod cell;
 pub mod detect;
+pub mod failures;
 mod gate;
 mod index;
 pub mod link;
@@ -195,13 +197,27 @@ pub enum Sealed {
         files: Vec<FileChange>,
         /// Since the parent, capped.
         diff: String,
+        /// Bytes that were cut off the diff's end.
+        diff_cut: u64,
         /// Changed files that define or steer tests.
         steering: Vec<String>,
+        /// Paths that stayed out as by-products of known tools; a directory ends with `/`. The sandbox's own word.
+        left_out: Vec<String>,
     },
-    /// The tree is the parent's.
-    Unchanged,
+    /// The tree is the parent's, but for what stayed out.
+    Unchanged { left_out: Vec<String> },
     /// The tree breaks a rule; each reason is a sentence that the agent and the person can act on.
     Refused { reasons: Vec<String> },
+}
+
+impl Sealed {
+    fn leaving_out(mut self, names: Vec<String>) -> Self {
+        match &mut self {
+            Self::Commit { left_out, .. } | Self::Unchanged { left_out } => *left_out = names,
+            Self::Refused { .. } => {}
+        }
+        self
+    }
 }
 
 /// A commit whose tests are to be run.
@@ -241,6 +257,7 @@ pub struct Sandboxes {
     ids: Arc<AtomicU64>,
     proven: proven::Proven,
     ahead: quarantine::Ahead,
+    by_products: by_products::Lines,
     /// Removals that nobody waits for.
     leaving: TaskTracker,
     /// Held while setup commands run.
@@ -265,7 +282,7 @@ impl Sandboxes {
         // The host's own requests live above every id that a task gives to an action.
         let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
         let (rooms, busy, doors) = (Mutex::default(), Arc::default(), Mutex::default());
-        let (proven, ahead, leaving, setting_up) = Default::default();
+        let (proven, ahead, by_products, leaving, setting_up) = Default::default();
         Ok(Self {
             broker,
             gate,
@@ -281,6 +298,7 @@ impl Sandboxes {
             ids,
             proven,
             ahead,
+            by_products,
             leaving,
             setting_up,
         })

@@ -30,8 +30,11 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir" </dev/null >/dev/null 2>&1 &' EXIT
 export GIT_DIR="$dir"
 export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x
-mkdir -p "$dir/objects/info" "$dir/refs"
+mkdir -p "$dir/objects/info" "$dir/refs" "$dir/info"
 echo "$1" > "$dir/HEAD"
+# By-products of known tools are ignored like what the repository's own .gitignore names, which goes before this.
+printf '%s' "$5" > "$dir/info/exclude"
+: > "$dir/left-out"
 sparse=--sparse
 git() { command git --work-tree=. -c core.bigFileThreshold=1 -c core.looseCompression=0 -c pack.compression=1 -c maintenance.auto=false "$@"; }
 [ -z "${CAISSON_MIRROR:-}" ] || printf '%s/objects\n' "$CAISSON_MIRROR" >> "$dir/objects/info/alternates"
@@ -76,21 +79,39 @@ case "$4" in
         ;;
 esac
 git add -A .
+# What is neither taken now nor ignored by the repository itself.
+git -c core.quotePath=false ls-files -o --directory --no-empty-directory --exclude-per-directory=.gitignore > "$dir/left-out"
 # Whether all of it is there is found out in quarantine.
 tree=$(git write-tree --missing-ok)
 commit=$(git commit-tree -p "$1" -m x "$tree")
 "#;
 
-/// Stdout is the pack of `$commit`, less what the base holds; the last line of stderr names its tree. Between two commits git packs what differs
+/// Stdout is the pack of `$commit`, less what the base holds; stderr names the by-products that stayed out ([`LEFT_OUT`]), and in its last
+/// line the tree. Between two commits git packs what differs
 /// without marking all of the base first, as in every push; what was moved is then in it, too. If that made it too large, the
 /// last ways (`copy`) mark all.
 const HAND_OUT: &str = r#"
 git rev-parse --verify "$commit^{tree}" > "$dir/tree" &
 printf '%s\n^%s\n' "$commit" "$1" | git pack-objects --revs "$sparse" --stdout -q
 wait $!
+most=100
+while [ "$most" -gt 0 ] && IFS= read -r name; do
+    printf 'left out: %s\n' "$name" >&2
+    most=$((most - 1))
+done < "$dir/left-out"
 read -r tree < "$dir/tree"
 printf '\n%s\n' "$tree" >&2
 "#;
+
+/// Before the name of one.
+const LEFT_OUT: &str = "left out: ";
+
+/// What a sandbox handed out.
+struct Taken {
+    tree: Tree,
+    pack: tokio::fs::File,
+    left_out: Vec<String>,
+}
 
 /// Where what changed and the base's objects come from.
 enum Way {
@@ -118,7 +139,7 @@ impl Sandboxes {
         // The chamber that will judge the tree comes up while the tree is read, if not before.
         let (quarantine, taken) =
             tokio::join!(self.quarantine_of(&spec.stretch), self.stop_and_take(&room, record, spec));
-        let (tree, mut pack) = match taken {
+        let Taken { tree, mut pack, left_out } = match taken {
             Ok(taken) => taken,
             Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
                 return Ok(Sealed::Refused { reasons: vec![why] });
@@ -128,11 +149,11 @@ impl Sandboxes {
                 return Err(self.unless_trusted(task, e).await);
             }
         };
-        self.examine(quarantine?, spec, &tree, &mut pack).await
+        Ok(self.examine(quarantine?, spec, &tree, &mut pack).await?.leaving_out(left_out))
     }
 
     /// Every process but the runner dies and the berth is closed, and only then is the tree read.
-    async fn stop_and_take(&self, room: &Room, record: Record, spec: &SealSpec) -> Result<(Tree, tokio::fs::File)> {
+    async fn stop_and_take(&self, room: &Room, record: Record, spec: &SealSpec) -> Result<Taken> {
         let stopped = room.run(Op::Quiesce, QUIESCE_MS).await;
         // Closed whether or not everything has died: both walls, not one.
         self.close_berth(record.berth).await?;
@@ -143,7 +164,7 @@ impl Sandboxes {
 
     /// The tree and its pack. First off a layer, or with the agent's own objects at hand (fast); if that fails in any way, with the
     /// base brought in afresh, so that an agent that broke its `.git` has still done its work: from the mirror, or else whole.
-    async fn take(&self, room: &Room, record: &Record, spec: &SealSpec) -> Result<(Tree, tokio::fs::File)> {
+    async fn take(&self, room: &Room, record: &Record, spec: &SealSpec) -> Result<Taken> {
         let mut ways: Vec<Way> = record.tree().cloned().map(Way::Layer).into_iter().collect();
         ways.push(Way::Borrow(self.kept_index(record)));
         ways.extend(record.mirror.as_ref().map(|lent| Way::Copy(Some(lent.held.clone()))));
@@ -158,8 +179,9 @@ impl Sandboxes {
         self.take_with(room, spec, &Way::Copy(None)).await
     }
 
-    async fn take_with(&self, room: &Room, spec: &SealSpec, way: &Way) -> Result<(Tree, tokio::fs::File)> {
+    async fn take_with(&self, room: &Room, spec: &SealSpec, way: &Way) -> Result<Taken> {
         let (stretch, most) = (&spec.stretch, self.settings.tree_pack_bytes);
+        let by_products = self.by_products(&stretch.repo_key, &stretch.base).await?;
         let mut base = match way {
             Way::Layer(_) | Way::Borrow(_) => None,
             Way::Copy(held) => {
@@ -169,7 +191,7 @@ impl Sandboxes {
         };
         let (script, words) = way.script(base.as_ref().map_or(0, |base| base.bytes));
         let script = format!("{OWN}{script}{HAND_OUT}");
-        let words = words.iter().map(String::as_str);
+        let words = words.iter().map(String::as_str).chain([&*by_products]);
         let mut work = Work::new(["sh", "-c", &script, "take", stretch.base.as_str()].into_iter().chain(words));
         let mut index: &[u8] = way.index();
         if let Some(base) = &mut base {
@@ -189,7 +211,8 @@ impl Sandboxes {
         super::room::succeeded(&done, "reading the files of the sandbox")?;
         let rewound = pack.rewind().await;
         rewound.map_err(|e| SandboxError::Unavailable(format!("the temporary pack: {e}")))?;
-        Ok((Tree::parse(done.text.trim_end().lines().last().unwrap_or_default())?, pack))
+        let left_out = done.text.lines().filter_map(|line| line.strip_prefix(LEFT_OUT)).map(str::to_owned).collect();
+        Ok(Taken { tree: Tree::parse(done.text.trim_end().lines().last().unwrap_or_default())?, pack, left_out })
     }
 }
 

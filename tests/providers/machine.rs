@@ -114,7 +114,11 @@ impl Drive<'_> {
             Effect::Act { number, .. } => self.inputs.push_back(Input::ActionEnded { number, outcome: outcome(pick) }),
             Effect::Seal { n, .. } => self.inputs.push_back(match pick {
                 0 => Input::TreeRefused { n, reasons: vec!["a link leaves the tree".into()] },
-                1 => Input::TreeUnchanged { n, commit: self.task.head.clone().unwrap_or_else(|| commit(0)) },
+                1 => Input::TreeUnchanged {
+                    n,
+                    commit: self.task.head.clone().unwrap_or_else(|| commit(0)),
+                    left_out: Vec::new(),
+                },
                 _ => Input::TreeSealed { n, tree: tree(n) },
             }),
             Effect::Push { n, commit, .. } => self.inputs.push_back(Input::Pushed { n, commit }),
@@ -193,7 +197,14 @@ fn commit(n: u32) -> Commit {
 }
 
 fn tree(n: u32) -> SealedTree {
-    SealedTree { commit: commit(n), files: vec![], diff: String::new(), steering: vec![] }
+    SealedTree {
+        commit: commit(n),
+        files: vec![],
+        diff: String::new(),
+        steering: vec![],
+        diff_cut: 0,
+        left_out: Vec::new(),
+    }
 }
 
 fn outcome(pick: u64) -> Outcome {

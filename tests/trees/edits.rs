@@ -143,3 +143,14 @@ async fn ends_of_lines_as_the_clone_has_them_are_no_edit() {
     let text = std::fs::read_to_string(clone.join("sum.py")).unwrap();
     assert!(text.contains("a + b\r\n"), "{text:?}");
 }
+
+#[tokio::test]
+async fn what_stood_there_before_a_fetch_that_was_cut_off_is_named() {
+    let home = Home::new(&fixed());
+    let clone = home.clone_dir();
+    write(&clone, ".git/caisson-fetch-x/old/sum.py", "what stood there\n");
+    std::fs::remove_file(clone.join("sum.py")).unwrap();
+    let refusal = home.refused(&home.wanted()).await;
+    assert_eq!(refusal.reasons[0], "`sum.py`");
+    assert!(refusal.reasons[1].ends_with("/.git/caisson-fetch-x"), "{refusal:?}");
+}

@@ -132,10 +132,11 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
             let mut seal = SealSpec { protected: Vec::new(), ..world.seal_spec(task, n, parent) };
             seal.stretch.base = base.clone();
             let sealed = sandboxes.seal(&seal).await.expect("sealed");
-            let Sealed::Commit { commit, files, .. } = sealed else { panic!("{sealed:?}") };
+            let Sealed::Commit { commit, files, left_out, .. } = sealed else { panic!("{sealed:?}") };
             sandboxes.open(task).await.expect("opened");
             let shown = files.iter().map(|file| format!("{} {}", file.kind, file.path.replace(MANY, "")));
-            (commit, shown.collect::<Vec<_>>())
+            let left_out = left_out.iter().map(|path| format!("left out {}", path.replace(MANY, "")));
+            (commit, shown.chain(left_out).collect::<Vec<_>>())
         };
         // Nothing new, so git looks for nothing new: of the same size with the old time of change; gone; executable; as it was.
         let quiet = format!(
@@ -157,6 +158,7 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
         let odd = format!(
             "echo new >{MANY}3/new.txt; mv {MANY}5/number-5.txt {MANY}6/; mv {MANY}9 {MANY}99; rm -r {MANY}8; mkdir {MANY}8; echo x >{MANY}8/number-8.txt
              rm -r {MANY}10; echo file >{MANY}10; rm {MANY}11/number-11.txt; mkdir {MANY}11/number-11.txt; echo in >{MANY}11/number-11.txt/it
+             mkdir -p {MANY}3/__pycache__ target/debug && echo x | tee {MANY}3/__pycache__/x.pyc >target/debug/app
              echo 'secret*' >.gitignore; echo x >secret; ln -sf number-32.txt {MANY}12/number-12.txt
              git update-index --assume-unchanged {MANY}7/number-7.txt; echo x >{MANY}7/number-7.txt; rm .git/index"
         );
@@ -173,6 +175,7 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
         let all = [
              "added 10", "added 11/number-11.txt/it", "added 3/new.txt", "added 6/number-5.txt",
             "deleted 11/number-11.txt", "deleted 5/number-5.txt",
+            "left out 3/__pycache__/", "left out target/",
             "mode 12/number-12.txt",
             "modified .gitignore",  "modified 7/number-7.txt",
             "modified 8/number-8.txt",

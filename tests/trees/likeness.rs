@@ -88,7 +88,7 @@ async fn in_containers_a_layers_checkpoint_is_what_git_makes_of_all_files() {
                     seal.stretch.base = spec.base.clone();
                     match sandboxes.seal(&seal).await.expect("sealed") {
                         Sealed::Commit { commit, .. } => parent = commit,
-                        Sealed::Unchanged => {}
+                        Sealed::Unchanged { .. } => {}
                         refused => panic!("seed {seed}: {refused:?}"),
                     }
                     assert_eq!(tree_of(&world, &parent), theirs, "seed {seed}");

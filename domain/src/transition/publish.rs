@@ -12,8 +12,8 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
             draft.emit(Event::TreeSealed { n: *n, tree: tree.clone() });
             draft.want(Effect::Push { n: *n, commit, expected });
         }
-        (Input::TreeUnchanged { n, commit }, State::Publishing { n: now, .. }) if *n == now => {
-            unchanged(draft, *n, commit)
+        (Input::TreeUnchanged { n, commit, left_out }, State::Publishing { n: now, .. }) if *n == now => {
+            unchanged(draft, *n, commit, left_out)
         }
         (Input::TreeRefused { n, reasons }, State::Publishing { n: now, .. }) if *n == now => {
             draft.emit(Event::TreeRefused { n: *n, reasons: reasons.clone() });
@@ -46,9 +46,9 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
 }
 
 /// The tree equals the last commit's. Without a pull request yet there is nothing to show but words.
-pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit) {
+pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit, left_out: &[String]) {
     let State::Publishing { why, .. } = draft.task.state else { return };
-    draft.emit(Event::TreeUnchanged { n, commit: commit.clone() });
+    draft.emit(Event::TreeUnchanged { n, commit: commit.clone(), left_out: left_out.to_vec() });
     if draft.task.pull.is_some() {
         stands(draft, n, commit, why);
     } else {
@@ -125,7 +125,7 @@ pub(super) fn voided(draft: &mut Draft, n: u32) {
             draft.emit(Event::CheckpointVoided { n });
             draft.say(Notice::Voided { n });
             draft.emit(Event::PublishStarted { n: again, why: Why::Checkpoint });
-            draft.emit(Event::TreeUnchanged { n: again, commit: commit.clone() });
+            draft.emit(Event::TreeUnchanged { n: again, commit: commit.clone(), left_out: Vec::new() });
             draft.want(Effect::Review { n: again, commit: Some(commit), last: false });
         }
         State::FinalReview { n: now, commit, .. } if now == n => {

@@ -108,7 +108,7 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
         State::Publishing { n, .. } if effect.starts_with("seal") => {
             lose(draft, loss);
             if let Some(head) = draft.task.head.clone() {
-                super::publish::unchanged(draft, n, &head);
+                super::publish::unchanged(draft, n, &head, &[]);
             }
         }
         State::Preparing => {

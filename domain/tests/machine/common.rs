@@ -138,7 +138,14 @@ impl Walk {
     }
 
     pub fn sealed(&mut self, n: u32) -> &mut Self {
-        let tree = SealedTree { commit: commit(ONE), files: Vec::new(), diff: String::new(), steering: Vec::new() };
+        let tree = SealedTree {
+            commit: commit(ONE),
+            files: Vec::new(),
+            diff: String::new(),
+            steering: Vec::new(),
+            diff_cut: 0,
+            left_out: Vec::new(),
+        };
         self.feed(Input::TreeSealed { n, tree }).feed(Input::Pushed { n, commit: commit(ONE) });
         if self.task.pull.is_none() {
             self.feed(Input::PullOpened { number: 2, url: String::new() });

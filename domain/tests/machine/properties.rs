@@ -104,12 +104,19 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
         }
         Move::Tree(kind @ (0 | 3)) => {
             let steering = if kind == 3 { vec!["conftest.py".to_owned()] } else { Vec::new() };
-            let tree = SealedTree { commit: commit(ONE), files: Vec::new(), diff: String::new(), steering };
+            let tree = SealedTree {
+                commit: commit(ONE),
+                files: Vec::new(),
+                diff: String::new(),
+                steering,
+                diff_cut: 0,
+                left_out: Vec::new(),
+            };
             walk.feed(Input::TreeSealed { n, tree });
         }
         Move::Tree(1) => {
             let head = walk.task.head.clone().unwrap_or_else(|| commit(BASE));
-            walk.feed(Input::TreeUnchanged { n, commit: head });
+            walk.feed(Input::TreeUnchanged { n, commit: head, left_out: Vec::new() });
         }
         Move::Tree(_) => {
             walk.feed(Input::TreeRefused { n, reasons: vec!["r".into()] });
@@ -268,7 +275,14 @@ fn work(walk: &mut Walk, stretch: &Stretch) {
     walk.feed(Input::Opened { fresh: None }).answer(vec![bash(); 5]).acts(5);
     say(walk, stretch, 1, number - 10);
     let steering = if stretch.steers { vec!["conftest.py".to_owned()] } else { Vec::new() };
-    let tree = SealedTree { commit: commit(ONE), files: Vec::new(), diff: String::new(), steering };
+    let tree = SealedTree {
+        commit: commit(ONE),
+        files: Vec::new(),
+        diff: String::new(),
+        steering,
+        diff_cut: 0,
+        left_out: Vec::new(),
+    };
     walk.feed(Input::TreeSealed { n, tree }).feed(Input::Pushed { n, commit: commit(ONE) });
     walk.feed(Input::ReviewPosted { n, review: number, number, risk: stretch.risk });
     let asked = walk.last.effects.iter().find_map(|e| match e {

@@ -11,7 +11,7 @@ fn the_whole_way_to_delivered() {
     assert_eq!((walk.task.state.name(), walk.task.used), ("running", 0));
     assert!(walk.wants("open"));
     walk.feed(Input::Opened { fresh: None }).answer(vec![bash(), done()]).acts(1);
-    walk.feed(Input::TreeUnchanged { n: 2, commit: commit(ONE) });
+    walk.feed(Input::TreeUnchanged { n: 2, commit: commit(ONE), left_out: Vec::new() });
     assert!(walk.wants("verify"));
     walk.verdict(2, VerdictKind::Passed).feed(Input::ReviewPosted { n: 2, review: 51, number: 102, risk: None });
     assert_eq!(walk.task.state.name(), "final-review");
@@ -138,7 +138,7 @@ fn a_failed_verification_goes_back_twice_then_to_a_person() {
         if n == 1 {
             walk.sealed(n)
         } else {
-            walk.feed(Input::TreeUnchanged { n, commit: commit(ONE) })
+            walk.feed(Input::TreeUnchanged { n, commit: commit(ONE), left_out: Vec::new() })
         };
         walk.verdict(n, VerdictKind::Failed);
         if n < 3 {

@@ -1,7 +1,7 @@
-//! What git is told to ignore: asked of git itself, by `.gitignore` alone.
+//! What git is told to ignore: asked of git itself, by `.gitignore`, and below it by the list of by-products in `$GIT_DIR`.
 
-use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,31 +11,86 @@ use anyhow::{Context, ensure};
 
 /// Before each path: none then begins with a colon.
 const HERE: &[u8] = b"./";
+/// Where the list lies, in the git directory.
+const LIST: &[u8] = b"info/exclude";
 
-/// Those of `all` that are not ignored; `path` says where each lies. None may lie beyond a symbolic link.
+/// What is asked about, sorted by the answers.
+pub struct Sorted<T> {
+    pub kept: Vec<T>,
+    /// Ignored by the list alone.
+    pub by_products: Vec<T>,
+}
+
+/// Sorts out what is ignored; `path` says where each lies. None may lie beyond a symbolic link.
 ///
 /// # Errors
 /// When git cannot say.
-pub fn without<T>(workspace: &Path, all: Vec<T>, path: impl Fn(&T) -> &PathBuf) -> anyhow::Result<Vec<T>> {
-    if all.is_empty() {
-        return Ok(all);
+pub fn sorted<T>(workspace: &Path, all: Vec<T>, path: impl Fn(&T) -> &PathBuf) -> anyhow::Result<Sorted<T>> {
+    let mut sorted = Sorted { kept: Vec::new(), by_products: Vec::new() };
+    let ignored = ask(workspace, all.iter().map(&path))?;
+    for one in all {
+        match ignored.get(path(&one).as_os_str()) {
+            None => sorted.kept.push(one),
+            Some(true) => sorted.by_products.push(one),
+            Some(false) => {}
+        }
     }
+    Ok(sorted)
+}
+
+/// Of by-products, the topmost directories that are one themselves; those end with `/`.
+///
+/// # Errors
+/// When git cannot say.
+pub fn topmost(workspace: &Path, files: &[PathBuf]) -> anyhow::Result<BTreeSet<OsString>> {
+    let above = |path: &PathBuf| -> Vec<PathBuf> {
+        path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty()).map(Path::to_owned).collect()
+    };
+    let all: BTreeSet<PathBuf> = files.iter().flat_map(above).collect();
+    let ignored = ask(workspace, all.iter())?;
+    let name = |file: &PathBuf| match above(file).iter().rev().find(|dir| ignored.contains_key(dir.as_os_str())) {
+        Some(dir) => directory(dir),
+        None => file.clone().into_os_string(),
+    };
+    Ok(files.iter().map(name).collect())
+}
+
+/// The name of a directory, as git writes it.
+pub fn directory(path: &Path) -> OsString {
+    let mut name = path.as_os_str().to_owned();
+    name.push("/");
+    name
+}
+
+/// Those that are ignored, and whether by the list.
+fn ask<'a>(workspace: &Path, paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result<HashMap<OsString, bool>> {
     let mut asked = Vec::new();
-    for one in &all {
+    for path in paths {
         asked.extend_from_slice(HERE);
-        asked.extend_from_slice(path(one).as_os_str().as_bytes());
+        asked.extend_from_slice(path.as_os_str().as_bytes());
         asked.push(0);
     }
-    let ignored = ask(workspace, &asked)?;
-    let ignored = ignored.split(|byte| *byte == 0).filter_map(|path| path.strip_prefix(HERE));
-    let ignored: HashSet<&OsStr> = ignored.map(OsStr::from_bytes).collect();
-    Ok(all.into_iter().filter(|one| !ignored.contains(path(one).as_os_str())).collect())
+    if asked.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let answer = check_ignore(workspace, &asked)?;
+    let mut fields = answer.split(|byte| *byte == 0);
+    let mut ignored = HashMap::new();
+    // Where the pattern stands, its line, the pattern, the path.
+    while let (Some(source), Some(_), Some(pattern), Some(path)) =
+        (fields.next(), fields.next(), fields.next(), fields.next())
+    {
+        if let Some(path) = path.strip_prefix(HERE).filter(|_| !pattern.starts_with(b"!")) {
+            ignored.insert(OsStr::from_bytes(path).to_owned(), source.ends_with(LIST));
+        }
+    }
+    Ok(ignored)
 }
 
 /// `$GIT_DIR` is the caller's; no index is looked at.
-fn ask(workspace: &Path, paths: &[u8]) -> anyhow::Result<Vec<u8>> {
+fn check_ignore(workspace: &Path, paths: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut git = Command::new("git");
-    git.args(["--work-tree=.", "check-ignore", "--no-index", "-z", "--stdin"]);
+    git.args(["--work-tree=.", "check-ignore", "--no-index", "-v", "-z", "--stdin"]);
     // It takes none literally, and `HERE` keeps each from being magic.
     git.env("GIT_LITERAL_PATHSPECS", "0");
     let mut child = git.current_dir(workspace).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("git")?;

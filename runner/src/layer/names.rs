@@ -24,6 +24,8 @@ pub struct Names {
     pub known: BTreeSet<PathBuf>,
     /// It has none, and git is not to ignore the one that lies there.
     pub new: BTreeSet<PathBuf>,
+    /// By-products of known tools, which would be new; a directory ends with `/`.
+    pub left_out: BTreeSet<OsString>,
 }
 
 /// # Errors
@@ -38,13 +40,13 @@ pub fn of(places: &Places<'_>, later: &Later) -> anyhow::Result<Names> {
             walk.new.push((path.clone(), false));
         }
     }
-    let mut new = walk.new_below()?;
+    let (mut new, left_out) = walk.new_below()?;
     for path in &later.other {
         new.remove(path);
         walk.known.insert(path.clone());
     }
     ensure!(walk.known.len() + new.len() <= MOST, "more than {MOST} names");
-    Ok(Names { known: walk.known, new })
+    Ok(Names { known: walk.known, new, left_out })
 }
 
 struct Walk<'a> {
@@ -138,13 +140,18 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Every new file that is not ignored. What is new below an ignored directory is ignored, and not looked at.
-    fn new_below(&mut self) -> anyhow::Result<BTreeSet<PathBuf>> {
+    /// Every new file that is not ignored, and by-products. What is new below an ignored directory is ignored, and not looked at.
+    fn new_below(&mut self) -> anyhow::Result<(BTreeSet<PathBuf>, BTreeSet<OsString>)> {
         let topmost = std::mem::take(&mut self.new);
         let (mut all, mut waiting) = (BTreeSet::new(), Vec::new());
-        for (path, is_directory) in ignored::without(self.places.workspace, topmost, |(path, _)| path)? {
+        let sorted = ignored::sorted(self.places.workspace, topmost, |(path, _)| path)?;
+        for (path, is_directory) in sorted.kept {
             if is_directory { waiting.push(path) } else { all.extend([path]) }
         }
+        let name = |(path, is_directory): (PathBuf, bool)| {
+            if is_directory { ignored::directory(&path) } else { path.into_os_string() }
+        };
+        let mut left_out: BTreeSet<OsString> = sorted.by_products.into_iter().map(name).collect();
         let mut below = Vec::new();
         while let Some(at) = waiting.pop() {
             for (name, kind) in self.names(self.places.layer, &at)? {
@@ -153,7 +160,9 @@ impl Walk<'_> {
             }
             ensure!(below.len() <= MOST, "more than {MOST} names");
         }
-        all.extend(ignored::without(self.places.workspace, below, |path| path)?);
-        Ok(all)
+        let sorted = ignored::sorted(self.places.workspace, below, |path| path)?;
+        all.extend(sorted.kept);
+        left_out.extend(ignored::topmost(self.places.workspace, &sorted.by_products)?);
+        Ok((all, left_out))
     }
 }

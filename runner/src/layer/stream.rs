@@ -1,5 +1,7 @@
 //! The stream for `git fast-import`: one commit of what lies in the workspace under the names.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -118,6 +120,18 @@ fn copy(path: &Path, length: u64, turned: bool, out: &mut dyn Write) -> anyhow::
     }
     ensure!(copied == length, "{} became shorter", path.display());
     Ok(())
+}
+
+/// Names, a line each; one that would not keep to it is quoted.
+pub fn lines(names: &BTreeSet<OsString>) -> Vec<u8> {
+    let odd = |byte: &u8| byte.is_ascii_control() || matches!(byte, b'"' | b'\\');
+    let mut out = Vec::new();
+    for name in names {
+        let plain = name.as_bytes();
+        out.extend(if plain.iter().any(odd) { quoted(Path::new(name)) } else { plain.to_vec() });
+        out.push(b'\n');
+    }
+    out
 }
 
 /// As `git fast-import` takes a path with any byte in it.

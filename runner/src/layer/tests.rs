@@ -48,7 +48,7 @@ impl World {
     fn written(&self, known: &[&[u8]]) -> Result<Vec<u8>, String> {
         let known = known.iter().map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
         let mut out = Vec::new();
-        let names = names::Names { known, new: BTreeSet::new() };
+        let names = names::Names { known, ..names::Names::default() };
         let done = stream::write(&self.at("workspace"), "refs/heads/base^0", &names, &mut out);
         done.map(|()| out).map_err(|error| format!("{error:#}"))
     }
@@ -104,6 +104,36 @@ fn what_is_ignored_is_not_named_and_a_directory_of_it_not_looked_into() {
     assert_eq!(world.names(&Later::default()), named(&[], &["kept/code"]), ".gitignore itself is not in this layer");
     world.put(".gitignore", "target/\n*\n!log\n");
     assert_eq!(world.names(&Later::default()), named(&[], &["log"]), "what lies in an ignored directory is ignored");
+}
+
+#[test]
+fn by_products_stay_out_and_are_named_by_their_topmost_directory() {
+    let new = [
+        "target/debug/app",
+        "n/__pycache__/a.pyc",
+        "n/__pycache__/sub/b.pyc",
+        "n/a.py",
+        "x.pyc",
+        "own/log",
+        "odd\n.pyc",
+    ];
+    let world = World::new(&["a"], &new, &["a", "n/__pycache__/sub/b.pyc", "target/debug/app"]);
+    write(world.at("workspace/.git/info/exclude"), "/target/\n__pycache__/\n*.pyc\nown/\n").expect("written");
+    world.put(".gitignore", "own/\n");
+    let left_out = |world: &World| {
+        let (layer, tree, workspace) = (world.at("layer"), world.at("tree"), world.at("workspace"));
+        let found = names::of(&Places { layer: &layer, tree: &tree, workspace: &workspace }, &Later::default());
+        String::from_utf8(stream::lines(&found.expect("named").left_out)).expect("text")
+    };
+    assert_eq!(world.names(&Later::default()), named(&[], &["n/a.py"]));
+    assert_eq!(
+        left_out(&world),
+        "n/__pycache__/\n\"odd\\012.pyc\"\ntarget/\nx.pyc\n",
+        "what .gitignore says is no news"
+    );
+    world.put(".gitignore", "own/\n!/target/\n!x.pyc\n");
+    assert_eq!(world.names(&Later::default()), named(&[], &["n/a.py", "target/debug/app", "x.pyc"]), "asked for");
+    assert_eq!(left_out(&world), "n/__pycache__/\n\"odd\\012.pyc\"\n");
 }
 
 #[test]

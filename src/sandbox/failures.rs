@@ -1,0 +1,68 @@
+//! Whether an output sums up a failure, as known test programs do at their end (`failures.toml`).
+//!
+//! Owns the table and the search in a text, which was printed by code under review: it warns where an exit code says otherwise, and decides
+//! nothing. Tests: below, over the examples of the table.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Deserialize;
+
+static TABLE: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| table().program.into_iter().filter_map(|program| Regex::new(&program.line).ok()).collect());
+
+/// Colours and what else steers a terminal.
+static COLOURS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*[A-Za-z]").ok());
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    program: Vec<Program>,
+}
+
+/// The examples are there for the test.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(not(test), allow(dead_code))]
+struct Program {
+    name: String,
+    line: String,
+    fails: Vec<String>,
+    passes: Vec<String>,
+}
+
+fn table() -> Table {
+    toml::from_str(include_str!("failures.toml")).unwrap_or_default()
+}
+
+/// The last line that says that something failed, without colours.
+pub fn failure(text: &str) -> Option<String> {
+    let plain = |line: &str| match COLOURS.as_ref() {
+        Some(colours) => colours.replace_all(line, "").trim_end().to_owned(),
+        None => line.trim_end().to_owned(),
+    };
+    text.lines().rev().map(plain).find(|line| TABLE.iter().any(|program| program.is_match(line)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_program_is_known_by_its_own_examples() {
+        let programs = table().program;
+        assert!(programs.len() >= 6 && TABLE.len() == programs.len(), "a pattern that is none, or no table");
+        for (program, line) in programs.iter().zip(TABLE.iter()) {
+            assert!(!program.fails.is_empty() && !program.passes.is_empty(), "{}", program.name);
+            for example in &program.fails {
+                assert!(line.is_match(example), "{}: {example}", program.name);
+                let coloured = format!("before\r\n\u{1b}[1m\u{1b}[31m{example}\u{1b}[0m\r\nafter\n");
+                assert_eq!(failure(&coloured).as_deref(), Some(example.as_str()));
+            }
+            for example in &program.passes {
+                assert_eq!(failure(example), None, "{}: {example}", program.name);
+            }
+        }
+        assert_eq!(failure("FAILED (failures=1)\nmore\nFAILED (failures=2)\n").as_deref(), Some("FAILED (failures=2)"));
+    }
+}
