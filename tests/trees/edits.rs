@@ -3,10 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use caisson::fetch::{Refusal, prepare};
+use caisson::fetch::{Refusal, Wanted, prepare};
 
 use crate::fetch::{Home, fixed};
-use crate::world::{FILES, commit, git, write};
+use crate::world::{FILES, commit, git, git_command, write};
 
 /// Refused after `edit`, which comes between the last look and the first write; nothing but the edit has changed.
 async fn refused_after(home: &Home, edit: impl FnOnce(&Path)) -> Refusal {
@@ -153,4 +153,19 @@ async fn what_stood_there_before_a_fetch_that_was_cut_off_is_named() {
     let refusal = home.refused(&home.wanted()).await;
     assert_eq!(refusal.reasons[0], "`sum.py`");
     assert!(refusal.reasons[1].ends_with("/.git/caisson-fetch-x"), "{refusal:?}");
+}
+
+#[tokio::test]
+async fn a_merge_that_stopped_half_way_is_uncommitted_work() {
+    let home = Home::new(&fixed());
+    let clone = home.clone_dir();
+    git(&clone, &["checkout", "-q", "-b", "other"]);
+    commit(&clone, &[("README.md", "theirs\n")], "theirs");
+    git(&clone, &["checkout", "-q", "main"]);
+    commit(&clone, &[("README.md", "ours\n")], "ours");
+    assert!(!git_command(&clone).args(["merge", "-q", "other"]).status().unwrap().success(), "a conflict");
+    let as_found = Wanted { as_branch: true, ..home.wanted() };
+    let refusal = home.refused(&home.wanted()).await;
+    assert!(refusal.what.contains("uncommitted") && refusal.reasons == ["`README.md`"], "{refusal:?}");
+    home.brought(&as_found).await;
 }

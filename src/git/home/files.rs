@@ -50,7 +50,7 @@ impl Home {
         let list = self.over("ls-files").args(["-v", "-z"]).cap(LISTING).ok().await?;
         let marked = || {
             let entries = list.split(|b| *b == 0).filter_map(|entry| Some((entry.first()?, entry.get(2..)?)));
-            entries.filter(|(tag, _)| **tag != b'H')
+            entries.filter(|(tag, _)| matches!(tag, b'h' | b's' | b'S'))
         };
         let input: Vec<u8> = marked().flat_map(|(_, path)| [path, b"\0"].concat()).collect();
         for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
