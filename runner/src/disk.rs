@@ -2,6 +2,7 @@
 //!
 //! Measures how much of the disk both use, of a layered workspace its layer alone (what lies under it is shared), with the files that a process
 //! still holds open after they were deleted; and how much is free on its file system, which also shows what no file shows.
+//! A file counts at least as its inode's share of the disk: whoever takes the inodes fills the disk as well.
 //! Over the budget, or under the floor while something grows, every process but the runner is killed. Whatever only deletes goes on.
 //! Under the floor, what anything else takes from that disk during a command (64 MiB) is held against the command: what a process that
 //! closed itself to its neighbours holds shows nowhere else, so a sandbox that grew nothing may be killed in its neighbour's place.
@@ -44,6 +45,15 @@ const SHRINKS: u64 = 64 << 20;
 struct Limits {
     budget: u64,
     floor: u64,
+    /// What an inode is worth, in bytes; 0 where the file system makes as many as it needs.
+    inode: u64,
+}
+
+impl Limits {
+    /// How inodes were counted, for a sentence about bytes.
+    fn inode(self) -> String {
+        if self.inode == 0 { String::new() } else { format!(" (an inode counts as {} KiB)", self.inode.div_ceil(1024)) }
+    }
 }
 
 /// One look: what workspace and home use and what is free beside them.
@@ -104,13 +114,15 @@ impl Disk {
         }
         let root = std::env::var_os(layer::VARIABLE).map_or_else(|| workspace.to_owned(), PathBuf::from);
         // A disk that is large is not full with the same few bytes left.
-        let part = statvfs(&root).map_or(0, |stat| stat.blocks().saturating_mul(stat.fragment_size()) / 50);
-        let floor = if limits.floor == 0 { 0 } else { limits.floor.max(part) };
+        let (size, inodes) =
+            statvfs(&root).map_or((0, 0), |stat| (stat.blocks().saturating_mul(stat.fragment_size()), stat.files()));
+        let floor = if limits.floor == 0 { 0 } else { limits.floor.max(size / 50) };
+        let inode = size.checked_div(inodes).unwrap_or(0);
         // What lies there already is measured meanwhile: the first command then need not wait for it.
         let furnished = std::fs::read_dir(&root).is_ok_and(|mut entries| entries.next().is_some());
         let state = Mutex::new(State { fresh: furnished, ..State::default() });
         let (bell, walked) = (Condvar::new(), watch::Sender::new(0));
-        let (limits, calm) = (Limits { floor, ..limits }, watch::Sender::new(true));
+        let (limits, calm) = (Limits { floor, inode, ..limits }, watch::Sender::new(true));
         let home = std::env::var_os(HOME).map(PathBuf::from);
         let places: Vec<&Path> = [workspace, &root].into_iter().chain(home.as_deref()).collect();
         let open = unlinked::Places::of(&places);
@@ -123,13 +135,10 @@ impl Disk {
     /// A sentence if so little is free that no work should begin here.
     pub fn lacks(&self) -> Option<String> {
         let shared = self.0.as_ref()?;
-        let free = free(&shared.root);
-        (free < shared.limits.floor).then(|| {
-            format!(
-                "the engine's disk has {} free, and {} are to stay free (`sandbox.disk_floor_mib`); make room there",
-                mib(free),
-                mib(shared.limits.floor)
-            )
+        let (free, limits) = (shared.free(), shared.limits);
+        (free < limits.floor).then(|| {
+            let (free, floor, inode) = (mib(free), mib(limits.floor), limits.inode());
+            format!("the engine's disk has {free} free{inode}, and {floor} are to stay free (`sandbox.disk_floor_mib`); make room there")
         })
     }
 
@@ -188,6 +197,15 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// In bytes: the room there is, or what the inodes that are left are worth where those end first.
+    fn free(&self) -> u64 {
+        let inode = self.limits.inode;
+        statvfs(&self.root).map_or(u64::MAX, |stat| {
+            let bytes = stat.blocks_available().saturating_mul(stat.fragment_size());
+            if inode == 0 { bytes } else { bytes.min(stat.files_available().saturating_mul(inode)) }
+        })
+    }
+
     async fn calm(&self) {
         // The sender lives as long as this does.
         let _ = self.calm.subscribe().wait_for(|calm| *calm).await;
@@ -196,7 +214,7 @@ impl Shared {
     /// Whether so much was taken from the disk since the last walk that this workspace may be over its budget.
     fn suspicious(&self, state: &State) -> bool {
         let left = self.limits.budget.saturating_sub(state.last.used);
-        let taken = state.last.free.saturating_sub(free(&self.root));
+        let taken = state.last.free.saturating_sub(self.free());
         (self.limits.budget > 0 && taken > left) || taken > SHRINKS
     }
 
@@ -234,7 +252,7 @@ impl Shared {
     fn answer_from_the_last(&self) {
         let mut state = self.state();
         if state.fresh {
-            state.start = next_start(state.start, Seen { free: free(&self.root), ..state.last });
+            state.start = next_start(state.start, Seen { free: self.free(), ..state.last });
         }
         (state.fresh, state.ending) = (false, false);
         state.walks += 1;
@@ -243,10 +261,10 @@ impl Shared {
 
     fn look(&self) -> Seen {
         let before = self.state().first;
-        let free = free(&self.root);
+        let free = self.free();
         let (mut used, mut whole) = (self.open.used(), true);
         for root in std::iter::once(&self.root).chain(&self.home) {
-            let (here, all) = walk::used(root);
+            let (here, all) = walk::used(root, self.limits.inode);
             (used, whole) = (used.saturating_add(here), whole && all);
         }
         match before {
@@ -300,24 +318,23 @@ fn breach(limits: Limits, start: Seen, now: Seen) -> Option<String> {
     let grows = now.used > start.used + GROWS;
     if limits.budget > 0 && now.used > limits.budget && grows {
         let (used, budget) = (mib(now.used), mib(limits.budget));
+        let inode = limits.inode();
         return Some(format!(
-            "workspace and home take {used} on disk, and {budget} are what they may (`sandbox.disk_mib`)"
+            "workspace and home take {used} on disk{inode}, and {budget} are what they may (`sandbox.disk_mib`)"
         ));
     }
     let shrinks = start.free > now.free + SHRINKS;
     (now.free < limits.floor && (grows || shrinks)).then(|| {
-        let (free, floor) = (mib(now.free), mib(limits.floor));
-        format!("the engine's disk has only {free} left, and {floor} are to stay free (`sandbox.disk_floor_mib`)")
+        let (free, floor, inode) = (mib(now.free), mib(limits.floor), limits.inode());
+        format!(
+            "the engine's disk has only {free} left{inode}, and {floor} are to stay free (`sandbox.disk_floor_mib`)"
+        )
     })
 }
 
 fn parse(text: &str) -> Option<Limits> {
     let (budget, floor) = text.split_once(':')?;
-    Some(Limits { budget: budget.parse().ok()?, floor: floor.parse().ok()? })
-}
-
-fn free(root: &Path) -> u64 {
-    statvfs(root).map_or(u64::MAX, |stat| stat.blocks_available().saturating_mul(stat.fragment_size()))
+    Some(Limits { budget: budget.parse().ok()?, floor: floor.parse().ok()?, inode: 0 })
 }
 
 fn mib(bytes: u64) -> String {
@@ -336,7 +353,7 @@ mod tests {
 
     #[test]
     fn growth_is_held_to_the_budget_and_deleting_goes_on() {
-        let limits = Limits { budget: 100 * MIB, floor: 0 };
+        let limits = Limits { budget: 100 * MIB, ..Limits::default() };
         let empty = seen(0, 9000);
         assert!(breach(limits, empty, seen(100, 9000)).is_none(), "as much as it may");
         let said = breach(limits, seen(90, 9000), seen(102, 9000)).expect("too much");
@@ -349,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_floor_counts_for_what_takes_and_also_where_no_file_shows_it() {
-        let limits = Limits { budget: 0, floor: 1000 * MIB };
+        let limits = Limits { floor: 1000 * MIB, ..Limits::default() };
         let first = seen(10, 1500);
         assert!(breach(limits, first, seen(10, 900)).is_some(), "a deleted file that is open");
         assert!(breach(limits, seen(10, 990), seen(10, 989)).is_none(), "others filled it");
@@ -369,7 +386,7 @@ mod tests {
 
     #[test]
     fn the_brokers_word_is_read_strictly() {
-        assert_eq!(parse("5:7"), Some(Limits { budget: 5, floor: 7 }));
+        assert_eq!(parse("5:7"), Some(Limits { budget: 5, floor: 7, inode: 0 }));
         assert!(parse("5").is_none() && parse("5:").is_none() && parse("-1:2").is_none());
     }
 }

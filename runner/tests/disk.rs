@@ -1,6 +1,8 @@
 //! The watchdog over a workspace on disk, on a real directory with small budgets.
 
 mod common;
+#[path = "../../tests/support/skipped.rs"]
+mod skipped;
 
 use std::path::Path;
 use std::process::Command;
@@ -8,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use common::{LIMITS, Runner, bash};
 use protocol::runner::{Op, Status};
+use skipped::skipped;
 
 fn runner(disk: &str) -> Runner {
     layered(disk, None)
@@ -15,7 +18,10 @@ fn runner(disk: &str) -> Runner {
 
 /// `layer`: beside the workspace, which is then said to be a layer over something.
 fn layered(disk: &str, layer: Option<&str>) -> Runner {
-    let dir = tempfile::tempdir().expect("a directory");
+    runner_in(tempfile::tempdir().expect("a directory"), disk, layer)
+}
+
+fn runner_in(dir: tempfile::TempDir, disk: &str, layer: Option<&str>) -> Runner {
     let mut command = Command::new(env!("CARGO_BIN_EXE_caisson-runner"));
     for (variable, name) in [("CAISSON_WORKSPACE", Some("workspace")), ("CAISSON_LAYER", layer)] {
         if let Some(name) = name {
@@ -150,6 +156,49 @@ async fn files_that_are_written_count_without_any_command() {
     };
     assert!(spent(&status).contains("4 MiB") && written > 4, "{written}: {status:?}");
     assert_eq!(link.run(99, bash("rm part*"), LIMITS).await.expect("an outcome").status, Status::Ok);
+}
+
+/// A file system of the test's own over a directory.
+struct Mounted(std::path::PathBuf);
+
+impl Mounted {
+    fn with(dir: &Path, options: &str) -> Option<Mounted> {
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "caisson-test"]).arg(dir).status();
+        if mounted.is_ok_and(|it| it.success()) {
+            return Some(Mounted(dir.to_owned()));
+        }
+        skipped("root", "a file system with few inodes cannot be mounted here");
+        None
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[tokio::test]
+async fn empty_files_take_inodes_and_those_are_held_to_budget_and_floor() {
+    // 64 MiB and 2,048 inodes: each is worth 32 KiB. The floor is a fiftieth of the disk, 40 of them.
+    for (disk, words, left) in
+        [(format!("{}:0", 8 << 20), "sandbox.disk_mib", 1_000), ("0:1".to_owned(), "sandbox.disk_floor_mib", 8)]
+    {
+        let dir = tempfile::tempdir().expect("a directory");
+        let Some(mounted) = Mounted::with(dir.path(), "size=64m,nr_inodes=2048") else { return };
+        let runner = runner_in(dir, &disk, None);
+        let (link, _) = runner.attach(1).await;
+        let few = link.run(1, bash("for n in $(seq 100); do : >few$n; done"), LIMITS).await.expect("an outcome");
+        assert_eq!(few.status, Status::Ok, "{few:?}");
+        let script = "n=0; while : >many$n; do n=$((n + 1)); [ $((n % 20)) = 0 ] && sleep 0.02; done; sleep 60";
+        let many = link.run(2, bash(script), LIMITS).await.expect("an outcome");
+        let said = spent(&many.status);
+        assert!(said.contains(words) && said.contains("inode"), "{said}");
+        let stat = nix::sys::statvfs::statvfs(&mounted.0).expect("asked");
+        assert!(stat.files_free() > left, "neighbours have inodes left: {}", stat.files_free());
+        assert_eq!(link.run(3, bash("rm many*; sleep 1"), LIMITS).await.expect("an outcome").status, Status::Ok);
+        drop(runner);
+    }
 }
 
 fn size(file: &Path) -> u64 {

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 const WAITING: usize = 20_000;
 const NAMED_TWICE: usize = 100_000;
 
-/// Bytes on disk below `root`, and whether that is all of it.
-pub fn used(root: &Path) -> (u64, bool) {
+/// Bytes on disk below `root`, or what its files are worth at `inode` bytes each where that is more; and whether that is all of it.
+pub fn used(root: &Path, inode: u64) -> (u64, bool) {
     let Ok(top) = std::fs::symlink_metadata(root) else { return (0, false) };
-    let (mut blocks, mut whole) = (top.blocks(), true);
+    let (mut blocks, mut files, mut whole) = (top.blocks(), 1_u64, true);
     let mut waiting: Vec<PathBuf> = vec![root.to_owned()];
     let mut twice = HashSet::new();
     while let Some(directory) = waiting.pop() {
@@ -39,12 +39,13 @@ pub fn used(root: &Path) -> (u64, bool) {
                 }
             }
             blocks = blocks.saturating_add(found.blocks());
+            files += 1;
             if found.is_dir() {
                 if waiting.len() < WAITING { waiting.push(entry.path()) } else { whole = false }
             }
         }
     }
-    (blocks.saturating_mul(512), whole)
+    (blocks.saturating_mul(512).max(files.saturating_mul(inode)), whole)
 }
 
 #[cfg(test)]
@@ -57,14 +58,14 @@ mod tests {
         let (root, outside) = (dir.path().join("root"), dir.path().join("outside"));
         std::fs::create_dir_all(root.join("a/b")).expect("made");
         std::fs::create_dir(&outside).expect("made");
-        let (empty, whole) = used(&root);
+        let (empty, whole) = used(&root, 0);
         assert!(whole && empty < 1 << 20);
         std::fs::write(root.join("a/b/one"), vec![1; 3 << 20]).expect("written");
         std::fs::hard_link(root.join("a/b/one"), root.join("a/two")).expect("linked");
         std::fs::write(outside.join("big"), vec![1; 8 << 20]).expect("written");
         std::os::unix::fs::symlink(&outside, root.join("out")).expect("linked");
         std::fs::File::create(root.join("hole")).and_then(|file| file.set_len(1 << 40)).expect("made");
-        let (after, whole) = used(&root);
+        let (after, whole) = used(&root, 0);
         let grown = after - empty;
         assert!(whole && (3 << 20..4 << 20).contains(&grown), "{grown}");
     }
@@ -72,12 +73,12 @@ mod tests {
     #[test]
     fn what_is_closed_to_us_is_not_taken_for_nothing() {
         let dir = tempfile::tempdir().expect("a directory");
-        assert!(!used(&dir.path().join("none")).1);
+        assert!(!used(&dir.path().join("none"), 0).1);
         let mut deep = dir.path().to_owned();
         for _ in 0..3 {
             deep.push("d");
         }
         std::fs::create_dir_all(&deep).expect("made");
-        assert!(used(dir.path()).1);
+        assert!(used(dir.path(), 0).1);
     }
 }
