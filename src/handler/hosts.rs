@@ -31,14 +31,25 @@ impl Reader {
         text: &str,
         strongest: &Decision,
     ) -> Result<(), Trouble> {
-        for (at, mut verb) in words::hosts(text, &strongest.verb).into_iter().enumerate() {
-            self.look_up(entry, &mut verb).await?;
-            let decision = Decision { verb, ..strongest.clone() };
-            self.machine
-                .feed(id, &format!("{key}+{at}"), Input::Decided { decision: Box::new(decision) }, None)
-                .await?;
+        for (at, input) in self.hosts(entry, text, strongest).await?.into_iter().enumerate() {
+            self.machine.feed(id, &format!("{key}+{at}"), input, None).await?;
         }
         Ok(())
+    }
+
+    /// The hosts that a text names beside its strongest word, each as a decision of its own.
+    pub(super) async fn hosts(
+        &self,
+        entry: &Repository,
+        text: &str,
+        strongest: &Decision,
+    ) -> Result<Vec<Input>, Trouble> {
+        let mut inputs = Vec::new();
+        for mut verb in words::hosts(text, &strongest.verb) {
+            self.look_up(entry, &mut verb).await?;
+            inputs.push(Input::Decided { decision: Box::new(Decision { verb, ..strongest.clone() }) });
+        }
+        Ok(inputs)
     }
 
     /// What this installation knows of a host that somebody names: the operator's word, and the repository's grants.

@@ -136,10 +136,9 @@ impl Reader {
         let said = (text.author.login.as_str(), text.body.as_str(), &text.verb);
         self.answer_beside(entry, issue.number, key, said, None).await?;
         let request = self.request(entry, issue, &text, kind, asked).await?;
-        let Some(id) = self.machine.create(key, request).await? else { return Ok(false) };
-        // Hosts that the same text allows.
-        self.feed_hosts(entry, id, key, &text.body, &asking(&text, right)).await?;
-        Ok(true)
+        // Hosts that the same text allows are there when the task is: nothing reads the text again for them.
+        let hosts = self.hosts(entry, &text.body, &asking(&text, right)).await?;
+        Ok(self.machine.create(key, request, hosts).await?.is_some())
     }
 
     /// Answers without a task: the input is marked first, so that it is answered at most once.

@@ -2,7 +2,7 @@
 
 use crate::effect::Feed;
 use crate::store::{Append, Appended, Close, NewTask, Store, StoreError};
-use domain::{Envelope, Input, Request, Task, TaskId, transition};
+use domain::{Envelope, Input, Request, Step, Task, TaskId, transition};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, mpsc};
@@ -106,13 +106,18 @@ impl Machine {
         }
     }
 
-    /// Begins a task; none when the input that asks for it was taken up before.
-    pub async fn create(&self, key: &str, request: Request) -> Result<Option<TaskId>, StoreError> {
+    /// Begins a task and takes up `more` of the same text, all in one transaction; none when the input that asks for it was taken up
+    /// before.
+    pub async fn create(&self, key: &str, request: Request, more: Vec<Input>) -> Result<Option<TaskId>, StoreError> {
         let now = super::now();
-        let input = Input::Requested { request: Box::new(request) };
         let mut task = Task::new(TaskId(0));
-        let step = transition(&task, &Envelope { key: key.to_owned(), now, input });
-        step.events.iter().for_each(|event| task.apply(event));
+        let mut step = Step::default();
+        for input in std::iter::once(Input::Requested { request: Box::new(request) }).chain(more) {
+            let next = transition(&task, &Envelope { key: key.to_owned(), now, input });
+            next.events.iter().for_each(|event| task.apply(event));
+            step.events.extend(next.events);
+            step.effects.extend(next.effects);
+        }
         let new = NewTask { task, input_key: key.to_owned(), now, step, epoch: self.epoch };
         let id = self.store.create(new).await?;
         if let Some(id) = id {

@@ -4,6 +4,7 @@ use crate::world::{FIX, REPO, World, held};
 use caisson::sandbox::broker::Broker;
 use caisson::store::{Store, TakeBack};
 use domain::TaskId;
+use sqlx::Connection;
 use std::time::{Duration, Instant};
 
 /// A world with a network and a task whose first action runs until the test lets it end; the number of its issue.
@@ -179,6 +180,23 @@ async fn a_life_cut_off_after_a_host_was_taken_back_leaves_it_to_no_sandbox() {
     world.until_state("awaiting-review").await;
     let opened: Vec<_> = told(&world).split_off(before).into_iter().filter(|it| it.starts_with("open")).collect();
     assert!(!opened.is_empty() && opened.iter().all(|words| words == "open 0 "), "{opened:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_life_that_can_write_nothing_behind_a_tasks_beginning_keeps_what_its_text_allows() {
+    let world = World::networked(FIX, "").await;
+    let url = format!("sqlite://{}", world.config.state_dir.join("caisson.db").display());
+    let mut other = sqlx::SqliteConnection::connect(&url).await.expect("the store");
+    // As if the life ended there: what is taken up by itself behind the opening text is never written.
+    let cut =
+        "CREATE TRIGGER cut BEFORE INSERT ON inputs WHEN NEW.key LIKE '%+0' BEGIN SELECT RAISE(ABORT, 'cut'); END";
+    sqlx::query(cut).execute(&mut other).await.expect("made");
+    let words = "/fix\n\n/allow semver.org\n/allow crates.example";
+    world.alice().open_issue(REPO, "Versions compare as text", words).expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let hosts: Vec<&str> = task.hosts.iter().map(|grant| grant.host.as_str()).collect();
+    assert_eq!(hosts, ["semver.org", "crates.example"]);
+    assert!(told(&world).iter().any(|words| words == "open 0 semver.org,crates.example"), "{:#?}", told(&world));
 }
 
 #[tokio::test(flavor = "multi_thread")]
