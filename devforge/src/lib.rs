@@ -225,6 +225,11 @@ impl Devforge {
         self.shared.switches.set_outage(status);
     }
 
+    /// How many calls have met an outage so far.
+    pub fn outage_met(&self) -> u32 {
+        self.shared.switches.outage_met()
+    }
+
     /// The next `count` deliveries are lost.
     pub fn lose_hooks(&self, count: u32) {
         self.shared.switches.lose_hooks(count);

@@ -54,6 +54,8 @@ pub(crate) struct Cuts {
     review_after: Option<usize>,
     comment_lands_after: Option<Option<Duration>>,
     outage: Option<u16>,
+    /// Calls that met one.
+    outage_met: u32,
     lose_hooks: u32,
 }
 
@@ -106,8 +108,15 @@ impl Switches {
         locked(&self.cuts).outage = status;
     }
 
+    /// What a call that comes now meets; it is counted.
     pub fn outage(&self) -> Option<u16> {
-        locked(&self.cuts).outage
+        let mut cuts = locked(&self.cuts);
+        cuts.outage_met += u32::from(cuts.outage.is_some());
+        cuts.outage
+    }
+
+    pub fn outage_met(&self) -> u32 {
+        locked(&self.cuts).outage_met
     }
 
     pub fn lose_hooks(&self, count: u32) {

@@ -1,6 +1,7 @@
 //! What comes in at the hook's door, and the listener beside it.
 
 use crate::world::{FIX, REPO, World};
+use caisson::forge::{Forge, RepoRef};
 use hmac::{Hmac, KeyInit, Mac};
 use reqwest::{Client, StatusCode};
 use sha2::Sha256;
@@ -23,11 +24,42 @@ async fn post(url: &str, signature: Option<String>, uuid: &str, event: &str, bod
     (answer.status(), answer.text().await.expect("read"))
 }
 
+/// A delivery about an issue, as the forge would make it.
+async fn opened(world: &World, repository: i64, number: u64) -> Vec<u8> {
+    let it = world.look().issue(&RepoRef::new("lab", "shop"), number).await.expect("read");
+    let issue = serde_json::json!({ "id": it.id, "number": number, "title": it.title, "body": it.body });
+    let body =
+        serde_json::json!({ "action": "opened", "number": number, "issue": issue, "repository": { "id": repository } });
+    body.to_string().into_bytes()
+}
+
+/// Two issues that ask for a task, of which no delivery was sent.
+fn unheard_of(world: &World) -> (u64, u64) {
+    world.forge.lose_hooks(1000);
+    let open = || world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    (open(), open())
+}
+
+/// Waits until so many tasks are there, and tells the issues they belong to.
+async fn tasks_of(world: &World, count: usize) -> Vec<i64> {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    loop {
+        let tasks = world.store().tasks(5).await.expect("read");
+        if tasks.len() >= count {
+            return tasks.iter().map(|task| task.issue).collect();
+        }
+        assert!(std::time::Instant::now() < end, "{} of {count} tasks", tasks.len());
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_is_signed_and_whole_is_taken_and_once() {
-    let world = World::new(FIX).await;
+    let world = World::only_hooked(FIX).await;
+    let (first, second) = unheard_of(&world);
+    let id = world.config.repositories[0].id;
     let url = world.config.hook_url("shop");
-    let body: &[u8] = br#"{"repository":{"id":1}}"#;
+    let body = &opened(&world, id, first).await[..];
     let good = || Some(signed("sekret", body));
     assert_eq!(post(&url, None, "u1", "issues", body).await.0, 401);
     assert_eq!(post(&url, Some(signed("other", body)), "u1", "issues", body).await.0, 401);
@@ -43,10 +75,15 @@ async fn only_what_is_signed_and_whole_is_taken_and_once() {
     assert_eq!(post(&url, good(), "", "issues", body).await.0, 400, "no delivery id");
     let large = vec![b' '; 1_100_000];
     assert_eq!(post(&url, Some(signed("sekret", &large)), "u1", "issues", &large).await.0, 413);
+    assert_eq!(post(&url, good(), "u2", "never_heard_of", body).await.0, 202, "unknown types are ignored");
+    // What is taken has to pass the same way, and comes later.
+    let body_of_second = opened(&world, id, second).await;
+    let signature = Some(signed("sekret", &body_of_second));
+    assert_eq!(post(&url, signature, "u3", "issues", &body_of_second).await.0, 202);
+    assert_eq!(tasks_of(&world, 1).await, [second as i64], "nothing of the others woke it");
     assert_eq!(post(&url, good(), "u1", "issues", body).await, (StatusCode::ACCEPTED, "stored".into()));
     assert_eq!(post(&url, good(), "u1", "issues", body).await, (StatusCode::ACCEPTED, "known".into()), "replayed");
-    assert_eq!(post(&url, good(), "u2", "never_heard_of", body).await.0, 202, "unknown types are ignored");
-    assert!(world.store().tasks(5).await.expect("read").is_empty());
+    assert!(tasks_of(&world, 2).await.contains(&(first as i64)), "the same words, signed and whole");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -84,13 +121,15 @@ async fn health_readiness_and_metrics_stand_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_of_another_repository_wakes_nothing() {
-    let world = World::new(FIX).await;
-    world.forge.lose_hooks(1000);
-    let body = serde_json::json!({ "action": "opened", "number": 1, "issue": { "number": 1 }, "repository": { "id": 999_999 } });
-    let body = body.to_string();
-    let url = world.config.hook_url("shop");
-    let signature = Some(signed("sekret", body.as_bytes()));
-    assert_eq!(post(&url, signature, "u9", "issues", body.as_bytes()).await.0, 202);
-    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    world.until_state("awaiting-review").await;
+    let world = World::only_hooked(FIX).await;
+    let (first, second) = unheard_of(&world);
+    let (id, url) = (world.config.repositories[0].id, world.config.hook_url("shop"));
+    for (uuid, repository, issue) in [("u7", 999_999, first), ("u8", id, second)] {
+        let body = opened(&world, repository, issue).await;
+        assert_eq!(post(&url, Some(signed("sekret", &body)), uuid, "issues", &body).await.0, 202);
+    }
+    assert_eq!(tasks_of(&world, 1).await, [second as i64], "the one before it woke nothing");
+    let body = opened(&world, id, first).await;
+    assert_eq!(post(&url, Some(signed("sekret", &body)), "u9", "issues", &body).await.0, 202);
+    assert!(tasks_of(&world, 2).await.contains(&(first as i64)), "the same issue, named by its own repository");
 }

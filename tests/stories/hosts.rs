@@ -1,6 +1,6 @@
 //! `/allow` and `/deny`: from a comment to the rules of a running sandbox, into the next review, and back.
 
-use crate::world::{FIX, REPO, World, held};
+use crate::world::{FIX, REPO, World, held, next_second};
 use caisson::sandbox::broker::Broker;
 use caisson::store::{Store, TakeBack};
 use domain::TaskId;
@@ -117,7 +117,7 @@ async fn what_was_allowed_for_the_repository_is_taken_back_from_an_issue_without
     world.bob().comment(REPO, talk, "/deny semver.org").expect("said");
     world.until_said(talk, "`bob`: `/deny` is for").await;
     let edited = world.alice().comment(REPO, talk, "never mind").expect("said");
-    tokio::time::sleep(Duration::from_millis(1100)).await;
+    next_second().await;
     world.alice().edit_comment(REPO, edited, "/deny semver.org").expect("edited");
     world.until_said(talk, "post it again").await;
     world.alice().comment(REPO, talk, "/allow evil.example repo").expect("said");

@@ -1,7 +1,7 @@
 //! The bot is killed, hooks are lost, the forge is away: the task ends as if nothing had happened.
 
-use crate::world::{FIX, REPO, World};
-use domain::Event;
+use crate::world::{FIX, REPO, World, held};
+use domain::{Event, Task};
 use std::time::Duration;
 
 fn count(log: &[Event], kind: impl Fn(&Event) -> bool) -> usize {
@@ -31,11 +31,20 @@ async fn lost_hooks_are_found_by_reading_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forge_that_is_away_while_publishing_is_no_verdict() {
-    let world = World::new(FIX).await;
+    let world = World::new(&held()).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    world.until("some work", |task| task.actions >= 2).await;
+    world.until("an action that runs", |task| task.running.is_some()).await;
     world.forge.set_outage(Some(502));
-    tokio::time::sleep(Duration::from_millis(1500)).await;
+    std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
+    world.until_state("publishing").await;
+    let met = world.forge.outage_met();
+    let again = async {
+        while world.forge.outage_met() < met + 3 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), again).await.expect("it was asked, and asked again");
+    assert_eq!(world.task().await.state.name(), "publishing");
     world.forge.set_outage(None);
     let task = world.until_state("awaiting-review").await;
     let pull = task.pull.expect("a pull request");
@@ -64,32 +73,28 @@ async fn a_cut_review_leaves_exactly_one() {
 async fn killed_at_any_moment_the_task_goes_on() {
     let mut world = World::new(FIX).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    let mut approved = 0;
-    for round in 0u64..40 {
-        tokio::time::sleep(Duration::from_millis(20 + (round * 37) % 300)).await;
-        let task = world.task().await;
-        if task.state.name() == "approved" {
+    world.until("a task", |task| task.seq > 0).await;
+    let (mut approved, mut lives) = (0, 0);
+    loop {
+        // A life gets at least three events further, or to where a person is asked.
+        let further = world.task().await.seq + 3 + lives % 4;
+        let asks = |task: &Task| {
+            matches!(task.state.name(), "awaiting-review" | "final-review") && task.checkpoints.len() > approved
+        };
+        let ended = |task: &Task| task.state.name() == "approved";
+        let task = world.until("more", |task| task.seq >= further || asks(task) || ended(task)).await;
+        if ended(&task) {
             break;
         }
-        let waiting = matches!(task.state.name(), "awaiting-review" | "final-review");
-        if waiting && task.checkpoints.len() > approved {
+        if asks(&task) {
             approved = task.checkpoints.len();
             world.approve().await;
         }
         world.kill();
         world.start().await;
+        lives += 1;
     }
-    let end = std::time::Instant::now() + Duration::from_secs(240);
-    while world.task().await.state.name() != "approved" {
-        assert!(std::time::Instant::now() < end, "{:?}", world.task().await.state);
-        let task = world.task().await;
-        let waiting = matches!(task.state.name(), "awaiting-review" | "final-review");
-        if waiting && task.checkpoints.len() > approved {
-            approved = task.checkpoints.len();
-            world.approve().await;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    assert!(lives >= 5, "killed {lives} times");
     let log = world.log().await;
     let task = world.task().await;
     assert_eq!(count(&log, |e| matches!(e, Event::DecisionUsed { .. })), 2, "no decision twice");

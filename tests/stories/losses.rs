@@ -99,10 +99,12 @@ async fn an_engine_that_is_away_is_waited_for_and_what_it_ended_is_found_when_it
     under_way(&world).await;
     world.broker.set_away(true);
     world.broker.end(CHAMBER, End::EngineRestarted);
-    // It has asked, and asked again.
-    while world.broker.in_vain() < 3 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let asked_again = async {
+        while world.broker.in_vain() < 3 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), asked_again).await.expect("it has asked, and asked again");
     let task = world.task().await;
     assert_eq!((task.state.name(), task.used), ("running", 1), "no verdict, and nothing is counted");
     assert!(losses(&world).await.is_empty());

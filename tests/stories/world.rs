@@ -68,6 +68,15 @@ pub fn git(dir: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&out.stdout).trim().to_owned()
 }
 
+/// Waits until the clock shows another second: the forge tells whole ones, and an edit within the same one does not show.
+pub async fn next_second() {
+    let second = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs();
+    let now = second();
+    while second() == now {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 /// The image of the local broker.
 const LOCAL: &str = "image = \"local\"";
 /// The first action runs until the test lets it end.
@@ -87,20 +96,31 @@ impl World {
 
     /// With more lines at the top of the configuration.
     pub async fn with(script: &str, more: &str) -> World {
-        World::build(script, more, LOCAL, None).await
+        World::build(script, more, LOCAL, None, 1).await
+    }
+
+    /// Whose bot reads by itself when it starts and not again: what wakes it is a delivery.
+    pub async fn only_hooked(script: &str) -> World {
+        let world = World::build(script, "", LOCAL, None, 3600).await;
+        let end = Instant::now() + PATIENCE;
+        while world.store().watermark("shop").await.expect("read").is_none() {
+            assert!(Instant::now() < end, "the first reading never ended");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        world
     }
 
     /// With a network, behind a gate that writes down what it is told.
     pub async fn networked(script: &str, more: &str) -> World {
-        World::build(script, more, LOCAL, Some(Arc::default())).await
+        World::build(script, more, LOCAL, Some(Arc::default()), 1).await
     }
 
     /// With these lines in place of the sandbox's image.
     pub async fn in_image(script: &str, sandbox: &str) -> World {
-        World::build(script, "", sandbox, None).await
+        World::build(script, "", sandbox, None, 1).await
     }
 
-    async fn build(script: &str, more: &str, sandbox: &str, doors: Option<Arc<Doors>>) -> World {
+    async fn build(script: &str, more: &str, sandbox: &str, doors: Option<Arc<Doors>>, poll_s: u32) -> World {
         if std::env::var_os("CAISSON_LOG").is_some() {
             caisson::telemetry::start().expect("logging");
         }
@@ -122,7 +142,7 @@ impl World {
             }
         }
         std::fs::write(dir.path().join("script.toml"), script).expect("written");
-        let config = configure(&forge, dir.path(), more, sandbox, doors.is_some()).await;
+        let config = configure(&forge, dir.path(), more, sandbox, doors.is_some(), poll_s).await;
         push_project(&forge, dir.path());
         add_labels(&forge).await;
         forge.add_hook(REPO, &config.hook_url("shop"), "sekret").expect("a hook");
@@ -283,6 +303,20 @@ impl World {
         }
     }
 
+    /// Asks for the status on this number and waits for the answer: the texts of a number are taken up in their order, so
+    /// whatever was said there before has had its turn by then.
+    pub async fn heard(&self, number: u64) {
+        let is_answer =
+            |text: &String| text.starts_with("Task 1 is ") || text.contains("no task belongs to this issue");
+        let before = self.said(number).await.iter().filter(|text| is_answer(text)).count();
+        self.alice().comment(REPO, number, "/status").expect("said");
+        let end = Instant::now() + PATIENCE;
+        while self.said(number).await.iter().filter(|text| is_answer(text)).count() == before {
+            assert!(Instant::now() < end, "nobody answered /status: {:#?}", self.said(number).await);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// Approves what stands, as the web page would: with the commit that is shown.
     pub async fn approve(&self) {
         let task = self.task().await;
@@ -313,7 +347,7 @@ impl Drop for World {
     }
 }
 
-async fn configure(forge: &Devforge, dir: &Path, more: &str, sandbox: &str, network: bool) -> Process {
+async fn configure(forge: &Devforge, dir: &Path, more: &str, sandbox: &str, network: bool, poll_s: u32) -> Process {
     let token = forge.add_token("caisson").expect("a token");
     let id = {
         let client =
@@ -324,7 +358,7 @@ async fn configure(forge: &Devforge, dir: &Path, more: &str, sandbox: &str, netw
         Secret::new(text).write(&dir.join(name)).expect("written");
     }
     let text = format!(
-        "state_dir = \"state\"\n{more}\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 300\npoll_s = 1\n\
+        "state_dir = \"state\"\n{more}\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 300\npoll_s = {poll_s}\n\
          [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n[model]\nkind = \"scripted\"\nscript = \"script.toml\"\n\
          [sandbox]\nnetwork = \"{}\"\n{sandbox}\n\
          [[repositories]]\nkey = \"shop\"\nowner = \"lab\"\nname = \"shop\"\nid = {id}\nsecret_files = [\"shop.secret\"]\n\
