@@ -3,13 +3,13 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 ARGS ?=
 
-.PHONY: help check test build images demo bench fuzz up down clean-docker
+.PHONY: help check test build images bom demo bench fuzz up down clean-docker
 
 help: ## this list
 	@echo 'Caisson. Prerequisite: cargo 1.95 or newer; the rest is installed or named by the target that needs it.'; echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
-check: ## form, lints, licences, unused dependencies (cargo-deny, cargo-machete)
+check: ## form, lints, scripts, licences, unused dependencies (cargo-deny, cargo-machete, shellcheck); CAISSON_ADVISORIES
 	@tests/support/check.sh
 
 test: ## every test; starts an installed dockerd where none answers; skips are counted at the end. ARGS='…' goes to cargo test
@@ -20,6 +20,9 @@ build: ## the programs for this machine, in target/release
 
 images: ## the images, without a registry (debootstrap, as root); nothing is done that is done already
 	@programs=$$(tests/support/programs.sh) && CAISSON_PROGRAMS=$$programs compose/images/build.sh sandbox router
+
+bom: ## what the program and the images are made of, as CycloneDX in target/bom
+	@compose/bom.sh
 
 demo: ## the whole trip on a sample repository; DEMO_AUTO=1 approves by itself, DEMO_KEEP=1 keeps the forge up
 	@compose/demo.sh

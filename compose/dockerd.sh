@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Functions around the container engine, to be sourced (bash). Nothing here waits for ever.
 #
 #   docker_answers          true when an engine answers within 10 s
@@ -13,14 +14,14 @@ docker_forget_stale() {
     local file=$1 pid
     [ -f "$file" ] || return 0
     pid=$(cat "$file" 2>/dev/null || true)
-    case $(cat "/proc/${pid:-none}/cmdline" 2>/dev/null | tr '\0' ' ' || true) in
+    case $(tr '\0' ' ' 2>/dev/null <"/proc/${pid:-none}/cmdline" || true) in
         *dockerd* | *containerd*) ;;
         *) rm -f "$file" ;;
     esac
 }
 
 docker_start() {
-    local log=${1:-/var/log/caisson-dockerd.log} round
+    local log=${1:-/var/log/caisson-dockerd.log}
     docker_answers && return 0
     command -v dockerd >/dev/null 2>&1 || { echo "there is no dockerd (package docker.io)"; return 1; }
     [ "$(id -u)" = 0 ] || { echo "starting dockerd needs root"; return 1; }
@@ -33,7 +34,7 @@ docker_start() {
     nohup setsid dockerd >"$log" 2>&1 </dev/null &
     # setsid takes the place of this job's process: as the child of a shell without job control it needs no fork.
     DOCKERD_PID=$!
-    for round in $(seq 30); do
+    for _ in $(seq 30); do
         docker_answers && return 0
         kill -0 "$DOCKERD_PID" 2>/dev/null || break
         sleep 1
@@ -45,10 +46,9 @@ docker_start() {
 }
 
 docker_stop() {
-    local round
     [ -n "$DOCKERD_PID" ] || return 0
     kill -TERM "$DOCKERD_PID" 2>/dev/null || true
-    for round in $(seq 40); do
+    for _ in $(seq 40); do
         kill -0 "$DOCKERD_PID" 2>/dev/null || break
         sleep 0.5
     done

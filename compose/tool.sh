@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Finds compose, to be sourced (sh): the plugin, or the program of that name. Sets nothing; defines `compose`.
 if docker compose version >/dev/null 2>&1; then
     compose() { docker compose -p caisson -f "$HERE/compose.yaml" "$@"; }

@@ -26,6 +26,16 @@ chown 10100:10100 "$key"
 chmod 600 "$key"
 
 "$HERE/images/build.sh" sandbox router caisson
+
+# From a registry the image comes once by its name; from then on it is the one that came, by its digest.
+gitea=${CAISSON_GITEA_IMAGE:-gitea/gitea:1.25}
+docker image inspect "$gitea" >/dev/null 2>&1 || docker pull -q "$gitea" >/dev/null || die "there is no image $gitea"
+digest=$(docker image inspect -f '{{range .RepoDigests}}{{println .}}{{end}}' "$gitea" | head -n 1)
+if [ -n "$digest" ] && [ "$digest" != "$gitea" ]; then
+    printf '# %s, as it came on %s\nCAISSON_GITEA_IMAGE=%s\n' "$gitea" "$(date +%F)" "$digest" >>"$HERE/.env"
+    gitea=$digest
+fi
+export CAISSON_GITEA_IMAGE="$gitea"
 compose up -d gitea broker
 
 echo "waiting for Gitea"
@@ -47,10 +57,14 @@ if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson
         umask 077; cd /var/lib/caisson; cat >admin.token
         caisson --config /var/lib/caisson/caisson.toml setup --admin-token-file admin.token \
             --forge-url http://gitea:3000 --public-url "$0" --bot-url http://caisson:8440
-        code=$?; rm -f admin.token; exit $code' "${CAISSON_PUBLIC_URL:-http://localhost:3000}" || die "caisson setup failed"
+        code=$?; rm -f admin.token; exit $code' "${CAISSON_PUBLIC_URL:-http://localhost:3000}" && set_up=yes || set_up=
+    # Whatever came of it: a token that may do everything must not stay. Gitea takes a token back for a password alone.
+    printf 'user = "admin:%s"\n' "$password" | compose exec -T -u git gitea curl -fsS -K - -X DELETE \
+        http://127.0.0.1:3000/api/v1/users/admin/tokens/caisson-setup ||
+        die "the token caisson-setup could not be taken back; log in as admin, password $password, and delete it under Settings, Applications"
+    [ -n "$set_up" ] || die "caisson setup failed"
     echo "compose.yaml has set these in Gitea already."
     echo "Gitea's admin: name admin, password $password (shown this once)"
-    echo "Delete the token caisson-setup under Settings, Applications: it is not needed any more."
 fi
 public=${CAISSON_PUBLIC_URL:-http://localhost:3000}
 if ! compose run --rm -T --no-deps --entrypoint grep caisson -q '^\[\[repositories\]\]' /var/lib/caisson/caisson.toml </dev/null >/dev/null 2>&1; then

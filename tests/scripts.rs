@@ -28,14 +28,27 @@ impl Stage {
     }
 
     fn run(&self, script: &str) -> (Output, String) {
+        self.run_with(&root().join(script), &[])
+    }
+
+    fn run_with(&self, script: &Path, more: &[(&str, &str)]) -> (Output, String) {
         let path = format!("{}:{}", self.0.path().display(), std::env::var("PATH").unwrap());
-        let mut command = Command::new(root().join(script));
+        let mut command = Command::new(script);
         for name in ["CAISSON_REQUIRE", "CAISSON_SKIPS", "CAISSON_SKIP", "CAISSON_ADVISORIES", "DOCKER_HOST"] {
             command.env_remove(name);
         }
-        let out = command.env("PATH", path).env("CAISSON_CACHE", self.0.path().join("cache")).output().unwrap();
+        let out = command
+            .envs(more.iter().copied())
+            .env("PATH", path)
+            .env("CAISSON_CACHE", self.0.path().join("cache"))
+            .output()
+            .unwrap();
         let said = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
         (out, said)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.path().join(name)).unwrap_or_default()
     }
 
     fn has(&self, name: &str) -> bool {
@@ -109,4 +122,83 @@ fn a_skip_is_counted_although_its_words_are_swallowed() {
         !itself.env("CAISSON_REQUIRE", "docker, tides").output().unwrap().status.success(),
         "a required part is missing"
     );
+}
+
+/// Stand-ins that write down how they were called.
+const NOTED: &str = r#"echo "$(basename "$0") $*" >>"$stage/calls""#;
+const PASSED: &str = "check advisories";
+
+#[test]
+fn make_check_never_says_that_nothing_is_known_of_advisories_it_did_not_read() {
+    let stage = Stage::new(&[("cargo", NOTED), ("shellcheck", NOTED)]);
+    let (out, said) = stage.run("tests/support/check.sh");
+    assert!(out.status.success() && said.contains("advisories: not checked"), "{said}");
+    assert!(stage.read("calls").contains("shellcheck -x") && stage.read("calls").contains("compose/up.sh"), "{said}");
+    assert!(!stage.read("calls").contains(PASSED), "{said}");
+
+    let copies = tempfile::tempdir().unwrap();
+    let named = [("CAISSON_ADVISORIES", copies.path().to_str().unwrap())];
+    let check = root().join("tests/support/check.sh");
+    let (out, said) = stage.run_with(&check, &named);
+    assert!(!out.status.success() && said.contains("holds no clone"), "a folder without a date: {said}");
+    let copy = copies.path().join("advisory-db-1");
+    let git = |words: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=a", "-c", "user.email=a@example.org"]).args(words);
+        command.env("GIT_COMMITTER_DATE", "2026-02-03T12:00:00Z").env("GIT_CONFIG_GLOBAL", "/dev/null");
+        assert!(command.status().unwrap().success());
+    };
+    let place = copy.to_str().unwrap();
+    git(&["init", "-q", place]);
+    git(&["-C", place, "commit", "-q", "--allow-empty", "-m", "advisories"]);
+    let (out, said) = stage.run_with(&check, &named);
+    assert!(out.status.success() && said.contains("advisories: as of 2026-02-03"), "{said}");
+    assert!(stage.read("calls").contains(PASSED) && !said.contains("not checked"), "{said}");
+}
+
+#[test]
+fn make_check_fails_where_a_script_is_not_clean_and_says_what_it_passed_over() {
+    let stage = Stage::new(&[("cargo", NOTED), ("shellcheck", NO)]);
+    let (out, said) = stage.run("tests/support/check.sh");
+    assert!(!out.status.success() && said.contains("failed:\n  shellcheck -x"), "{said}");
+    let (out, said) = stage.run_with(&root().join("tests/support/check.sh"), &[("CAISSON_SKIP", "shellcheck,deny")]);
+    assert!(out.status.success() && said.contains("shellcheck (not installed)"), "{said}");
+    assert!(said.contains("advisories: not checked (cargo deny is not installed)"), "{said}");
+}
+
+/// The engine with a Gitea that is set up for the first time; `no-setup` makes `caisson setup` fail.
+const COMPOSE: &str = r#"echo "$*" >>"$stage/calls"
+case "$*" in
+    *RepoDigests*) echo "gitea/gitea@sha256:0123" ;;
+    *"--entrypoint test caisson"*) exit 1 ;;
+    *"admin user create"*) echo "generated random password is 'pass word'"; echo "Access token was successfully created... 0123456789012345678901234567890123456789" ;;
+    *"--entrypoint sh caisson"*) cat >"$stage/setup"; [ ! -e "$stage/no-setup" ] ;;
+    *curl*) cat >"$stage/curl" ;;
+    *"--entrypoint grep"*) exit 1 ;;
+esac"#;
+
+#[test]
+fn make_up_leaves_no_token_that_may_do_everything_and_pins_what_came_from_a_registry() {
+    let stage = Stage::new(&[("docker", COMPOSE), ("id", "echo 0"), ("chown", "")]);
+    let copied = Command::new("cp").arg("-r").arg(root().join("compose")).arg(stage.0.path()).status().unwrap();
+    assert!(copied.success());
+    let place = stage.0.path().join("compose");
+    let _ = fs::remove_file(place.join(".env"));
+    fs::write(place.join("images/build.sh"), "#!/bin/sh\n").unwrap();
+    let (up, group) = (place.join("up.sh"), [("CAISSON_DOCKER_GID", "0"), ("CAISSON_MODEL_KIND", "scripted")]);
+    let (out, said) = stage.run_with(&up, &group);
+    assert!(out.status.success() && said.contains("password pass word"), "{said}");
+    assert_eq!(stage.read("setup").trim(), "0123456789012345678901234567890123456789", "given by standard input");
+    assert_eq!(stage.read("curl").trim(), r#"user = "admin:pass word""#, "given by standard input");
+    let calls = stage.read("calls");
+    assert!(calls.contains("-X DELETE") && calls.contains("/users/admin/tokens/caisson-setup"), "{calls}");
+    assert!(!calls.contains("pass word") && !calls.contains("01234567890123456789"), "{calls}");
+
+    fs::remove_file(stage.0.path().join("curl")).unwrap();
+    fs::write(stage.0.path().join("no-setup"), "").unwrap();
+    let (out, said) = stage.run_with(&up, &group);
+    assert!(!out.status.success() && said.contains("caisson setup failed"), "{said}");
+    assert!(stage.has("curl"), "also where the rest failed: {said}");
+    let pinned = fs::read_to_string(place.join(".env")).unwrap();
+    assert_eq!(pinned.matches("CAISSON_GITEA_IMAGE=gitea/gitea@sha256:0123").count(), 1, "{pinned}");
 }

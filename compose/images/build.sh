@@ -27,6 +27,9 @@ docker version >/dev/null 2>&1 || die "the container engine does not answer; sta
 # Does nothing when the base is there as base.sh would make it.
 [ "$BASE" != caisson-base:local ] || "$HERE/base.sh" "$BASE" >/dev/null
 docker image inspect "$BASE" >/dev/null 2>&1 || docker pull -q "$BASE" >/dev/null || die "there is no image $BASE"
+# One that came from a registry is named by its digest: a tag may move between two images of one run.
+digest=$(docker image inspect -f '{{range .RepoDigests}}{{println .}}{{end}}' "$BASE" | head -n 1)
+BASE=${digest:-$BASE}
 
 # Puts a program into the context. Runner and router are static: they run in whatever image they are put.
 program() {
