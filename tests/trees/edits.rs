@@ -19,6 +19,8 @@ async fn refused_after(home: &Home, edit: impl FnOnce(&Path)) -> Refusal {
     refusal
 }
 
+type Edit = Box<dyn FnOnce(&Path)>;
+
 /// A branch that changes, makes and removes files, one of them in place of a directory and one the other way round.
 fn branch() -> Home {
     Home::with(|dir| {
@@ -79,7 +81,7 @@ async fn a_file_saved_between_check_and_apply_is_kept() {
     let mode = |path: &'static str, mode| {
         move |clone: &Path| std::fs::set_permissions(clone.join(path), PermissionsExt::from_mode(mode)).unwrap()
     };
-    let edits: [(&str, Box<dyn FnOnce(&Path)>); 6] = [
+    let edits: [(&str, Edit); 6] = [
         ("sum.py", Box::new(|clone| write(clone, "sum.py", "my own\n"))),
         ("README.md", Box::new(|clone| write(clone, "README.md", "of a file that the branch removes\n"))),
         ("build/kept.txt", Box::new(|clone| write(clone, "build/kept.txt", "also ignored\n"))),
