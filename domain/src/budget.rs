@@ -24,25 +24,57 @@ pub struct Spent {
 impl Budget {
     /// The first field that is used up, by name.
     pub fn exhausted(&self, spent: &Spent) -> Option<&'static str> {
-        let out = |granted: u64, used: u64| granted > 0 && used >= granted;
-        if out(self.micro_usd, spent.micro_usd) {
-            Some("money")
-        } else if out(self.tokens, spent.tokens) {
-            Some("tokens")
-        } else if out(self.actions, spent.actions) {
-            Some("actions")
-        } else if out(self.work_ms, spent.work_ms) {
-            Some("time")
-        } else {
-            None
-        }
+        let used = [spent.micro_usd, spent.tokens, spent.actions, spent.work_ms];
+        let out = |((_, granted), used): &((&str, u64), u64)| *granted > 0 && used >= granted;
+        self.kinds().into_iter().zip(used).find(out).map(|((what, _), _)| what)
     }
 
     pub fn add(&mut self, more: &Budget) {
         let sum = |a: u64, b: u64| if a == 0 { 0 } else { a.saturating_add(b) };
-        self.micro_usd = sum(self.micro_usd, more.micro_usd);
-        self.tokens = sum(self.tokens, more.tokens);
-        self.actions = sum(self.actions, more.actions);
-        self.work_ms = sum(self.work_ms, more.work_ms);
+        *self = self.with(more, sum);
     }
+
+    /// The smaller of both in each kind.
+    pub fn narrowed(&self, to: &Budget) -> Budget {
+        self.with(to, |a, b| if a == 0 || b == 0 { a.max(b) } else { a.min(b) })
+    }
+
+    /// What keeps `more` from being granted on top of this, where one task may have `ceiling` in all.
+    pub fn bar(&self, more: &Budget, ceiling: &Budget) -> Option<BudgetBar> {
+        let kinds = self.kinds().into_iter().zip(more.kinds()).zip(ceiling.kinds());
+        let mut asked = kinds.filter(|((_, (_, more)), _)| *more > 0);
+        asked.find_map(|(((what, granted), (_, more)), (_, most))| match granted {
+            0 => Some(BudgetBar::Unlimited { what: what.to_owned() }),
+            _ if most > 0 && granted.saturating_add(more) > most => {
+                Some(BudgetBar::Ceiling { what: what.to_owned(), left: most.saturating_sub(granted), most })
+            }
+            _ => None,
+        })
+    }
+
+    /// Every kind by its name, in its unit.
+    pub fn kinds(&self) -> [(&'static str, u64); 4] {
+        [("money", self.micro_usd), ("tokens", self.tokens), ("actions", self.actions), ("time", self.work_ms)]
+    }
+
+    fn with(&self, other: &Budget, of: impl Fn(u64, u64) -> u64) -> Budget {
+        Budget {
+            micro_usd: of(self.micro_usd, other.micro_usd),
+            tokens: of(self.tokens, other.tokens),
+            actions: of(self.actions, other.actions),
+            work_ms: of(self.work_ms, other.work_ms),
+        }
+    }
+}
+
+/// Why more is not granted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "bar", rename_all = "snake_case")]
+pub enum BudgetBar {
+    /// The operator lets nobody, or only administrators of the repository, grant more.
+    Who { admins: bool },
+    /// Nothing limits this kind.
+    Unlimited { what: String },
+    /// One task may have `most` in all; `left` of it is not granted yet. Both in the unit of this kind.
+    Ceiling { what: String, left: u64, most: u64 },
 }

@@ -1,6 +1,6 @@
 //! What a person said about a task, already read from the forge and checked for who said it.
 
-use crate::{Bar, Commit, Millis};
+use crate::{Bar, Budget, Commit, Millis};
 use serde::{Deserialize, Serialize};
 
 /// Why a decision of somebody without write access was refused, as the log has it.
@@ -21,6 +21,16 @@ pub enum Access {
 pub struct Account {
     pub id: i64,
     pub login: String,
+}
+
+/// Who may grant a task more than its budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Granters {
+    #[default]
+    Nobody,
+    Admins,
+    Writers,
 }
 
 /// The forge object that carries the words.
@@ -89,6 +99,15 @@ pub enum Verb {
     Deny {
         host: String,
         kept: bool,
+    },
+    /// Grants more. `ceiling` is the most that one task may be granted in all, `who` may grant: both the operator's, looked up
+    /// when this was read.
+    Budget {
+        more: Budget,
+        #[serde(default)]
+        ceiling: Budget,
+        #[serde(default)]
+        who: Granters,
     },
     /// No command, or one that can't be followed: then `why` says what is wrong with it.
     Unknown {

@@ -1,6 +1,6 @@
 //! What a transition asks the shell to do. Each has a key and may be carried out again: `docs/effects.md` says how, for each.
 
-use crate::{Action, Bar, Commit, Ending, PauseReason, Shelf, Source, Why};
+use crate::{Action, Bar, Budget, BudgetBar, Commit, Ending, PauseReason, Shelf, Source, Why};
 use serde::{Deserialize, Serialize};
 
 /// A text the bot owes a person; the words stand in `src/message`.
@@ -55,6 +55,26 @@ pub enum Notice {
     },
     NothingToApprove {
         login: String,
+    },
+    /// Changes were asked for before checkpoint `n` stood: the words wait for what is decided about that.
+    RemarksKept {
+        login: String,
+        n: u32,
+    },
+    BudgetGranted {
+        login: String,
+        more: Budget,
+        /// Still used up: the task stays paused.
+        lacks: Option<String>,
+    },
+    BudgetRefused {
+        login: String,
+        why: BudgetBar,
+    },
+    /// `/resume` where only a grant helps.
+    BudgetNeeded {
+        login: String,
+        what: String,
     },
     NotPaused {
         login: String,
@@ -152,6 +172,10 @@ pub enum Effect {
     Rest {
         serial: u32,
     },
+    /// Takes what no checkpoint has of a waiting task's sandbox into a commit of its own.
+    Keep {
+        serial: u32,
+    },
     /// Puts the sandbox of a task that waits further away.
     Shelve {
         serial: u32,
@@ -207,6 +231,7 @@ impl Effect {
             Effect::Verify { n, .. } => format!("verify:{n}"),
             Effect::Open { serial } => format!("open:{serial}"),
             Effect::Rest { serial } => format!("rest:{serial}"),
+            Effect::Keep { serial } => format!("keep:{serial}"),
             Effect::Shelve { serial, .. } => format!("shelve:{serial}"),
             Effect::Teardown => "teardown".into(),
             Effect::ClosePull => "close-pull".into(),
@@ -232,6 +257,7 @@ impl Effect {
             Effect::Verify { .. } => "verify",
             Effect::Open { .. } => "open",
             Effect::Rest { .. } => "rest",
+            Effect::Keep { .. } => "keep",
             Effect::Shelve { .. } => "shelve",
             Effect::Teardown => "teardown",
             Effect::ClosePull => "close_pull",

@@ -86,6 +86,8 @@ pub enum Event {
         request: Box<Request>,
     },
     PlaceGranted,
+    /// Work may go on as soon as one of the `max_tasks` places is free.
+    PlaceAwaited,
     /// `every` is what the pinned project file narrows the checkpoint to; `note` is what a person should know about the
     /// sandbox, and stands in the next review.
     Prepared {
@@ -95,6 +97,9 @@ pub enum Event {
         every: u8,
         #[serde(default)]
         note: Option<String>,
+        /// What the pinned project file narrows the budget to.
+        #[serde(default)]
+        budget: Option<Budget>,
     },
     /// A model call is about to be made; its worst case is charged until the answer is stored.
     ModelCallStarted {
@@ -243,8 +248,11 @@ pub enum Event {
     WidenedToFix {
         words: String,
     },
+    /// `decision` says who granted it; a log of an earlier release, where `/resume` granted, has none.
     BudgetGranted {
         more: Budget,
+        #[serde(default)]
+        decision: Option<Box<Decision>>,
     },
     Paused {
         reason: PauseReason,
@@ -258,6 +266,18 @@ pub enum Event {
     },
     /// The router went away while the sandbox's way out stood open: connections were cut, nothing went out meanwhile.
     RouterReplaced,
+    /// What no checkpoint has of a waiting task's sandbox is being taken into a commit, so that the sandbox can be removed.
+    WorkKeeping,
+    /// The sandbox is made anew from this commit, which no branch has.
+    WorkKept {
+        commit: Commit,
+    },
+    /// It could not be taken: the sandbox stays as long as nothing more is done in it.
+    WorkNotKept {
+        reasons: Vec<String>,
+    },
+    /// The conversation with the model begins anew, with what people said and where the work stands.
+    ConversationRestarted,
     /// The sandbox of a task that waits was put away.
     SandboxShelved {
         shelf: Shelf,

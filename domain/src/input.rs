@@ -48,9 +48,9 @@ pub enum Input {
     Requested {
         request: Box<Request>,
     },
-    /// One of the `--max-tasks` places is free.
+    /// One of the `max_tasks` places is free.
     PlaceFree,
-    /// `every` is what the pinned project file narrows the checkpoint to.
+    /// `every` and `budget` are what the pinned project file narrows the operator's to.
     Prepared {
         base: Commit,
         boot: String,
@@ -58,6 +58,8 @@ pub enum Input {
         every: u8,
         #[serde(default)]
         note: Option<String>,
+        #[serde(default)]
+        budget: Option<Budget>,
     },
     /// Recorded before the call goes out; answers no effect.
     ModelCallStarting {
@@ -163,14 +165,19 @@ pub enum Input {
     Fetched {
         commit: Commit,
     },
-    Granted {
-        more: Budget,
-    },
     PauseAsked {
         reason: PauseReason,
     },
     Expired,
-    /// The task has waited long: its sandbox may be put away.
+    /// What no checkpoint had is in this commit.
+    WorkKept {
+        commit: Commit,
+    },
+    /// It is in no commit; each reason is a sentence.
+    WorkNotKept {
+        reasons: Vec<String>,
+    },
+    /// The task has waited long, or others need the place: its sandbox may be put away.
     Idled {
         shelf: Shelf,
     },

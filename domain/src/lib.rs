@@ -19,8 +19,8 @@ pub mod transition;
 
 pub use action::{Action, Call, CallRequest, Outcome, OutcomeStatus, Usage};
 pub use advance::{Advance, Ending, Risk};
-pub use budget::{Budget, Spent};
-pub use decision::{Access, Account, Decision, Item, NO_RIGHT, Source, Verb};
+pub use budget::{Budget, BudgetBar, Spent};
+pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
 pub use effect::{Effect, Lane, Notice};
 pub use event::{BaseTests, Event, FileChange, SealedTree, Verdict, VerdictKind};
 pub use host::{Bar, Grant};

@@ -1,8 +1,8 @@
 //! A task as the fold of its log.
 
 use crate::{
-    Account, Advance, Budget, Call, CallRequest, Commit, End, Event, Grant, Item, Loss, Millis, NO_RIGHT, Shelf,
-    Source, Spent, State, TaskId, Verdict,
+    Account, Advance, Budget, CallRequest, Commit, End, Event, Grant, Item, Loss, Millis, NO_RIGHT, Shelf, Source,
+    Spent, State, TaskId, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -96,6 +96,18 @@ pub struct Task {
     pub verdict: Option<Verdict>,
     pub refusal: Vec<String>,
     pub checkpoints: Vec<Checkpoint>,
+    /// Something was done in the sandbox that is in no commit of ours.
+    pub uncommitted: bool,
+    /// What no checkpoint has is in this commit: the sandbox is made anew from it.
+    pub kept: Option<Commit>,
+    /// That commit is being made.
+    pub keeping: bool,
+    /// It could not be made, and nothing was done since.
+    pub not_kept: bool,
+    /// Where a task in line goes on once it has its place; none before its first.
+    pub next: Option<Box<State>>,
+    /// The conversation began anew, and no answer of the model came since.
+    pub restarted: bool,
     /// The highest number a publication has taken; each is used for one tree only.
     pub published_n: u32,
     pub held: Vec<Source>,
@@ -152,6 +164,12 @@ impl Task {
             verdict: None,
             refusal: Vec::new(),
             checkpoints: Vec::new(),
+            uncommitted: false,
+            kept: None,
+            keeping: false,
+            not_kept: false,
+            next: None,
+            restarted: false,
             published_n: 0,
             held: Vec::new(),
             told_no_right: BTreeSet::new(),
@@ -185,6 +203,16 @@ impl Task {
         self.checkpoints.last().filter(|c| !c.void)
     }
 
+    /// The state behind a pause and a place in line: what the task is in the middle of.
+    pub fn underneath(&self) -> &State {
+        match (&self.state, &self.next) {
+            (State::Paused { from, .. }, Some(next)) if **from == State::Queued => next,
+            (State::Paused { from, .. }, _) => from,
+            (State::Queued, Some(next)) => next,
+            (state, _) => state,
+        }
+    }
+
     /// Number of the next checkpoint.
     pub fn next_n(&self) -> u32 {
         match &self.state {
@@ -214,10 +242,14 @@ impl Task {
                 self.request = Some((**request).clone());
                 self.state = State::Queued;
             }
-            Event::PlaceGranted => self.state = State::Preparing,
-            Event::Prepared { base, boot, image, every, note } => {
+            Event::PlaceAwaited => self.next = Some(Box::new(std::mem::replace(&mut self.state, State::Queued))),
+            Event::PlaceGranted => self.state = self.next.take().map_or(State::Preparing, |next| *next),
+            Event::Prepared { base, boot, image, every, note, budget } => {
                 if let Some(request) = &mut self.request {
                     request.every = request.every.min(*every).max(1);
+                }
+                if let (Some(narrower), None) = (budget, &self.base) {
+                    self.granted = self.granted.narrowed(narrower);
                 }
                 self.head.get_or_insert_with(|| base.clone());
                 self.base.get_or_insert_with(|| base.clone());
@@ -231,6 +263,7 @@ impl Task {
                 self.published_n = self.published_n.max(*n);
                 self.state = State::Publishing { n: *n, why: *why };
                 self.verdict = None;
+                self.sealed = None;
                 self.refusal.clear();
             }
             Event::VerifyStarted { n, commit } => {
@@ -250,9 +283,15 @@ impl Task {
                 }
             }
             Event::Ended { end } => self.state = State::Ended { end: end.clone() },
-            Event::BudgetGranted { more } => self.granted.add(more),
+            Event::BudgetGranted { more, .. } => self.granted.add(more),
             Event::SandboxLost { loss, .. } => self.lose(*loss),
             Event::SandboxShelved { shelf } => self.shelf = Some(*shelf),
+            Event::WorkKeeping => self.keeping = true,
+            Event::WorkKept { commit } => {
+                self.kept = Some(commit.clone());
+                (self.uncommitted, self.keeping) = (false, false);
+            }
+            Event::WorkNotKept { .. } => (self.keeping, self.not_kept) = (false, true),
             _ => self.apply_work(event),
         }
         if self.state.busy() {
@@ -263,6 +302,7 @@ impl Task {
     fn lose(&mut self, loss: Loss) {
         self.running = None;
         self.lost = true;
+        (self.uncommitted, self.keeping) = (false, false);
         match loss {
             Loss::Memory => self.starved = self.starved.saturating_add(1),
             loss if loss.tolerated().is_some() => self.losses = self.losses.saturating_add(1),
@@ -278,16 +318,7 @@ impl Task {
 
     /// Whether everything the sandbox holds, but for files that git ignores, is in a commit of ours, or was never to be kept.
     pub fn all_committed(&self) -> bool {
-        let mut state = &self.state;
-        while let State::Paused { from, .. } = state {
-            state = from;
-        }
-        match state {
-            State::AwaitingReview { commit: None, .. } => self.kind == Kind::Plan,
-            State::AwaitingReview { commit: Some(_), .. } => self.refusal.is_empty(),
-            State::FinalReview { .. } | State::Approved { .. } => true,
-            _ => false,
-        }
+        self.kind == Kind::Plan || !self.uncommitted
     }
 
     fn apply_work(&mut self, event: &Event) {
@@ -304,6 +335,7 @@ impl Task {
             }
             Event::TurnCompleted { turn, calls, usage, micro_usd, duration_ms, .. } => {
                 self.turn = *turn;
+                self.restarted = false;
                 self.spent.tokens += usage.total();
                 self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst) + micro_usd;
                 self.model_worst = 0;
@@ -324,11 +356,13 @@ impl Task {
                 self.used = self.used.saturating_add(1);
                 self.spent.actions += 1;
                 self.malformed = 0;
+                (self.uncommitted, self.not_kept) = (true, false);
             }
             Event::ActionFinished { outcome, .. } => {
                 self.running = None;
                 self.spent.work_ms += outcome.duration_ms;
             }
+            Event::ConversationRestarted => self.restarted = true,
             Event::PlanUpdated { plan } => self.plan = Some(plan.clone()),
             Event::DoneSaid { index, summary, .. } => {
                 self.waiting.retain(|(i, _)| i != index);
@@ -346,10 +380,12 @@ impl Task {
                 self.head = Some(tree.commit.clone());
                 self.steering |= !tree.steering.is_empty();
                 self.refusal.clear();
+                (self.uncommitted, self.kept) = (false, None);
             }
             Event::TreeUnchanged { commit, .. } => {
                 self.sealed = Some(commit.clone());
                 self.refusal.clear();
+                (self.uncommitted, self.kept) = (false, None);
             }
             Event::TreeRefused { reasons, .. } => {
                 self.sealed = None;
@@ -409,7 +445,10 @@ impl Task {
                 self.reach_changed = true;
             }
             Event::AdvanceEnded { .. } => self.advance = None,
-            Event::FeedbackGiven { items, .. } => self.remarks.extend(items.iter().cloned()),
+            Event::FeedbackGiven { items, from } => {
+                self.remarks.extend(items.iter().cloned());
+                self.held.retain(|source| source != from);
+            }
             Event::WidenedToFix { .. } => self.kind = Kind::Fix,
             Event::DecisionRefused { source, poster, reason } => {
                 self.held.retain(|s| s != source);
@@ -448,10 +487,5 @@ impl Task {
             State::Ended { end } => Some(end),
             _ => None,
         }
-    }
-
-    /// The next call of the present turn.
-    pub fn next_call(&self) -> Option<(u32, &Call)> {
-        self.waiting.first().map(|(i, c)| (*i, &c.call))
     }
 }

@@ -1,4 +1,4 @@
-//! `--max-tasks` places: who is in line gets the next free one, once the barrier is proven, or is told why it never will be. A task that waits for a person takes none.
+//! `max_tasks` places: who is in line, to begin or to go on, gets the next free one, once the barrier is proven, or is told why it never will be. A task that waits for a person takes none.
 
 use super::expired;
 use crate::barrier::Standing;
@@ -63,7 +63,7 @@ impl Places {
         let free = self.max.saturating_sub(busy);
         for row in live.iter().filter(|row| row.state == "queued").take(free) {
             let id = TaskId(row.id);
-            self.machine.feed(id, &format!("place:{id}"), Input::PlaceFree, None).await?;
+            self.machine.feed(id, &format!("place:{id}:{}", row.seq), Input::PlaceFree, None).await?;
         }
         Ok(())
     }

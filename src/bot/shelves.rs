@@ -1,4 +1,4 @@
-//! Puts the sandboxes of tasks that wait further and further away.
+//! Puts the sandboxes of tasks that wait further and further away, by age and where another task needs the berth.
 //!
 //! Owns when; whether, is `domain::transition`'s, and how, is `effect`'s and `sandbox`'s. Keeps nothing: how long a task has waited is
 //! the time since its last event. Tests: below, and `tests/stories/shelves.rs`.
@@ -6,8 +6,8 @@
 use crate::config::process::Sandbox;
 use crate::sandbox::Sandboxes;
 use crate::store::StoreError;
-use crate::task::{Machine, now};
-use domain::{Input, Shelf, TaskId};
+use crate::task::{Fed, Machine, now};
+use domain::{Input, Shelf, Task, TaskId};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -27,11 +27,41 @@ impl Shelves {
         let shortest = [self.limits.stop_after_s, self.limits.evict_after_s, self.limits.max_age_s];
         let shortest = shortest.into_iter().filter(|&s| s > 0).min().unwrap_or(ROUND_S);
         let every = Duration::from_secs(shortest.clamp(1, ROUND_S));
-        while self.stopping.run_until_cancelled(tokio::time::sleep(every)).await.is_some() {
-            if let Err(error) = self.round().await {
+        let mut rounds = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
+        rounds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let looked = tokio::select! {
+                () = self.stopping.cancelled() => return,
+                _ = rounds.tick() => self.round().await,
+                () = self.sandboxes.crowded() => self.make_room().await,
+            };
+            if let Err(error) = looked {
                 tracing::warn!(%error, "waiting sandboxes could not be looked at");
             }
         }
+    }
+
+    /// A task wants to run and every berth is taken: the sandbox that has waited longest goes.
+    async fn make_room(&self) -> Result<(), StoreError> {
+        let mut held = self.machine.store().live_tasks().await?;
+        held.retain(|row| self.sandboxes.berth(row.id).is_some());
+        held.sort_by_key(|row| row.updated_at);
+        let leaves = |task: &Task| task.keeping || task.shelf == Some(Shelf::Evicted);
+        for row in &held {
+            if leaves(&self.machine.look(TaskId(row.id)).await?) {
+                return Ok(());
+            }
+        }
+        for row in &held {
+            let (id, input) = (TaskId(row.id), Input::Idled { shelf: Shelf::Evicted });
+            if let Fed::Taken(task) = self.machine.feed(id, &format!("needed:{id}:{}", row.seq), input, None).await?
+                && leaves(&task)
+            {
+                tracing::info!(task = row.id, "its sandbox is put away: another task needs the berth");
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 
     async fn round(&self) -> Result<(), StoreError> {
@@ -41,8 +71,9 @@ impl Shelves {
             let age = if made_at > 0 { now() - made_at } else { 0 };
             let idle = now() - row.updated_at;
             if let Some(shelf) = due(&self.limits, idle, age) {
-                let key = format!("idled:{shelf:?}:{}", row.updated_at);
-                self.machine.feed(TaskId(row.id), &key, Input::Idled { shelf }, None).await?;
+                let (id, seq) = (TaskId(row.id), row.seq);
+                let key = format!("idled:{id}:{shelf:?}:{seq}");
+                self.machine.feed(id, &key, Input::Idled { shelf }, None).await?;
             }
         }
         Ok(())

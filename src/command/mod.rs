@@ -4,6 +4,7 @@
 //! decide whether this person may (`handler` does). A command stands at the beginning of a line of an ordinary
 //! paragraph; never in a quote, a list, code, a table or an HTML comment. Tests: `src/command/tests.rs`.
 
+use domain::Budget;
 use protocol::router::Rule;
 
 mod parse;
@@ -47,6 +48,8 @@ pub enum Command {
     Allow { host: Rule, scope: Scope },
     /// Take that back.
     Deny { host: Rule },
+    /// Grant the task more than it may use.
+    Budget(Budget),
     /// A command that exists, written in a way that cannot be followed.
     Malformed { name: &'static str, why: String },
     /// A slash and a word that is no command.
@@ -67,6 +70,7 @@ impl Command {
             Command::Help => "help",
             Command::Allow { .. } => "allow",
             Command::Deny { .. } => "deny",
+            Command::Budget(_) => "budget",
             Command::Malformed { name, .. } => name,
             Command::Unknown(word) => word,
         }
@@ -77,7 +81,12 @@ impl Command {
             Command::Stop => 4,
             Command::Revise(_) => 3,
             Command::Approve { .. } => 2,
-            Command::Fix(_) | Command::Plan(_) | Command::Resume | Command::Allow { .. } | Command::Deny { .. } => 1,
+            Command::Fix(_)
+            | Command::Plan(_)
+            | Command::Resume
+            | Command::Allow { .. }
+            | Command::Deny { .. }
+            | Command::Budget(_) => 1,
             Command::Status | Command::Help | Command::Malformed { .. } | Command::Unknown(_) => 0,
         }
     }

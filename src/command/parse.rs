@@ -2,7 +2,7 @@
 
 use super::{Command, Parsed, Scope};
 use crate::text::host_name;
-use domain::ADVANCE_LIMIT;
+use domain::{ADVANCE_LIMIT, Budget};
 use protocol::router::Rule;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use std::ops::Range;
@@ -102,6 +102,7 @@ fn command(word: &str, after: &str) -> Command {
         "approve" => approve(line),
         "allow" => allow(line),
         "deny" => deny(line),
+        "budget" => budget(line).map_or_else(|| malformed("budget", BUDGET), Command::Budget),
         _ => Command::Unknown(word.to_owned()),
     }
 }
@@ -153,6 +154,50 @@ fn target(text: &str) -> Result<Rule, String> {
     let ascii = if bare.is_ascii() { None } else { host_name(bare).map(|host| host.ascii) };
     let port = port.map(|port| format!(":{port}")).unwrap_or_default();
     Rule::parse(&format!("{star}{}{port}", ascii.as_deref().unwrap_or(bare))).map_err(|error| error.to_string())
+}
+
+const BUDGET: &str =
+    "after it stands how much of what: `2 usd`, `30 actions`, `20 min` or `100k tokens`, or several of them";
+/// No grant is larger, in the unit of its kind: a slip of the finger, and safe to add.
+const MOST_GRANTED: u64 = 1_000_000_000_000;
+
+/// Amounts with their kinds; `and` and commas between them.
+fn budget(line: &str) -> Option<Budget> {
+    let line = line.replace(',', " ");
+    let mut words = line.split_whitespace().filter(|word| *word != "and").peekable();
+    let mut more = Budget::default();
+    while let Some(amount) = words.next() {
+        let (amount, kind) = match amount.strip_prefix('$') {
+            Some(amount) => (amount, "usd"),
+            None => (amount, words.next()?),
+        };
+        let (field, unit) = match kind.to_ascii_lowercase().as_str() {
+            "usd" | "dollar" | "dollars" => (&mut more.micro_usd, 1_000_000),
+            "action" | "actions" => (&mut more.actions, 1),
+            "min" | "minute" | "minutes" => (&mut more.work_ms, 60_000),
+            "token" | "tokens" => (&mut more.tokens, 1),
+            _ => return None,
+        };
+        // Each kind once.
+        *field = Some(scaled(amount, unit)?).filter(|_| *field == 0)?;
+    }
+    (more != Budget::default()).then_some(more)
+}
+
+/// `1.5`, `100k`, `2m` of a unit; above zero, at most three digits behind the point.
+fn scaled(text: &str, unit: u64) -> Option<u64> {
+    let (digits, times) = match text.strip_suffix(['k', 'K', 'm', 'M']) {
+        Some(digits) => (digits, if text.ends_with(['k', 'K']) { 1_000 } else { 1_000_000 }),
+        None => (text, 1),
+    };
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    let plain = |text: &str, most: usize| (1..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    if !plain(whole, 9) || !plain(part, 3) {
+        return None;
+    }
+    let thousandths: u64 = format!("{whole}{part:0<3}").parse().ok()?;
+    let amount = u128::from(thousandths) * u128::from(times * unit) / 1_000;
+    u64::try_from(amount).ok().filter(|amount| (1..=MOST_GRANTED).contains(amount))
 }
 
 fn allow(line: &str) -> Command {

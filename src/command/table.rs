@@ -29,7 +29,7 @@ pub struct Spec {
 }
 
 /// Every command, in the order of the help.
-pub const COMMANDS: [Spec; 10] = [
+pub const COMMANDS: [Spec; 11] = [
     Spec {
         name: "fix",
         syntax: "/fix [what to do]",
@@ -65,6 +65,12 @@ pub const COMMANDS: [Spec; 10] = [
         syntax: "/deny host[:port]",
         who: Who::Writer,
         effect: "takes that back, and cuts open connections to it",
+    },
+    Spec {
+        name: "budget",
+        syntax: "/budget 2 usd (or 30 actions, 20 min, 100k tokens)",
+        who: Who::Writer,
+        effect: "grants the task more, within what the operator allows; one that had paused for it goes on",
     },
     Spec {
         name: "stop",

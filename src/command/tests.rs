@@ -15,6 +15,49 @@ fn none(text: &str) {
 }
 
 #[test]
+fn a_budget_is_read_by_kind_and_nothing_doubtful_is_granted() {
+    let budget = |text: &str| match one(&format!("/budget {text}")) {
+        Command::Budget(more) => Some([more.micro_usd, more.tokens, more.actions, more.work_ms]),
+        Command::Malformed { name: "budget", .. } => None,
+        other => panic!("{other:?}"),
+    };
+    let read = [
+        ("2 usd", [2_000_000, 0, 0, 0]),
+        ("$2.50", [2_500_000, 0, 0, 0]),
+        ("0.001 USD", [1_000, 0, 0, 0]),
+        ("30 actions", [0, 0, 30, 0]),
+        ("1 action, 20 min and 100k tokens", [0, 100_000, 1, 1_200_000]),
+        ("1.5m tokens", [0, 1_500_000, 0, 0]),
+    ];
+    for (text, amounts) in read {
+        assert_eq!(budget(text), Some(amounts), "{text}");
+    }
+    let doubtful = [
+        "",
+        "2",
+        "usd",
+        "two usd",
+        "-2 usd",
+        "2usd",
+        "1e3 usd",
+        "1 usd 2 usd",
+        "0 usd",
+        "0.0001 usd",
+        "1,5 usd",
+        "2 eur",
+        "2 usd please",
+        "999999999m tokens",
+        "inf usd",
+        "nan usd",
+        "٣ actions",
+        "1 usd usd",
+    ];
+    for text in doubtful {
+        assert_eq!(budget(text), None, "{text}");
+    }
+}
+
+#[test]
 fn each_command_is_read() {
     let approve =
         |checkpoint, commit: Option<&str>| Command::Approve { checkpoint, commit: commit.map(str::to_owned), next: 0 };

@@ -105,6 +105,8 @@ impl Found {
         self.when(!(1..=768).contains(&sandbox.action_output_kib), "sandbox.action_output_kib", "set 1 to 768");
         let budget = &config.budget;
         self.when(!(budget.dollars.is_finite() && budget.dollars >= 0.0), "budget.dollars", "set 0 (no limit) or more");
+        let most = budget.most_dollars;
+        self.when(!(most.is_finite() && most >= 0.0), "budget.most_dollars", "set 0 (no ceiling) or more");
         self.when(budget.tokens == 0, "budget.tokens", "set a number above 0");
         self.when(budget.actions == 0, "budget.actions", "set a number above 0");
         self.when(budget.minutes == 0, "budget.minutes", "set a number above 0");

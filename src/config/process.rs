@@ -173,6 +173,46 @@ pub struct Budget {
     pub tokens: u64,
     pub actions: u32,
     pub minutes: u32,
+    pub granted_by: GrantedBy,
+    pub most_dollars: f64,
+    pub most_tokens: u64,
+    pub most_actions: u32,
+    pub most_minutes: u32,
+}
+
+/// Who may grant a task more with `/budget`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GrantedBy {
+    Writers,
+    Admins,
+    Nobody,
+}
+
+impl Budget {
+    /// What one task may use.
+    pub fn granted(&self) -> domain::Budget {
+        amounts(self.dollars, self.tokens, self.actions, self.minutes)
+    }
+
+    /// The most that one task may be granted in all.
+    pub fn ceiling(&self) -> domain::Budget {
+        amounts(self.most_dollars, self.most_tokens, self.most_actions, self.most_minutes)
+    }
+
+    pub fn granters(&self) -> domain::Granters {
+        match self.granted_by {
+            GrantedBy::Writers => domain::Granters::Writers,
+            GrantedBy::Admins => domain::Granters::Admins,
+            GrantedBy::Nobody => domain::Granters::Nobody,
+        }
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked to be finite and not negative; `as` saturates
+fn amounts(dollars: f64, tokens: u64, actions: u32, minutes: u32) -> domain::Budget {
+    let (micro_usd, work_ms) = ((dollars * 1e6) as u64, u64::from(minutes) * 60_000);
+    domain::Budget { micro_usd, tokens, actions: u64::from(actions), work_ms }
 }
 
 /// Days; 0 = for ever.

@@ -235,7 +235,7 @@ impl Project {
             egress: if trusted { self.rules() } else { Vec::new() },
             protected: self.protected.clone(),
             every: self.checkpoint.every.map_or(every, |n| n.min(every)),
-            budget: lower(&granted.budget, &wanted),
+            budget: granted.budget.narrowed(&wanted),
         }
     }
 }
@@ -254,21 +254,6 @@ impl Granted {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked above to be positive and finite; `as` saturates
 fn micro(usd: f64) -> u64 {
     ((usd * 1_000_000.0) as u64).max(1)
-}
-
-/// Field by field the smaller one; zero means no limit.
-fn lower(granted: &Budget, wanted: &Budget) -> Budget {
-    let min = |a: u64, b: u64| match (a, b) {
-        (0, b) => b,
-        (a, 0) => a,
-        (a, b) => a.min(b),
-    };
-    Budget {
-        micro_usd: min(granted.micro_usd, wanted.micro_usd),
-        tokens: min(granted.tokens, wanted.tokens),
-        actions: min(granted.actions, wanted.actions),
-        work_ms: min(granted.work_ms, wanted.work_ms),
-    }
 }
 
 fn from_toml(file: &str, text: &str, e: &toml::de::Error) -> ProjectError {

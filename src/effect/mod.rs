@@ -19,8 +19,8 @@ mod view;
 
 pub(crate) use image::told;
 pub use lanes::Lanes;
+pub use repository::Repository;
 pub(crate) use repository::granted;
-pub use repository::{Repository, budget};
 
 use crate::barrier::Inspector;
 use crate::config::{Process, Secret};
@@ -137,6 +137,7 @@ impl Performer {
             Effect::Verify { n, commit } => self.verify(task, *n, commit, row.tries).await,
             Effect::Open { .. } => self.open(task).await,
             Effect::Rest { .. } => self.rest(task).await,
+            Effect::Keep { serial } => self.keep(task, *serial).await,
             Effect::Shelve { shelf, .. } => self.shelve(task, *shelf).await,
             Effect::Teardown => self.teardown(task).await,
             Effect::ClosePull => self.close_pull(task).await,

@@ -20,7 +20,8 @@ impl Performer {
         let elsewhere = self.repos.elsewhere(&repository.key, &base).await?.sentence();
         let notes: Vec<String> = chosen.note.into_iter().chain(elsewhere).collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
-        Ok(Input::Prepared { base, boot, image: chosen.image, every: effective.every, note })
+        let budget = Some(effective.budget);
+        Ok(Input::Prepared { base, boot, image: chosen.image, every: effective.every, note, budget })
     }
 
     /// Makes the task's sandbox with `tip` checked out, and opens its berth.
@@ -76,10 +77,16 @@ impl Performer {
             Err(other) => return Err(other.into()),
         };
         tracing::warn!(task = task.id.0, why = %loss, "the sandbox is made anew");
-        let tip = task.head.clone().unwrap_or_else(|| base.clone());
-        let image = self.image_of(task, &base).await?;
-        self.make(task, &base, &tip, &image).await?;
+        self.make_anew(task).await?;
         Ok(Input::Opened { fresh: Some(loss) })
+    }
+
+    /// From the last commit, also one that no branch has.
+    pub(super) async fn make_anew(&self, task: &Task) -> Result<(), Trouble> {
+        let base = self.base(task)?;
+        let tip = task.kept.clone().or_else(|| task.head.clone()).unwrap_or_else(|| base.clone());
+        let image = self.image_of(task, &base).await?;
+        self.make(task, &base, &tip, &image).await.map(drop)
     }
 
     /// One that was stopped has a network anew: looked at as a new one is, but it may hold work, so it is stopped again.

@@ -4,27 +4,31 @@ use super::{Performer, Trouble};
 use crate::forge::{ForgeError, NewPull, PullEdit, PullRequest};
 use crate::git::{PushSpec, Pushed};
 use crate::message;
-use crate::sandbox::{SealSpec, Sealed, Stretch};
+use crate::sandbox::{SandboxError, SealSpec, Sealed, Stretch};
 use domain::{Commit, Input, SealedTree, Task, Why};
 use std::time::Duration;
 
 /// A new branch is not there at once for the forge's API.
 const PULL_TRIES: u32 = 50;
 const PULL_WAIT: Duration = Duration::from_millis(200);
+/// What is kept of a sandbox that is put away takes numbers above every checkpoint's, from here on.
+const KEPT_FROM: u32 = 1_000_000;
 
 impl Performer {
     pub(super) async fn seal(&self, task: &Task, n: u32, why: Why) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
-        let stretch = self.stretch(task, n)?;
-        let parent = stretch.parent.clone();
-        let (_, effective) = self.effective(&repository, &stretch.base).await?;
-        let spec = SealSpec {
-            stretch,
-            message: message::commit(self.request(task)?.issue, n, why == Why::Done),
-            date_ms: self.started_at(task, n).await?,
-            protected: effective.protected,
-        };
+        let message = message::commit(self.request(task)?.issue, n, why == Why::Done);
+        let spec = self.seal_spec(task, n, message, self.started_at(task, n).await?).await?;
+        let parent = spec.stretch.parent.clone();
         let (sealed, ()) = tokio::join!(self.sandboxes.seal(&spec), self.look_for_listeners(&repository));
+        let sealed = match sealed {
+            // Put away with everything that was done in a commit.
+            Err(SandboxError::Gone(_)) if task.kept.is_some() && !task.uncommitted => {
+                self.make_anew(task).await?;
+                self.sandboxes.seal(&spec).await
+            }
+            sealed => sealed,
+        };
         Ok(match sealed? {
             Sealed::Commit { commit, files, diff, diff_cut, steering, left_out } => {
                 Input::TreeSealed { n, tree: SealedTree { commit, files, diff, diff_cut, steering, left_out } }
@@ -32,6 +36,31 @@ impl Performer {
             Sealed::Unchanged { left_out } => Input::TreeUnchanged { n, commit: parent, left_out },
             Sealed::Refused { reasons } => Input::TreeRefused { n, reasons },
         })
+    }
+
+    /// Takes what no checkpoint has into a commit that stays on this host: the sandbox can be made anew from it.
+    pub(super) async fn keep(&self, task: &Task, serial: u32) -> Result<Input, Trouble> {
+        if task.state.busy() {
+            return Ok(Input::WorkNotKept { reasons: Vec::new() });
+        }
+        // The event that wanted this has the serial's place in the log: a repeated try makes the same commit.
+        let log = self.store.log(task.id).await?;
+        let at = log.get((serial as usize).saturating_sub(1)).map_or(0, |(at, _)| *at);
+        let message = message::kept(self.request(task)?.issue);
+        let spec = self.seal_spec(task, KEPT_FROM.saturating_add(serial), message, at).await?;
+        let parent = spec.stretch.parent.clone();
+        self.sandboxes.wake_to_seal(task.id.0).await?;
+        Ok(match self.sandboxes.seal(&spec).await? {
+            Sealed::Commit { commit, .. } => Input::WorkKept { commit },
+            Sealed::Unchanged { .. } => Input::WorkKept { commit: parent },
+            Sealed::Refused { reasons } => Input::WorkNotKept { reasons },
+        })
+    }
+
+    async fn seal_spec(&self, task: &Task, n: u32, message: String, date_ms: i64) -> Result<SealSpec, Trouble> {
+        let stretch = self.stretch(task, n)?;
+        let (_, effective) = self.effective(&self.repository(task)?, &stretch.base).await?;
+        Ok(SealSpec { stretch, message, date_ms, protected: effective.protected })
     }
 
     pub(super) fn stretch(&self, task: &Task, n: u32) -> Result<Stretch, Trouble> {

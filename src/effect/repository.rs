@@ -6,7 +6,7 @@ use crate::config::process::Network;
 use crate::config::project::{Effective, Granted, Project};
 use crate::forge::{RepoRef, is_accepted};
 use crate::git::{Branch, RemoteUrl};
-use domain::{ACTIONS_PER_CHECKPOINT, Budget, Commit, Request, Task};
+use domain::{ACTIONS_PER_CHECKPOINT, Commit, Request, Task};
 use protocol::broker::ChamberLimits;
 use protocol::router::Rule;
 use std::time::{Duration, Instant};
@@ -33,17 +33,7 @@ pub(crate) fn granted(config: &Process) -> Granted {
         toolchains: config.sandbox.offered().map(|(name, image)| (name.to_owned(), image.to_owned())).collect(),
         egress: config.egress.allowed(),
         every: ACTIONS_PER_CHECKPOINT,
-        budget: budget(config),
-    }
-}
-
-/// What one task may use.
-pub fn budget(config: &Process) -> Budget {
-    Budget {
-        micro_usd: (config.budget.dollars * 1e6) as u64,
-        tokens: config.budget.tokens,
-        actions: u64::from(config.budget.actions),
-        work_ms: u64::from(config.budget.minutes) * 60_000,
+        budget: config.budget.granted(),
     }
 }
 

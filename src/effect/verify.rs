@@ -1,7 +1,7 @@
 //! The bot's own run of the project's checks, on the exact commit, in a fresh sandbox. Rerun freely: the stored verdict wins.
 
 use super::{Performer, Trouble};
-use crate::sandbox::VerifySpec;
+use crate::sandbox::{SandboxError, VerifySpec};
 use domain::{Commit, Input, Task};
 
 impl Performer {
@@ -21,7 +21,11 @@ impl Performer {
             limits: self.chamber_limits(),
             wall_ms: self.config.sandbox.verify_wall_s * 1000,
         };
-        let verdict = self.sandboxes.verify(&spec).await?;
-        Ok(Input::Verified { n, verdict })
+        match self.sandboxes.verify(&spec).await {
+            Ok(verdict) => Ok(Input::Verified { n, verdict }),
+            // Not the task's own: it is made once more.
+            Err(SandboxError::Gone(loss)) => Err(Trouble::later(format!("the checks were cut off: {loss}"))),
+            Err(other) => Err(other.into()),
+        }
     }
 }

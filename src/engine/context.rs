@@ -21,9 +21,11 @@ pub fn estimate(request: &ModelRequest, log: &[Event]) -> u64 {
     }
 }
 
-/// The newest prompt that the server counted: its characters and its tokens. The n-th answer in the log is the n-th in the request.
+/// The newest prompt that the server counted: its characters and its tokens. The n-th answer of the conversation in the log is the
+/// n-th in the request.
 fn last_count(request: &ModelRequest, log: &[Event]) -> Option<(u64, u64)> {
-    let counts: Vec<u64> = log.iter().filter_map(prompt_tokens).collect();
+    let begins = log.iter().rposition(|event| matches!(event, Event::ConversationRestarted)).unwrap_or(0);
+    let counts: Vec<u64> = log[begins..].iter().filter_map(prompt_tokens).collect();
     let newest = counts.iter().rposition(|tokens| *tokens > 0)?;
     let mut answers = 0;
     let mut before = ModelRequest { turns: Vec::new(), ..request.clone() };

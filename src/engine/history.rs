@@ -1,7 +1,8 @@
 //! The conversation, rebuilt from a task's log.
 //!
 //! Owns: which event becomes which words, and their order. Pure, and append-only: a longer log gives a request that begins with
-//! the shorter one's turns (so a vendor's cache keeps serving the beginning), and the same log gives the same bytes.
+//! the shorter one's turns (so a vendor's cache keeps serving the beginning) until the conversation begins anew, and the same log gives
+//! the same bytes.
 //! Must not: count for real (the fold does; here it is only told), leave a call without a result, or put a stranger's words
 //! outside a fence. Tests: `history_tests.rs`.
 
@@ -9,6 +10,7 @@ use domain::{
     Call, CallRequest, Commit, Decision, Event, Item, Kind, Outcome, Request, Task, Verb, Verdict, VerdictKind,
 };
 use minijinja::context;
+use std::collections::BTreeSet;
 
 use super::fence::{Fence, Trust, seen};
 use super::{EngineConfig, feedback, outcome, prompt, tools};
@@ -20,6 +22,8 @@ const NOTED_DONE: &str = "noted: the host takes the work from here";
 const NOTED_ANSWER: &str = "noted: the answer is posted";
 /// The most of a failed verification's output that is sent, in characters.
 const TAIL: usize = 8_000;
+/// The most changed files that a new conversation begins with.
+const MOST_FILES: usize = 50;
 
 /// The next request of a task whose log is `log` and whose fold is `task`.
 pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> ModelRequest {
@@ -51,6 +55,12 @@ struct Replay<'a> {
     open: Option<Open<'a>>,
     /// Words for the model since its last answer; they follow that answer's results.
     notes: Vec<String>,
+    /// What people asked for: it begins a new conversation too.
+    asked: Vec<String>,
+    /// The conversation began anew, and the model was not told yet.
+    anew: bool,
+    changed: BTreeSet<&'a str>,
+    plan: Option<&'a String>,
     /// Remarks that decided nothing: they come with the next decision.
     remarks: Vec<Item>,
     /// A call is out whose request no later word may change: hosts that were allowed meanwhile are told after its answer.
@@ -78,6 +88,10 @@ impl<'a> Replay<'a> {
             turns: Vec::new(),
             open: None,
             notes: Vec::new(),
+            asked: Vec::new(),
+            anew: false,
+            changed: BTreeSet::new(),
+            plan: None,
             remarks: Vec::new(),
             calling: false,
             unheard: Vec::new(),
@@ -104,7 +118,13 @@ impl<'a> Replay<'a> {
                 self.result(*index, noted.to_owned(), false);
             }
             Event::Nudged { .. } => self.say("nudge", context! { read_only => self.kind == Kind::Plan }),
-            Event::TreeSealed { tree, .. } => self.head = Some(&tree.commit),
+            Event::TreeSealed { tree, .. } => {
+                self.head = Some(&tree.commit);
+                self.changed.extend(tree.files.iter().map(|file| file.path.as_str()));
+            }
+            Event::WorkKept { commit } => self.head = Some(commit),
+            Event::PlanUpdated { plan } => self.plan = Some(plan),
+            Event::ConversationRestarted => self.restart(),
             Event::TreeRefused { reasons, .. } => {
                 let reasons: Vec<String> = reasons.iter().map(|reason| self.fence.inline(reason)).collect();
                 self.say("refused", context! { reasons });
@@ -125,8 +145,8 @@ impl<'a> Replay<'a> {
             Event::HostAllowed { host, .. } => self.say("allowed", context! { host }),
             // What the model needn't know, or learns by another event.
             Event::PlaceGranted
+            | Event::PlaceAwaited
             | Event::ModelCallUncharged { .. }
-            | Event::PlanUpdated { .. }
             | Event::PublishStarted { .. }
             | Event::TreeUnchanged { .. }
             | Event::Pushed { .. }
@@ -141,6 +161,8 @@ impl<'a> Replay<'a> {
             | Event::AdvanceEnded { .. }
             | Event::HostDenied { .. }
             | Event::SandboxShelved { .. }
+            | Event::WorkKeeping
+            | Event::WorkNotKept { .. }
             | Event::RouterReplaced
             | Event::BudgetGranted { .. }
             | Event::Paused { .. }
@@ -180,7 +202,30 @@ impl<'a> Replay<'a> {
             text => self.fence.wrap(&format!("issue {} by {author}", request.issue), trust, &issue),
             hidden => hidden + more,
         };
-        self.say("task", values);
+        self.ask(prompt::render("task", values));
+    }
+
+    /// Words of a person, which every conversation about this task holds.
+    fn ask(&mut self, words: String) {
+        self.asked.push(words.clone());
+        self.notes.push(words);
+    }
+
+    /// Nothing of the conversation so far is sent again but what people asked for; where the work stands is told with the next request.
+    fn restart(&mut self) {
+        self.turns.clear();
+        self.open = None;
+        self.notes = self.asked.clone();
+        self.anew = true;
+    }
+
+    fn told_anew(&self) -> String {
+        let files = self.changed.iter().take(MOST_FILES).copied().collect::<Vec<_>>().join(", ");
+        let plan = self.plan.map(|plan| self.fence.wrap("your plan, as you last noted it", Trust::None, plan));
+        let values = context! {
+            commit => self.head.map(Commit::short), files => self.fence.inline_long(&files), plan => plan.unwrap_or_default(),
+        };
+        prompt::render("restarted", values)
     }
 
     fn answered(&mut self, text: &str, calls: &'a [CallRequest]) {
@@ -256,16 +301,16 @@ impl<'a> Replay<'a> {
             _ => self.say("approved", values),
         }
         if !items.is_empty() {
-            self.notes.push(feedback::render(self.fence, &items));
+            self.ask(feedback::render(self.fence, &items));
         }
     }
 
     fn widened(&mut self, words: &str) {
         self.kind = Kind::Fix;
-        self.say("widened", context! { every => self.every() });
+        self.ask(prompt::render("widened", context! { every => self.every() }));
         let (words, _) = seen(words);
         if !words.is_empty() {
-            self.notes.push(self.fence.wrap("the task, by the person who approved", Trust::Write, &words));
+            self.ask(self.fence.wrap("the task, by the person who approved", Trust::Write, &words));
         }
     }
 
@@ -277,6 +322,9 @@ impl<'a> Replay<'a> {
                 ToolResult { call_id: call.id.clone(), name: call.name.clone(), text, error }
             });
             self.turns.push(Turn::Results(results.collect()));
+        }
+        if std::mem::take(&mut self.anew) {
+            self.notes.push(self.told_anew());
         }
         if !self.notes.is_empty() {
             self.turns.push(Turn::User { text: std::mem::take(&mut self.notes).join("\n\n") });

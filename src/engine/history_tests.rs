@@ -72,7 +72,7 @@ fn remark(path: Option<&str>, line: Option<u64>, text: &str) -> Item {
 }
 
 fn prepared() -> Event {
-    Event::Prepared { base: commit('a'), boot: "b".into(), image: "i".into(), every: 5, note: None }
+    Event::Prepared { base: commit('a'), boot: "b".into(), image: "i".into(), every: 5, note: None, budget: None }
 }
 
 fn config() -> EngineConfig {

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 13] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("task", include_str!("../../prompts/turn/task.md")),
@@ -20,6 +20,7 @@ const FILES: [(&str, &str); 12] = [
     ("lost", include_str!("../../prompts/turn/lost.md")),
     ("allowed", include_str!("../../prompts/turn/allowed.md")),
     ("resumed", include_str!("../../prompts/turn/resumed.md")),
+    ("restarted", include_str!("../../prompts/turn/restarted.md")),
 ];
 
 static PROMPTS: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -48,7 +49,7 @@ mod tests {
         let all = context! {
             repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w",
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
-            base => 0, tail => "x", missing => "test_a", reasons => vec!["a link leaves the tree"],
+            base => 0, tail => "x", missing => "test_a", reasons => vec!["a link leaves the tree"], files => "a.py", plan => "p",
         };
         for (name, _) in FILES {
             let text = render(name, all.clone());

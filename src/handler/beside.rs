@@ -20,7 +20,11 @@ enum Beside {
 /// What stands in `text`, written by `login`, beside `done`, in its order and each once.
 fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
     let mut commands = command::parse(text).commands;
-    let carried_out = |command: &Command| super::words::verb(command, login) == *done;
+    // What the operator allows was filled in since the text was read.
+    let carried_out = |command: &Command| match (super::words::verb(command, login), done) {
+        (Verb::Budget { more, .. }, Verb::Budget { more: granted, .. }) => more == *granted,
+        (verb, done) => verb == *done,
+    };
     if let Some(at) = commands.iter().position(carried_out) {
         commands.remove(at);
     }
@@ -40,6 +44,7 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
             | Command::Approve { .. }
             | Command::Revise(_)
             | Command::Stop
+            | Command::Budget(_)
             | Command::Resume => Beside::Left { name: command.name().to_owned() },
         };
         if !found.contains(&one) {

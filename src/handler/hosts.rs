@@ -52,7 +52,7 @@ impl Reader {
         Ok(inputs)
     }
 
-    /// What this installation knows of a host that somebody names: the operator's word, and the repository's grants.
+    /// What this installation knows of what somebody asks for: the operator's word, and the repository's grants.
     pub(super) async fn look_up(&self, entry: &Repository, verb: &mut Verb) -> Result<(), Trouble> {
         match verb {
             Verb::Allow { bar, .. } if self.config.sandbox.network == Network::None => *bar = Some(Bar::NoNetwork),
@@ -63,6 +63,9 @@ impl Reader {
             }
             Verb::Deny { host, kept } => {
                 *kept = self.store.grants(&entry.key).await?.iter().any(|grant| grant.is_named_by(host));
+            }
+            Verb::Budget { ceiling, who, .. } => {
+                (*ceiling, *who) = (self.config.budget.ceiling(), self.config.budget.granters());
             }
             _ => {}
         }

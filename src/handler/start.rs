@@ -4,7 +4,7 @@
 use super::reader::{Reader, decision_key};
 use super::words;
 use crate::config::process::Repository;
-use crate::effect::{Trouble, budget};
+use crate::effect::Trouble;
 use crate::forge::{Account, ForgeError, Issue, RepoRef, Review, ReviewState, text_hash};
 use crate::message;
 use crate::task::now;
@@ -194,7 +194,7 @@ impl Reader {
             number: text.number,
             branch: format!("agent/{}-{}{again}", issue.number, slug(&issue.title)),
             base_branch: entry.default_branch.clone(),
-            budget: budget(&self.config),
+            budget: self.config.budget.granted(),
             every: ACTIONS_PER_CHECKPOINT,
             has_upstream: !entry.upstream.is_empty(),
             hosts: self.store.grants(&entry.key).await?,

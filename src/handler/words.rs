@@ -2,7 +2,7 @@
 
 use crate::command::{self, Command, Scope};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState};
-use domain::{Access, Account, Item, Verb};
+use domain::{Access, Account, Budget, Granters, Item, Verb};
 
 /// Hosts beyond the first that one text may name.
 const MOST_HOSTS: usize = 20;
@@ -53,6 +53,7 @@ pub(super) fn verb(command: &Command, author: &str) -> Verb {
         Command::Revise(words) => Verb::Changes { items: vec![remark(words, author)] },
         Command::Stop => Verb::Stop,
         Command::Resume => Verb::Resume,
+        Command::Budget(more) => Verb::Budget { more: *more, ceiling: Budget::default(), who: Granters::Nobody },
         Command::Status => Verb::Status,
         Command::Help => Verb::Help,
         Command::Malformed { name, why } => Verb::Unknown { word: (*name).to_owned(), why: Some(why.clone()) },

@@ -64,6 +64,14 @@ pub fn name_the_commit(login: &str, commit: &str) -> String {
     )
 }
 
+/// Changes that were asked for before the checkpoint stood.
+pub fn remarks_kept(login: &str, n: u32) -> String {
+    format!(
+        "{}: you asked for these changes before checkpoint {n} stood, so they decide nothing about it. Your words are kept: the agent gets them with the next decision. Look at checkpoint {n}, then request changes or `/revise …` to send the work back now, or approve it.",
+        code(login)
+    )
+}
+
 /// A decision while nothing waits for one.
 pub fn nothing_to_approve(login: &str, about: &About<'_>) -> String {
     format!(

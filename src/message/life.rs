@@ -50,14 +50,14 @@ pub fn paused(reason: &PauseReason) -> String {
 pub(super) fn pause_reason(reason: &PauseReason) -> String {
     match reason {
         PauseReason::Budget { what } => format!(
-            "It has used what it was granted: {}. What it did so far is kept. Let the operator grant more, then write `/resume`; or end it with `/stop`.",
+            "It has used what it was granted: {}. What it did so far is kept. `/budget 2 usd` (or `30 actions`, `20 min`, `100k tokens`) grants more and lets it go on; `/stop` ends it.",
             prose(what, MAX_REASON)
         ),
         PauseReason::Stuck { sentence } => format!(
             "It got stuck: {}. Tell it how to go on with `/revise …` once a checkpoint stands, try again with `/resume`, or end it with `/stop`.",
             prose(sentence, MAX_REASON)
         ),
-        PauseReason::ContextFull => "The conversation no longer fits into the model. What it did so far is kept on its branch. End this task with `/stop` and begin a smaller one with `/fix …`, or let the operator choose a model that holds more, then `/resume`.".to_owned(),
+        PauseReason::ContextFull => "The conversation no longer fits into the model. No work is lost by it. `/resume` begins a new conversation with what people asked for and where the work stands; `/stop` ends the task.".to_owned(),
         PauseReason::Exhausted { what, sentence } => {
             let (what, change) = match what {
                 Resource::Memory => ("memory", "Let the operator give sandboxes more memory (`sandbox.memory_mib`, and restart `caisson serve`), then write `/resume`"),

@@ -5,6 +5,7 @@
 //! Tests: `src/message/tests.rs` (a snapshot of each).
 
 mod answer;
+mod budget;
 mod host;
 mod life;
 mod notice;
@@ -21,4 +22,4 @@ pub use life::{
     accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, resumed, trouble, voided,
 };
 pub use notice::{About, notice};
-pub use pull::{DRAFT, branch_moved, commit, pull_body, pull_title, status_line};
+pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line};

@@ -1,8 +1,8 @@
 //! From a notice of the task machine to its text.
 
-use super::{answer, host, life};
+use super::{answer, budget, host, life};
 use crate::text::code;
-use domain::{Notice, State, Task};
+use domain::{Notice, PauseReason, State, Task};
 
 /// What a text may say about its task.
 #[derive(Clone, Copy)]
@@ -32,6 +32,10 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::HostDenied { login, host } => host::denied(login, host),
         Notice::HostBarred { login, host, bar } => host::barred(login, host, bar),
         Notice::NothingToDeny { login, host } => host::nothing_to_deny(login, host, about),
+        Notice::RemarksKept { login, n } => answer::remarks_kept(login, *n),
+        Notice::BudgetGranted { login, more, lacks } => budget::granted(login, more, lacks.as_deref()),
+        Notice::BudgetRefused { login, why } => budget::refused(login, why),
+        Notice::BudgetNeeded { login, what } => budget::needed(login, what),
         Notice::NothingToApprove { login } => answer::nothing_to_approve(login, about),
         Notice::InAdvance { login, next } => answer::in_advance(login, *next),
         Notice::AdvanceEnded { login, left, why } => answer::advance_ended(login, *left, why),
@@ -84,6 +88,9 @@ impl About<'_> {
                 code(&format!("/approve {}", commit.as_str().get(..10).unwrap_or_default()))
             ),
             State::Approved { .. } => "`caisson fetch` brings it home.".to_owned(),
+            State::Paused { reason: PauseReason::Budget { .. }, .. } => {
+                "`/budget …` grants more and goes on, `/stop` ends it.".to_owned()
+            }
             State::Paused { .. } => "`/resume` goes on, `/stop` ends it.".to_owned(),
             State::Ended { .. } => "`/fix` starts a new one.".to_owned(),
         }

@@ -36,6 +36,13 @@ pub fn commit(issue: u64, n: u32, done: bool) -> String {
     )
 }
 
+/// The message of a commit that no branch has: what a sandbox held when it was put away.
+pub fn kept(issue: u64) -> String {
+    format!(
+        "Kept: work in progress on issue {issue}\n\nMade by Caisson from the tree of a sandbox that was put away.\n"
+    )
+}
+
 /// Somebody else pushed to the agent's branch.
 pub fn branch_moved(branch: &str, found: Option<&Commit>, expected: Option<&Commit>) -> String {
     let at = |commit: Option<&Commit>| {

@@ -1,7 +1,7 @@
 use super::*;
 use domain::{
-    Account, Bar, Budget, Commit, Ending, Event, Grant, Kind, Notice, PauseReason, Request, Resource, Source, State,
-    Task, TaskId, Verdict, VerdictKind,
+    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Kind, Notice, PauseReason, Request, Resource,
+    Source, State, Task, TaskId, Verdict, VerdictKind,
 };
 
 const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";
@@ -76,6 +76,29 @@ fn every_notice() {
         Notice::UnknownCommand { word: "allow".into(), why: None },
         Notice::UnknownCommand { word: "approve".into(), why: None },
         Notice::UnknownCommand { word: "deploy".into(), why: None },
+        Notice::RemarksKept { login: login(), n: 2 },
+        Notice::BudgetGranted {
+            login: login(),
+            more: Budget { micro_usd: 2_000_000, tokens: 100_000, ..Budget::default() },
+            lacks: None,
+        },
+        Notice::BudgetGranted {
+            login: login(),
+            more: Budget { actions: 1, work_ms: 1_200_000, ..Budget::default() },
+            lacks: Some("money".into()),
+        },
+        Notice::BudgetRefused { login: login(), why: BudgetBar::Who { admins: true } },
+        Notice::BudgetRefused { login: login(), why: BudgetBar::Who { admins: false } },
+        Notice::BudgetRefused { login: login(), why: BudgetBar::Unlimited { what: "money".into() } },
+        Notice::BudgetRefused {
+            login: login(),
+            why: BudgetBar::Ceiling { what: "actions".into(), left: 10, most: 400 },
+        },
+        Notice::BudgetRefused {
+            login: login(),
+            why: BudgetBar::Ceiling { what: "money".into(), left: 0, most: 20_000_000 },
+        },
+        Notice::BudgetNeeded { login: login(), what: "tokens".into() },
         Notice::NothingToApprove { login: login() },
         Notice::NotPaused { login: login() },
         Notice::Paused { reason: PauseReason::Budget { what: "money".into() } },

@@ -88,6 +88,9 @@ impl Loans {
 impl Sandboxes {
     /// The record of a sandbox that is to be made, with a berth if `network` asks for one: closed, and from here on this task's.
     pub(super) async fn begin(&self, record: Record, network: bool) -> Result<Record> {
+        if network && self.records.free_berth(record.task).is_none() {
+            self.crowded.notify_one();
+        }
         let record = self.records.begin(record, network)?;
         self.close_berth(record.berth).await?;
         if let (Some(berth), Some(gate)) = (record.berth, &self.gate) {

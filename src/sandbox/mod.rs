@@ -262,6 +262,8 @@ pub struct Sandboxes {
     leaving: TaskTracker,
     /// Held while setup commands run.
     setting_up: Mutex<()>,
+    /// Rung when every berth is taken and another is wanted.
+    crowded: tokio::sync::Notify,
 }
 
 impl Sandboxes {
@@ -282,7 +284,7 @@ impl Sandboxes {
         // The host's own requests live above every id that a task gives to an action.
         let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
         let (rooms, busy, doors) = (Mutex::default(), Arc::default(), Mutex::default());
-        let (proven, ahead, by_products, leaving, setting_up) = Default::default();
+        let (proven, ahead, by_products, leaving, setting_up, crowded) = Default::default();
         Ok(Self {
             broker,
             gate,
@@ -301,6 +303,7 @@ impl Sandboxes {
             by_products,
             leaving,
             setting_up,
+            crowded,
         })
     }
 

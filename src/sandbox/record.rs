@@ -51,6 +51,11 @@ impl Record {
     }
 }
 
+fn free(all: &HashMap<i64, Record>, berths: u32, task: i64) -> Option<u32> {
+    let taken: Vec<u32> = all.values().filter(|r| r.task != task).filter_map(|r| r.berth).collect();
+    (0..berths).find(|berth| !taken.contains(berth))
+}
+
 pub(super) struct Records {
     dir: PathBuf,
     berths: u32,
@@ -106,9 +111,7 @@ impl Records {
             _ => Some(Loss::PutAway),
         };
         if network {
-            let taken: Vec<u32> = all.values().filter(|r| r.task != record.task).filter_map(|r| r.berth).collect();
-            let free = (0..self.berths).find(|berth| !taken.contains(berth));
-            record.berth = Some(free.ok_or_else(|| {
+            record.berth = Some(free(&all, self.berths, record.task).ok_or_else(|| {
                 let said = format!("all {} berths are taken; the task starts when one is free", self.berths);
                 SandboxError::Unavailable(said)
             })?);
@@ -116,6 +119,11 @@ impl Records {
         self.write(&record)?;
         all.insert(record.task, record.clone());
         Ok(record)
+    }
+
+    /// A berth that this task could have.
+    pub(super) fn free_berth(&self, task: i64) -> Option<u32> {
+        free(&self.lock(), self.berths, task)
     }
 
     pub(super) fn change(&self, task: i64, change: impl FnOnce(&mut Record)) -> Result<()> {

@@ -65,6 +65,22 @@ impl Sandboxes {
         self.broker.stop(&record.name).await.map_err(room::from_broker)
     }
 
+    /// Starts a stopped chamber so that its tree can be taken; its way out stays closed.
+    ///
+    /// # Errors
+    /// [`SandboxError::Gone`] without a prepared sandbox, [`SandboxError::Unavailable`] when the engine is away.
+    pub async fn wake_to_seal(&self, task: i64) -> Result<()> {
+        match self.records.ready(task)? {
+            record if record.stopped => self.wake(&record).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns once a sandbox was to be made and every berth was taken.
+    pub async fn crowded(&self) {
+        self.crowded.notified().await;
+    }
+
     /// Starts a stopped chamber: another boot of its runner, which is no surprise here and no loss.
     async fn wake(&self, record: &Record) -> Result<()> {
         self.broker.unpause(&record.name).await.map_err(room::from_broker)?;

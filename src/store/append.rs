@@ -75,6 +75,10 @@ pub(super) async fn append(c: &mut SqliteConnection, a: &Append) -> Result<Appen
         super::outbox::drop_open(c, a.task.id, a.now).await?;
     }
     write_step(c, a.task.id, a.expected_seq, &a.step, a.now).await?;
+    // What changed nothing is no sign of life.
+    if a.step.events.is_empty() {
+        return Ok(Appended::Done);
+    }
     project_task(c, a.task.id, &a.task, a.now, a.epoch).await?;
     Ok(Appended::Done)
 }

@@ -20,6 +20,7 @@ pub struct TaskRow {
     pub asker: String,
     pub state: String,
     pub live: bool,
+    pub seq: i64,
     pub micro_usd: i64,
     pub tokens: i64,
     pub actions: i64,
@@ -44,8 +45,8 @@ pub struct ActionRow {
 macro_rules! of_tasks {
     ($rest:literal) => {
         concat!(
-            "SELECT id, repository, issue, pull, branch, kind, title, asker, state, live, micro_usd, tokens, actions, \
-             created_at, updated_at FROM tasks ",
+            "SELECT id, repository, issue, pull, branch, kind, title, asker, state, live, seq, micro_usd, tokens, \
+             actions, created_at, updated_at FROM tasks ",
             $rest
         )
     };

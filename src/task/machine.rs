@@ -2,7 +2,7 @@
 
 use crate::effect::Feed;
 use crate::store::{Append, Appended, Close, NewTask, Store, StoreError};
-use domain::{Envelope, Input, Request, Step, Task, TaskId, transition};
+use domain::{Envelope, Input, Request, State, Step, Task, TaskId, transition};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, mpsc};
@@ -92,7 +92,8 @@ impl Machine {
                 Appended::Duplicate => return Ok(Fed::Known),
                 Appended::Done => {
                     tracing::debug!(task = id.0, key, state = after.state.name(), "taken up");
-                    if before.busy() && !after.state.busy() {
+                    let lined_up = before != State::Queued && after.state == State::Queued;
+                    if lined_up || (before.busy() && !after.state.busy()) {
                         self.line.notify_one();
                     }
                     *fold = Some(after.clone());

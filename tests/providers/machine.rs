@@ -108,7 +108,14 @@ impl Drive<'_> {
         match effect {
             Effect::Prepare { .. } => {
                 let (boot, image) = ("b".into(), "i".into());
-                self.inputs.push_back(Input::Prepared { base: commit(0), boot, image, every: 5, note: None });
+                self.inputs.push_back(Input::Prepared {
+                    base: commit(0),
+                    boot,
+                    image,
+                    every: 5,
+                    note: None,
+                    budget: None,
+                });
             }
             Effect::Converse { turn } => self.converse(turn).await,
             Effect::Act { number, .. } => self.inputs.push_back(Input::ActionEnded { number, outcome: outcome(pick) }),

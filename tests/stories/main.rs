@@ -23,4 +23,5 @@ mod outages;
 mod shelves;
 mod toolchains;
 mod trip;
+mod turns;
 mod words;

@@ -427,7 +427,7 @@ async fn parts(
     let forge = Gitea::new(config.forge.url.as_ref().expect("named"), token.clone(), "caisson-test").expect("a client");
     let me = forge.whoami().await.expect("an account");
     let repos = Repos::new(config.state_dir.join("repos"));
-    let settings = Settings::new(&config.state_dir, "local");
+    let settings = Settings { berths: config.router.berths, ..Settings::new(&config.state_dir, "local") };
     let gate = doors.map(|doors| doors as Arc<dyn caisson::sandbox::Gate>);
     let sandboxes = Sandboxes::new(broker.clone(), gate, repos.clone(), settings, epoch as u64).expect("sandboxes");
     let secret = Secret::read(&config.repositories[0].secret_files[0]).expect("a secret");

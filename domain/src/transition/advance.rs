@@ -23,7 +23,7 @@ pub(super) fn read(draft: &mut Draft, n: u32, fresh: Option<&Decision>) {
         Err(why) => end(draft, why, true),
         Ok(decision) => {
             draft.emit(Event::DecisionUsed { decision: Box::new(decision), n });
-            draft.open();
+            draft.line_up();
         }
     }
 }

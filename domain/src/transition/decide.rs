@@ -1,15 +1,10 @@
 //! Decisions of people: who may, about which checkpoint, used once (security 17–19).
 
-use super::{Draft, advance, host, work};
-use crate::{
-    Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, NO_RIGHT, Notice, Order, PauseReason, Source,
-    State, Verb, Why,
-};
+use super::{Draft, advance, budget, go_on, host};
+use crate::{Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, NO_RIGHT, Notice, Source, State, Verb};
 
 /// A bare `/approve` this soon after a checkpoint that followed somebody else's decision may have meant the one before.
 const DOUBT_MS: i64 = 60_000;
-/// Who is named where an order came from the command line.
-const OPERATOR: &str = "operator";
 /// Fewer digits of a commit name nothing.
 const SHORTEST_COMMIT: usize = 7;
 
@@ -49,6 +44,7 @@ fn verb_name(verb: &Verb) -> &'static str {
         Verb::Say { .. } => "comment",
         Verb::Allow { .. } => "allow",
         Verb::Deny { .. } => "deny",
+        Verb::Budget { .. } => "budget",
         Verb::Unknown { .. } => "unknown",
     }
 }
@@ -63,7 +59,7 @@ fn no_right(draft: &mut Draft, decision: &Decision) {
     draft.emit(Event::DecisionRefused { source, poster, reason: NO_RIGHT.to_owned() });
 }
 
-fn refuse(draft: &mut Draft, decision: &Decision, reason: &str, notice: Notice) {
+pub(super) fn refuse(draft: &mut Draft, decision: &Decision, reason: &str, notice: Notice) {
     draft.emit(Event::DecisionRefused {
         source: decision.source.clone(),
         poster: decision.poster.clone(),
@@ -76,7 +72,8 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
     let login = decision.poster.login.clone();
     match &decision.verb {
         Verb::Stop => draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login }),
-        Verb::Resume => resume(draft, decision),
+        Verb::Resume => go_on::resume(draft, decision),
+        Verb::Budget { more, ceiling, who } => budget::grant(draft, decision, more, ceiling, *who),
         Verb::Allow { host, repo, bar } => host::allow(draft, decision, host, *repo, bar.as_ref()),
         Verb::Deny { host, kept } => host::deny(draft, decision, host, *kept),
         Verb::Plan { .. } => draft.answer(decision.number, Notice::AlreadyLive),
@@ -116,6 +113,13 @@ fn judge(draft: &mut Draft, decision: &Decision, words: Option<String>) {
     let Some(checkpoint) = draft.task.checkpoint().cloned() else {
         return refuse(draft, decision, "no checkpoint stands", Notice::NothingToApprove { login });
     };
+    if let Verb::Changes { items } = &decision.verb
+        && decision.number <= checkpoint.number
+    {
+        // Whoever asked had not seen this checkpoint: the words count, the decision is still to be taken.
+        draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
+        return draft.answer(decision.number, Notice::RemarksKept { login, n: checkpoint.n });
+    }
     if decision.number <= checkpoint.number {
         let reason = format!("it was given before checkpoint {} stood", checkpoint.n);
         return refuse(draft, decision, &reason.clone(), Notice::Stale { login, reason });
@@ -196,7 +200,7 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
                 let login = decision.poster.login.clone();
                 draft.answer(decision.number, Notice::InAdvance { login, next });
             }
-            draft.open();
+            draft.line_up();
         }
     }
 }
@@ -208,69 +212,4 @@ fn as_used(decision: &Decision, fix: bool) -> Decision {
         used.verb = Verb::approve();
     }
     used
-}
-
-fn resume(draft: &mut Draft, decision: &Decision) {
-    let State::Paused { reason, from } = draft.task.state.clone() else {
-        return draft.answer(decision.number, Notice::NotPaused { login: decision.poster.login.clone() });
-    };
-    go_on(draft, &reason);
-    draft.answer(decision.number, Notice::Resumed);
-    again(draft, *from);
-}
-
-fn go_on(draft: &mut Draft, reason: &PauseReason) {
-    draft.emit(Event::Resumed);
-    if matches!(reason, PauseReason::Budget { .. })
-        && let Some(more) = draft.task.request.as_ref().map(|r| r.budget)
-    {
-        draft.emit(Event::BudgetGranted { more });
-    }
-}
-
-/// As `/stop` and `/resume`, of somebody who needs no right on the forge.
-pub(super) fn ordered(draft: &mut Draft, order: Order) {
-    match (order, draft.task.state.clone()) {
-        (Order::Stop, _) => {
-            let login = OPERATOR.to_owned();
-            draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login });
-        }
-        (Order::Resume, State::Paused { reason, from }) => {
-            go_on(draft, &reason);
-            draft.say(Notice::Resumed);
-            again(draft, *from);
-        }
-        (Order::Resume, _) => {}
-    }
-}
-
-/// Wants anew what the pause cut short.
-fn again(draft: &mut Draft, from: State) {
-    match from {
-        State::Preparing => draft.want(Effect::Prepare { serial: draft.task.seq }),
-        State::Running if draft.task.running.is_none() => {
-            draft.open();
-        }
-        State::Publishing { n, why } => stage(draft, n, why),
-        State::Verifying { n, commit } if draft.task.verdict.is_none() => draft.want(Effect::Verify { n, commit }),
-        State::Verifying { n, commit } => draft.want(Effect::Review { n, commit: Some(commit), last: true }),
-        _ => {
-            work::proceed(draft);
-        }
-    }
-}
-
-fn stage(draft: &mut Draft, n: u32, why: Why) {
-    let sealed = draft.task.sealed.clone();
-    match sealed {
-        _ if draft.task.kind == Kind::Plan => draft.want(Effect::Review { n, commit: None, last: false }),
-        None if draft.task.refusal.is_empty() => draft.want(Effect::Seal { n, why }),
-        None => draft.want(Effect::Review { n, commit: None, last: false }),
-        Some(commit) if draft.task.pushed.as_ref() != Some(&commit) => {
-            let expected = draft.task.pushed.clone();
-            draft.want(Effect::Push { n, commit, expected });
-        }
-        Some(_) if draft.task.pull.is_none() => draft.want(Effect::OpenPull),
-        Some(commit) => draft.want(Effect::Review { n, commit: Some(commit), last: false }),
-    }
 }

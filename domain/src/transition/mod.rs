@@ -2,12 +2,15 @@
 //! fit changes nothing. Tests: `tests/machine/table.rs`, `tests/machine/properties.rs` (one end, no action past a checkpoint, any prefix folds).
 
 mod advance;
+mod budget;
 mod decide;
+mod go_on;
 mod host;
 mod publish;
+mod shelve;
 mod work;
 
-use crate::{Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, Shelf, State, Task};
+use crate::{Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, State, Task};
 
 /// What came of an input: events to store, then effects to carry out, in this order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -68,6 +71,11 @@ impl Draft {
     pub fn open(&mut self) {
         self.want(Effect::Open { serial: self.task.seq });
     }
+
+    /// A task that may work again takes its turn, as one that begins does.
+    pub fn line_up(&mut self) {
+        self.emit(Event::PlaceAwaited);
+    }
 }
 
 /// Decides. `task` is the fold of the log so far; the result is to be stored in one transaction with the envelope's key.
@@ -96,7 +104,7 @@ fn take(draft: &mut Draft, input: &Input) {
             draft.want(Effect::Comment { serial, notice: notice.clone() });
         }
         Input::Decided { decision } => decide::decided(draft, decision),
-        Input::Ordered { order } => decide::ordered(draft, *order),
+        Input::Ordered { order } => go_on::ordered(draft, *order),
         Input::EffectFailed { effect, failure } => failed(draft, effect, failure),
         Input::AdvanceRead { n, decision } => advance::read(draft, *n, decision.as_deref()),
         Input::EgressSet { serial, notice } => host::in_force(draft, *serial, notice),
@@ -107,18 +115,20 @@ fn take(draft: &mut Draft, input: &Input) {
                 draft.end(End::Delivered, Notice::Delivered);
             }
         }
-        Input::Granted { more } => draft.emit(Event::BudgetGranted { more: *more }),
+        Input::PauseAsked { reason: PauseReason::ContextFull } => work::window_full(draft),
         Input::PauseAsked { reason } => {
             if !matches!(draft.task.state, State::Paused { .. } | State::Approved { .. }) {
                 draft.pause(reason.clone());
             }
         }
         Input::Expired => {
-            if !draft.task.state.busy() {
+            if !draft.task.state.busy() && draft.task.next.is_none() {
                 draft.end(End::Expired, Notice::Expired);
             }
         }
-        Input::Idled { shelf } => idled(draft, *shelf),
+        Input::Idled { shelf } => shelve::idled(draft, *shelf),
+        Input::WorkKept { commit } => shelve::kept(draft, commit),
+        Input::WorkNotKept { reasons } => shelve::not_kept(draft, reasons.clone()),
         Input::RouterReplaced => {
             if draft.task.state.busy() {
                 draft.emit(Event::RouterReplaced);
@@ -150,20 +160,9 @@ fn begin(draft: &mut Draft, input: &Input) {
         }
         Input::PlaceFree if draft.task.state == State::Queued && draft.task.request.is_some() => {
             draft.emit(Event::PlaceGranted);
-            draft.want(Effect::Prepare { serial: draft.task.seq });
+            go_on::again(draft);
         }
         _ => {}
-    }
-}
-
-/// What would be lost stays: a sandbox whose work is in no commit is stopped at most.
-fn idled(draft: &mut Draft, shelf: Shelf) {
-    let task = &draft.task;
-    let waits = !task.state.busy() && !task.state.ended() && task.state != State::Queued;
-    let further = task.shelf.is_none_or(|now| now < shelf);
-    if waits && further && (shelf == Shelf::Stopped || task.all_committed()) {
-        draft.emit(Event::SandboxShelved { shelf });
-        draft.want(Effect::Shelve { serial: draft.task.seq, shelf });
     }
 }
 
@@ -179,17 +178,23 @@ fn pull_closed(draft: &mut Draft, merged: bool) {
 }
 
 fn failed(draft: &mut Draft, effect: &str, failure: &Failure) {
+    // Whatever else becomes of the task: this action has no other end.
+    if let (Failure::Blocked { sentence: why } | Failure::Fatal { why }, Some(number)) = (failure, draft.task.running)
+        && effect == format!("act:{number}")
+    {
+        work::interrupt(draft, why);
+    }
     match failure {
-        Failure::Blocked { sentence } => {
-            if !matches!(draft.task.state, State::Paused { .. }) {
-                draft.pause(PauseReason::Blocked { sentence: sentence.clone() });
-            }
+        Failure::Blocked { sentence } if effect.starts_with("keep:") => {
+            shelve::not_kept(draft, vec![sentence.clone()]);
         }
-        Failure::ContextFull => {
-            if draft.task.state == State::Running {
-                draft.pause(PauseReason::ContextFull);
-            }
-        }
+        Failure::Blocked { sentence } => match draft.task.state {
+            State::Paused { .. } => {}
+            // Nothing is left to do that a pause could hold up.
+            State::Approved { .. } => draft.say(Notice::Trouble { sentence: sentence.clone() }),
+            _ => draft.pause(PauseReason::Blocked { sentence: sentence.clone() }),
+        },
+        Failure::ContextFull => work::window_full(draft),
         Failure::SandboxGone { loss } => work::sandbox_gone(draft, effect, *loss),
         Failure::Fatal { why } => draft.end(End::Failed { why: why.clone() }, Notice::Failed { why: why.clone() }),
     }

@@ -57,7 +57,7 @@ pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit, left_out: &[
 }
 
 /// The commit stands on the forge.
-fn stands(draft: &mut Draft, n: u32, commit: &Commit, why: Why) {
+pub(super) fn stands(draft: &mut Draft, n: u32, commit: &Commit, why: Why) {
     match why {
         Why::Checkpoint => draft.want(Effect::Review { n, commit: Some(commit.clone()), last: false }),
         Why::Done => {
@@ -75,9 +75,13 @@ fn verified(draft: &mut Draft, n: u32, commit: &Commit, verdict: &Verdict) {
         draft.open();
         return;
     }
-    draft.want(Effect::Review { n, commit: Some(commit.clone()), last: is_last(draft) });
+    show_verdict(draft, n, commit.clone());
     let state = if failed { "failure" } else { "pending" };
     draft.want(Effect::CommitStatus { n, commit: commit.clone(), state: state.to_owned() });
+}
+
+pub(super) fn show_verdict(draft: &mut Draft, n: u32, commit: Commit) {
+    draft.want(Effect::Review { n, commit: Some(commit), last: is_last(draft) });
 }
 
 /// A review after verification is the final one unless the agent will get the failure back.
@@ -106,31 +110,57 @@ fn posted(draft: &mut Draft, n: u32, review: i64, number: i64, seen: Option<Risk
 
 /// A checkpoint stands: what came too early is judged now, and the sandbox may rest.
 fn waiting(draft: &mut Draft, n: u32) {
+    judge_held(draft, n);
+    draft.rest();
+}
+
+fn judge_held(draft: &mut Draft, n: u32) {
     if !draft.task.held.is_empty() {
         let sources = draft.task.held.clone();
         draft.want(Effect::Recheck { n, sources });
     }
-    draft.rest();
+}
+
+/// After a pause: a checkpoint that was voided meanwhile is posted again, otherwise what was held is judged.
+pub(super) fn stand_again(draft: &mut Draft, n: u32) {
+    if draft.task.checkpoints.last().is_some_and(|at| at.n == n && at.void) {
+        post_again(draft, n);
+    } else {
+        judge_held(draft, n);
+    }
 }
 
 /// Somebody edited or deleted the checkpoint's review: it approves nothing any more and is posted again under a new number.
 pub(super) fn voided(draft: &mut Draft, n: u32) {
-    let state = draft.task.state.clone();
-    let again = n + 1;
     if draft.task.checkpoint().is_some_and(|at| at.n == n) {
         advance::end(draft, Ending::Voided, true);
     }
-    match state {
-        State::AwaitingReview { n: now, commit: Some(commit) } if now == n => {
-            draft.emit(Event::CheckpointVoided { n });
-            draft.say(Notice::Voided { n });
+    let paused = matches!(draft.task.state, State::Paused { .. });
+    let stands = match draft.task.underneath() {
+        State::AwaitingReview { n: now, commit } => *now == n && commit.is_some(),
+        State::FinalReview { n: now, .. } => *now == n,
+        _ => false,
+    };
+    if !stands || draft.task.checkpoint().is_none() {
+        return;
+    }
+    draft.emit(Event::CheckpointVoided { n });
+    draft.say(Notice::Voided { n });
+    // A task that is paused posts it again when it goes on.
+    if !paused {
+        post_again(draft, n);
+    }
+}
+
+fn post_again(draft: &mut Draft, n: u32) {
+    let again = n + 1;
+    match draft.task.state.clone() {
+        State::AwaitingReview { commit: Some(commit), .. } => {
             draft.emit(Event::PublishStarted { n: again, why: Why::Checkpoint });
             draft.emit(Event::TreeUnchanged { n: again, commit: commit.clone(), left_out: Vec::new() });
             draft.want(Effect::Review { n: again, commit: Some(commit), last: false });
         }
-        State::FinalReview { n: now, commit, .. } if now == n => {
-            draft.emit(Event::CheckpointVoided { n });
-            draft.say(Notice::Voided { n });
+        State::FinalReview { commit, .. } => {
             draft.emit(Event::VerifyStarted { n: again, commit: commit.clone() });
             draft.want(Effect::Review { n: again, commit: Some(commit), last: true });
         }

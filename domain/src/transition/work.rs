@@ -14,9 +14,9 @@ const MUST_ANSWER: &str = "not run: no actions are left; call done with the answ
 
 pub(super) fn worked(draft: &mut Draft, input: &Input) {
     match input {
-        Input::Prepared { base, boot, image, every, note } if draft.task.state == State::Preparing => {
+        Input::Prepared { base, boot, image, every, note, budget } if draft.task.state == State::Preparing => {
             let (base, boot, image, note) = (base.clone(), boot.clone(), image.clone(), note.clone());
-            draft.emit(Event::Prepared { base, boot, image, every: *every, note });
+            draft.emit(Event::Prepared { base, boot, image, every: *every, note, budget: *budget });
             proceed(draft);
         }
         Input::ModelCallStarting { turn, worst_micro_usd }
@@ -57,13 +57,9 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
     }
 }
 
-/// Results of work that was under way are taken in while a task is paused too: nothing that happened is lost.
+/// Results of work that was under way are taken in while a task is paused or in line too: nothing that happened is lost.
 fn working(task: &Task) -> bool {
-    match &task.state {
-        State::Running => true,
-        State::Paused { from, .. } => **from == State::Running,
-        _ => false,
-    }
+    *task.underneath() == State::Running
 }
 
 fn starting(draft: &mut Draft, turn: u32, worst_micro_usd: u64) {
@@ -94,20 +90,25 @@ fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
 pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
     match draft.task.state.clone() {
         State::Running => {
-            interrupt(draft, loss);
+            interrupt(draft, &loss.to_string());
             lose(draft, loss);
             if !worn_out(draft, loss) {
                 draft.open();
             }
         }
         // It is made anew when the task goes on.
-        State::Paused { from, .. } if *from == State::Running && draft.task.running.is_some() => {
-            interrupt(draft, loss);
+        State::Paused { .. } | State::Queued if working(&draft.task) && draft.task.running.is_some() => {
+            interrupt(draft, &loss.to_string());
             lose(draft, loss);
         }
-        State::Publishing { n, .. } if effect.starts_with("seal") => {
+        _ if effect.starts_with("keep:") => lose(draft, loss),
+        State::Publishing { n, why } if effect.starts_with("seal") => {
             lose(draft, loss);
-            if let Some(head) = draft.task.head.clone() {
+            if draft.task.kept.is_some() {
+                if !worn_out(draft, loss) {
+                    draft.want(Effect::Seal { n, why });
+                }
+            } else if let Some(head) = draft.task.head.clone() {
                 super::publish::unchanged(draft, n, &head, &[]);
             }
         }
@@ -117,7 +118,16 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
                 draft.want(Effect::Prepare { serial: draft.task.seq });
             }
         }
-        _ => {}
+        // No effect of these states needs the task's sandbox: whatever it was, a person is asked.
+        State::Publishing { .. } | State::Verifying { .. } => {
+            draft.pause(PauseReason::Blocked { sentence: loss.to_string() });
+        }
+        State::Queued
+        | State::Paused { .. }
+        | State::AwaitingReview { .. }
+        | State::FinalReview { .. }
+        | State::Approved { .. }
+        | State::Ended { .. } => {}
     }
 }
 
@@ -125,17 +135,34 @@ fn lose(draft: &mut Draft, loss: Loss) {
     draft.emit(Event::SandboxLost { sentence: loss.to_string(), loss });
 }
 
-/// The action that was under way may have run.
-fn interrupt(draft: &mut Draft, loss: Loss) {
+/// The action that was under way may have run. `why` is a sentence without a full stop.
+pub(super) fn interrupt(draft: &mut Draft, why: &str) {
     if let Some(number) = draft.task.running {
         let outcome = Outcome {
             status: OutcomeStatus::Interrupted,
             text: String::new(),
             dropped_bytes: 0,
             duration_ms: 0,
-            note: Some(format!("{loss}; this action may have run, wholly or in part")),
+            note: Some(format!("{why}; this action may have run, wholly or in part")),
         };
         draft.emit(Event::ActionFinished { number, outcome });
+    }
+}
+
+/// The conversation no longer fits into the model. It begins anew once a person has seen what was done; what no checkpoint has yet
+/// becomes one first.
+pub(super) fn window_full(draft: &mut Draft) {
+    if draft.task.state != State::Running || draft.task.running.is_some() {
+        return;
+    }
+    if draft.task.turn == 0 || draft.task.restarted {
+        let sentence = "not even the beginning of a conversation about this task fits into the model; let the operator choose one that holds more, or end this task and ask for less at once".to_owned();
+        draft.pause(PauseReason::Blocked { sentence });
+    } else if draft.task.kind == Kind::Fix && draft.task.uncommitted {
+        draft.emit(Event::ConversationRestarted);
+        checkpoint(draft);
+    } else {
+        draft.pause(PauseReason::ContextFull);
     }
 }
 

@@ -31,7 +31,8 @@ fn it_is_used_one_checkpoint_at_a_time_each_after_a_fresh_look() {
         assert!(walk.last.effects.contains(&Effect::Advance { n, source: Source::Comment(101) }));
         read(&mut walk, n, Some(in_advance(101, 2)));
         assert!(walk.task.state == State::Running && walk.task.used == 0 && walk.wants("open"));
-        let Some(Event::DecisionUsed { decision, n: of }) = walk.log.last() else { panic!("{:?}", walk.log.last()) };
+        let used = walk.last.events.iter().find(|event| matches!(event, Event::DecisionUsed { .. }));
+        let Some(Event::DecisionUsed { decision, n: of }) = used else { panic!("{:?}", walk.last) };
         assert!(*of == n && decision.in_advance && decision.head == Some(commit(ONE)), "the evidence: {decision:?}");
     }
     walk.on_to_checkpoint(4);

@@ -46,6 +46,10 @@ pub fn done() -> CallRequest {
     call(Call::Done { summary: "did it".into() })
 }
 
+pub fn prepared() -> Input {
+    Input::Prepared { base: commit(BASE), boot: "b".into(), image: "i".into(), every: 5, note: None, budget: None }
+}
+
 pub fn ok() -> Outcome {
     Outcome {
         status: OutcomeStatus::Exited { code: 0 },
@@ -73,16 +77,35 @@ pub fn approval(number: i64) -> Decision {
     }
 }
 
+/// `/budget 10 actions`, where writers may grant whatever they like.
+pub fn more_actions() -> Verb {
+    let more = Budget { actions: 10, ..Budget::default() };
+    Verb::Budget { more, ceiling: Budget::default(), who: Granters::Writers }
+}
+
 /// `/approve next …` in a comment.
 pub fn in_advance(number: i64, next: u8) -> Decision {
     let verb = Verb::Approve { checkpoint: None, commit: None, next };
     Decision { source: Source::Comment(number), commit: None, verb, ..approval(number) }
 }
 
+pub fn sealed_tree(commit: Commit) -> SealedTree {
+    SealedTree {
+        commit,
+        files: Vec::new(),
+        diff: String::new(),
+        steering: Vec::new(),
+        diff_cut: 0,
+        left_out: Vec::new(),
+    }
+}
+
 pub struct Walk {
     pub task: Task,
     pub log: Vec<Event>,
     pub last: Step,
+    /// All places are taken: who lines up waits.
+    pub crowded: bool,
     at: i64,
 }
 
@@ -92,12 +115,26 @@ impl Walk {
     }
 
     pub fn asked(request: Request) -> Self {
-        let mut walk = Walk { task: Task::new(TaskId(1)), log: Vec::new(), last: Step::default(), at: 0 };
+        let mut walk =
+            Walk { task: Task::new(TaskId(1)), log: Vec::new(), last: Step::default(), crowded: true, at: 0 };
         walk.feed(Input::Requested { request: Box::new(request) });
+        walk.crowded = false;
         walk
     }
 
+    /// Takes an input in; who lines up gets a place at once, unless it is crowded.
     pub fn feed(&mut self, input: Input) -> &mut Self {
+        self.take(input);
+        if !self.crowded && self.last.events.contains(&Event::PlaceAwaited) {
+            let first = std::mem::take(&mut self.last);
+            self.take(Input::PlaceFree);
+            self.last.events.splice(0..0, first.events);
+            self.last.effects.splice(0..0, first.effects);
+        }
+        self
+    }
+
+    fn take(&mut self, input: Input) {
         self.at += 1;
         let envelope = Envelope { key: self.at.to_string(), now: self.at, input };
         self.last = transition(&self.task, &envelope);
@@ -105,13 +142,12 @@ impl Walk {
             self.task.apply(event);
             self.log.push(event.clone());
         }
-        self
     }
 
     pub fn running(kind: Kind) -> Self {
         let mut walk = Walk::new(kind);
         walk.feed(Input::PlaceFree);
-        walk.feed(Input::Prepared { base: commit(BASE), boot: "b".into(), image: "i".into(), every: 5, note: None });
+        walk.feed(prepared());
         walk
     }
 
@@ -138,14 +174,7 @@ impl Walk {
     }
 
     pub fn sealed(&mut self, n: u32) -> &mut Self {
-        let tree = SealedTree {
-            commit: commit(ONE),
-            files: Vec::new(),
-            diff: String::new(),
-            steering: Vec::new(),
-            diff_cut: 0,
-            left_out: Vec::new(),
-        };
+        let tree = sealed_tree(commit(ONE));
         self.feed(Input::TreeSealed { n, tree }).feed(Input::Pushed { n, commit: commit(ONE) });
         if self.task.pull.is_none() {
             self.feed(Input::PullOpened { number: 2, url: String::new() });

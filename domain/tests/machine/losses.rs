@@ -95,7 +95,7 @@ fn a_loss_that_is_found_when_work_goes_on_is_told_then() {
 fn one_that_is_lost_while_its_task_is_paused_leaves_nothing_hanging() {
     let mut walk = Walk::running(Kind::Fix);
     walk.answer(vec![bash()]);
-    walk.feed(Input::PauseAsked { reason: PauseReason::ContextFull });
+    walk.feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
     gone(&mut walk, Loss::Stopped);
     assert!(walk.task.running.is_none() && walk.task.state.name() == "paused" && interrupted(&walk) == 1);
     resume(&mut walk);

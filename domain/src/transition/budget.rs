@@ -1,0 +1,28 @@
+//! `/budget`: the one way to more than a task was granted. Each grant is an event that names its giver.
+
+use super::{Draft, decide, go_on};
+use crate::{Access, Budget, BudgetBar, Decision, Event, Granters, Notice, PauseReason, State};
+
+pub(super) fn grant(draft: &mut Draft, decision: &Decision, more: &Budget, ceiling: &Budget, who: Granters) {
+    let login = decision.poster.login.clone();
+    let may = match who {
+        Granters::Nobody => false,
+        Granters::Admins => decision.right >= Access::Admin,
+        Granters::Writers => decision.right >= Access::Write,
+    };
+    let bar = match may {
+        true => draft.task.granted.bar(more, ceiling),
+        false => Some(BudgetBar::Who { admins: who == Granters::Admins }),
+    };
+    if let Some(why) = bar {
+        return decide::refuse(draft, decision, "no such grant", Notice::BudgetRefused { login, why });
+    }
+    draft.emit(Event::BudgetGranted { more: *more, decision: Some(Box::new(decision.clone())) });
+    let lacks = draft.task.granted.exhausted(&draft.task.spent).map(str::to_owned);
+    let paused = matches!(&draft.task.state, State::Paused { reason: PauseReason::Budget { .. }, .. });
+    let goes_on = paused && lacks.is_none();
+    draft.answer(decision.number, Notice::BudgetGranted { login, more: *more, lacks: lacks.filter(|_| paused) });
+    if goes_on {
+        go_on::leave_pause(draft);
+    }
+}

@@ -1,0 +1,82 @@
+//! `/resume`, and what a task does once it may work again.
+
+use super::{Draft, publish};
+use crate::{Commit, Decision, Effect, End, Event, Kind, Notice, Order, PauseReason, State, Why};
+
+/// Who is named where an order came from the command line.
+const OPERATOR: &str = "operator";
+
+pub(super) fn resume(draft: &mut Draft, decision: &Decision) {
+    let login = decision.poster.login.clone();
+    let notice = resumed(draft, &login).unwrap_or(Notice::NotPaused { login });
+    draft.answer(decision.number, notice);
+}
+
+/// As `/stop` and `/resume`, of somebody who needs no right on the forge.
+pub(super) fn ordered(draft: &mut Draft, order: Order) {
+    let login = OPERATOR.to_owned();
+    match order {
+        Order::Stop => draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login }),
+        Order::Resume => {
+            if let Some(notice) = resumed(draft, &login) {
+                draft.say(notice);
+            }
+        }
+    }
+}
+
+/// The answer to `/resume`; none where nothing is paused.
+fn resumed(draft: &mut Draft, login: &str) -> Option<Notice> {
+    match draft.task.state.clone() {
+        State::Paused { reason: PauseReason::Budget { what }, .. } => {
+            Some(Notice::BudgetNeeded { login: login.to_owned(), what })
+        }
+        State::Paused { .. } => {
+            leave_pause(draft);
+            Some(Notice::Resumed)
+        }
+        _ => None,
+    }
+}
+
+/// The pause is over. What would work takes its turn; what waits for a person does so at once.
+pub(super) fn leave_pause(draft: &mut Draft) {
+    if matches!(&draft.task.state, State::Paused { reason: PauseReason::ContextFull, .. }) {
+        draft.emit(Event::ConversationRestarted);
+    }
+    draft.emit(Event::Resumed);
+    if draft.task.state.busy() { draft.line_up() } else { again(draft) }
+}
+
+/// Wants what the state needs to go on: after a pause, or with a place newly given.
+pub(super) fn again(draft: &mut Draft) {
+    match draft.task.state.clone() {
+        State::Preparing => draft.want(Effect::Prepare { serial: draft.task.seq }),
+        // An action that is still under way goes on by itself.
+        State::Running if draft.task.running.is_none() => draft.open(),
+        State::Publishing { n, why } => stage(draft, n, why),
+        State::Verifying { n, commit } if draft.task.verdict.is_none() => draft.want(Effect::Verify { n, commit }),
+        State::Verifying { n, commit } => publish::show_verdict(draft, n, commit),
+        State::AwaitingReview { n, .. } | State::FinalReview { n, .. } => publish::stand_again(draft, n),
+        State::Running | State::Queued | State::Approved { .. } | State::Paused { .. } | State::Ended { .. } => {}
+    }
+}
+
+fn stage(draft: &mut Draft, n: u32, why: Why) {
+    let nothing_to_show =
+        |task: &crate::Task, commit: &Commit| task.pushed.is_none() && task.base.as_ref() == Some(commit);
+    match draft.task.sealed.clone() {
+        _ if draft.task.kind == Kind::Plan => draft.want(Effect::Review { n, commit: None, last: false }),
+        None if draft.task.refusal.is_empty() => draft.want(Effect::Seal { n, why }),
+        None => draft.want(Effect::Review { n, commit: None, last: false }),
+        Some(commit) if nothing_to_show(&draft.task, &commit) => {
+            draft.want(Effect::Review { n, commit: None, last: false });
+        }
+        Some(commit) if draft.task.pushed.as_ref() != Some(&commit) => {
+            let expected = draft.task.pushed.clone();
+            draft.want(Effect::Push { n, commit, expected });
+        }
+        Some(_) if draft.task.pull.is_none() => draft.want(Effect::OpenPull),
+        Some(commit) => publish::stands(draft, n, &commit, why),
+    }
+}

@@ -1,0 +1,239 @@
+//! Whatever went wrong: with parts that work and people who answer, a task comes to its end.
+
+use crate::common::*;
+use caisson_domain::*;
+use proptest::prelude::*;
+
+/// How one effect ends, in thirds of bad luck.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Luck {
+    Good,
+    Blocked,
+    Gone,
+    Odd,
+}
+
+#[derive(Debug, Clone)]
+enum Move {
+    /// The first effect in line ends.
+    End(Luck),
+    Say(Verb),
+    Idle(Shelf),
+    Void,
+    Place,
+    /// The way out fails for good beside the work.
+    RouterFails,
+}
+
+fn moves() -> impl Strategy<Value = Vec<Move>> {
+    let luck =
+        prop_oneof![8 => Just(Luck::Good), 1 => Just(Luck::Blocked), 1 => Just(Luck::Gone), 2 => Just(Luck::Odd)];
+    let verb = prop_oneof![
+        6 => Just(Verb::approve()),
+        3 => Just(Verb::Changes { items: Vec::new() }),
+        3 => Just(Verb::Resume),
+        1 => Just(more_actions()),
+        1 => Just(Verb::Say { items: Vec::new() }),
+    ];
+    let one = prop_oneof![
+        20 => luck.prop_map(Move::End),
+        6 => verb.prop_map(Move::Say),
+        2 => prop_oneof![Just(Shelf::Stopped), Just(Shelf::Evicted)].prop_map(Move::Idle),
+        1 => Just(Move::Void),
+        3 => Just(Move::Place),
+        1 => Just(Move::RouterFails),
+    ];
+    prop::collection::vec(one, 0..150)
+}
+
+/// The parts around the machine: what was wanted and has not ended, in order, and what people said.
+struct Shell {
+    walk: Walk,
+    open: Vec<Effect>,
+    said: Vec<Decision>,
+    number: i64,
+    commits: u32,
+}
+
+impl Shell {
+    fn new(budget: u64) -> Shell {
+        let asked = Request { budget: Budget { actions: budget, ..Budget::default() }, ..request(Kind::Fix) };
+        let mut walk = Walk::asked(asked);
+        walk.crowded = true;
+        Shell { walk, open: Vec::new(), said: Vec::new(), number: 100, commits: 0 }
+    }
+
+    fn feed(&mut self, input: Input) {
+        self.walk.feed(input);
+        for effect in &self.walk.last.effects {
+            if effect.lane() == Lane::Work && !self.open.iter().any(|open| open.key() == effect.key()) {
+                self.open.push(effect.clone());
+            }
+        }
+    }
+
+    fn say(&mut self, verb: Verb) {
+        self.number += 1;
+        let commit = self.walk.task.checkpoint().and_then(|at| at.commit.clone());
+        let decision = Decision { head: commit.clone(), commit, verb, ..approval(self.number) };
+        self.said.push(decision.clone());
+        self.feed(Input::Decided { decision: Box::new(decision) });
+    }
+
+    fn new_commit(&mut self) -> Commit {
+        self.commits += 1;
+        commit(&format!("{:040x}", 0xc0_0000 + self.commits))
+    }
+
+    fn end(&mut self, luck: Luck) {
+        if self.open.is_empty() {
+            return;
+        }
+        let effect = self.open.remove(0);
+        let failure = match luck {
+            Luck::Blocked => Some(Failure::Blocked { sentence: "s".into() }),
+            Luck::Gone => Some(Failure::SandboxGone { loss: Loss::EngineRestarted }),
+            Luck::Good | Luck::Odd => None,
+        };
+        match failure {
+            Some(failure) => self.feed(Input::EffectFailed { effect: effect.key(), failure }),
+            None => self.ended(effect, luck == Luck::Odd),
+        }
+    }
+
+    fn ended(&mut self, effect: Effect, odd: bool) {
+        match effect {
+            Effect::Prepare { .. } => self.feed(prepared()),
+            Effect::Converse { .. } if odd => self.feed(Input::PauseAsked { reason: PauseReason::ContextFull }),
+            Effect::Converse { turn } => {
+                self.feed(Input::ModelCallStarting { turn, worst_micro_usd: 1 });
+                let (text, model, usage) = (String::new(), String::new(), Usage::default());
+                let calls = vec![bash(), bash(), done()];
+                self.feed(Input::ModelAnswered { turn, text, calls, usage, micro_usd: 1, duration_ms: 1, model });
+            }
+            Effect::Act { number, .. } => {
+                let status = if odd { OutcomeStatus::DiskSpent { what: "w".into() } } else { ok().status };
+                self.feed(Input::ActionEnded { number, outcome: Outcome { status, ..ok() } });
+            }
+            Effect::Seal { n, .. } if odd => self.feed(Input::TreeRefused { n, reasons: vec!["r".into()] }),
+            Effect::Seal { n, .. } => {
+                let tree = sealed_tree(self.new_commit());
+                self.feed(Input::TreeSealed { n, tree });
+            }
+            Effect::Push { n, commit, .. } => self.feed(Input::Pushed { n, commit }),
+            Effect::OpenPull => self.feed(Input::PullOpened { number: 2, url: String::new() }),
+            Effect::Review { n, .. } => {
+                self.number += 1;
+                let number = self.number;
+                match self.walk.task.pull {
+                    Some(_) => self.feed(Input::ReviewPosted { n, review: number, number, risk: None }),
+                    None => self.feed(Input::AnswerPosted { n, number }),
+                }
+            }
+            Effect::Verify { n, .. } => {
+                let kind = if odd { VerdictKind::Failed } else { VerdictKind::Passed };
+                self.feed(Input::Verified { n, verdict: Verdict { kind, ..Verdict::default() } });
+            }
+            Effect::Open { .. } => self.feed(Input::Opened { fresh: odd.then_some(Loss::EngineRestarted) }),
+            Effect::Keep { .. } if odd => self.feed(Input::WorkNotKept { reasons: vec!["r".into()] }),
+            Effect::Keep { .. } => {
+                let commit = self.new_commit();
+                self.feed(Input::WorkKept { commit });
+            }
+            Effect::Recheck { sources, .. } => {
+                let again: Vec<Decision> =
+                    self.said.iter().filter(|said| sources.contains(&said.source)).cloned().collect();
+                for decision in again {
+                    self.feed(Input::Decided { decision: Box::new(decision) });
+                }
+                self.feed(Input::Settled);
+            }
+            Effect::Advance { n, .. } => self.feed(Input::AdvanceRead { n, decision: None }),
+            Effect::Rest { .. }
+            | Effect::Shelve { .. }
+            | Effect::Teardown
+            | Effect::ClosePull
+            | Effect::ReadyPull
+            | Effect::Egress { .. }
+            | Effect::Comment { .. }
+            | Effect::Label { .. }
+            | Effect::CommitStatus { .. } => self.feed(Input::Settled),
+        }
+    }
+
+    fn play(&mut self, step: Move) {
+        match step {
+            Move::End(luck) => self.end(luck),
+            Move::Say(verb) => self.say(verb),
+            Move::Idle(shelf) => self.feed(Input::Idled { shelf }),
+            Move::Void => {
+                let n = self.walk.task.checkpoints.last().map_or(1, |at| at.n);
+                self.feed(Input::CheckpointVoided { n });
+            }
+            Move::Place => self.feed(Input::PlaceFree),
+            Move::RouterFails => {
+                let failure = Failure::Blocked { sentence: "s".into() };
+                self.feed(Input::EffectFailed { effect: "egress:1".into(), failure });
+            }
+        }
+    }
+
+    /// What people who want the work would do now.
+    fn help(&mut self) {
+        if !self.open.is_empty() {
+            return self.end(Luck::Good);
+        }
+        match self.walk.task.state.clone() {
+            State::Queued => self.feed(Input::PlaceFree),
+            State::AwaitingReview { .. } | State::FinalReview { .. } => self.say(Verb::approve()),
+            State::Paused { reason: PauseReason::Budget { .. }, .. } => self.say(more_actions()),
+            State::Paused { .. } => self.say(Verb::Resume),
+            State::Approved { commit, .. } => self.feed(Input::Fetched { commit }),
+            State::Preparing
+            | State::Running
+            | State::Publishing { .. }
+            | State::Verifying { .. }
+            | State::Ended { .. } => {}
+        }
+    }
+
+    /// A task at work has an effect that will move it.
+    fn moves(&self) -> bool {
+        !self.walk.task.state.busy() || !self.open.is_empty()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_task_that_is_helped_comes_to_its_end_whatever_went_wrong(steps in moves(), budget in 0u64..12) {
+        let mut shell = Shell::new(budget);
+        for step in steps {
+            shell.play(step.clone());
+            prop_assert!(shell.moves(), "{:?} stands still after {step:?}: {:?}", shell.walk.task.state, shell.walk.last);
+        }
+        for _ in 0..400 {
+            shell.help();
+            prop_assert!(shell.moves(), "{:?} stands still: {:?}", shell.walk.task.state, shell.walk.last);
+        }
+        prop_assert_eq!(shell.walk.task.end(), Some(&End::Delivered), "{:?}", shell.walk.task);
+    }
+
+    /// What a person approves is all that was done: no action stays behind a commit that does not hold it.
+    #[test]
+    fn a_checkpoint_to_approve_holds_everything_that_was_done(steps in moves()) {
+        let mut shell = Shell::new(0);
+        for step in steps {
+            shell.play(step);
+            let task = &shell.walk.task;
+            if let State::AwaitingReview { commit: Some(commit), .. } | State::FinalReview { commit, .. } = &task.state {
+                prop_assert!(!task.uncommitted, "{:?}", task);
+                prop_assert_eq!(Some(commit), task.head.as_ref());
+            }
+            if task.shelf == Some(Shelf::Evicted) {
+                prop_assert!(!task.uncommitted || task.kept.is_some(), "{:?}", task);
+            }
+        }
+    }
+}
