@@ -45,7 +45,7 @@ impl Desk {
         }
     }
 
-    async fn open(&self, id: &str) -> Result<Attached, Problem> {
+    pub async fn open(&self, id: &str) -> Result<Attached, Problem> {
         let options = AttachContainerOptionsBuilder::default().stream(true).stdin(true).stdout(true).build();
         let taken = CancellationToken::new();
         {

@@ -67,6 +67,9 @@ impl Desk {
                 ChamberState::Gone => return Err(conflict(name, "is being removed")),
                 ChamberState::Created | ChamberState::Exited { .. } => {}
             }
+            if self.has_network(&id).await? {
+                self.fenced().await?;
+            }
             self.docker()?
                 .start_container(&id, None)
                 .await
@@ -172,6 +175,12 @@ impl Desk {
             }
         }
         Err(Problem::unavailable(format!("the engine has not finished removing container {id} within 30 s")))
+    }
+
+    async fn has_network(&self, id: &str) -> Result<bool, Problem> {
+        let found = self.docker()?.inspect_container(id, None).await.map_err(problem)?;
+        let mode = found.host_config.and_then(|host| host.network_mode);
+        Ok(mode.as_deref() != Some("none"))
     }
 
     /// A berth that the way out has.

@@ -21,7 +21,7 @@ use crate::berth::Place;
 use crate::engine::{self, Missing, problem};
 use crate::image::Images;
 use crate::name::{Kind, Names};
-use crate::router::sorted;
+use crate::router::{Fence, sorted};
 use crate::seal::{Fittings, Host};
 use crate::seccomp;
 
@@ -42,6 +42,7 @@ pub struct Desk {
     pub supplied: OnceCell<String>,
     /// Chambers are made and removed under a shared lock; reaping takes it alone, or it would reap what is being made.
     pub floor: RwLock<()>,
+    pub fence: Fence,
     /// The way out is made by one request at a time.
     pub gate: tokio::sync::Mutex<()>,
     /// Whether anything was asked to be made in this life.
@@ -63,6 +64,7 @@ impl Desk {
             images: Images::default(),
             supplied: OnceCell::new(),
             floor: RwLock::new(()),
+            fence: Fence::default(),
             gate: tokio::sync::Mutex::new(()),
             made: AtomicBool::new(false),
             streams: Mutex::default(),

@@ -26,6 +26,9 @@ pub struct Images {
     fit: tokio::sync::Mutex<HashSet<String>>,
 }
 
+/// Bytes that are taken of what a helper says: enough for a line on each of a thousand addresses.
+const LOUDEST: usize = 128 << 10;
+
 /// Says which programs are there; a shell that is not there cannot even say that.
 const LOOK: &str = "for it in git sh; do command -v $it >/dev/null || echo $it; done; echo looked";
 
@@ -123,7 +126,7 @@ impl Desk {
         Ok(())
     }
 
-    /// What a container that ends by itself wrote; at most 16 KiB, at most 30 s.
+    /// What a container that ends by itself wrote, for at most 30 s.
     async fn run_and_listen(&self, id: &str) -> Result<String, Problem> {
         let docker = self.docker()?;
         let options = AttachContainerOptionsBuilder::default().stream(true).stdout(true).stderr(true).build();
@@ -138,7 +141,7 @@ impl Desk {
         let listen = async {
             while let Some(Ok(piece)) = attached.output.next().await {
                 said.extend_from_slice(&piece.into_bytes());
-                if said.len() > 16 << 10 {
+                if said.len() > LOUDEST {
                     break;
                 }
             }

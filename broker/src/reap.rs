@@ -18,6 +18,16 @@ impl Desk {
     pub async fn reap(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>, Problem> {
         let _floor = self.floor.write().await;
         let _gate = self.gate.lock().await;
+        let image = self.table_image().await?;
+        self.reap_now(keep, mirrors, image).await
+    }
+
+    async fn reap_now(
+        &self,
+        keep: &[String],
+        mirrors: &[String],
+        image: Option<String>,
+    ) -> Result<Vec<String>, Problem> {
         let mut removed = Vec::new();
         for chamber in self.list().await? {
             if !keep.contains(&chamber.name) {
@@ -29,7 +39,7 @@ impl Desk {
         removed.extend(self.reap_volumes(keep, mirrors).await?);
         if self.find(&self.names.router_part(Kind::Holder), Kind::Holder).await?.is_none() {
             removed.extend(self.reap_containers(&[Kind::Walls, Kind::Router]).await?);
-            removed.extend(self.reap_networks().await?);
+            removed.extend(self.reap_networks(image).await?);
         }
         Ok(removed)
     }
@@ -51,8 +61,9 @@ impl Desk {
             self.remove_now(&chamber.name).await?;
             removed.push(chamber.name);
         }
+        let image = self.table_image().await?;
         removed.extend(self.reap_way_out().await?);
-        removed.extend(self.reap_networks().await?);
+        removed.extend(self.reap_networks(image).await?);
         Ok(removed)
     }
 
@@ -60,14 +71,13 @@ impl Desk {
         self.reap_containers(&[Kind::Router, Kind::Walls, Kind::Holder]).await
     }
 
-    /// Everything: chambers, the way out, networks, volumes.
+    /// Everything: chambers, the way out, networks, volumes, and the table.
     pub async fn teardown(&self) -> Result<Vec<String>, Problem> {
-        let mut removed = {
-            let _floor = self.floor.write().await;
-            let _gate = self.gate.lock().await;
-            self.reap_way_out().await?
-        };
-        removed.extend(self.reap(&[], &[]).await?);
+        let _floor = self.floor.write().await;
+        let _gate = self.gate.lock().await;
+        let image = self.table_image().await?;
+        let mut removed = self.reap_way_out().await?;
+        removed.extend(self.reap_now(&[], &[], image).await?);
         let volume = self.names.runner(&self.runner.sha256);
         if self.remove_volume(&volume).await? {
             removed.push(volume);
@@ -129,10 +139,12 @@ impl Desk {
         Ok(ours.filter_map(|network| Some((network.name.clone()?, network))).collect())
     }
 
-    /// Those that no container is on.
-    pub async fn reap_networks(&self) -> Result<Vec<String>, Problem> {
+    /// Those that no container is on, and with the last of them the table that closes this machine to them: `image` can take it away.
+    async fn reap_networks(&self, image: Option<String>) -> Result<Vec<String>, Problem> {
         let mut removed = Vec::new();
-        for (name, network) in self.own_networks().await? {
+        let standing = self.own_networks().await?;
+        let all = standing.len();
+        for (name, network) in standing {
             match self.docker()?.remove_network(network.id.as_deref().unwrap_or(&name)).await {
                 Ok(()) => removed.push(name),
                 // 403: a chamber still stands on it.
@@ -141,6 +153,25 @@ impl Desk {
             }
         }
         removed.sort();
+        match image {
+            Some(image) if all > 0 && removed.len() == all => removed.push(self.unfence(&image).await?),
+            _ => {}
+        }
         Ok(removed)
+    }
+
+    /// An image that can take the table away: what walls or holder are of, otherwise one that the operator listed.
+    async fn table_image(&self) -> Result<Option<String>, Problem> {
+        for kind in [Kind::Walls, Kind::Holder] {
+            if let Some(found) = self.find(&self.names.router_part(kind), kind).await? {
+                return Ok(found.image);
+            }
+        }
+        for reference in &self.settings.router_images {
+            if let Some(image) = self.image(reference).await? {
+                return Ok(Some(image.id));
+            }
+        }
+        Ok(None)
     }
 }

@@ -214,6 +214,8 @@ async fn dispatch(desk: &Desk, request: Request) -> Result<Reply, Problem> {
         Request::RouterRestart => desk.router_restart().await.and_then(said),
         Request::RouterStop => desk.router_stop().await.and_then(said),
         Request::RouterProbe { image, plan } => desk.router_probe(&image, &plan).await.and_then(said),
+        Request::Host { image } => desk.host_network(&image).await.and_then(said),
+        Request::HostListen { image } => desk.host_listen(&image).await.map(|it| Reply::Stream(Box::new(it))),
         Request::RemoveMirror { name } => desk.remove_mirror(&name).await.and_then(said),
         Request::Reap { keep, mirrors } => desk.reap(&keep, &mirrors).await.and_then(said),
     }
@@ -248,6 +250,8 @@ fn describe(request: &Request) -> String {
         Request::RouterRestart => "router restart".into(),
         Request::RouterStop => "router stop".into(),
         Request::RouterProbe { .. } => "router probe".into(),
+        Request::Host { .. } => "host".into(),
+        Request::HostListen { .. } => "host listen".into(),
         Request::RemoveMirror { name } => format!("remove mirror {name:?}"),
         Request::Reap { .. } => "reap".into(),
     }

@@ -2,14 +2,15 @@
 //!
 //! After the answer to [`Request::Attach`] and [`Request::RouterAttach`] the connection is the raw byte stream of that
 //! container's stdin and stdout. A request names *what* is wanted; how a container is configured is the broker's alone,
-//! so nothing here can ask for a bind, a device, a capability or a host namespace.
+//! so nothing here can ask for a bind, a device, a capability or a host namespace. ([`Request::Host`] and
+//! [`Request::HostListen`] name a look at the machine's network that the broker has fixed.)
 //! Client: `src/sandbox/broker.rs`. Server: `broker/`. Tests: below, and `broker/tests/docker.rs`.
 
 use crate::runner::Mark;
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol; [`Request::Hello`] with another one is refused.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// The longest request or answer line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
 /// The user and group every chamber runs as.
@@ -69,6 +70,11 @@ pub enum Request {
     /// Answer: text. What the runner's probe found for this plan (`protocol::probe::Plan` as JSON) as the router's user in the
     /// router's network namespace, without the router between; it runs in a container of `image` that is removed at once.
     RouterProbe { image: String, plan: String },
+    /// Answer: [`crate::host::Network`], of the machine that the engine runs on. `image` is the router's.
+    Host { image: String },
+    /// Answer: null, then the raw stream of a listener in that machine's network namespace, in the words of [`crate::host`]. It ends
+    /// with the stream.
+    HostListen { image: String },
     /// Answer: true when no such mirror is left; false while a chamber still has it.
     RemoveMirror { name: String },
     /// Answer: array of the names removed: chambers of this installation that `keep` does not list and what they left, and

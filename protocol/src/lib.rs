@@ -5,6 +5,7 @@
 
 pub mod broker;
 pub mod frame;
+pub mod host;
 pub mod probe;
 pub mod router;
 pub mod runner;

@@ -3,12 +3,16 @@
 //! `caisson-runner probe try <plan>`: the plan is one JSON argument, the answer one JSON line for each finding. The runner
 //! judges nothing: it says what the kernel said. Runner: `runner/src/probe/`. Judge: `src/barrier/`.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, SocketAddrV4};
 
 use serde::{Deserialize, Serialize};
 
 /// A call, an opening or a connection that succeeded.
 pub const OPEN: &str = "OPEN";
+/// A datagram left, as far as its sender knows.
+pub const SENT: &str = "sent";
+/// A datagram was refused by the sender's own kernel.
+pub const NOT_SENT: &str = "not sent";
 /// A question that nobody answered in time.
 pub const NO_ANSWER: &str = "no answer";
 /// The two halves of the words every planted secret begins with; apart, so that no program and no plan holds them whole.
@@ -22,6 +26,8 @@ pub struct Plan {
     /// Of these, interfaces and routes alone.
     pub network: bool,
     pub reach: Vec<Reach>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub casts: Vec<Cast>,
     pub look_ups: Vec<LookUp>,
     pub talks: Vec<Talk>,
     /// Words that nothing of the sandbox's surroundings may hold: names of other sandboxes.
@@ -45,6 +51,42 @@ impl Reach {
     pub fn what(&self) -> String {
         format!("{} {}", if self.udp { "udp" } else { "tcp" }, self.to)
     }
+}
+
+/// A datagram past the sandbox's routes: from each of its interfaces straight to whoever is on the same wire, and once as the kernel
+/// likes. Only a listener can tell whether it arrived.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cast {
+    pub check: u8,
+    pub by: By,
+    pub to: SocketAddrV4,
+}
+
+impl Cast {
+    /// How the finding is called.
+    pub fn what(&self) -> String {
+        let by = match self.by {
+            By::Group => "to a group",
+            By::Broadcast => "SO_BROADCAST",
+            By::Option => "SO_DONTROUTE",
+            By::Flag => "MSG_DONTROUTE",
+        };
+        format!("{by} {}", self.to)
+    }
+}
+
+/// What lets it leave without a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// It goes to a group of hosts, which needs no route.
+    Group,
+    Broadcast,
+    /// `SO_DONTROUTE`
+    Option,
+    /// `MSG_DONTROUTE`
+    Flag,
 }
 
 /// A name that is asked of the sandbox's own resolver.

@@ -2,11 +2,12 @@
 //!
 //! Three programs in one binary, each in a container of its own that shares one network namespace: `hold` owns the
 //! networks, `walls` (NET_ADMIN) loads the packet filter and claims the gateways, `serve` (no capability) resolves and
-//! proxies. `docs/egress.md` shows how they meet. Tests: `tests/parsers.rs`, `tests/lab/`.
+//! proxies. A fourth, `host`, runs in the machine's own namespace for moments. `docs/egress.md` shows how they meet. Tests: `tests/parsers.rs`, `tests/lab/`.
 
 pub mod control;
 pub mod dns;
 pub mod gate;
+pub mod host;
 pub mod names;
 pub mod proxy;
 pub mod ring;

@@ -1,12 +1,13 @@
-//! `caisson-router hold | walls | serve | version`.
+//! `caisson-router hold | walls | serve | host | version`.
 
 use anyhow::{Result, bail};
-use caisson_router::{serve, settings::Settings, walls};
+use caisson_router::{host, serve, settings::Settings, walls};
 use tokio::signal::unix::{SignalKind, signal};
 
 const USAGE: &str = "usage: caisson-router hold
        caisson-router walls --pool CIDR --upstream ADDRESS[:PORT] [--berths N] [--private CIDR,…] [--public CIDR,…] [--proxy-uid N]
        caisson-router serve (the same settings)
+       caisson-router host report | listen | fence | unfence
        caisson-router version";
 
 fn main() -> std::process::ExitCode {
@@ -55,6 +56,12 @@ fn run() -> Result<()> {
             // A read of stdin can't be called back, and nothing is worth waiting for.
             runtime.shutdown_background();
             served
+        }
+        "host" => {
+            let done = runtime.block_on(host::run(rest));
+            // As above.
+            runtime.shutdown_background();
+            done
         }
         "version" | "--version" => {
             println!("caisson-router {} protocol {}", env!("CARGO_PKG_VERSION"), protocol::router::VERSION);

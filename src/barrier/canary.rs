@@ -1,4 +1,4 @@
-//! What watches from outside: a listener on every address of this machine, a planted secret, a name server of our own.
+//! What watches from outside: a listener on every address of where the bot runs, a planted secret, a name server of our own.
 //!
 //! Each has a control that must be heard; one that hears nothing at all would prove nothing. Tests: below.
 

@@ -1,11 +1,12 @@
 //! The barrier's self-test: thirty-three checks of a fresh sandbox, from inside and from outside; six of them again in each task's.
 //!
-//! Owns the table of checks (`table.rs`), what is tried (here and `plan.rs`), the canaries (`canary.rs`), a repository to be read (`history.rs`), a flood (`flood.rs`), the verdicts
+//! Owns the table of checks (`table.rs`), what is tried (here and `plan.rs`), the canaries (`canary.rs`), who is heard on this machine (`ear.rs`), a repository to be read (`history.rs`), a flood (`flood.rs`), the verdicts
 //! (`judge.rs`), the proof that is kept of them (`proof.rs`), whether the runner fits (`outdated.rs`), and what is looked at in a task's own sandbox (`own.rs`). The sandbox is made as every other, through the broker; in it
 //! only the runner's own probe runs. Must not know the engine, nor change how a sandbox is made. A check that could not be
 //! tried does not hold. Tests: beside each file, and `tests/barrier/` (a real engine, and sandboxes weakened on purpose).
 
 mod canary;
+mod ear;
 mod flood;
 mod history;
 mod inside;
@@ -27,8 +28,9 @@ use serde::Serialize;
 use crate::egress::{Egress, EgressError};
 use crate::sandbox::broker::Broker;
 use crate::sandbox::link::LinkError;
+use canary::Planted;
 pub use canary::Upstream;
-use canary::{Listener, Planted};
+use ear::Ears;
 use history::History;
 pub use inside::NAMES as SANDBOXES;
 use inside::{Inside, NAMES};
@@ -92,6 +94,8 @@ pub struct Way {
     pub berths: [Berth; 2],
     /// A router of the test's own asks a name server of the test's own; another's is not ours to watch.
     pub upstream: Option<Upstream>,
+    /// What the router is made from: the listener in the machine's own network namespace is, too.
+    pub router_image: String,
 }
 
 /// How many berths the test takes, beyond those of tasks.
@@ -134,6 +138,8 @@ pub struct Report {
     pub held: bool,
     pub image: String,
     pub profile: String,
+    /// Addresses of the machine itself that were tried; none without a network.
+    pub machine: Vec<IpAddr>,
     pub rows: Vec<Row>,
 }
 
@@ -151,7 +157,12 @@ impl Report {
 pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report, Trouble> {
     say("making a repository's mirror");
     let history = History::make(ground).await?;
-    let done = Box::pin(tried(ground, &history, say)).await;
+    let image = ground.way.as_ref().map(|way| way.router_image.as_str());
+    let ears = Ears::open(ground.broker.as_ref(), image).await;
+    let (machine, done) = match ears {
+        Ok(mut ears) => (ears.machine(), Box::pin(tried(ground, &history, &mut ears, say)).await),
+        Err(trouble) => (Vec::new(), Err(trouble)),
+    };
     for name in NAMES {
         // The next run, or the reaper, finds what could not be removed.
         if let Err(error) = ground.broker.remove(name).await {
@@ -172,7 +183,7 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
     removed?;
     let rows = judge::judge(&expect(ground), &found);
     let held = rows.iter().all(|row| row.verdict != Verdict::Mismatch);
-    Ok(Report { held, image: ground.image.clone(), profile: ground.profile.clone(), rows })
+    Ok(Report { held, image: ground.image.clone(), profile: ground.profile.clone(), machine, rows })
 }
 
 fn expect(ground: &Ground) -> Expect {
@@ -183,9 +194,13 @@ fn expect(ground: &Ground) -> Expect {
     Expect { limits: ground.limits, debug: ground.profile == "debug", way, alone: false }
 }
 
-async fn tried(ground: &Ground, history: &History, say: &(dyn Fn(&str) + Sync)) -> Result<Vec<Finding>, Trouble> {
+async fn tried(
+    ground: &Ground,
+    history: &History,
+    ears: &mut Ears,
+    say: &(dyn Fn(&str) + Sync),
+) -> Result<Vec<Finding>, Trouble> {
     let names = Names::new()?;
-    let listener = Listener::start().await?;
     let _planted = Planted::in_state(&ground.state_dir)?;
     let berth = |at: usize| ground.way.as_ref().map(|way| way.berths[at].number);
     say("making a sandbox");
@@ -193,13 +208,13 @@ async fn tried(ground: &Ground, history: &History, say: &(dyn Fn(&str) + Sync)) 
     let (first, mut found) = history.look(first).await?;
     match &ground.way {
         None => {
-            found.extend(first.carry_out(&plan::all(ground, &names, listener.port, None)).await?);
+            found.extend(first.carry_out(&plan::all(ground, &names, &ears.doors(), None)).await?);
             found.push(Finding::new(13, plan::UPSTREAM, names.upstream(None)));
         }
-        Some(way) => networked(ground, way, &names, &first, &listener, &mut found, say).await?,
+        Some(way) => networked(ground, way, &names, &first, ears, &mut found, say).await?,
     }
     if ground.way.is_none() {
-        found.push(Finding::new(11, plan::HEARD, listener.told().await));
+        found.extend(ears.told(11).await?);
     }
     say("leaving a daemon behind");
     daemon(&first, &mut found).await?;
@@ -213,7 +228,7 @@ async fn networked(
     way: &Way,
     names: &Names,
     first: &Inside,
-    listener: &Listener,
+    ears: &mut Ears,
     found: &mut Vec<Finding>,
     say: &(dyn Fn(&str) + Sync),
 ) -> Result<(), Trouble> {
@@ -224,12 +239,12 @@ async fn networked(
     way.egress.open(own, &names.rules()).await?;
     say("trying every door");
     let neighbour = second.address.map(|address| (address, plan::NEIGHBOUR));
-    let all = plan::all(ground, names, listener.port, neighbour);
+    let all = plan::all(ground, names, &ears.doors(), neighbour);
     let tried = async || {
         let mut seen = first.carry_out(&all).await?;
-        seen.push(Finding::new(11, plan::HEARD, listener.told().await));
+        seen.extend(ears.told(11).await?);
         say("trying them from the router's place");
-        seen.extend(outside(ground, listener, neighbour).await?);
+        seen.extend(outside(ground, ears, neighbour).await?);
         Ok(seen)
     };
     let (mut seen, heard) = second.listening(plan::NEIGHBOUR, tried).await?;
@@ -278,14 +293,14 @@ fn whom(heard: Option<Vec<String>>) -> String {
 /// What the router's user reaches where no proxy is between.
 async fn outside(
     ground: &Ground,
-    listener: &Listener,
+    ears: &mut Ears,
     neighbour: Option<(Ipv4Addr, u16)>,
 ) -> Result<Vec<Finding>, Trouble> {
-    let plan = plan::outside(&ground.strangers, listener.port, neighbour.as_slice());
+    let plan = plan::outside(&ground.strangers, &ears.doors(), neighbour.as_slice());
     let plan = serde_json::to_string(&plan).map_err(|error| Trouble(error.to_string()))?;
     let said = ground.broker.router_probe(&ground.image, &plan).await?;
     let mut found = inside::read("the router's place", &said)?;
-    found.push(Finding::new(31, plan::HEARD, listener.told().await));
+    found.extend(ears.told(31).await?);
     Ok(found)
 }
 

@@ -13,11 +13,12 @@ use protocol::broker::ChamberLimits;
 use protocol::probe::Finding;
 use protocol::router::{BERTH_PREFIX, Net};
 
-use super::canary::Listener;
+use super::ear::Ears;
 use super::inside::findings;
 use super::judge::{judge, mismatches};
 use super::plan::{self, Names};
 use super::{Expect, ExpectedWay, Trouble};
+use crate::sandbox::broker::Broker;
 use crate::sandbox::{SandboxError, Sandboxes};
 
 const NUMBERS: RangeInclusive<u8> = 8..=13;
@@ -33,23 +34,29 @@ pub trait Inspector: Send + Sync {
 }
 
 /// The real one.
-pub struct FromInside(pub Arc<Sandboxes>);
+pub struct FromInside {
+    pub sandboxes: Arc<Sandboxes>,
+    pub broker: Arc<dyn Broker>,
+    /// What listens on the machine's side of a berth is of this image.
+    pub router_image: String,
+}
 
 #[async_trait]
 impl Inspector for FromInside {
     async fn mismatches(&self, task: i64) -> Result<Vec<String>, SandboxError> {
         let untried =
             |trouble: Trouble| SandboxError::Unavailable(format!("checks 8 to 13 could not be tried: {trouble}"));
-        let around = self.0.around(task).await?;
+        let around = self.sandboxes.around(task).await?;
         let own = around.own.map(berth).transpose().map_err(untried)?;
-        let listener = Listener::start().await.map_err(|error| untried(error.into()))?;
+        let image = own.map(|_| self.router_image.as_str());
+        let mut ears = Ears::open(self.broker.as_ref(), image).await.map_err(untried)?;
         let names = Names::new().map_err(untried)?;
         let gateway = own.map(|(_, gateway)| gateway);
-        let plan = plan::own(&names, listener.port, gateway, &around.others);
+        let plan = plan::own(&names, &ears.doors(), gateway, &around.others);
         let text = serde_json::to_string(&plan).map_err(|error| untried(Trouble(error.to_string())))?;
-        let outcome = self.0.probe(task, &["try", &text]).await?;
+        let outcome = self.sandboxes.probe(task, &["try", &text]).await?;
         let mut found = findings("the task's sandbox", &outcome).map_err(untried)?;
-        found.push(Finding::new(11, plan::HEARD, listener.told().await));
+        found.extend(ears.told(11).await.map_err(untried)?);
         found.push(Finding::new(13, plan::UPSTREAM, plan::NOT_OURS));
         let way = own.map(|(subnet, gateway)| ExpectedWay::of(gateway, &subnet.to_string()));
         let expect = Expect { limits: ChamberLimits::default(), debug: false, way, alone: true };

@@ -1,12 +1,12 @@
 //! What is tried from inside. Addresses, names and first words; nothing is judged here. Tests: below.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use protocol::broker::Berth;
-use protocol::probe::{LookUp, Plan, Reach, Talk};
+use protocol::probe::{By, Cast, LookUp, Plan, Reach, Talk};
 use protocol::router::Rule;
 
-use super::canary::{self, Upstream, addresses};
+use super::canary::{self, Upstream};
 use super::inside::Inside;
 use super::{Ground, Trouble};
 
@@ -15,6 +15,8 @@ pub const NEIGHBOUR: u16 = 7700;
 pub const PRIVATE: &str = "a name of a private address";
 /// What the canaries outside are told of by.
 pub const HEARD: &str = "the listener heard";
+pub const MACHINE_HEARD: &str = "the machine's listener heard";
+pub const ITSELF: &str = "itself alone";
 pub const UPSTREAM: &str = "the resolver upstream";
 pub const NOT_OURS: &str = "not ours to watch";
 pub const SYNTHETIC: &str = "the allowed name's address";
@@ -22,8 +24,6 @@ const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
 /// Of the range between a carrier and its customers (RFC 6598), and the group of all hosts.
 const CARRIER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 const MULTICAST: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
-/// The engine's own bridge, on most machines.
-const BRIDGE: Ipv4Addr = Ipv4Addr::new(172, 17, 0, 1);
 /// SSH, HTTP, the engine without and with TLS.
 const PORTS: [u16; 4] = [22, 80, 2375, 2376];
 /// What a refused connection may take, the router's questions upstream included.
@@ -78,13 +78,18 @@ impl Names {
     }
 }
 
-/// Everything that needs one sandbox, and what it should not reach around it.
-pub(super) fn all(ground: &Ground, names: &Names, port: u16, neighbour: Option<(Ipv4Addr, u16)>) -> Plan {
+/// Everything that needs one sandbox, and what it should not reach around it. `doors`: where this machine listens.
+pub(super) fn all(ground: &Ground, names: &Names, doors: &[Door], neighbour: Option<(Ipv4Addr, u16)>) -> Plan {
     let gateways = ground.way.iter().flat_map(|way| &way.berths).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
-    let own: Vec<IpAddr> = addresses().into_iter().chain([BRIDGE.into()]).chain(gateways).collect();
-    let mut reach = around(&own, &ground.strangers, port, neighbour.as_slice());
-    for ip in own.iter().filter(|ip| ip.is_ipv4()).chain(&ground.strangers) {
-        add(&mut reach, 14, true, *ip, 443);
+    let gateways: Vec<IpAddr> = gateways.collect();
+    let mut reach = around(doors, &gateways, &ground.strangers, neighbour.as_slice());
+    for ip in with(doors, &gateways)
+        .into_iter()
+        .map(|(ip, _)| ip)
+        .filter(IpAddr::is_ipv4)
+        .chain(ground.strangers.iter().copied())
+    {
+        add(&mut reach, 14, true, ip, 443);
     }
     // A documentation address: with IPv6 on, the kernel would look for a route instead of refusing.
     add(&mut reach, 14, false, IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]), 443);
@@ -94,34 +99,60 @@ pub(super) fn all(ground: &Ground, names: &Names, port: u16, neighbour: Option<(
         plan.look_ups.push(look_up(16, "a denied name", &names.denied));
         plan.look_ups.push(look_up(15, SYNTHETIC, &names.allowed));
         plan.talks = talks(names);
+        plan.casts = casts(11, doors);
     }
     plan
 }
 
+/// An address of this machine, and the port that a listener has there.
+pub(super) type Door = (IpAddr, u16);
+
+/// Addresses that nobody listens on are tried at the port of one that somebody does.
+fn with(doors: &[Door], more: &[IpAddr]) -> Vec<Door> {
+    let port = doors.first().map_or(80, |(_, port)| *port);
+    doors.iter().copied().chain(more.iter().map(|ip| (*ip, port))).collect()
+}
+
+/// Past all routes to this machine: to everybody on the wire, and to each of its addresses.
+fn casts(check: u8, doors: &[Door]) -> Vec<Cast> {
+    let cast = |by, ip: Ipv4Addr, port| Cast { check, by, to: SocketAddrV4::new(ip, port) };
+    let mut casts = Vec::new();
+    for (ip, port) in doors {
+        casts.extend([cast(By::Broadcast, Ipv4Addr::BROADCAST, *port), cast(By::Group, MULTICAST, *port)]);
+        if let IpAddr::V4(ip) = ip {
+            casts.extend([By::Option, By::Flag].map(|by| cast(by, *ip, *port)));
+        }
+    }
+    casts.sort();
+    casts.dedup();
+    casts
+}
+
 /// What a task's own sandbox must not reach: this machine, its gateway but for names, the metadata service, its neighbours.
-pub(super) fn own(names: &Names, port: u16, gateway: Option<Ipv4Addr>, others: &[Ipv4Addr]) -> Plan {
-    let own: Vec<IpAddr> = addresses().into_iter().chain([BRIDGE.into()]).chain(gateway.map(IpAddr::from)).collect();
+pub(super) fn own(names: &Names, doors: &[Door], gateway: Option<Ipv4Addr>, others: &[Ipv4Addr]) -> Plan {
+    let gateway = gateway.map(IpAddr::from);
     let others: Vec<_> = others.iter().map(|ip| (*ip, NEIGHBOUR)).collect();
-    let reach = in_order(around(&own, &[], port, &others));
-    Plan { network: true, reach, look_ups: vec![unheard_of(names)], ..Plan::default() }
+    let reach = in_order(around(doors, gateway.as_slice(), &[], &others));
+    let casts = if gateway.is_some() { casts(11, doors) } else { Vec::new() };
+    Plan { network: true, reach, casts, look_ups: vec![unheard_of(names)], ..Plan::default() }
 }
 
 /// Check 31: what the router's user must not reach even without its proxy. `neighbours`: where sandboxes listen.
-pub(super) fn outside(strangers: &[IpAddr], port: u16, neighbours: &[(Ipv4Addr, u16)]) -> Plan {
-    let own = addresses().into_iter().filter(IpAddr::is_ipv4).chain([BRIDGE.into()]);
+pub(super) fn outside(strangers: &[IpAddr], doors: &[Door], neighbours: &[(Ipv4Addr, u16)]) -> Plan {
+    let own = doors.iter().copied().filter(|(ip, _)| ip.is_ipv4());
     let special = strangers.iter().copied().filter(|ip| matches!(ip, IpAddr::V4(ip) if ip.is_private()));
     let special = special.chain([METADATA, CARRIER, MULTICAST].map(IpAddr::from));
     let mut reach = Vec::new();
-    for ip in own.clone() {
+    for (ip, port) in own.clone() {
         add(&mut reach, 31, true, ip, port);
     }
-    for (ip, port) in own.map(|ip| (ip, port)).chain(special.map(|ip| (ip, 80))) {
+    for (ip, port) in own.chain(special.map(|ip| (ip, 80))) {
         add(&mut reach, 31, false, ip, port);
     }
     for (ip, port) in neighbours {
         add(&mut reach, 31, false, IpAddr::from(*ip), *port);
     }
-    Plan { reach: in_order(reach), ..Plan::default() }
+    Plan { reach: in_order(reach), casts: casts(31, doors), ..Plan::default() }
 }
 
 fn add(reach: &mut Vec<Reach>, check: u8, udp: bool, ip: IpAddr, port: u16) {
@@ -134,17 +165,19 @@ fn in_order(mut reach: Vec<Reach>) -> Vec<Reach> {
     reach
 }
 
-/// Checks 10 to 13: addresses and ports. `port`: where the listener of this machine is.
-fn around(own: &[IpAddr], strangers: &[IpAddr], port: u16, neighbours: &[(Ipv4Addr, u16)]) -> Vec<Reach> {
+/// Checks 10 to 13: addresses and ports.
+fn around(doors: &[Door], gateways: &[IpAddr], strangers: &[IpAddr], neighbours: &[(Ipv4Addr, u16)]) -> Vec<Reach> {
     let mut reach = Vec::new();
-    let four = own.iter().copied().filter(IpAddr::is_ipv4);
+    let own = with(doors, gateways);
+    let four = own.iter().map(|(ip, _)| *ip).filter(IpAddr::is_ipv4);
     for ip in four.chain(strangers.iter().copied()).chain([METADATA.into()]) {
         PORTS.iter().for_each(|port| add(&mut reach, 10, false, ip, *port));
     }
-    let resolvers = addresses().into_iter().filter(IpAddr::is_ipv4).chain(strangers.last().copied());
-    let both = own.iter().map(|ip| (11, *ip, port));
+    // A gateway is the one resolver that answers.
+    let resolvers = doors.iter().map(|(ip, _)| *ip).filter(IpAddr::is_ipv4).chain(strangers.last().copied());
+    let both = own.iter().map(|(ip, port)| (11, *ip, *port));
     let both = both.chain(neighbours.iter().map(|(ip, port)| (12, IpAddr::from(*ip), *port)));
-    for (check, ip, port) in both.chain(resolvers.chain([BRIDGE.into()]).map(|ip| (13, ip, 53))) {
+    for (check, ip, port) in both.chain(resolvers.chain([METADATA.into()]).map(|ip| (13, ip, 53))) {
         add(&mut reach, check, false, ip, port);
         add(&mut reach, check, true, ip, port);
     }

@@ -4,9 +4,11 @@
 //! key is no proof. Tests: below.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use protocol::broker::{ChamberLimits, RouterSpec};
+use protocol::router::{Bogons, Net};
 use serde::{Deserialize, Serialize};
 
 use super::Trouble;
@@ -53,6 +55,15 @@ impl Standing {
     }
 }
 
+/// Of the network of the machine that sandboxes run on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// As the kernel applies it, of each berth's bridge, by the name of its network.
+    pub rp_filter: BTreeMap<String, u8>,
+    /// Its addresses that look like anybody's: the walls are told of them. (All others come and go with an engine's networks.)
+    pub public: Vec<Net>,
+}
+
 /// Everything a proof depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Key {
@@ -71,6 +82,9 @@ pub struct Key {
     pub images: BTreeMap<String, String>,
     /// The router's image and what it is made with; `None` without a network.
     pub router: Option<(String, RouterSpec)>,
+    /// What of the machine's own network a berth depends on; `None` without one.
+    #[serde(default)]
+    pub machine: Option<Machine>,
     pub limits: ChamberLimits,
     /// This program's version: the checks themselves.
     pub version: String,
@@ -98,9 +112,15 @@ impl Key {
         for reference in images {
             ids.insert(reference.clone(), id(reference).await?);
         }
-        let router = match router {
-            Some(spec) => Some((id(&spec.image).await?, spec.clone())),
-            None => None,
+        let (router, machine) = match router {
+            Some(spec) => {
+                let host = broker.host(&spec.image).await?;
+                let special = Bogons::new(&[], &[]);
+                let public = host.own().filter(|net| !special.refuses(net.addr)).collect();
+                let machine = Machine { rp_filter: host.rp_filter, public };
+                (Some((id(&spec.image).await?, spec.clone())), Some(machine))
+            }
+            None => (None, None),
         };
         let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
         Ok(Key {
@@ -114,6 +134,7 @@ impl Key {
             profiles: profiles.iter().map(|&profile| profile.to_owned()).collect(),
             images: ids,
             router,
+            machine,
             limits,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
@@ -128,6 +149,9 @@ pub struct Proof {
     pub at: i64,
     /// Nothing = it held.
     pub mismatches: Vec<String>,
+    /// Addresses of the machine itself that were tried; none without a network.
+    #[serde(default)]
+    pub tried: Vec<IpAddr>,
 }
 
 impl Proof {
@@ -200,16 +224,20 @@ mod tests {
             profiles: vec!["sealed".into()],
             images: BTreeMap::from([("a:1".into(), "sha256:1".into())]),
             router: None,
+            machine: Some(Machine {
+                rp_filter: BTreeMap::from([("berth-000".into(), 1)]),
+                public: vec!["8.8.4.4".parse().unwrap()],
+            }),
             limits: ChamberLimits::default(),
             version: "1".into(),
         };
-        Proof { key, at: 7, mismatches: Vec::new() }
+        Proof { key, at: 7, mismatches: Vec::new(), tried: vec!["198.51.100.7".parse().unwrap()] }
     }
 
     #[test]
     fn any_other_key_is_no_proof() {
         let proof = proof();
-        let changes: [fn(&mut Key); 11] = [
+        let changes: [fn(&mut Key); 14] = [
             |it| it.kernel = "6.2".into(),
             |it| it.boot = "c".into(),
             |it| it.engine = "Docker 2".into(),
@@ -219,6 +247,9 @@ mod tests {
             |it| it.runner = "q".into(),
             |it| it.profiles.push("debug".into()),
             |it| drop(it.images.insert("a:1".into(), "sha256:2".into())),
+            |it| *it.machine.as_mut().unwrap().rp_filter.get_mut("berth-000").unwrap() = 0,
+            |it| it.machine.as_mut().unwrap().public.clear(),
+            |it| it.machine = None,
             |it| it.limits.pids += 1,
             |it| it.version = "2".into(),
         ];
@@ -243,7 +274,7 @@ mod tests {
         proof.key.images.insert("gone:1".into(), "sha256:4".into());
         key.images.remove("b:1");
         assert!(proof.shows(&key), "one more than is needed");
-        let newer = Proof { key: key.clone(), at: 8, mismatches: Vec::new() };
+        let newer = Proof { key: key.clone(), at: 8, mismatches: Vec::new(), tried: Vec::new() };
         assert!(newer.clone().with(Some(proof.clone())).shows(&proof.key), "what was shown stays shown");
         assert!(!newer.with(None).shows(&proof.key));
         proof.mismatches.push("check 1".into());

@@ -3,6 +3,7 @@
 //! Numbers and order are fixed: SECURITY.md names them.
 
 use protocol::broker::ChamberLimits;
+use protocol::probe::{NOT_SENT, SENT};
 
 use super::{Expect, flood, history, plan};
 
@@ -25,6 +26,8 @@ pub struct Check {
 const DENIED: &[&str] = &["EPERM", "ENOSYS"];
 const NO_SOCKET: &[&str] = &["EPERM", "EACCES", "ENOSYS", "EAFNOSUPPORT", "EPROTONOSUPPORT"];
 const CLOSED: &[&str] = &["refused", "unreachable", "silent"];
+/// Whether what was sent arrived, the listeners say.
+const UNHEARD: &[&str] = &["refused", "unreachable", "silent", SENT, NOT_SENT];
 const NOT_WRITTEN: &[&str] = &["EROFS", "EACCES", "EPERM", "ENOENT", "read-only"];
 const NOT_SHOWN: &[&str] = &["empty", "ENOENT", "EACCES", "EPERM"];
 const ENDED: &[&str] = &["reset", "closed", "refused"];
@@ -43,6 +46,13 @@ fn exact<const N: usize>(pairs: [(&str, &[&str]); N]) -> Wants {
 fn both<const N: usize>(pairs: [(&str, &[&str]); N], words: &'static [&'static str], least: usize) -> Wants {
     let owned = |(what, seen): (&str, &[&str])| (what.to_owned(), seen.iter().map(|&word| word.to_owned()).collect());
     Wants::Findings { exact: pairs.into_iter().map(owned).collect(), words, least }
+}
+
+/// What the listeners of this machine must say.
+fn heard(expect: &Expect) -> Vec<(String, Vec<String>)> {
+    let own = (plan::HEARD, "the bot alone");
+    let machine = expect.way.as_ref().map(|_| (plan::MACHINE_HEARD, plan::ITSELF));
+    [own].into_iter().chain(machine).map(|(what, seen)| (what.to_owned(), vec![seen.to_owned()])).collect()
 }
 
 /// Only with a router.
@@ -106,7 +116,7 @@ fn network(expect: &Expect) -> Vec<Row> {
         (9, "routes", "none, or all through the router", exact([("routes", &[&routes]), ("IPv6 routes", &["none"])])),
         (10, "metadata, this machine, private networks", "out of reach", every(CLOSED, 4)),
         (11, "a listener of this machine", "out of reach; hears nobody", {
-            both([(plan::HEARD, &["the bot alone"])], CLOSED, 1)
+            Wants::Findings { exact: heard(expect), words: UNHEARD, least: 1 }
         }),
         (12, "a second sandbox", "out of reach; hears nobody", neighbour),
         (13, "other resolvers, a name nobody allowed", "no answer; nothing asked upstream", names),
@@ -232,7 +242,7 @@ fn beyond(expect: &Expect) -> Vec<Row> {
             ])
         }),
         (31, "the router's way out without its proxy", "public addresses alone; this machine hears nobody", {
-            networked(expect, || both([(plan::HEARD, &["the bot alone"])], CLOSED, 4))
+            networked(expect, || Wants::Findings { exact: heard(expect), words: UNHEARD, least: 4 })
         }),
         (33, "a flood of names and connections", "the neighbour is answered all the same", {
             networked(expect, || exact([(flood::SENT, &[flood::ENOUGH]), (flood::MEANWHILE, &[flood::ANSWERED])]))

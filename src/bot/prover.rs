@@ -147,6 +147,10 @@ impl Prover {
         if let Some(outdated) = Outdated::of(&self.broker.hello().await?) {
             return Ok(Standing::Refused(outdated.to_string()));
         }
+        if self.egress.is_some() {
+            // The key tells of every bridge, those of the test too.
+            barrier::berths(self.broker.as_ref(), &router_spec(&self.config)).await?;
+        }
         let key = key(&self.config, self.broker.as_ref(), wanted).await?;
         let all = || key.images.keys().cloned().collect();
         let last = Proof::last(&self.config.state_dir);
@@ -157,22 +161,25 @@ impl Prover {
             self.sandboxes.proven(ids);
             return Ok(Standing::Proven);
         }
-        let mut mismatches = Vec::new();
+        let (mut mismatches, mut tried) = (Vec::new(), Vec::new());
         for image in untried {
             for profile in profiles(&self.config) {
                 tracing::info!(image, profile, "proving the barrier");
                 let ground = self.ground(&image, profile).await?;
                 let report =
                     Box::pin(barrier::run(&ground, &|step| tracing::info!(step, "proving the barrier"))).await?;
+                tried.extend(report.machine.iter().copied());
                 mismatches.extend(report.mismatches().into_iter().map(|what| format!("{image}, {profile}: {what}")));
             }
         }
-        let proof = Proof { key, at: now(), mismatches }.with(last);
+        tried.sort();
+        tried.dedup();
+        let proof = Proof { key, at: now(), mismatches, tried }.with(last);
         if let Err(error) = proof.keep(&self.config.state_dir) {
             tracing::warn!(%error, "the barrier's proof was not kept; it is tried again at the next start");
         }
         if proof.mismatches.is_empty() {
-            tracing::info!("the barrier holds");
+            tracing::info!(machine = ?proof.tried, "the barrier holds");
             self.sandboxes.proven(ids);
             return Ok(Standing::Proven);
         }
@@ -187,7 +194,8 @@ impl Prover {
             None => None,
             Some(egress) => {
                 let berths = barrier::berths(self.broker.as_ref(), &router_spec(&self.config)).await?;
-                Some(Way { egress: egress.clone(), berths, upstream: None })
+                let router_image = self.config.router.image.clone();
+                Some(Way { egress: egress.clone(), berths, upstream: None, router_image })
             }
         };
         Ok(Ground {

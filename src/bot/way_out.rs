@@ -2,7 +2,7 @@
 
 use crate::barrier;
 use crate::config::Process;
-use crate::egress::{Dial, Duplex, Egress, Line, OnEntry, Settings, began, own_addresses, policy};
+use crate::egress::{Dial, Duplex, Egress, Line, OnEntry, Settings, began, policy};
 use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
 use crate::store::Store;
@@ -10,7 +10,7 @@ use anyhow::Result;
 use async_trait::async_trait;
 use domain::TaskId;
 use protocol::broker::RouterSpec;
-use protocol::router::{Bogons, LogEntry, Net};
+use protocol::router::LogEntry;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,15 +62,8 @@ pub fn router_spec(config: &Process) -> RouterSpec {
         pool: some(&config.router.pool),
         image: config.router.image.clone(),
         upstream: some(&config.router.upstream),
-        private: config.egress.private_ranges.iter().cloned().chain(public(own_addresses())).collect(),
+        private: config.egress.private_ranges.clone(),
     }
-}
-
-/// Addresses of this machine that look like anybody's: the walls refuse them too, whatever the proxy does. (All others are
-/// private or special, and come and go with an engine's networks.)
-fn public(own: Vec<Net>) -> impl Iterator<Item = String> {
-    let special = Bogons::new(&[], &[]);
-    own.into_iter().filter(move |net| !special.refuses(net.addr)).map(|net| net.to_string())
 }
 
 /// Makes sure of a router and gives the operator's policy to it. Fails when there is none: a bot with a network never starts open.
@@ -84,7 +77,9 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
     let through = Through { broker: broker.clone(), spec: router_spec(config) };
     let first = through.dial().await?;
     let mut policy = policy(&config.egress)?;
-    policy.private.extend(own_addresses());
+    // Those of the machine that sandboxes run on: a public one among them must be refused by name as well.
+    let host = broker.host(&config.router.image).await.map_err(anyhow::Error::new)?;
+    policy.private.extend(host.own());
     let place = config.state_dir.join("router-log.json");
     let settings = Settings { policy, dial: Some(Arc::new(through)), on_entry: Some(on_entry), resume: noted(&place) };
     let egress = Egress::new(settings);
@@ -140,12 +135,6 @@ mod tests {
             "up": 0, "down": 0, "ms": ms, "reason": "", "count": 1
         });
         serde_json::from_value(entry).unwrap()
-    }
-
-    #[test]
-    fn of_this_machines_addresses_the_walls_are_told_the_public_ones() {
-        let own = ["10.0.0.5/32", "172.17.0.1/32", "8.8.4.4/32"].map(|text| text.parse().unwrap()).to_vec();
-        assert_eq!(public(own).collect::<Vec<_>>(), ["8.8.4.4/32"]);
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 //! Owns flags and words; what is tried and judged is `crate::barrier`. Nothing of a running bot is touched: the test has an
 //! installation, a broker and a router of its own, which are gone when it ends. Tests: `tests/barrier/`.
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -110,7 +111,7 @@ async fn on(
             config.router.berths = 1;
             let (egress, _log) = way_out(&config, &broker).await?;
             let berths = barrier::berths(broker.as_ref(), &router_spec(&config)).await?;
-            Some(Way { egress, berths, upstream })
+            Some(Way { egress, berths, upstream, router_image: config.router.image.clone() })
         }
     };
     let ground = Ground {
@@ -141,6 +142,9 @@ fn show(printer: &Printer, report: &Report, as_json: bool) {
     for row in report.rows.iter().filter(|row| row.verdict == Verdict::Mismatch) {
         printer.bad(&format!("{} {}: expected {}; seen {}", row.number, row.check, row.expected, row.seen));
     }
+    if !report.machine.is_empty() {
+        printer.say(&format!("tried of this machine: {}", listed(&report.machine)));
+    }
     let count = |verdict| report.rows.iter().filter(|row| row.verdict == verdict).count();
     if report.held {
         printer.good(&format!(
@@ -149,4 +153,9 @@ fn show(printer: &Printer, report: &Report, as_json: bool) {
             count(Verdict::NotApplicable)
         ));
     }
+}
+
+/// Addresses in their order.
+pub(super) fn listed(addresses: &[IpAddr]) -> String {
+    addresses.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", ")
 }

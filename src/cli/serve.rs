@@ -147,7 +147,11 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,
         auth: Auth::basic(&me.login, token.expose()),
         metrics: telemetry::recorder()?,
-        inspector: Arc::new(FromInside(sandboxes.clone())),
+        inspector: Arc::new(FromInside {
+            sandboxes: sandboxes.clone(),
+            broker: broker.clone(),
+            router_image: config.router.image.clone(),
+        }),
         barrier,
         works,
         cut: None,

@@ -25,7 +25,7 @@ use tokio::sync::{Mutex, Notify};
 
 pub use line::{Line, began};
 use link::Link;
-pub use policy::{BadPolicy, overruled, own_addresses, policy};
+pub use policy::{BadPolicy, overruled, policy};
 pub use tally::Blocked;
 use tally::Tally;
 

@@ -61,16 +61,6 @@ fn read(text: &str, field: &str) -> Result<Vec<Rule>, String> {
     Ok(vec![if field == "allow" { rule.because("allowed by the operator") } else { rule }])
 }
 
-/// This machine's own IPv4 addresses, loopback aside: public ones among them must be refused as well, or a sandbox could
-/// reach the host by a name that points to it. For [`Policy::private`].
-#[must_use]
-pub fn own_addresses() -> Vec<Net> {
-    let interfaces = nix::ifaddrs::getifaddrs().map(Iterator::collect::<Vec<_>>).unwrap_or_default();
-    let addresses =
-        interfaces.iter().filter_map(|interface| interface.address.as_ref()?.as_sockaddr_in().map(|v4| v4.ip()));
-    addresses.filter(|ip| !ip.is_loopback()).filter_map(|ip| Net::new(ip, 32).ok()).collect()
-}
-
 /// The operator's rule that refuses everything this one would allow: who asks for it is told so.
 #[must_use]
 pub fn overruled<'a>(denied: &'a [Rule], rule: &Rule) -> Option<&'a Rule> {

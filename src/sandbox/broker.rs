@@ -12,6 +12,7 @@ use protocol::broker::{
     Answer, Chamber, ChamberSpec, EngineInfo, ImageInfo, MAX_LINE, Problem, ProblemKind, Request, RouterInfo,
     RouterSpec, VERSION,
 };
+use protocol::host::Network;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
@@ -51,6 +52,10 @@ pub trait Broker: Send + Sync {
     async fn router_stop(&self) -> Result<()>;
     /// What a probe finds as the router's user in the router's namespace, without the router.
     async fn router_probe(&self, image: &str, plan: &str) -> Result<String>;
+    /// The network of the machine that the engine runs on, as its own namespace shows it; by the router's image.
+    async fn host(&self, image: &str) -> Result<Network>;
+    /// A listener on every address of that machine, in the words of `protocol::host`; it ends with the stream.
+    async fn host_listen(&self, image: &str) -> Result<Box<dyn Stream>>;
     /// Whether the mirror is gone: one that a chamber has stays.
     async fn remove_mirror(&self, name: &str) -> Result<bool>;
     /// Removes this installation's chambers that `keep` does not name and what they left, and mirrors that `mirrors` does not name
@@ -193,6 +198,14 @@ impl Broker for SocketBroker {
 
     async fn router_stop(&self) -> Result<()> {
         self.call(&Request::RouterStop).await
+    }
+
+    async fn host(&self, image: &str) -> Result<Network> {
+        self.call(&Request::Host { image: named(image) }).await
+    }
+
+    async fn host_listen(&self, image: &str) -> Result<Box<dyn Stream>> {
+        self.open(&Request::HostListen { image: named(image) }).await
     }
 
     async fn remove_mirror(&self, name: &str) -> Result<bool> {

@@ -1,8 +1,11 @@
 //! As tasks get it: every check holds, with a router and without.
 
-use caisson::barrier::Verdict;
+use std::sync::Arc;
 
-use crate::lab::{mismatches, run, runner};
+use caisson::barrier::Verdict;
+use caisson::sandbox::broker::Broker;
+
+use crate::lab::{ROUTER, Weak, elsewhere, lenient, mismatches, run, runner};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_check_holds_with_a_router() {
@@ -32,6 +35,27 @@ async fn every_check_holds_without_a_network_and_with_the_debug_profile() {
             ground.profile = profile.to_owned();
             let (report, wrong) = mismatches(&ground).await;
             assert!(wrong.is_empty(), "{profile}: {:#?}", report.mismatches());
+        }
+    })
+    .await;
+}
+
+/// In compose the bot and the broker stand in networks of their own: what is tried is the machine all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn from_a_container_the_machine_is_tried_and_heard() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| async move {
+        let ground = lab.networked(lab.broker.clone(), "").await;
+        let there = lab.broker.host(ROUTER).await.expect("told").addresses;
+        let (report, wrong) = elsewhere(move || async move { mismatches(&ground).await }).await;
+        assert!(wrong.is_empty(), "{:#?}", report.mismatches());
+        assert!(!there.is_empty());
+        assert_eq!(report.machine, there, "it says which addresses it tried");
+        if lenient(&lab).await {
+            let open = Arc::new(Weak { unfenced: true, ..Weak::new(&lab, |_, _| {}) });
+            let ground = lab.networked(open, "").await;
+            let (report, wrong) = elsewhere(move || async move { mismatches(&ground).await }).await;
+            assert_eq!(wrong, [11], "{:#?}", report.mismatches());
         }
     })
     .await;

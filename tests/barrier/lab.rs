@@ -15,6 +15,7 @@ use caisson::bot::{router_spec, way_out};
 use caisson::config::Process;
 use caisson::sandbox::broker::{Broker, Result, SocketBroker, Stream};
 use protocol::broker::{Chamber, ChamberSpec, EngineInfo, ImageInfo, Problem, Purpose, RouterInfo, RouterSpec};
+use protocol::host::Network;
 use serde_json::{Value, json};
 
 use crate::skipped::skipped;
@@ -101,9 +102,35 @@ impl Lab {
         config.router.pool = String::new();
         let (egress, _log) = way_out(&config, &broker).await.expect("a router");
         let berths = barrier::berths(broker.as_ref(), &router_spec(&config)).await.expect("two berths");
-        let way = Way { egress, berths, upstream: Some(upstream) };
+        let way = Way { egress, berths, upstream: Some(upstream), router_image: ROUTER.to_owned() };
         Ground { way: Some(way), ..self.ground(broker) }
     }
+}
+
+/// As in a container: in a network namespace of its own, with nothing but loopback in it.
+pub async fn elsewhere<T: Send + 'static, F: Future<Output = T>>(work: impl FnOnce() -> F + Send + 'static) -> T {
+    let apart = move || {
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).expect("a namespace, as root");
+        let up = Command::new("ip").args(["link", "set", "lo", "up"]).status();
+        assert!(up.is_ok_and(|status| status.success()), "loopback");
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work())
+    };
+    // A thread of its own: it stays in that namespace, and ends there.
+    let (send, done) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || send.send(std::panic::catch_unwind(std::panic::AssertUnwindSafe(apart))));
+    done.await.expect("it ends").unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Whether a datagram from a berth's own network reaches a program of this machine where no table holds it off.
+pub async fn lenient(lab: &Lab) -> bool {
+    let strict = lab.broker.host(ROUTER).await.expect("told").rp_filter.values().all(|value| *value == 1);
+    if strict {
+        skipped(
+            "rp_filter",
+            "the kernel of this machine looks where each packet comes from (rp_filter = 1): nothing is there to be held off",
+        );
+    }
+    !strict
 }
 
 /// The whole test, and the numbers of the checks that don't hold.
@@ -130,14 +157,16 @@ pub struct Weak {
     pub hole: bool,
     /// The router's walls count no questions.
     pub uncounted: bool,
+    /// The machine's side of the berths is open again once a sandbox runs.
+    pub unfenced: bool,
     /// No mirror is filled: the engine has no time for it.
     pub busy: bool,
 }
 
 impl Weak {
     pub fn new(lab: &Arc<Lab>, change: Change) -> Weak {
-        let [joined, router_stays, hole, uncounted, busy] = [false; 5];
-        Weak { lab: lab.clone(), change, victim: "barrier-1", joined, router_stays, hole, uncounted, busy }
+        let [joined, router_stays, hole, uncounted, unfenced, busy] = [false; 6];
+        Weak { lab: lab.clone(), change, victim: "barrier-1", joined, router_stays, hole, uncounted, unfenced, busy }
     }
 }
 
@@ -149,6 +178,17 @@ impl Weak {
         words.extend(["--entrypoint", "iptables", ROUTER].iter().chain(rule));
         let made = Command::new("docker").args(words).output().expect("docker");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+
+    /// As somebody who flushes every table of the machine's packet filter.
+    fn unfence(&self) {
+        // Made first: it may be gone already.
+        let table = format!("inet caisson-{}", self.lab.installation);
+        let gone = format!("add table {table}; delete table {table}");
+        let words =
+            ["run", "--rm", "--network", "host", "--cap-add", "NET_ADMIN", "--user", "0", "--entrypoint", "nft"];
+        let gone = Command::new("docker").args(words).args([ROUTER, &gone]).output();
+        assert!(gone.is_ok_and(|out| out.status.success()), "{table}");
     }
 
     async fn weaken(&self, name: &str) {
@@ -197,6 +237,9 @@ impl Broker for Weak {
         self.lab.broker.start(name).await
     }
     async fn attach(&self, name: &str) -> Result<Box<dyn Stream>> {
+        if self.unfenced {
+            self.unfence();
+        }
         self.lab.broker.attach(name).await
     }
     async fn pause(&self, name: &str) -> Result<()> {
@@ -243,6 +286,12 @@ impl Broker for Weak {
             return Ok(());
         }
         self.lab.broker.router_stop().await
+    }
+    async fn host(&self, image: &str) -> Result<Network> {
+        self.lab.broker.host(image).await
+    }
+    async fn host_listen(&self, image: &str) -> Result<Box<dyn Stream>> {
+        self.lab.broker.host_listen(image).await
     }
     async fn remove_mirror(&self, name: &str) -> Result<bool> {
         self.lab.broker.remove_mirror(name).await

@@ -10,7 +10,7 @@ use caisson::sandbox::broker::Broker;
 use caisson::sandbox::{Gate, PrepareSpec, Sandboxes, Settings};
 use serde_json::json;
 
-use crate::lab::{Change, IMAGE, Lab, Weak, run, runner};
+use crate::lab::{Change, IMAGE, Lab, ROUTER, Weak, lenient, run, runner};
 
 fn git(dir: &Path, words: &[&str]) {
     let identity = ["-c", "user.name=a", "-c", "user.email=a@b.invalid"];
@@ -34,13 +34,14 @@ async fn said(lab: &Lab, broker: Arc<dyn Broker>, gate: Option<Arc<dyn Gate>>) -
     let base = repos.resolve("a", &Branch::parse("main").expect("a branch")).await.expect("a commit");
     let settings = Settings::new(lab.dir.path().join("state"), IMAGE);
     let network = gate.is_some();
-    let sandboxes = Arc::new(Sandboxes::new(broker, gate, repos, settings, 1).expect("sandboxes"));
+    let sandboxes = Arc::new(Sandboxes::new(broker.clone(), gate, repos, settings, 1).expect("sandboxes"));
     let limits = lab.config("").sandbox.limits();
     let (image, repo_key, egress) = (IMAGE.to_owned(), "a".to_owned(), Vec::new());
     let spec =
         PrepareSpec { task: 1, attempt: 1, repo_key, base, trunk: None, image, limits, network, egress, setup: None };
     sandboxes.prepare(&spec).await.expect("prepared");
-    let said = FromInside(sandboxes.clone()).mismatches(1).await.expect("tried");
+    let inspector = FromInside { sandboxes: sandboxes.clone(), broker, router_image: ROUTER.to_owned() };
+    let said = inspector.mismatches(1).await.expect("tried");
     sandboxes.remove(1).await.expect("removed");
     said
 }
@@ -58,6 +59,11 @@ async fn a_tasks_own_sandbox_is_looked_at_and_a_weak_one_is_refused_by_its_check
         let joined = said(&lab, weak(|_, _| {}, true), gate()).await;
         assert!(joined[0].starts_with("check 8 (interfaces)") && joined[0].contains("eth1"), "{joined:?}");
         assert!(joined[1].starts_with("check 9 (routes)"), "{joined:?}");
+        if lenient(&lab).await {
+            let open = Arc::new(Weak { unfenced: true, ..Weak::new(&lab, |_, _| {}) });
+            let heard = said(&lab, open, gate()).await;
+            assert!(heard.len() == 1 && heard[0].starts_with("check 11 "), "{heard:?}");
+        }
         // The machine's own network instead of the berth's: it reaches what a berth never does.
         let host: Change = |body, _| {
             body["HostConfig"]["NetworkMode"] = json!("bridge");

@@ -1,5 +1,6 @@
 //! What `serve` does with it: proven once, remembered for this machine as it is, refused by name when it does not hold.
 
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -138,6 +139,29 @@ async fn each_profile_that_the_configuration_chooses_is_part_of_the_proof() {
             (sealed.profiles, debug.profiles),
             (vec!["sealed".to_owned()], vec!["sealed".to_owned(), "debug".to_owned()])
         );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_kernels_look_at_where_packets_come_from_is_part_of_the_proof_for_each_bridge() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| async move {
+        let _ground = lab.networked(lab.broker.clone(), "").await;
+        let config = lab.config("");
+        let before = barrier_key(&config, lab.broker.as_ref()).await.expect("a key");
+        let named = format!("caisson-{}-berth-000", lab.installation);
+        let seen = before.machine.clone().expect("with a router").rp_filter;
+        assert!(seen.len() == 3 && seen.contains_key(&named), "a task's berth and two of the test: {seen:?}");
+        let id = Command::new("docker").args(["network", "inspect", "-f", "{{.Id}}", &named]).output().expect("docker");
+        let bridge = format!("br-{}", &String::from_utf8_lossy(&id.stdout)[..12]);
+        let other = if seen[&named] == 2 { "0" } else { "2" };
+        let setting = format!("/proc/sys/net/ipv4/conf/{bridge}/rp_filter");
+        std::fs::write(&setting, other).expect("set, as root");
+        let all = std::fs::read_to_string("/proc/sys/net/ipv4/conf/all/rp_filter").expect("read");
+        let after = barrier_key(&config, lab.broker.as_ref()).await.expect("a key");
+        // Where `all` is larger than both it is what counts.
+        assert_eq!(after == before, all.trim() == "2" && other == "0", "{bridge}: {after:?}");
     })
     .await;
 }

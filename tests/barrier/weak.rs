@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::lab::{Change, IMAGE, Lab, Weak, mismatches, run, runner};
+use crate::lab::{Change, IMAGE, Lab, Weak, lenient, mismatches, run, runner};
 
 /// What is changed, and the numbers of all the checks that must see it.
 type Weakness = (&'static str, Change, &'static [u8]);
@@ -289,6 +289,22 @@ async fn a_way_out_that_is_too_wide_is_caught() {
         let wide = "[egress]\nallow = [\"*.caisson-barrier.invalid\"]\n";
         let (report, seen) = mismatches(&lab.networked(lab.broker.clone(), wide).await).await;
         assert_eq!(seen, [13, 16, 32], "a rule for every name: {:#?}", report.mismatches());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_was_flushed_is_caught() {
+    let Some(runner) = runner() else { return };
+    run(runner, |lab| async move {
+        let open = Arc::new(Weak { unfenced: true, ..Weak::new(&lab, |_, _| {}) });
+        let ground = lab.networked(open, "").await;
+        if lenient(&lab).await {
+            let (report, seen) = mismatches(&ground).await;
+            let what = report.mismatches().join("\n");
+            assert_eq!(seen, [11], "{what}");
+            assert!(what.contains("the machine's listener heard: 10."), "{what}");
+        }
     })
     .await;
 }

@@ -16,6 +16,7 @@ use protocol::broker::{
     Chamber, ChamberSpec, ChamberState, End, EngineInfo, ImageInfo, Problem, ProblemKind, Purpose, RouterInfo,
     RouterSpec, VERSION,
 };
+use protocol::host::Network;
 use protocol::runner::Mark;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::process::{Child, ChildStdin, Command};
@@ -458,6 +459,14 @@ impl Broker for LocalBroker {
 
     async fn router_stop(&self) -> Result<()> {
         self.router_restart().await
+    }
+
+    async fn host(&self, _image: &str) -> Result<Network> {
+        Err(Problem::new(ProblemKind::Refused, "plain processes have no router"))
+    }
+
+    async fn host_listen(&self, _image: &str) -> Result<Box<dyn Stream>> {
+        Err(Problem::new(ProblemKind::Refused, "plain processes have no router"))
     }
 
     async fn remove_mirror(&self, name: &str) -> Result<bool> {

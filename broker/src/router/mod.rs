@@ -4,6 +4,7 @@
 //! A restart of walls or router touches no network. A holder that was started anew leaves the others in a namespace that
 //! is dead though the engine says "running": their labels name the holder's life, so they are made anew.
 
+mod host;
 mod pool;
 mod probe;
 mod shape;
@@ -18,12 +19,14 @@ use bollard::query_parameters::{
     StopContainerOptionsBuilder,
 };
 use protocol::broker::{Berth, Problem, ProblemKind, RouterInfo, RouterSpec};
-use protocol::router::Net;
+use protocol::host::Network;
+use protocol::router::{Bogons, Net};
 
 use crate::berth::{Layout, MAX_BERTHS, Place};
 use crate::desk::Desk;
 use crate::engine::{problem, status};
 use crate::name::{self, Kind};
+pub use host::Fence;
 use shape::Making;
 pub use shape::sorted;
 
@@ -39,11 +42,14 @@ impl Desk {
             Some(named) => upstream::parse(named)?,
             None => upstream::of_this_machine()?,
         };
-        let (private, public) = (nets(&spec.private)?, nets(&self.settings.public_ranges)?);
+        let (mut private, public) = (nets(&spec.private)?, nets(&self.settings.public_ranges)?);
         let _gate = self.gate.lock().await;
         let image = self.router_image(&spec.image).await?;
-        let layout = self.layout(spec.pool.as_deref()).await?;
+        let host = self.look_at_host(&image).await?;
+        private.extend(public_of(&host));
+        let layout = self.layout(spec.pool.as_deref(), &host.routes).await?;
         let places = self.networks(&layout, spec.berths).await?;
+        self.fence(&image).await?;
         let making = Making {
             names: &self.names,
             layout: &layout,
@@ -198,6 +204,13 @@ impl Desk {
     }
 }
 
+/// Addresses of this machine that look like anybody's: the walls refuse them too, whatever the proxy does. (All others are
+/// private or special, and come and go with an engine's networks.)
+fn public_of(host: &Network) -> impl Iterator<Item = Net> {
+    let special = Bogons::new(&[], &[]);
+    host.own().filter(move |net| !special.refuses(net.addr))
+}
+
 fn nets(texts: &[String]) -> Result<Vec<Net>, Problem> {
     texts.iter().map(|text| text.parse::<Net>().map_err(|error| Problem::refused(error.to_string()))).collect()
 }
@@ -225,4 +238,16 @@ fn ended(what: &str, found: &ContainerInspectResponse) -> Problem {
     let text =
         format!("the router's {what} ended at once with exit code {code}; is the router's image one of this release?");
     Problem::new(ProblemKind::Engine, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_this_machines_addresses_the_walls_are_told_the_public_ones() {
+        let addresses = ["10.0.0.5", "172.17.0.1", "8.8.4.4", "fd00::1"].map(|text| text.parse().unwrap()).to_vec();
+        let host = Network { addresses, ..Network::default() };
+        assert_eq!(public_of(&host).map(|net| net.to_string()).collect::<Vec<_>>(), ["8.8.4.4/32"]);
+    }
 }

@@ -11,7 +11,7 @@ use crate::engine::problem;
 use crate::name;
 
 impl Desk {
-    pub async fn layout(&self, wanted: Option<&str>) -> Result<Layout, Problem> {
+    pub async fn layout(&self, wanted: Option<&str>, routes: &[(Net, String)]) -> Result<Layout, Problem> {
         if let Some(standing) = self.standing_pool().await? {
             let layout = Layout::parse(&standing)?;
             return match wanted {
@@ -24,7 +24,7 @@ impl Desk {
                 _ => Ok(layout),
             };
         }
-        let taken = self.taken().await?;
+        let taken = self.taken(routes).await?;
         match wanted {
             Some(text) => free(&Layout::parse(text)?, &taken),
             None => {
@@ -50,7 +50,7 @@ impl Desk {
     }
 
     /// Networks in use, each with whose it is: the engine's, and those this machine has a route to.
-    async fn taken(&self) -> Result<Vec<(Net, String)>, Problem> {
+    async fn taken(&self, routes: &[(Net, String)]) -> Result<Vec<(Net, String)>, Problem> {
         let mut taken = Vec::new();
         for network in self.docker()?.list_networks(None::<ListNetworksOptions>).await.map_err(problem)? {
             let whose = format!("the engine's network {}", network.name.unwrap_or_default());
@@ -59,10 +59,7 @@ impl Desk {
                 taken.extend(subnet.map(|net| (net, whose.clone())));
             }
         }
-        let table = std::fs::read_to_string("/proc/net/route").unwrap_or_default();
-        taken.extend(
-            routes(&table).into_iter().map(|(net, device)| (net, format!("a route of this machine by {device}"))),
-        );
+        taken.extend(routes.iter().map(|(net, device)| (*net, format!("a route of this machine by {device}"))));
         Ok(taken)
     }
 }
@@ -77,39 +74,16 @@ fn free(layout: &Layout, taken: &[(Net, String)]) -> Result<Layout, Problem> {
     }
 }
 
-/// `/proc/net/route` without default routes: destinations and masks are hexadecimal in the machine's byte order.
-fn routes(table: &str) -> Vec<(Net, String)> {
-    let row = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let address = |at: usize| Some(u32::from_be(u32::from_str_radix(words.get(at)?, 16).ok()?));
-        let (destination, mask) = (address(1)?, address(7)?);
-        let net = Net::new(destination.into(), mask.count_ones() as u8).ok()?;
-        (net.prefix > 0).then(|| (net, words[0].to_owned()))
-    };
-    table.lines().skip(1).filter_map(row).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TABLE: &str = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n\
-        eth0\t00000000\t010011AC\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
-        docker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n\
-        vpn0\t00005A0A\t00000000\t0001\t0\t0\t0\t00F0FFFF\t0\t0\t0\n";
-
-    #[test]
-    fn routes_are_read_and_the_default_one_left_out() {
-        let read = routes(TABLE);
-        let shown: Vec<String> = read.iter().map(|(net, device)| format!("{net} {device}")).collect();
-        assert_eq!(shown, ["172.17.0.0/16 docker0", "10.90.0.0/20 vpn0"]);
-    }
-
     #[test]
     fn an_overlap_is_refused_by_name() {
         let layout = Layout::parse("10.90.0.0/24").unwrap();
-        let problem = free(&layout, &routes(TABLE)).unwrap_err();
+        let taken = [("10.90.0.0/20".parse().unwrap(), "a route of this machine by vpn0".to_owned())];
+        let problem = free(&layout, &taken).unwrap_err();
         assert!(problem.text.contains("10.90.0.0/20") && problem.text.contains("vpn0"), "{problem}");
-        assert!(free(&Layout::parse("10.91.0.0/24").unwrap(), &routes(TABLE)).is_ok());
+        assert!(free(&Layout::parse("10.91.0.0/24").unwrap(), &taken).is_ok());
     }
 }

@@ -43,7 +43,7 @@ impl Making<'_> {
     /// Owns the namespace, on the outer network.
     pub fn holder(&self) -> Result<ContainerCreateBody, Problem> {
         let user = format!("{HOLDER_UID}:{HOLDER_UID}");
-        let mut body = self.part(Kind::Holder, &user, &["hold".to_owned()], 64 << 20, 16)?;
+        let mut body = part(self.names, self.image, Kind::Holder, &user, &["hold".to_owned()], 64 << 20, 16)?;
         let host = body.host_config.get_or_insert_default();
         host.network_mode = Some(self.names.outer());
         host.sysctls = Some(sysctls(self.ipv6));
@@ -53,7 +53,7 @@ impl Making<'_> {
 
     /// Rules and gateways. `boot` names the holder's life: in another one everything is made anew.
     pub fn walls(&self, holder: &str, boot: &str) -> Result<ContainerCreateBody, Problem> {
-        let mut body = self.part(Kind::Walls, "0:0", &self.words("walls"), 128 << 20, 32)?;
+        let mut body = part(self.names, self.image, Kind::Walls, "0:0", &self.words("walls"), 128 << 20, 32)?;
         let host = body.host_config.get_or_insert_default();
         host.cap_add = Some(vec!["NET_ADMIN".into()]);
         // The engine's own profile: rules are loaded over a kind of socket that ours closes.
@@ -65,7 +65,7 @@ impl Making<'_> {
     /// Resolver and proxy, spoken to over stdin and stdout.
     pub fn router(&self, holder: &str, boot: &str) -> Result<ContainerCreateBody, Problem> {
         let user = format!("{ROUTER_UID}:{ROUTER_UID}");
-        let mut body = self.part(Kind::Router, &user, &self.words("serve"), 1 << 30, 256)?;
+        let mut body = part(self.names, self.image, Kind::Router, &user, &self.words("serve"), 1 << 30, 256)?;
         body.open_stdin = Some(true);
         body.stdin_once = Some(false);
         let host = body.host_config.get_or_insert_default();
@@ -88,46 +88,6 @@ impl Making<'_> {
         std::iter::once(command.to_owned()).chain(words).collect()
     }
 
-    fn part(
-        &self,
-        kind: Kind,
-        user: &str,
-        words: &[String],
-        memory: i64,
-        pids: i64,
-    ) -> Result<ContainerCreateBody, Problem> {
-        Ok(ContainerCreateBody {
-            user: Some(user.to_owned()),
-            image: Some(self.image.to_owned()),
-            entrypoint: Some(std::iter::once(PROGRAM.to_owned()).chain(words.iter().cloned()).collect()),
-            tty: Some(false),
-            stop_signal: Some("SIGKILL".into()),
-            healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..Default::default() }),
-            labels: Some(self.names.labels(kind)),
-            host_config: Some(HostConfig {
-                cap_drop: Some(vec!["ALL".into()]),
-                security_opt: Some(vec![
-                    "no-new-privileges".into(),
-                    format!("seccomp={}", seccomp::profile("sealed")?),
-                ]),
-                privileged: Some(false),
-                readonly_rootfs: Some(true),
-                tmpfs: Some(HashMap::from([("/run".to_owned(), "size=4m,mode=0755,nosuid,nodev,noexec".to_owned())])),
-                memory: Some(memory),
-                memory_swap: Some(memory),
-                pids_limit: Some(pids),
-                ulimits: Some(vec![ulimit("nofile", 20_000), ulimit("core", 0)]),
-                log_config: Some(HostConfigLogConfig { typ: Some("none".into()), config: None }),
-                restart_policy: Some(RestartPolicy {
-                    name: Some(RestartPolicyNameEnum::NO),
-                    maximum_retry_count: None,
-                }),
-                ..Default::default()
-            }),
-            ..Default::default()
-        })
-    }
-
     /// Labels it with the hash of everything above, and of what it depends on.
     fn seal(&self, mut body: ContainerCreateBody, boot: &str) -> Result<ContainerCreateBody, Problem> {
         let value = serde_json::to_value(&body).map_err(|error| Problem::refused(error.to_string()))?;
@@ -137,6 +97,42 @@ impl Making<'_> {
         body.labels.get_or_insert_default().insert(name::SPEC.into(), hash);
         Ok(body)
     }
+}
+
+/// What every container of the router's image has: nothing to lose.
+pub fn part(
+    names: &Names,
+    image: &str,
+    kind: Kind,
+    user: &str,
+    words: &[String],
+    memory: i64,
+    pids: i64,
+) -> Result<ContainerCreateBody, Problem> {
+    Ok(ContainerCreateBody {
+        user: Some(user.to_owned()),
+        image: Some(image.to_owned()),
+        entrypoint: Some(std::iter::once(PROGRAM.to_owned()).chain(words.iter().cloned()).collect()),
+        tty: Some(false),
+        stop_signal: Some("SIGKILL".into()),
+        healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..Default::default() }),
+        labels: Some(names.labels(kind)),
+        host_config: Some(HostConfig {
+            cap_drop: Some(vec!["ALL".into()]),
+            security_opt: Some(vec!["no-new-privileges".into(), format!("seccomp={}", seccomp::profile("sealed")?)]),
+            privileged: Some(false),
+            readonly_rootfs: Some(true),
+            tmpfs: Some(HashMap::from([("/run".to_owned(), "size=4m,mode=0755,nosuid,nodev,noexec".to_owned())])),
+            memory: Some(memory),
+            memory_swap: Some(memory),
+            pids_limit: Some(pids),
+            ulimits: Some(vec![ulimit("nofile", 20_000), ulimit("core", 0)]),
+            log_config: Some(HostConfigLogConfig { typ: Some("none".into()), config: None }),
+            restart_policy: Some(RestartPolicy { name: Some(RestartPolicyNameEnum::NO), maximum_retry_count: None }),
+            ..Default::default()
+        }),
+        ..Default::default()
+    })
 }
 
 /// Maps have no order of their own, but the same body must have the same text.

@@ -119,6 +119,29 @@ impl Lab {
         serving.await.unwrap();
     }
 
+    /// As in compose: another broker of this installation, in a network namespace of its own with nothing in it.
+    pub async fn from_a_container(&self, work: impl AsyncFnOnce(Lab)) {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = Settings { socket: dir.path().join("own/broker.sock"), ..self.settings.clone() };
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let (standing, stands) = tokio::sync::oneshot::channel();
+        let own = settings.clone();
+        // A thread of its own: it stays in that namespace, and ends there.
+        let serving = std::thread::spawn(move || {
+            nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).expect("a namespace, as root");
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let broker = Broker::bind(own).unwrap();
+                standing.send(()).unwrap();
+                broker.run(async move { drop(stopped.await) }).await;
+            });
+        });
+        stands.await.unwrap();
+        work(Lab { settings, installation: self.installation.clone(), _dir: dir }).await;
+        drop(stop);
+        serving.join().unwrap();
+    }
+
     pub async fn ask<T: DeserializeOwned>(&self, request: &Request) -> Result<T, Problem> {
         self.exchange(request).await.map(|(answer, _)| answer)
     }

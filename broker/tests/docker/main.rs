@@ -5,6 +5,7 @@ mod chambers;
 mod disks;
 mod engines;
 mod hardening;
+mod host;
 mod lab;
 mod layers;
 mod mirrors;

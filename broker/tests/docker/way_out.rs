@@ -12,7 +12,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::lab::{IMAGE, Lab, absent, router_image, run, spec};
 
 /// Says what it has to and does nothing. Its image goes after the installation that used it.
-const STAND_IN: &str = "#!/bin/sh\ncase $1 in\nhold) exec sleep 100000;;\nwalls) echo walls ready; exec sleep 100000;;\nserve) exec cat;;\nesac\n";
+const STAND_IN: &str = "#!/bin/sh\ncase $1 in\nhold) exec sleep 100000;;\nwalls) echo walls ready; exec sleep 100000;;\nserve) exec cat;;\n\
+    host) case $2 in\nreport) cat <<E\n{\"addresses\":[],\"routes\":[],\"rp_filter\":{}}\nE\n;;\n*) echo ${2}d;;\nesac;;\nesac\n";
 
 struct StandIn(String);
 
@@ -38,7 +39,7 @@ impl Drop for StandIn {
     }
 }
 
-fn way_out(image: &str, number: u8, berths: u32) -> RouterSpec {
+pub fn way_out(image: &str, number: u8, berths: u32) -> RouterSpec {
     let pool = format!("10.{}.{}.0/24", 200 + number, std::process::id() % 256);
     RouterSpec {
         berths,
@@ -254,7 +255,14 @@ async fn a_berth_holds_one_chamber_and_dies_with_its_way_out() {
         let named = |part: &str| format!("caisson-{}-{part}", lab.installation);
         assert_eq!(
             removed,
-            ["first".to_owned(), named("walls"), named("router"), named("a-outer"), named("berth-000")]
+            [
+                "first".to_owned(),
+                named("walls"),
+                named("router"),
+                named("a-outer"),
+                named("berth-000"),
+                format!("table caisson-{}", lab.installation)
+            ]
         );
     })
     .await;

@@ -4,6 +4,7 @@
 //! process 1: it is what an agent's command would be. Tests: beside `network.rs`, and `tests/barrier/` over a real engine.
 
 mod call;
+mod cast;
 mod daemon;
 mod files;
 mod flood;
@@ -55,6 +56,7 @@ fn carry_out(plan: &Plan) -> anyhow::Result<ExitCode> {
         secrets::look(&mut found);
     }
     network::reach(&plan.reach, &mut found);
+    cast::all(&plan.casts, &mut found);
     network::look_ups(&plan.look_ups, &mut found)?;
     network::talks(&plan.talks, &mut found)?;
     if !plan.words.is_empty() {

@@ -3,6 +3,7 @@
 use super::sheet::Sheet;
 use crate::barrier::Proof;
 use crate::bot::barrier_key;
+use crate::cli::barrier::listed;
 use crate::config::Process;
 use crate::sandbox::broker::Broker;
 
@@ -16,7 +17,11 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, broker: &dyn Broke
     match Proof::last(&config.state_dir) {
         Some(proof) if proof.shows(&key) => {
             let when = jiff::Timestamp::from_millisecond(proof.at).map(|at| at.strftime("%F %R UTC").to_string());
-            sheet.good(PART, format!("held when it was tried, {}", when.unwrap_or_default()));
+            let tried = match proof.tried.is_empty() {
+                true => String::new(),
+                false => format!(", this machine at {}", listed(&proof.tried)),
+            };
+            sheet.good(PART, format!("held when it was tried, {}{tried}", when.unwrap_or_default()));
         }
         Some(proof) if !proof.mismatches.is_empty() && proof.is_of(&key) => {
             for what in proof.mismatches {

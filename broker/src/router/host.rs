@@ -1,0 +1,193 @@
+//! This machine's own network: what the broker asks of it, and the table that closes it to the berths.
+//!
+//! The only containers in the machine's network namespace: of the router's image, for moments, read-only. Those that look and listen
+//! have no capability; the one that loads the table has NET_ADMIN, is told names of bridges and nothing else, and reads nothing
+//! that a sandbox wrote. `docs/decisions/` names this exception. Tests: below, and `tests/docker/host.rs`.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use bollard::models::ContainerCreateBody;
+use bollard::query_parameters::CreateContainerOptionsBuilder;
+use protocol::broker::{Problem, ProblemKind};
+use protocol::host::{FENCED, Network, UNFENCED};
+
+use super::shape::part;
+use crate::attach::Attached;
+use crate::desk::Desk;
+use crate::engine::problem;
+use crate::name::{Kind, Names};
+
+/// Who looks and listens there.
+const HOST_UID: u32 = 10004;
+
+/// What is known of the table in this life of the broker.
+#[derive(Default)]
+pub struct Fence {
+    /// When the last load that succeeded began.
+    loaded: tokio::sync::Mutex<Option<Instant>>,
+    /// Containers made so far: two requests at once must not take each other's.
+    made: AtomicU64,
+}
+
+impl Desk {
+    /// How this machine's network looks now.
+    pub async fn host_network(&self, reference: &str) -> Result<Network, Problem> {
+        let image = self.router_image(reference).await?;
+        self.look_at_host(&image).await
+    }
+
+    /// A listener on every address of this machine, which ends with the stream.
+    pub async fn host_listen(&self, reference: &str) -> Result<Attached, Problem> {
+        let image = self.router_image(reference).await?;
+        let mut body = looking(&self.names, &image, &["listen".to_owned()])?;
+        (body.open_stdin, body.stdin_once) = (Some(true), Some(true));
+        body.host_config.get_or_insert_default().auto_remove = Some(true);
+        let name = self.names.helper(&self.numbered("listen"));
+        self.discard_helper(&name).await?;
+        let options = CreateContainerOptionsBuilder::default().name(&name).build();
+        let id = self.docker()?.create_container(Some(options), body).await.map_err(problem)?.id;
+        // Attached before the start, so that not a word is lost.
+        let started = async {
+            let attached = self.open(&id).await?;
+            self.docker()?.start_container(&id, None).await.map_err(problem)?;
+            Ok(attached)
+        };
+        match started.await {
+            Ok(attached) => Ok(attached),
+            Err(problem) => {
+                self.discard_helper(&name).await?;
+                Err(problem)
+            }
+        }
+    }
+
+    pub(super) async fn look_at_host(&self, image: &str) -> Result<Network, Problem> {
+        let bridges = self.bridges().await?;
+        let words: Vec<String> = std::iter::once("report".to_owned()).chain(bridges.keys().cloned()).collect();
+        let body = looking(&self.names, image, &words)?;
+        let said = self.thrown_away(&self.numbered("report"), body).await?;
+        let mut network: Network =
+            serde_json::from_str(&said).map_err(|_| wrong("did not tell of its network", &said))?;
+        // Bridges are named anew with each network of the same name; what they are for is not.
+        let own = std::mem::take(&mut network.rp_filter).into_iter();
+        network.rp_filter = own.filter_map(|(bridge, value)| Some((bridges.get(&bridge)?.clone(), value))).collect();
+        Ok(network)
+    }
+
+    /// Before a chamber with a berth is started: the table stands, whatever became of it since. Whoever comes while it is being
+    /// loaded shares the next load with all who wait.
+    pub async fn fenced(&self) -> Result<(), Problem> {
+        let walls = self.find(&self.names.router_part(Kind::Walls), Kind::Walls).await?.and_then(|it| it.image);
+        let absent =
+            || Problem::new(ProblemKind::NotFound, "there is no way out to stand on yet; set up the router first");
+        self.fence(&walls.ok_or_else(absent)?).await
+    }
+
+    pub(super) async fn fence(&self, image: &str) -> Result<(), Problem> {
+        let asked = Instant::now();
+        let mut loaded = self.fence.loaded.lock().await;
+        if loaded.is_some_and(|began| began >= asked) {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let bridges = self.bridges().await?;
+        let words = ["fence".to_owned(), table(&self.names)].into_iter().chain(bridges.into_keys()).collect::<Vec<_>>();
+        let said = self.thrown_away("fence", loading(&self.names, image, &words)?).await?;
+        if said.trim() != FENCED {
+            return Err(wrong("did not take the table that closes it to the berths, so no sandbox is started", &said));
+        }
+        *loaded = Some(began);
+        Ok(())
+    }
+
+    /// Takes the table away; its name. Only when no berth is left: until then it holds.
+    pub async fn unfence(&self, image: &str) -> Result<String, Problem> {
+        let _alone = self.fence.loaded.lock().await;
+        let table = table(&self.names);
+        let said =
+            self.thrown_away("fence", loading(&self.names, image, &["unfence".to_owned(), table.clone()])?).await?;
+        if said.trim() != UNFENCED {
+            return Err(wrong("did not let go of our table", &said));
+        }
+        Ok(format!("table {table}"))
+    }
+
+    /// This installation's berths: the interface of each one's bridge, and the network's name.
+    async fn bridges(&self) -> Result<BTreeMap<String, String>, Problem> {
+        let networks = self.own_networks().await?;
+        let berths = networks.into_iter().filter(|(_, it)| self.names.owns(it.labels.as_ref(), Kind::Berth));
+        let named = |id: Option<String>| {
+            // So Docker names the bridge of a network that was given no name for it.
+            let id = id.filter(|id| id.len() >= 12)?;
+            Some(format!("br-{}", &id[..12]))
+        };
+        let found = berths.map(|(name, network)| named(network.id).map(|bridge| (bridge, name)));
+        let found: Option<BTreeMap<String, String>> = found.collect();
+        found.ok_or_else(|| Problem::new(ProblemKind::Engine, "the engine has a network without an id"))
+    }
+
+    fn numbered(&self, what: &str) -> String {
+        format!("{what}-{}", self.fence.made.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+fn table(names: &Names) -> String {
+    format!("caisson-{}", names.installation())
+}
+
+fn wrong(what: &str, said: &str) -> Problem {
+    let said: String = said.trim().chars().take(400).collect();
+    let text = format!(
+        "this machine {what}; `caisson-router host` said {said:?}: is the router's image one of this release, and does the \
+         kernel have nf_tables?"
+    );
+    Problem::new(ProblemKind::Engine, text)
+}
+
+/// Without any capability.
+fn looking(names: &Names, image: &str, words: &[String]) -> Result<ContainerCreateBody, Problem> {
+    on_host(names, image, &format!("{HOST_UID}:{HOST_UID}"), words)
+}
+
+/// With NET_ADMIN.
+fn loading(names: &Names, image: &str, words: &[String]) -> Result<ContainerCreateBody, Problem> {
+    let mut body = on_host(names, image, "0:0", words)?;
+    let host = body.host_config.get_or_insert_default();
+    host.cap_add = Some(vec!["NET_ADMIN".into()]);
+    // The engine's own profile: rules are loaded over a kind of socket that ours closes.
+    host.security_opt = Some(vec!["no-new-privileges".into()]);
+    Ok(body)
+}
+
+fn on_host(names: &Names, image: &str, user: &str, words: &[String]) -> Result<ContainerCreateBody, Problem> {
+    let words: Vec<String> = std::iter::once("host".to_owned()).chain(words.iter().cloned()).collect();
+    let mut body = part(names, image, Kind::Helper, user, &words, 64 << 20, 16)?;
+    let host = body.host_config.get_or_insert_default();
+    host.network_mode = Some("host".into());
+    // A remapped engine refuses the one namespace without the other; without remapping it means nothing.
+    host.userns_mode = Some("host".into());
+    Ok(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_this_machine_they_have_its_network_and_one_of_them_one_capability() {
+        let names = Names::new("one").unwrap();
+        let bodies = [looking, loading].map(|make| make(&names, "sha256:aa", &["x".to_owned()]).unwrap());
+        for body in &bodies {
+            let host = body.host_config.as_ref().unwrap();
+            assert_eq!((host.network_mode.as_deref(), host.privileged), (Some("host"), Some(false)));
+            assert_eq!((host.readonly_rootfs, host.cap_drop.clone()), (Some(true), Some(vec!["ALL".to_owned()])));
+            assert!(host.binds.is_none() && host.mounts.is_none() && host.devices.is_none());
+            assert!(host.pid_mode.is_none() && host.ipc_mode.is_none() && host.uts_mode.is_none());
+            assert_eq!(body.entrypoint.as_ref().unwrap()[1], "host", "one of its words, whatever the image starts");
+        }
+        let caps = bodies.map(|body| body.host_config.unwrap().cap_add);
+        assert_eq!(caps, [None, Some(vec!["NET_ADMIN".to_owned()])]);
+    }
+}

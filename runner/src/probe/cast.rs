@@ -1,0 +1,91 @@
+//! Datagrams past the sandbox's routes: what reaches a neighbour on the same wire that no route leads to, such as the machine itself.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use nix::sys::socket::{MsgFlags, SockaddrIn, sendto, setsockopt, sockopt};
+use protocol::probe::{By, Cast, Finding, NOT_SENT, OPEN, SENT};
+
+/// How long an answer is waited for. The first datagram to an address may be lost while the kernel asks who has it.
+const PATIENCE: Duration = Duration::from_millis(30);
+const ROUNDS: usize = 2;
+/// Threads count as processes of the sandbox.
+const AT_ONCE: usize = 8;
+
+pub fn all(all: &[Cast], out: &mut Vec<Finding>) {
+    let interfaces = interfaces();
+    for some in all.chunks(AT_ONCE) {
+        let found: Vec<String> = std::thread::scope(|scope| {
+            let tries: Vec<_> = some.iter().map(|it| scope.spawn(|| tried(it, &interfaces).to_owned())).collect();
+            tries.into_iter().map(|it| it.join().unwrap_or_else(|_| "not tried".to_owned())).collect()
+        });
+        out.extend(some.iter().zip(found).map(|(it, seen)| Finding::new(it.check, it.what(), seen)));
+    }
+}
+
+/// All but loopback.
+fn interfaces() -> Vec<OsString> {
+    let devices = std::fs::read_to_string("/proc/net/dev").unwrap_or_default();
+    let names = devices.lines().filter_map(|line| Some(line.split_once(':')?.0.trim()));
+    names.filter(|name| *name != "lo").map(OsString::from).collect()
+}
+
+/// From every interface, and from none in particular; the strongest word of all.
+fn tried(cast: &Cast, interfaces: &[OsString]) -> &'static str {
+    let mut seen = NOT_SENT;
+    for _ in 0..ROUNDS {
+        for interface in interfaces.iter().map(Some).chain([None]) {
+            match once(cast, interface) {
+                Ok(true) => return OPEN,
+                Ok(false) => seen = SENT,
+                Err(_) => {}
+            }
+        }
+    }
+    seen
+}
+
+/// Whether it was answered.
+fn once(cast: &Cast, interface: Option<&OsString>) -> std::io::Result<bool> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    if let Some(interface) = interface {
+        setsockopt(&socket, sockopt::BindToDevice, interface)?;
+    }
+    let mut flags = MsgFlags::empty();
+    match cast.by {
+        By::Group => {}
+        By::Broadcast => socket.set_broadcast(true)?,
+        By::Option => setsockopt(&socket, sockopt::DontRoute, &true)?,
+        By::Flag => flags = MsgFlags::from_bits_retain(nix::libc::MSG_DONTROUTE),
+    }
+    sendto(socket.as_raw_fd(), b"caisson", &SockaddrIn::from(cast.to), flags)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    match socket.recv_from(&mut [0; 64]) {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{SocketAddr, SocketAddrV4};
+
+    use super::*;
+
+    #[test]
+    fn what_leaves_arrives_where_somebody_listens() {
+        let listener = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let SocketAddr::V4(to) = listener.local_addr().expect("its address") else { panic!("IPv4") };
+        for by in [By::Option, By::Flag] {
+            assert_eq!(tried(&Cast { check: 11, by, to }, &[]), SENT);
+            assert_eq!(listener.recv(&mut [0; 64]).expect("arrived"), b"caisson".len());
+        }
+        // Nobody may broadcast without asking.
+        let to = SocketAddrV4::new(Ipv4Addr::BROADCAST, to.port());
+        assert_eq!(tried(&Cast { check: 11, by: By::Group, to }, &[]), NOT_SENT);
+    }
+}

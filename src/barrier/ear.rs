@@ -1,0 +1,105 @@
+//! Who is heard on this machine while a sandbox tries: by the bot where it runs itself, and by a listener in the network namespace of
+//! the machine that the sandboxes run on, which in a container is another place.
+//!
+//! Owns both listeners for as long as something is tried, and the addresses they stand on. Tests: `tests/barrier/`.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use protocol::host::{HEARD, Network, TOLD};
+use protocol::probe::Finding;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use super::Trouble;
+use super::canary::{Listener, addresses};
+use super::plan;
+use crate::sandbox::broker::{Broker, Stream};
+
+/// The engine starts a container for it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(super) struct Ears {
+    own: Listener,
+    machine: Option<Machine>,
+}
+
+/// The listener on the machine's side: its own control is the only one it may hear.
+struct Machine {
+    network: Network,
+    port: u16,
+    stream: BufReader<Box<dyn Stream>>,
+}
+
+impl Ears {
+    /// With a router's image the machine listens too; without one a sandbox has no network that could lead there.
+    pub async fn open(broker: &dyn Broker, router_image: Option<&str>) -> Result<Ears, Trouble> {
+        let machine = match router_image {
+            Some(image) => Some(Machine::open(broker, image).await?),
+            None => None,
+        };
+        Ok(Ears { own: Listener::start().await?, machine })
+    }
+
+    /// Where they are: each address with the port of whoever listens there, once.
+    pub fn doors(&self) -> Vec<(IpAddr, u16)> {
+        let machine = self.machine.iter().flat_map(|it| it.network.addresses.iter().map(|ip| (*ip, it.port)));
+        let mut doors: Vec<_> = addresses().into_iter().map(|ip| (ip, self.own.port)).chain(machine).collect();
+        doors.sort();
+        doors.dedup();
+        doors
+    }
+
+    /// The machine's own addresses, as its network namespace has them.
+    pub fn machine(&self) -> Vec<IpAddr> {
+        self.machine.iter().flat_map(|it| it.network.addresses.clone()).collect()
+    }
+
+    /// What they heard since they were asked last, as findings of this check.
+    pub async fn told(&mut self, check: u8) -> Result<Vec<Finding>, Trouble> {
+        let mut found = vec![Finding::new(check, plan::HEARD, self.own.told().await)];
+        if let Some(machine) = &mut self.machine {
+            found.push(Finding::new(check, plan::MACHINE_HEARD, machine.told().await?));
+        }
+        Ok(found)
+    }
+}
+
+impl Machine {
+    async fn open(broker: &dyn Broker, image: &str) -> Result<Machine, Trouble> {
+        let mut stream = BufReader::new(broker.host_listen(image).await?);
+        let first = line(&mut stream).await?;
+        let network: Network =
+            serde_json::from_str(&first).map_err(|_| Trouble(format!("the machine's listener said {first:?}")))?;
+        let port = network.port.ok_or_else(|| Trouble("the machine's listener has no port".to_owned()))?;
+        Ok(Machine { network, port, stream })
+    }
+
+    /// Everything that came before its own control, which it makes when it is asked.
+    async fn told(&mut self) -> Result<String, Trouble> {
+        self.stream.write_all(b"\n").await?;
+        self.stream.flush().await?;
+        let mut strangers = Vec::new();
+        loop {
+            let said = line(&mut self.stream).await?;
+            match said.strip_prefix(HEARD) {
+                Some("127.0.0.1") => {}
+                Some(from) => strangers.push(from.to_owned()),
+                None if said == TOLD => break,
+                None => return Err(Trouble(format!("the machine's listener said {said:?}"))),
+            }
+        }
+        Ok(match strangers.first() {
+            Some(first) => format!("{first}, and {} in all", strangers.len()),
+            None => plan::ITSELF.to_owned(),
+        })
+    }
+}
+
+async fn line(stream: &mut BufReader<Box<dyn Stream>>) -> Result<String, Trouble> {
+    let mut text = String::new();
+    let silent = || Trouble(format!("the machine's listener said nothing for {} s", PATIENCE.as_secs()));
+    match tokio::time::timeout(PATIENCE, stream.read_line(&mut text)).await.map_err(|_| silent())?? {
+        0 => Err(Trouble("the machine's listener ended; is the router's image one of this release?".to_owned())),
+        _ => Ok(text.trim_end().to_owned()),
+    }
+}
