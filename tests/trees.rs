@@ -5,6 +5,8 @@
 
 #[path = "trees/by_products.rs"]
 mod by_products;
+#[path = "trees/carry.rs"]
+mod carry;
 #[path = "trees/disk.rs"]
 mod disk;
 #[path = "trees/docker.rs"]

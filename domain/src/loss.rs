@@ -26,6 +26,8 @@ pub enum Loss {
     Untrusted,
     /// The bot itself had removed it, while its task waited.
     PutAway,
+    /// Its runner speaks another version: what was not committed is taken out of it, and it is replaced.
+    Outdated,
 }
 
 impl Loss {
@@ -34,7 +36,7 @@ impl Loss {
         match self {
             // The same work needs the same memory: once may have been bad luck.
             Loss::Memory => Some(1),
-            Loss::EngineRestarted | Loss::PutAway => None,
+            Loss::EngineRestarted | Loss::PutAway | Loss::Outdated => None,
             _ => Some(3),
         }
     }
@@ -54,6 +56,7 @@ impl fmt::Display for Loss {
             Loss::EngineRestarted => "the container engine, or the whole machine, was restarted, which ended the sandbox",
             Loss::Untrusted => "the sandbox broke its protocol and was removed",
             Loss::PutAway => "the sandbox had been put away while the task waited",
+            Loss::Outdated => "the sandbox was made by another release of the bot",
         })
     }
 }

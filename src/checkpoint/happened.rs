@@ -10,6 +10,10 @@ pub fn sentence(event: &Event) -> Option<String> {
         Event::SandboxLost { loss: Loss::PutAway, .. } => {
             Some(format!("{}; it was made anew from the last commit, without files that git ignores", Loss::PutAway))
         }
+        Event::SandboxLost { loss: Loss::Outdated, .. } => Some(format!(
+            "{}; it was made anew with what could be taken out of it, without files that git ignores",
+            Loss::Outdated
+        )),
         Event::SandboxLost { loss, .. } => {
             Some(format!("{loss}; it was made anew from the last commit, and what was not committed is lost"))
         }

@@ -7,7 +7,7 @@
 //! outside a fence. Tests: `history_tests.rs`.
 
 use domain::{
-    Call, CallRequest, Commit, Decision, Event, Item, Kind, Outcome, Request, Task, Verb, Verdict, VerdictKind,
+    Call, CallRequest, Commit, Decision, Event, Item, Kind, Loss, Outcome, Request, Task, Verb, Verdict, VerdictKind,
 };
 use minijinja::context;
 use std::collections::BTreeSet;
@@ -136,9 +136,9 @@ impl<'a> Replay<'a> {
             Event::Resumed => self.say("resumed", context! {}),
             // One that was lost while it was made had nothing of the agent's in it.
             Event::SandboxLost { .. } if self.turns.is_empty() => {}
-            Event::SandboxLost { .. } => {
+            Event::SandboxLost { loss, .. } => {
                 let commit = self.head.map_or("the base", Commit::short);
-                self.say("lost", context! { commit });
+                self.say("lost", context! { commit, replaced => *loss == Loss::Outdated });
             }
             Event::ModelCallStarted { .. } => self.calling = true,
             Event::HostAllowed { host, .. } if self.calling => self.unheard.push(host),

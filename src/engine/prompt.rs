@@ -50,10 +50,13 @@ mod tests {
             repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w",
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => vec!["a link leaves the tree"], files => "a.py", plan => "p",
+            replaced => false,
         };
         for (name, _) in FILES {
             let text = render(name, all.clone());
             assert!(!text.is_empty() && !text.contains("{{") && !text.contains("{%"), "{name}: {text}");
         }
+        let replaced = render("lost", context! { replaced => true, commit => "abc" });
+        assert!(replaced.contains("were brought over") && !replaced.contains("abc"), "{replaced}");
     }
 }

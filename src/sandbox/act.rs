@@ -30,6 +30,7 @@ impl Sandboxes {
         if request_id & HOST_IDS != 0 {
             return Err(SandboxError::Refused(format!("request id {request_id} is reserved")));
         }
+        self.must_be_current(task)?;
         let mut sent = false;
         for _ in 0..LINES {
             let room = match self.room(task).await {
@@ -83,7 +84,7 @@ impl Sandboxes {
             // One that was never started is another one than was prepared, which is gone.
             Some(ChamberState::Created | ChamberState::Gone) | None => return Err(self.lost(task, Loss::Removed)),
         }
-        let attached = Room::attach(self.broker.as_ref(), &record.name, self.epoch, Arc::clone(&self.ids)).await;
+        let attached = Room::attach(self.broker.as_ref(), &record, self.epoch, Arc::clone(&self.ids)).await;
         let (room, welcome) = match attached {
             Ok(attached) => attached,
             Err(e) => return Err(self.unless_trusted(task, e).await),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use protocol::runner::{CHUNK, Known, Limits, Op, Outcome, Status, ToRunner};
+use protocol::runner::{CHUNK, Known, Limits, Op, Outcome, Status, ToRunner, VERSION};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
@@ -97,11 +97,20 @@ impl Link {
     /// # Errors
     /// `Refused` for a lower epoch or another protocol version, `Timeout` after ten seconds, `Closed`.
     pub async fn attach(stream: Box<dyn Stream>, epoch: u64) -> Result<(Link, Welcome), LinkError> {
-        let inbox = Arc::new(Inbox::new(epoch));
+        Link::attach_as(stream, epoch, VERSION).await
+    }
+
+    /// Like `attach`, in the version of a runner that is known to speak another one: of such a one only what every version keeps as it
+    /// is may be asked.
+    ///
+    /// # Errors
+    /// As those of `attach`.
+    pub async fn attach_as(stream: Box<dyn Stream>, epoch: u64, version: u32) -> Result<(Link, Welcome), LinkError> {
+        let inbox = Arc::new(Inbox::new(epoch, version));
         let wire = Wire::start(stream, epoch, Arc::clone(&inbox));
         let link = Link { wire, inbox };
         let welcome = timeout(HELLO, async {
-            link.wire.hello().await?;
+            link.wire.hello(version).await?;
             link.inbox.welcome().await
         });
         let welcome = welcome.await.map_err(|_| LinkError::Timeout)??;

@@ -10,6 +10,7 @@
 mod act;
 pub mod broker;
 mod by_products;
+mod carry;
 mod cell;
 pub mod detect;
 pub mod failures;
@@ -370,6 +371,7 @@ impl Sandboxes {
         self.close_berth(record.berth).await?;
         self.broker.remove(&record.name).await.map_err(room::from_broker)?;
         self.records.forget(task)?;
+        self.forget_carried(task);
         self.forget_index(&task.to_string());
         self.remove_retired().await;
         Ok(())
@@ -399,6 +401,7 @@ impl Sandboxes {
             } else {
                 self.close_berth(record.berth).await?;
                 self.records.forget(record.task)?;
+                self.forget_carried(record.task);
                 self.forget_index(&record.task.to_string());
                 self.rooms.lock().await.remove(&record.task);
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use domain::Commit;
 use protocol::broker::{ChamberSpec, ChamberState, Purpose};
-use protocol::runner::Status;
+use protocol::runner::{Status, VERSION};
 use tokio::io::AsyncReadExt;
 
 use super::link::Link;
@@ -52,6 +52,7 @@ impl Sandboxes {
             return Ok(Prepared { boot });
         }
         self.must_be_proven(&spec.image).await?;
+        self.take_out(spec).await?;
         if let Some(old) = self.records.get(spec.task) {
             self.rooms.lock().await.remove(&spec.task);
             self.close_berth(old.berth).await?;
@@ -68,6 +69,7 @@ impl Sandboxes {
             // It stands: how the one before was lost is no word on this one.
             (record.boot, record.lost, record.mirror) = (Some(boot.clone()), None, mirror);
         })?;
+        self.forget_carried(spec.task);
         self.open(spec.task).await?;
         Ok(Prepared { boot })
     }
@@ -76,7 +78,7 @@ impl Sandboxes {
     async fn standing(&self, spec: &PrepareSpec) -> Result<Option<String>> {
         let Ok(record) = self.records.ready(spec.task) else { return Ok(None) };
         let fits = record.attempt == spec.attempt && record.base == spec.base.as_str() && record.image == spec.image;
-        if !fits || record.berth.is_some() != spec.network {
+        if !fits || record.runner != VERSION || record.berth.is_some() != spec.network {
             return Ok(None);
         }
         let found = self.broker.inspect(&record.name).await.map_err(room::from_broker)?;
@@ -117,6 +119,7 @@ impl Sandboxes {
             }
         }
         self.bring_setup(&room, record.setup.as_deref()).await?;
+        self.bring_back(&room, spec.task).await?;
         Ok((room, lent))
     }
 
@@ -218,6 +221,7 @@ impl PrepareSpec {
             lost: None,
             stopped: false,
             made_at: now_ms(),
+            runner: VERSION,
         }
     }
 }

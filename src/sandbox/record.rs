@@ -42,6 +42,14 @@ pub(super) struct Record {
     /// Milliseconds since 1970.
     #[serde(default)]
     pub made_at: i64,
+    /// The version of the protocol that its runner speaks.
+    #[serde(default = "first_version")]
+    pub runner: u32,
+}
+
+/// Records of earlier releases do not say it.
+fn first_version() -> u32 {
+    1
 }
 
 impl Record {
@@ -185,6 +193,7 @@ mod tests {
             boot: None,
             lost: None,
             stopped: false,
+            runner: 1,
             made_at: 0,
         }
     }

@@ -17,6 +17,7 @@ impl Sandboxes {
     /// # Errors
     /// [`SandboxError::Gone`] without a prepared sandbox, [`SandboxError::Unavailable`] when the router is away.
     pub async fn open(&self, task: i64) -> Result<bool> {
+        self.must_be_current(task)?;
         let record = self.records.ready(task)?;
         let woken = record.stopped;
         if woken {
@@ -82,10 +83,10 @@ impl Sandboxes {
     }
 
     /// Starts a stopped chamber: another boot of its runner, which is no surprise here and no loss.
-    async fn wake(&self, record: &Record) -> Result<()> {
+    pub(super) async fn wake(&self, record: &Record) -> Result<()> {
         self.broker.unpause(&record.name).await.map_err(room::from_broker)?;
         self.broker.start(&record.name).await.map_err(room::from_broker)?;
-        let attached = Room::attach(self.broker.as_ref(), &record.name, self.epoch, Arc::clone(&self.ids)).await;
+        let attached = Room::attach(self.broker.as_ref(), record, self.epoch, Arc::clone(&self.ids)).await;
         let (room, welcome) = match attached {
             Ok(attached) => attached,
             Err(e) => return Err(self.unless_trusted(record.task, e).await),

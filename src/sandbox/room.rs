@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex};
 
 use domain::Loss;
 use protocol::broker::{ChamberSpec, Problem, ProblemKind};
-use protocol::runner::{Limits, Op, Outcome, Status};
+use protocol::runner::{Limits, Op, Outcome, Status, VERSION};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::TaskTracker;
 
 use super::broker::Broker;
 use super::link::{Link, LinkError, Welcome};
+use super::record::Record;
 use super::{Result, SandboxError};
 
 /// Requests of the host itself have this bit; those of a task's actions never do.
@@ -104,7 +105,7 @@ impl Room {
             _ => from_broker(e),
         })?;
         broker.start(&spec.name).await.map_err(from_broker)?;
-        let (room, welcome) = Self::attach(broker, &spec.name, epoch, ids).await?;
+        let (room, welcome) = Self::attach_as(broker, &spec.name, VERSION, epoch, ids).await?;
         enough(welcome.lacks)?;
         Ok(room)
     }
@@ -114,14 +115,25 @@ impl Room {
         Self { boot: String::new(), link, unacked: Mutex::new(None), ids }
     }
 
+    /// A task's own, in the version its runner speaks.
     pub(super) async fn attach(
         broker: &dyn Broker,
+        record: &Record,
+        epoch: u64,
+        ids: Arc<AtomicU64>,
+    ) -> Result<(Self, Welcome)> {
+        Self::attach_as(broker, &record.name, record.runner, epoch, ids).await
+    }
+
+    async fn attach_as(
+        broker: &dyn Broker,
         name: &str,
+        version: u32,
         epoch: u64,
         ids: Arc<AtomicU64>,
     ) -> Result<(Self, Welcome)> {
         let stream = broker.attach(name).await.map_err(from_broker)?;
-        let (link, welcome) = Link::attach(Box::new(stream), epoch).await.map_err(|e| from_link(&e))?;
+        let (link, welcome) = Link::attach_as(Box::new(stream), epoch, version).await.map_err(|e| from_link(&e))?;
         let boot = welcome.boot.clone();
         Ok((Self { boot, link, unacked: Mutex::new(None), ids }, welcome))
     }

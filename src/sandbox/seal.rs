@@ -107,9 +107,9 @@ printf '\n%s\n' "$tree" >&2
 const LEFT_OUT: &str = "left out: ";
 
 /// What a sandbox handed out.
-struct Taken {
-    tree: Tree,
-    pack: tokio::fs::File,
+pub(super) struct Taken {
+    pub tree: Tree,
+    pub pack: tokio::fs::File,
     left_out: Vec<String>,
 }
 
@@ -153,7 +153,7 @@ impl Sandboxes {
     }
 
     /// Every process but the runner dies and the berth is closed, and only then is the tree read.
-    async fn stop_and_take(&self, room: &Room, record: Record, spec: &SealSpec) -> Result<Taken> {
+    pub(super) async fn stop_and_take(&self, room: &Room, record: Record, spec: &SealSpec) -> Result<Taken> {
         let stopped = room.run(Op::Quiesce, QUIESCE_MS).await;
         // Closed whether or not everything has died: both walls, not one.
         self.close_berth(record.berth).await?;

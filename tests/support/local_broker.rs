@@ -21,6 +21,9 @@ use protocol::runner::Mark;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::process::{Child, ChildStdin, Command};
 
+#[path = "old_runner.rs"]
+mod old_runner;
+
 type Listeners = Arc<tokio::sync::Mutex<Vec<WriteHalf<DuplexStream>>>>;
 
 /// See the module's words.
@@ -45,6 +48,8 @@ struct Local {
     state: ChamberState,
     /// Whoever attaches hears this first.
     noise: Vec<u8>,
+    /// Its runner speaks this version; `None` = ours.
+    version: Option<u32>,
 }
 
 struct Run {
@@ -95,6 +100,12 @@ impl LocalBroker {
         let local = chambers.get_mut(name).expect("it is there");
         local.stop(End::Stopped);
         local.start(&self.home).expect("started");
+    }
+
+    /// From now on a chamber's runner is one of another release, which speaks this version.
+    #[allow(dead_code, reason = "for tests/trees.rs alone")]
+    pub fn speaks(&self, name: &str, version: u32) {
+        self.chambers.lock().unwrap().get_mut(name).expect("it is there").version = Some(version);
     }
 
     /// Has a chamber say this, now and to whoever attaches later: as one would that is not our runner's any more.
@@ -327,6 +338,7 @@ impl Broker for LocalBroker {
             run: None,
             state: ChamberState::Created,
             noise: Vec::new(),
+            version: None,
         };
         chambers.insert(spec.name.clone(), local);
         Ok(())
@@ -358,7 +370,8 @@ impl Broker for LocalBroker {
                 }
             }
         });
-        Ok(Box::new(ours))
+        let spoken = self.with(name, |local| Ok(local.version))?;
+        Ok(Box::new(if let Some(version) = spoken { old_runner::as_version(version, ours) } else { ours }))
     }
 
     async fn pause(&self, name: &str) -> Result<()> {

@@ -8,13 +8,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use protocol::frame::Message;
-use protocol::runner::{CHUNK, FromRunner, MAX_REQUESTS, MAX_TEXT, Outcome, Status, VERSION, WINDOW};
+use protocol::runner::{CHUNK, FromRunner, MAX_REQUESTS, MAX_TEXT, Outcome, Status, WINDOW};
 use tokio::sync::Notify;
 
 use super::{LinkError, Welcome};
 
 pub(super) struct Inbox {
     epoch: u64,
+    /// Which version the runner is to speak.
+    version: u32,
     state: Mutex<State>,
     changed: Notify,
 }
@@ -52,8 +54,8 @@ pub(super) enum Part {
 }
 
 impl Inbox {
-    pub(super) fn new(epoch: u64) -> Self {
-        Self { epoch, state: Mutex::default(), changed: Notify::new() }
+    pub(super) fn new(epoch: u64, version: u32) -> Self {
+        Self { epoch, version, state: Mutex::default(), changed: Notify::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -159,7 +161,7 @@ impl Inbox {
             FromRunner::Hello { epoch, .. } if epoch > self.epoch => {
                 Err(LinkError::Refused(format!("a host with epoch {epoch} took over")))
             }
-            head @ FromRunner::Hello { .. } => state.greet(head, self.epoch),
+            head @ FromRunner::Hello { .. } => state.greet(head, self.epoch, self.version),
             // What an older host did not read.
             _ if state.welcome.is_none() => Ok(()),
             FromRunner::Output { id, offset, last } => state.output(id, offset, last, &message.body),
@@ -173,7 +175,7 @@ impl Inbox {
 }
 
 impl State {
-    fn greet(&mut self, head: FromRunner, own: u64) -> Result<(), LinkError> {
+    fn greet(&mut self, head: FromRunner, own: u64, spoken: u32) -> Result<(), LinkError> {
         let FromRunner::Hello { version, epoch, boot, runner, requests, lacks } = head else { return Ok(()) };
         if epoch < own {
             return if self.welcome.is_none() { Ok(()) } else { Err(breach("it greets an older host")) };
@@ -181,8 +183,8 @@ impl State {
         if self.welcome.is_some() {
             return Err(breach("it greets twice"));
         }
-        if version != VERSION {
-            return Err(LinkError::Refused(format!("the runner speaks version {version}, this host {VERSION}")));
+        if version != spoken {
+            return Err(LinkError::Refused(format!("the runner speaks version {version}, this host {spoken}")));
         }
         if requests.len() > MAX_REQUESTS {
             return Err(breach("it holds more requests than there may be"));

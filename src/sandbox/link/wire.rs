@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use protocol::frame::{BadFrame, Decoder, Message, encode};
-use protocol::runner::{FromRunner, MAX_PAYLOAD, Order, ToRunner, VERSION};
+use protocol::runner::{FromRunner, MAX_PAYLOAD, Order, ToRunner};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -47,9 +47,9 @@ impl Wire {
     }
 
     /// Ends whatever half a frame another host left in the runner's stdin, then says Hello.
-    pub(super) async fn hello(&self) -> Result<(), LinkError> {
+    pub(super) async fn hello(&self, version: u32) -> Result<(), LinkError> {
         let mut frame = vec![0];
-        frame.extend(self.frame(ToRunner::Hello { version: VERSION }, Bytes::new())?);
+        frame.extend(self.frame(ToRunner::Hello { version }, Bytes::new())?);
         self.enqueue(frame).await
     }
 

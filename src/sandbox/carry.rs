@@ -1,0 +1,91 @@
+//! Work that is in no commit, out of a sandbox whose runner is of another version, into the one that takes its place.
+//!
+//! Of such a runner only what a checkpoint's tree takes is asked (Hello, Quiesce, Exec and their streams), in its own version; every
+//! later version keeps these as they are (`docs/decisions/0011-a-runner-of-another-version.md`). The pack is bytes to this process: only the
+//! task's next sandbox unpacks it. It lies in the state directory until that one stands, so that a cut loses nothing. Tests: `tests/trees/carry.rs`.
+
+use std::path::PathBuf;
+
+use domain::{Commit, Loss};
+use protocol::runner::VERSION;
+
+use super::record::{Record, write_whole};
+use super::room::{Room, Work};
+use super::seal::Taken;
+use super::{PrepareSpec, Result, SandboxError, Sandboxes, SealSpec, Stretch};
+use crate::git::Tree;
+
+const UNPACK_MS: u64 = 600_000;
+
+impl Sandboxes {
+    /// A sandbox of another version takes no orders of a task any more.
+    pub(super) fn must_be_current(&self, task: i64) -> Result<()> {
+        match self.records.ready(task) {
+            Ok(record) if record.runner != VERSION => Err(SandboxError::Gone(Loss::Outdated)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the work out of a sandbox of another version that is about to be removed. Without effect for every other.
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`]: to be repeated. What cannot be taken out at all is given up, and logged.
+    pub(super) async fn take_out(&self, spec: &PrepareSpec) -> Result<()> {
+        let Ok(record) = self.records.ready(spec.task) else { return Ok(()) };
+        if record.runner == VERSION {
+            return Ok(());
+        }
+        match self.taken_out(spec, record).await {
+            Err(error @ SandboxError::Unavailable(_)) => Err(error),
+            Err(error) => {
+                tracing::warn!(task = spec.task, %error, "a sandbox of another version did not hand out its work");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    async fn taken_out(&self, spec: &PrepareSpec, record: Record) -> Result<()> {
+        if record.stopped {
+            self.wake(&record).await?;
+        }
+        let room = self.room(spec.task).await?;
+        let base = Commit::parse(&record.base).map_err(|e| SandboxError::Refused(e.to_string()))?;
+        let stretch = Stretch { task: spec.task, n: 0, repo_key: spec.repo_key.clone(), parent: base.clone(), base };
+        let seal = SealSpec { stretch, message: String::new(), date_ms: 0, protected: Vec::new() };
+        let Taken { tree, pack, .. } = self.stop_and_take(&room, record, &seal).await?;
+        let mut text = format!("{}\n", tree.as_str()).into_bytes();
+        let read = pack.into_std().await;
+        let whole =
+            tokio::task::spawn_blocking(move || std::io::Read::read_to_end(&mut { read }, &mut text).map(|_| text));
+        let text = whole.await.map_err(|e| SandboxError::Unavailable(e.to_string()))?;
+        let path = self.carried(spec.task);
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all).and(text);
+        write_whole(&path, &made.map_err(|e| SandboxError::Unavailable(format!("{}: {e}", path.display())))?)
+    }
+
+    /// Puts what was taken out into the sandbox that stands now, as changes that nobody has committed.
+    pub(super) async fn bring_back(&self, room: &Room, task: i64) -> Result<()> {
+        let Ok(text) = std::fs::read(self.carried(task)) else { return Ok(()) };
+        let Some(end) = text.iter().position(|byte| *byte == b'\n') else { return Ok(()) };
+        let tree = Tree::parse(&String::from_utf8_lossy(&text[..end]))?;
+        let mut pack = &text[end + 1..];
+        if !pack.is_empty() {
+            let unpack = Work::git(".git", ["index-pack", "--stdin", "--fix-thin"]).wall(UNPACK_MS).input(&mut pack);
+            room.must(unpack, "bringing over what was not committed").await?;
+        }
+        let take = ["--work-tree=.", "read-tree", "-u", "--reset", tree.as_str()];
+        room.must(Work::git(".git", take).wall(UNPACK_MS), "bringing over what was not committed").await?;
+        room.must(Work::git(".git", ["read-tree", "HEAD"]), "bringing over what was not committed").await
+    }
+
+    /// It stands in a sandbox, or nobody waits for it any more.
+    pub(super) fn forget_carried(&self, task: i64) {
+        drop(std::fs::remove_file(self.carried(task)));
+    }
+
+    /// A line with the tree, then its pack.
+    fn carried(&self, task: i64) -> PathBuf {
+        self.settings.state_dir.join("carried").join(task.to_string())
+    }
+}

@@ -1,0 +1,87 @@
+//! A sandbox whose runner speaks another version: what is in no commit is taken out of it and is in the one that takes its place.
+
+use std::sync::Arc;
+
+use caisson::sandbox::{Gate, SandboxError, Sandboxes, Sealed, Settings};
+use domain::{Action, Loss};
+use protocol::runner::{Limits, VERSION};
+
+use crate::world::World;
+
+const CHAMBER: &str = "task-1-1";
+const OTHER: u32 = VERSION + 7;
+
+/// Another life of the bot over the same state, for which the sandbox of task 1 is one of another version.
+fn another_life(world: &World, epoch: u64, spoken: Option<u32>) -> Sandboxes {
+    let record = world.dir.path().join("state/sandboxes/1.json");
+    let text = std::fs::read(&record).expect("a record");
+    let mut told: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    assert_eq!(told["runner"], VERSION, "whose runner it is, is remembered");
+    if let Some(spoken) = spoken {
+        told["runner"] = spoken.into();
+        std::fs::write(&record, told.to_string()).expect("written");
+    }
+    let gate: Arc<dyn Gate> = Arc::clone(&world.doors) as _;
+    let settings = Settings::new(world.dir.path().join("state"), "local");
+    Sandboxes::new(Arc::clone(&world.broker) as _, Some(gate), world.repos.clone(), settings, epoch).expect("sandboxes")
+}
+
+async fn bash(sandboxes: &Sandboxes, id: u64, command: &str) -> Result<String, SandboxError> {
+    let action = Action::Bash { command: command.to_owned() };
+    let acted = sandboxes.act(1, id, &action, Limits { wall_ms: 20_000, output_bytes: 10_000 }).await?;
+    Ok(acted.outcome.text)
+}
+
+const WORK: &str =
+    "sed -i 's/a - b/a + b/' sum.py; echo new >new.txt; rm README.md; echo warm >build/cache; chmod +x test_sum.py";
+const LOOK: &str = "git status --short; tail -1 sum.py; cat new.txt; ls build; git log --oneline | wc -l";
+const SEEN: &str = " D README.md\n M sum.py\n M test_sum.py\n?? new.txt\n    return a + b\nnew\nkept.txt\n1\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_committed_is_in_the_one_that_takes_its_place() {
+    for state in ["at work", "frozen", "stopped"] {
+        let world = World::new().await;
+        world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+        world.bash(1, WORK).await;
+        match state {
+            "frozen" => world.sandboxes.rest(1).await.expect("resting"),
+            "stopped" => world.sandboxes.stop(1).await.expect("stopped"),
+            _ => {}
+        }
+        world.broker.speaks(CHAMBER, OTHER);
+        // In the version of this host it is out of reach.
+        let stranded = another_life(&world, 2, None).open(1).await;
+        assert!(
+            matches!(&stranded, Err(SandboxError::Refused(why)) if why.contains("version")),
+            "{state}: {stranded:?}"
+        );
+
+        let next = another_life(&world, 3, Some(OTHER));
+        assert_eq!(next.open(1).await.err(), Some(SandboxError::Gone(Loss::Outdated)), "{state}");
+        assert_eq!(bash(&next, 900, "true").await.err(), Some(SandboxError::Gone(Loss::Outdated)), "{state}");
+        // Cut after the old one went: nothing is lost.
+        let mut missing = world.spec(1);
+        missing.image = "missing".to_owned();
+        next.prepare(&missing).await.expect_err("no such image");
+        assert!(next.open(1).await.is_err(), "{state}: no sandbox stands");
+        next.prepare(&world.spec(1)).await.expect("prepared anew");
+        next.open(1).await.expect("open");
+        assert_eq!(bash(&next, 901, LOOK).await.expect("acted"), SEEN, "{state}");
+        assert!(std::fs::read_dir(world.dir.path().join("state/carried")).expect("made").next().is_none(), "{state}");
+        // It is a sandbox as any: its tree is taken as the work's.
+        let sealed = next.seal(&world.seal_spec(1, 1, &world.base)).await.expect("sealed");
+        assert!(matches!(&sealed, Sealed::Commit { files, .. } if files.len() == 4), "{state}: {sealed:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkpoint_is_taken_by_the_old_runner_itself() {
+    let world = World::new().await;
+    world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+    world.bash(1, WORK).await;
+    world.broker.speaks(CHAMBER, OTHER);
+    let next = another_life(&world, 2, Some(OTHER));
+    let sealed = next.seal(&world.seal_spec(1, 1, &world.base)).await.expect("sealed");
+    assert!(matches!(&sealed, Sealed::Commit { files, .. } if files.len() == 4), "{sealed:?}");
+    next.remove(1).await.expect("removed");
+}
