@@ -1,14 +1,17 @@
-//! `caisson image`: the images of the toolchain profiles, built, listed, pruned.
+//! `caisson image`: the images of toolchains, built, listed, pruned.
 //!
 //! Owns flags and words; what an image is made of and which are ours is `broker::toolchain`, which speaks to the engine in this
 //! process, as whoever runs the command. A running broker and bot take no part. Tests: below and
 //! `broker/tests/docker/toolchains.rs`.
 
 use super::printer::{Complaint, Printer};
-use crate::config::Process;
+use crate::config::{Process, write};
 use crate::sandbox::broker::{Broker, SocketBroker};
 use crate::text::cut;
-use ::broker::toolchain::{BASE, DEFAULT_BASE, Image, Profile, Progress, Pruned, Stock, Toolchains, profile, profiles};
+use ::broker::toolchain::{
+    BASE, Built, DEFAULT_BASE, Image, Kind, Origin, Profile, Progress, Pruned, Stock, Toolchains, find_on_host, kind,
+    kinds, profile, profiles, tag,
+};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use protocol::broker::Problem;
@@ -36,26 +39,38 @@ struct From {
     base: String,
 }
 
-/// Build the images of toolchain profiles from Debian packages.
+/// Build the images of toolchains: from Debian's packages, from an official image, or from what this machine has.
 ///
-/// Profiles: `base` (git, a shell, Python, a C compiler), `python`, `rust`, `node`, `go`, `cpp`; each holds what `base` holds.
+/// Profiles: `base` (git, a shell, Python, a C compiler), `python`, `rust`, `node`, `go`, `java`, `cpp`; each holds what `base` holds.
+/// A name alone takes Debian's packages. A name with a version (rust@1.95) takes that version's official image, which is pulled
+/// unless the engine has it; with --from-host, with or without a version, the toolchain that lies on this machine is copied. Of
+/// both, every tool is run in the image as a sandbox's user before the image gets its name.
 ///
-/// A task gets the profile that its repository's `.caisson.toml` names (toolchain = "rust"), otherwise the one that its files
-/// tell of: Cargo.toml, pyproject.toml, package.json, go.mod, CMakeLists.txt and the like. No code of a project runs here, only
-/// Debian's packages; what a project needs beyond them are its `setup` commands.
+/// A task gets the toolchain that its repository's `.caisson.toml` names (toolchain = "rust"), otherwise the one that its files
+/// tell of: Cargo.toml, pyproject.toml, package.json, go.mod, pom.xml, CMakeLists.txt and the like; rust-toolchain.toml, .nvmrc, go.mod and
+/// .python-version choose among the versions that are offered. No code of a project runs here; what a project needs beyond
+/// are its `setup` commands.
 #[derive(Debug, Args)]
 #[command(
     after_help = "An image that was made of the same base, packages and Dockerfile stays as it is. A running broker keeps the image it \
     has until it is started anew.\n\
     Examples:\n  caisson image build rust python\n  \
+    caisson image build rust@1.95           from the official image\n  \
+    caisson image build rust --from-host    the Rust that this machine has\n  \
     caisson image build                     base, and every image that is out of date\n  \
     caisson image build --fresh rust        anew, with today's packages\n  \
     docker pull debian:bookworm-slim && caisson image build --base debian:bookworm-slim go"
 )]
 pub struct Build {
-    /// Profiles to build
-    #[arg(value_name = "PROFILE")]
+    /// Toolchains to build, each with a version or without
+    #[arg(value_name = "NAME[@VERSION]")]
     profiles: Vec<String>,
+    /// Copy the toolchains that this machine has: rustup's, Go's, Node's, pyenv's, a JDK
+    #[arg(long)]
+    from_host: bool,
+    /// Where official images are pulled from
+    #[arg(long, env = "CAISSON_REGISTRY", value_name = "HOST", default_value = "docker.io")]
+    registry: String,
     #[command(flatten)]
     from: From,
     /// Build what is up to date too, so that newer packages come in
@@ -103,7 +118,7 @@ impl ImageCommand {
     pub(super) async fn run(self, config: &Path) -> Result<()> {
         let printer = Printer::terminal();
         match self {
-            ImageCommand::Build(build) => build.run(&printer).await,
+            ImageCommand::Build(build) => build.run(config, &printer).await,
             ImageCommand::List(list) => list.run(&printer).await,
             ImageCommand::Prune(prune) => prune.run(config, &printer).await,
         }
@@ -118,19 +133,59 @@ impl Engine {
 }
 
 impl Build {
-    async fn run(&self, printer: &Printer) -> Result<()> {
+    async fn run(&self, config: &Path, printer: &Printer) -> Result<()> {
         // First what costs nothing: a wrong name builds nothing.
-        let named = named(&self.profiles)?;
+        let wanted = wanted(&self.profiles)?;
+        let brought = self.brought(&wanted)?;
         let toolchains = self.engine.open().await?;
-        let wanted = if named.is_empty() { self.due(&toolchains).await? } else { named };
-        for profile in wanted {
-            let mut say = |progress| self.say(printer, profile, progress);
+        let plain: Vec<Profile> = match (self.profiles.is_empty(), self.from_host) {
+            (true, _) => self.due(&toolchains).await?,
+            (false, true) => Vec::new(),
+            (false, false) => wanted.iter().filter(|it| it.version.is_none()).map(|it| it.profile).collect(),
+        };
+        for profile in plain {
+            let mut say = |progress| self.say(printer, profile.name, progress);
             let built = toolchains.build(profile, &self.from.base, self.fresh, &mut say).await;
             let built = built.map_err(|why| complaint(format!("the profile {} was not built", profile.name), &why))?;
-            let how = if built.before { ", there already" } else { "" };
-            printer.good(&format!("{}, {}, {} MB{how}", built.tag, short(&built.id), built.size / 1_000_000));
+            stands(printer, &built);
+        }
+        for Brought { kind, version, origin } in brought {
+            let mut say = |progress| self.say(printer, kind.name, progress);
+            let tag = tag(kind.name, version);
+            let built = toolchains.bring(kind, &origin, (&tag, &self.from.base), self.fresh, &mut say).await;
+            let built = built.map_err(|why| complaint(format!("{tag} was not built"), &why))?;
+            stands(printer, &built);
+            offer(config, &name_of(kind.name, version), &tag, printer)?;
         }
         Ok(())
+    }
+
+    /// What does not come from Debian's packages, and from where.
+    fn brought<'a>(&self, wanted: &'a [Wanted<'a>]) -> Result<Vec<Brought<'a>>> {
+        let mut all = Vec::new();
+        for Wanted { profile, version } in wanted {
+            if version.is_none() && !self.from_host {
+                continue;
+            }
+            let Some(kind) = kind(profile.name) else {
+                let known: Vec<_> = kinds().map(|it| it.name).collect();
+                let what = format!("{} comes from Debian's packages alone", profile.name);
+                let attempt = format!("leave out version and --from-host, or take one of {}", known.join(", "));
+                return Err(Complaint::new(what).attempt(attempt).into());
+            };
+            let origin = match (self.from_host, version) {
+                (false, Some(version)) => {
+                    Origin::Official { registry: self.registry.clone(), version: (*version).to_owned() }
+                }
+                (_, version) => Origin::Host(find_on_host(kind, *version).map_err(|why| {
+                    let name = name_of(kind.name, Some(version.unwrap_or("<version>")));
+                    Complaint::new(why)
+                        .attempt(format!("install it here, or take the official image: caisson image build {name}"))
+                })?),
+            };
+            all.push(Brought { kind, version: *version, origin });
+        }
+        Ok(all)
     }
 
     /// The base, and whatever else there is that would be built otherwise now.
@@ -139,14 +194,14 @@ impl Build {
         Ok(profiles().filter(|it| it.name == BASE || stock.outdated(*it)).collect())
     }
 
-    fn say(&self, printer: &Printer, profile: Profile, progress: Progress) {
+    fn say(&self, printer: &Printer, name: &str, progress: Progress) {
         match progress {
             Progress::Step { number, of, what } => {
-                printer.step(&format!("{} {number}/{of}: {}", profile.name, cut(&what, 90).0));
+                printer.step(&format!("{name} {number}/{of}: {}", cut(&what, 90).0));
             }
             // What takes long is named: how much is fetched.
             Progress::Output(line) if self.verbose || line.starts_with("Need to get ") => {
-                printer.step(&format!("{}: {line}", profile.name));
+                printer.step(&format!("{name}: {line}"));
             }
             Progress::Output(_) => {}
         }
@@ -216,9 +271,66 @@ async fn needed(file: &Path) -> Result<Vec<String>> {
     Ok(needed)
 }
 
-fn named(names: &[String]) -> Result<Vec<Profile>> {
-    let known = |name: &String| profile(name).ok_or_else(|| unknown(name).into());
-    names.iter().map(known).collect()
+/// A toolchain that is asked for.
+struct Wanted<'a> {
+    profile: Profile,
+    version: Option<&'a str>,
+}
+
+/// One that does not come from Debian's packages.
+struct Brought<'a> {
+    kind: Kind,
+    version: Option<&'a str>,
+    origin: Origin,
+}
+
+fn wanted(names: &[String]) -> Result<Vec<Wanted<'_>>> {
+    let known = |text| {
+        let (name, version) = match str::split_once(text, '@') {
+            Some((name, version)) => (name, Some(version)),
+            None => (text, None),
+        };
+        let profile = profile(name).ok_or_else(|| unknown(name))?;
+        let fit = |text: &str| {
+            (1..=30).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c))
+        };
+        match version.filter(|version| !fit(version)) {
+            Some(odd) => {
+                Err(Complaint::new(format!("{odd:?} is no version")).attempt("caisson image build rust@1.95").into())
+            }
+            None => Ok(Wanted { profile, version }),
+        }
+    };
+    names.iter().map(|name| known(name.as_str())).collect()
+}
+
+fn name_of(name: &str, version: Option<&str>) -> String {
+    version.map_or_else(|| name.to_owned(), |version| format!("{name}@{version}"))
+}
+
+fn stands(printer: &Printer, built: &Built) {
+    let Built { tag, version, id, size, before } = built;
+    let version = version.as_ref().map(|version| format!(" ({version})")).unwrap_or_default();
+    let how = if *before { ", there already" } else { "" };
+    printer.good(&format!("{tag}{version}, {}, {} MB{how}", short(id), size / 1_000_000));
+}
+
+/// Writes an image that stands into the list that repositories choose from, unless it is there.
+fn offer(file: &Path, name: &str, image: &str, printer: &Printer) -> Result<()> {
+    let line = format!("\"{name}\" = \"{image}\"");
+    if !file.exists() {
+        printer.hint(&format!("list it in caisson.toml: [sandbox.toolchains] {line}"));
+        return Ok(());
+    }
+    if Process::load(file)?.sandbox.offered().any(|offered| offered == (name, image)) {
+        return Ok(());
+    }
+    write::put_toolchain(file, name, image)?;
+    printer.good(&format!("{} offers it: [sandbox.toolchains] {line}", file.display()));
+    printer.hint(
+        "start `caisson serve` anew: it reads the list when it starts (a broker of your own takes `--image` too)",
+    );
+    Ok(())
 }
 
 fn unknown(name: &str) -> Complaint {
@@ -318,12 +430,20 @@ fn lines(stock: &Stock) -> Vec<Line> {
             if image.containers > 0 { used(image) } else { "replaced; `caisson image prune` removes it".into() };
         one(None, image, image.made_as.clone(), state)
     });
-    current.chain(old).collect()
+    let versioned = stock.versioned().map(|(tag, image)| one(None, image, tag.to_owned(), state(image, false)));
+    current.chain(versioned).chain(old).collect()
 }
 
 fn state(image: &Image, outdated: bool) -> String {
-    let fresh = if outdated { "out of date" } else { "up to date" };
-    if image.containers == 0 { fresh.to_owned() } else { format!("{fresh}, {}", used(image)) }
+    let fresh = match image.from.as_deref() {
+        Some("host") => "from this machine",
+        Some(_) => "from the official image",
+        None if outdated => "out of date",
+        None => "up to date",
+    };
+    let version = image.version.as_ref().map(|version| format!("{version}, ")).unwrap_or_default();
+    let used = if image.containers == 0 { String::new() } else { format!(", {}", used(image)) };
+    format!("{version}{fresh}{used}")
 }
 
 fn used(image: &Image) -> String {
@@ -334,28 +454,5 @@ fn used(image: &Image) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unknown_profile_is_refused_by_name_with_those_there_are() {
-        let error = named(&["rust".to_owned(), "cobol".to_owned()]).unwrap_err();
-        let complaint = Complaint::from(&error);
-        assert!(complaint.what.contains("cobol") && complaint.attempt.contains("base, python, rust"), "{complaint:?}");
-    }
-
-    #[test]
-    fn what_is_not_built_is_a_line_too() {
-        let all = lines(&Stock::default());
-        assert_eq!(all.len(), profiles().count());
-        assert!(all.iter().all(|line| line.state == "not built" && line.id.is_none()));
-        assert_eq!(all[2].cells()[..2], ["rust", "caisson-sandbox:rust"]);
-    }
-
-    #[test]
-    fn what_is_not_built_is_named_with_its_command() {
-        let said = unbuilt(&[("rust", "caisson-sandbox:rust"), ("go", "team/go:1")]).unwrap();
-        assert!(said.contains("`caisson image build rust`") && said.contains("no team/go:1"), "{said}");
-        assert_eq!(unbuilt(&[]), None);
-    }
-}
+#[path = "image_tests.rs"]
+mod tests;

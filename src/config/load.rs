@@ -201,6 +201,10 @@ impl Places {
 
     fn unknown(&self, defaults: &Table) -> Vec<Problem> {
         let known = |key: &str| {
+            // Whatever an operator calls a toolchain.
+            if key.starts_with("sandbox.toolchains.") {
+                return true;
+            }
             let repeated = REPEATED.iter().find_map(|(table, keys)| Some((key.strip_prefix(table)?, keys)));
             match repeated {
                 Some(("", _)) => true,

@@ -67,8 +67,8 @@ impl Project {
         if self.image.as_ref().is_some_and(|image| !fit(image, MAX_REFERENCE, "._-/:@")) {
             return Err(("image", "an image is written name:tag".to_owned()));
         }
-        if self.toolchain.as_ref().is_some_and(|name| !fit(name, 20, "-")) {
-            return Err(("toolchain", "a toolchain has a short name, such as rust".to_owned()));
+        if self.toolchain.as_ref().is_some_and(|name| !fit(name, 40, "-@._+")) {
+            return Err(("toolchain", "a toolchain has a short name, such as rust or rust@1.95".to_owned()));
         }
         Ok(())
     }
@@ -107,6 +107,10 @@ mod tests {
         assert_eq!(pick(""), Pick::Open);
         assert_eq!(pick("image = \"caisson/rust\""), asked("caisson/rust", None));
         assert_eq!(pick("toolchain = \"python\""), asked("caisson/python", Some("python")));
+        let mut granted = granted();
+        granted.toolchains.push(("rust@1.95".to_owned(), "team/rust:1".to_owned()));
+        let versioned = Project::parse(FILE, "toolchain = \"rust@1.95\"").unwrap().pick(&granted);
+        assert_eq!(versioned, asked("team/rust:1", Some("rust@1.95")));
         assert_eq!(pick("toolchain = \"base\""), asked("caisson/base", Some("base")));
         let Pick::Refused(said) = pick("toolchain = \"cobol\"") else { panic!("cobol is not offered") };
         assert!(said.contains("cobol") && said.contains("(base, python)"), "{said}");

@@ -89,6 +89,29 @@ pub fn set(path: &Path, key: &str, new: impl Into<Value>) -> Result<(), WriteErr
     replace(path, &document.to_string())
 }
 
+/// Offers an image as a toolchain, under a name that may hold any sign.
+pub fn put_toolchain(path: &Path, name: &str, image: &str) -> Result<(), WriteError> {
+    let mut document = read(path)?;
+    let mut table = document.as_table_mut();
+    for name in ["sandbox", "toolchains"] {
+        let item = table.entry(name).or_insert_with(|| {
+            let mut made = Table::new();
+            // No header of its own where it only holds the next one.
+            made.set_implicit(true);
+            Item::Table(made)
+        });
+        let Some(inner) = item.as_table_mut() else {
+            return Err(WriteError::Toml {
+                path: path.to_owned(),
+                why: format!("`{name}` is not written as a table of its own"),
+            });
+        };
+        table = inner;
+    }
+    put(table, name, image.into());
+    replace(path, &document.to_string())
+}
+
 fn fill(table: &mut Table, repository: &Repository) {
     put(table, "key", repository.key.as_str().into());
     put(table, "owner", repository.owner.as_str().into());

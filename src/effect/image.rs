@@ -1,15 +1,18 @@
 //! Which image a task's sandbox is made from: what the pinned `.caisson.toml` asks for, otherwise what the files of the base tell.
 //!
-//! What a project asks for it gets or the task does not start; what was only guessed may fall back to the operator's own image,
-//! and the next review says so. Tests: below and `tests/stories/toolchains.rs`.
+//! What a project asks for, or its files tell of, it gets or the task does not start: a person then reads what to type. The files
+//! choose among the images that the operator listed and can name no other. Tests: below and `tests/stories/toolchains.rs`.
 
 use super::{Performer, Repository, Trouble};
 use crate::config::pick::Pick;
 use crate::config::process::Sandbox;
 use crate::config::project::Effective;
-use crate::sandbox::{SandboxError, detect};
+use crate::git::Repos;
+use crate::sandbox::SandboxError;
+use crate::sandbox::need::{self, MAX_BYTES, Need, WANTED};
 use broker::toolchain::{BASE, REPOSITORY, profiles};
 use domain::Commit;
+use std::collections::HashMap;
 
 /// An image, and what a person should know about the choice.
 pub(super) struct Chosen {
@@ -27,57 +30,154 @@ impl Performer {
         match &effective.image {
             Pick::Refused(sentence) => Err(Trouble::blocked(sentence)),
             Pick::Asked { image, toolchain } => {
-                if self.there(image).await? {
+                if self.there(image).await?.is_some() {
                     return Ok(Chosen { image: image.clone(), note: None });
                 }
                 Err(Trouble::blocked(absent(image, toolchain.as_deref())))
             }
-            Pick::Open => self.guessed(repository, base).await,
+            Pick::Open => self.told(repository, base).await,
         }
     }
 
-    /// The toolchain that the files at the root tell of, where its image is there.
-    async fn guessed(&self, repository: &Repository, base: &Commit) -> Result<Chosen, Trouble> {
-        let sandbox = &self.config.sandbox;
-        let root = self.repos.root(&repository.key, base).await?;
-        let (image, note) = match told(sandbox, &root) {
-            Some(told) if self.there(told.image).await? => (told.image, None),
-            Some(told) => (sandbox.image.as_str(), Some(fell_back(&told, &sandbox.image))),
-            None => (sandbox.image.as_str(), None),
+    /// What the files at the root tell of, where nothing is asked for.
+    async fn told(&self, repository: &Repository, base: &Commit) -> Result<Chosen, Trouble> {
+        let told = read(&self.repos, &repository.key, base, &self.config.sandbox).await?;
+        let candidates = match told {
+            Told::Nothing => return Ok(Chosen { image: self.config.sandbox.image.clone(), note: None }),
+            Told::Image { image, by } if self.there(&image).await?.is_none() => {
+                return Err(Trouble::blocked(unready(&image, by)));
+            }
+            Told::Image { image, .. } => return Ok(Chosen { image, note: None }),
+            Told::Toolchain { need, images } => {
+                let mut candidates = Vec::new();
+                for (name, image) in images {
+                    let found = self.there(&image).await?;
+                    candidates.push(Candidate { name, image, found });
+                }
+                (need, candidates)
+            }
         };
-        Ok(Chosen { image: image.to_owned(), note })
+        let (need, candidates) = candidates;
+        match best(&need, &candidates) {
+            Some(best) => {
+                let note = need.version.as_ref().filter(|_| best.version().is_none()).map(|version| {
+                    format!(
+                        "{} asks for {} {}; {} does not say which it has.",
+                        version.by, need.toolchain, version.text, best.image
+                    )
+                });
+                Ok(Chosen { image: best.image.clone(), note })
+            }
+            None => Err(Trouble::blocked(lacking(&need, &candidates))),
+        }
     }
 
-    /// Whether a sandbox can be made from it. One that the broker does not list is as good as not there.
-    async fn there(&self, image: &str) -> Result<bool, Trouble> {
+    /// Whether a sandbox can be made from it, and the version that it says it has. One that the broker does not list is as good as
+    /// not there.
+    async fn there(&self, image: &str) -> Result<Option<Has>, Trouble> {
         match self.sandboxes.image(image).await {
-            Ok(found) => Ok(found.is_some()),
+            Ok(found) => Ok(found.map(|found| found.version)),
             Err(SandboxError::Refused(why)) => {
                 tracing::warn!(image, why, "an image that tasks may pick is not to be had");
-                Ok(false)
+                Ok(None)
             }
             Err(other) => Err(other.into()),
         }
     }
 }
 
-/// A toolchain that is offered, and the file that tells of it.
-pub(crate) struct Told<'a> {
-    pub name: &'static str,
-    pub by: &'static str,
-    pub image: &'a str,
+/// The version an image says it has.
+type Has = Option<String>;
+
+/// What the files of a repository tell, of what the operator offers.
+pub(crate) enum Told {
+    Nothing,
+    /// An image of the operator's list, by name.
+    Image {
+        image: String,
+        by: &'static str,
+    },
+    /// The offered images of a toolchain, by their names in `[sandbox.toolchains]`.
+    Toolchain {
+        need: Need,
+        images: Vec<(String, String)>,
+    },
 }
 
-/// What these files at the root of a repository tell, where nothing is asked for.
-pub(crate) fn told<'a>(sandbox: &'a Sandbox, root: &[String]) -> Option<Told<'a>> {
-    let (name, by) = detect::toolchain(root).filter(|_| guesses(&sandbox.image))?;
-    let (_, image) = sandbox.offered().find(|(offered, _)| *offered == name)?;
-    Some(Told { name, by, image })
+/// Reads the files at the root of a commit that tell of a toolchain.
+///
+/// # Errors
+/// When the commit is missing. A file that is too large tells nothing.
+pub(crate) async fn read(
+    repos: &Repos,
+    key: &str,
+    commit: &Commit,
+    sandbox: &Sandbox,
+) -> Result<Told, crate::git::GitError> {
+    let root = repos.root(key, commit).await?;
+    let mut texts = HashMap::new();
+    for name in WANTED {
+        let first = name.split('/').next().unwrap_or(name);
+        if root.iter().any(|there| there == first)
+            && let Ok(Some(text)) = repos.show(key, commit, name, MAX_BYTES).await
+        {
+            texts.insert(name, String::from_utf8_lossy(&text).into_owned());
+        }
+    }
+    Ok(told(sandbox, &root, &|name| texts.get(name).cloned()))
+}
+
+fn told(sandbox: &Sandbox, root: &[String], text: &dyn Fn(&str) -> Option<String>) -> Told {
+    if !guesses(&sandbox.image) {
+        return Told::Nothing;
+    }
+    if let Some((image, by)) = need::devcontainer(text)
+        && sandbox.all_images().contains(&image)
+    {
+        return Told::Image { image, by };
+    }
+    let Some(need) = need::need(root, text) else { return Told::Nothing };
+    let of_it =
+        |name: &str| name == need.toolchain || name.split_once('@').is_some_and(|(plain, _)| plain == need.toolchain);
+    let offered = sandbox.offered().filter(|(name, _)| of_it(name));
+    let images: Vec<_> = offered.map(|(name, image)| (name.to_owned(), image.to_owned())).collect();
+    if images.is_empty() { Told::Nothing } else { Told::Toolchain { need, images } }
+}
+
+/// An offered image of the toolchain that is needed.
+struct Candidate {
+    name: String,
+    image: String,
+    /// `None` = not there.
+    found: Option<Has>,
+}
+
+impl Candidate {
+    /// What the image says; otherwise the name it is offered under.
+    fn version(&self) -> Option<&str> {
+        let named = self.name.split_once('@').map(|(_, version)| version);
+        self.found.as_ref().and_then(|has| has.as_deref()).or(named)
+    }
+}
+
+/// Of those that are there: one whose version is known to suit; otherwise one that does not say. Where no version is asked for, the
+/// one that is offered under the toolchain's own name comes first.
+fn best<'a>(need: &Need, candidates: &'a [Candidate]) -> Option<&'a Candidate> {
+    let there = || candidates.iter().filter(|it| it.found.is_some());
+    let plain = || there().find(|it| it.name == need.toolchain);
+    let Some(wanted) = &need.version else { return plain().or_else(|| there().last()) };
+    let suits = |it: &&Candidate| it.version().is_some_and(|has| wanted.suits(has));
+    plain().filter(suits).or_else(|| there().find(suits)).or_else(|| there().find(|it| it.version().is_none()))
+}
+
+/// Whether it is one that `caisson image build` makes.
+fn is_ours(image: &str) -> bool {
+    image.strip_prefix(REPOSITORY).is_some_and(|rest| rest.starts_with(':'))
 }
 
 /// An image of one's own says that it holds what tasks need: then nothing is guessed.
 fn guesses(image: &str) -> bool {
-    image.strip_prefix(REPOSITORY).is_some_and(|rest| rest.starts_with(':'))
+    is_ours(image)
 }
 
 /// How an image comes to be there.
@@ -100,11 +200,49 @@ fn absent(image: &str, toolchain: Option<&str>) -> String {
     )
 }
 
-fn fell_back(told: &Told<'_>, usual: &str) -> String {
-    let Told { name, by, image } = told;
+fn unready(image: &str, by: &str) -> String {
+    format!("{by} names the image {image}, which is listed and not there: {}", cure(image))
+}
+
+/// What to type, where none of what is offered does.
+fn lacking(need: &Need, candidates: &[Candidate]) -> String {
+    let Need { toolchain, by, version } = need;
+    let has = candidates.iter().filter(|it| it.found.is_some());
+    let has: Vec<_> = has.map(|it| format!("{} is {}", it.image, it.version().unwrap_or("of some version"))).collect();
+    let what = match version {
+        None => format!("{by} tells of the toolchain {toolchain}"),
+        Some(version) => {
+            let later = if version.or_later { " or later" } else { "" };
+            format!("{} asks for {toolchain} {}{later}", version.by, version.text)
+        }
+    };
+    let there = if has.is_empty() {
+        "no image of it is there".to_owned()
+    } else {
+        format!("what is there is another: {}", has.join(", "))
+    };
+    let named = |it: &&Candidate| match version {
+        Some(version) => it.version().is_some_and(|has| version.suits(has)),
+        None => it.name == *toolchain,
+    };
+    let known = profiles().any(|it| it.name == *toolchain);
+    let cure = match (candidates.iter().find(|it| it.found.is_none() && named(it)), version) {
+        (Some(listed), _) if !is_ours(&listed.image) => cure(&listed.image),
+        (_, Some(version)) if known => {
+            format!(
+                "build it with `caisson image build {toolchain}@{}` (from the official image, or with --from-host from what this machine has)",
+                version.text
+            )
+        }
+        (_, None) if known => {
+            format!(
+                "build it with `caisson image build {toolchain}` (Debian's), or `caisson image build {toolchain} --from-host`"
+            )
+        }
+        _ => format!("list an image of it under [sandbox.toolchains], as {toolchain}"),
+    };
     format!(
-        "{by} tells of the toolchain {name}, whose image is not there; this task works in {usual} instead. For later tasks, {}.",
-        cure(image)
+        "{what}, and {there}; {cure}, or write toolchain = \"base\" into .caisson.toml on the default branch to work without it"
     )
 }
 
@@ -124,7 +262,72 @@ mod tests {
         assert!(said.contains("toolchain rust") && said.contains("caisson image build rust"), "{said}");
         let said = absent("team/rust:1", Some("rust"));
         assert!(said.contains("bring the image team/rust:1") && !said.contains("image build"), "{said}");
-        let said = fell_back(&Told { name: "go", by: "go.mod", image: "caisson-sandbox:go" }, "caisson-sandbox:base");
-        assert!(said.contains("go.mod") && said.contains("caisson image build go"), "{said}");
+    }
+
+    fn needed(version: Option<(&str, bool)>) -> Need {
+        let version = version.map(|(text, or_later)| need::Version { text: text.into(), by: "go.mod", or_later });
+        Need { toolchain: "go", by: "go.mod", version }
+    }
+
+    fn candidate(name: &str, image: &str, found: Option<Option<&str>>) -> Candidate {
+        Candidate { name: name.into(), image: image.into(), found: found.map(|has| has.map(str::to_owned)) }
+    }
+
+    #[test]
+    fn the_image_whose_version_suits_is_taken_and_one_that_does_not_say_only_after_it() {
+        let all = [
+            candidate("go", "caisson-sandbox:go", Some(Some("1.19.8"))),
+            candidate("go@1.22", "caisson-sandbox:go-1.22", Some(Some("1.22.4"))),
+            candidate("go@1.26", "team/go", Some(None)),
+            candidate("go@tip", "gone", None),
+        ];
+        let chosen = |version| best(&needed(version), &all).map(|it| it.name.as_str());
+        assert_eq!(chosen(None), Some("go"), "its own name, where nothing more is asked");
+        assert_eq!(chosen(Some(("1.18", true))), Some("go"));
+        assert_eq!(chosen(Some(("1.22", true))), Some("go@1.22"));
+        assert_eq!(chosen(Some(("1.26.1", true))), Some("go@1.26"), "as its name says");
+        assert_eq!(chosen(Some(("1.27", true))), None);
+        let unsaid = [candidate("go", "team/go", Some(None))];
+        assert_eq!(best(&needed(Some(("1.27", true))), &unsaid).map(|it| it.image.as_str()), Some("team/go"));
+    }
+
+    #[test]
+    fn what_is_lacking_is_said_with_what_to_type() {
+        let none = [candidate("go", "caisson-sandbox:go", None)];
+        let said = lacking(&needed(None), &none);
+        assert!(
+            said.contains("go.mod tells of the toolchain go") && said.contains("`caisson image build go`"),
+            "{said}"
+        );
+        assert!(said.contains("caisson image build go --from-host"), "{said}");
+        let old = [candidate("go", "caisson-sandbox:go", Some(Some("1.19.8")))];
+        let said = lacking(&needed(Some(("1.22", true))), &old);
+        for words in ["asks for go 1.22 or later", "caisson-sandbox:go is 1.19.8", "`caisson image build go@1.22`"] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        let own = [candidate("go", "team/go:1", None)];
+        assert!(lacking(&needed(None), &own).contains("bring the image team/go:1"));
+    }
+
+    #[test]
+    fn files_choose_among_what_the_operator_listed() {
+        let config = |text: &str| {
+            crate::config::Process::from_layers(std::path::Path::new("x"), text, &|_| None).unwrap().sandbox
+        };
+        let sandbox =
+            config("[sandbox]\nimages = [\"team/b:3\"]\n[sandbox.toolchains]\n\"rust@1.95\" = \"r:1\"\nnode = \"\"\n");
+        let told = |files: &[(&str, &str)]| {
+            let root: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
+            let text = |name: &str| files.iter().find(|(it, _)| *it == name).map(|(_, text)| (*text).to_owned());
+            told(&sandbox, &root, &text)
+        };
+        let Told::Toolchain { images, .. } = told(&[("Cargo.toml", "")]) else { panic!("rust") };
+        assert_eq!(images.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["rust", "rust@1.95"]);
+        assert!(matches!(told(&[("package.json", "")]), Told::Nothing), "not offered");
+        let named = |image: &str| format!("{{\"image\": \"{image}\"}}");
+        let listed = told(&[("Cargo.toml", ""), (".devcontainer.json", &named("team/b:3"))]);
+        assert!(matches!(listed, Told::Image { image, .. } if image == "team/b:3"));
+        let foreign = told(&[("Cargo.toml", ""), (".devcontainer.json", &named("evil/x:1"))]);
+        assert!(matches!(foreign, Told::Toolchain { .. }), "what nobody listed is not taken");
     }
 }

@@ -17,7 +17,7 @@ mod talk;
 mod verify;
 mod view;
 
-pub(crate) use image::told;
+pub(crate) use image::{Told, read as read_toolchain};
 pub use lanes::Lanes;
 pub use repository::Repository;
 pub(crate) use repository::granted;

@@ -30,6 +30,12 @@ pub fn test_command<'a>(files: &[String], text: impl Fn(&str) -> Option<&'a str>
     if has("go.mod") {
         return found("go test -v ./...", "go.mod");
     }
+    if has("pom.xml") {
+        return found("mvn -B -o test", "pom.xml");
+    }
+    if has("gradlew") {
+        return found("sh ./gradlew --offline test", "gradlew");
+    }
     if has("Makefile") && text("Makefile").is_some_and(|make| make.lines().any(is_test_target)) {
         return found("make test", "Makefile");
     }
@@ -37,13 +43,16 @@ pub fn test_command<'a>(files: &[String], text: impl Fn(&str) -> Option<&'a str>
 }
 
 /// Files at the root, and the toolchain that each tells of; the first that is there decides.
-const TOOLCHAINS: [(&str, &str); 9] = [
+const TOOLCHAINS: [(&str, &str); 12] = [
     ("Cargo.toml", "rust"),
     ("pyproject.toml", "python"),
     ("setup.py", "python"),
     ("requirements.txt", "python"),
     ("package.json", "node"),
     ("go.mod", "go"),
+    ("pom.xml", "java"),
+    ("build.gradle", "java"),
+    ("build.gradle.kts", "java"),
     ("CMakeLists.txt", "cpp"),
     ("configure.ac", "cpp"),
     ("meson.build", "cpp"),
@@ -198,6 +207,8 @@ mod tests {
             "npm test by package.json"
         );
         assert_eq!(detect(&[("go.mod", "")]).unwrap(), "go test -v ./... by go.mod");
+        assert_eq!(detect(&[("pom.xml", "")]).unwrap(), "mvn -B -o test by pom.xml");
+        assert_eq!(detect(&[("build.gradle", ""), ("gradlew", "")]).unwrap(), "sh ./gradlew --offline test by gradlew");
         assert_eq!(detect(&[("Makefile", "all:\ntest: all\n\ttrue\n")]).unwrap(), "make test by Makefile");
     }
 

@@ -20,6 +20,7 @@ pub mod link;
 mod loans;
 mod look;
 mod mirror;
+pub mod need;
 pub mod policy;
 mod prepare;
 mod proven;

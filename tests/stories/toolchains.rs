@@ -4,7 +4,8 @@ use crate::world::{FIX, REPO, World};
 use domain::Event;
 
 /// The local broker has every image but `missing`.
-const ALL: &str = "image = \"caisson-sandbox:base\"\ntoolchains = { rust = \"built:rust\", go = \"missing\" }";
+const ALL: &str = "image = \"caisson-sandbox:base\"\nimages = [\"team/builder\"]\n[sandbox.toolchains]\nrust = \"built:rust\"\ngo = \"missing\"\n\
+                   node = \"built:node=18.19.0\"\n\"node@20\" = \"built:node-20=20.11.1\"";
 
 async fn image(world: &World) -> String {
     let log = world.log().await;
@@ -33,16 +34,44 @@ async fn the_files_of_the_base_tell_the_toolchain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_only_guessed_falls_back_and_the_first_review_says_so() {
-    let (world, pull, review) = begun(&[("go.mod", "module shop\n")]).await;
-    assert_eq!(image(&world).await, "caisson-sandbox:base");
-    for words in ["tells of the toolchain go, whose image is not there", "works in `caisson-sandbox:base` instead"] {
-        assert!(review.contains(words), "{words} is missing:\n{review}");
+async fn without_its_toolchain_a_task_stops_before_its_first_action_and_says_what_to_type() {
+    let world = World::in_image(FIX, ALL).await;
+    world.push(&[("go.mod", "module shop\n")]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("paused").await;
+    let said = world.until_said(issue, "tells of the toolchain go").await;
+    assert!(said.contains("bring the image missing") && said.contains("/resume"), "{said}");
+    assert_eq!(world.task().await.actions, 0);
+    assert!(world.broker.created.lock().expect("listed").is_empty(), "no sandbox was made");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_a_project_pins_chooses_among_what_is_offered() {
+    let (world, _, review) = begun(&[("package.json", "{}"), (".nvmrc", "v20\n")]).await;
+    assert_eq!(image(&world).await, "built:node-20=20.11.1");
+    assert!(!review.contains("[!NOTE]"), "{review}");
+    let world = World::in_image(FIX, ALL).await;
+    world.push(&[("package.json", "{}"), (".nvmrc", "22\n")]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("paused").await;
+    let said = world.until_said(issue, "asks for node 22").await;
+    for words in ["`built:node=18.19.0` is `18.19.0`", "caisson image build node@22", "--from-host"] {
+        assert!(said.contains(words), "{words} is missing: {said}");
     }
-    world.approve().await;
-    world.until_state("final-review").await;
-    let last = world.until_said(pull, "Final review").await;
-    assert!(!last.contains("tells of the toolchain"), "said once:\n{last}");
+    // Whoever needs none of it says so on the default branch.
+    world.push(&[(".caisson.toml", "toolchain = \"base\"\n")]);
+    world.alice().comment(REPO, issue, "/resume").expect("resumed");
+    world.until_state("awaiting-review").await;
+    assert_eq!(image(&world).await, "caisson-sandbox:base");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_devcontainers_image_is_taken_where_the_operator_lists_it() {
+    let named = |image: &str| format!("{{\n  // ours\n  \"image\": \"{image}\",\n}}\n");
+    let (world, ..) = begun(&[("Cargo.toml", ""), (".devcontainer.json", &named("team/builder"))]).await;
+    assert_eq!(image(&world).await, "team/builder");
+    let (world, ..) = begun(&[("Cargo.toml", ""), (".devcontainer.json", &named("elsewhere/any"))]).await;
+    assert_eq!(image(&world).await, "built:rust", "what nobody listed is not taken");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,10 +4,13 @@ use std::collections::HashMap;
 
 use bollard::errors::Error;
 use bollard::models::BuildInfo;
-use bollard::query_parameters::{BuildImageOptions, BuildImageOptionsBuilder, TagImageOptionsBuilder};
-use futures_util::StreamExt;
-use protocol::broker::{Problem, ProblemKind};
+use bollard::query_parameters::{BuildImageOptionsBuilder, TagImageOptionsBuilder};
+use futures_util::{Stream, StreamExt, stream};
+use protocol::broker::{Problem, ProblemKind, TOOLCHAIN_VERSION};
 
+use tokio_util::bytes::Bytes;
+
+use super::kind::{kind, version_in};
 use super::profile::{BASE, DOCKERFILE, Profile, REPOSITORY};
 use super::{CONTENT, Toolchains, label};
 use crate::engine::problem;
@@ -32,6 +35,8 @@ pub enum Progress {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
     pub tag: String,
+    /// What its tools said.
+    pub version: Option<String>,
     pub id: String,
     /// Bytes.
     pub size: u64,
@@ -53,12 +58,46 @@ impl Toolchains {
     ) -> Result<Built, Problem> {
         let base_id = self.base(base).await?;
         let content = profile.content(&base_id);
-        if !fresh && let Some(built) = self.standing(profile, &content).await? {
+        let tag = profile.tag();
+        if !fresh && let Some(built) = self.standing(&tag, &content).await? {
             return Ok(built);
         }
-        let options = options(profile, &base_id, &content, fresh);
-        let context = bollard::body_full(archive("Dockerfile", DOCKERFILE.as_bytes()).into());
-        let mut stream = self.docker.build_image(options, None, Some(context));
+        // The base goes in by its id: a tag that is moved meanwhile changes nothing.
+        let arguments = HashMap::from([
+            ("BASE", base_id),
+            ("PACKAGES", profile.packages()),
+            ("CONTENT", content.clone()),
+            ("IMAGE", tag.clone()),
+        ]);
+        self.make(&tag, &arguments, fresh, alone(DOCKERFILE), say).await?;
+        // A version that is known lets a project's files choose.
+        if let Some(kind) = kind(profile.name)
+            && let Ok(said) = self.tried(&tag, kind).await
+            && let Some(version) = version_in(&said)
+        {
+            self.label(&tag, &tag, &content, Some(&version), None).await?;
+        }
+        self.also(profile).await?;
+        let built = self.standing(&tag, &content).await?.map(|built| Built { before: false, ..built });
+        built.ok_or_else(|| {
+            let text = format!("the builder ended without {tag}; `docker system df` shows whether the disk is full");
+            Problem::new(ProblemKind::Engine, text)
+        })
+    }
+
+    /// Builds `tag` from an archive that holds a Dockerfile.
+    pub(super) async fn make(
+        &self,
+        tag: &str,
+        arguments: &HashMap<&str, String>,
+        fresh: bool,
+        context: impl Stream<Item = std::io::Result<Bytes>> + Send + 'static,
+        say: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<(), Problem> {
+        let options =
+            BuildImageOptionsBuilder::default().t(tag).buildargs(arguments).nocache(fresh).rm(true).forcerm(true);
+        let context = bollard::body_try_stream(context);
+        let mut stream = self.docker.build_image(options.build(), None, Some(context));
         let mut heard = Heard::default();
         while let Some(piece) = stream.next().await {
             match piece {
@@ -67,23 +106,14 @@ impl Toolchains {
                 Err(error) => return Err(problem(error)),
             }
         }
-        heard.end(profile)?;
-        self.also(profile).await?;
-        let built = self.standing(profile, &content).await?.map(|built| Built { before: false, ..built });
-        built.ok_or_else(|| {
-            let text = format!(
-                "the builder ended without {}; `docker system df` shows whether the disk is full",
-                profile.tag()
-            );
-            Problem::new(ProblemKind::Engine, text)
-        })
+        heard.end(tag)
     }
 
-    async fn standing(&self, profile: Profile, content: &str) -> Result<Option<Built>, Problem> {
-        let tag = profile.tag();
-        let found = self.found(&tag).await?.filter(|it| label(it, CONTENT) == Some(content));
+    pub(super) async fn standing(&self, tag: &str, content: &str) -> Result<Option<Built>, Problem> {
+        let found = self.found(tag).await?.filter(|it| label(it, CONTENT) == Some(content));
         Ok(found.map(|it| Built {
-            tag,
+            version: label(&it, TOOLCHAIN_VERSION).map(str::to_owned),
+            tag: tag.to_owned(),
             id: it.id.unwrap_or_default(),
             size: it.size.unwrap_or_default().unsigned_abs(),
             before: true,
@@ -100,21 +130,10 @@ impl Toolchains {
     }
 }
 
-/// The base goes in by its id: a tag that is moved meanwhile changes nothing.
-fn options(profile: Profile, base_id: &str, content: &str, fresh: bool) -> BuildImageOptions {
-    let arguments = HashMap::from([
-        ("BASE", base_id.to_owned()),
-        ("PACKAGES", profile.packages()),
-        ("CONTENT", content.to_owned()),
-        ("IMAGE", profile.tag()),
-    ]);
-    BuildImageOptionsBuilder::default()
-        .t(&profile.tag())
-        .buildargs(&arguments)
-        .nocache(fresh)
-        .rm(true)
-        .forcerm(true)
-        .build()
+/// An archive that holds a Dockerfile and nothing else.
+pub(super) fn alone(text: &str) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
+    let bytes = Bytes::from(archive("Dockerfile", text.as_bytes()));
+    stream::once(async move { Ok(bytes) })
 }
 
 /// What came of a build so far.
@@ -146,13 +165,12 @@ impl Heard {
         }
     }
 
-    fn end(self, profile: Profile) -> Result<(), Problem> {
+    fn end(self, tag: &str) -> Result<(), Problem> {
         let Some(why) = self.failed else { return Ok(()) };
         let said = self.tail.join("\n");
         let text = format!(
-            "the image of the profile {} could not be built: {why}\n{said}\nPackages come from where the base image's apt looks \
-             (/etc/apt in it); the engine's containers must reach that",
-            profile.name
+            "{tag} could not be built: {why}\n{said}\nPackages come from where the base image's apt looks \
+             (/etc/apt in it); the engine's containers must reach that"
         );
         Err(Problem::new(ProblemKind::Engine, text))
     }
@@ -170,7 +188,6 @@ fn step(line: &str) -> Option<Progress> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::toolchain::profile;
 
     fn heard(pieces: &[&str]) -> (Heard, Vec<Progress>) {
         let (mut heard, mut said) = (Heard::default(), Vec::new());
@@ -196,9 +213,11 @@ mod tests {
         let lines: String = (0..40).map(|n| format!("line {n}\n")).collect();
         let (mut heard, _) = heard(&[&lines]);
         heard.failed = Some("returned a non-zero code: 100".into());
-        let problem = heard.end(profile("go").unwrap()).unwrap_err().text;
+        let problem = heard.end("caisson-sandbox:go").unwrap_err().text;
         assert!(
-            problem.contains("profile go") && problem.contains("code: 100") && problem.contains("line 39"),
+            problem.contains("caisson-sandbox:go could")
+                && problem.contains("code: 100")
+                && problem.contains("line 39"),
             "{problem}"
         );
         assert!(!problem.contains("line 20"), "{problem}");

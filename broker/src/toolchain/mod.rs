@@ -1,11 +1,15 @@
-//! The images of the toolchain profiles: built, listed, pruned, for an operator at a terminal.
+//! The images of toolchains: built, listed, pruned, for an operator at a terminal.
 //!
-//! Owns the data of the profiles (`profile.rs`), the build (`build.rs`) and which images are ours (`stock.rs`). It talks to
+//! Owns the data of the profiles (`profile.rs`), their build from Debian's packages (`build.rs`), what is taken from official images or
+//! from this machine instead (`kind.rs`, `host.rs`, `brought.rs`) and which images are ours (`stock.rs`). It talks to
 //! the engine as whoever started it may; a running broker has no request for any of this, so nothing that a task says can
-//! build or remove an image. Must not run anything of a project: only Debian packages go in. Tests: beside each file and
+//! build or remove an image. Must not run anything of a project. Tests: beside each file and
 //! `tests/docker/toolchains.rs`.
 
+mod brought;
 mod build;
+mod host;
+mod kind;
 mod profile;
 mod stock;
 
@@ -16,7 +20,10 @@ use bollard::models::ImageInspect;
 use protocol::broker::{Problem, ProblemKind};
 
 use crate::engine::{self, Missing, problem};
+pub use brought::{Origin, tag};
 pub use build::{Built, Progress};
+pub use host::{Found, find as find_on_host};
+pub use kind::{Kind, kind, kinds, suits};
 pub use profile::{BASE, DOCKERFILE, Profile, REPOSITORY, profile, profiles};
 pub use stock::{Image, Pruned, Stock};
 
@@ -25,6 +32,8 @@ pub const DEFAULT_BASE: &str = "caisson-base:local";
 
 /// What an image was made of; `build.sh` sets it too.
 const CONTENT: &str = "caisson.content";
+/// Where its toolchain is from, unless it is of Debian's packages: `host`, or an official image.
+const FROM: &str = "caisson.from";
 /// Which image it is: its reference when it was made.
 const IMAGE: &str = "caisson.image";
 

@@ -56,9 +56,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_six_and_each_holds_what_base_holds() {
+    fn there_are_seven_and_each_holds_what_base_holds() {
         let names: Vec<_> = profiles().map(|it| it.name).collect();
-        assert_eq!(names, ["base", "python", "rust", "node", "go", "cpp"]);
+        assert_eq!(names, ["base", "python", "rust", "node", "go", "java", "cpp"]);
         let base = profile(BASE).unwrap().packages();
         assert!(base.split(' ').any(|it| it == "git"), "a chamber needs git: {base}");
         for it in profiles() {

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use bollard::models::ImageSummary;
 use bollard::query_parameters::{ListContainersOptionsBuilder, ListImagesOptionsBuilder, RemoveImageOptionsBuilder};
-use protocol::broker::Problem;
+use protocol::broker::{Problem, TOOLCHAIN_VERSION};
 
 use super::profile::{Profile, REPOSITORY, profiles};
-use super::{CONTENT, IMAGE, Toolchains};
+use super::{CONTENT, FROM, IMAGE, Toolchains};
 use crate::engine::{Missing, is_conflict, is_gone, problem};
 
 /// One image that was made here.
@@ -25,6 +25,10 @@ pub struct Image {
     pub made: i64,
     /// Containers made from it, of any installation, running or not.
     pub containers: usize,
+    /// The version its toolchain said it has.
+    pub version: Option<String>,
+    /// `None` = of Debian's packages.
+    pub from: Option<String>,
     /// What it was made of.
     content: String,
 }
@@ -52,10 +56,19 @@ impl Stock {
         self.images.iter().find(|it| it.tags.contains(&tag))
     }
 
-    /// Whether a build of this profile would make another image.
+    /// Whether a build of this profile would make another image. One that was brought from elsewhere is the operator's own choice.
     pub fn outdated(&self, profile: Profile) -> bool {
         let wanted = self.base.as_deref().map(|id| profile.content(id));
-        self.of(profile).zip(wanted).is_some_and(|(image, wanted)| image.content != wanted)
+        self.of(profile)
+            .filter(|image| image.from.is_none())
+            .zip(wanted)
+            .is_some_and(|(image, wanted)| image.content != wanted)
+    }
+
+    /// Those of one version of a toolchain, with the reference of each.
+    pub fn versioned(&self) -> impl Iterator<Item = (&str, &Image)> {
+        let named = self.images.iter().flat_map(|it| it.tags.iter().map(move |tag| (tag.as_str(), it)));
+        named.filter(|(tag, _)| own(tag).is_some_and(is_versioned))
     }
 
     /// Those that no profile stands for any more.
@@ -161,17 +174,25 @@ fn containers(count: usize) -> String {
 
 /// A reference that a profile, compose.yaml or the router goes by.
 fn is_current(tag: &str) -> bool {
-    match tag.strip_prefix(REPOSITORY).and_then(|rest| rest.strip_prefix(':')) {
-        Some(name) => name == "local" || profiles().any(|it| it.name == name),
-        // A tag somebody gave it: what it is for is theirs to say.
-        None => true,
-    }
+    // A tag somebody gave it: what it is for is theirs to say.
+    own(tag).is_none_or(|name| name == "local" || profiles().any(|it| it.name == name) || is_versioned(name))
+}
+
+fn own(tag: &str) -> Option<&str> {
+    tag.strip_prefix(REPOSITORY)?.strip_prefix(':')
+}
+
+/// A profile's name and a version.
+fn is_versioned(name: &str) -> bool {
+    name.split_once('-').is_some_and(|(name, _)| profiles().any(|it| it.name == name))
 }
 
 fn described(found: ImageSummary, containers: usize) -> Image {
     let label = |key: &str| found.labels.get(key).cloned().unwrap_or_default();
     Image {
         made_as: label(IMAGE),
+        version: found.labels.get(TOOLCHAIN_VERSION).cloned(),
+        from: found.labels.get(FROM).cloned(),
         content: label(CONTENT),
         // The engine says `<none>:<none>` of one without a name.
         tags: found.repo_tags.into_iter().filter(|tag| !tag.starts_with('<')).collect(),
@@ -195,6 +216,8 @@ mod tests {
             size: 1,
             made: 0,
             containers: 0,
+            version: None,
+            from: None,
             content: content.into(),
         }
     }
@@ -207,9 +230,12 @@ mod tests {
             image("c", &["caisson-sandbox:fortran"], ""),
             image("d", &["caisson-sandbox:local"], ""),
             image("e", &["mine:1"], ""),
+            image("f", &["caisson-sandbox:rust-1.95"], ""),
+            image("g", &["caisson-sandbox:untried-rust"], ""),
         ];
         let stock = Stock { images, base: None };
-        assert_eq!(stock.left_over().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["b", "c"]);
+        assert_eq!(stock.left_over().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["b", "c", "g"]);
+        assert_eq!(stock.versioned().map(|(tag, _)| tag).collect::<Vec<_>>(), ["caisson-sandbox:rust-1.95"]);
     }
 
     #[test]
@@ -221,6 +247,9 @@ mod tests {
         };
         assert!(!stock(go.content("sha256:1"), Some("sha256:1")).outdated(go));
         assert!(stock(go.content("sha256:1"), Some("sha256:2")).outdated(go));
+        let mut brought = stock(go.content("sha256:1"), Some("sha256:2"));
+        brought.images[0].from = Some("host".into());
+        assert!(!brought.outdated(go), "not Debian's");
         assert!(!stock(go.content("sha256:1"), None).outdated(go), "without a base nobody can say");
         assert!(!Stock::default().outdated(go), "what is not there is not out of date");
     }

@@ -1,6 +1,7 @@
 //! The broker over a real engine. Each test is an installation of its own and leaves nothing. Without an engine, or
 //! without the images that `compose/images/` builds, the tests say so and pass, unless `CAISSON_REQUIRE` lists `docker`.
 
+mod brought;
 mod chambers;
 mod disks;
 mod engines;

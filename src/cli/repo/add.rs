@@ -9,7 +9,7 @@ use crate::config::pick::Pick;
 use crate::config::process::Repository as Entry;
 use crate::config::project::{self, Project};
 use crate::config::write::put_repository;
-use crate::effect::{granted, told};
+use crate::effect::{Told, granted, read_toolchain};
 use crate::forge::{Access, Forge, ForgeError, RepoRef, Repository, is_accepted};
 use crate::git::{Auth, Branch, Leaks, RemoteUrl, Repos};
 use crate::secret::Secret;
@@ -137,15 +137,15 @@ impl Add {
         plan: &Plan,
         commit: &domain::Commit,
     ) -> Result<String> {
-        let root = git.root(&plan.key, commit).await?;
+        let told = read_toolchain(git, &plan.key, commit, &config.sandbox).await?;
         let Some(bytes) = git.show(&plan.key, commit, project::FILE, project::MAX_BYTES).await? else {
             printer.say(&format!("no {}: the tests will be detected", project::FILE));
-            show_image(printer, config, &Project::default(), &root);
+            show_image(printer, config, &Project::default(), &told);
             return Ok(String::new());
         };
         let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", project::FILE))?;
         let asked = Project::parse(project::FILE, &text)?;
-        show_image(printer, config, &asked, &root);
+        show_image(printer, config, &asked, &told);
         let wishes = asked.wishes(&granted(config));
         if wishes.is_empty() {
             printer.good(&format!("{} asks for nothing beyond your grants", project::FILE));
@@ -219,14 +219,19 @@ impl Add {
 }
 
 /// What its tasks will run in. What cannot be had is shown among its wishes.
-fn show_image(printer: &Printer, config: &Process, project: &Project, root: &[String]) {
-    let (image, why) = match (project.pick(&granted(config)), told(&config.sandbox, root)) {
+fn show_image(printer: &Printer, config: &Process, project: &Project, told: &Told) {
+    let (image, why) = match (project.pick(&granted(config)), told) {
         (Pick::Refused(_), _) => return,
         (Pick::Asked { image, .. }, _) => (image, format!("as {} asks", project::FILE)),
-        (Pick::Open, Some(told)) => {
-            (told.image.to_owned(), format!("its {} tells the toolchain {}", told.by, told.name))
+        (Pick::Open, Told::Image { image, by }) => (image.clone(), format!("its {by} names it")),
+        (Pick::Open, Told::Toolchain { need, images }) => {
+            let images: Vec<_> = images.iter().map(|(_, image)| image.as_str()).collect();
+            let version = need.version.as_ref().map(|it| format!(", {} {}", it.by, it.text)).unwrap_or_default();
+            (images.join(" or "), format!("its {} tells the toolchain {}{version}", need.by, need.toolchain))
         }
-        (Pick::Open, None) => (config.sandbox.image.clone(), "it names no toolchain, and no file tells one".to_owned()),
+        (Pick::Open, Told::Nothing) => {
+            (config.sandbox.image.clone(), "it names no toolchain, and no file tells one that is offered".to_owned())
+        }
     };
     printer.good(&format!("its tasks run in {image}: {why}"));
 }

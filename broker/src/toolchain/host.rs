@@ -1,0 +1,184 @@
+//! The toolchains of the machine that `caisson image build --from-host` runs on: where one lies, and what of it goes into an image.
+//!
+//! Asks the programs that whoever runs the command would get. Must not take a part of the system that Debian's packages own
+//! piecemeal (`/usr`): it would not run elsewhere. Tests: below and `tests/docker/brought.rs`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::kind::{Kind, suits, version_in};
+
+/// A toolchain of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub dir: PathBuf,
+    pub version: String,
+    /// What of the directory is copied, relative to it.
+    parts: Vec<&'static str>,
+    /// Links are replaced by what they lead to: it lies in several places.
+    follow: bool,
+}
+
+/// What runs nothing and only takes room.
+const LEFT_OUT: [&str; 4] = ["share/doc", "share/man", "lib/python*/test", "lib/src.zip"];
+
+/// The toolchain of that version, otherwise the one that is used here; `Err` says what was looked at.
+pub fn find(kind: Kind, wanted: Option<&str>) -> Result<Found, String> {
+    let mut seen = Vec::new();
+    for dir in places(kind.name) {
+        let Ok(dir) = dir.canonicalize() else { continue };
+        let Some(found) = look(kind.name, &dir) else { continue };
+        let fits = wanted.is_none_or(|wanted| suits(wanted, &found.version));
+        let system = kind.name != "node" && [Path::new("/usr"), Path::new("/usr/local")].contains(&dir.as_path());
+        if fits && !system {
+            return Ok(found);
+        }
+        let why = if system { ", a part of the system" } else { "" };
+        seen.push(format!("{} in {}{why}", found.version, dir.display()));
+    }
+    seen.dedup();
+    let wanted = wanted.map(|it| format!(" {it}")).unwrap_or_default();
+    let there = if seen.is_empty() { "none was found".to_owned() } else { format!("there is {}", seen.join(", ")) };
+    Err(format!("this machine has no {}{wanted} that can be copied: {there}", kind.name))
+}
+
+/// Where one may lie, that which is used here first.
+fn places(name: &str) -> Vec<PathBuf> {
+    let home = std::env::home_dir().unwrap_or_default();
+    let of = |variable: &str, usual: &str| std::env::var_os(variable).map_or_else(|| home.join(usual), PathBuf::from);
+    let path = |said: Option<String>| said.map(PathBuf::from);
+    let (used, more) = match name {
+        "rust" => {
+            (path(says("rustc", &["--print", "sysroot"])), below(&of("RUSTUP_HOME", ".rustup").join("toolchains")))
+        }
+        "go" => {
+            let more = [below(&home.join("sdk")), vec![PathBuf::from("/usr/local/go")]].concat();
+            (path(says("go", &["env", "GOROOT"])), more)
+        }
+        "node" => {
+            let program = path(says("node", &["-p", "process.execPath"]));
+            let prefix = program.and_then(|it| Some(it.parent()?.parent()?.to_owned()));
+            (prefix, below(&of("NVM_DIR", ".nvm").join("versions/node")))
+        }
+        "python" => {
+            let used = says("python3", &["-c", "import sys; print(sys.base_prefix)"]);
+            (path(used), below(&of("PYENV_ROOT", ".pyenv").join("versions")))
+        }
+        "java" => {
+            let told = says("java", &["-XshowSettings:properties", "-version"]).unwrap_or_default();
+            let home = told.lines().find_map(|line| line.trim().strip_prefix("java.home = ").map(PathBuf::from));
+            (std::env::var_os("JAVA_HOME").map(PathBuf::from).or(home), below(Path::new("/usr/lib/jvm")))
+        }
+        _ => (None, Vec::new()),
+    };
+    used.into_iter().chain(more).collect()
+}
+
+fn look(name: &str, dir: &Path) -> Option<Found> {
+    let (program, word, parts, follow): (_, _, &[&str], _) = match name {
+        "rust" => ("bin/rustc", "--version", &["."], false),
+        "go" => ("bin/go", "version", &["."], true),
+        "node" => {
+            let parts: &[&str] = &[
+                "bin/node",
+                "bin/npm",
+                "bin/npx",
+                "bin/corepack",
+                "lib/node_modules/npm",
+                "lib/node_modules/corepack",
+                "include/node",
+            ];
+            ("bin/node", "--version", parts, false)
+        }
+        "python" => ("bin/python3", "--version", &["."], false),
+        // A runtime alone compiles nothing.
+        "java" => ("bin/javac", "-version", &["."], true),
+        _ => return None,
+    };
+    let version = version_in(&says(dir.join(program).to_str()?, &[word])?)
+        // `javac 17`, of a first release.
+        .filter(|it| !it.is_empty())?;
+    let parts = parts.iter().copied().filter(|part| dir.join(part).symlink_metadata().is_ok()).collect();
+    Some(Found { dir: dir.to_owned(), version, parts, follow })
+}
+
+impl Found {
+    /// The command that writes it as an archive in which it is called `toolchain` and belongs to root.
+    pub fn archive(&self) -> Command {
+        let mut tar = Command::new("tar");
+        tar.args([
+            "-c",
+            "-f",
+            "-",
+            "--owner=0",
+            "--group=0",
+            "--numeric-owner",
+            "--mode=a+rX,u+w,go-w",
+            "--ignore-failed-read",
+        ]);
+        tar.args(LEFT_OUT.map(|it| format!("--exclude={it}")));
+        tar.args(["--transform=flags=rh;s,^,toolchain/,", "-C"]).arg(&self.dir);
+        if self.follow {
+            tar.arg("-h");
+        }
+        tar.args(&self.parts).stdin(Stdio::null());
+        tar
+    }
+}
+
+/// Directories in it, the newest name first.
+fn below(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut all: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    all.sort();
+    all.reverse();
+    all
+}
+
+/// What a program writes when it succeeds. In `/`, where no file of a project chooses another version.
+fn says(program: &str, words: &[&str]) -> Option<String> {
+    let out = Command::new(program)
+        .args(words)
+        .current_dir("/")
+        .env("GOTOOLCHAIN", "local")
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let both = [out.stdout, out.stderr].concat();
+    out.status.success().then(|| String::from_utf8_lossy(&both).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolchain::kind;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_runs_is_found_with_its_version_and_what_does_not_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = |part: &str, text: &str| {
+            let path = dir.path().join(part);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        };
+        assert_eq!(look("node", dir.path()), None);
+        made("bin/node", "#!/bin/sh\necho v20.1.0\n");
+        made("bin/npm", "");
+        made("share/private", "");
+        let found = look("node", dir.path()).unwrap();
+        assert_eq!((found.version.as_str(), &found.parts[..]), ("20.1.0", &["bin/node", "bin/npm"][..]));
+        let listed = found.archive().output().unwrap();
+        let names = String::from_utf8_lossy(&listed.stdout).into_owned();
+        assert!(names.contains("toolchain/bin/npm") && !names.contains("private"), "what is beside it stays here");
+        made("bin/node", "#!/bin/sh\nexit 1\n");
+        assert_eq!(look("node", dir.path()), None);
+    }
+
+    #[test]
+    fn a_version_nobody_has_is_refused_with_what_there_is() {
+        let said = find(kind("python").unwrap(), Some("1.4")).unwrap_err();
+        assert!(said.contains("no python 1.4 that can be copied"), "{said}");
+    }
+}
