@@ -7,6 +7,7 @@
 #![recursion_limit = "256"]
 
 mod api;
+mod faults;
 mod git;
 mod hooks;
 mod issues;

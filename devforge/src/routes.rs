@@ -1,6 +1,7 @@
 //! Which address leads where.
 
 use crate::api::{Shared, accounts, issues, outage, pulls, repos, teams};
+use crate::faults;
 use crate::{pages, smart_http};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -16,10 +17,12 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/{owner}/{repo}/info/refs", get(smart_http::info))
         .route("/{owner}/{repo}/git-upload-pack", post(smart_http::upload))
         .route("/{owner}/{repo}/git-receive-pack", post(smart_http::receive));
+    let before = axum::middleware::from_fn_with_state(Arc::clone(&shared), faults::before);
     let away = axum::middleware::from_fn_with_state(Arc::clone(&shared), outage);
     Router::new()
         .nest("/api/v1", api)
         .merge(git)
+        .route_layer(before)
         .route_layer(away)
         .route("/api/healthz", get(|| async { "{\"status\":\"pass\"}" }))
         .route("/", get(pages::home))
@@ -34,6 +37,7 @@ fn of_accounts() -> Router<Arc<Shared>> {
     Router::new()
         .route("/version", get(accounts::version))
         .route("/user", get(accounts::me))
+        .route("/repositories/{id}", get(faults::by_id))
         .route("/users/{login}", get(accounts::user))
         .route("/users/{login}/tokens", get(accounts::tokens).post(accounts::create_token))
         .route("/users/{login}/tokens/{name}", delete(accounts::delete_token))
@@ -73,7 +77,7 @@ fn of_repository() -> Router<Arc<Shared>> {
         .route("/issues", get(issues::list).post(issues::create))
         .route("/issues/comments", get(issues::comments_of_repo))
         .route("/issues/comments/{id}", get(issues::comment).patch(issues::edit_comment).delete(issues::delete_comment))
-        .route("/issues/{number}", get(issues::get).patch(issues::edit))
+        .route("/issues/{number}", get(issues::get).patch(issues::edit).delete(faults::delete_issue))
         .route("/issues/{number}/comments", get(issues::comments).post(issues::create_comment))
         .route("/issues/{number}/labels", get(issues::labels).post(issues::add_labels))
         .route("/issues/{number}/labels/{id}", delete(issues::remove_label))

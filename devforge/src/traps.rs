@@ -57,6 +57,9 @@ pub(crate) struct Cuts {
     /// Calls that met one.
     outage_met: u32,
     lose_hooks: u32,
+    /// Ends of addresses with the status that each is answered with.
+    refused: Vec<(String, u16)>,
+    times_refused: u64,
 }
 
 /// The switches while the forge runs.
@@ -117,6 +120,25 @@ impl Switches {
 
     pub fn outage_met(&self) -> u32 {
         locked(&self.cuts).outage_met
+    }
+
+    pub fn refuse(&self, addresses: Vec<(String, u16)>) {
+        locked(&self.cuts).refused = addresses;
+    }
+
+    pub fn refused(&self, method: &str, path: &str) -> Option<u16> {
+        let fits = |end: &str| match end.split_once(' ') {
+            Some((only, end)) => only == method && path.ends_with(end),
+            None => path.ends_with(end),
+        };
+        let mut cuts = locked(&self.cuts);
+        let status = cuts.refused.iter().find(|(end, _)| fits(end)).map(|(_, status)| *status);
+        cuts.times_refused += u64::from(status.is_some());
+        status
+    }
+
+    pub fn times_refused(&self) -> u64 {
+        locked(&self.cuts).times_refused
     }
 
     pub fn lose_hooks(&self, count: u32) {

@@ -200,8 +200,8 @@ pub(crate) struct World {
     pub repos: Vec<Repo>,
     /// One rising sequence over comments and reviews of the whole forge.
     pub next_number: i64,
-    /// Addresses that repositories had before: they answer 301.
-    pub old_names: Vec<(String, String)>,
+    /// Names that repositories had before, with the repository's id: they answer 301.
+    pub old_names: Vec<(String, String, i64)>,
     pub next_id: i64,
     pub postings: UnboundedSender<Posting>,
 }
@@ -313,8 +313,7 @@ impl World {
     /// The repository's index, if `login` has at least `need`. What may not be seen isn't there.
     pub fn repo(&self, owner: &str, name: &str, login: Option<&str>, need: Access) -> Result<usize> {
         let Some(at) = self.repo_at(owner, name) else {
-            let moved = self.old_names.iter().any(|(o, n)| o == owner && n == name);
-            return refuse(if moved { 301 } else { 404 }, "The target couldn't be found.");
+            return refuse(404, "The target couldn't be found.");
         };
         if !self.sees(&self.repos[at], login) {
             return refuse(404, "The target couldn't be found.");

@@ -14,7 +14,7 @@ use crate::bot::shelves::Shelves;
 use crate::config::{Process, Secret};
 use crate::effect::{Lanes, Performer};
 use crate::engine::EngineConfig;
-use crate::forge::{Account, Forge};
+use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
 use crate::handler::{Intake, Reader};
 use crate::llm::Model;
@@ -94,6 +94,7 @@ impl Bot {
         let (machine, moved) = Machine::new(parts.store.clone(), parts.epoch);
         let config = parts.config.clone();
         let performer = Arc::new(performer(&parts));
+        performer.find_all().await;
         if let Err(trouble) = performer.reach_all().await {
             tracing::warn!(?trouble, "the rules of a sandbox that stands could not be made anew");
         }
@@ -234,6 +235,7 @@ fn performer(parts: &Parts) -> Performer {
         config: parts.config.clone(),
         store: parts.store.clone(),
         forge: parts.forge.clone(),
+        whereabouts: Arc::new(Whereabouts::new(parts.forge.clone())),
         me: parts.me.clone(),
         auth: parts.auth.clone(),
         sandboxes: parts.sandboxes.clone(),

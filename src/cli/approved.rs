@@ -41,13 +41,20 @@ impl StoreSource {
         let task = self.store.task(id).await.map_err(|e| e.to_string())?;
         let request = task.request.as_ref().ok_or("the task has no request")?;
         let entry = self.config.repository(&request.repository).ok_or("its repository is not configured any more")?;
+        let at = self.at(entry).await?;
         let log = self.store.log(id).await.map_err(|e| e.to_string())?;
         let used = log.into_iter().rev().find_map(|(_, event)| match event {
             Event::DecisionUsed { decision, .. } if matches!(decision.verb, Verb::Approve { .. }) => Some(*decision),
             _ => None,
         });
         let pull = task.pull.ok_or("the task has no pull request")?;
-        Ok((at(entry), pull, used.ok_or("no approval was used")?))
+        Ok((at, pull, used.ok_or("no approval was used")?))
+    }
+
+    /// Where the repository is now, by its id.
+    async fn at(&self, entry: &Repository) -> Result<RepoRef, String> {
+        let found = self.forge.locate(entry.id).await.map_err(|e| format!("{}: {e}", entry.key))?;
+        Ok(RepoRef::new(found.owner, found.name))
     }
 
     async fn review_stands(
@@ -89,10 +96,6 @@ fn changed(comment: &Comment, used: &Decision) -> bool {
     comment.updated_at != comment.created_at || text_hash(&comment.body) != used.text_hash
 }
 
-fn at(entry: &Repository) -> RepoRef {
-    RepoRef::new(&entry.owner, &entry.name)
-}
-
 #[async_trait]
 impl ApprovedSource for StoreSource {
     async fn offer(&self, branch: &Branch) -> Result<Option<Offer>, String> {
@@ -114,7 +117,7 @@ impl ApprovedSource for StoreSource {
                 _ => None,
             };
             let base_url = self.config.forge.url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned());
-            let url = format!("{}/{}.git", base_url.unwrap_or_default(), at(entry));
+            let url = format!("{}/{}.git", base_url.unwrap_or_default(), self.at(entry).await?);
             return Ok(Some(Offer {
                 task: row.id,
                 title: row.title,

@@ -49,7 +49,7 @@ impl Performer {
                 match trouble {
                     Trouble::Later { .. } if unspent => self.store.hold_charge(row.id).await?,
                     Trouble::Failed(_) if unspent => self.release(task, turn, row, feed).await?,
-                    Trouble::Later { .. } | Trouble::Failed(_) => {}
+                    Trouble::Later { .. } | Trouble::Failed(_) | Trouble::Moved { .. } | Trouble::Doubtful { .. } => {}
                 }
                 Err(trouble)
             }

@@ -5,6 +5,7 @@
 //! Nothing here decides what happens next; that is `domain::transition`'s. Tests: `tests/stories/`.
 
 mod act;
+mod certain;
 mod converse;
 mod egress;
 mod image;
@@ -17,6 +18,7 @@ mod talk;
 mod verify;
 mod view;
 
+pub use certain::{No, Refusals};
 pub(crate) use image::{Told, read as read_toolchain};
 pub use lanes::Lanes;
 pub use repository::Repository;
@@ -25,8 +27,8 @@ pub(crate) use repository::granted;
 use crate::barrier::Inspector;
 use crate::config::{Process, Secret};
 use crate::engine::EngineConfig;
-use crate::forge::{Account, Forge, ForgeError};
-use crate::git::{Auth, GitError, Repos};
+use crate::forge::{Account, Forge, ForgeError, Whereabouts};
+use crate::git::{Auth, GitError, Meaning, Repos};
 use crate::llm::Model;
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::{EffectRow, Store, StoreError};
@@ -42,6 +44,15 @@ pub enum Trouble {
     Later {
         sentence: String,
         after_ms: Option<u64>,
+    },
+    /// The repository has another address: again once it was looked up.
+    Moved {
+        sentence: String,
+    },
+    /// The forge says no, which counts only once it is certain.
+    Doubtful {
+        no: No,
+        sentence: String,
     },
     Failed(Failure),
 }
@@ -63,7 +74,11 @@ impl From<ForgeError> for Trouble {
         match error {
             ForgeError::Unavailable { retry_after_ms, .. } => Trouble::Later { sentence, after_ms: retry_after_ms },
             ForgeError::Ambiguous(_) | ForgeError::Protocol(_) => Trouble::later(sentence),
-            _ => Trouble::blocked(sentence),
+            ForgeError::Moved(_) => Trouble::Moved { sentence },
+            ForgeError::NotFound(_) => Trouble::Doubtful { no: No::Missing, sentence },
+            ForgeError::Forbidden(_) => Trouble::Doubtful { no: No::Forbidden, sentence },
+            ForgeError::Conflict(_) => Trouble::Doubtful { no: No::State, sentence },
+            ForgeError::Invalid(_) | ForgeError::TooLarge(_) => Trouble::blocked(sentence),
         }
     }
 }
@@ -71,7 +86,13 @@ impl From<ForgeError> for Trouble {
 impl From<GitError> for Trouble {
     fn from(error: GitError) -> Self {
         let sentence = error.to_string();
-        if error.is_transient() { Trouble::later(sentence) } else { Trouble::blocked(sentence) }
+        match error.meaning() {
+            Meaning::Away => Trouble::later(sentence),
+            Meaning::Moved => Trouble::Moved { sentence },
+            Meaning::Missing => Trouble::Doubtful { no: No::Missing, sentence },
+            Meaning::Forbidden => Trouble::Doubtful { no: No::Forbidden, sentence },
+            Meaning::Lasting => Trouble::blocked(sentence),
+        }
     }
 }
 
@@ -102,6 +123,7 @@ pub struct Performer {
     pub config: Arc<Process>,
     pub store: Store,
     pub forge: Arc<dyn Forge>,
+    pub whereabouts: Arc<Whereabouts>,
     /// The bot's own account.
     pub me: Account,
     pub auth: Auth,

@@ -47,9 +47,9 @@ impl Performer {
         let entry = self.config.repository(key).ok_or_else(|| {
             Trouble::blocked(format!("the repository {key} is not configured any more; add it with `caisson repo add`"))
         })?;
-        let at = RepoRef::new(&entry.owner, &entry.name);
+        let at = self.whereabouts.at(entry)?;
         let base = self.config.forge.url.as_ref().ok_or_else(|| Trouble::blocked("forge.url is not configured"))?;
-        let url = format!("{}/{}/{}.git", base.as_str().trim_end_matches('/'), entry.owner, entry.name);
+        let url = format!("{}/{at}.git", base.as_str().trim_end_matches('/'));
         Ok(Repository {
             key: key.clone(),
             at,

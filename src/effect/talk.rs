@@ -1,6 +1,6 @@
 //! Comments, labels and commit statuses.
 
-use super::{Performer, Trouble};
+use super::{No, Performer, Trouble};
 use crate::checkpoint::{label, mark};
 use crate::forge::{Comment, NewStatus, StatusState};
 use crate::message::{self, About};
@@ -23,7 +23,13 @@ impl Performer {
             Some(pull) if !matches!(notice, Notice::Accepted) && !self.asked_on_the_issue(task, row).await? => pull,
             _ => request.issue,
         };
-        self.post_once(task, row, number, &text).await?;
+        match self.post_once(task, row, number, &text).await {
+            Err(Trouble::Doubtful { no: No::Missing, .. }) if self.forge_answers().await => {
+                let other = if task.pull == Some(number) { Some(request.issue) } else { task.pull };
+                self.post_once(task, row, other.unwrap_or(number), &text).await?;
+            }
+            posted => drop(posted?),
+        }
         Ok(Input::Settled)
     }
 
@@ -33,9 +39,8 @@ impl Performer {
         if *serial >= 0 {
             return Ok(false);
         }
-        let at = self.repository(task)?.at;
-        let comments = self.forge.comments(&at, self.request(task)?.issue).await?;
-        Ok(comments.iter().any(|comment| comment.id == -serial))
+        let question = self.forge.comment(&self.repository(task)?.at, -serial).await?;
+        Ok(question.is_some_and(|comment| Some(comment.issue) == task.request.as_ref().map(|it| it.issue)))
     }
 
     /// Posts a comment so that exactly one stands: found again by its mark under our own account.

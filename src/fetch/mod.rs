@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use domain::{Commit, Verdict, VerdictKind};
 
 use crate::git::listing::Change;
-use crate::git::{Auth, Branch, GitError, Home, Merged, RemoteUrl, Tree, Uncommitted};
+use crate::git::{Auth, Branch, GitError, Home, Meaning, Merged, RemoteUrl, Tree, Uncommitted};
 use judge::Findings;
 
 /// What the bot knows about a branch of one of its tasks.
@@ -121,7 +121,7 @@ impl Refusal {
 
 impl From<GitError> for Refusal {
     fn from(e: GitError) -> Self {
-        let attempt = if e.is_transient() { "try again when the forge answers" } else { "" };
+        let attempt = if e.meaning() == Meaning::Away { "try again when the forge answers" } else { "" };
         Self::new(e.to_string(), attempt)
     }
 }

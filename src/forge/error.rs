@@ -7,7 +7,13 @@ pub enum ForgeError {
     /// Not there, or not to be seen by this account.
     #[error("the forge has no {0} (or this account may not see it)")]
     NotFound(String),
-    /// The forge's state is in the way: a duplicate, a renamed repository, an archived one, not mergeable.
+    /// The repository has another name now; [`crate::forge::Forge::locate`] finds it by its id.
+    #[error("the repository was renamed or given to another owner: {0}")]
+    Moved(String),
+    /// The answer is larger than is read.
+    #[error("there is more of it than is read: {0}")]
+    TooLarge(String),
+    /// The forge's state is in the way: a duplicate, an archived repository, not mergeable.
     #[error("the forge refuses because of its present state: {0}")]
     Conflict(String),
     /// The token is refused or the account lacks the right.

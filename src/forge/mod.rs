@@ -10,6 +10,7 @@ mod foreign;
 pub mod gitea;
 mod signature;
 mod types;
+mod whereabouts;
 
 pub use digest::{own_remarks, review_hash, text_hash};
 pub use error::ForgeError;
@@ -17,6 +18,7 @@ pub use foreign::{is_accepted, listener, named};
 pub use gitea::Gitea;
 pub use signature::{SignatureError, verify};
 pub use types::*;
+pub use whereabouts::Whereabouts;
 
 pub type Result<T> = std::result::Result<T, ForgeError>;
 
@@ -36,8 +38,14 @@ pub trait Forge: Send + Sync {
     /// The account that the token belongs to. A refused token is [`ForgeError::Forbidden`].
     async fn whoami(&self) -> Result<Account>;
 
-    /// A renamed repository is [`ForgeError::Conflict`] (never followed: a redirected write would silently become a read).
+    /// The forge's clock, Unix milliseconds in whole seconds: what every time that it tells is measured by.
+    async fn clock(&self) -> Result<i64>;
+
+    /// A renamed repository is [`ForgeError::Moved`] (never followed: a redirected write would silently become a read).
     async fn repository(&self, repo: &RepoRef) -> Result<Repository>;
+
+    /// The repository with this lasting id, whatever it is called now.
+    async fn locate(&self, id: i64) -> Result<Repository>;
 
     /// The right of `account` to the repository's code *now*, asked at the moment of use.
     /// An unknown account, a ghost (id below 1) and an id that doesn't belong to the login have [`Access::None`].

@@ -11,6 +11,7 @@
 mod copy;
 pub(crate) mod diff;
 mod elsewhere;
+mod failure;
 mod forget;
 mod home;
 pub mod listing;
@@ -25,6 +26,7 @@ mod spawn;
 
 pub use diff::capped_text;
 pub use elsewhere::Elsewhere;
+pub use failure::Meaning;
 pub use forget::UNBORN;
 pub use home::{Home, Merged, Uncommitted, os_path};
 pub use name::{Auth, Branch, RemoteUrl, Tree};
@@ -71,18 +73,5 @@ impl GitError {
 
     pub(crate) fn io(what: &str, e: &std::io::Error) -> Self {
         Self::Io(format!("{what}: {e}"))
-    }
-
-    /// Whether trying again later may help: the other side or this machine was busy or away.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            Self::TimedOut { .. } | Self::Io(_) => true,
-            Self::Failed { said, .. } => {
-                let away =
-                    ["Could not resolve host", "Failed to connect", "Connection refused", "timed out", "error: 5"];
-                away.iter().any(|sign| said.contains(sign)) || said.contains("unexpected disconnect")
-            }
-            Self::Missing | Self::Invalid(_) | Self::TooLarge { .. } | Self::NotFound(_) => false,
-        }
     }
 }

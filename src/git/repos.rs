@@ -123,7 +123,7 @@ impl Repos {
     /// Fetches all branches of `url` to `refs/remotes/origin/`, checked by fsck, without tags or submodules.
     ///
     /// # Errors
-    /// [`GitError::Failed`] with git's words when the forge refuses or is away (see [`GitError::is_transient`]).
+    /// [`GitError::Failed`] with git's words when the forge refuses or is away (see [`GitError::meaning`]).
     pub async fn fetch(&self, key: &str, url: &RemoteUrl, auth: Option<&Auth>) -> Result<(), GitError> {
         self.fetch_refs(key, url, auth, "+refs/heads/*:refs/remotes/origin/*").await
     }

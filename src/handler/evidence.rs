@@ -5,9 +5,10 @@ use super::reader::Reader;
 use crate::config::process::Repository;
 use crate::effect::Trouble;
 use crate::forge::gitea::parse::{Act, told};
-use crate::forge::{Comment, Issue, RepoRef, Review, ReviewComment};
+use crate::forge::{Comment, Issue, Review, ReviewComment};
 use crate::task::now;
 use domain::Source;
+use std::sync::atomic::Ordering;
 
 /// A text this young (ms, by the forge's clock) whose delivery is not here yet may still be on its way.
 const ON_ITS_WAY_MS: i64 = 4_000;
@@ -49,7 +50,9 @@ impl Reader {
     /// A text that was read before its delivery came: that one brings the next reading, or the next round does.
     pub(super) async fn on_its_way(&self, entry: &Repository, source: &Source, at: i64) -> Result<bool, Trouble> {
         // Of a review the deliveries say nothing that would be waited for.
-        if matches!(source, Source::Review(_)) || (now() - at).abs() >= ON_ITS_WAY_MS {
+        if matches!(source, Source::Review(_))
+            || (now() - self.ahead.load(Ordering::Relaxed) - at).abs() >= ON_ITS_WAY_MS
+        {
             return Ok(false);
         }
         Ok(self.store.deliveries_about(&entry.key, &source.to_string()).await?.is_empty())
@@ -60,7 +63,7 @@ impl Reader {
         match self.told(entry, &format!("issue:{}", issue.id), (&issue.title, &issue.body)).await? {
             Told::AsPosted => Ok(false),
             Told::Changed => Ok(true),
-            Told::Nothing => Ok(!self.forge.untouched(&RepoRef::new(&entry.owner, &entry.name), issue).await?),
+            Told::Nothing => Ok(!self.forge.untouched(&self.place(entry)?, issue).await?),
         }
     }
 

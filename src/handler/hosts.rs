@@ -8,7 +8,7 @@ use super::words;
 use crate::config::process::{Network, Repository};
 use crate::effect::Trouble;
 use crate::egress::overruled;
-use crate::forge::{ForgeError, RepoRef};
+use crate::forge::ForgeError;
 use crate::message;
 use crate::store::TakeBack;
 use crate::supervise::caught;
@@ -114,14 +114,18 @@ impl Reader {
     /// for long. A life that is cut off before brings them there when the next one begins.
     fn answer_once_obeyed(&self, entry: &Repository, number: u64, answer: String, changed: bool) {
         let (performer, forge, key) = (self.performer.clone(), self.forge.clone(), entry.key.clone());
-        let at = RepoRef::new(&entry.owner, &entry.name);
+        let entry = entry.clone();
         tokio::spawn(caught("hosts taken back", async move {
             while changed && let Err(trouble) = performer.reach_repository(&key, None).await {
                 tracing::warn!(?trouble, key, "running sandboxes still have hosts that were taken back; tried again");
                 tokio::time::sleep(AGAIN).await;
             }
             loop {
-                match forge.post_comment(&at, number, &answer).await {
+                let posted = match performer.whereabouts.at(&entry) {
+                    Ok(at) => forge.post_comment(&at, number, &answer).await,
+                    Err(error) => Err(error),
+                };
+                match posted {
                     // Nothing was posted: again. Whatever else it is, twice would be worse than not at all.
                     Err(ForgeError::Unavailable { .. }) => tokio::time::sleep(AGAIN).await,
                     Err(error) => break tracing::warn!(%error, key, number, "hosts were taken up, but not answered"),

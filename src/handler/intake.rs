@@ -1,15 +1,18 @@
 //! Stored deliveries become readings; and the bot reads again by itself, so that a lost hook loses nothing.
 
 use super::reader::Reader;
+use super::start::first;
+use crate::config::process::Repository;
 use crate::effect::Trouble;
-use crate::forge::RepoRef;
 use crate::forge::event::{Wake, WakeKind};
 use crate::forge::gitea::parse::parse_delivery;
 use crate::store::Delivery;
 use crate::supervise::caught;
 use crate::task::now;
+use futures_util::{StreamExt, future::join_all, stream};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +21,9 @@ use tokio_util::sync::CancellationToken;
 const BATCH: u32 = 200;
 /// The forge's clock and lateness: readings overlap by this much.
 const OVERLAP_MS: i64 = 120_000;
+const DAY_MS: i64 = 24 * 3600 * 1000;
+/// Readings of a round side by side: one that the forge answers slowly holds up few others.
+const READINGS: usize = 4;
 
 pub struct Intake {
     reader: Arc<Reader>,
@@ -96,43 +102,67 @@ impl Intake {
     }
 
     async fn round(&self) -> Result<(), Trouble> {
-        let mut numbers: BTreeSet<(String, u64)> = BTreeSet::new();
+        let clock = self.reader.forge.clock().await?;
+        self.reader.ahead.store(now() - clock, Ordering::Relaxed);
+        let mut numbers: BTreeSet<(String, u64)> = self.reader.unread_before().await?.into_iter().collect();
         for row in self.reader.store.live_tasks().await? {
             numbers.insert((row.repository, row.issue as u64));
         }
-        let mut marks = Vec::new();
-        for entry in &self.reader.config.repositories {
-            let at = RepoRef::new(&entry.owner, &entry.name);
-            let began = now();
-            let since = self.reader.store.watermark(&entry.key).await?.unwrap_or(began) - OVERLAP_MS;
-            match self.changed(&at, since).await {
+        let repositories = &self.reader.config.repositories;
+        let found = join_all(repositories.iter().map(|entry| self.look_around(entry, clock))).await;
+        let mut seen = Vec::new();
+        for (entry, found) in repositories.iter().zip(found) {
+            match found {
                 Ok(found) => {
                     numbers.extend(found.into_iter().map(|number| (entry.key.clone(), number)));
-                    marks.push((entry.key.clone(), began));
+                    seen.push(&entry.key);
                 }
                 Err(trouble) => tracing::warn!(?trouble, key = entry.key, "a repository could not be read"),
             }
         }
-        let mut whole = true;
-        for (key, number) in numbers {
-            if let Err(trouble) = read(self.reader.read(&key, number)).await {
-                tracing::warn!(?trouble, key, number, "a reading failed; the next round reads it again");
-                whole = false;
+        let due = numbers.into_iter().filter(|what| !self.reader.unread.rests(what));
+        let read = |(key, number): (String, u64)| async move {
+            let done = read(self.reader.read(&key, number)).await;
+            if let Err(trouble) = &done {
+                tracing::warn!(?trouble, key, number, "a reading failed; the next rounds read it again");
+                // One that panicked could not remember it itself.
+                let noted = self.reader.note(&key, number, &done).await;
+                noted.unwrap_or_else(|trouble| tracing::error!(?trouble, key, number, "it may be read late"));
             }
-        }
-        for (key, at) in marks.into_iter().filter(|_| whole) {
-            self.reader.store.set_watermark(&key, at).await?;
+        };
+        stream::iter(due).for_each_concurrent(READINGS, read).await;
+        // What failed is remembered by itself.
+        for key in seen {
+            self.reader.store.set_watermark(key, clock).await?;
         }
         self.reader.machine.forget_ended();
         Ok(())
     }
 
-    async fn changed(&self, at: &RepoRef, since: i64) -> Result<BTreeSet<u64>, Trouble> {
+    /// Numbers of a repository that changed since the last round. `clock` is the forge's.
+    async fn look_around(&self, entry: &Repository, clock: i64) -> Result<BTreeSet<u64>, Trouble> {
+        let (at, store) = (self.reader.find(entry).await?, &self.reader.store);
+        let first = first(&entry.key);
+        if store.watermark(&first).await?.is_some_and(|at| at > clock) {
+            store.set_watermark(&first, clock).await?;
+        }
+        let since = since(store.watermark(&entry.key).await?, clock);
         let (issues, comments) =
-            tokio::try_join!(self.reader.forge.issues_since(at, since), self.reader.forge.comments_since(at, since))?;
+            tokio::try_join!(self.reader.forge.issues_since(&at, since), self.reader.forge.comments_since(&at, since))?;
         let numbers = issues.iter().map(|issue| issue.number).chain(comments.iter().map(|comment| comment.issue));
         Ok(numbers.collect())
     }
+}
+
+/// From when on a round reads, by the forge's clock. A mark that lies ahead of it was made before that clock was set back: how far
+/// is not known, so a day is read again.
+fn since(mark: Option<i64>, clock: i64) -> i64 {
+    let from = match mark {
+        Some(mark) if mark > clock + OVERLAP_MS => clock - DAY_MS,
+        Some(mark) => mark.min(clock),
+        None => clock,
+    };
+    from - OVERLAP_MS
 }
 
 /// A reading that panics fails alone.
@@ -150,7 +180,18 @@ fn about(wake: &Wake, repository: i64, me: i64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wake, WakeKind, about};
+    use super::{DAY_MS, OVERLAP_MS, Wake, WakeKind, about, since};
+
+    #[test]
+    fn a_round_reads_from_the_last_one_on_whatever_became_of_the_clock() {
+        let (hour, now) = (3_600_000, 1_800_000_000_000);
+        assert_eq!(since(None, now), now - OVERLAP_MS);
+        assert_eq!(since(Some(now - 30_000), now), now - 30_000 - OVERLAP_MS);
+        for ahead in [hour, 365 * DAY_MS] {
+            assert_eq!(since(Some(now - ahead), now), now - ahead - OVERLAP_MS, "set forward: all of it");
+            assert_eq!(since(Some(now + ahead), now), now - DAY_MS - OVERLAP_MS, "set back");
+        }
+    }
 
     #[test]
     fn what_others_did_in_this_repository_is_read_again() {

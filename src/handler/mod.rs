@@ -7,8 +7,10 @@ mod beside;
 mod evidence;
 mod hosts;
 mod intake;
+mod moved;
 mod reader;
 mod start;
+mod unread;
 mod words;
 
 pub use intake::Intake;

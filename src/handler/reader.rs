@@ -1,15 +1,17 @@
 //! Reads one issue and its pull request again and feeds what is unseen, in the forge's own order.
 
+use super::unread::{Hidden, Part, Unread, counts_in_part, part};
 use super::words;
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::effect::{Lanes, Performer, Trouble};
+use crate::effect::{Lanes, Performer, Refusals, Trouble};
 use crate::forge::{Account, Comment, Forge, ForgeError, PullRequest, RepoRef, Review};
 use crate::forge::{own_remarks, review_hash, text_hash};
 use crate::store::Store;
 use crate::task::{Machine, Recheck};
 use domain::{Access, Commit, Decision, Input, Source, Task, TaskId};
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub struct Reader {
@@ -24,6 +26,11 @@ pub struct Reader {
     lanes: Lanes,
     /// Readings that wait for their lane: they will see what a further hook is about.
     waiting: Mutex<HashSet<(String, u64)>>,
+    pub(super) unread: Unread,
+    /// What could not be read because the forge says no.
+    pub(super) refusals: Refusals<(String, u64)>,
+    /// How far our clock is ahead of the forge's (milliseconds).
+    pub(super) ahead: AtomicI64,
 }
 
 /// The thread of one task as it stands on the forge now.
@@ -31,7 +38,10 @@ struct Thread {
     comments: Vec<Comment>,
     reviews: Vec<Review>,
     pull: Option<PullRequest>,
+    /// False once the issue is known to be closed.
     open: bool,
+    reviewed: bool,
+    hidden: Vec<Hidden>,
 }
 
 impl Thread {
@@ -79,6 +89,9 @@ impl Reader {
             me: me.id,
             lanes: Lanes::default(),
             waiting: Mutex::default(),
+            unread: Unread::default(),
+            refusals: Refusals::default(),
+            ahead: AtomicI64::new(0),
         }
     }
 
@@ -107,16 +120,31 @@ impl Reader {
 
     async fn read_now(&self, key: &str, number: u64) -> Result<(), Trouble> {
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
-        match self.store.live_task_of(key, number).await? {
-            Some(row) => {
-                self.follow(entry, TaskId(row.id)).await?;
-                // What was said after the words that ended it is read as where no task is.
-                match self.machine.look(TaskId(row.id)).await?.state.ended() {
-                    true => self.look_without_task(entry, number).await,
-                    false => Ok(()),
-                }
+        let mut done = self.read_once(entry, number).await;
+        if matches!(done, Err(Trouble::Moved { .. })) {
+            self.find(entry).await?;
+            done = self.read_once(entry, number).await;
+        }
+        self.note(key, number, &done).await?;
+        done
+    }
+
+    async fn read_once(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
+        if let Some(row) = self.store.live_task_of(&entry.key, number).await? {
+            let id = TaskId(row.id);
+            match self.follow(entry, id).await {
+                Ok(thread) if thread.hidden.is_empty() => {}
+                Ok(thread) => return Err(self.hidden(entry, number, id, &thread.hidden).await),
+                Err(trouble) => return self.refused(entry, number, Some(id), trouble).await,
             }
-            None => self.look_without_task(entry, number).await,
+            // What was said after the words that ended it is read as where no task is.
+            if !self.machine.look(id).await?.state.ended() {
+                return Ok(());
+            }
+        }
+        match self.look_without_task(entry, number).await {
+            Err(trouble) => self.refused(entry, number, None, trouble).await,
+            Ok(()) => Ok(()),
         }
     }
 
@@ -127,6 +155,9 @@ impl Reader {
         for decision in self.decisions(entry, &task, &thread, None).await? {
             if self.machine.look(id).await?.state.ended() {
                 break;
+            }
+            if !thread.hidden.is_empty() && !counts_in_part(&decision.verb) {
+                continue;
             }
             let key = decision_key(&decision.source);
             let text = thread.text(&decision.source);
@@ -145,22 +176,31 @@ impl Reader {
     }
 
     async fn thread(&self, entry: &Repository, task: &Task) -> Result<Thread, Trouble> {
-        let at = RepoRef::new(&entry.owner, &entry.name);
-        let issue_number = task.request.as_ref().map_or(0, |r| r.issue);
-        let issue = async { self.forge.issue(&at, issue_number).await };
-        let talk = async { self.forge.comments(&at, issue_number).await };
-        let (issue, mut comments) = tokio::try_join!(issue, talk)?;
-        let (mut reviews, mut pull) = (Vec::new(), None);
+        let at = self.place(entry)?;
+        let number = task.request.as_ref().map_or(0, |r| r.issue);
+        let (issue, talk) = tokio::join!(self.forge.issue(&at, number), self.forge.comments(&at, number));
+        let (what, mut hidden) = (Part::Issue(number), Vec::new());
+        let open = part(what, issue, &mut hidden)?.is_none_or(|issue| issue.open);
+        let mut comments = part(what, talk, &mut hidden)?.unwrap_or_default();
+        let (mut reviews, mut pull) = (None, None);
         if let Some(number) = task.pull {
-            let (found, given, more) = tokio::try_join!(
+            let (found, given, more) = tokio::join!(
                 self.forge.pull(&at, number),
                 self.forge.reviews(&at, number),
                 self.forge.comments(&at, number)
-            )?;
-            comments.extend(more);
-            (pull, reviews) = (Some(found), given);
+            );
+            let what = Part::Pull(number);
+            pull = part(what, found, &mut hidden)?;
+            reviews = part(what, given, &mut hidden)?;
+            comments.extend(part(what, more, &mut hidden)?.unwrap_or_default());
         }
-        Ok(Thread { comments, reviews, pull, open: issue.open })
+        let reviewed = reviews.is_some();
+        Ok(Thread { comments, reviews: reviews.unwrap_or_default(), pull, open, reviewed, hidden })
+    }
+
+    /// Where the repository was seen last.
+    pub(super) fn place(&self, entry: &Repository) -> Result<RepoRef, ForgeError> {
+        self.performer.whereabouts.at(entry)
     }
 
     /// Everything people said to this task that was not taken up yet, lowest forge number first.
@@ -214,6 +254,8 @@ impl Reader {
         found.retain(|decision| decision.number < before);
         found.sort_by_key(|decision| decision.number);
         for decision in &mut found {
+            // The forge's time, by our clock.
+            decision.at += self.ahead.load(Ordering::Relaxed);
             self.look_up(entry, &mut decision.verb).await?;
         }
         Ok(found)
@@ -227,7 +269,7 @@ impl Reader {
     ) -> Result<Vec<crate::forge::ReviewComment>, Trouble> {
         match task.pull {
             Some(pull) if review.comments > 0 => {
-                Ok(self.forge.review_comments(&RepoRef::new(&entry.owner, &entry.name), pull, review.id).await?)
+                Ok(self.forge.review_comments(&self.place(entry)?, pull, review.id).await?)
             }
             _ => Ok(Vec::new()),
         }
@@ -250,12 +292,15 @@ impl Reader {
         if let Some(right) = seen.get(&account.id) {
             return Ok(*right);
         }
-        let at = RepoRef::new(&entry.owner, &entry.name);
-        let right = match self.forge.permission(&at, account).await {
+        let right = match self.forge.permission(&self.place(entry)?, account).await {
             Ok(right) => words::access(right),
             Err(ForgeError::NotFound(_)) => Access::None,
             Err(other) => return Err(other.into()),
         };
+        // A forge that starts knows nobody either.
+        if right == Access::None && !self.performer.forge_answers().await {
+            return Err(Trouble::later("the forge does not say who may do what"));
+        }
         seen.insert(account.id, right);
         Ok(right)
     }
@@ -273,7 +318,8 @@ impl Reader {
     /// A checkpoint's review that somebody edited or deleted approves nothing any more.
     async fn notice_voided(&self, id: TaskId, thread: &Thread) -> Result<(), Trouble> {
         let task = self.machine.look(id).await?;
-        let Some(checkpoint) = task.checkpoint().filter(|c| c.review > 0 && !c.used) else { return Ok(()) };
+        let standing = task.checkpoint().filter(|c| c.review > 0 && !c.used && thread.reviewed);
+        let Some(checkpoint) = standing else { return Ok(()) };
         let found = thread.reviews.iter().find(|r| r.id == checkpoint.review);
         let listed = found.is_some_and(|r| r.updated_at <= r.submitted_at);
         // A list read before the review was posted says nothing about it.
@@ -287,9 +333,17 @@ impl Reader {
     }
 }
 
+/// For what relies on everything that was said.
+fn whole(thread: Thread) -> Result<Thread, Trouble> {
+    match thread.hidden.first() {
+        None => Ok(thread),
+        Some(hidden) => Err(Trouble::later(format!("{} cannot be read: {}", hidden.what, hidden.error))),
+    }
+}
+
 /// Posted so lately that a list may not show it yet.
 fn recent(at: i64) -> bool {
-    crate::task::now() - at < 10_000
+    (0..10_000).contains(&(crate::task::now() - at))
 }
 
 #[allow(clippy::too_many_arguments, reason = "one record from its parts, at two places of this file")]
@@ -334,7 +388,7 @@ impl Recheck for Reader {
     async fn recheck(&self, task: &Task, n: u32, sources: &[Source]) -> Result<(), Trouble> {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
-        let thread = self.thread(entry, task).await?;
+        let thread = whole(self.thread(entry, task).await?)?;
         for decision in self.decisions(entry, task, &thread, Some(sources)).await? {
             let key = format!("recheck:{}:{n}:{}", task.id, decision.source);
             self.machine.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }, None).await?;
@@ -345,7 +399,7 @@ impl Recheck for Reader {
     async fn advance(&self, task: &Task, source: &Source) -> Result<Option<Decision>, Trouble> {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(None) };
-        let thread = self.follow(entry, task.id).await?;
+        let thread = whole(self.follow(entry, task.id).await?)?;
         let only = std::slice::from_ref(source);
         Ok(self.decisions(entry, task, &thread, Some(only)).await?.pop())
     }

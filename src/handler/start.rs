@@ -5,7 +5,7 @@ use super::reader::{Reader, decision_key};
 use super::words;
 use crate::config::process::Repository;
 use crate::effect::Trouble;
-use crate::forge::{Account, ForgeError, Issue, RepoRef, Review, ReviewState, text_hash};
+use crate::forge::{Account, Issue, RepoRef, Review, ReviewState, text_hash};
 use crate::message;
 use crate::task::now;
 use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Kind, Request, Source, Verb};
@@ -29,12 +29,8 @@ const SLUG: usize = 40;
 impl Reader {
     /// Reads an issue or pull request to which no live task belongs: an open issue may start one, and hosts may be taken back in all.
     pub(super) async fn look_without_task(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
-        let at = RepoRef::new(&entry.owner, &entry.name);
-        let issue = match self.forge.issue(&at, number).await {
-            Ok(issue) => issue,
-            Err(ForgeError::NotFound(_)) => return Ok(()),
-            Err(other) => return Err(other.into()),
-        };
+        let at = self.place(entry)?;
+        let issue = self.forge.issue(&at, number).await?;
         let may_start = issue.open && !issue.is_pull;
         let since = self.first_read(&entry.key).await? - SLACK_MS;
         for mut text in self.texts(&at, &issue).await? {
@@ -69,13 +65,13 @@ impl Reader {
         Ok(())
     }
 
-    /// When this repository was read for the first time.
+    /// When this repository was read for the first time, by the forge's clock.
     async fn first_read(&self, key: &str) -> Result<i64, Trouble> {
-        let mark = format!("first:{key}");
+        let mark = first(key);
         if let Some(at) = self.store.watermark(&mark).await? {
             return Ok(at);
         }
-        let at = now();
+        let at = self.forge.clock().await?;
         self.store.set_watermark(&mark, at).await?;
         Ok(at)
     }
@@ -150,7 +146,7 @@ impl Reader {
         text: &str,
     ) -> Result<(), Trouble> {
         if self.store.note_input(key, now()).await? {
-            self.forge.post_comment(&RepoRef::new(&entry.owner, &entry.name), number, text).await?;
+            self.forge.post_comment(&self.place(entry)?, number, text).await?;
         }
         Ok(())
     }
@@ -200,6 +196,11 @@ impl Reader {
             hosts: self.store.grants(&entry.key).await?,
         })
     }
+}
+
+/// The name of the watermark at which a repository was read first.
+pub(super) fn first(key: &str) -> String {
+    format!("first:{key}")
 }
 
 /// What stands in a review that was given.

@@ -4,6 +4,7 @@
 //! readers have connections of their own. Nobody is handed a transaction: [`Store::append`] is the one message by which a task moves on.
 //! SQLite is the backend; the texts keep to what PostgreSQL takes as well. Tests: `tests.rs` beside this file.
 
+mod addresses;
 mod append;
 mod body;
 mod deliveries;
@@ -16,8 +17,10 @@ mod retention;
 mod retention_tests;
 #[cfg(test)]
 pub(crate) mod tests;
+mod unread;
 mod writer;
 
+pub use addresses::Address;
 pub use append::{Append, Appended, Close, NewTask};
 pub use grants::TakeBack;
 pub use outbox::{EffectRow, EffectState};

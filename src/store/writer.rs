@@ -4,7 +4,7 @@
 //! It outlives whatever fails: a message that panics is answered with an error and undone, a connection that could not begin or end a
 //! transaction is replaced by a new one (what was open in it was never stored).
 
-use super::{Append, Appended, Before, Deleted, Delivery, NewTask, StoreError, TakeBack};
+use super::{Address, Append, Appended, Before, Deleted, Delivery, NewTask, StoreError, TakeBack};
 use super::{append, deliveries, grants, retention};
 use domain::TaskId;
 use futures_util::FutureExt;
@@ -88,6 +88,16 @@ pub(super) enum Write {
     Prune {
         before: Before,
         answer: Answer<bool>,
+    },
+    Unread {
+        repository: String,
+        number: u64,
+        now: Option<i64>,
+        answer: Answer<()>,
+    },
+    Address {
+        seen: Address,
+        answer: Answer<()>,
     },
 }
 
@@ -310,6 +320,10 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
         Write::TakeBack { wish, answer } => within!(answer, grants::take_back(connection, &wish).await),
         Write::DeleteTask { task, answer } => within!(answer, retention::delete_task(connection, task).await),
         Write::Prune { before, answer } => within!(answer, retention::prune(connection, &before).await),
+        Write::Unread { repository, number, now, answer } => {
+            within!(answer, super::unread::note(connection, &repository, number, now).await)
+        }
+        Write::Address { seen, answer } => within!(answer, super::addresses::keep(connection, &seen).await),
     }
 }
 

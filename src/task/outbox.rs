@@ -4,7 +4,7 @@ use super::cut::{self, Boundary, Cut};
 use super::lanes::Lanes;
 use super::{Machine, now};
 use crate::barrier::Standing;
-use crate::effect::{Performer, Trouble};
+use crate::effect::{No, Performer, Refusals, Trouble};
 use crate::store::{Close, EffectRow, StoreError};
 use crate::supervise::{Works, caught};
 use domain::{Decision, Effect, Failure, Input, Lane, Notice, Source, Task, TaskId};
@@ -20,6 +20,13 @@ const PARK_AFTER: i64 = 4;
 const SHORTEST_WAIT_MS: i64 = 50;
 const FIRST_WAIT_MS: i64 = 500;
 const LONGEST_WAIT_MS: i64 = 60_000;
+/// Between two tries of what the forge denies.
+const DENIED_WAIT_MS: u64 = 2_000;
+
+/// How long a row with this instant still waits. One further away than any wait was written before the clock was set back.
+fn due_in(not_before: i64, now: i64) -> i64 {
+    Some(not_before.saturating_sub(now)).filter(|wait| (1..=LONGEST_WAIT_MS).contains(wait)).unwrap_or(0)
+}
 
 /// How long until the next try, after so many failures before this one. What a server asks for counts, within bounds.
 fn wait_ms(failures: i64, asked_ms: Option<u64>) -> i64 {
@@ -45,6 +52,8 @@ pub struct Outbox {
     barrier: watch::Receiver<Standing>,
     works: Works,
     cut: Option<Cut>,
+    /// Effects that the forge denied, by row.
+    refusals: Refusals<i64>,
     stopping: CancellationToken,
 }
 
@@ -58,7 +67,17 @@ impl Outbox {
         cut: Option<Cut>,
         stopping: CancellationToken,
     ) -> Arc<Self> {
-        Arc::new(Self { machine, performer, recheck, lanes: Lanes::default(), barrier, works, cut, stopping })
+        Arc::new(Self {
+            machine,
+            performer,
+            recheck,
+            lanes: Lanes::default(),
+            barrier,
+            works,
+            cut,
+            refusals: Refusals::default(),
+            stopping,
+        })
     }
 
     /// Runs until told to stop; what is under way then is finished or left as started for the next life.
@@ -166,7 +185,7 @@ impl Outbox {
     }
 
     async fn one(&self, row: EffectRow, bell: &Notify, calloff: &CancellationToken) -> Result<(), StoreError> {
-        let wait = row.not_before - now();
+        let wait = due_in(row.not_before, now());
         if wait > 0 {
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_millis(wait as u64)) => {}
@@ -236,22 +255,59 @@ impl Outbox {
             }
         };
         metrics::histogram!("caisson_effect_seconds", "kind" => kind).record(began.elapsed().as_secs_f64());
+        if !matches!(result, Err(Trouble::Doubtful { .. })) {
+            self.refusals.forget(&row.id);
+        }
         let closed = match result {
             Ok(input) => self.close(row, input, false).await,
-            // A word that cannot be said is no reason for the work to stop.
-            Err(Trouble::Failed(failure)) if row.effect.lane() == Lane::Talk => {
-                tracing::warn!(task = row.task.0, effect = row.key, ?failure, "not said");
-                self.close(row, Input::Settled, true).await
-            }
-            Err(Trouble::Failed(failure)) => {
-                tracing::warn!(task = row.task.0, effect = row.key, ?failure, "an effect failed for good");
-                let input = Input::EffectFailed { effect: row.key.clone(), failure };
-                self.close(row, input, true).await
-            }
+            Err(Trouble::Failed(failure)) => self.failed(row, failure).await,
             Err(Trouble::Later { sentence, after_ms }) => return self.later(row, &sentence, after_ms).await,
+            Err(Trouble::Doubtful { no, sentence }) => return self.denied(row, no, sentence).await,
+            Err(Trouble::Moved { sentence }) => {
+                let looked = self.performer.find_again(&task).await;
+                looked.unwrap_or_else(|why| {
+                    tracing::warn!(?why, task = row.task.0, "its repository was not found again")
+                });
+                return self.later(row, &sentence, Some(0)).await;
+            }
         };
         cut::at(self.cut.as_ref(), row, Boundary::Closed).await;
         closed
+    }
+
+    async fn failed(&self, row: &EffectRow, failure: Failure) -> Result<(), StoreError> {
+        // A word that cannot be said is no reason for the work to stop.
+        if row.effect.lane() == Lane::Talk {
+            tracing::warn!(task = row.task.0, effect = row.key, ?failure, "not said");
+            return self.close(row, Input::Settled, true).await;
+        }
+        tracing::warn!(task = row.task.0, effect = row.key, ?failure, "an effect failed for good");
+        let input = Input::EffectFailed { effect: row.key.clone(), failure };
+        self.close(row, input, true).await
+    }
+
+    /// What the forge denies counts once it is certain. A text for people waits even then, unless there is no place for it any more.
+    async fn denied(&self, row: &EffectRow, no: No, sentence: String) -> Result<(), StoreError> {
+        let word = matches!(row.effect, Effect::Comment { .. });
+        let certain = match no {
+            No::State => true,
+            No::Missing | No::Forbidden => {
+                let whole = self.performer.forge_answers().await;
+                if !whole {
+                    self.refusals.forget(&row.id);
+                    return self.later(row, &sentence, None).await;
+                }
+                self.refusals.heard(&row.id)
+            }
+        };
+        match certain {
+            false => self.later(row, &sentence, Some(DENIED_WAIT_MS)).await,
+            true if word && no != No::Missing => self.later(row, &sentence, None).await,
+            true => {
+                self.refusals.forget(&row.id);
+                self.failed(row, Failure::Blocked { sentence }).await
+            }
+        }
     }
 
     async fn perform(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
@@ -319,7 +375,18 @@ fn runs_foreign_code(effect: &Effect) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::wait_ms;
+    use super::{due_in, wait_ms};
+
+    #[test]
+    fn a_clock_that_was_set_back_makes_nothing_wait() {
+        let now = 1_800_000_000_000;
+        let waits = [now - 1, now, now + 500, now + 60_000].map(|at| due_in(at, now));
+        assert_eq!(waits, [0, 0, 500, 60_000]);
+        for back_ms in [3_600_000, 365 * 24 * 3_600_000] {
+            assert_eq!(due_in(now + 500, now - back_ms), 0);
+            assert_eq!(due_in(now + 500, now + back_ms), 0);
+        }
+    }
 
     #[test]
     fn the_wait_doubles_with_each_failure_and_stays_within_bounds() {

@@ -137,3 +137,25 @@ pub async fn what_moved_an_issue_is_told_apart_from_an_edit(lab: Arc<Lab>) {
     assert_eq!(untouched(numbers[1]).await, (true, false));
     assert_eq!(untouched(numbers[0]).await, (false, true));
 }
+
+pub async fn a_deleted_thread_is_gone_and_its_repository_is_not(lab: Arc<Lab>) {
+    let place = lab.place("vanish").await;
+    lab.branch(&place, "agent/1-v", &[("calc.txt", "1\n")]);
+    let issue = lab.hand("alice").open_issue(&place.repo, "t", "b").await;
+    let pull = crate::pulls::open(&lab, &place, "agent/1-v", "WIP: v").await.number;
+    for number in [issue, pull] {
+        let path = format!("/repos/{}/issues/{number}", place.repo);
+        assert_eq!(lab.hand("root").call("DELETE", &path, json!({})).await.0, 204);
+        for answer in
+            [lab.bot.issue(&place.repo, number).await.map(drop), lab.bot.comments(&place.repo, number).await.map(drop)]
+        {
+            assert!(matches!(answer, Err(ForgeError::NotFound(_))), "#{number}: {answer:?}");
+        }
+    }
+    for answer in [lab.bot.pull(&place.repo, pull).await.map(drop), lab.bot.reviews(&place.repo, pull).await.map(drop)]
+    {
+        assert!(matches!(answer, Err(ForgeError::NotFound(_))), "{answer:?}");
+    }
+    let id = lab.bot.repository(&place.repo).await.unwrap().id;
+    assert_eq!(lab.bot.locate(id).await.unwrap().id, id);
+}

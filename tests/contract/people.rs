@@ -65,10 +65,39 @@ pub async fn a_renamed_repository_is_never_followed(lab: Arc<Lab>) {
         lab.hand("root").call("PATCH", &format!("/repos/{}", place.repo), json!({ "name": "newname" })).await;
     assert_eq!(status, 200);
     let moved = lab.bot.repository(&place.repo).await.unwrap_err();
-    assert!(matches!(moved, ForgeError::Conflict(_)), "{moved:?}");
+    assert!(matches!(moved, ForgeError::Moved(_)), "{moved:?}");
     let moved = lab.bot.post_comment(&place.repo, issue, "lost?").await.unwrap_err();
-    assert!(matches!(moved, ForgeError::Conflict(_)), "{moved:?}");
+    assert!(matches!(moved, ForgeError::Moved(_)), "{moved:?}");
     assert!(lab.bot.comments(&RepoRef::new("lab", "newname"), issue).await.unwrap().is_empty());
+}
+
+pub async fn a_repository_is_found_by_its_id(lab: Arc<Lab>) {
+    let place = lab.place("findme").await;
+    let id = lab.bot.repository(&place.repo).await.unwrap().id;
+    let admin = lab.hand("root");
+    let (status, _) = admin.call("PATCH", &format!("/repos/{}", place.repo), json!({ "name": "found" })).await;
+    assert_eq!(status, 200);
+    let found = lab.bot.locate(id).await.unwrap();
+    assert_eq!((found.id, found.owner.as_str(), found.name.as_str()), (id, "lab", "found"));
+    // Its old name is free for another one, which has another id.
+    lab.bot.create_repository(&place.repo, "main").await.unwrap();
+    assert_ne!(lab.bot.repository(&place.repo).await.unwrap().id, id);
+    assert_eq!(lab.bot.locate(id).await.unwrap().name, "found");
+    let hidden = lab.as_account("carol").locate(id).await.unwrap_err();
+    assert!(matches!(hidden, ForgeError::NotFound(_)), "{hidden:?}");
+    let (status, _) = admin.call("DELETE", "/repos/lab/found", json!({})).await;
+    assert_eq!(status, 204);
+    let gone = lab.bot.locate(id).await.unwrap_err();
+    assert!(matches!(gone, ForgeError::NotFound(_)), "{gone:?}");
+}
+
+pub async fn the_forge_has_a_clock(lab: Arc<Lab>) {
+    let (ours, told) = (caisson::task::now(), lab.bot.clock().await.unwrap());
+    assert!((told - ours).abs() < 60_000, "{told} against {ours}");
+    let place = lab.place("clock").await;
+    let number = lab.hand("alice").open_issue(&place.repo, "t", "b").await;
+    let (made, now) = (lab.bot.issue(&place.repo, number).await.unwrap().created_at, lab.bot.clock().await.unwrap());
+    assert!(told <= made && made <= now, "{told} {made} {now}: what it tells is by its clock");
 }
 
 pub async fn protection_holds(lab: Arc<Lab>) {

@@ -24,4 +24,5 @@ mod shelves;
 mod toolchains;
 mod trip;
 mod turns;
+mod unread;
 mod words;

@@ -274,8 +274,13 @@ impl World {
 
     /// Texts that the bot has posted on an issue or pull request, reviews included, oldest first.
     pub async fn said(&self, number: u64) -> Vec<String> {
+        self.said_in(REPO, number).await
+    }
+
+    pub async fn said_in(&self, repo: &str, number: u64) -> Vec<String> {
         let forge = self.look();
-        let at = caisson::forge::RepoRef::new("lab", "shop");
+        let (owner, name) = repo.split_once('/').expect("owner and name");
+        let at = caisson::forge::RepoRef::new(owner, name);
         let mut said: Vec<(i64, String)> = Vec::new();
         for comment in forge.comments(&at, number).await.expect("comments") {
             if comment.author.login == "caisson" {
@@ -292,9 +297,13 @@ impl World {
 
     /// Waits until the bot has said something with these words on this number.
     pub async fn until_said(&self, number: u64, words: &str) -> String {
+        self.until_said_in(REPO, number, words).await
+    }
+
+    pub async fn until_said_in(&self, repo: &str, number: u64, words: &str) -> String {
         let end = Instant::now() + PATIENCE;
         loop {
-            let said = self.said(number).await;
+            let said = self.said_in(repo, number).await;
             if let Some(found) = said.iter().find(|text| text.contains(words)) {
                 return found.clone();
             }

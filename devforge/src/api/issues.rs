@@ -72,7 +72,8 @@ pub(crate) async fn edit(
 pub(crate) async fn comments(State(app): App, caller: Caller, Path((o, r, n)): IssuePath) -> Result<Json<Value>> {
     let world = app.world();
     let (at, _) = caller.at(&world, &o, &r, Access::Read)?;
-    let issue = world.issue(at, n)?;
+    // As Gitea says it of an issue that was deleted.
+    let issue = world.issue(at, n).or_else(|_| refuse(500, ""))?;
     Ok(Json(issue.comments.iter().map(|c| world.comment_json(&world.repos[at], issue, c)).collect()))
 }
 

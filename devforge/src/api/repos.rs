@@ -28,19 +28,15 @@ pub(crate) async fn edit(
     let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
     let repo = &mut world.repos[at];
     let new_name = text(&body, "name").to_owned();
-    let old = (!new_name.is_empty() && new_name != repo.name).then(|| std::mem::replace(&mut repo.name, new_name));
+    let renamed = !new_name.is_empty() && new_name != repo.name;
     let flag = |name: &str| body.get(name).and_then(Value::as_bool);
     repo.has_actions = flag("has_actions").unwrap_or(repo.has_actions);
     repo.private = flag("private").unwrap_or(repo.private);
     if !text(&body, "default_branch").is_empty() {
         text(&body, "default_branch").clone_into(&mut repo.default_branch);
     }
-    if let Some(old) = old {
-        let repo = &world.repos[at];
-        let (owner, new) = (repo.owner.clone(), repo.name.clone());
-        let moved = std::fs::rename(git::path(&app.root, &owner, &old), git::path(&app.root, &owner, &new));
-        moved.or_else(|e| refuse(500, e.to_string()))?;
-        world.old_names.push((owner, old));
+    if renamed {
+        crate::faults::rename(&app, &mut world, at, &new_name)?;
     }
     Ok(Json(world.repo_json(&world.repos[at], caller.login.as_deref())))
 }

@@ -38,6 +38,13 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
     let repo = RepoRef::new(&entry.owner, &entry.name);
     let found = match accounts.forge.repository(&repo).await {
         Ok(found) => found,
+        Err(ForgeError::Moved(_)) => {
+            let now = accounts.forge.locate(entry.id).await?;
+            let now = RepoRef::new(now.owner, now.name);
+            return Ok(vec![format!(
+                "{repo} is called {now} now: the bot follows it; correct owner and name all the same"
+            )]);
+        }
         Err(e @ (ForgeError::NotFound(_) | ForgeError::Conflict(_))) => return Ok(vec![e.to_string()]),
         Err(e) => return Err(e.into()),
     };

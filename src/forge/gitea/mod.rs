@@ -68,6 +68,12 @@ impl Forge for Gitea {
     async fn repository(&self, repo: &RepoRef) -> Result<Repository> {
         self.read_repository(repo).await
     }
+    async fn clock(&self) -> Result<i64> {
+        self.read_clock().await
+    }
+    async fn locate(&self, id: i64) -> Result<Repository> {
+        self.read_located(id).await
+    }
     async fn permission(&self, repo: &RepoRef, account: &Account) -> Result<Access> {
         self.read_permission(repo, account).await
     }

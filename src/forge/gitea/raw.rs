@@ -39,11 +39,12 @@ pub(super) struct Raw {
     credential: Credential,
 }
 
-/// A successful answer: its status (200, 201, 204 …), body and `X-Total-Count`.
+/// A successful answer: its status (200, 201, 204 …), body, `X-Total-Count`, and `Date` (Unix milliseconds).
 pub(super) struct Answer {
     pub status: StatusCode,
     pub body: Vec<u8>,
     pub total: Option<usize>,
+    pub date: Option<i64>,
 }
 
 /// The client that is handed to the SDK too: no redirects (a redirected POST silently becomes a GET), bounded waits.
@@ -118,21 +119,36 @@ impl Raw {
     /// Every page of a list; `null` counts as empty. `path` may carry a query.
     pub async fn pages<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>> {
         let joint = if path.contains('?') { '&' } else { '?' };
-        let mut all = Vec::new();
-        for page in 1..=MAX_PAGES {
-            let at = format!("{path}{joint}page={page}&limit={PAGE}");
-            let answer = self.send(Kind::Read, Method::GET, &at, None).await?;
+        let (mut all, mut page, mut limit) = (Vec::new(), 1, PAGE);
+        for _ in 0..MAX_PAGES {
+            let at = format!("{path}{joint}page={page}&limit={limit}");
+            let answer = match self.send(Kind::Read, Method::GET, &at, None).await {
+                // Long texts: fewer of them at a time, from where the next page would have begun.
+                Err(ForgeError::TooLarge(_)) if limit > 1 => {
+                    limit = shorter(limit, all.len());
+                    page = all.len() / limit + 1;
+                    continue;
+                }
+                answer => answer?,
+            };
+            page += 1;
             let items: Option<Vec<T>> = decode(Kind::Read, path, &answer.body)?;
             let items = items.unwrap_or_default();
             let got = items.len();
             all.extend(items);
-            let complete = answer.total.map_or(got < PAGE, |total| all.len() >= total);
+            let complete = answer.total.map_or(got < limit, |total| all.len() >= total);
             if got == 0 || complete {
                 return Ok(all);
             }
         }
-        Err(ForgeError::Protocol(format!("the list {path} does not end after {MAX_PAGES} pages")))
+        let path = path.split('?').next().unwrap_or(path);
+        Err(ForgeError::TooLarge(format!("GET {path} has over {} entries", MAX_PAGES * PAGE)))
     }
+}
+
+/// The next shorter page of which a whole number lies before `taken` entries.
+fn shorter(limit: usize, taken: usize) -> usize {
+    [25, 10, 5].into_iter().find(|size| *size < limit && taken.is_multiple_of(*size)).unwrap_or(1)
 }
 
 /// One path segment, escaped so that nothing in it is taken for structure.
@@ -183,15 +199,17 @@ async fn take(kind: Kind, what: &str, mut response: reqwest::Response) -> Result
     let header = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok()?.trim().parse::<u64>().ok());
     let total = header("x-total-count").and_then(|n| usize::try_from(n).ok());
     let retry_after_ms = header("retry-after").map(|s| s.saturating_mul(1000));
+    let date = response.headers().get(header::DATE).and_then(|v| v.to_str().ok());
+    let date = date.and_then(|text| jiff::fmt::rfc2822::parse(text).ok()).map(|at| at.timestamp().as_millisecond());
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|e| from_transport(kind, what, e))? {
         if body.len() + chunk.len() > MAX_ANSWER {
-            return Err(ForgeError::Protocol(format!("{what}: the answer is larger than {MAX_ANSWER} bytes")));
+            return Err(ForgeError::TooLarge(format!("{what} is over {} MiB", MAX_ANSWER >> 20)));
         }
         body.extend_from_slice(&chunk);
     }
     if status.is_success() {
-        return Ok(Answer { status, body, total });
+        return Ok(Answer { status, body, total, date });
     }
     Err(from_status(kind, what, status.as_u16(), &message(&body), retry_after_ms))
 }
@@ -209,9 +227,7 @@ pub(super) fn message(body: &[u8]) -> String {
 pub(super) fn from_status(kind: Kind, what: &str, status: u16, said: &str, retry_after_ms: Option<u64>) -> ForgeError {
     let text = if said.is_empty() { format!("{what}: {status}") } else { format!("{what}: {status} {said}") };
     match status {
-        301 | 302 | 303 | 307 | 308 => {
-            ForgeError::Conflict(format!("{text} (renamed or moved; correct the configured name)"))
-        }
+        301 | 302 | 303 | 307 | 308 => ForgeError::Moved(text),
         401 | 403 => ForgeError::Forbidden(text),
         404 | 410 => ForgeError::NotFound(text),
         405 | 409 | 423 => ForgeError::Conflict(text),
@@ -236,12 +252,18 @@ mod tests {
     }
 
     #[test]
+    fn a_shorter_page_begins_where_the_last_one_ended() {
+        assert_eq!([shorter(50, 0), shorter(50, 50), shorter(25, 50), shorter(5, 50)], [25, 25, 10, 1]);
+        assert_eq!([shorter(50, 30), shorter(10, 30), shorter(50, 31)], [10, 5, 1], "the server gave fewer");
+    }
+
+    #[test]
     fn a_lost_write_is_ambiguous_and_a_lost_read_is_not() {
         assert!(matches!(from_status(Kind::Write, "POST /x", 502, "", None), ForgeError::Ambiguous(_)));
         assert!(matches!(from_status(Kind::Read, "GET /x", 502, "", None), ForgeError::Unavailable { .. }));
         let busy = from_status(Kind::Write, "POST /x", 429, "", Some(3000));
         assert!(matches!(busy, ForgeError::Unavailable { retry_after_ms: Some(3000), .. }));
-        assert!(matches!(from_status(Kind::Read, "GET /x", 301, "", None), ForgeError::Conflict(_)));
+        assert!(matches!(from_status(Kind::Read, "GET /x", 301, "", None), ForgeError::Moved(_)));
     }
 
     #[test]

@@ -32,6 +32,15 @@ impl Gitea {
         Ok(convert::sdk_account(Some(&user)))
     }
 
+    pub(super) async fn read_clock(&self) -> Result<i64> {
+        let answer = self.raw.send(Kind::Read, Method::GET, "/version", None).await?;
+        answer.date.ok_or_else(|| ForgeError::Protocol("GET /version: no Date that can be read".into()))
+    }
+
+    pub(super) async fn read_located(&self, id: i64) -> Result<Repository> {
+        convert::repository(self.raw.get(&format!("/repositories/{id}")).await?)
+    }
+
     pub(super) async fn read_repository(&self, repo: &RepoRef) -> Result<Repository> {
         convert::repository(self.raw.get(&base(repo)).await?)
     }
@@ -51,9 +60,17 @@ impl Gitea {
 
     pub(super) async fn read_comments(&self, repo: &RepoRef, issue: u64) -> Result<Vec<Comment>> {
         // This list never pages.
-        let found: Option<Vec<wire::Comment>> =
-            self.raw.get(&format!("{}/issues/{issue}/comments", base(repo))).await?;
-        sorted(found.unwrap_or_default())
+        let path = format!("{}/issues/{issue}/comments", base(repo));
+        match self.raw.get::<Option<Vec<wire::Comment>>>(&path).await {
+            Ok(found) => sorted(found.unwrap_or_default()),
+            Err(error) => {
+                // Of an issue that was deleted Gitea says 500 here, and 404 only where the issue itself is asked for.
+                if matches!(error, ForgeError::Unavailable { .. }) {
+                    self.read_issue(repo, issue).await?;
+                }
+                Err(error)
+            }
+        }
     }
 
     pub(super) async fn read_comment(&self, repo: &RepoRef, id: i64) -> Result<Option<Comment>> {

@@ -1,0 +1,106 @@
+//! What goes wrong with single things, as a real Gitea was seen doing: an issue that was deleted, a repository with another name,
+//! an address that is refused. The forge's habits and outages are `traps`'.
+
+use crate::Devforge;
+use crate::api::{App, Caller, Shared, no_content};
+use crate::person::split;
+use crate::world::{Access, Refusal, Result, World, refuse};
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+
+impl Devforge {
+    /// Gives a repository another name; the old one redirects until somebody takes it.
+    pub fn rename(&self, repo: &str, name: &str) -> Result<()> {
+        let (owner, _) = split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, split(repo)?.1, Some("root"), Access::Read)?;
+        rename(&self.shared, &mut world, at, name)
+    }
+
+    /// Deletes an issue or pull request with everything that was said there. A pull request's branch stays.
+    pub fn delete_issue(&self, repo: &str, number: u64) -> Result<()> {
+        let (owner, name) = split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, name, Some("root"), Access::Read)?;
+        delete(&mut world, at, number)
+    }
+
+    /// Answers each address that ends with one of these with its status, until it is told otherwise. `POST /x` is about posts only.
+    pub fn refuse(&self, addresses: &[(&str, u16)]) {
+        self.shared.switches.refuse(addresses.iter().map(|(end, status)| ((*end).to_owned(), *status)).collect());
+    }
+
+    /// How many requests [`Devforge::refuse`] has answered.
+    pub fn times_refused(&self) -> u64 {
+        self.shared.switches.times_refused()
+    }
+}
+
+pub(crate) fn rename(shared: &Shared, world: &mut World, at: usize, name: &str) -> Result<()> {
+    let (id, owner, old) = {
+        let repo = &mut world.repos[at];
+        (repo.id, repo.owner.clone(), std::mem::replace(&mut repo.name, name.to_owned()))
+    };
+    let path = |name: &str| crate::git::path(&shared.root, &owner, name);
+    std::fs::rename(path(&old), path(name)).or_else(|e| refuse(500, e.to_string()))?;
+    world.old_names.push((owner, old, id));
+    Ok(())
+}
+
+fn delete(world: &mut World, at: usize, number: u64) -> Result<()> {
+    world.issue(at, number)?;
+    world.repos[at].issues.remove(&number);
+    Ok(())
+}
+
+pub(crate) async fn delete_issue(
+    State(app): App,
+    caller: Caller,
+    Path((o, r, n)): Path<(String, String, u64)>,
+) -> Result<Response> {
+    let mut world = app.world();
+    let (at, _) = caller.at(&world, &o, &r, Access::Admin)?;
+    delete(&mut world, at, n)?;
+    Ok(no_content())
+}
+
+pub(crate) async fn by_id(State(app): App, caller: Caller, Path(id): Path<i64>) -> Result<Json<Value>> {
+    let world = app.world();
+    let Some(repo) = world.repos.iter().find(|repo| repo.id == id) else {
+        return refuse(404, "The target couldn't be found.");
+    };
+    let (owner, name) = (repo.owner.clone(), repo.name.clone());
+    let (at, _) = caller.at(&world, &owner, &name, Access::Read)?;
+    Ok(Json(world.repo_json(&world.repos[at], caller.login.as_deref())))
+}
+
+/// Before any call of API or git: what is refused, and names that lead elsewhere.
+pub(crate) async fn before(State(shared): App, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    if let Some(status) = shared.switches.refused(request.method().as_str(), &path) {
+        return Refusal { status, message: String::new() }.into_response();
+    }
+    let elsewhere = elsewhere(&shared.world(), &path);
+    match elsewhere {
+        Some(location) => (StatusCode::MOVED_PERMANENTLY, [(header::LOCATION, location)]).into_response(),
+        None => next.run(request).await,
+    }
+}
+
+/// The same address at the repository's new name.
+fn elsewhere(world: &World, path: &str) -> Option<String> {
+    let rest = path.strip_prefix("/api/v1/repos/").or(path.strip_prefix('/'))?;
+    let mut parts = rest.splitn(3, '/');
+    let (owner, name) = (parts.next()?, parts.next()?);
+    let bare = name.strip_suffix(".git").unwrap_or(name);
+    if world.repo_at(owner, bare).is_some() {
+        return None;
+    }
+    let moved = world.old_names.iter().rev().find(|(o, n, _)| o == owner && n == bare)?;
+    let repo = world.repos.iter().find(|repo| repo.id == moved.2)?;
+    Some(path.replacen(&format!("{owner}/{bare}"), &format!("{}/{}", repo.owner, repo.name), 1))
+}

@@ -1,0 +1,89 @@
+//! When a forge's "not there" or "not allowed" counts. A forge that starts, a proxy before it and a token that is being renewed say
+//! the same words: so it counts when version and own account were answered in the same try, three tries running.
+
+use super::{Performer, Trouble};
+use domain::Task;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+const TRIES: u32 = 3;
+/// How long the start waits for a forge.
+const FIND: Duration = Duration::from_secs(5);
+
+/// What a forge says that may pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum No {
+    Missing,
+    Forbidden,
+    /// Its present state is in the way: archived, locked, closed.
+    State,
+}
+
+/// How often running each thing was refused by a forge that otherwise answered. A restart begins anew.
+pub struct Refusals<K>(Mutex<HashMap<K, u32>>);
+
+impl<K> Default for Refusals<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Hash + Eq + Clone> Refusals<K> {
+    /// One more; true when it is certain.
+    pub fn heard(&self, what: &K) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = all.entry(what.clone()).or_default();
+        *times = times.saturating_add(1);
+        *times >= TRIES
+    }
+
+    /// Something else was heard.
+    pub fn forget(&self, what: &K) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(what);
+    }
+}
+
+impl Performer {
+    /// Asks the forge where a task's repository is now.
+    pub async fn find_again(&self, task: &Task) -> Result<(), Trouble> {
+        let key = &self.request(task)?.repository;
+        match self.config.repository(key) {
+            Some(entry) => Ok(self.whereabouts.look(entry).await.map(drop)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Looks every repository up by its id, for what begins before the first round of reading; bounded in time.
+    pub async fn find_all(&self) {
+        let looks = self.config.repositories.iter().map(|entry| async move {
+            match tokio::time::timeout(FIND, self.whereabouts.look(entry)).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => tracing::warn!(%error, key = entry.key, "the repository was not found by its id"),
+                Err(_) => tracing::warn!(key = entry.key, "the forge does not say where the repository is"),
+            }
+        });
+        futures_util::future::join_all(looks).await;
+    }
+
+    /// Whether the forge answers as a whole: its version, and that the token is ours.
+    pub async fn forge_answers(&self) -> bool {
+        let (version, me) = tokio::join!(self.forge.version(), self.forge.whoami());
+        version.is_ok() && me.is_ok_and(|me| me.id == self.me.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Refusals;
+
+    #[test]
+    fn it_is_certain_the_third_time_running() {
+        let refusals = Refusals::default();
+        let heard = |what: &str| refusals.heard(&what.to_owned());
+        assert_eq!([heard("a"), heard("a"), heard("b")], [false, false, false]);
+        refusals.forget(&"a".to_owned());
+        assert_eq!([heard("a"), heard("b"), heard("a"), heard("a"), heard("b")], [false, false, false, true, true]);
+    }
+}

@@ -1,0 +1,47 @@
+//! Where each configured repository is on the forge now. It is known by its id: a name can be given to another repository, and then
+//! a push would go there.
+//!
+//! Nothing is said of a repository before it was looked up once in this life. Tests: below, and `tests/stories/unread.rs`.
+
+use super::{Forge, ForgeError, RepoRef, Result};
+use crate::config::process::Repository;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub struct Whereabouts {
+    forge: Arc<dyn Forge>,
+    /// By the repository's key in the configuration.
+    seen: RwLock<HashMap<String, RepoRef>>,
+}
+
+impl Whereabouts {
+    pub fn new(forge: Arc<dyn Forge>) -> Self {
+        Self { forge, seen: RwLock::default() }
+    }
+
+    /// Where it was seen last.
+    ///
+    /// # Errors
+    /// [`ForgeError::Unavailable`] before the first look that was answered.
+    pub fn at(&self, entry: &Repository) -> Result<RepoRef> {
+        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&entry.key).cloned();
+        seen.ok_or_else(|| ForgeError::Unavailable {
+            text: format!("the repository {} was not found by its id yet", entry.key),
+            retry_after_ms: None,
+        })
+    }
+
+    /// Asks the forge where it is now.
+    ///
+    /// # Errors
+    /// The forge's own: [`ForgeError::NotFound`] when there is no such repository for this account. What was seen before stays.
+    pub async fn look(&self, entry: &Repository) -> Result<RepoRef> {
+        let found = self.forge.locate(entry.id).await?;
+        let now = RepoRef::new(found.owner, found.name);
+        let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = seen.insert(entry.key.clone(), now.clone()).filter(|before| *before != now) {
+            tracing::warn!(key = entry.key, %before, %now, "the repository was renamed; it is followed");
+        }
+        Ok(now)
+    }
+}

@@ -1,0 +1,121 @@
+//! What a failure of git says about trying again. git tells by words alone: those of git 2.38 to 2.51 and libcurl 7.88 to 8.14, in
+//! English, which `run.rs` pins.
+
+use super::GitError;
+
+/// What stands behind a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// The other side, the way there or this machine was busy, full or away.
+    Away,
+    /// The other side has another address for this repository.
+    Moved,
+    /// The other side says that it is not there. So may one that starts.
+    Missing,
+    /// The other side refuses the credential. So may one that starts, or whose token is being renewed.
+    Forbidden,
+    /// Nothing that passes by itself.
+    Lasting,
+}
+
+const AWAY: [&str; 31] = [
+    "Could not resolve host",
+    "Could not resolve proxy",
+    "Temporary failure in name resolution",
+    "Failed to connect",
+    "Could not connect",
+    "Couldn't connect",
+    "Connection refused",
+    "Connection reset",
+    "Connection was reset",
+    "Connection timed out",
+    "timed out",
+    "Network is unreachable",
+    "No route to host",
+    "Empty reply from server",
+    "Recv failure",
+    "Send failure",
+    "SSL_ERROR_SYSCALL",
+    "gnutls_handshake() failed",
+    "TLS connection was non-properly terminated",
+    "unexpected disconnect",
+    "early EOF",
+    "the remote end hung up",
+    "transfer closed with",
+    "was not closed cleanly",
+    "No space left on device",
+    "Disk quota exceeded",
+    "Cannot allocate memory",
+    "Too many open files",
+    "returned error: 5",
+    "returned error: 408",
+    "returned error: 429",
+];
+const MOVED: [&str; 2] = ["returned error: 30", "unable to update url base from redirection"];
+const MISSING: [&str; 3] = ["returned error: 404", "/' not found", "Cannot find repository"];
+const FORBIDDEN: [&str; 5] = [
+    "returned error: 401",
+    "returned error: 403",
+    "Authentication failed",
+    "could not read Username",
+    "could not read Password",
+];
+
+impl GitError {
+    pub fn meaning(&self) -> Meaning {
+        match self {
+            Self::TimedOut { .. } | Self::Io(_) => Meaning::Away,
+            Self::Failed { said, .. } => meaning(said),
+            Self::Missing | Self::Invalid(_) | Self::TooLarge { .. } | Self::NotFound(_) => Meaning::Lasting,
+        }
+    }
+}
+
+fn meaning(said: &str) -> Meaning {
+    let has = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
+    match () {
+        // A hook's verdict on a push comes over a line that works; its own words may hold anything.
+        () if said.contains("[remote rejected]") && !said.contains("No space left on device") => Meaning::Lasting,
+        () if has(&AWAY) => Meaning::Away,
+        () if has(&MOVED) => Meaning::Moved,
+        () if has(&FORBIDDEN) => Meaning::Forbidden,
+        () if has(&MISSING) => Meaning::Missing,
+        () => Meaning::Lasting,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GitError, Meaning};
+
+    fn failed(said: &str) -> Meaning {
+        GitError::Failed { verb: "fetch", code: 128, said: said.to_owned() }.meaning()
+    }
+
+    #[test]
+    fn what_is_away_is_no_refusal() {
+        for said in [
+            "fatal: unable to access 'http://h/a/b.git/': Empty reply from server",
+            "error: RPC failed; curl 56 Recv failure: Connection reset by peer; fatal: expected 'packfile'",
+            "fatal: write error: No space left on device; fatal: index-pack failed",
+            "fatal: unable to access 'http://h/a/b.git/': The requested URL returned error: 503",
+            "fatal: the remote end hung up unexpectedly",
+            "error: unable to write file: No space left on device; ! [remote rejected] a -> a (unpacker error)",
+        ] {
+            assert_eq!(failed(said), Meaning::Away, "{said}");
+        }
+        assert_eq!(GitError::Io("write: No space left on device".into()).meaning(), Meaning::Away);
+    }
+
+    #[test]
+    fn a_refusal_is_told_from_what_lasts() {
+        let access =
+            |code: u16| failed(&format!("fatal: unable to access 'x': The requested URL returned error: {code}"));
+        assert_eq!([access(401), access(403), access(404)], [Meaning::Forbidden, Meaning::Forbidden, Meaning::Missing]);
+        assert_eq!([access(301), access(307)], [Meaning::Moved; 2]);
+        assert_eq!(failed("fatal: Authentication failed for 'http://h/a/b.git/'"), Meaning::Forbidden);
+        assert_eq!(failed("remote: Not found.; fatal: repository 'http://h/a/b.git/' not found"), Meaning::Missing);
+        assert_eq!(failed("! [remote rejected] a -> a (pre-receive hook declined: timed out)"), Meaning::Lasting);
+        assert_eq!(failed("fatal: remote error: upload-pack: not our ref"), Meaning::Lasting);
+    }
+}

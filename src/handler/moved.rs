@@ -1,0 +1,30 @@
+//! A repository that was renamed, or given to another owner, is followed by its id; people who have a task there are told.
+
+use super::reader::Reader;
+use crate::config::process::Repository;
+use crate::effect::Trouble;
+use crate::forge::RepoRef;
+use crate::store::Address;
+use domain::{Input, Notice, TaskId};
+
+impl Reader {
+    /// Asks the forge where the repository is now. A new name is told to its live tasks once.
+    pub(super) async fn find(&self, entry: &Repository) -> Result<RepoRef, Trouble> {
+        let now = self.performer.whereabouts.look(entry).await?;
+        let kept = self.store.address(&entry.key).await?.filter(|kept| kept.forge_id == entry.id);
+        let (owner, name) = kept.as_ref().map_or((&entry.owner, &entry.name), |kept| (&kept.owner, &kept.name));
+        let before = RepoRef::new(owner, name);
+        if kept.is_some() && before == now {
+            return Ok(now);
+        }
+        let same = before.to_string().eq_ignore_ascii_case(&now.to_string());
+        for row in self.store.live_tasks().await?.iter().filter(|row| row.repository == entry.key && !same) {
+            let (id, notice) = (TaskId(row.id), Notice::Moved { from: before.to_string(), to: now.to_string() });
+            self.machine.feed(id, &format!("moved:{id}:{now}"), Input::Noticed { notice }, None).await?;
+        }
+        let (owner, name) = (now.owner.clone(), now.name.clone());
+        let seen = Address { repository: entry.key.clone(), forge_id: entry.id, owner, name };
+        self.store.keep_address(seen).await?;
+        Ok(now)
+    }
+}

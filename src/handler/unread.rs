@@ -1,0 +1,229 @@
+//! What cannot be read fails alone: it is read again by itself, is said where people still can be reached, and ends or pauses its
+//! task by rule.
+//!
+//! The rule: a "no" of the forge counts once it is certain (`effect::Refusals`). An issue or pull request that is gone then ends its
+//! task; everything else (no right to it, too long, the whole repository) pauses it until a person says more.
+//! Tests: `tests/stories/unread.rs`.
+
+use super::reader::Reader;
+use crate::config::process::Repository;
+use crate::effect::Trouble;
+use crate::forge::ForgeError;
+use domain::{Failure, Input, PauseReason, State, TaskId, Verb};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Between two readings of what cannot be read: doubles from the first to the last.
+const FIRST_WAIT: Duration = Duration::from_secs(30);
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
+
+/// A part of a task's threads that a reading did not get to see.
+pub(super) struct Hidden {
+    pub what: Part,
+    pub error: ForgeError,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Issue(u64),
+    Pull(u64),
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Part::Issue(number) => write!(f, "its issue #{number}"),
+            Part::Pull(number) => write!(f, "its pull request #{number}"),
+        }
+    }
+}
+
+/// What one call of a reading gave; none and a line in `hidden` where the forge says no. Whatever passes by itself ends the reading.
+pub(super) fn part<T>(
+    what: Part,
+    answer: Result<T, ForgeError>,
+    hidden: &mut Vec<Hidden>,
+) -> Result<Option<T>, ForgeError> {
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(error @ (ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::TooLarge(_))) => {
+            hidden.push(Hidden { what, error });
+            Ok(None)
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// What counts of a thread of which a part is hidden: a `/stop` may stand there, so nothing that lets work go on.
+pub(super) fn counts_in_part(verb: &Verb) -> bool {
+    matches!(verb, Verb::Stop | Verb::Status | Verb::Help)
+}
+
+/// Numbers that could not be read, by repository and number.
+#[derive(Default)]
+pub(super) struct Unread(Mutex<HashMap<(String, u64), Failing>>);
+
+struct Failing {
+    since: Instant,
+    wait: Duration,
+    /// A row of the store names it, so that the next life reads it too.
+    stored: bool,
+}
+
+impl Unread {
+    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<(String, u64), Failing>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a round should leave it out still.
+    pub fn rests(&self, what: &(String, u64)) -> bool {
+        self.all().get(what).is_some_and(|it| it.since.elapsed() < it.wait)
+    }
+
+    /// It failed for what may last: the next rounds leave it out for a while.
+    fn put_off(&self, what: &(String, u64)) {
+        if let Some(it) = self.all().get_mut(what) {
+            it.wait = (it.wait * 2).clamp(FIRST_WAIT, LONGEST_WAIT);
+            it.since = Instant::now();
+        }
+    }
+}
+
+impl Reader {
+    /// The store's rows of what an earlier life could not read.
+    pub(super) async fn unread_before(&self) -> Result<Vec<(String, u64)>, Trouble> {
+        let rows = self.store.unread().await?;
+        let mut all = self.unread.all();
+        for row in &rows {
+            all.entry(row.clone()).or_insert(Failing { since: Instant::now(), wait: Duration::ZERO, stored: true });
+        }
+        Ok(rows)
+    }
+
+    /// Whatever a reading gave: what failed is remembered until it is read, what was read is forgotten.
+    pub(super) async fn note(&self, key: &str, number: u64, done: &Result<(), Trouble>) -> Result<(), Trouble> {
+        let what = (key.to_owned(), number);
+        match done {
+            Ok(()) => {
+                self.refusals.forget(&what);
+                let known = self.unread.all().remove(&what);
+                if known.is_some_and(|it| it.stored) {
+                    self.store.read_at_last(key, number).await?;
+                }
+            }
+            Err(_) => {
+                let fresh = Failing { since: Instant::now(), wait: Duration::ZERO, stored: true };
+                let new = !self.unread.all().contains_key(&what);
+                if new {
+                    self.store.could_not_read(key, number, crate::task::now()).await?;
+                    self.unread.all().insert(what, fresh);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges what a reading of a task's threads did not get to see. Always an error: there is more to read.
+    pub(super) async fn hidden(&self, entry: &Repository, number: u64, id: TaskId, hidden: &[Hidden]) -> Trouble {
+        let Some(first) = hidden.first() else { return Trouble::later("nothing was hidden") };
+        let sentence = format!("{} cannot be read: {}", first.what, first.error);
+        let gone = hidden.iter().find(|it| matches!(it.error, ForgeError::NotFound(_)));
+        if !self.certain(entry, number).await {
+            return Trouble::later(sentence);
+        }
+        let input = match gone {
+            Some(it) => self.ending(entry, it.what).await,
+            None => Ok(Input::PauseAsked { reason: PauseReason::Blocked { sentence: advice(first) } }),
+        };
+        let fed = match input {
+            Ok(input) => self.end_or_pause(id, input).await,
+            Err(error) => Err(error.into()),
+        };
+        self.unread.put_off(&(entry.key.clone(), number));
+        fed.err().unwrap_or_else(|| Trouble::later(sentence))
+    }
+
+    /// As [`Reader::hidden`], of a reading that got nowhere; `id` is the task that it is about, if there is one.
+    pub(super) async fn refused(
+        &self,
+        entry: &Repository,
+        number: u64,
+        id: Option<TaskId>,
+        trouble: Trouble,
+    ) -> Result<(), Trouble> {
+        let sentence = match &trouble {
+            Trouble::Later { .. } | Trouble::Moved { .. } => return Err(trouble),
+            Trouble::Doubtful { sentence, .. } => sentence.clone(),
+            Trouble::Failed(Failure::Blocked { sentence }) => sentence.clone(),
+            Trouble::Failed(Failure::ContextFull | Failure::SandboxGone { .. } | Failure::Fatal { .. }) => {
+                return Err(trouble);
+            }
+        };
+        if !self.certain(entry, number).await {
+            return Err(trouble);
+        }
+        let Some(id) = id else {
+            // Nobody is at work there: it is read again when somebody writes there.
+            tracing::warn!(key = entry.key, number, sentence, "given up: it cannot be read");
+            return Ok(());
+        };
+        let sentence = format!("the bot cannot read what is said to this task: {sentence}");
+        self.end_or_pause(id, Input::PauseAsked { reason: PauseReason::Blocked { sentence } }).await?;
+        self.unread.put_off(&(entry.key.clone(), number));
+        Err(trouble)
+    }
+
+    /// Whether a "no" counts by now.
+    async fn certain(&self, entry: &Repository, number: u64) -> bool {
+        let what = (entry.key.clone(), number);
+        if self.performer.forge_answers().await {
+            return self.refusals.heard(&what);
+        }
+        self.refusals.forget(&what);
+        false
+    }
+
+    /// Gone for good only where its repository is still to be seen, by its id: who lost the right to it sees nothing of it either.
+    async fn ending(&self, entry: &Repository, what: Part) -> Result<Input, ForgeError> {
+        match self.forge.locate(entry.id).await {
+            Ok(_) => {
+                let why = format!("{what} is not there any more");
+                Ok(Input::EffectFailed { effect: "reading".to_owned(), failure: Failure::Fatal { why } })
+            }
+            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => {
+                let sentence = format!(
+                    "the repository {} was deleted, or the bot may not see it any more; if it is gone, end the task with `caisson task stop`",
+                    entry.key
+                );
+                Ok(Input::PauseAsked { reason: PauseReason::Blocked { sentence } })
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    async fn end_or_pause(&self, id: TaskId, input: Input) -> Result<(), Trouble> {
+        let task = self.machine.look(id).await?;
+        let pauses = matches!(input, Input::PauseAsked { .. });
+        let fits = match task.state {
+            State::Ended { .. } => false,
+            State::Paused { .. } | State::Approved { .. } => !pauses,
+            _ => true,
+        };
+        if fits {
+            self.machine.feed(id, &format!("unread:{id}:{}", task.seq), input, None).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What a person can do about a thread that is there and cannot be read.
+fn advice(hidden: &Hidden) -> String {
+    match hidden.error {
+        ForgeError::TooLarge(_) => format!(
+            "the thread of {} is too long to be read ({}), so no word in it is heard; to end the task, close the issue or its pull request, or use `caisson task stop`; to go on, delete what is too much there",
+            hidden.what, hidden.error
+        ),
+        _ => format!("{} cannot be read by the bot ({}); give its account the right to it", hidden.what, hidden.error),
+    }
+}

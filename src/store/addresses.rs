@@ -1,0 +1,32 @@
+//! Under which name each repository was seen last.
+
+use super::{Store, StoreError, writer};
+use sqlx::sqlite::SqliteConnection;
+
+/// A repository as the forge called it: by its key in the configuration and its lasting id.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Address {
+    pub repository: String,
+    pub forge_id: i64,
+    pub owner: String,
+    pub name: String,
+}
+
+impl Store {
+    /// What was kept for this key.
+    pub async fn address(&self, repository: &str) -> Result<Option<Address>, StoreError> {
+        let sql = "SELECT repository, forge_id, owner, name FROM addresses WHERE repository = $1";
+        Ok(sqlx::query_as(sql).bind(repository).fetch_optional(&self.readers).await?)
+    }
+
+    pub async fn keep_address(&self, seen: Address) -> Result<(), StoreError> {
+        self.writer.ask(|answer| writer::Write::Address { seen, answer }).await
+    }
+}
+
+pub(super) async fn keep(c: &mut SqliteConnection, seen: &Address) -> Result<(), StoreError> {
+    let sql = "INSERT INTO addresses (repository, forge_id, owner, name) VALUES ($1, $2, $3, $4) ON CONFLICT (repository) \
+               DO UPDATE SET forge_id = excluded.forge_id, owner = excluded.owner, name = excluded.name";
+    sqlx::query(sql).bind(&seen.repository).bind(seen.forge_id).bind(&seen.owner).bind(&seen.name).execute(c).await?;
+    Ok(())
+}

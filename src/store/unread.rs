@@ -1,0 +1,46 @@
+//! Issues and pull requests whose last reading failed: the next life reads them too.
+
+use super::{Store, StoreError, writer};
+use sqlx::sqlite::SqliteConnection;
+
+impl Store {
+    /// Remembers that a reading failed. Again is fine.
+    pub async fn could_not_read(&self, repository: &str, number: u64, now: i64) -> Result<(), StoreError> {
+        let repository = repository.to_owned();
+        self.writer.ask(|answer| writer::Write::Unread { repository, number, now: Some(now), answer }).await
+    }
+
+    /// It was read, or is not to be read any more.
+    pub async fn read_at_last(&self, repository: &str, number: u64) -> Result<(), StoreError> {
+        let repository = repository.to_owned();
+        self.writer.ask(|answer| writer::Write::Unread { repository, number, now: None, answer }).await
+    }
+
+    /// Repository and number of each.
+    pub async fn unread(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let sql = "SELECT repository, number FROM unread ORDER BY at, repository, number";
+        let rows: Vec<(String, i64)> = sqlx::query_as(sql).fetch_all(&self.readers).await?;
+        Ok(rows.into_iter().map(|(repository, number)| (repository, number as u64)).collect())
+    }
+}
+
+/// With an instant it is remembered, without one forgotten.
+pub(super) async fn note(
+    c: &mut SqliteConnection,
+    repository: &str,
+    number: u64,
+    now: Option<i64>,
+) -> Result<(), StoreError> {
+    let query = match now {
+        Some(now) => {
+            let sql = "INSERT INTO unread (repository, number, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+            sqlx::query(sql).bind(repository).bind(number as i64).bind(now)
+        }
+        None => {
+            let sql = "DELETE FROM unread WHERE repository = $1 AND number = $2";
+            sqlx::query(sql).bind(repository).bind(number as i64)
+        }
+    };
+    query.execute(c).await?;
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! One thing that cannot be read fails alone: people are told where they still can be, everything else goes on.
+
+use crate::world::{FIX, REPO, World};
+use domain::{End, Event, PauseReason, State};
+use std::time::{Duration, Instant};
+
+/// A task whose first checkpoint stands: its issue and its pull request.
+async fn at_review(world: &World) -> (u64, u64) {
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    (issue, world.until_state("awaiting-review").await.pull.expect("a pull request"))
+}
+
+/// Somebody else's issue, that only a round can find: the repository is still read.
+async fn others_are_heard(world: &World, repo: &str) {
+    world.forge.lose_hooks(1000);
+    let issue = world.alice().open_issue(repo, "Another one", "/fix").expect("issue");
+    world.until_said_in(repo, issue, "is on it").await;
+}
+
+/// Waits until so many requests were refused.
+async fn refused(world: &World, times: u64) {
+    let (end, before) = (Instant::now() + Duration::from_secs(90), world.forge.times_refused());
+    while world.forge.times_refused() < before + times {
+        assert!(Instant::now() < end, "the bot asked only {} times", world.forge.times_refused() - before);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn paused(log: &[Event]) -> usize {
+    log.iter().filter(|event| matches!(event, Event::Paused { .. })).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_whose_issue_was_deleted_ends_and_is_told_at_its_pull_request() {
+    let world = World::new(FIX).await;
+    let (issue, pull) = at_review(&world).await;
+    world.forge.delete_issue(REPO, issue).expect("deleted");
+    let task = world.until_state("failed").await;
+    assert!(matches!(task.end(), Some(End::Failed { why }) if why.contains("its issue #1")), "{:?}", task.end());
+    world.until_said(pull, "is not there any more").await;
+    world.nothing_left().await;
+    others_are_heard(&world, REPO).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_whose_pull_request_was_deleted_ends_and_is_told_at_its_issue() {
+    let world = World::new(FIX).await;
+    let (issue, pull) = at_review(&world).await;
+    world.forge.delete_issue(REPO, pull).expect("deleted");
+    world.until_state("failed").await;
+    world.until_said(issue, "is not there any more").await;
+    others_are_heard(&world, REPO).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renamed_repository_is_followed_and_people_are_told() {
+    let world = World::new(FIX).await;
+    let (issue, pull) = at_review(&world).await;
+    world.forge.rename(REPO, "store").expect("renamed");
+    let told = world.until_said_in("lab/store", pull, "is `lab/store` now").await;
+    assert!(told.contains("This repository was `lab/shop`"), "{told}");
+    world.alice().comment("lab/store", issue, "/status").expect("said");
+    world.until_said_in("lab/store", issue, "Task 1 is").await;
+    let commit = world.task().await.checkpoint().and_then(|c| c.commit.clone()).expect("a commit");
+    world.alice().approve("lab/store", pull, commit.as_str()).expect("approved");
+    world.until_state("final-review").await;
+    others_are_heard(&world, "lab/store").await;
+    let moved =
+        world.said_in("lab/store", pull).await.iter().filter(|text| text.contains("This repository was")).count();
+    assert_eq!(moved, 1, "told once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_another_repository_took_gets_no_push() {
+    let mut world = World::new(FIX).await;
+    let (_, pull) = at_review(&world).await;
+    world.stop().await;
+    world.forge.rename(REPO, "store").expect("renamed");
+    world.forge.add_repository(REPO, false).await.expect("another one");
+    let commit = world.task().await.checkpoint().and_then(|c| c.commit.clone()).expect("a commit");
+    world.alice().approve("lab/store", pull, commit.as_str()).expect("approved");
+    world.start().await;
+    world.until_state("final-review").await;
+    assert_eq!(std::fs::read_dir(world.forge.repository_dir(REPO).join("refs/heads")).expect("read").count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_bot_may_not_read_pauses_its_task_alone_and_stop_is_heard_where_it_can_be() {
+    let world = World::new(FIX).await;
+    let (issue, pull) = at_review(&world).await;
+    world.forge.refuse(&[(&format!("/issues/{issue}/comments"), 403)]);
+    let task = world.until_state("paused").await;
+    let State::Paused { reason: PauseReason::Blocked { sentence }, .. } = &task.state else { panic!("{task:?}") };
+    assert!(sentence.contains("its issue #1 cannot be read"), "{sentence}");
+    world.until_said(pull, "cannot be read by the bot").await;
+    others_are_heard(&world, REPO).await;
+    world.forge.lose_hooks(0);
+    world.alice().comment(REPO, pull, "/approve").expect("said");
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    let task = world.until_state("cancelled").await;
+    assert!(task.checkpoints.iter().all(|checkpoint| !checkpoint.used), "an approval waits for the whole thread");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thread_that_is_too_long_pauses_its_task_alone_until_it_is_shorter() {
+    let world = World::new(FIX).await;
+    let (issue, pull) = at_review(&world).await;
+    let megabyte = "x".repeat(1 << 20);
+    let flood: Vec<i64> = (0..33).map(|_| world.bob().comment(REPO, issue, &megabyte).expect("said")).collect();
+    world.until_state("paused").await;
+    world.until_said(pull, "too long to be read").await;
+    others_are_heard(&world, REPO).await;
+    world.forge.lose_hooks(0);
+    for id in flood {
+        world.bob().delete_comment(REPO, id).expect("deleted");
+    }
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    world.until_state("awaiting-review").await;
+    world.approve().await;
+    world.until_state("final-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forge_that_starts_or_renews_a_token_has_refused_nothing() {
+    for status in [401, 403, 404] {
+        let world = World::new(FIX).await;
+        world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+        world.until("some work", |task| task.actions >= 2).await;
+        world.forge.refuse(&[("", status)]);
+        refused(&world, 30).await;
+        world.forge.refuse(&[]);
+        world.until_state("awaiting-review").await;
+        world.forge.refuse(&[("", status)]);
+        refused(&world, 12).await;
+        world.forge.refuse(&[]);
+        world.approve().await;
+        world.until_state("final-review").await;
+        assert_eq!(paused(&world.log().await), 0, "{status}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_word_that_is_refused_waits_or_is_said_where_there_is_a_place() {
+    let world = World::new(FIX).await;
+    let (issue, pull) = at_review(&world).await;
+    let post = format!("POST /issues/{issue}/comments");
+    for (times, status) in [(1, 403), (2, 423)] {
+        world.forge.refuse(&[(&post, status)]);
+        world.alice().comment(REPO, issue, "/status").expect("said");
+        refused(&world, 5).await;
+        world.forge.refuse(&[]);
+        let answers = async || world.said(issue).await.iter().filter(|text| text.contains("Task 1 is waiting")).count();
+        let end = Instant::now() + Duration::from_secs(90);
+        while answers().await < times {
+            assert!(Instant::now() < end, "{status}: {:#?}", world.said(issue).await);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+    world.forge.refuse(&[(&post, 404)]);
+    world.alice().comment(REPO, issue, "/help").expect("said");
+    world.until_said(pull, "A command stands at the beginning of a line").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_that_is_forbidden_for_certain_pauses_its_task() {
+    let world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("some work", |task| task.actions >= 2).await;
+    world.forge.refuse(&[("/git-receive-pack", 403), ("/info/refs", 403)]);
+    let task = world.until_state("paused").await;
+    assert!(matches!(task.state, State::Paused { reason: PauseReason::Blocked { .. }, .. }), "{:?}", task.state);
+    world.forge.refuse(&[]);
+    world.alice().comment(REPO, 1, "/resume").expect("said");
+    world.until_state("awaiting-review").await;
+}
