@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 ARGS ?=
 
-.PHONY: help check test build images bom demo bench fuzz up down clean-docker
+.PHONY: help check test soak build images bom demo bench fuzz up down clean-docker
 
 help: ## this list
 	@echo 'Caisson. Prerequisite: cargo 1.95 or newer; the rest is installed or named by the target that needs it.'; echo
@@ -14,6 +14,9 @@ check: ## form, lints, scripts, licences, unused dependencies (cargo-deny, cargo
 
 test: ## every test; starts an installed dockerd where none answers; skips are counted at the end. ARGS='…' goes to cargo test
 	@tests/support/test.sh $(ARGS)
+
+soak: ## the bot killed at KILLS=500 random places of its work; SEED=… repeats a run
+	@CAISSON_KILLS=$${KILLS:-500} CAISSON_SEED=$(SEED) cargo test --locked -p caisson --test stories -- --nocapture killed_wherever_the_dice_fall
 
 build: ## the programs for this machine, in target/release
 	@compose/build.sh

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 const EVENTS: usize = 1000;
 
-fn request() -> Request {
+pub fn request() -> Request {
     let person = Account { id: 7, login: "alice".into() };
     Request {
         kind: Kind::Fix,

@@ -51,6 +51,7 @@ mod tools;
 mod town;
 mod visitor;
 mod waits;
+mod year;
 
 // As the lab's files know it.
 extern crate router as caisson_router;
@@ -95,6 +96,9 @@ fn main() -> std::process::ExitCode {
         }
         if chosen("kill") {
             lines.extend(kill::measure().await);
+        }
+        if wanted.iter().any(|word| word == "year") {
+            lines.extend(year::measure().await);
         }
     });
     if chosen("stories") {

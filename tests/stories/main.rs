@@ -17,6 +17,7 @@ mod faults;
 mod hooks;
 mod hosts;
 mod interruptions;
+mod kills;
 mod losses;
 mod orders;
 mod outages;

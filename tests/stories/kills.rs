@@ -1,0 +1,427 @@
+//! `kill -9` at each boundary of each kind of effect: begun, in its middle, done, closed. After each, the next life goes on as if
+//! nothing had happened: nothing is posted twice or lost, no action is lost or repeated unmarked.
+
+use crate::world::{FIX, REPO, World};
+use caisson::forge::{Forge as _, RepoRef};
+use caisson::task::Boundary;
+use domain::{Event, OutcomeStatus, Task};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// A course of events, and the kinds of effects that are killed in it.
+#[derive(Clone, Copy, Debug)]
+enum Story {
+    /// From `/fix` to the final approval.
+    Fix,
+    /// An approval while the checkpoint is still being published.
+    Early,
+    /// `/approve next 3`.
+    Advance,
+    /// `/allow` while an action runs.
+    Hosts,
+    /// A task that waits longer than its sandbox is kept.
+    Shelf,
+    /// A pause in the middle of a stretch that lasts longer than its sandbox is kept.
+    Kept,
+    /// Its issue is closed.
+    Closed,
+}
+
+const STORIES: [(Story, &[&str]); 7] = [
+    (
+        Story::Fix,
+        &[
+            "prepare",
+            "converse",
+            "act",
+            "seal",
+            "push",
+            "open_pull",
+            "review",
+            "rest",
+            "open",
+            "verify",
+            "teardown",
+            "ready_pull",
+            "comment",
+            "label",
+            "commit_status",
+        ],
+    ),
+    (Story::Early, &["recheck"]),
+    (Story::Advance, &["advance"]),
+    (Story::Hosts, &["egress"]),
+    (Story::Shelf, &["shelve"]),
+    (Story::Kept, &["keep"]),
+    (Story::Closed, &["close_pull"]),
+];
+
+/// Every kind there is, as `Effect::kind` names them: its match has no `_`, so that a new one stands there.
+fn kinds() -> BTreeSet<String> {
+    let source = include_str!("../../domain/src/effect.rs");
+    let body = source.split("fn kind(").nth(1).and_then(|rest| rest.split("\n    }").next()).expect("Effect::kind");
+    body.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_kind_of_effect_is_killed_in_a_story() {
+    let killed: BTreeSet<String> =
+        STORIES.iter().flat_map(|(_, kinds)| kinds.iter().map(|kind| (*kind).to_owned())).collect();
+    assert_eq!(killed, kinds(), "give each kind a place in STORIES");
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Moment {
+    Start,
+    Middle,
+    End,
+    Acknowledged,
+}
+
+impl Moment {
+    /// One that has no middle, because it waits for nothing so often, is killed at its end.
+    fn is(self, at: Boundary) -> bool {
+        match (self, at) {
+            (Moment::Start, Boundary::Begun)
+            | (Moment::Middle, Boundary::Under(3) | Boundary::Done)
+            | (Moment::End, Boundary::Done)
+            | (Moment::Acknowledged, Boundary::Closed) => true,
+            (_, Boundary::Begun | Boundary::Under(_) | Boundary::Done | Boundary::Closed) => false,
+        }
+    }
+}
+
+/// Where the actions leave a word of what they did, beside every sandbox.
+struct Ran {
+    dir: tempfile::TempDir,
+    /// The actions that leave one.
+    actions: BTreeSet<u32>,
+}
+
+impl Ran {
+    fn new(story: Story) -> Self {
+        let actions = match story {
+            Story::Advance => (1..=10).collect(),
+            Story::Kept => BTreeSet::from([1]),
+            Story::Fix | Story::Early | Story::Hosts | Story::Shelf | Story::Closed => BTreeSet::from([5, 6]),
+        };
+        Self { dir: tempfile::tempdir().expect("a directory"), actions }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("ran")
+    }
+
+    fn times(&self, word: &str) -> usize {
+        let text = std::fs::read_to_string(self.path()).unwrap_or_default();
+        text.lines().filter(|line| *line == word).count()
+    }
+}
+
+/// FIX, whose fifth and sixth action leave their numbers.
+fn fix(ran: &Path) -> String {
+    let note = |n: u32| format!("echo {n} >> {}", ran.display());
+    let five = FIX.replace("python3 -m unittest -q", &format!("{}; python3 -m unittest -q", note(5)));
+    five.replace("git diff --stat || true", &note(6))
+}
+
+async fn world(story: Story, ran: &Path) -> World {
+    match story {
+        Story::Shelf => World::in_image(&fix(ran), "image = \"local\"\ndisk_floor_mib = 0\nevict_after_s = 1").await,
+        Story::Kept => {
+            let write = format!("echo 1 >> {}; echo 1 >> notes.txt", ran.display());
+            let turn = format!("[[turn]]\ncall = [{{ name = \"bash\", arguments = {{ command = \"{write}\" }} }}]\n");
+            let sandbox = "image = \"local\"\ndisk_floor_mib = 0\nevict_after_s = 1\n[budget]\nactions = 1";
+            World::in_image(&format!("name = \"half a work\"\n{turn}{turn}"), sandbox).await
+        }
+        Story::Hosts => World::networked(&fix(ran), "").await,
+        Story::Advance => {
+            let note = |n: u32| {
+                format!(
+                    "  {{ name = \"bash\", arguments = {{ command = \"echo {n} >> {}; echo {n} >> notes.txt\" }} }},\n",
+                    ran.display()
+                )
+            };
+            let turn = |from: u32| format!("[[turn]]\ncall = [\n{}]\n", (from..from + 5).map(note).collect::<String>());
+            let mend = r#"[[turn]]
+call = [
+  { name = "write_file", arguments = { path = "semver.py", content = "def newer(a, b):\n    return [int(x) for x in a.split('.')] > [int(x) for x in b.split('.')]\n" } },
+  { name = "done", arguments = { summary = "It compares numbers." } },
+]
+"#;
+            World::new(&format!("name = \"long work\"\n{}{}{mend}", turn(1), turn(6))).await
+        }
+        Story::Fix | Story::Early | Story::Closed => World::new(&fix(ran)).await,
+    }
+}
+
+/// What a person does, by what stands there; each thing once.
+struct Person {
+    did: BTreeSet<String>,
+    /// Asks for a kill.
+    met: UnboundedSender<String>,
+    /// Whether pushes stand still.
+    hold: Arc<AtomicBool>,
+}
+
+impl Person {
+    fn first(&mut self, what: impl Into<String>) -> bool {
+        self.did.insert(what.into())
+    }
+
+    /// True when the story has come to its end.
+    async fn act(&mut self, story: Story, world: &World, issue: u64, task: &Task) -> bool {
+        let (state, n) = (task.state.name(), task.checkpoints.len());
+        let waits = matches!(state, "awaiting-review" | "final-review");
+        match story {
+            Story::Kept => return state == "paused" && task.shelf == Some(domain::Shelf::Evicted),
+            // A call that was lost three times, or the like: it was said.
+            _ if state == "paused" && self.first(format!("resume {}", task.seq)) => {
+                world.alice().comment(REPO, issue, "/resume").expect("said");
+            }
+            Story::Early if state == "publishing" && n == 0 && self.first("early") => {
+                world.alice().comment(REPO, issue, "/approve").expect("said");
+            }
+            // The push stands still until it is taken up.
+            Story::Early if !task.held.is_empty() && self.first("go on") => {
+                self.hold.store(false, Ordering::SeqCst);
+                self.met.send("go on".to_owned()).expect("heard");
+            }
+            // It was given before what it would approve stood: read again, it is refused.
+            Story::Early => return state == "awaiting-review",
+            Story::Advance if state == "awaiting-review" && n == 1 && self.first("advance") => {
+                world.alice().comment(REPO, issue, "/approve next 3").expect("said");
+            }
+            Story::Advance => return state == "final-review",
+            Story::Hosts if waits && self.first("allow") => {
+                world.alice().comment(REPO, issue, "/allow a.example").expect("said");
+            }
+            Story::Hosts => return !task.hosts.is_empty() && waits,
+            Story::Shelf => {
+                if state == "awaiting-review" && world.broker.created.lock().expect("created").len() > 0 {
+                    return world.store().next_effect(task.id, domain::Lane::Work).await.expect("read").is_none()
+                        && !world.broker.workspace("task-1-1").exists();
+                }
+            }
+            Story::Closed if state == "awaiting-review" && self.first("close") => {
+                world.alice().close(REPO, issue).expect("closed");
+            }
+            Story::Fix if waits && self.first(format!("approve {n}")) => world.approve().await,
+            Story::Fix => return state == "approved",
+            Story::Closed => return task.end().is_some(),
+        }
+        false
+    }
+}
+
+/// Where it is said that a boundary was reached, and heard; and whether pushes stand still.
+type Met = (UnboundedSender<String>, UnboundedReceiver<String>, Arc<AtomicBool>);
+
+fn meeting(hold: bool) -> Met {
+    let (met, reached) = unbounded_channel();
+    (met, reached, Arc::new(AtomicBool::new(hold)))
+}
+
+/// Goes through the story, killing the bot whenever `reached` says so, and until nothing is left to do.
+async fn through(story: Story, world: &mut World, met: Met) -> u64 {
+    let (met, mut reached, hold) = met;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let (mut person, limit) = (Person { did: BTreeSet::new(), met, hold }, Instant::now() + Duration::from_secs(400));
+    let mut over = false;
+    loop {
+        if reached.try_recv().is_ok() {
+            world.kill();
+            world.start().await;
+        }
+        let task = world.task().await;
+        over = over || (task.seq > 0 && person.act(story, world, issue, &task).await);
+        let open = world.store().tasks_with_effects().await.expect("read");
+        if over && open.is_empty() && reached.is_empty() {
+            return issue;
+        }
+        assert!(Instant::now() < limit, "{story:?} came no further than {:?}; open: {open:?}", task.state);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Nothing was posted twice, nothing was lost, no action was lost or repeated unmarked.
+async fn judge(what: &str, world: &World, issue: u64, ran: &Ran) {
+    let (task, log) = (world.task().await, world.log().await);
+    let mut ended = Vec::new();
+    for event in &log {
+        if let Event::ActionFinished { number, outcome } = event {
+            ended.push(*number);
+            let left = ran.times(&number.to_string());
+            let marked = outcome.status == OutcomeStatus::Interrupted;
+            assert!(left <= 1, "{what}: action {number} ran {left} times");
+            let leaves = ran.actions.contains(number);
+            assert!(!leaves || left == 1 || marked, "{what}: action {number} was lost");
+        }
+    }
+    let started: Vec<u32> = log
+        .iter()
+        .filter_map(|e| if let Event::ActionStarted { number, .. } = e { Some(*number) } else { None })
+        .collect();
+    assert_eq!(
+        (&started, started.len() as u64),
+        (&ended, u64::from(task.actions)),
+        "{what}: each begun action ended once"
+    );
+    let used: Vec<u32> =
+        log.iter().filter_map(|e| if let Event::DecisionUsed { n, .. } = e { Some(*n) } else { None }).collect();
+    assert_eq!(used.len(), used.iter().collect::<BTreeSet<_>>().len(), "{what}: a checkpoint was decided twice");
+    let mut said = world.said(issue).await;
+    if let Some(pull) = task.pull {
+        said.extend(world.said(pull).await);
+        let next = world.look().issue(&RepoRef::new("lab", "shop"), pull + 1).await;
+        assert!(next.is_err(), "{what}: a second pull request");
+    }
+    let url = format!("sqlite://{}", world.config.state_dir.join("caisson.db").display());
+    let store = sqlx::SqlitePool::connect(&url).await.expect("open");
+    let sql = "SELECT key, state FROM effects WHERE kind IN ('comment', 'review')";
+    let rows: Vec<(String, String)> = sqlx::query_as(sql).fetch_all(&store).await.expect("read");
+    store.close().await;
+    for (key, state) in rows {
+        let times = said.iter().filter(|text| text.contains(&format!("caisson:1:{key} "))).count();
+        let expected = usize::from(state == "done");
+        assert_eq!(times, expected, "{what}: {key} is {state}: {said:#?}");
+    }
+}
+
+/// One kill of each of the story's kinds at this moment.
+async fn killed(story: Story, moment: Moment) {
+    let kinds =
+        STORIES.iter().find(|it| std::mem::discriminant(&it.0) == std::mem::discriminant(&story)).expect("listed").1;
+    let ran = Ran::new(story);
+    let mut world = world(story, &ran.path()).await;
+    let met = meeting(matches!(story, Story::Early));
+    let (say, hold) = (met.0.clone(), met.2.clone());
+    let left = Arc::new(Mutex::new(kinds.iter().copied().collect::<BTreeSet<_>>()));
+    let to_kill = left.clone();
+    world.cuts.set(move |row, at| {
+        let kind = row.effect.kind();
+        if kind == "push" && hold.load(Ordering::SeqCst) {
+            return true;
+        }
+        // Of the actions one that leaves a word.
+        let here = moment.is(at) && (kind != "act" || row.key == "act:5");
+        here && to_kill.lock().expect("whole").remove(kind) && say.send(row.key.clone()).is_ok()
+    });
+    let issue = through(story, &mut world, met).await;
+    let what = format!("{story:?}, killed at {moment:?}");
+    assert!(left.lock().expect("whole").is_empty(), "{what}: never reached {left:?}");
+    judge(&what, &world, issue, &ran).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fix_that_is_killed_where_each_effect_begins() {
+    killed(Story::Fix, Moment::Start).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fix_that_is_killed_in_the_middle_of_each_effect() {
+    killed(Story::Fix, Moment::Middle).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fix_that_is_killed_where_each_effect_is_done() {
+    killed(Story::Fix, Moment::End).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fix_that_is_killed_where_each_effect_is_acknowledged() {
+    killed(Story::Fix, Moment::Acknowledged).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_that_came_early_is_read_again_through_kills() {
+    for moment in [Moment::Start, Moment::Middle, Moment::End, Moment::Acknowledged] {
+        killed(Story::Early, moment).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_in_advance_is_used_through_kills() {
+    for moment in [Moment::Start, Moment::Middle, Moment::End, Moment::Acknowledged] {
+        killed(Story::Advance, moment).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_is_allowed_through_kills() {
+    for moment in [Moment::Start, Moment::Middle, Moment::End, Moment::Acknowledged] {
+        killed(Story::Hosts, moment).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sandbox_is_put_away_through_kills() {
+    for moment in [Moment::Start, Moment::Middle, Moment::End, Moment::Acknowledged] {
+        killed(Story::Shelf, moment).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uncommitted_work_is_taken_into_a_commit_through_kills() {
+    for moment in [Moment::Start, Moment::Middle, Moment::End, Moment::Acknowledged] {
+        killed(Story::Kept, moment).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_is_closed_through_kills() {
+    for moment in [Moment::Start, Moment::Middle, Moment::End, Moment::Acknowledged] {
+        killed(Story::Closed, moment).await;
+    }
+}
+
+/// Numbers that only look random: the same for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// Kills wherever the dice fall, in as many tasks as it takes. `make soak` asks for more kills (CAISSON_KILLS), and CAISSON_SEED repeats
+/// a run.
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_wherever_the_dice_fall_the_task_goes_on() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let by_clock =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |at| at.as_nanos() as u64);
+    let (wanted, seed) = (number("CAISSON_KILLS").unwrap_or(20), number("CAISSON_SEED").unwrap_or(by_clock));
+    println!("CAISSON_SEED={seed}");
+    let dice = Arc::new(Mutex::new(Dice(seed)));
+    let mut kills = 0;
+    while kills < wanted {
+        let ran = Ran::new(Story::Fix);
+        let mut world = world(Story::Fix, &ran.path()).await;
+        let met = meeting(false);
+        let say = met.0.clone();
+        let count = Arc::new(AtomicU64::new(0));
+        let (counted, rolled, most) = (count.clone(), dice.clone(), wanted - kills);
+        let mut left = rolled.lock().expect("whole").roll(60);
+        world.cuts.set(move |row, _| {
+            if counted.load(Ordering::SeqCst) >= most {
+                return false;
+            }
+            if left > 0 {
+                left -= 1;
+                return false;
+            }
+            left = rolled.lock().expect("whole").roll(60);
+            counted.fetch_add(1, Ordering::SeqCst);
+            say.send(row.key.clone()).is_ok()
+        });
+        let issue = through(Story::Fix, &mut world, met).await;
+        judge(&format!("CAISSON_SEED={seed}"), &world, issue, &ran).await;
+        kills += count.load(Ordering::SeqCst);
+    }
+}
