@@ -367,10 +367,29 @@ fn work(task: TaskId, lane: Lane) -> String {
 
 /// In a chamber: none of these begins before the barrier is proven. Rest and teardown only take away.
 fn runs_foreign_code(effect: &Effect) -> bool {
-    matches!(
-        effect,
-        Effect::Prepare { .. } | Effect::Open { .. } | Effect::Act { .. } | Effect::Seal { .. } | Effect::Verify { .. }
-    )
+    match effect {
+        Effect::Prepare { .. }
+        | Effect::Open { .. }
+        | Effect::Act { .. }
+        | Effect::Seal { .. }
+        | Effect::Keep { .. }
+        | Effect::Verify { .. } => true,
+        Effect::Converse { .. }
+        | Effect::Push { .. }
+        | Effect::OpenPull
+        | Effect::Review { .. }
+        | Effect::Rest { .. }
+        | Effect::Shelve { .. }
+        | Effect::Teardown
+        | Effect::ClosePull
+        | Effect::ReadyPull
+        | Effect::Recheck { .. }
+        | Effect::Advance { .. }
+        | Effect::Egress { .. }
+        | Effect::Comment { .. }
+        | Effect::Label { .. }
+        | Effect::CommitStatus { .. } => false,
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use caisson::barrier::Standing;
 use caisson::sandbox::broker::Broker;
 use protocol::broker::ChamberState;
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, REPO, World, held};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_task_starts_and_none_goes_on_before_the_barrier_is_proven() {
@@ -23,18 +23,35 @@ async fn no_task_starts_and_none_goes_on_before_the_barrier_is_proven() {
     world.until_state("awaiting-review").await;
     assert_eq!(reqwest::get(format!("{}/readyz", world.ops())).await.expect("answered").status(), 200);
 
-    // A task that was under way waits as well, also in the bot's next life.
+    // One that is approved waits in line as well, also in the bot's next life.
     world.barrier.send_replace(Standing::Waiting("it is about to be tried".to_owned()));
     world.stop().await;
     world.start().await;
     world.approve().await;
-    let pull = world.until_state("running").await.pull.expect("a pull request");
+    let pull = world.until_state("queued").await.pull.expect("a pull request");
     world.alice().comment(REPO, pull, "/status").expect("asked");
-    world.until_said(pull, "at work").await;
+    world.until_said(pull, "in line").await;
     let states: Vec<ChamberState> = world.broker.list().await.expect("listed").iter().map(|it| it.state).collect();
     assert_eq!(states, [ChamberState::Paused], "its sandbox was not woken");
     world.barrier.send_replace(Standing::Proven);
     world.until_state("final-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_was_at_work_when_the_bot_ended_waits_for_the_barrier_too() {
+    let mut world = World::new(&held()).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    world.kill();
+    world.barrier.send_replace(Standing::Waiting("it is about to be tried".to_owned()));
+    std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
+    world.start().await;
+    world.alice().comment(REPO, issue, "/status").expect("asked");
+    world.until_said(issue, "at work").await;
+    let task = world.task().await;
+    assert_eq!((task.actions, task.running), (1, Some(1)), "nobody has asked the sandbox for the result yet");
+    world.barrier.send_replace(Standing::Proven);
+    world.until_state("awaiting-review").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -109,6 +109,12 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     sandboxes.rest(1).await.expect("resting");
     sandboxes.open(1).await.expect("open again");
     assert_eq!(bash(4, "cat sum.py | tail -1").await.outcome.text, "    return a + b\n");
+    sandboxes.rest(1).await.expect("resting");
+    sandboxes.stop(1).await.expect("stopped");
+    sandboxes.wake_to_seal(1).await.expect("awake");
+    let kept = sandboxes.seal(&world.seal_spec(1, 1_000_000, &commit)).await.expect("taken");
+    assert!(matches!(kept, Sealed::Unchanged { .. }), "stopped and woken, the tree is the same: {kept:?}");
+    sandboxes.open(1).await.expect("open once more");
     let verify = VerifySpec {
         task: 1,
         commit,

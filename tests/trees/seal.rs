@@ -298,6 +298,23 @@ async fn a_stopped_sandbox_comes_back_with_its_files_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_stopped_sandbox_is_taken_with_its_way_out_closed() {
+    let world = World::new().await;
+    let sandboxes = &world.sandboxes;
+    sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.bash(1, "echo work > work.txt").await;
+    sandboxes.rest(1).await.unwrap();
+    sandboxes.stop(1).await.unwrap();
+    let told = || world.doors.told.lock().unwrap().clone();
+    let before = told().len();
+    sandboxes.wake_to_seal(1).await.unwrap();
+    let (_, files, _) = committed(&world, 1_000_000, &world.base).await;
+    assert_eq!(files.len(), 1);
+    assert!(told()[before..].iter().all(|words| words == "close 0"), "{:?}", told());
+    sandboxes.remove(1).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     let world = World::new().await;
     let sandboxes = Arc::clone(&world.sandboxes);
