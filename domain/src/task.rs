@@ -245,16 +245,10 @@ impl Task {
             Event::PlaceAwaited => self.next = Some(Box::new(std::mem::replace(&mut self.state, State::Queued))),
             Event::PlaceGranted => self.state = self.next.take().map_or(State::Preparing, |next| *next),
             Event::Prepared { base, boot, image, every, note, budget } => {
-                if let Some(request) = &mut self.request {
-                    request.every = request.every.min(*every).max(1);
-                }
-                if let (Some(narrower), None) = (budget, &self.base) {
-                    self.granted = self.granted.narrowed(narrower);
-                }
+                self.narrow(*every, budget.as_ref());
                 self.head.get_or_insert_with(|| base.clone());
                 self.base.get_or_insert_with(|| base.clone());
-                self.boot = Some(boot.clone());
-                self.image = Some(image.clone());
+                (self.boot, self.image) = (Some(boot.clone()), Some(image.clone()));
                 self.note.clone_from(note);
                 self.state = State::Running;
             }
@@ -296,6 +290,16 @@ impl Task {
         }
         if self.state.busy() {
             self.shelf = None;
+        }
+    }
+
+    /// What the project file at the base asks for; later files change nothing.
+    fn narrow(&mut self, every: u8, budget: Option<&Budget>) {
+        if let Some(request) = &mut self.request {
+            request.every = request.every.min(every).max(1);
+        }
+        if let (Some(narrower), None) = (budget, &self.base) {
+            self.granted = self.granted.narrowed(narrower);
         }
     }
 

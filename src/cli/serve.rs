@@ -5,7 +5,7 @@ use super::broker_child::Started;
 use super::printer::{Complaint, Printer};
 use super::{broker_child, image, lock};
 use crate::barrier::FromInside;
-use crate::bot::{Bot, Parts, Prover, keep_log, way_out};
+use crate::bot::{Bot, LogInbox, Parts, Prover, keep_log, way_out};
 use crate::config::process::Network;
 use crate::config::{Process, Secret};
 use crate::forge::{Account, Forge, Gitea};
@@ -132,12 +132,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     let sandboxes = Arc::new(sandboxes);
     let works = Works::default();
     if let Some(log) = log {
-        let (log, store, sandboxes) = (Arc::new(Mutex::new(log)), store.clone(), sandboxes.clone());
-        // It ends with the process: what the router said until then is kept.
-        works.stay("the router's log", CancellationToken::new(), move || {
-            let (log, store, sandboxes) = (log.clone(), store.clone(), sandboxes.clone());
-            async move { keep_log(&mut *log.lock().await, &store, &sandboxes).await }
-        });
+        keep_router_log(&works, log, &store, &sandboxes);
     }
     let (prover, barrier) = Prover::new(config.clone(), broker.clone(), egress, &sandboxes);
     let parts = Parts {
@@ -166,6 +161,15 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         repos,
     };
     Ok((parts, prover, own_broker))
+}
+
+/// It ends with the process: what the router said until then is kept.
+fn keep_router_log(works: &Works, log: LogInbox, store: &Store, sandboxes: &Arc<Sandboxes>) {
+    let (log, store, sandboxes) = (Arc::new(Mutex::new(log)), store.clone(), sandboxes.clone());
+    works.stay("the router's log", CancellationToken::new(), move || {
+        let (log, store, sandboxes) = (log.clone(), store.clone(), sandboxes.clone());
+        async move { keep_log(&mut *log.lock().await, &store, &sandboxes).await }
+    });
 }
 
 fn secret(path: Option<&Path>, key: &str) -> Result<Secret> {

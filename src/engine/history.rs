@@ -107,10 +107,7 @@ impl<'a> Replay<'a> {
             Event::Requested { request } => self.requested(request),
             Event::Prepared { base, .. } => self.head = Some(self.head.unwrap_or(base)),
             Event::TurnCompleted { text, calls, .. } => self.answered(text, calls),
-            Event::CallAnswered { index, answer, malformed, .. } => {
-                let error = *malformed || answer.starts_with("not run");
-                self.result(*index, self.fence.inline_long(answer), error);
-            }
+            Event::CallAnswered { index, answer, malformed, .. } => self.told(*index, answer, *malformed),
             Event::ActionStarted { number, index, .. } => self.started(*number, *index),
             Event::ActionFinished { number, outcome } => self.finished(*number, outcome),
             Event::DoneSaid { index, .. } => {
@@ -125,10 +122,7 @@ impl<'a> Replay<'a> {
             Event::WorkKept { commit } => self.head = Some(commit),
             Event::PlanUpdated { plan } => self.plan = Some(plan),
             Event::ConversationRestarted => self.restart(),
-            Event::TreeRefused { reasons, .. } => {
-                let reasons: Vec<String> = reasons.iter().map(|reason| self.fence.inline(reason)).collect();
-                self.say("refused", context! { reasons });
-            }
+            Event::TreeRefused { reasons, .. } => self.refused(reasons),
             Event::Verified { commit, verdict, .. } => self.verified(commit, verdict),
             Event::DecisionUsed { decision, n } => self.decided(decision, *n),
             Event::FeedbackGiven { items, .. } => self.remarks.extend(items.iter().cloned()),
@@ -136,10 +130,7 @@ impl<'a> Replay<'a> {
             Event::Resumed => self.say("resumed", context! {}),
             // One that was lost while it was made had nothing of the agent's in it.
             Event::SandboxLost { .. } if self.turns.is_empty() => {}
-            Event::SandboxLost { loss, .. } => {
-                let commit = self.head.map_or("the base", Commit::short);
-                self.say("lost", context! { commit, replaced => *loss == Loss::Outdated });
-            }
+            Event::SandboxLost { loss, .. } => self.lost(*loss),
             Event::ModelCallStarted { .. } => self.calling = true,
             Event::HostAllowed { host, .. } if self.calling => self.unheard.push(host),
             Event::HostAllowed { host, .. } => self.say("allowed", context! { host }),
@@ -168,6 +159,21 @@ impl<'a> Replay<'a> {
             | Event::Paused { .. }
             | Event::Ended { .. } => {}
         }
+    }
+
+    fn told(&mut self, index: u32, answer: &str, malformed: bool) {
+        let error = malformed || answer.starts_with("not run");
+        self.result(index, self.fence.inline_long(answer), error);
+    }
+
+    fn refused(&mut self, reasons: &[String]) {
+        let reasons: Vec<String> = reasons.iter().map(|reason| self.fence.inline(reason)).collect();
+        self.say("refused", context! { reasons });
+    }
+
+    fn lost(&mut self, loss: Loss) {
+        let commit = self.head.map_or("the base", Commit::short);
+        self.say("lost", context! { commit, replaced => loss == Loss::Outdated });
     }
 
     fn say(&mut self, file: &str, values: minijinja::Value) {

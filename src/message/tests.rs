@@ -77,28 +77,6 @@ fn every_notice() {
         Notice::UnknownCommand { word: "approve".into(), why: None },
         Notice::UnknownCommand { word: "deploy".into(), why: None },
         Notice::RemarksKept { login: login(), n: 2 },
-        Notice::BudgetGranted {
-            login: login(),
-            more: Budget { micro_usd: 2_000_000, tokens: 100_000, ..Budget::default() },
-            lacks: None,
-        },
-        Notice::BudgetGranted {
-            login: login(),
-            more: Budget { actions: 1, work_ms: 1_200_000, ..Budget::default() },
-            lacks: Some("money".into()),
-        },
-        Notice::BudgetRefused { login: login(), why: BudgetBar::Who { admins: true } },
-        Notice::BudgetRefused { login: login(), why: BudgetBar::Who { admins: false } },
-        Notice::BudgetRefused { login: login(), why: BudgetBar::Unlimited { what: "money".into() } },
-        Notice::BudgetRefused {
-            login: login(),
-            why: BudgetBar::Ceiling { what: "actions".into(), left: 10, most: 400 },
-        },
-        Notice::BudgetRefused {
-            login: login(),
-            why: BudgetBar::Ceiling { what: "money".into(), left: 0, most: 20_000_000 },
-        },
-        Notice::BudgetNeeded { login: login(), what: "tokens".into() },
         Notice::NothingToApprove { login: login() },
         Notice::NotPaused { login: login() },
         Notice::Paused { reason: PauseReason::Budget { what: "money".into() } },
@@ -130,6 +108,38 @@ fn every_notice() {
     let task = task(Kind::Fix, review);
     let texts: Vec<_> = all.into_iter().map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
     insta::assert_snapshot!("notices", texts.join("\n"));
+}
+
+#[test]
+fn budgets() {
+    let login = || "bob".to_owned();
+    let all = [
+        Notice::BudgetGranted {
+            login: login(),
+            more: Budget { micro_usd: 2_000_000, tokens: 100_000, ..Budget::default() },
+            lacks: None,
+        },
+        Notice::BudgetGranted {
+            login: login(),
+            more: Budget { actions: 1, work_ms: 1_200_000, ..Budget::default() },
+            lacks: Some("money".into()),
+        },
+        Notice::BudgetRefused { login: login(), why: BudgetBar::Who { admins: true } },
+        Notice::BudgetRefused { login: login(), why: BudgetBar::Who { admins: false } },
+        Notice::BudgetRefused { login: login(), why: BudgetBar::Unlimited { what: "money".into() } },
+        Notice::BudgetRefused {
+            login: login(),
+            why: BudgetBar::Ceiling { what: "actions".into(), left: 10, most: 400 },
+        },
+        Notice::BudgetRefused {
+            login: login(),
+            why: BudgetBar::Ceiling { what: "money".into(), left: 0, most: 20_000_000 },
+        },
+        Notice::BudgetNeeded { login: login(), what: "tokens".into() },
+    ];
+    let task = task(Kind::Fix, State::Running);
+    let texts: Vec<_> = all.into_iter().map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
+    insta::assert_snapshot!("budgets", texts.join("\n"));
 }
 
 #[test]

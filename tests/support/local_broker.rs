@@ -21,6 +21,8 @@ use protocol::runner::Mark;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::process::{Child, ChildStdin, Command};
 
+#[path = "local_host.rs"]
+mod local_host;
 #[path = "old_runner.rs"]
 mod old_runner;
 
@@ -174,7 +176,7 @@ impl Local {
         let mut command = Command::new(runner());
         // A container's, then this machine's: what stands in the usual places is not hidden behind anybody's wrappers.
         let usual = format!("/usr/bin:/bin:{}", std::env::var("PATH").unwrap_or_default());
-        let path = if self.spec.image == "no-git" { poor_path(&self.dir)? } else { usual };
+        let path = if self.spec.image == "no-git" { local_host::poor_path(&self.dir)? } else { usual };
         let workspace = match (&self.mirror, self.spec.purpose) {
             (Some(mirror), Purpose::Mirror) => mirror.clone(),
             _ => self.dir.join("workspace"),
@@ -203,7 +205,7 @@ impl Local {
     fn stop(&mut self, end: End) {
         if let Some(mut run) = self.run.take() {
             if let Some(pid) = run.child.id() {
-                kill_tree(pid);
+                local_host::kill_tree(pid);
             }
             // Reaped by the runtime; waiting here would need an async function in Drop.
             drop(run.child.start_kill());
@@ -217,17 +219,6 @@ impl Local {
         if let Some(pid) = self.run.as_ref().and_then(|run| run.child.id()) {
             drop(std::process::Command::new("kill").args([signal, &pid.to_string()]).status());
         }
-    }
-}
-
-/// A layer of its own over a tree is a copy here.
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
-    let copied = made.and_then(|()| std::process::Command::new("cp").arg("-a").arg(from).arg(to).output());
-    match copied {
-        Ok(out) if out.status.success() => Ok(()),
-        Ok(out) => Err(Problem::refused(String::from_utf8_lossy(&out.stderr).into_owned())),
-        Err(error) => Err(Problem::new(ProblemKind::Engine, error.to_string())),
     }
 }
 
@@ -248,30 +239,6 @@ async fn spread(mut stdout: tokio::process::ChildStdout, listeners: Listeners) {
     // Whoever listens hears that it ended, as an engine's stream does.
     for mut listener in listeners.lock().await.drain(..) {
         drop(listener.shutdown().await);
-    }
-}
-
-fn poor_path(dir: &Path) -> std::io::Result<String> {
-    let bin = dir.join("bin");
-    std::fs::create_dir_all(&bin)?;
-    if !bin.join("sh").exists() {
-        std::os::unix::fs::symlink("/bin/sh", bin.join("sh"))?;
-    }
-    Ok(bin.display().to_string())
-}
-
-/// Kills a process and everything below it: it first, as with a container's process 1, so that it tells nobody of the others' end.
-fn kill_tree(root: u32) {
-    let mut tree = vec![root];
-    let mut at = 0;
-    while at < tree.len() {
-        let children = format!("/proc/{0}/task/{0}/children", tree[at]);
-        let below = std::fs::read_to_string(children).unwrap_or_default();
-        tree.extend(below.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
-        at += 1;
-    }
-    for pid in &tree {
-        drop(std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).stderr(Stdio::null()).status());
     }
 }
 
@@ -328,7 +295,7 @@ impl Broker for LocalBroker {
         self.created.lock().unwrap().push(spec.name.clone());
         let dir = self.dir.path().join(&spec.name);
         if let Some(mirror) = mirror.as_ref().filter(|_| spec.layered) {
-            copy(&mirror.join(protocol::broker::TREE), &dir.join("workspace"))?;
+            local_host::copy(&mirror.join(protocol::broker::TREE), &dir.join("workspace"))?;
         }
         let local = Local {
             spec: spec.clone(),
