@@ -34,6 +34,11 @@ impl Budget {
         *self = self.with(more, sum);
     }
 
+    /// What was granted on top of `began`.
+    pub fn beyond(&self, began: &Budget) -> Budget {
+        self.with(began, u64::saturating_sub)
+    }
+
     /// The smaller of both in each kind.
     pub fn narrowed(&self, to: &Budget) -> Budget {
         self.with(to, |a, b| if a == 0 || b == 0 { a.max(b) } else { a.min(b) })

@@ -299,14 +299,19 @@ impl Task {
             request.every = request.every.min(every).max(1);
         }
         if let (Some(narrower), None) = (budget, &self.base) {
-            self.granted = self.granted.narrowed(narrower);
+            let began = self.request.as_ref().map(|request| request.budget).unwrap_or_default();
+            let since = self.granted.beyond(&began);
+            self.granted = began.narrowed(narrower);
+            self.granted.add(&since);
         }
     }
 
     fn lose(&mut self, loss: Loss) {
         self.running = None;
         self.lost = true;
-        (self.uncommitted, self.keeping) = (false, false);
+        // What an outdated runner handed out lies in the new sandbox, in no commit.
+        self.uncommitted &= loss == Loss::Outdated;
+        (self.keeping, self.not_kept) = (false, false);
         match loss {
             Loss::Memory => self.starved = self.starved.saturating_add(1),
             loss if loss.tolerated().is_some() => self.losses = self.losses.saturating_add(1),

@@ -72,7 +72,7 @@ impl Places {
         for row in self.machine.store().live_tasks().await? {
             if expired(row.updated_at) && !BUSY.contains(&row.state.as_str()) {
                 let id = TaskId(row.id);
-                self.machine.feed(id, &format!("expired:{id}"), Input::Expired, None).await?;
+                self.machine.feed(id, &format!("expired:{id}:{}", row.seq), Input::Expired, None).await?;
             }
         }
         Ok(())

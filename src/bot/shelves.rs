@@ -14,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How often it looks, unless a limit is shorter than that.
 const ROUND_S: u64 = 30;
+/// One that is on its way out for longer than this is not waited for.
+const LEAVING_MS: i64 = 120_000;
 
 pub struct Shelves {
     pub machine: Arc<Machine>,
@@ -47,7 +49,7 @@ impl Shelves {
         held.retain(|row| self.sandboxes.berth(row.id).is_some());
         held.sort_by_key(|row| row.updated_at);
         let leaves = |task: &Task| task.keeping || task.shelf == Some(Shelf::Evicted);
-        for row in &held {
+        for row in held.iter().filter(|row| now() - row.updated_at < LEAVING_MS) {
             if leaves(&self.machine.look(TaskId(row.id)).await?) {
                 return Ok(());
             }

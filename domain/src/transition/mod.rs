@@ -122,7 +122,8 @@ fn take(draft: &mut Draft, input: &Input) {
             }
         }
         Input::Expired => {
-            if !draft.task.state.busy() && draft.task.next.is_none() {
+            let in_line = draft.task.state == State::Queued && draft.task.next.is_some();
+            if !draft.task.state.busy() && !in_line {
                 draft.end(End::Expired, Notice::Expired);
             }
         }

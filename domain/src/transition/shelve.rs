@@ -30,8 +30,15 @@ pub(super) fn kept(draft: &mut Draft, commit: &Commit) {
 }
 
 pub(super) fn not_kept(draft: &mut Draft, reasons: Vec<String>) {
-    if draft.task.keeping {
-        draft.emit(Event::WorkNotKept { reasons });
+    if !draft.task.keeping {
+        return;
+    }
+    draft.emit(Event::WorkNotKept { reasons });
+    // It was woken to be looked at.
+    match draft.task.shelf {
+        _ if !waits(draft) => {}
+        Some(shelf) => draft.want(Effect::Shelve { serial: draft.task.seq, shelf }),
+        None => draft.rest(),
     }
 }
 
@@ -40,8 +47,9 @@ fn put_away(draft: &mut Draft, shelf: Shelf) {
     draft.want(Effect::Shelve { serial: draft.task.seq, shelf });
 }
 
-/// A person is awaited, and no action is under way.
+/// A person or a place is awaited, and no action is under way. Who is in line may have to give way to who has the place already.
 fn waits(draft: &Draft) -> bool {
     let task = &draft.task;
-    !task.state.busy() && !task.state.ended() && task.state != State::Queued && task.running.is_none()
+    let begun = task.state != State::Queued || task.next.is_some();
+    begun && !task.state.busy() && !task.state.ended() && task.running.is_none()
 }

@@ -134,8 +134,8 @@ fn every_way_into_work_takes_a_place() {
         assert_eq!(walk.task.state, State::Queued);
         let works = walk.last.effects.iter().any(|effect| effect.lane() == Lane::Work);
         assert!(!works, "{:?}", walk.last);
-        walk.feed(Input::Idled { shelf: Shelf::Evicted });
-        assert!(walk.last.events.is_empty(), "who is next keeps the sandbox");
+        walk.feed(Input::Expired);
+        assert_eq!(walk.task.state, State::Queued, "who is in line does not expire");
         walk.feed(Input::PlaceFree);
         assert!(walk.task.state == State::Running && walk.wants("open"));
     }
@@ -266,4 +266,59 @@ fn a_log_of_an_earlier_release_still_folds() {
     for text in old {
         serde_json::from_str::<Event>(text).expect("an event");
     }
+}
+
+#[test]
+fn who_waits_in_line_gives_way_to_who_has_the_place_and_loses_nothing() {
+    let mut committed = Walk::at_checkpoint();
+    committed.crowded = true;
+    committed.decide(approval(101)).feed(Input::Idled { shelf: Shelf::Evicted });
+    assert!(committed.wants("shelve"), "{:?}", committed.last);
+    committed.feed(Input::PlaceFree);
+    assert!(committed.wants("open") && committed.task.shelf.is_none());
+    let mut cut = Walk::running(Kind::Fix);
+    cut.answer(vec![bash(); 5]).acts(5).feed(blocked("seal:1"));
+    cut.crowded = true;
+    cut.decide(said(101, Verb::Resume)).feed(Input::Idled { shelf: Shelf::Evicted });
+    assert!(cut.wants("keep"), "{:?}", cut.last);
+    cut.feed(Input::WorkKept { commit: commit(ONE) }).feed(Input::PlaceFree);
+    assert!(cut.wants("seal") && cut.task.kept.is_some());
+}
+
+#[test]
+fn what_an_outdated_runner_handed_out_is_still_in_no_commit() {
+    let mut walk = Walk::running(Kind::Fix);
+    walk.answer(vec![bash()]).acts(1).feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
+    walk.decide(said(101, Verb::Resume)).feed(Input::Opened { fresh: Some(Loss::Outdated) });
+    walk.feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
+    walk.feed(Input::Idled { shelf: Shelf::Evicted });
+    assert!(walk.wants("keep"), "{:?}", walk.last);
+}
+
+#[test]
+fn a_sandbox_that_was_woken_in_vain_rests_again() {
+    for shelf in [None, Some(Shelf::Stopped)] {
+        let mut walk = Walk::running(Kind::Fix);
+        walk.answer(vec![bash()])
+            .acts(1)
+            .feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
+        if let Some(shelf) = shelf {
+            walk.feed(Input::Idled { shelf });
+        }
+        walk.feed(Input::Idled { shelf: Shelf::Evicted }).feed(Input::WorkNotKept { reasons: vec!["a link".into()] });
+        assert!(walk.wants(if shelf.is_some() { "shelve" } else { "rest" }), "{:?}", walk.last);
+        assert_eq!(walk.task.shelf, shelf);
+    }
+}
+
+#[test]
+fn what_was_granted_before_the_beginning_stays_granted() {
+    let asked = Request { budget: Budget { actions: 50, ..Budget::default() }, ..request(Kind::Fix) };
+    let mut walk = Walk::asked(asked);
+    walk.decide(said(1, more_actions()));
+    assert_eq!(walk.task.granted.actions, 60);
+    let budget = Some(Budget { actions: 4, ..Budget::default() });
+    let Input::Prepared { base, boot, image, every, note, .. } = prepared() else { unreachable!() };
+    walk.feed(Input::PlaceFree).feed(Input::Prepared { base, boot, image, every, note, budget });
+    assert_eq!(walk.task.granted.actions, 14);
 }

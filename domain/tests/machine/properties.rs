@@ -271,11 +271,10 @@ fn counted_alike(task: &Task, log: &[Event]) -> Result<(), TestCaseError> {
     prop_assert_eq!(task.running, begun.flatten());
     let ended = log.iter().any(|e| matches!(e, Event::Ended { .. }));
     prop_assert_eq!(task.state.ended(), ended);
-    let taken = log.iter().rposition(|e| {
-        matches!(
-            e,
-            Event::TreeSealed { .. } | Event::TreeUnchanged { .. } | Event::WorkKept { .. } | Event::SandboxLost { .. }
-        )
+    let taken = log.iter().rposition(|e| match e {
+        Event::SandboxLost { loss, .. } => *loss != Loss::Outdated,
+        Event::TreeSealed { .. } | Event::TreeUnchanged { .. } | Event::WorkKept { .. } => true,
+        _ => false,
     });
     prop_assert_eq!(task.uncommitted, started(&log[taken.map_or(0, |at| at + 1)..]) > 0);
     Ok(())
