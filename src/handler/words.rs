@@ -1,7 +1,7 @@
 //! What a text asks for: from a comment or a review to a verb (durability 4: stop > changes > approve).
 
 use crate::command::{self, Command, Scope};
-use crate::forge::{Comment, Review, ReviewComment, ReviewState};
+use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
 use domain::{Access, Account, Budget, Granters, Item, Verb};
 
 /// Hosts beyond the first that one text may name.
@@ -92,15 +92,15 @@ fn host(command: &Command) -> Option<Verb> {
     }
 }
 
-/// What a review asks for. Inline remarks count only if the reviewer wrote them: a reader's reply stands in the same list.
+/// What a review asks for. Inline remarks count only if the reviewer handed them in with it: a reader's reply, and a later one of the
+/// reviewer's that nobody has looked at for edits, stand in the same list.
 pub(super) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> {
     let login = &review.author.login;
     let mut items: Vec<Item> = Vec::new();
     if !review.body.trim().is_empty() {
         items.push(remark(&review.body, login));
     }
-    let own = inline.iter().filter(|c| c.author.id == review.author.id);
-    items.extend(own.map(|c| Item {
+    items.extend(own_remarks(review, inline).into_iter().map(|c| Item {
         path: Some(c.path.clone()),
         line: c.line,
         text: c.body.clone(),
@@ -213,6 +213,11 @@ mod tests {
         let Some(Verb::Changes { items }) = verb else { panic!("{verb:?}") };
         assert_eq!(items.len(), 2, "the body and the reviewer's own remark");
         assert_eq!(items[1].line, Some(3));
+        let later = ReviewComment { created_at: 60, ..inline(7) };
+        let Some(Verb::Changes { items }) = review(&given(ReviewState::RequestChanges, "see below"), &[later]) else {
+            panic!("no changes")
+        };
+        assert_eq!(items.len(), 1, "a reply that came after the review is not looked at for edits");
     }
 
     #[test]
