@@ -38,6 +38,7 @@ macro_rules! cases {
 const CASES: &[(&str, Case)] = cases![
     people::the_token_says_who,
     people::a_repository_is_seen_by_those_who_may,
+    people::issues_that_are_switched_off_are_not_taken_for_gone,
     people::rights_are_those_of_the_moment,
     people::a_team_has_the_right_of_its_code_unit,
     people::a_right_by_team_ends_with_it,

@@ -29,6 +29,15 @@ impl Devforge {
         delete(&mut world, at, number)
     }
 
+    /// Switches a repository's issues off or on; its pull requests stay.
+    pub fn switch_issues(&self, repo: &str, on: bool) -> Result<()> {
+        let (owner, name) = split(repo)?;
+        let mut world = self.shared.world();
+        let at = world.repo(owner, name, Some("root"), Access::Read)?;
+        world.repos[at].has_issues = on;
+        Ok(())
+    }
+
     /// Answers each address that ends with one of these with its status, until it is told otherwise. `POST /x` is about posts only.
     pub fn refuse(&self, addresses: &[(&str, u16)]) {
         self.shared.switches.refuse(addresses.iter().map(|(end, status)| ((*end).to_owned(), *status)).collect());

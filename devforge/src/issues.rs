@@ -23,6 +23,7 @@ impl World {
             name: name.to_owned(),
             private,
             default_branch: default_branch.to_owned(),
+            has_issues: true,
             has_actions: true,
             created: now(),
             collaborators: BTreeMap::new(),

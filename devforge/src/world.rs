@@ -70,6 +70,7 @@ pub(crate) struct Repo {
     pub private: bool,
     pub default_branch: String,
     pub has_actions: bool,
+    pub has_issues: bool,
     pub created: i64,
     pub collaborators: BTreeMap<String, Access>,
     pub labels: Vec<Label>,
@@ -333,7 +334,9 @@ impl World {
     }
 
     pub fn issue(&self, at: usize, number: u64) -> Result<&Issue> {
-        self.repos[at].issues.get(&number).map_or_else(|| refuse(404, "The target couldn't be found."), Ok)
+        let repo = &self.repos[at];
+        let found = repo.issues.get(&number).filter(|issue| repo.has_issues || issue.pull.is_some());
+        found.map_or_else(|| refuse(404, "The target couldn't be found."), Ok)
     }
 
     pub fn pull(&self, at: usize, number: u64) -> Result<&Pull> {

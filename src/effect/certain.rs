@@ -6,7 +6,7 @@ use domain::Task;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TRIES: u32 = 3;
 /// How long the start waits for a forge.
@@ -22,26 +22,39 @@ pub enum No {
 }
 
 /// How often running each thing was refused by a forge that otherwise answered. A restart begins anew.
-pub struct Refusals<K>(Mutex<HashMap<K, u32>>);
+pub struct Refusals<K> {
+    /// One that comes sooner after the last that counted does not count.
+    apart: Duration,
+    heard: Mutex<HashMap<K, (u32, Instant)>>,
+}
 
 impl<K> Default for Refusals<K> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self::apart(Duration::ZERO)
+    }
+}
+
+impl<K> Refusals<K> {
+    pub fn apart(apart: Duration) -> Self {
+        Self { apart, heard: Mutex::default() }
     }
 }
 
 impl<K: Hash + Eq + Clone> Refusals<K> {
     /// One more; true when it is certain.
     pub fn heard(&self, what: &K) -> bool {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let times = all.entry(what.clone()).or_default();
-        *times = times.saturating_add(1);
+        let mut all = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let (times, last) = all.entry(what.clone()).or_insert((0, now));
+        if *times == 0 || now.duration_since(*last) >= self.apart {
+            (*times, *last) = (times.saturating_add(1), now);
+        }
         *times >= TRIES
     }
 
     /// Something else was heard.
     pub fn forget(&self, what: &K) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(what);
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).remove(what);
     }
 }
 
@@ -77,6 +90,7 @@ impl Performer {
 #[cfg(test)]
 mod tests {
     use super::Refusals;
+    use std::time::Duration;
 
     #[test]
     fn it_is_certain_the_third_time_running() {
@@ -85,5 +99,11 @@ mod tests {
         assert_eq!([heard("a"), heard("a"), heard("b")], [false, false, false]);
         refusals.forget(&"a".to_owned());
         assert_eq!([heard("a"), heard("b"), heard("a"), heard("a"), heard("b")], [false, false, false, true, true]);
+    }
+
+    #[test]
+    fn many_within_a_moment_count_as_one() {
+        let refusals = Refusals::apart(Duration::from_secs(3600));
+        assert_eq!([(); 6].map(|()| refusals.heard(&"a")), [false; 6]);
     }
 }

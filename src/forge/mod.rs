@@ -53,6 +53,10 @@ pub trait Forge: Send + Sync {
     /// may not see counts for nobody.
     async fn permission(&self, repo: &RepoRef, account: &Account) -> Result<Access>;
 
+    /// Whether this account sees the repository's issues, or pull requests, at all. [`ForgeError::NotFound`] where they are switched
+    /// off or hidden from it.
+    async fn lists(&self, repo: &RepoRef, pulls: bool) -> Result<()>;
+
     async fn issue(&self, repo: &RepoRef, number: u64) -> Result<Issue>;
 
     /// Whether nobody without the right to write the code can have changed an issue's text since it was opened: it was not touched;

@@ -29,6 +29,8 @@ pub struct Reader {
     pub(super) unread: Unread,
     /// What could not be read because the forge says no.
     pub(super) refusals: Refusals<(String, u64)>,
+    /// As `refusals`, of what is not there while others of its kind are.
+    pub(super) gone: Refusals<(String, u64)>,
     /// How far our clock is ahead of the forge's (milliseconds).
     pub(super) ahead: AtomicI64,
 }
@@ -79,6 +81,7 @@ impl Reader {
         silent.insert(me.login.to_lowercase());
         silent.extend(sync.map(|account| account.login.to_lowercase()));
         let store = machine.store().clone();
+        let apart = super::unread::apart(config.forge.poll_s);
         Self {
             config,
             store,
@@ -90,7 +93,8 @@ impl Reader {
             lanes: Lanes::default(),
             waiting: Mutex::default(),
             unread: Unread::default(),
-            refusals: Refusals::default(),
+            refusals: Refusals::apart(apart),
+            gone: Refusals::apart(apart),
             ahead: AtomicI64::new(0),
         }
     }

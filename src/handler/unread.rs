@@ -1,8 +1,9 @@
 //! What cannot be read fails alone: it is read again by itself, is said where people still can be reached, and ends or pauses its
 //! task by rule.
 //!
-//! The rule: a "no" of the forge counts once it is certain (`effect::Refusals`). An issue or pull request that is gone then ends its
-//! task; everything else (no right to it, too long, the whole repository) pauses it until a person says more.
+//! The rule: a "no" of the forge counts once it is certain (`effect::Refusals`). An issue or pull request that is gone while others of
+//! its kind are to be seen then ends its task; everything else (no right to it, too long, all issues switched off, the whole
+//! repository) pauses it until a person says more.
 //! Tests: `tests/stories/unread.rs`.
 
 use super::reader::Reader;
@@ -17,6 +18,14 @@ use std::time::{Duration, Instant};
 /// Between two readings of what cannot be read: doubles from the first to the last.
 const FIRST_WAIT: Duration = Duration::from_secs(30);
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
+
+/// Readings that come sooner one after the other are one word of the forge: hooks can cause many within a second.
+const APART: Duration = Duration::from_secs(20);
+
+/// How far apart readings must lie to be counted, for a bot that reads every `poll_s` seconds by itself.
+pub(super) fn apart(poll_s: u64) -> Duration {
+    APART.min(Duration::from_secs(poll_s) * 2 / 3)
+}
 
 /// A part of a task's threads that a reading did not get to see.
 pub(super) struct Hidden {
@@ -90,6 +99,13 @@ impl Unread {
     }
 }
 
+/// What stands above a part that was not found.
+enum Above {
+    Answers,
+    /// Why nobody can say whether the part is there, and what a person can do.
+    Refused(String),
+}
+
 impl Reader {
     /// The store's rows of what an earlier life could not read.
     pub(super) async fn unread_before(&self) -> Result<Vec<(String, u64)>, Trouble> {
@@ -106,7 +122,7 @@ impl Reader {
         let what = (key.to_owned(), number);
         match done {
             Ok(()) => {
-                self.refusals.forget(&what);
+                self.forget(&what);
                 let known = self.unread.all().remove(&what);
                 if known.is_some_and(|it| it.stored) {
                     self.store.read_at_last(key, number).await?;
@@ -128,19 +144,35 @@ impl Reader {
     pub(super) async fn hidden(&self, entry: &Repository, number: u64, id: TaskId, hidden: &[Hidden]) -> Trouble {
         let Some(first) = hidden.first() else { return Trouble::later("nothing was hidden") };
         let sentence = format!("{} cannot be read: {}", first.what, first.error);
-        let gone = hidden.iter().find(|it| matches!(it.error, ForgeError::NotFound(_)));
-        if !self.certain(entry, number).await {
-            return Trouble::later(sentence);
-        }
-        let input = match gone {
-            Some(it) => self.ending(entry, it.what).await,
-            None => Ok(Input::PauseAsked { reason: PauseReason::Blocked { sentence: advice(first) } }),
+        let what = (entry.key.clone(), number);
+        let refused = self.certain(entry, number).await;
+        let missing = hidden.iter().find(|it| matches!(it.error, ForgeError::NotFound(_)));
+        let above = match missing {
+            Some(it) => match self.above(entry, it.what).await {
+                Ok(above) => above,
+                Err(error) => {
+                    self.gone.forget(&what);
+                    return error.into();
+                }
+            },
+            None => Above::Refused(advice(first)),
         };
-        let fed = match input {
-            Ok(input) => self.end_or_pause(id, input).await,
-            Err(error) => Err(error.into()),
+        let input = match (above, missing) {
+            (Above::Answers, Some(it)) if self.gone.heard(&what) && refused => {
+                let why = format!("{} is not there any more", it.what);
+                Input::EffectFailed { effect: "reading".to_owned(), failure: Failure::Fatal { why } }
+            }
+            (Above::Answers, _) => return Trouble::later(sentence),
+            (Above::Refused(why), _) => {
+                self.gone.forget(&what);
+                if !refused {
+                    return Trouble::later(sentence);
+                }
+                Input::PauseAsked { reason: PauseReason::Blocked { sentence: why } }
+            }
         };
-        self.unread.put_off(&(entry.key.clone(), number));
+        let fed = self.end_or_pause(id, input).await;
+        self.unread.put_off(&what);
         fed.err().unwrap_or_else(|| Trouble::later(sentence))
     }
 
@@ -180,24 +212,38 @@ impl Reader {
         if self.performer.forge_answers().await {
             return self.refusals.heard(&what);
         }
-        self.refusals.forget(&what);
+        self.forget(&what);
         false
     }
 
-    /// Gone for good only where its repository is still to be seen, by its id: who lost the right to it sees nothing of it either.
-    async fn ending(&self, entry: &Repository, what: Part) -> Result<Input, ForgeError> {
+    fn forget(&self, what: &(String, u64)) {
+        self.refusals.forget(what);
+        self.gone.forget(what);
+    }
+
+    /// A part is gone only where its repository is still to be seen, by its id, and others of its kind are: who lost the right to
+    /// them, and who switched them off for a while, sees nothing of it either.
+    async fn above(&self, entry: &Repository, what: Part) -> Result<Above, ForgeError> {
         match self.forge.locate(entry.id).await {
-            Ok(_) => {
-                let why = format!("{what} is not there any more");
-                Ok(Input::EffectFailed { effect: "reading".to_owned(), failure: Failure::Fatal { why } })
-            }
+            Ok(_) => {}
             Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => {
-                let sentence = format!(
+                return Ok(Above::Refused(format!(
                     "the repository {} was deleted, or the bot may not see it any more; if it is gone, end the task with `caisson task stop`",
                     entry.key
-                );
-                Ok(Input::PauseAsked { reason: PauseReason::Blocked { sentence } })
+                )));
             }
+            Err(other) => return Err(other),
+        }
+        let (pulls, kind) = match what {
+            Part::Issue(_) => (false, "issues"),
+            Part::Pull(_) => (true, "pull requests"),
+        };
+        match self.forge.lists(&self.place(entry)?, pulls).await {
+            Ok(()) => Ok(Above::Answers),
+            Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => Ok(Above::Refused(format!(
+                "{what} cannot be read: the {kind} of {} are switched off, or the bot may not read them any more",
+                entry.key
+            ))),
             Err(other) => Err(other),
         }
     }

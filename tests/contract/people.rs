@@ -35,6 +35,23 @@ pub async fn a_repository_is_seen_by_those_who_may(lab: Arc<Lab>) {
     assert!(matches!(missing, ForgeError::NotFound(_)), "{missing:?}");
 }
 
+pub async fn issues_that_are_switched_off_are_not_taken_for_gone(lab: Arc<Lab>) {
+    let place = lab.place("switched").await;
+    let new = json!({ "title": "one" });
+    let (status, _) = lab.hand("alice").call("POST", &format!("/repos/{}/issues", place.repo), new).await;
+    assert_eq!(status, 201);
+    let missing = lab.bot.issue(&place.repo, 7).await.unwrap_err();
+    assert!(matches!(missing, ForgeError::NotFound(_)), "{missing:?}");
+    assert_eq!([lab.bot.lists(&place.repo, false).await, lab.bot.lists(&place.repo, true).await], [Ok(()), Ok(())]);
+    let off = json!({ "has_issues": false });
+    let (status, _) = lab.hand("root").call("PATCH", &format!("/repos/{}", place.repo), off).await;
+    assert_eq!(status, 200);
+    for refused in [lab.bot.issue(&place.repo, 1).await.map(drop), lab.bot.lists(&place.repo, false).await] {
+        assert!(matches!(refused, Err(ForgeError::NotFound(_))), "{refused:?}");
+    }
+    assert_eq!(lab.bot.lists(&place.repo, true).await, Ok(()));
+}
+
 pub async fn rights_are_those_of_the_moment(lab: Arc<Lab>) {
     let place = lab.place("rights").await;
     for (login, access) in [("alice", Access::Write), ("bob", Access::Read), ("carol", Access::None)] {

@@ -53,6 +53,21 @@ async fn a_task_whose_pull_request_was_deleted_ends_and_is_told_at_its_issue() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_task_whose_repositorys_issues_are_switched_off_for_a_while_is_paused_and_goes_on() {
+    let world = World::new(FIX).await;
+    let (issue, pull) = at_review(&world).await;
+    world.forge.switch_issues(REPO, false).expect("switched off");
+    world.until_said(pull, "are switched off").await;
+    let task = world.task().await;
+    assert!(matches!(task.state, State::Paused { reason: PauseReason::Blocked { .. }, .. }), "{:?}", task.state);
+    world.forge.switch_issues(REPO, true).expect("switched on");
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    world.until_state("awaiting-review").await;
+    world.forge.delete_issue(REPO, issue).expect("deleted");
+    world.until_state("failed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_renamed_repository_is_followed_and_people_are_told() {
     let world = World::new(FIX).await;
     let (issue, pull) = at_review(&world).await;

@@ -23,9 +23,15 @@ pub(crate) async fn list(
     let since = query.since_seconds()?;
     let state = query.state.as_deref().unwrap_or("open");
     let repo = &world.repos[at];
+    if !repo.has_issues && query.kind.as_deref() == Some("issues") {
+        return refuse(404, "The target couldn't be found.");
+    }
     let wanted = repo.issues.values().rev().filter(|i| {
         let kind = query.kind.as_deref().is_none_or(|k| (k == "pulls") == i.pull.is_some());
-        i.updated >= since && kind && (state == "all" || (state == "open") == i.open)
+        i.updated >= since
+            && kind
+            && (repo.has_issues || i.pull.is_some())
+            && (state == "all" || (state == "open") == i.open)
     });
     Ok(query.page(wanted.map(|i| world.issue_json(repo, i)).collect()))
 }

@@ -77,6 +77,9 @@ impl Forge for Gitea {
     async fn permission(&self, repo: &RepoRef, account: &Account) -> Result<Access> {
         self.read_permission(repo, account).await
     }
+    async fn lists(&self, repo: &RepoRef, pulls: bool) -> Result<()> {
+        self.read_lists(repo, pulls).await
+    }
     async fn issue(&self, repo: &RepoRef, number: u64) -> Result<Issue> {
         self.read_issue(repo, number).await
     }

@@ -45,6 +45,13 @@ impl Gitea {
         convert::repository(self.raw.get(&base(repo)).await?)
     }
 
+    pub(super) async fn read_lists(&self, repo: &RepoRef, pulls: bool) -> Result<()> {
+        // Named by its type: without one Gitea lists what is left of the two.
+        let kind = if pulls { "pulls" } else { "issues" };
+        let path = format!("{}/issues?type={kind}&state=all&limit=1", base(repo));
+        self.raw.get::<Option<Vec<wire::Issue>>>(&path).await.map(drop)
+    }
+
     pub(super) async fn read_issue(&self, repo: &RepoRef, number: u64) -> Result<Issue> {
         convert::issue(self.raw.get(&format!("{}/issues/{number}", base(repo))).await?)
     }
