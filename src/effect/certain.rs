@@ -59,13 +59,13 @@ impl<K: Hash + Eq + Clone> Refusals<K> {
 }
 
 impl Performer {
-    /// Asks the forge where a task's repository is now.
-    pub async fn find_again(&self, task: &Task) -> Result<(), Trouble> {
+    /// Asks the forge where a task's repository is now; whether that is elsewhere than it was seen last.
+    pub async fn find_again(&self, task: &Task) -> Result<bool, Trouble> {
         let key = &self.request(task)?.repository;
-        match self.config.repository(key) {
-            Some(entry) => Ok(self.whereabouts.look(entry).await.map(drop)?),
-            None => Ok(()),
-        }
+        let Some(entry) = self.config.repository(key) else { return Ok(false) };
+        let before = self.whereabouts.at(entry).ok();
+        let now = self.whereabouts.look(entry).await?;
+        Ok(before.is_some_and(|before| before != now))
     }
 
     /// Looks every repository up by its id, for what begins before the first round of reading; bounded in time.

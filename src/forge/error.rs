@@ -7,8 +7,8 @@ pub enum ForgeError {
     /// Not there, or not to be seen by this account.
     #[error("the forge has no {0} (or this account may not see it)")]
     NotFound(String),
-    /// The repository has another name now; [`crate::forge::Forge::locate`] finds it by its id.
-    #[error("the repository was renamed or given to another owner: {0}")]
+    /// The forge redirects. If the repository has another name now, [`crate::forge::Forge::locate`] finds it by its id.
+    #[error("the forge redirects to another address: {0}")]
     Moved(String),
     /// The answer is larger than is read.
     #[error("there is more of it than is read: {0}")]

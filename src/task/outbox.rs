@@ -263,16 +263,25 @@ impl Outbox {
             Err(Trouble::Failed(failure)) => self.failed(row, failure).await,
             Err(Trouble::Later { sentence, after_ms }) => return self.later(row, &sentence, after_ms).await,
             Err(Trouble::Doubtful { no, sentence }) => return self.denied(row, no, sentence).await,
-            Err(Trouble::Moved { sentence }) => {
-                let looked = self.performer.find_again(&task).await;
-                looked.unwrap_or_else(|why| {
-                    tracing::warn!(?why, task = row.task.0, "its repository was not found again")
-                });
-                return self.later(row, &sentence, Some(0)).await;
-            }
+            Err(Trouble::Moved { sentence }) => return self.redirected(&task, row, sentence).await,
         };
         cut::at(self.cut.as_ref(), row, Boundary::Closed).await;
         closed
+    }
+
+    /// At once only where the repository has another name: a redirect that stays (to https, to a login) would be tried without end.
+    async fn redirected(&self, task: &Task, row: &EffectRow, sentence: String) -> Result<(), StoreError> {
+        match self.performer.find_again(task).await {
+            Ok(true) => self.later(row, &sentence, Some(0)).await,
+            Ok(false) | Err(Trouble::Moved { .. }) => {
+                let stays = "the repository was not renamed; set `forge.url` to the address at which the forge answers without a redirect";
+                self.later(row, &format!("{sentence}; {stays}"), None).await
+            }
+            Err(Trouble::Later { .. } | Trouble::Doubtful { .. } | Trouble::Failed(_)) => {
+                tracing::warn!(task = row.task.0, "its repository was not found again");
+                self.later(row, &sentence, None).await
+            }
+        }
     }
 
     async fn failed(&self, row: &EffectRow, failure: Failure) -> Result<(), StoreError> {

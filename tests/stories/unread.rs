@@ -177,6 +177,20 @@ async fn a_word_that_is_refused_waits_or_is_said_where_there_is_a_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_that_is_no_other_name_is_tried_more_and_more_rarely_and_said() {
+    let world = World::new(FIX).await;
+    world.forge.refuse(&[("POST /pulls", 302)]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    refused(&world, 1).await;
+    let first = Instant::now();
+    let told = world.until_said(issue, "forge.url").await;
+    assert!(told.contains("redirects"), "{told}");
+    assert!(world.forge.times_refused() <= 5 && first.elapsed() > Duration::from_secs(3), "{:?}", first.elapsed());
+    world.forge.refuse(&[]);
+    world.until_state("awaiting-review").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_push_that_is_forbidden_for_certain_pauses_its_task() {
     let world = World::new(FIX).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
