@@ -27,6 +27,8 @@ pub struct EffectRow {
     pub failures: i64,
     pub not_before: i64,
     pub trouble: Option<String>,
+    /// Times it was set aside because the forge forbids it: everything else of its lane goes before it.
+    pub aside: i64,
     /// What its last try had charged is known to be unspent, and stays charged for the next.
     pub held: bool,
 }
@@ -52,6 +54,12 @@ pub(super) async fn later(c: &mut SqliteConnection, id: i64, not_before: i64, tr
     Ok(())
 }
 
+pub(super) async fn aside(c: &mut SqliteConnection, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
+    later(c, id, not_before, trouble).await?;
+    sqlx::query("UPDATE effects SET aside = aside + 1 WHERE id = $1").bind(id).execute(c).await?;
+    Ok(())
+}
+
 pub(super) async fn close(c: &mut SqliteConnection, close: Close, now: i64) -> Result<(), StoreError> {
     let state = if close.failed { "failed" } else { "done" };
     let sql = "UPDATE effects SET state = $1, closed_at = $2 WHERE id = $3 AND state IN ('pending', 'started')";
@@ -67,8 +75,9 @@ pub(super) async fn drop_open(c: &mut SqliteConnection, task: TaskId, now: i64) 
     Ok(())
 }
 
-pub(super) const NEXT: &str = "SELECT id, task, key, body, state, epoch, tries, failures, not_before, trouble, held FROM effects \
-                               WHERE task = $1 AND lane = $2 AND state IN ('pending', 'started') ORDER BY id LIMIT 1";
+pub(super) const NEXT: &str = "SELECT id, task, key, body, state, epoch, tries, failures, not_before, trouble, held, aside FROM effects \
+                               WHERE task = $1 AND lane = $2 AND state IN ('pending', 'started') \
+                               ORDER BY aside > 0, CASE WHEN aside > 0 THEN not_before ELSE 0 END, id LIMIT 1";
 pub(super) const WITH_EFFECTS: &str =
     "SELECT DISTINCT task FROM effects WHERE state IN ('pending', 'started') ORDER BY task";
 
@@ -78,7 +87,7 @@ impl Store {
         self.writer.ask(|answer| super::writer::Write::HoldCharge { effect, answer }).await
     }
 
-    /// The effect that is next in a lane of a task.
+    /// The effect that is next in a lane of a task: the oldest; of those set aside, when nothing else is left, the one that waits least.
     ///
     /// # Errors
     /// [`StoreError::Effect`] when it is there and this version cannot read it.
@@ -109,6 +118,7 @@ fn read(row: &sqlx::sqlite::SqliteRow) -> Result<EffectRow, StoreError> {
         failures: row.get("failures"),
         not_before: row.get("not_before"),
         trouble: row.get("trouble"),
+        aside: row.get("aside"),
         held: row.get("held"),
     })
 }

@@ -207,6 +207,29 @@ async fn killed_tries_are_counted_apart_from_failures() {
 }
 
 #[tokio::test]
+async fn what_is_set_aside_comes_after_everything_else_of_its_lane() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    let task = created(&store, "opened:3").await;
+    let next = async || store.next_effect(task.id, Lane::Talk).await.expect("read").expect("more is owed");
+    let first = next().await;
+    assert!(store.effect_started(first.id, 1).await.expect("begun"));
+    store.effect_aside(first.id, 5, "locked").await.expect("aside");
+    let alone = next().await;
+    let mut others = Vec::new();
+    let (mut row, mut asides) = (alone.clone(), 0);
+    while row.aside == 0 {
+        others.push(row.id);
+        assert!(store.effect_started(row.id, 1).await.expect("begun"));
+        store.effect_aside(row.id, 9 + asides, "locked").await.expect("aside");
+        asides += 1;
+        row = next().await;
+    }
+    assert!(!others.is_empty() && others.iter().all(|id| *id > first.id), "a label is owed as well");
+    assert_eq!((row.id, row.aside, row.not_before), (first.id, 1, 5), "the one that waits least");
+}
+
+#[tokio::test]
 async fn a_repositorys_hosts_are_kept_until_they_are_taken_back() {
     let dir = tempfile::tempdir().expect("dir");
     let store = Store::open(dir.path()).await.expect("open");

@@ -57,6 +57,12 @@ pub(super) enum Write {
         trouble: String,
         answer: Answer<()>,
     },
+    EffectAside {
+        id: i64,
+        not_before: i64,
+        trouble: String,
+        answer: Answer<()>,
+    },
     HoldCharge {
         effect: i64,
         answer: Answer<()>,
@@ -301,6 +307,9 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
         }
         Write::EffectLater { id, not_before, trouble, answer } => {
             within!(answer, super::outbox::later(connection, id, not_before, &trouble).await)
+        }
+        Write::EffectAside { id, not_before, trouble, answer } => {
+            within!(answer, super::outbox::aside(connection, id, not_before, &trouble).await)
         }
         Write::HoldCharge { effect, answer } => {
             let sql = "UPDATE effects SET held = TRUE WHERE id = $1";

@@ -23,9 +23,21 @@ const LONGEST_WAIT_MS: i64 = 60_000;
 /// Between two tries of what the forge denies.
 const DENIED_WAIT_MS: u64 = 2_000;
 
+/// A word that the forge forbids is set aside for so long at first, doubling up to the longest.
+const FIRST_ASIDE_MS: i64 = 10_000;
+const LONGEST_ASIDE_MS: i64 = 6 * 3_600_000;
+/// Set aside so often (three days), it is given up.
+const MOST_ASIDE: i64 = 23;
+
 /// How long a row with this instant still waits. One further away than any wait was written before the clock was set back.
-fn due_in(not_before: i64, now: i64) -> i64 {
-    Some(not_before.saturating_sub(now)).filter(|wait| (1..=LONGEST_WAIT_MS).contains(wait)).unwrap_or(0)
+fn due_in(not_before: i64, now: i64, aside: i64) -> i64 {
+    let longest = if aside > 0 { LONGEST_ASIDE_MS } else { LONGEST_WAIT_MS };
+    Some(not_before.saturating_sub(now)).filter(|wait| (1..=longest).contains(wait)).unwrap_or(0)
+}
+
+/// How long a word waits that was set aside so often before; none when it is given up.
+fn aside_ms(times: i64) -> Option<i64> {
+    (times < MOST_ASIDE).then(|| (FIRST_ASIDE_MS << times.clamp(0, 20)).min(LONGEST_ASIDE_MS))
 }
 
 /// How long until the next try, after so many failures before this one. What a server asks for counts, within bounds.
@@ -185,7 +197,7 @@ impl Outbox {
     }
 
     async fn one(&self, row: EffectRow, bell: &Notify, calloff: &CancellationToken) -> Result<(), StoreError> {
-        let wait = due_in(row.not_before, now());
+        let wait = due_in(row.not_before, now(), row.aside);
         if wait > 0 {
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_millis(wait as u64)) => {}
@@ -295,7 +307,7 @@ impl Outbox {
         self.close(row, input, true).await
     }
 
-    /// What the forge denies counts once it is certain. A text for people waits even then, unless there is no place for it any more.
+    /// What the forge denies counts once it is certain. A text for people is then set aside, unless there is no place for it any more.
     async fn denied(&self, row: &EffectRow, no: No, sentence: String) -> Result<(), StoreError> {
         let word = matches!(row.effect, Effect::Comment { .. });
         let certain = match no {
@@ -311,12 +323,28 @@ impl Outbox {
         };
         match certain {
             false => self.later(row, &sentence, Some(DENIED_WAIT_MS)).await,
-            true if word && no != No::Missing => self.later(row, &sentence, None).await,
+            true if word && no != No::Missing => self.set_aside(row, sentence).await,
             true => {
                 self.refusals.forget(&row.id);
                 self.failed(row, Failure::Blocked { sentence }).await
             }
         }
+    }
+
+    /// A user who is blocked or a thread that is locked must not hold up labels, statuses and pull requests.
+    async fn set_aside(&self, row: &EffectRow, sentence: String) -> Result<(), StoreError> {
+        let Some(wait) = aside_ms(row.aside) else {
+            self.refusals.forget(&row.id);
+            return self.failed(row, Failure::Blocked { sentence }).await;
+        };
+        tracing::warn!(
+            task = row.task.0,
+            effect = row.key,
+            wait_ms = wait,
+            sentence,
+            "set aside: the forge forbids it"
+        );
+        self.machine.store().effect_aside(row.id, now() + wait, &sentence).await
     }
 
     async fn perform(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
@@ -403,17 +431,25 @@ fn runs_foreign_code(effect: &Effect) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{due_in, wait_ms};
+    use super::{aside_ms, due_in, wait_ms};
 
     #[test]
     fn a_clock_that_was_set_back_makes_nothing_wait() {
         let now = 1_800_000_000_000;
-        let waits = [now - 1, now, now + 500, now + 60_000].map(|at| due_in(at, now));
+        let waits = [now - 1, now, now + 500, now + 60_000].map(|at| due_in(at, now, 0));
         assert_eq!(waits, [0, 0, 500, 60_000]);
         for back_ms in [3_600_000, 365 * 24 * 3_600_000] {
-            assert_eq!(due_in(now + 500, now - back_ms), 0);
-            assert_eq!(due_in(now + 500, now + back_ms), 0);
+            assert_eq!(due_in(now + 500, now - back_ms, 0), 0);
+            assert_eq!(due_in(now + 500, now + back_ms, 0), 0);
         }
+    }
+
+    #[test]
+    fn what_is_forbidden_waits_long_and_is_given_up_within_days() {
+        let waits: Vec<i64> = (0..).map_while(aside_ms).collect();
+        assert!(waits.is_sorted() && waits[0] == 10_000, "{waits:?}");
+        assert!((2..5).contains(&(waits.iter().sum::<i64>() / (24 * 3_600_000))), "{waits:?}");
+        assert_eq!([due_in(3_600_000, 0, 1), due_in(3_600_000, 0, 0), due_in(i64::MAX, 0, 1)], [3_600_000, 0, 0]);
     }
 
     #[test]

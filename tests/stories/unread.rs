@@ -1,6 +1,7 @@
 //! One thing that cannot be read fails alone: people are told where they still can be, everything else goes on.
 
 use crate::world::{FIX, REPO, World};
+use caisson::forge::{Forge, RepoRef};
 use domain::{End, Event, PauseReason, State};
 use std::time::{Duration, Instant};
 
@@ -162,7 +163,7 @@ async fn a_word_that_is_refused_waits_or_is_said_where_there_is_a_place() {
     for (times, status) in [(1, 403), (2, 423)] {
         world.forge.refuse(&[(&post, status)]);
         world.alice().comment(REPO, issue, "/status").expect("said");
-        refused(&world, 5).await;
+        refused(&world, if status == 403 { 3 } else { 1 }).await;
         world.forge.refuse(&[]);
         let answers = async || world.said(issue).await.iter().filter(|text| text.contains("Task 1 is waiting")).count();
         let end = Instant::now() + Duration::from_secs(90);
@@ -174,6 +175,26 @@ async fn a_word_that_is_refused_waits_or_is_said_where_there_is_a_place() {
     world.forge.refuse(&[(&post, 404)]);
     world.alice().comment(REPO, issue, "/help").expect("said");
     world.until_said(pull, "A command stands at the beginning of a line").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_word_that_is_forbidden_holds_up_no_label_and_no_pull_request() {
+    let world = World::new(FIX).await;
+    let (issue, pull) = at_review(&world).await;
+    let (here, there) = (format!("POST /issues/{issue}/comments"), format!("POST /issues/{pull}/comments"));
+    world.forge.refuse(&[(&here, 403), (&there, 403)]);
+    world.alice().comment(REPO, issue, "/status").expect("said");
+    refused(&world, 3).await;
+    world.alice().comment(REPO, pull, "/stop").expect("said");
+    world.until_state("cancelled").await;
+    let end = Instant::now() + Duration::from_secs(60);
+    while world.look().pull(&RepoRef::new("lab", "shop"), pull).await.expect("the pull request").open {
+        assert!(Instant::now() < end, "the pull request was never closed");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(world.forge.times_refused() > 0);
+    world.forge.refuse(&[]);
+    world.until_said(issue, "Task 1 is").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
