@@ -4,6 +4,7 @@ use crate::barrier::Standing;
 use crate::config::Secret;
 use crate::forge::Forge;
 use crate::sandbox::broker::Broker;
+use crate::store::StoreError;
 use crate::supervise::Works;
 use crate::task::{Machine, Obeyed};
 use axum::extract::{Path, State};
@@ -99,6 +100,7 @@ async fn fetched(State(ops): State<Arc<Ops>>, headers: HeaderMap, Json(report): 
     let key = format!("fetched:{id}:{}", report.commit);
     match ops.machine.feed(id, &key, Input::Fetched { commit: report.commit }, None).await {
         Ok(_) => StatusCode::NO_CONTENT.into_response(),
+        Err(error @ StoreError::NoTask(_)) => (StatusCode::NOT_FOUND, error.to_string()).into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),
     }
 }

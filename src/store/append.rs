@@ -62,7 +62,8 @@ pub(super) async fn input(
 pub(super) async fn append(c: &mut SqliteConnection, a: &Append) -> Result<Appended, StoreError> {
     let seq: Option<i64> =
         sqlx::query_scalar("SELECT seq FROM tasks WHERE id = $1").bind(a.task.id.0).fetch_optional(&mut *c).await?;
-    if seq != Some(i64::from(a.expected_seq)) {
+    let seq = seq.ok_or(StoreError::NoTask(a.task.id))?;
+    if seq != i64::from(a.expected_seq) {
         return Ok(Appended::Conflict);
     }
     if !input(c, &a.input_key, Some(a.task.id), a.now).await? {

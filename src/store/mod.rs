@@ -57,6 +57,8 @@ pub enum StoreError {
     Broken(String),
     #[error("the store does not write: other work has waited for it for seconds")]
     Slow,
+    #[error("there is no task {0}")]
+    NoTask(domain::TaskId),
     #[error("the store is closed, or was opened for looking only")]
     Closed,
 }
@@ -137,6 +139,9 @@ impl Store {
     }
 
     /// Moves a task on: input key, events, effects and projections in one transaction.
+    ///
+    /// # Errors
+    /// [`StoreError::NoTask`] when it was never begun or is deleted; whatever else says that nothing was stored.
     pub async fn append(&self, append: Append) -> Result<Appended, StoreError> {
         self.writer.ask(|answer| writer::Write::Append { append: Box::new(append), answer }).await
     }

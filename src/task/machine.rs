@@ -67,6 +67,9 @@ impl Machine {
     }
 
     /// Takes an input to a task. `close` names the effect whose result it is.
+    ///
+    /// # Errors
+    /// [`StoreError::NoTask`] when there is none of this number.
     pub async fn feed(&self, id: TaskId, key: &str, input: Input, close: Option<Close>) -> Result<Fed, StoreError> {
         let slot = self.slot(id);
         let mut fold = slot.lock().await;

@@ -117,6 +117,13 @@ async fn health_readiness_and_metrics_stand_apart() {
     let report = serde_json::json!({ "task": 1, "commit": "1111111111111111111111111111111111111111" });
     let told = Client::new().post(format!("{}/fetched", world.ops())).json(&report).send().await.expect("answered");
     assert_eq!(told.status(), 401, "only who can read the state directory may say so");
+    let token = std::fs::read_to_string(world.config.state_dir.join("ops.token")).expect("a token");
+    let told = Client::new().post(format!("{}/fetched", world.ops())).bearer_auth(token.trim()).json(&report);
+    let told = told.send().await.expect("answered");
+    assert_eq!(
+        (told.status(), told.text().await.expect("read").as_str()),
+        (StatusCode::NOT_FOUND, "there is no task 1")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
