@@ -54,7 +54,7 @@ impl Sandboxes {
         let stretch = Stretch { task: spec.task, n: 0, repo_key: spec.repo_key.clone(), parent: base.clone(), base };
         let seal = SealSpec { stretch, message: String::new(), date_ms: 0, protected: Vec::new() };
         let Taken { tree, pack, .. } = self.stop_and_take(&room, record, &seal).await?;
-        let mut text = format!("{}\n", tree.as_str()).into_bytes();
+        let mut text = format!("{} {}\n", tree.as_str(), spec.base).into_bytes();
         let read = pack.into_std().await;
         let whole =
             tokio::task::spawn_blocking(move || std::io::Read::read_to_end(&mut { read }, &mut text).map(|_| text));
@@ -64,11 +64,21 @@ impl Sandboxes {
         write_whole(&path, &made.map_err(|e| SandboxError::Unavailable(format!("{}: {e}", path.display())))?)
     }
 
-    /// Puts what was taken out into the sandbox that stands now, as changes that nobody has committed.
-    pub(super) async fn bring_back(&self, room: &Room, task: i64) -> Result<()> {
-        let Ok(text) = std::fs::read(self.carried(task)) else { return Ok(()) };
-        let Some(end) = text.iter().position(|byte| *byte == b'\n') else { return Ok(()) };
-        let tree = Tree::parse(&String::from_utf8_lossy(&text[..end]))?;
+    /// Puts what was taken out into the sandbox that stands now, as changes that nobody has committed. Only onto the commit it was
+    /// taken out for: over a later one it would undo work.
+    pub(super) async fn bring_back(&self, room: &Room, task: i64, tip: &Commit) -> Result<()> {
+        let path = self.carried(task);
+        let text = match std::fs::read(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            read => read.map_err(|e| SandboxError::Unavailable(format!("{}: {e}", path.display())))?,
+        };
+        let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+        let head = String::from_utf8_lossy(&text[..end]);
+        let Some((tree, _)) = head.split_once(' ').filter(|(_, made_for)| *made_for == tip.as_str()) else {
+            tracing::warn!(task, %tip, "work of an older sandbox is not for this commit, and is left out");
+            return Ok(());
+        };
+        let tree = Tree::parse(tree)?;
         let mut pack = &text[end + 1..];
         if !pack.is_empty() {
             let unpack = Work::git(".git", ["index-pack", "--stdin", "--fix-thin"]).wall(UNPACK_MS).input(&mut pack);
@@ -81,10 +91,16 @@ impl Sandboxes {
 
     /// It stands in a sandbox, or nobody waits for it any more.
     pub(super) fn forget_carried(&self, task: i64) {
-        drop(std::fs::remove_file(self.carried(task)));
+        let path = self.carried(task);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                tracing::warn!(task, %error, path = %path.display(), "what was brought over could not be removed; tried again when the sandbox is opened");
+            }
+            _ => {}
+        }
     }
 
-    /// A line with the tree, then its pack.
+    /// A line with the tree and the commit it goes onto, then its pack.
     fn carried(&self, task: i64) -> PathBuf {
         self.settings.state_dir.join("carried").join(task.to_string())
     }

@@ -371,8 +371,8 @@ impl Sandboxes {
         let Some(record) = self.records.get(task) else { return Ok(()) };
         self.close_berth(record.berth).await?;
         self.broker.remove(&record.name).await.map_err(room::from_broker)?;
-        self.records.forget(task)?;
         self.forget_carried(task);
+        self.records.forget(task)?;
         self.forget_index(&task.to_string());
         self.remove_retired().await;
         Ok(())
@@ -401,8 +401,8 @@ impl Sandboxes {
                 keep.push(record.name);
             } else {
                 self.close_berth(record.berth).await?;
-                self.records.forget(record.task)?;
                 self.forget_carried(record.task);
+                self.records.forget(record.task)?;
                 self.forget_index(&record.task.to_string());
                 self.rooms.lock().await.remove(&record.task);
             }

@@ -69,7 +69,6 @@ impl Sandboxes {
             // It stands: how the one before was lost is no word on this one.
             (record.boot, record.lost, record.mirror) = (Some(boot.clone()), None, mirror);
         })?;
-        self.forget_carried(spec.task);
         self.open(spec.task).await?;
         Ok(Prepared { boot })
     }
@@ -119,7 +118,7 @@ impl Sandboxes {
             }
         }
         self.bring_setup(&room, record.setup.as_deref()).await?;
-        self.bring_back(&room, spec.task).await?;
+        self.bring_back(&room, spec.task, &spec.base).await?;
         Ok((room, lent))
     }
 

@@ -33,6 +33,8 @@ impl Sandboxes {
             gate.open(berth, &record.egress).await.map_err(SandboxError::Unavailable)?;
             doors.insert(berth, true);
         }
+        // One that is complete and of this version has in it what was brought over.
+        self.forget_carried(task);
         Ok(woken)
     }
 

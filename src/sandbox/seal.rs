@@ -149,7 +149,9 @@ impl Sandboxes {
                 return Err(self.unless_trusted(task, e).await);
             }
         };
-        Ok(self.examine(quarantine?, spec, &tree, &mut pack).await?.leaving_out(left_out))
+        let sealed = self.examine(quarantine?, spec, &tree, &mut pack).await?;
+        self.forget_carried(task);
+        Ok(sealed.leaving_out(left_out))
     }
 
     /// Every process but the runner dies and the berth is closed, and only then is the tree read.

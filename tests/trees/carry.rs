@@ -75,6 +75,38 @@ async fn what_nobody_committed_is_in_the_one_that_takes_its_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_brought_over_never_comes_back_over_a_later_commit() {
+    let world = World::new().await;
+    world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+    world.bash(1, WORK).await;
+    world.broker.speaks(CHAMBER, OTHER);
+    let next = another_life(&world, 2, Some(OTHER));
+    let mut missing = world.spec(1);
+    missing.image = "missing".to_owned();
+    next.prepare(&missing).await.expect_err("no such image");
+    let carried = world.dir.path().join("state/carried/1");
+    let taken = std::fs::read(&carried).expect("taken out");
+    // As a life leaves it that is killed before it forgets, or that cannot remove it.
+    let left_over = || std::fs::write(&carried, &taken).expect("written");
+    next.prepare(&world.spec(1)).await.expect("prepared anew");
+    left_over();
+    next.open(1).await.expect("open");
+    assert!(!carried.exists(), "opened");
+    bash(&next, 901, "echo newer >new.txt").await.expect("acted");
+    left_over();
+    let sealed = next.seal(&world.seal_spec(1, 1, &world.base)).await.expect("sealed");
+    let Sealed::Commit { commit, .. } = sealed else { panic!("{sealed:?}") };
+    assert!(!carried.exists(), "sealed");
+    next.remove(1).await.expect("removed");
+    left_over();
+    let mut later = world.spec(1);
+    later.base = commit;
+    next.prepare(&later).await.expect("prepared from the checkpoint");
+    assert_eq!(bash(&next, 902, "git status --short; cat new.txt").await.expect("acted"), "newer\n");
+    assert!(!carried.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_checkpoint_is_taken_by_the_old_runner_itself() {
     let world = World::new().await;
     world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
