@@ -74,7 +74,7 @@ async fn delete_what_is_old(store: &Store, now: i64) {
     let all = Before { deliveries: before(KEEP.0), details: before(KEEP.1), tasks: before(KEEP.2) };
     while store.prune(all).await.expect("pruned") {}
     loop {
-        let overdue = store.overdue_tasks(now - KEEP.2 * DAY).await.expect("read");
+        let overdue = store.overdue_tasks(now - KEEP.2 * DAY, 0).await.expect("read");
         if overdue.is_empty() {
             return;
         }

@@ -7,6 +7,8 @@ use crate::config::process::Keep;
 use crate::git::{Repos, UNBORN};
 use crate::store::{Before, Deleted, Store, StoreError};
 use crate::task::now;
+use domain::{Commit, TaskId};
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -46,17 +48,23 @@ impl Keeper {
         let before = before(&self.keep, now);
         while !self.stopping.is_cancelled() && self.store.prune(before).await? {}
         let Some(tasks) = before.tasks else { return Ok(()) };
-        let mut deleted = 0;
+        let (mut deleted, mut left, mut failed) = (0, 0, HashSet::new());
         while !self.stopping.is_cancelled() {
-            let overdue = self.store.overdue_tasks(tasks).await?;
+            let overdue = self.store.overdue_tasks(tasks, left).await?;
             if overdue.is_empty() {
                 break;
             }
             for (task, repository) in overdue {
+                if failed.contains(&repository) {
+                    left += 1;
+                    continue;
+                }
                 // Refs first: a life that is cut off in between finds the task's row again.
                 if let Err(error) = self.repos.forget_task(&repository, task.0).await {
-                    tracing::warn!(%error, task = task.0, "its checkpoints could not be deleted; tried again in an hour");
-                    return Ok(());
+                    tracing::warn!(%error, task = task.0, repository, "checkpoints of ended tasks could not be deleted; tried again in an hour");
+                    failed.insert(repository);
+                    left += 1;
+                    continue;
                 }
                 deleted += usize::from(matches!(self.store.delete_task(task).await?, Deleted::Gone { .. }));
             }
@@ -68,11 +76,37 @@ impl Keeper {
     }
 
     async fn tidy(&self) {
+        let bases = match self.bases().await {
+            Ok(bases) => bases,
+            Err(error) => {
+                tracing::warn!(%error, "the local repositories were not tidied; tried again tomorrow");
+                return;
+            }
+        };
         for key in &self.repositories {
-            if let Err(error) = self.repos.tidy(key, UNBORN).await {
+            let tidied = async {
+                for (_, task, base) in bases.iter().filter(|(repository, ..)| repository == key) {
+                    // One that is lost already is no reason to keep rubbish.
+                    if self.repos.has(key, base).await? {
+                        self.repos.keep_base(key, *task, base).await?;
+                    }
+                }
+                self.repos.tidy(key, UNBORN).await
+            };
+            if let Err(error) = tidied.await {
                 tracing::warn!(%error, key, "a local repository could not be tidied; tried again tomorrow");
             }
         }
+    }
+
+    /// What each live task began from, with its repository: of one that an older version prepared, no ref keeps it yet.
+    async fn bases(&self) -> Result<Vec<(String, i64, Commit)>, StoreError> {
+        let mut bases = Vec::new();
+        for row in self.store.live_tasks().await? {
+            let base = self.store.task(TaskId(row.id)).await?.base;
+            bases.extend(base.map(|base| (row.repository, row.id, base)));
+        }
+        Ok(bases)
     }
 }
 
@@ -84,8 +118,8 @@ fn before(keep: &Keep, now: i64) -> Before {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::tests::{created, feed_at};
-    use domain::{Input, TaskId};
+    use crate::store::tests::{created, created_in, feed_at};
+    use domain::Input;
 
     #[tokio::test]
     async fn a_task_goes_when_its_days_are_over_and_not_while_it_lives() {
@@ -107,8 +141,72 @@ mod tests {
         keeper.round(21 + 90 * DAY_MS).await.expect("done");
         assert!(!there(ended.id).await && there(live).await);
         assert!(store.knows_input("opened:3").await.expect("read"), "and it does not begin anew");
-        let never = Keep { deliveries_days: 0, details_days: 0, tasks_days: 0 };
-        let Before { deliveries, details, tasks } = before(&never, i64::MAX);
+        let Before { deliveries, details, tasks } = before(&never(), i64::MAX);
         assert_eq!((deliveries, details, tasks), (None, None, None));
+    }
+
+    fn never() -> Keep {
+        Keep { deliveries_days: 0, details_days: 0, tasks_days: 0 }
+    }
+
+    #[tokio::test]
+    async fn one_repository_that_fails_stops_the_deletion_of_no_other() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        let mut ended = Vec::new();
+        // More than one slice of the one that fails, and all of them older.
+        for n in 0..25 {
+            let repository = if n < 24 { "shop" } else { "till" };
+            let task = created_in(repository, &store, &format!("opened:{n}")).await;
+            feed_at(20 + n, &store, &task, &format!("closed:{n}"), Input::IssueClosed).await;
+            ended.push(task.id);
+        }
+        let repos = Repos::new(dir.path().join("repos"));
+        let broken = repos.path("shop").expect("a path");
+        std::fs::create_dir_all(&broken).expect("made");
+        std::fs::write(broken.join("HEAD"), "no repository").expect("written");
+        let keep = Keep { tasks_days: 1, ..never() };
+        let stopping = CancellationToken::new();
+        let keeper = Keeper { store: store.clone(), repos, keep, repositories: Vec::new(), stopping };
+        keeper.round(1000 + DAY_MS).await.expect("done");
+        let there = async |id: TaskId| store.task_row(id).await.expect("read").is_some();
+        assert!(there(ended[0]).await && there(ended[23]).await, "its refs are still to be deleted");
+        assert!(!there(ended[24]).await);
+    }
+
+    #[tokio::test]
+    async fn a_base_that_left_its_branch_stays_while_its_task_lives() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        let repos = Repos::new(dir.path().join("repos"));
+        let commit = |text: &str| {
+            format!(
+                "reset refs/remotes/origin/main\ncommit refs/remotes/origin/main\ncommitter a <a@b> 1 +0000\ndata 1\n{text}\n"
+            )
+        };
+        repos.fast_import("shop", commit("x")).await.expect("imported");
+        let main = crate::git::Branch::parse("main").expect("a branch");
+        let base = repos.resolve("shop", &main).await.expect("there");
+        let id = created(&store, "opened:3").await.id;
+        let (boot, image) = ("b".to_owned(), "i".to_owned());
+        let prepared = Input::Prepared { base: base.clone(), boot, image, every: 5, note: None, budget: None };
+        for (key, input) in [("place", Input::PlaceFree), ("prepared", prepared)] {
+            feed_at(20, &store, &store.task(id).await.expect("folded"), key, input).await;
+        }
+        assert_eq!(store.task(id).await.expect("folded").base.as_ref(), Some(&base));
+        // Forced: another history, and the old one is nobody's.
+        let gone = format!("reset refs/remotes/origin/main\nfrom {}\n\n", "0".repeat(40));
+        repos.fast_import("shop", gone).await.expect("deleted");
+        repos.fast_import("shop", commit("y")).await.expect("imported");
+        let repositories = vec!["shop".to_owned()];
+        let keeper =
+            Keeper { store, repos: repos.clone(), keep: never(), repositories, stopping: CancellationToken::new() };
+        keeper.tidy().await;
+        repos.tidy("shop", Duration::ZERO).await.expect("tidied");
+        assert_ne!(repos.resolve("shop", &main).await.as_ref(), Ok(&base));
+        assert_eq!(repos.has("shop", &base).await, Ok(true));
+        repos.forget_task("shop", id.0).await.expect("forgotten");
+        repos.tidy("shop", Duration::ZERO).await.expect("tidied");
+        assert_eq!(repos.has("shop", &base).await, Ok(false), "nothing else kept it");
     }
 }

@@ -14,6 +14,8 @@ impl Performer {
             Some(base) => base.clone(),
             None => self.repos.resolve(&repository.key, &Branch::parse(&self.request(task)?.base_branch)?).await?,
         };
+        // Whatever happens to its branch: nothing else refers to it until the first checkpoint.
+        self.repos.keep_base(&repository.key, task.id.0, &base).await?;
         let (_, effective) = self.effective(&repository, &base).await?;
         let chosen = self.image(&repository, &base, &effective).await?;
         let boot = self.make(task, &base, &base, &chosen.image).await?;

@@ -10,7 +10,7 @@ use super::{GitError, Repos};
 pub const UNBORN: Duration = Duration::from_secs(3600);
 
 impl Repos {
-    /// Deletes all checkpoints of a task; says how many there were. Their objects go with the next [`Repos::tidy`].
+    /// Deletes all refs of a task, its base's too; says how many there were. Their objects go with the next [`Repos::tidy`].
     ///
     /// # Errors
     /// When git cannot write.
@@ -71,6 +71,9 @@ mod tests {
         for (task, name) in [(1, "one"), (12, "two")] {
             let found = repos.read_ref("shop", &format!("refs/heads/{name}")).await.expect("read").expect("there");
             repos.keep("shop", task, 1, &found).await.expect("kept");
+            let main = repos.read_ref("shop", "refs/heads/main").await.expect("read").expect("there");
+            repos.keep_base("shop", task, &found).await.expect("kept");
+            repos.keep_base("shop", task, &main).await.expect("it may move");
             commits.push(found);
         }
         let dir = repos.path("shop").expect("a path");
@@ -87,9 +90,10 @@ mod tests {
         assert_eq!(repos.forget_task("shop", 1).await, Ok(0), "no repository yet");
         let [one, two] = two_tasks(&repos).await;
         // Task 12 is none of task 1's.
-        assert_eq!(repos.forget_task("shop", 1).await, Ok(1));
+        assert_eq!(repos.forget_task("shop", 1).await, Ok(2), "a checkpoint and its base");
         assert_eq!(repos.forget_task("shop", 1).await, Ok(0));
         assert_eq!(repos.checkpoint("shop", 1, 1).await, Ok(None));
+        assert_eq!(repos.checkpoint("shop", 1, 0).await, Ok(None));
         repos.tidy("shop", UNBORN).await.expect("tidied");
         repos.require("shop", &one).await.expect("what came an hour ago at most stays");
         repos.tidy("shop", Duration::ZERO).await.expect("tidied");

@@ -40,7 +40,7 @@ pub enum Pushed {
     Moved { found: Option<Commit> },
 }
 
-/// `refs/caisson/<task>/<n>`: the commit of a task's n-th checkpoint, kept whatever the forge forgets.
+/// `refs/caisson/<task>/<n>`: the commit of a task's n-th checkpoint, kept whatever the forge forgets; 0 is its base.
 pub fn checkpoint_ref(task: i64, n: u32) -> String {
     format!("refs/caisson/{task}/{n}")
 }
@@ -229,10 +229,25 @@ impl Repos {
             }
             None => {}
         }
-        let line = format!("create {name} {commit}\n");
+        self.write_ref(key, format!("create {name} {commit}\n")).await
+    }
+
+    /// Points `refs/caisson/<task>/0` to the commit a task begins from. It may move: until that is in the task's log, a repeated
+    /// try may find its branch elsewhere.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when the commit is not there.
+    pub async fn keep_base(&self, key: &str, task: i64, base: &Commit) -> Result<(), GitError> {
+        let name = checkpoint_ref(task, 0);
+        if self.read_ref(key, &name).await?.as_ref() == Some(base) {
+            return Ok(());
+        }
+        self.write_ref(key, format!("update {name} {base}\n")).await
+    }
+
+    async fn write_ref(&self, key: &str, line: String) -> Result<(), GitError> {
         let dir = self.path(key)?;
-        Git::new("update-ref").at(&dir).arg("--stdin").input(Input::Bytes(line.into_bytes())).ok().await?;
-        Ok(())
+        Git::new("update-ref").at(&dir).arg("--stdin").input(Input::Bytes(line.into_bytes())).ok().await.map(drop)
     }
 }
 

@@ -108,7 +108,7 @@ pub(super) const HANDLED: &str = "DELETE FROM deliveries WHERE uuid IN (SELECT u
 pub(super) const UNTRIMMED: &str =
     "SELECT id FROM tasks WHERE NOT live AND NOT trimmed AND updated_at < $1 ORDER BY updated_at LIMIT $2";
 pub(super) const OVERDUE: &str =
-    "SELECT id, repository FROM tasks WHERE NOT live AND updated_at < $1 ORDER BY updated_at LIMIT $2";
+    "SELECT id, repository FROM tasks WHERE NOT live AND updated_at < $1 ORDER BY updated_at, id LIMIT $2 OFFSET $3";
 /// Keys of live tasks are left out: such a task is as old as its first word.
 pub(super) const OLD_INPUTS: &str = "SELECT key FROM inputs WHERE at < $1 AND (task IS NULL OR NOT EXISTS \
      (SELECT 1 FROM tasks WHERE tasks.id = inputs.task AND live)) ORDER BY at LIMIT $2";
@@ -162,9 +162,10 @@ impl Store {
         self.writer.ask(|answer| writer::Write::Prune { before, answer }).await
     }
 
-    /// Ended tasks that nobody touched since, with the key of their repository: some of them, the oldest first.
-    pub async fn overdue_tasks(&self, before: i64) -> Result<Vec<(TaskId, String)>, StoreError> {
-        let rows = sqlx::query(OVERDUE).bind(before).bind(TASKS).fetch_all(&self.readers).await?;
+    /// Ended tasks that nobody touched since, with the key of their repository: some of them, the oldest first,
+    /// behind as many as are `left` where they are.
+    pub async fn overdue_tasks(&self, before: i64, left: u32) -> Result<Vec<(TaskId, String)>, StoreError> {
+        let rows = sqlx::query(OVERDUE).bind(before).bind(TASKS).bind(left).fetch_all(&self.readers).await?;
         Ok(rows.iter().map(|row| (TaskId(row.get(0)), row.get(1))).collect())
     }
 }

@@ -101,7 +101,7 @@ async fn what_is_old_goes_step_by_step_and_what_a_live_task_needs_stays() {
     assert!(known("comment:70#0").await && known("comment:69#1").await && known("opened:3").await);
     assert!(!known("comment:71#0").await && !known("review:1").await);
     assert!(!store.note_input("comment:70#0", 3000).await.expect("asked"), "taken up once");
-    let overdue = store.overdue_tasks(1000).await.expect("read");
+    let overdue = store.overdue_tasks(1000, 0).await.expect("read");
     assert_eq!(overdue, [(gone, "shop".to_owned())]);
 }
 

@@ -24,7 +24,12 @@ fn request() -> Request {
 }
 
 pub(crate) async fn created(store: &Store, key: &str) -> Task {
-    let envelope = Envelope { key: key.into(), now: 10, input: Input::Requested { request: Box::new(request()) } };
+    created_in("shop", store, key).await
+}
+
+pub(crate) async fn created_in(repository: &str, store: &Store, key: &str) -> Task {
+    let request = Box::new(Request { repository: repository.into(), ..request() });
+    let envelope = Envelope { key: key.into(), now: 10, input: Input::Requested { request } };
     let mut task = Task::new(TaskId(0));
     let step = transition(&task, &envelope);
     step.events.iter().for_each(|e| task.apply(e));

@@ -1,6 +1,6 @@
 //! Sandbox and router are lost in every way there is: each is told as what it was, and nothing but uncommitted work goes with them.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, REPO, World, git};
 use caisson::sandbox::broker::Broker as _;
 use domain::{Event, Loss, OutcomeStatus, PauseReason, Resource, State};
 use protocol::broker::End;
@@ -181,4 +181,13 @@ async fn a_router_that_was_gone_is_told_in_the_next_review_and_stops_nothing() {
     world.until_state("awaiting-review").await;
     assert_eq!((noted().await, losses(&world).await.len()), (1, 0));
     world.until_said(issue, "the router was gone for a moment").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_task_began_from_is_kept_before_its_first_checkpoint() {
+    let world = World::new(&caught(1)).await;
+    ask(&world).await;
+    let base = world.until("a base", |task| task.base.is_some()).await.base.expect("a base");
+    let repository = world.config.state_dir.join("repos/shop.git");
+    assert_eq!(git(&repository, &["rev-parse", "refs/caisson/1/0"]), base.as_str());
 }
