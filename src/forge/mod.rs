@@ -131,8 +131,8 @@ pub trait Forge: Send + Sync {
     /// The commit at the tip of a branch; `None` if there is no such branch.
     async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>>;
 
-    /// What else would run or read a push, by name (`actions`, `hook 3 to ci.example`, `deploy key 5 "x"`, `push mirror to …`): of an
-    /// address the host alone, since the rest of it is often a secret. The repository's own hook to exactly `ours` is left out.
+    /// What else would run or read a push, by name (`actions`, `hook 3 to ci.example (3fa9c1d2)`, `deploy key 5 "x"`, `push mirror to …`):
+    /// of an address the host and a digest, since the rest of it is often a secret. The repository's own hook to exactly `ours` is left out.
     /// Needs admin rights to the repository; without: `Forbidden`.
     async fn foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>>;
 }
