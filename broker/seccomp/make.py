@@ -20,7 +20,7 @@ request_key keyctl bpf perf_event_open userfaultfd mbind set_mempolicy migrate_p
 adjtimex clock_adjtime socketcall ipc epoll_ctl_old epoll_wait_old pidfd_getfd quotactl acct
 """.split())
 # Decided below, argument by argument.
-NARROWED = {"socket", "socketpair", "personality", "clone", "clone3"}
+NARROWED = {"socket", "socketpair", "personality", "clone", "clone3", "fallocate", "ioctl"}
 # Newer than the engine that was asked; each acts on the caller's own memory, descriptors and files only.
 ADDED = ["cachestat", "fchmodat2", "futex_requeue", "futex_wait", "futex_wake", "getxattrat", "listxattrat", "mseal",
          "removexattrat", "setxattrat"]
@@ -29,6 +29,8 @@ NEEDED = ["mknod", "mknodat", "execve", "openat", "futex", "rseq", "statx", "clo
 
 EQ = "SCMP_CMP_EQ"
 NEW_NAMESPACES = 0x7E020000
+# fs.h and xfs_fs.h: ioctls of a `struct space_resv`, among them FS_IOC_RESVSP, are fallocate by another door. The low byte counts.
+RESERVING = 0x40305800
 
 
 def rule(names, args=None, action="SCMP_ACT_ALLOW", errno=None):
@@ -66,6 +68,12 @@ def narrowed(personalities):
     rules.append(rule(["clone"], no_namespaces))
     # Its flags lie in memory, where no filter sees them; ENOSYS makes the C library fall back to clone.
     rules.append(rule(["clone3"], action="SCMP_ACT_ERRNO", errno=38))
+    # It takes a whole disk in one call; EOPNOTSUPP makes the C library's posix_fallocate fall back to writing.
+    rules.append(rule(["fallocate"], action="SCMP_ACT_ERRNO", errno=95))
+    # A request differs from those if any one of its bits does; the kernel reads 32.
+    for bit in (1 << at for at in range(8, 32)):
+        differs = {"index": 1, "value": bit, "valueTwo": bit & ~RESERVING, "op": "SCMP_CMP_MASKED_EQ"}
+        rules.append(rule(["ioctl"], [differs]))
     return rules
 
 

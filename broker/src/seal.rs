@@ -73,13 +73,17 @@ const READ_ONLY: &[&str] = &["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", 
 pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<ContainerCreateBody, Problem> {
     let mut body = sealed(names, &spec.limits, &spec.profile, fit)?;
     body.labels = Some(labels(names, spec)?);
+    let ChamberLimits { disk_bytes, disk_floor_bytes, .. } = spec.limits;
     if spec.limits.workspace_bytes == 0 {
-        let ChamberLimits { disk_bytes, disk_floor_bytes, .. } = spec.limits;
         body.env.get_or_insert_default().push(format!("CAISSON_DISK={disk_bytes}:{disk_floor_bytes}"));
     }
     body.env.get_or_insert_default().extend(spec.env.iter().map(|(name, value)| format!("{name}={value}")));
     let host = body.host_config.get_or_insert_default();
     host.device_requests = fit.gpus.requests(spec.purpose);
+    if spec.limits.workspace_bytes == 0 && disk_bytes > 0 {
+        // No single file can outgrow what all of them may take.
+        host.ulimits.get_or_insert_default().push(ulimit("fsize", disk_bytes as i64));
+    }
     let mounts = host.mounts.get_or_insert_default();
     let mirror = spec.mirror.as_ref().map(|mirror| names.mirror(mirror));
     let (workspace, shown) = match spec.purpose {
@@ -297,6 +301,17 @@ mod tests {
                 && on_disk.contains(&"CAISSON_DISK_HOME=/home/agent".to_owned())
         );
         assert!(!env(1 << 20).iter().any(|it| it.starts_with("CAISSON_DISK")));
+    }
+
+    #[test]
+    fn a_file_on_disk_is_held_to_the_disk_that_is_given() {
+        let fsize = |workspace_bytes, disk_bytes| {
+            let limits = ChamberLimits { workspace_bytes, disk_bytes, ..Default::default() };
+            let all = made(&ChamberSpec { limits, ..spec() }, None).host_config.unwrap().ulimits.unwrap();
+            all.into_iter().find(|it| it.name.as_deref() == Some("fsize")).map(|it| (it.soft, it.hard))
+        };
+        assert_eq!(fsize(0, 8 << 30), Some((Some(8 << 30), Some(8 << 30))));
+        assert_eq!((fsize(0, 0), fsize(1 << 20, 8 << 30)), (None, None), "without end, and in memory");
     }
 
     #[test]

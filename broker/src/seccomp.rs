@@ -97,6 +97,31 @@ mod tests {
     }
 
     #[test]
+    fn no_call_takes_room_on_a_disk_without_writing() {
+        for profile in [SEALED, DEBUG] {
+            let rules = rules(profile);
+            let told: Vec<&Value> = rules.iter().filter(|it| it["names"] == serde_json::json!(["fallocate"])).collect();
+            assert!(allowed(&rules, "fallocate").is_empty() && told.len() == 1, "{told:?}");
+            assert_eq!((&told[0]["action"], &told[0]["errnoRet"]), (&"SCMP_ACT_ERRNO".into(), &95.into()));
+            let open = |request: u64| {
+                allowed(&rules, "ioctl").iter().any(|rule| {
+                    let [arg] = &rule["args"].as_array().unwrap()[..] else { panic!("{rule}") };
+                    assert_eq!((&arg["index"], &arg["op"]), (&1.into(), &"SCMP_CMP_MASKED_EQ".into()));
+                    request & arg["value"].as_u64().unwrap() == arg["valueTwo"].as_u64().unwrap()
+                })
+            };
+            // XFS_IOC_ALLOCSP, FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE; the kernel reads the low 32 bits.
+            for closed in [0x4030_5824, 0x4030_5828, 0x4030_582A, 0x4030_5839] {
+                assert!(!open(closed) && !open(closed | 1 << 32) && !open(closed | !0xFFFF_FFFF), "{closed:x}");
+            }
+            // TCGETS, FIONREAD, FIOCLEX, FICLONE, FS_IOC_GETFLAGS, TIOCGPTN, and that with its sign carried on.
+            for usual in [0x5401, 0x541B, 0x5451, 0x4004_9409, 0x8008_6601, 0x8004_5430, 0xFFFF_FFFF_8004_5430] {
+                assert!(open(usual), "{usual:x}");
+            }
+        }
+    }
+
+    #[test]
     fn fifos_can_be_made() {
         assert_eq!(allowed(&rules(SEALED), "mknodat").len(), 1);
     }

@@ -57,3 +57,45 @@ async fn both_are_empty_and_the_agents_whatever_the_image_says_and_outlive_a_sto
     )
     .await;
 }
+
+/// What takes room at once, what the C library makes of that, and requests that stay as they were.
+const ROOM: &str = r#"python3 - <<'PROGRAM'
+import ctypes, errno, fcntl, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+for directory in ('/workspace', os.environ['HOME']):
+    fd = os.open(directory + '/room', os.O_RDWR | os.O_CREAT)
+    def told(name, result):
+        print(name, 'OPEN' if result >= 0 else errno.errorcode[ctypes.get_errno()], os.fstat(fd).st_blocks)
+    told('fallocate', libc.fallocate(fd, 0, ctypes.c_long(0), ctypes.c_long(16 << 20)))
+    for name, request in (('resvsp', 0x40305828), ('resvsp64', 0x4030582a), ('zero', 0x40305839), ('high', 1 << 32 | 0x4030582a)):
+        space = struct.pack('hhqqiI4i', 0, 0, 0, 16 << 20, 0, 0, 0, 0, 0, 0)
+        told(name, libc.ioctl(fd, ctypes.c_ulong(request), space))
+    os.posix_fallocate(fd, 0, 1 << 20)
+    print('written', os.fstat(fd).st_size)
+read, write = os.pipe()
+os.write(write, b'abc')
+print('pending', struct.unpack('i', fcntl.ioctl(read, 0x541B, b'....'))[0], os.isatty(0))
+try:
+    os.truncate('/workspace/room', (64 << 20) + 1)
+except OSError as error:
+    print('large', errno.errorcode[error.errno])
+os.truncate('/workspace/room', 64 << 20)
+PROGRAM"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_takes_room_on_it_at_once() {
+    if absent(IMAGE) {
+        return;
+    }
+    run(
+        |_| {},
+        async |lab| {
+            let mut asked = on_disk("room", Purpose::Task);
+            asked.limits.disk_bytes = 64 << 20;
+            let said = lab.inside(&asked).await.sh(ROOM).await;
+            let one = "fallocate ENOTSUP 0\nresvsp EPERM 0\nresvsp64 EPERM 0\nzero EPERM 0\nhigh EPERM 0\nwritten 1048576\n";
+            assert_eq!(said, format!("{one}{one}pending 3 False\nlarge EFBIG"));
+        },
+    )
+    .await;
+}
