@@ -154,7 +154,7 @@ impl Toolchains {
         // One archive of two: the end of the first is left out.
         context.truncate(context.len() - 1024);
         let refused = |why: std::io::Error| Problem::refused(format!("{} cannot be read: {why}", found.dir.display()));
-        let mut tar = tokio::process::Command::from(found.archive());
+        let mut tar = tokio::process::Command::from(found.archive().map_err(refused)?);
         let mut tar = tar.stdout(std::process::Stdio::piped()).kill_on_drop(true).spawn().map_err(refused)?;
         let Some(out) = tar.stdout.take() else { return Err(Problem::refused("tar writes nothing")) };
         let whole =

@@ -3,9 +3,11 @@
 //! Asks the programs that whoever runs the command would get. Must not take a part of the system that Debian's packages own
 //! piecemeal (`/usr`): it would not run elsewhere. Tests: below and `tests/docker/brought.rs`.
 
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::kept;
 use super::kind::{Kind, suits, version_in};
 
 /// A toolchain of this machine.
@@ -18,9 +20,6 @@ pub struct Found {
     /// Links are replaced by what they lead to: it lies in several places.
     follow: bool,
 }
-
-/// What runs nothing and only takes room.
-const LEFT_OUT: [&str; 4] = ["share/doc", "share/man", "lib/python*/test", "lib/src.zip"];
 
 /// The toolchain of that version, otherwise the one that is used here; `Err` says what was looked at.
 pub fn find(kind: Kind, wanted: Option<&str>) -> Result<Found, String> {
@@ -103,8 +102,11 @@ fn look(name: &str, dir: &Path) -> Option<Found> {
 }
 
 impl Found {
-    /// The command that writes it as an archive in which it is called `toolchain` and belongs to root.
-    pub fn archive(&self) -> Command {
+    /// The command that writes what is kept of it as an archive in which it is called `toolchain` and belongs to root.
+    pub fn archive(&self) -> std::io::Result<Command> {
+        let mut names = tempfile::tempfile()?;
+        names.write_all(&kept::list(&self.dir, &self.parts, self.follow))?;
+        names.rewind()?;
         let mut tar = Command::new("tar");
         tar.args([
             "-c",
@@ -116,13 +118,12 @@ impl Found {
             "--mode=a+rX,u+w,go-w",
             "--ignore-failed-read",
         ]);
-        tar.args(LEFT_OUT.map(|it| format!("--exclude={it}")));
         tar.args(["--transform=flags=rh;s,^,toolchain/,", "-C"]).arg(&self.dir);
         if self.follow {
             tar.arg("-h");
         }
-        tar.args(&self.parts).stdin(Stdio::null());
-        tar
+        tar.args(["--no-recursion", "--null", "--files-from=-"]).stdin(names);
+        Ok(tar)
     }
 }
 
@@ -169,9 +170,12 @@ mod tests {
         made("share/private", "");
         let found = look("node", dir.path()).unwrap();
         assert_eq!((found.version.as_str(), &found.parts[..]), ("20.1.0", &["bin/node", "bin/npm"][..]));
-        let listed = found.archive().output().unwrap();
+        let listed = found.archive().unwrap().output().unwrap();
         let names = String::from_utf8_lossy(&listed.stdout).into_owned();
         assert!(names.contains("toolchain/bin/npm") && !names.contains("private"), "what is beside it stays here");
+        std::fs::set_permissions(dir.path().join("bin/npm"), PermissionsExt::from_mode(0o700)).unwrap();
+        let listed = look("node", dir.path()).unwrap().archive().unwrap().output().unwrap();
+        assert!(!String::from_utf8_lossy(&listed.stdout).contains("bin/npm"), "its owner alone may read it");
         made("bin/node", "#!/bin/sh\nexit 1\n");
         assert_eq!(look("node", dir.path()), None);
     }

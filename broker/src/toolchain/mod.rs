@@ -1,7 +1,7 @@
 //! The images of toolchains: built, listed, pruned, for an operator at a terminal.
 //!
 //! Owns the data of the profiles (`profile.rs`), their build from Debian's packages (`build.rs`), what is taken from official images or
-//! from this machine instead (`kind.rs`, `host.rs`, `brought.rs`) and which images are ours (`stock.rs`). It talks to
+//! from this machine instead (`kind.rs`, `host.rs`, `kept.rs`, `brought.rs`) and which images are ours (`stock.rs`). It talks to
 //! the engine as whoever started it may; a running broker has no request for any of this, so nothing that a task says can
 //! build or remove an image. Must not run anything of a project. Tests: beside each file and
 //! `tests/docker/toolchains.rs`.
@@ -9,6 +9,7 @@
 mod brought;
 mod build;
 mod host;
+mod kept;
 mod kind;
 mod profile;
 mod stock;

@@ -93,7 +93,8 @@ async fn nothing_takes_room_on_it_at_once() {
             let mut asked = on_disk("room", Purpose::Task);
             asked.limits.disk_bytes = 64 << 20;
             let said = lab.inside(&asked).await.sh(ROOM).await;
-            let one = "fallocate ENOTSUP 0\nresvsp EPERM 0\nresvsp64 EPERM 0\nzero EPERM 0\nhigh EPERM 0\nwritten 1048576\n";
+            let one =
+                "fallocate ENOTSUP 0\nresvsp EPERM 0\nresvsp64 EPERM 0\nzero EPERM 0\nhigh EPERM 0\nwritten 1048576\n";
             assert_eq!(said, format!("{one}{one}pending 3 False\nlarge EFBIG"));
         },
     )
