@@ -201,11 +201,11 @@ mod tests {
         std::fs::set_permissions(dir.join("closed"), PermissionsExt::from_mode(0o750)).unwrap();
         let outside = held.path().canonicalize().unwrap();
         made(&outside, "beside/open", 0o644);
-        made(&outside, "home/open", 0o644);
-        std::fs::set_permissions(outside.join("home"), PermissionsExt::from_mode(0o700)).unwrap();
+        made(&outside, "own/open", 0o644);
+        std::fs::set_permissions(outside.join("own"), PermissionsExt::from_mode(0o700)).unwrap();
         for (link, to) in [
             ("a", "../beside/open"),
-            ("b", "../home/open"),
+            ("b", "../own/open"),
             ("c", "shut"),
             ("d", "closed/in"),
             ("e", "etc/open"),
