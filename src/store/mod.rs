@@ -165,13 +165,13 @@ impl Store {
     /// Puts an effect back in line after something it needs was down.
     pub async fn effect_later(&self, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
         let trouble = trouble.to_owned();
-        self.writer.ask(|answer| writer::Write::EffectLater { id, not_before, trouble, answer }).await
+        self.writer.ask(|answer| writer::Write::EffectLater { id, not_before, trouble, aside: false, answer }).await
     }
 
     /// As [`Store::effect_later`], and everything else of its lane goes before it from now on.
     pub async fn effect_aside(&self, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
         let trouble = trouble.to_owned();
-        self.writer.ask(|answer| writer::Write::EffectAside { id, not_before, trouble, answer }).await
+        self.writer.ask(|answer| writer::Write::EffectLater { id, not_before, trouble, aside: true, answer }).await
     }
 
     pub async fn remember_post(&self, task: domain::TaskId, key: &str, forge_id: i64) -> Result<(), StoreError> {

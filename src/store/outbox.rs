@@ -48,15 +48,16 @@ pub(super) async fn started(c: &mut SqliteConnection, id: i64, epoch: i64) -> Re
     Ok(sqlx::query(sql).bind(epoch).bind(id).execute(c).await?.rows_affected() > 0)
 }
 
-pub(super) async fn later(c: &mut SqliteConnection, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
-    let sql = "UPDATE effects SET state = 'pending', not_before = $1, trouble = $2, failures = failures + 1 WHERE id = $3 AND state = 'started'";
-    sqlx::query(sql).bind(not_before).bind(trouble).bind(id).execute(c).await?;
-    Ok(())
-}
-
-pub(super) async fn aside(c: &mut SqliteConnection, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
-    later(c, id, not_before, trouble).await?;
-    sqlx::query("UPDATE effects SET aside = aside + 1 WHERE id = $1").bind(id).execute(c).await?;
+pub(super) async fn later(
+    c: &mut SqliteConnection,
+    id: i64,
+    not_before: i64,
+    trouble: &str,
+    aside: bool,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE effects SET state = 'pending', not_before = $1, trouble = $2, failures = failures + 1, aside = aside + $3 \
+               WHERE id = $4 AND state = 'started'";
+    sqlx::query(sql).bind(not_before).bind(trouble).bind(i64::from(aside)).bind(id).execute(c).await?;
     Ok(())
 }
 

@@ -55,12 +55,7 @@ pub(super) enum Write {
         id: i64,
         not_before: i64,
         trouble: String,
-        answer: Answer<()>,
-    },
-    EffectAside {
-        id: i64,
-        not_before: i64,
-        trouble: String,
+        aside: bool,
         answer: Answer<()>,
     },
     HoldCharge {
@@ -305,11 +300,8 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
         Write::EffectStarted { id, epoch, answer } => {
             within!(answer, super::outbox::started(connection, id, epoch).await)
         }
-        Write::EffectLater { id, not_before, trouble, answer } => {
-            within!(answer, super::outbox::later(connection, id, not_before, &trouble).await)
-        }
-        Write::EffectAside { id, not_before, trouble, answer } => {
-            within!(answer, super::outbox::aside(connection, id, not_before, &trouble).await)
+        Write::EffectLater { id, not_before, trouble, aside, answer } => {
+            within!(answer, super::outbox::later(connection, id, not_before, &trouble, aside).await)
         }
         Write::HoldCharge { effect, answer } => {
             let sql = "UPDATE effects SET held = TRUE WHERE id = $1";
