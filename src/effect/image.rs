@@ -165,7 +165,7 @@ impl Candidate {
 fn best<'a>(need: &Need, candidates: &'a [Candidate]) -> Option<&'a Candidate> {
     let there = || candidates.iter().filter(|it| it.found.is_some());
     let plain = || there().find(|it| it.name == need.toolchain);
-    let Some(wanted) = &need.version else { return plain().or_else(|| there().last()) };
+    let Some(wanted) = &need.version else { return plain().or_else(|| there().next_back()) };
     let suits = |it: &&Candidate| it.version().is_some_and(|has| wanted.suits(has));
     plain().filter(suits).or_else(|| there().find(suits)).or_else(|| there().find(|it| it.version().is_none()))
 }

@@ -1,7 +1,7 @@
 //! Work that is in no commit, out of a sandbox whose runner is of another version, into the one that takes its place.
 //!
 //! Of such a runner only what a checkpoint's tree takes is asked (Hello, Quiesce, Exec and their streams), in its own version; every
-//! later version keeps these as they are (`docs/decisions/0011-a-runner-of-another-version.md`). The pack is bytes to this process: only the
+//! later version keeps these as they are (`docs/decisions/0014-a-runner-of-another-version.md`). The pack is bytes to this process: only the
 //! task's next sandbox unpacks it. It lies in the state directory until that one stands, so that a cut loses nothing. Tests: `tests/trees/carry.rs`.
 
 use std::path::PathBuf;

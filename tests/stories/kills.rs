@@ -202,7 +202,7 @@ impl Person {
             }
             Story::Hosts => return !task.hosts.is_empty() && waits,
             Story::Shelf => {
-                if state == "awaiting-review" && world.broker.created.lock().expect("created").len() > 0 {
+                if state == "awaiting-review" && !world.broker.created.lock().expect("created").is_empty() {
                     return world.store().next_effect(task.id, domain::Lane::Work).await.expect("read").is_none()
                         && !world.broker.workspace("task-1-1").exists();
                 }

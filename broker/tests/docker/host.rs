@@ -301,7 +301,7 @@ async fn the_machine_tells_of_its_network_and_hears_who_comes() {
             drop(stream);
             // It ends with its stream, and the engine removes it.
             let gone = async {
-                while lab.docker(&["ps", "-aq", "--no-trunc", "--filter", &format!("id={id}")]) != "" {
+                while !lab.docker(&["ps", "-aq", "--no-trunc", "--filter", &format!("id={id}")]).is_empty() {
                     tokio::task::yield_now().await;
                 }
             };
@@ -339,7 +339,7 @@ async fn from_its_own_container_a_broker_sees_the_machine() {
             let spec = way_out(&router_image(), 24, 1);
             let route = Route::add(spec.pool.as_deref().unwrap());
             let here = network(&lab).await;
-            lab.from_a_container(async |apart| {
+            lab.in_a_container(async |apart| {
                 let there = network(&apart).await.addresses;
                 assert!(there.iter().any(|ip| here.addresses.contains(ip)), "{there:?}");
                 let problem = apart.ask::<RouterInfo>(&Request::RouterEnsure(spec.clone())).await.unwrap_err();

@@ -120,7 +120,7 @@ impl Lab {
     }
 
     /// As in compose: another broker of this installation, in a network namespace of its own with nothing in it.
-    pub async fn from_a_container(&self, work: impl AsyncFnOnce(Lab)) {
+    pub async fn in_a_container(&self, work: impl AsyncFnOnce(Lab)) {
         let dir = tempfile::tempdir().unwrap();
         let settings = Settings { socket: dir.path().join("own/broker.sock"), ..self.settings.clone() };
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
