@@ -5,20 +5,24 @@
 
 use crate::config::process::Keep;
 use crate::git::{Repos, UNBORN};
-use crate::store::{Before, Deleted, Store, StoreError};
-use crate::task::now;
+use crate::store::{Before, Deleted, StoreError};
+use crate::task::Machine;
+use anyhow::Result;
 use domain::{Commit, TaskId};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 const ROUND: Duration = Duration::from_secs(60 * 60);
+/// How soon it looks again whether our clock and the forge's agree.
+const AGAIN: Duration = Duration::from_secs(60);
 /// Between two times that a repository's packs are put together.
 const TIDY: Duration = Duration::from_secs(24 * 60 * 60);
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
 pub struct Keeper {
-    pub store: Store,
+    pub machine: Arc<Machine>,
     pub repos: Repos,
     pub keep: Keep,
     /// Keys of the configured repositories.
@@ -30,27 +34,36 @@ impl Keeper {
     pub async fn run(self) {
         let mut tidied: Option<Instant> = None;
         loop {
-            if let Err(error) = self.round(now()).await {
-                tracing::warn!(%error, "what is old could not be deleted; tried again in an hour");
-            }
-            if tidied.is_none_or(|at| at.elapsed() >= TIDY) {
+            let done = self.agreed_round().await;
+            if done && tidied.is_none_or(|at| at.elapsed() >= TIDY) {
                 tidied = Some(Instant::now());
                 self.tidy().await;
             }
-            if self.stopping.run_until_cancelled(tokio::time::sleep(ROUND)).await.is_none() {
+            let wait = if done { ROUND } else { AGAIN };
+            if self.stopping.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
                 return;
             }
         }
     }
 
+    /// A round by our clock, unless that may be wrong: says whether there was one.
+    async fn agreed_round(&self) -> bool {
+        let Some(now) = self.machine.clock().agreed() else { return false };
+        if let Err(error) = self.round(now).await {
+            tracing::warn!(error = format!("{error:#}"), "what is old could not be deleted; tried again in an hour");
+        }
+        true
+    }
+
     /// Everything that is old enough at this time.
-    async fn round(&self, now: i64) -> Result<(), StoreError> {
+    async fn round(&self, now: i64) -> Result<()> {
+        let store = self.machine.store();
         let before = before(&self.keep, now);
-        while !self.stopping.is_cancelled() && self.store.prune(before).await? {}
+        while !self.stopping.is_cancelled() && store.prune(before).await? {}
         let Some(tasks) = before.tasks else { return Ok(()) };
         let (mut deleted, mut left, mut failed) = (0, 0, HashSet::new());
         while !self.stopping.is_cancelled() {
-            let overdue = self.store.overdue_tasks(tasks, left).await?;
+            let overdue = store.overdue_tasks(tasks, left).await?;
             if overdue.is_empty() {
                 break;
             }
@@ -59,14 +72,20 @@ impl Keeper {
                     left += 1;
                     continue;
                 }
-                // Refs first: a life that is cut off in between finds the task's row again.
-                if let Err(error) = self.repos.forget_task(&repository, task.0).await {
-                    tracing::warn!(%error, task = task.0, repository, "checkpoints of ended tasks could not be deleted; tried again in an hour");
-                    failed.insert(repository);
-                    left += 1;
-                    continue;
+                match self.machine.delete(task, &self.repos).await {
+                    Ok(gone) => deleted += usize::from(matches!(gone, Deleted::Gone { .. })),
+                    Err(error) => {
+                        let error = format!("{error:#}");
+                        tracing::warn!(
+                            error,
+                            task = task.0,
+                            repository,
+                            "ended tasks could not be deleted; tried again in an hour"
+                        );
+                        failed.insert(repository);
+                        left += 1;
+                    }
                 }
-                deleted += usize::from(matches!(self.store.delete_task(task).await?, Deleted::Gone { .. }));
             }
         }
         if deleted > 0 {
@@ -102,8 +121,8 @@ impl Keeper {
     /// What each live task began from, with its repository: of one that an older version prepared, no ref keeps it yet.
     async fn bases(&self) -> Result<Vec<(String, i64, Commit)>, StoreError> {
         let mut bases = Vec::new();
-        for row in self.store.live_tasks().await? {
-            let base = self.store.task(TaskId(row.id)).await?.base;
+        for row in self.machine.store().live_tasks().await? {
+            let base = self.machine.store().task(TaskId(row.id)).await?.base;
             bases.extend(base.map(|base| (row.repository, row.id, base)));
         }
         Ok(bases)
@@ -118,8 +137,21 @@ fn before(keep: &Keep, now: i64) -> Before {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Store;
     use crate::store::tests::{created, created_in, feed_at};
+    use crate::task::now;
     use domain::Input;
+    use std::path::Path;
+
+    fn keeper(store: &Store, dir: &Path) -> Keeper {
+        Keeper {
+            machine: Machine::new(store.clone(), 1).0,
+            repos: Repos::new(dir.join("repos")),
+            keep: Keep { deliveries_days: 7, details_days: 30, tasks_days: 90 },
+            repositories: Vec::new(),
+            stopping: CancellationToken::new(),
+        }
+    }
 
     #[tokio::test]
     async fn a_task_goes_when_its_days_are_over_and_not_while_it_lives() {
@@ -128,19 +160,32 @@ mod tests {
         let ended = created(&store, "opened:3").await;
         let live = created(&store, "opened:4").await.id;
         feed_at(20, &store, &ended, "closed", Input::IssueClosed).await;
-        let keeper = Keeper {
-            store: store.clone(),
-            repos: Repos::new(dir.path().join("repos")),
-            keep: Keep { deliveries_days: 7, details_days: 30, tasks_days: 90 },
-            repositories: Vec::new(),
-            stopping: CancellationToken::new(),
-        };
+        let keeper = keeper(&store, dir.path());
         let there = async |id: TaskId| store.task_row(id).await.expect("read").is_some();
         keeper.round(20 + 90 * DAY_MS).await.expect("done");
         assert!(there(ended.id).await);
         keeper.round(21 + 90 * DAY_MS).await.expect("done");
         assert!(!there(ended.id).await && there(live).await);
         assert!(store.knows_input("opened:3").await.expect("read"), "and it does not begin anew");
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_jumped_ahead_deletes_nothing() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        let ended = created(&store, "opened:3").await;
+        feed_at(now() - 100 * DAY_MS, &store, &ended, "closed", Input::IssueClosed).await;
+        let keeper = keeper(&store, dir.path());
+        let there = async || store.task_row(ended.id).await.expect("read").is_some();
+        assert!(!keeper.agreed_round().await && there().await, "the forge was not heard");
+        keeper.machine.clock().hear(now() - 365 * DAY_MS);
+        assert!(!keeper.agreed_round().await && there().await, "by the forge's clock it is not old");
+        keeper.machine.clock().hear(now() - 60_000);
+        assert!(keeper.agreed_round().await && !there().await);
+    }
+
+    #[test]
+    fn no_days_are_for_ever() {
         let Before { deliveries, details, tasks } = before(&never(), i64::MAX);
         assert_eq!((deliveries, details, tasks), (None, None, None));
     }
@@ -167,7 +212,8 @@ mod tests {
         std::fs::write(broken.join("HEAD"), "no repository").expect("written");
         let keep = Keep { tasks_days: 1, ..never() };
         let stopping = CancellationToken::new();
-        let keeper = Keeper { store: store.clone(), repos, keep, repositories: Vec::new(), stopping };
+        let machine = Machine::new(store.clone(), 1).0;
+        let keeper = Keeper { machine, repos, keep, repositories: Vec::new(), stopping };
         keeper.round(1000 + DAY_MS).await.expect("done");
         let there = async |id: TaskId| store.task_row(id).await.expect("read").is_some();
         assert!(there(ended[0]).await && there(ended[23]).await, "its refs are still to be deleted");
@@ -199,8 +245,8 @@ mod tests {
         repos.fast_import("shop", gone).await.expect("deleted");
         repos.fast_import("shop", commit("y")).await.expect("imported");
         let repositories = vec!["shop".to_owned()];
-        let keeper =
-            Keeper { store, repos: repos.clone(), keep: never(), repositories, stopping: CancellationToken::new() };
+        let (machine, stopping) = (Machine::new(store, 1).0, CancellationToken::new());
+        let keeper = Keeper { machine, repos: repos.clone(), keep: never(), repositories, stopping };
         keeper.tidy().await;
         repos.tidy("shop", Duration::ZERO).await.expect("tidied");
         assert_ne!(repos.resolve("shop", &main).await.as_ref(), Ok(&base));

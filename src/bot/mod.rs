@@ -23,7 +23,7 @@ use crate::sandbox::broker::Broker;
 use crate::server::{Door, Hooks, Limits, Ops, Peer, Visitors, hook_router, ops_router};
 use crate::store::Store;
 use crate::supervise::Works;
-use crate::task::{Cut, Machine, Outbox, now};
+use crate::task::{Cut, Machine, Outbox};
 use anyhow::{Context, Result};
 use axum::serve::Listener;
 use domain::{Input, TaskId};
@@ -125,6 +125,7 @@ impl Bot {
         };
         let ops = Ops {
             machine: machine.clone(),
+            repos: parts.repos,
             forge: parts.forge,
             broker: parts.broker,
             metrics: parts.metrics,
@@ -175,11 +176,11 @@ fn at_work(
         let (machine, sandboxes) = (idle.clone(), chambers.clone());
         Shelves { machine, sandboxes, limits: limits.clone(), stopping: end.clone() }.run()
     };
-    let (store, repos, keep, end) = (parts.store.clone(), parts.repos.clone(), config.keep, stopping.clone());
+    let (ended, repos, keep, end) = (machine.clone(), parts.repos.clone(), config.keep, stopping.clone());
     let repositories: Vec<String> = config.repositories.iter().map(|it| it.key.clone()).collect();
     let keeper = move || {
-        let (store, repos, repositories) = (store.clone(), repos.clone(), repositories.clone());
-        Keeper { store, repos, keep, repositories, stopping: end.clone() }.run()
+        let (machine, repos, repositories) = (ended.clone(), repos.clone(), repositories.clone());
+        Keeper { machine, repos, keep, repositories, stopping: end.clone() }.run()
     };
     let told = machine.clone();
     let routers = move || note_routers(told.clone(), sandboxes.clone());
@@ -284,12 +285,4 @@ async fn ended<S: IntoFuture<Output = std::io::Result<()>>>(serve: S, address: S
     if let Err(error) = serve.await {
         tracing::error!(%error, %address, "a listener ended");
     }
-}
-
-/// Milliseconds after which a task nobody touches expires.
-pub(crate) const EXPIRES_MS: i64 = 30 * 24 * 3600 * 1000;
-
-/// When a task that was last touched at `updated_at` has expired.
-pub(crate) fn expired(updated_at: i64) -> bool {
-    now() - updated_at > EXPIRES_MS
 }

@@ -1,6 +1,5 @@
 //! `max_tasks` places: who is in line, to begin or to go on, gets the next free one, once the barrier is proven, or is told why it never will be. A task that waits for a person takes none.
 
-use super::expired;
 use crate::barrier::Standing;
 use crate::store::StoreError;
 use crate::task::Machine;
@@ -13,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 const BUSY: [&str; 4] = ["preparing", "running", "publishing", "verifying"];
 /// How often the line is looked at though nobody rang.
 const LOOK: Duration = Duration::from_secs(5);
+/// Milliseconds after which a task nobody touches expires.
+const EXPIRES_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Between two searches for tasks that nobody touches any more.
 const EXPIRY: Duration = Duration::from_secs(60 * 60);
 
@@ -39,8 +40,11 @@ impl Places {
         let mut expired: Option<Instant> = None;
         while !self.stopping.is_cancelled() {
             if expired.is_none_or(|at| at.elapsed() > EXPIRY) {
-                expired = Some(Instant::now());
-                tell(self.expire().await);
+                let looked = self.expire().await;
+                if !matches!(looked, Ok(false)) {
+                    expired = Some(Instant::now());
+                }
+                tell(looked.map(drop));
             }
             tell(self.fill().await);
             tokio::select! {
@@ -68,19 +72,47 @@ impl Places {
         Ok(())
     }
 
-    async fn expire(&self) -> Result<(), StoreError> {
+    /// Ends what nobody touches any more; false where our clock may be wrong: nobody is late by it then.
+    async fn expire(&self) -> Result<bool, StoreError> {
+        let Some(now) = self.machine.clock().agreed() else { return Ok(false) };
         for row in self.machine.store().live_tasks().await? {
-            if expired(row.updated_at) && !BUSY.contains(&row.state.as_str()) {
+            if now - row.updated_at > EXPIRES_MS && !BUSY.contains(&row.state.as_str()) {
                 let id = TaskId(row.id);
                 self.machine.feed(id, &format!("expired:{id}:{}", row.seq), Input::Expired, None).await?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 
 fn tell(result: Result<(), StoreError>) {
     if let Err(error) = result {
         tracing::warn!(%error, "the line of tasks could not be looked at");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use crate::store::tests::created;
+    use crate::task::now;
+
+    #[tokio::test]
+    async fn a_clock_that_jumped_ahead_makes_nobody_late() {
+        let dir = tempfile::tempdir().expect("dir");
+        let store = Store::open(dir.path()).await.expect("open");
+        let id = created(&store, "opened:3").await.id;
+        let machine = Machine::new(store.clone(), 1).0;
+        let barrier = watch::channel(Standing::Proven).1;
+        let places = Places::new(machine.clone(), barrier, 1, CancellationToken::new());
+        let state = async || store.task_row(id).await.expect("read").expect("there").state;
+        assert!(!places.expire().await.expect("asked"), "the forge was not heard");
+        machine.clock().hear(now() - 365 * 24 * 3600 * 1000);
+        assert!(!places.expire().await.expect("asked"));
+        assert_eq!(state().await, "queued");
+        machine.clock().hear(now() - 60_000);
+        assert!(places.expire().await.expect("asked"));
+        assert_eq!(state().await, "expired");
     }
 }

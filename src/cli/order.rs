@@ -1,13 +1,15 @@
-//! `caisson task stop`, `caisson task resume`: an operator's orders, obeyed by a running bot at once, and written down for its next
-//! start where none runs.
+//! `caisson task stop`, `resume`, `delete`: an operator's orders, obeyed by a running bot at once, and written down for its next start
+//! where none runs; deleted is at once, too.
 
 use super::printer::{Complaint, Printer};
 use super::{lock, running};
 use crate::config::Process;
-use crate::store::Store;
+use crate::git::Repos;
+use crate::store::{Deleted, Store};
 use crate::task::{Machine, Obeyed, now};
 use anyhow::Result;
 use domain::{Order, TaskId};
+use std::time::Duration;
 
 /// Gives the order and says what became of it.
 pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
@@ -32,6 +34,48 @@ pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
     }
 }
 
+/// Deletes an ended task, and says what stays for how long.
+pub async fn delete(config: &Process, id: TaskId) -> Result<()> {
+    let printer = Printer::terminal();
+    let Ok(_lock) = lock::take(&config.state_dir) else {
+        told_to_delete(config, id).await?;
+        printer.good(&format!("task {id} is deleted"));
+        printer.hint("what git brought in within the last hour leaves the disk when the bot tidies next, within a day");
+        return Ok(());
+    };
+    let store = Store::open(&config.state_dir).await?;
+    let epoch = store.begin_epoch(now()).await?;
+    let (machine, _moved) = Machine::new(store, epoch);
+    let repos = Repos::new(config.state_dir.join("repos"));
+    let repository = match machine.delete(id, &repos).await? {
+        Deleted::Gone { repository } => repository,
+        Deleted::Live => return Err(live(id).into()),
+        Deleted::Unknown => return Err(unknown(id).into()),
+    };
+    printer.good(&format!("task {id} is deleted"));
+    // Nobody else writes there while the lock is held.
+    if let Err(error) = repos.tidy(&repository, Duration::ZERO).await {
+        printer.warn(&format!("its files stay in the local repository until the bot tidies it: {error}"));
+    }
+    Ok(())
+}
+
+async fn told_to_delete(config: &Process, id: TaskId) -> Result<()> {
+    let (status, said) = running::tell(config, &format!("/tasks/{id}/delete"), &()).await?;
+    match status {
+        204 => Ok(()),
+        404 if !said.is_empty() => Err(unknown(id).into()),
+        409 => Err(live(id).into()),
+        423 => Err(Complaint::new(format!("task {id} was not deleted"))
+            .because(said)
+            .attempt("say it again when that is done, or with the bot stopped")
+            .into()),
+        // An older bot knows no such order.
+        400 | 404 => Err(outdated().into()),
+        _ => Err(Complaint::new(format!("the running bot answered {status}")).because(said).into()),
+    }
+}
+
 async fn told(config: &Process, id: TaskId, order: Order) -> Result<String> {
     let word = match order {
         Order::Stop => "stop",
@@ -43,11 +87,20 @@ async fn told(config: &Process, id: TaskId, order: Order) -> Result<String> {
         // Without a sentence it is an older bot, which has no such place.
         404 if !said.is_empty() => Err(unknown(id).into()),
         409 => Err(unfit(id, order, &said).into()),
-        404 => Err(Complaint::new("the running bot is of an older version and takes no orders")
-            .attempt("restart `caisson serve`, then say it again")
-            .into()),
+        404 => Err(outdated().into()),
         _ => Err(Complaint::new(format!("the running bot answered {status}")).because(said).into()),
     }
+}
+
+fn outdated() -> Complaint {
+    Complaint::new("the running bot is of an older version and does not take this order")
+        .attempt("restart `caisson serve`, then say it again")
+}
+
+fn live(id: TaskId) -> Complaint {
+    Complaint::new(format!("task {id} was not deleted"))
+        .because("it has not ended")
+        .attempt(format!("caisson task stop {id}"))
 }
 
 /// The complaint about a task that is not there.

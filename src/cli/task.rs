@@ -44,6 +44,11 @@ pub enum TaskCommand {
         /// Its number.
         id: i64,
     },
+    /// Delete an ended task for good: log, outputs, words, checkpoints. What stands on the forge stays.
+    Delete {
+        /// Its number. One that has not ended is refused: `caisson task stop` first.
+        id: i64,
+    },
 }
 
 impl TaskCommand {
@@ -54,6 +59,7 @@ impl TaskCommand {
             TaskCommand::List { limit, json } => list(store.as_ref(), limit, json).await,
             TaskCommand::Show { id, output, json } => show(store.as_ref(), TaskId(id), output, json).await,
             TaskCommand::Stop { id } => order::give(&config, TaskId(id), Order::Stop).await,
+            TaskCommand::Delete { id } => order::delete(&config, TaskId(id)).await,
             TaskCommand::Resume { id } => order::give(&config, TaskId(id), Order::Resume).await,
         }
     }

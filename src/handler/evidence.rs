@@ -8,7 +8,6 @@ use crate::forge::gitea::parse::{Act, told};
 use crate::forge::{Comment, Issue, Review, ReviewComment};
 use crate::task::now;
 use domain::Source;
-use std::sync::atomic::Ordering;
 
 /// A text this young (ms, by the forge's clock) whose delivery is not here yet may still be on its way.
 const ON_ITS_WAY_MS: i64 = 4_000;
@@ -50,9 +49,7 @@ impl Reader {
     /// A text that was read before its delivery came: that one brings the next reading, or the next round does.
     pub(super) async fn on_its_way(&self, entry: &Repository, source: &Source, at: i64) -> Result<bool, Trouble> {
         // Of a review the deliveries say nothing that would be waited for.
-        if matches!(source, Source::Review(_))
-            || (now() - self.ahead.load(Ordering::Relaxed) - at).abs() >= ON_ITS_WAY_MS
-        {
+        if matches!(source, Source::Review(_)) || (now() - self.machine.clock().ahead() - at).abs() >= ON_ITS_WAY_MS {
             return Ok(false);
         }
         Ok(self.store.deliveries_about(&entry.key, &source.to_string()).await?.is_empty())

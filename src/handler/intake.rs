@@ -12,7 +12,6 @@ use crate::task::now;
 use futures_util::{StreamExt, future::join_all, stream};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -103,7 +102,7 @@ impl Intake {
 
     async fn round(&self) -> Result<(), Trouble> {
         let clock = self.reader.forge.clock().await?;
-        self.reader.ahead.store(now() - clock, Ordering::Relaxed);
+        self.reader.machine.clock().hear(clock);
         let mut numbers: BTreeSet<(String, u64)> = self.reader.unread_before().await?.into_iter().collect();
         for row in self.reader.store.live_tasks().await? {
             numbers.insert((row.repository, row.issue as u64));

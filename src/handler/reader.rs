@@ -11,7 +11,6 @@ use crate::store::Store;
 use crate::task::{Machine, Recheck};
 use domain::{Access, Commit, Decision, Input, Source, Task, TaskId};
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub struct Reader {
@@ -31,8 +30,6 @@ pub struct Reader {
     pub(super) refusals: Refusals<(String, u64)>,
     /// As `refusals`, of what is not there while others of its kind are.
     pub(super) gone: Refusals<(String, u64)>,
-    /// How far our clock is ahead of the forge's (milliseconds).
-    pub(super) ahead: AtomicI64,
 }
 
 /// The thread of one task as it stands on the forge now.
@@ -95,7 +92,6 @@ impl Reader {
             unread: Unread::default(),
             refusals: Refusals::apart(apart),
             gone: Refusals::apart(apart),
-            ahead: AtomicI64::new(0),
         }
     }
 
@@ -259,7 +255,7 @@ impl Reader {
         found.sort_by_key(|decision| decision.number);
         for decision in &mut found {
             // The forge's time, by our clock.
-            decision.at += self.ahead.load(Ordering::Relaxed);
+            decision.at += self.machine.clock().ahead();
             self.look_up(entry, &mut decision.verb).await?;
         }
         Ok(found)

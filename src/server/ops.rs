@@ -3,8 +3,9 @@
 use crate::barrier::Standing;
 use crate::config::Secret;
 use crate::forge::Forge;
+use crate::git::{Repos, UNBORN};
 use crate::sandbox::broker::Broker;
-use crate::store::StoreError;
+use crate::store::{Deleted, StoreError};
 use crate::supervise::Works;
 use crate::task::{Machine, Obeyed};
 use axum::extract::{Path, State};
@@ -21,6 +22,7 @@ use tokio::sync::watch;
 
 pub struct Ops {
     pub machine: Arc<Machine>,
+    pub repos: Repos,
     pub forge: Arc<dyn Forge>,
     pub broker: Arc<dyn Broker>,
     pub metrics: PrometheusHandle,
@@ -43,6 +45,7 @@ pub fn ops_router(ops: Arc<Ops>) -> Router {
         .route("/readyz", get(ready))
         .route("/metrics", get(async |State(ops): State<Arc<Ops>>| ops.metrics.render()))
         .route("/fetched", post(fetched))
+        .route("/tasks/{id}/delete", post(deleted))
         .route("/tasks/{id}/{order}", post(ordered))
         .with_state(ops)
 }
@@ -90,6 +93,39 @@ async fn ordered(
         Ok(Obeyed::Unfit(state)) => Err((StatusCode::CONFLICT, state.to_owned())),
         Err(error) => Err((StatusCode::SERVICE_UNAVAILABLE, error.to_string())),
     }
+}
+
+/// What git still has of it goes in the background, as far as it is older than what may just be coming in.
+async fn deleted(
+    State(ops): State<Arc<Ops>>,
+    Path(id): Path<i64>,
+    headers: HeaderMap,
+) -> Result<StatusCode, (StatusCode, String)> {
+    proven(&ops, &headers).map_err(|(status, why)| (status, why.to_owned()))?;
+    let failed = |error: anyhow::Error| (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}"));
+    let (machine, id) = (&ops.machine, TaskId(id));
+    let live = machine.store().task_row(id).await.map_err(|error| failed(error.into()))?.is_some_and(|row| row.live);
+    // What is being carried out would bring its result to nobody.
+    let open = machine.store().tasks_with_effects().await.map_err(|error| failed(error.into()))?;
+    if !live && open.contains(&id) {
+        return Err((
+            StatusCode::LOCKED,
+            "what it still owes (words on the forge, its sandbox's end) is under way".to_owned(),
+        ));
+    }
+    let repository = match machine.delete(id, &ops.repos).await.map_err(failed)? {
+        Deleted::Gone { repository } => repository,
+        Deleted::Live => return Err((StatusCode::CONFLICT, "it has not ended".to_owned())),
+        Deleted::Unknown => return Err((StatusCode::NOT_FOUND, format!("there is no task {id}"))),
+    };
+    tracing::info!(task = id.0, "deleted by the operator");
+    let repos = ops.repos.clone();
+    tokio::spawn(async move {
+        if let Err(error) = repos.tidy(&repository, UNBORN).await {
+            tracing::warn!(%error, repository, "a local repository could not be tidied; tried again tomorrow");
+        }
+    });
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn fetched(State(ops): State<Arc<Ops>>, headers: HeaderMap, Json(report): Json<FetchedReport>) -> Response {

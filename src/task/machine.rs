@@ -1,5 +1,6 @@
 //! Feeds inputs to tasks: fold, decide, store, tell the outbox. One owner of each task's state, one input at a time.
 
+use super::Clock;
 use crate::effect::Feed;
 use crate::store::{Append, Appended, Close, NewTask, Store, StoreError};
 use domain::{Envelope, Input, Request, State, Step, Task, TaskId, transition};
@@ -27,12 +28,14 @@ pub struct Machine {
     moved: mpsc::UnboundedSender<TaskId>,
     /// Rung when a task got in line, or gave its place back.
     line: Arc<Notify>,
+    clock: Clock,
 }
 
 impl Machine {
     pub fn new(store: Store, epoch: i64) -> (Arc<Self>, mpsc::UnboundedReceiver<TaskId>) {
         let (moved, inbox) = mpsc::unbounded_channel();
-        (Arc::new(Self { store, epoch, folds: Mutex::default(), moved, line: Arc::default() }), inbox)
+        let (folds, line, clock) = Default::default();
+        (Arc::new(Self { store, epoch, folds, moved, line, clock }), inbox)
     }
 
     pub fn store(&self) -> &Store {
@@ -41,6 +44,11 @@ impl Machine {
 
     pub fn epoch(&self) -> i64 {
         self.epoch
+    }
+
+    /// Our clock beside the forge's.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// Rings when the line of tasks may have moved.
@@ -134,6 +142,10 @@ impl Machine {
     /// Wakes the outbox for a task without an input.
     pub fn nudge(&self, id: TaskId) {
         let _ = self.moved.send(id);
+    }
+
+    pub(super) fn forget(&self, id: TaskId) {
+        self.folds.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 
     /// Forgets folds of tasks that have ended, so that memory follows the live ones.

@@ -2,12 +2,14 @@
 //!
 //! While a task waits for a person nothing here belongs to it: no thread, no future, no lock; only its rows.
 
+mod clock;
 mod cut;
 mod lanes;
 mod machine;
 mod order;
 mod outbox;
 
+pub use clock::Clock;
 pub use cut::{Boundary, Cut};
 pub use machine::{Fed, Machine};
 pub use order::Obeyed;

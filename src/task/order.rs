@@ -2,7 +2,8 @@
 //! `caisson task` where none runs.
 
 use super::{Fed, Machine};
-use crate::store::StoreError;
+use crate::git::Repos;
+use crate::store::{Deleted, StoreError};
 use domain::{Input, Order, State, TaskId};
 
 /// What became of an order.
@@ -17,6 +18,23 @@ pub enum Obeyed {
 }
 
 impl Machine {
+    /// Deletes an ended task, also what the outbox still has of it: its checkpoints' refs in the local repository, then everything in
+    /// the store.
+    ///
+    /// # Errors
+    /// When git or the store cannot write; it is still there then, and can be deleted again.
+    pub async fn delete(&self, id: TaskId, repos: &Repos) -> anyhow::Result<Deleted> {
+        let Some(row) = self.store().task_row(id).await? else { return Ok(Deleted::Unknown) };
+        if row.live {
+            return Ok(Deleted::Live);
+        }
+        // Refs first: a life that is cut off in between finds the task's row again.
+        repos.forget_task(&row.repository, id.0).await?;
+        let deleted = self.store().delete_task(id).await?;
+        self.forget(id);
+        Ok(deleted)
+    }
+
     /// Carries an order out. What it brings about (a word on the forge, a sandbox that goes) is the outbox's.
     pub async fn order(&self, id: TaskId, order: Order) -> Result<Obeyed, StoreError> {
         if self.store().task_row(id).await?.is_none() {

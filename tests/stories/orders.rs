@@ -1,8 +1,10 @@
 //! What an operator says at the command line, to a bot that runs and to one that does not.
 
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, REPO, World, git};
+use domain::TaskId;
 use std::fs::File;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 /// The program itself, over the configuration of this world.
 async fn caisson(world: &World, args: &[&str]) -> Output {
@@ -71,5 +73,72 @@ async fn an_order_while_no_bot_runs_is_obeyed_and_carried_out_by_the_next() {
     assert_eq!(world.task().await.state.name(), "cancelled");
     world.start().await;
     world.until_said(pull, "Stopped by `operator`").await;
+    world.nothing_left().await;
+}
+
+/// The refs that the bot's own repository has of a task.
+fn refs(world: &World, task: i64) -> String {
+    let dir = world.config.state_dir.join("repos/shop.git");
+    git(&dir, &["for-each-ref", "--format=%(objectname)", &format!("refs/caisson/{task}")])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ended_task_is_deleted_by_the_running_bot_and_its_number_is_nobodys() {
+    let world = World::new(FIX).await;
+    let _serve = held(&world);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let live = caisson(&world, &["task", "delete", "1"]).await;
+    assert!(!live.status.success() && said(&live).contains("caisson task stop 1"), "{}", said(&live));
+    assert!(!refs(&world, 1).is_empty(), "nothing was deleted");
+    let post = reqwest::Client::new().post(format!("{}/tasks/1/delete", world.ops()));
+    assert_eq!(post.send().await.expect("answered").status().as_u16(), 401);
+    assert!(caisson(&world, &["task", "stop", "1"]).await.status.success());
+    world.until_said(pull, "Stopped by `operator`").await;
+    world.nothing_left().await;
+    let end = Instant::now() + Duration::from_secs(60);
+    while !world.store().tasks_with_effects().await.expect("read").is_empty() {
+        assert!(Instant::now() < end, "its last effects never ended");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let deleted = caisson(&world, &["task", "delete", "1"]).await;
+    assert!(deleted.status.success() && said(&deleted).contains("task 1 is deleted"), "{}", said(&deleted));
+    assert!(world.store().task_row(TaskId(1)).await.expect("read").is_none() && refs(&world, 1).is_empty());
+    for args in [["task", "delete", "1"], ["task", "stop", "1"], ["task", "show", "1"]] {
+        let gone = caisson(&world, &args).await;
+        assert!(!gone.status.success() && said(&gone).contains("there is no task 1"), "{}", said(&gone));
+    }
+    // What the bot said on the forge stays, and the next task works in the same repository.
+    assert!(world.said(pull).await.iter().any(|text| text.contains("Stopped by `operator`")));
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    world.until_said(issue, "is on it").await;
+    let end = Instant::now() + Duration::from_secs(60);
+    while world.store().task_row(TaskId(2)).await.expect("read").is_none() {
+        assert!(Instant::now() < end, "no second task began");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(world.store().task_row(TaskId(1)).await.expect("read").is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_bot_its_objects_are_gone_at_once() {
+    let mut world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.stop().await;
+    let live = caisson(&world, &["task", "delete", "1"]).await;
+    assert!(!live.status.success() && said(&live).contains("it has not ended"), "{}", said(&live));
+    // The first is where the task began, which its branch still has.
+    let commit = refs(&world, 1).lines().nth(1).expect("a checkpoint").to_owned();
+    assert!(caisson(&world, &["task", "stop", "1"]).await.status.success());
+    let deleted = caisson(&world, &["task", "delete", "1"]).await;
+    assert!(deleted.status.success() && said(&deleted).contains("task 1 is deleted"), "{}", said(&deleted));
+    assert!(world.store().task_row(TaskId(1)).await.expect("read").is_none() && refs(&world, 1).is_empty());
+    let dir = world.config.state_dir.join("repos/shop.git");
+    let left = git(&dir, &["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+    assert!(!left.is_empty() && !left.contains(&commit), "its commit still lies there");
+    let unknown = caisson(&world, &["task", "delete", "1"]).await;
+    assert!(!unknown.status.success() && said(&unknown).contains("there is no task 1"), "{}", said(&unknown));
+    world.start().await;
     world.nothing_left().await;
 }
