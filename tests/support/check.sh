@@ -3,7 +3,7 @@
 # Runs all, then says what failed. A tool that is not installed is a failure; CAISSON_SKIP=deny,machete,shellcheck (set by .ci/run
 # when it could not be had) passes over it aloud.
 #
-# CAISSON_ADVISORIES names a copy of the advisory database (the folder that `cargo deny fetch db` fills, `db-path` of deny.toml); its
+# CAISSON_ADVISORIES names a copy of the advisory database (the folder that `cargo deny fetch db` fills, its `db-path`); its
 # date is printed. Without one advisories are not checked: no network is asked here.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
@@ -27,7 +27,10 @@ advisories() {
         failed+=("advisories: $CAISSON_ADVISORIES holds no clone of the advisory database, so nothing says of which day it is")
         return
     fi
-    run cargo deny --offline --locked --all-features check advisories
+    # No other copy is read than the one that is named.
+    mkdir -p target
+    { cat deny.toml; printf '\n[advisories]\ndb-path = "%s"\n' "$(realpath "$CAISSON_ADVISORIES")"; } >target/advisories.toml
+    run cargo deny --offline --locked --all-features check --config "$PWD/target/advisories.toml" advisories
 }
 
 run cargo fmt --all --check
