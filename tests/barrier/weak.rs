@@ -251,6 +251,8 @@ async fn an_internal_network_of_the_engine_is_caught() {
     let Some(runner) = runner() else { return };
     run(runner, |lab| async move {
         let _network = Internal::make(&lab);
+        // Nothing with any network is started before the machine's side of the berths is closed; this one is no berth.
+        let _router = lab.networked(lab.broker.clone(), "").await;
         let change: Change = |body, lab| {
             host(body, "NetworkMode", json!(format!("caisson-{}-internal", lab.installation)));
             body["NetworkingConfig"] = json!({});
