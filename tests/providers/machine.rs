@@ -88,6 +88,10 @@ impl Drive<'_> {
             for effect in self.feed(input, step) {
                 self.perform(effect).await;
             }
+            // Nobody else wants the place.
+            if self.task.state == State::Queued && self.task.next.is_some() {
+                self.inputs.push_front(Input::PlaceFree);
+            }
             if let State::Paused { .. } = self.task.state {
                 self.decide(Verb::Resume, None);
             }
