@@ -56,14 +56,7 @@ fn what_is_risky_or_final_waits_for_a_person() {
             }
             Risk::Steering => {
                 let steering = vec!["tests/conftest.py".to_owned()];
-                let tree = SealedTree {
-                    commit: commit(ONE),
-                    files: Vec::new(),
-                    diff: String::new(),
-                    steering,
-                    diff_cut: 0,
-                    left_out: Vec::new(),
-                };
+                let tree = SealedTree { steering, ..sealed_tree(commit(ONE)) };
                 walk.answer(vec![bash(); 5]).acts(5).feed(Input::TreeSealed { n: 2, tree });
                 walk.feed(Input::Pushed { n: 2, commit: commit(ONE) }).feed(posted(None))
             }

@@ -110,14 +110,7 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
         }
         Move::Tree(kind @ (0 | 3)) => {
             let steering = if kind == 3 { vec!["conftest.py".to_owned()] } else { Vec::new() };
-            let tree = SealedTree {
-                commit: commit(ONE),
-                files: Vec::new(),
-                diff: String::new(),
-                steering,
-                diff_cut: 0,
-                left_out: Vec::new(),
-            };
+            let tree = SealedTree { steering, ..sealed_tree(commit(ONE)) };
             walk.feed(Input::TreeSealed { n, tree });
         }
         Move::Tree(1) => {
@@ -317,14 +310,7 @@ fn work(walk: &mut Walk, stretch: &Stretch) {
     walk.feed(Input::Opened { fresh: None }).answer(vec![bash(); 5]).acts(5);
     say(walk, stretch, 1, number - 10);
     let steering = if stretch.steers { vec!["conftest.py".to_owned()] } else { Vec::new() };
-    let tree = SealedTree {
-        commit: commit(ONE),
-        files: Vec::new(),
-        diff: String::new(),
-        steering,
-        diff_cut: 0,
-        left_out: Vec::new(),
-    };
+    let tree = SealedTree { steering, ..sealed_tree(commit(ONE)) };
     walk.feed(Input::TreeSealed { n, tree }).feed(Input::Pushed { n, commit: commit(ONE) });
     walk.feed(Input::ReviewPosted { n, review: number, number, risk: stretch.risk });
     let asked = walk.last.effects.iter().find_map(|e| match e {
