@@ -1,0 +1,3 @@
+'use strict';
+
+module.exports = { Matrix: require('./matrix').Matrix, solve: require('./solve').solve };

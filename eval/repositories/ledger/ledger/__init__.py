@@ -1,0 +1,1 @@
+"""Bookkeeping in CSV files."""

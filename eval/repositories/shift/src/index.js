@@ -1,0 +1,3 @@
+export { Queue } from './queue.js';
+export { retry } from './retry.js';
+export { Heap } from './heap.js';

@@ -1,0 +1,1 @@
+"""A small inventory kept in a JSON file."""

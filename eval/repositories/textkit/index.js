@@ -1,0 +1,7 @@
+'use strict';
+
+module.exports = {
+  ...require('./src/case'),
+  ...require('./src/trim'),
+  ...require('./src/count'),
+};

@@ -1,0 +1,6 @@
+"""Text with holes."""
+
+from .errors import TemplateError
+from .template import Template
+
+__all__ = ["Template", "TemplateError"]
