@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 programs=$(tests/support/programs.sh)
-cargo build --locked --release -p caisson --bin caisson
+cargo build --locked --release -p caisson --bin caisson -p caisson-devforge --bin caisson-devforge
 out=${CARGO_TARGET_DIR:-target}/release
 install -m 755 "$programs/caisson-runner" "$programs/caisson-router" "$out/"
-echo "$out/caisson, and caisson-runner beside it"
+echo "$out/caisson, with caisson-runner and the built-in forge of `caisson eval` beside it"

@@ -1,5 +1,5 @@
-//! Gives the runner and everybody who uses it one word for the sources both were built from: a runner of another build is told by
-//! it. Owns nothing else. Tests: `src/runner.rs`.
+//! Gives the runner and everybody who uses it one word for the sources they were built from, with what is linked into the runner
+//! beside them (`locate`): a runner of another build is told by it. Owns nothing else. Tests: `src/runner.rs`.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ fn hash(so_far: u64, bytes: &[u8]) -> u64 {
 
 fn main() {
     let mut found = Vec::new();
-    for folder in ["src", "../runner/src"] {
+    for folder in ["src", "../runner/src", "../locate/src"] {
         println!("cargo::rerun-if-changed={folder}");
         sources(Path::new(folder), &mut found);
     }

@@ -74,6 +74,8 @@ pub fn conversation() -> ModelRequest {
         ],
         tools: caisson::engine::tools::specs(domain::Kind::Fix),
         max_output_tokens: 500,
+        temperature: None,
+        seed: None,
     }
 }
 

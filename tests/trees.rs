@@ -45,6 +45,8 @@ mod seal;
 mod setup;
 #[path = "support/skipped.rs"]
 mod skipped;
+#[path = "trees/users.rs"]
+mod users;
 #[path = "trees/verify.rs"]
 mod verify;
 #[path = "trees/way_out.rs"]

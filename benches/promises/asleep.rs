@@ -54,6 +54,7 @@ async fn woken(broker: SocketBroker) -> Result<Vec<Line>> {
         network: false,
         egress: Vec::new(),
         setup: None,
+        anew: None,
     };
     let sandboxes = Sandboxes::new(Arc::new(broker), None, repos, Settings::new(dir.path().join("state"), IMAGE), 1)?;
     sandboxes.prepare(&spec).await?;

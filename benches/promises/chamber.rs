@@ -4,7 +4,7 @@ use crate::line::{Line, ms, quantile, ratio};
 use broker::{Broker as Desk, Settings};
 use caisson::sandbox::broker::{Broker, SocketBroker};
 use caisson::sandbox::link::Link;
-use protocol::broker::{ChamberLimits, ChamberSpec, Purpose};
+use protocol::broker::{ChamberLimits, ChamberSpec, PROBE_USERS, Purpose};
 use protocol::runner::{Limits, Op, Status};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -28,6 +28,7 @@ pub fn spec(name: String, berth: Option<u32>) -> ChamberSpec {
         name,
         task: None,
         purpose: Purpose::Probe,
+        user: PROBE_USERS[0],
         image: IMAGE.to_owned(),
         berth,
         limits: ChamberLimits {
@@ -67,7 +68,7 @@ async fn run(link: &Link, id: u64, op: Op) -> (Duration, String) {
 /// What a careful person would type, with its first output.
 pub fn bare_run(network: &str) -> Duration {
     let began = Instant::now();
-    let hardened = "run --rm --cap-drop ALL --security-opt no-new-privileges --read-only --user 10001:10001 \
+    let hardened = "run --rm --cap-drop ALL --security-opt no-new-privileges --read-only --user 10003:10003 \
                     --pids-limit 128 --memory 512m --log-driver none --tmpfs /tmp --entrypoint sh --network";
     let mut words: Vec<&str> = hardened.split_whitespace().collect();
     words.extend([network, IMAGE, "-c", "echo ready"]);

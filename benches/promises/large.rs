@@ -130,6 +130,7 @@ impl Bench {
             network: false,
             egress: Vec::new(),
             setup: None,
+            anew: None,
         };
         let began = Instant::now();
         self.sandboxes.prepare(&spec).await?;

@@ -14,8 +14,7 @@ mod demo {
     pub mod forge;
     #[path = "../gitea.rs"]
     pub mod gitea;
-    pub mod person;
-    pub mod process;
+    pub use caisson::cli::eval::own::{person, process};
 }
 mod doorbell;
 mod fold;

@@ -1,7 +1,7 @@
 //! The parts of `make demo` as a measuring stage: a forge (a real Gitea where there is one), `caisson serve` and its broker as processes,
 //! the engine's containers, a person who approves by API. Needs Docker, the images, and what `make bench` sets.
 
-use crate::demo::bot::{Bot, variable};
+use crate::demo::bot::{self, Bot, variable};
 use crate::demo::forge::Place;
 use crate::demo::person::Person;
 use crate::demo::process::git;
@@ -83,7 +83,7 @@ impl Stage {
         std::fs::write(&script, recording())?;
         let admin = home.join("admin.token");
         place.admin.write(&admin)?;
-        let mut bot = Bot::new(&home, Some(&script))?;
+        let mut bot = bot::open(&home, Some(&script))?;
         bot.say(&["setup", "--forge-url", place.url.as_str(), "--admin-token-file", &admin.display().to_string()])?;
         bot.say(&["repo", "add", &origin.display().to_string(), "--name", REPOSITORY, "--writer", HUMAN])?;
         bot.serve().await?;

@@ -2,7 +2,7 @@
 //! person should know about it. Pure. Tests: below, and `tests/docker/engines.rs`.
 
 use bollard::models::{SystemInfo, SystemVersion};
-use protocol::broker::{AGENT_UID, Problem};
+use protocol::broker::{PROBE_USERS, Problem, USERS};
 
 /// Refuses Podman, whose socket speaks Docker's words and means less by them.
 pub fn is_docker(version: &SystemVersion) -> Result<(), Problem> {
@@ -34,15 +34,14 @@ pub fn has_runtime(info: &SystemInfo, wanted: Option<&str>) -> Result<(), Proble
     )))
 }
 
-/// The engine's own number of the agent's user. With userns-remap, what the engine itself mounts (a workspace in memory)
-/// takes numbers of the machine, not of the container; only its directory tells where the container's begin.
-pub fn agent_uid(info: &SystemInfo) -> (u64, u64) {
-    let agent = u64::from(AGENT_UID);
+/// What the engine adds to the number of a container's user, and of its group. With userns-remap, what the engine itself mounts (a
+/// workspace in memory) takes numbers of the machine, not of the container; only its directory tells where the container's begin.
+pub fn users_from(info: &SystemInfo) -> (u64, u64) {
     let base = info.docker_root_dir.as_deref().filter(|_| has(info, "name=userns")).and_then(|directory| {
         let (uid, gid) = directory.rsplit('/').next()?.split_once('.')?;
         Some((uid.parse::<u64>().ok()?, gid.parse::<u64>().ok()?))
     });
-    base.map_or((agent, agent), |(uid, gid)| (uid + agent, gid + agent))
+    base.unwrap_or_default()
 }
 
 /// What a person should know about this engine.
@@ -50,8 +49,13 @@ pub fn warnings(info: &SystemInfo) -> Vec<String> {
     let mut warnings = Vec::new();
     let lacks = |what: Option<bool>| what == Some(false);
     if has(info, "name=userns") {
-        let (uid, _) = agent_uid(info);
-        warnings.push(format!("userns-remap is on: the agent's user {AGENT_UID} is user {uid} of this machine"));
+        let ((from, _), first, last) = (users_from(info), u64::from(*USERS.start()), u64::from(PROBE_USERS[1]));
+        warnings.push(format!(
+            "userns-remap is on: the sandboxes' users {first} to {last} are {} to {} of this machine, and the kernel counts inotify \
+             instances of all of them together (check 2 of `caisson barrier`)",
+            from + first,
+            from + last
+        ));
     }
     if has(info, "name=rootless") {
         warnings.push("the engine is rootless: Caisson was not tried on one; believe `caisson barrier` alone".into());
@@ -97,12 +101,12 @@ mod tests {
     }
 
     #[test]
-    fn a_remapped_engine_numbers_the_agent_otherwise() {
+    fn a_remapped_engine_numbers_users_otherwise() {
         let remapped = info(&["name=seccomp,profile=default", "name=userns"], "/var/lib/docker/200000.300000");
-        assert_eq!(agent_uid(&remapped), (210_001, 310_001));
-        assert!(warnings(&remapped)[0].contains("user 210001 of this machine"));
+        assert_eq!(users_from(&remapped), (200_000, 300_000));
+        assert!(warnings(&remapped)[0].contains("10003 to 10066 are 210003 to 210066 of this machine"));
         // Without the remapping a directory of such a name means nothing.
-        assert_eq!(agent_uid(&info(&["name=seccomp"], "/srv/200000.300000")), (10_001, 10_001));
+        assert_eq!(users_from(&info(&["name=seccomp"], "/srv/200000.300000")), (0, 0));
     }
 
     #[test]

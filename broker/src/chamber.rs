@@ -40,7 +40,7 @@ impl Desk {
             let body = seal::chamber(&self.names, spec, &fit)?;
             let mirror = self.mirror_of(spec).await?;
             let helper = match spec.purpose {
-                Purpose::Mirror => None,
+                Purpose::Mirror => self.give_mirror(spec, &image).await?,
                 _ => self.workspace(spec, &image, mirror.as_deref()).await?,
             };
             let options = CreateContainerOptionsBuilder::default().name(&self.names.chamber(&spec.name)).build();
@@ -210,7 +210,7 @@ impl Desk {
         if spec.limits.workspace_bytes == 0 {
             return self.on_disk(spec, image, mirror.filter(|_| spec.layered)).await.map(Some);
         }
-        self.workspace_volume(seal::workspace(&self.names, spec, self.host().await?.agent)).await.map(|_| None)
+        self.workspace_volume(seal::workspace(&self.names, spec, self.host().await?.users_from)).await.map(|_| None)
     }
 
     /// Makes one of the volumes of a workspace: where it lies, in the engine's words.

@@ -93,7 +93,7 @@ impl Desk {
             cores: info.ncpu.filter(|cores| *cores > 0).unwrap_or(1) as f64,
             cgroup2: info.cgroup_version == Some(SystemInfoCgroupVersionEnum::_2),
             ipv6: Path::new("/proc/sys/net/ipv6").exists(),
-            agent: able::agent_uid(info),
+            users_from: able::users_from(info),
         })
     }
 

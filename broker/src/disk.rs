@@ -1,4 +1,4 @@
-//! What a chamber writes on the engine's disk: its workspace and its home, both empty and the agent's, whatever the image has there.
+//! What a chamber writes on the engine's disk: its workspace and its home, both empty and its user's, whatever the image has there.
 //!
 //! Owns their volumes. A workspace can be a layer over the tree in a mirror: large ones then need no check-out, and share what nobody
 //! changes. The layer holds what the chamber writes, which may only look at it there; the workspace is the kernel's overlay of it
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use bollard::models::VolumeCreateRequest;
 use bollard::query_parameters::{CreateContainerOptionsBuilder, UploadToContainerOptionsBuilder};
-use protocol::broker::{AGENT_UID, ChamberSpec, Problem, TREE};
+use protocol::broker::{ChamberSpec, Problem, TREE};
 
 use crate::desk::Desk;
 use crate::engine::problem;
@@ -34,20 +34,27 @@ impl Desk {
         self.workspace_volume(self.volume_of(spec, home.clone(), HashMap::new())).await?;
         let Some(mirror) = mirror else {
             self.workspace_volume(self.volume_of(spec, workspace.clone(), HashMap::new())).await?;
-            let given = [("workspace", AGENT_UID, 0o755), ("home", AGENT_UID, 0o700)];
+            let given = [("workspace", spec.user, 0o755), ("home", spec.user, 0o700)];
             return self.give(spec, image, &[("workspace", &workspace), ("home", &home)], &given).await;
         };
         let layer = self.names.layer(&spec.name);
         let at = self.workspace_volume(self.volume_of(spec, layer.clone(), HashMap::new())).await?;
         let (upper, work) = (format!("layer/{UPPER}"), format!("layer/{WORK}"));
         // The root of an overlay is its upper layer's.
-        let given = [(&*upper, AGENT_UID, 0o755), (&*work, 0, 0o755), ("home", AGENT_UID, 0o700)];
+        let given = [(&*upper, spec.user, 0o755), (&*work, 0, 0o755), ("home", spec.user, 0o700)];
         let helper = self.give(spec, image, &[("layer", &layer), ("home", &home)], &given).await?;
         let at = fit_for_options(&at)?;
         let layers = format!("lowerdir={mirror}/{TREE},upperdir={at}/{UPPER},workdir={at}/{WORK},{PLAIN},nosuid,nodev");
         let options = [("type", "overlay"), ("device", "overlay"), ("o", &layers)];
         let options = options.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
         self.workspace_volume(self.volume_of(spec, workspace, options)).await.map(|_| helper)
+    }
+
+    /// Gives a mirror to the user who fills it. Doing so again changes nothing: only the volume's own directory is given.
+    pub async fn give_mirror(&self, spec: &ChamberSpec, image: &str) -> Result<Option<String>, Problem> {
+        let Some(mirror) = &spec.mirror else { return Ok(None) };
+        let volume = self.names.mirror(mirror);
+        self.give(spec, image, &[("mirror", &volume)], &[("mirror", spec.user, 0o755)]).await.map(Some)
     }
 
     fn volume_of(&self, spec: &ChamberSpec, name: String, options: HashMap<String, String>) -> VolumeCreateRequest {

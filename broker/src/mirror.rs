@@ -1,6 +1,8 @@
 //! Mirrors: volumes with a repository's history, written by one kind of chamber and read-only in all others.
 //!
-//! Owns which volume that is and when it goes; what lies in it is the bot's. Tests: `tests/docker/mirrors.rs`.
+//! Owns which volume that is, whose, and when it goes; what lies in it is the bot's. Tests: `tests/docker/mirrors.rs`.
+
+use std::collections::HashMap;
 
 use bollard::models::VolumeCreateRequest;
 use protocol::broker::{ChamberSpec, Problem, ProblemKind, Purpose};
@@ -16,7 +18,9 @@ impl Desk {
         let Some(mirror) = &spec.mirror else { return Ok(None) };
         let volume = self.names.mirror(mirror);
         let found = match spec.purpose {
-            Purpose::Mirror => self.docker()?.create_volume(self.mirror_volume(mirror)).await.map_err(problem)?,
+            Purpose::Mirror => {
+                self.docker()?.create_volume(self.mirror_volume(mirror, spec.user)).await.map_err(problem)?
+            }
             _ => {
                 let found = self.docker()?.inspect_volume(&volume).await.or_gone()?;
                 let absent = || Problem::new(ProblemKind::NotFound, format!("there is no mirror {mirror}"));
@@ -24,6 +28,7 @@ impl Desk {
             }
         };
         self.must_be_ours(&volume, &found.labels)?;
+        must_be_of(mirror, spec.user, &found.labels)?;
         Ok(Some(found.mountpoint))
     }
 
@@ -38,9 +43,10 @@ impl Desk {
         self.remove_volume(&volume).await
     }
 
-    fn mirror_volume(&self, mirror: &str) -> VolumeCreateRequest {
+    fn mirror_volume(&self, mirror: &str, user: u32) -> VolumeCreateRequest {
         let mut labels = self.names.labels(Kind::Mirror);
         labels.insert(name::NAME.into(), mirror.to_owned());
+        labels.insert(name::USER.into(), user.to_string());
         VolumeCreateRequest {
             name: Some(self.names.mirror(mirror)),
             driver: Some("local".into()),
@@ -49,7 +55,7 @@ impl Desk {
         }
     }
 
-    fn must_be_ours(&self, volume: &str, labels: &std::collections::HashMap<String, String>) -> Result<(), Problem> {
+    fn must_be_ours(&self, volume: &str, labels: &HashMap<String, String>) -> Result<(), Problem> {
         if self.names.owns(Some(labels), Kind::Mirror) {
             return Ok(());
         }
@@ -57,4 +63,13 @@ impl Desk {
             "volume {volume} is not this installation's and is not touched; remove it by hand"
         )))
     }
+}
+
+/// One that an earlier release made says of nobody that it is his; nobody has it any more.
+fn must_be_of(mirror: &str, user: u32, labels: &HashMap<String, String>) -> Result<(), Problem> {
+    let whose = labels.get(name::USER).map_or("nobody", String::as_str);
+    if whose == user.to_string() {
+        return Ok(());
+    }
+    Err(Problem::refused(format!("the mirror {mirror} is not user {user}'s: it is {whose}'s")))
 }

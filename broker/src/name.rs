@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use protocol::broker::{ChamberSpec, Problem, Purpose};
+use protocol::broker::{ChamberSpec, PROBE_USERS, Problem, Purpose, USERS};
 
 /// Whose it is.
 pub const INSTALLATION: &str = "caisson.installation";
@@ -17,6 +17,8 @@ pub const PURPOSE: &str = "caisson.purpose";
 pub const TASK: &str = "caisson.task";
 /// sha256 of what was asked for.
 pub const SPEC: &str = "caisson.spec";
+/// The number of the user whose a mirror is.
+pub const USER: &str = "caisson.user";
 /// The network all berths are cut from.
 pub const POOL: &str = "caisson.pool";
 /// A berth's number.
@@ -201,10 +203,25 @@ fn check_purpose(spec: &ChamberSpec) -> Result<(), Problem> {
     ))
 }
 
+/// No chamber runs as root, as the router, or as anybody of this machine; and the barrier's users are no repository's.
+fn check_user(spec: &ChamberSpec) -> Result<(), Problem> {
+    let (repository, probe) = (USERS.contains(&spec.user), PROBE_USERS.contains(&spec.user));
+    let fits = match spec.purpose {
+        Purpose::Probe => probe,
+        Purpose::Mirror => repository || probe,
+        Purpose::Task | Purpose::Quarantine | Purpose::Verify | Purpose::Setup => repository,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Problem::refused(format!("a chamber for {} does not run as user {}", spec.purpose.as_str(), spec.user)))
+}
+
 /// Everything in a spec that can be judged without the engine.
 pub fn check_spec(spec: &ChamberSpec, max_memory: u64, plain_workspaces: bool) -> Result<(), Problem> {
     check_chamber(&spec.name)?;
     check_purpose(spec)?;
+    check_user(spec)?;
     let limits = &spec.limits;
     within("memory_bytes", limits.memory_bytes, 32 << 20, max_memory)?;
     within("pids", limits.pids, 8, 32_768)?;
@@ -263,6 +280,7 @@ mod tests {
             name: "t1-1".into(),
             task: Some(1),
             purpose: Purpose::Task,
+            user: *USERS.start(),
             image: "caisson-sandbox:local".into(),
             berth: None,
             limits: ChamberLimits { workspace_bytes: 1 << 30, ..ChamberLimits::default() },
@@ -314,6 +332,29 @@ mod tests {
         let mut spec = spec();
         spec.limits.workspace_bytes = 0;
         assert!(check_spec(&spec, 16 << 30, true).is_ok());
+    }
+
+    #[test]
+    fn a_chamber_has_a_repository_s_user_and_the_barrier_s_are_its_own() {
+        let refused = |purpose, user| {
+            let mirror = (purpose == Purpose::Mirror).then(|| "m".to_owned());
+            let (env, limits) = (Vec::new(), ChamberLimits::default());
+            check_spec(&ChamberSpec { purpose, user, mirror, env, limits, ..spec() }, 16 << 30, true).is_err()
+        };
+        let repositories = [10_003, 10_064];
+        for purpose in [Purpose::Task, Purpose::Quarantine, Purpose::Verify, Purpose::Setup] {
+            assert!(!repositories.iter().any(|user| refused(purpose, *user)), "{purpose:?}");
+            assert!(PROBE_USERS.iter().all(|user| refused(purpose, *user)), "{purpose:?}");
+        }
+        assert!(repositories.iter().all(|user| refused(Purpose::Probe, *user)));
+        assert!(!PROBE_USERS.iter().any(|user| refused(Purpose::Probe, *user) || refused(Purpose::Mirror, *user)));
+        assert!(!repositories.iter().any(|user| refused(Purpose::Mirror, *user)));
+        // Root, the user of earlier releases, the router's, and whoever comes after.
+        for user in [0, 1000, 10_001, 10_002, 10_067, u32::MAX] {
+            for purpose in [Purpose::Task, Purpose::Probe, Purpose::Mirror] {
+                assert!(refused(purpose, user), "{purpose:?} {user}");
+            }
+        }
     }
 
     #[test]

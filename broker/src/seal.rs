@@ -10,9 +10,7 @@ use bollard::models::{
     HostConfigLogConfig, Mount, MountType, MountVolumeOptions, NetworkingConfig, ResourcesUlimits, RestartPolicy,
     RestartPolicyNameEnum, VolumeCreateRequest,
 };
-use protocol::broker::{
-    AGENT_UID, ChamberLimits, ChamberSpec, HOME, LAYER, MIRROR, Problem, Purpose, RUNNER, WORKSPACE,
-};
+use protocol::broker::{ChamberLimits, ChamberSpec, HOME, LAYER, MIRROR, Problem, Purpose, RUNNER, USERS, WORKSPACE};
 use sha2::{Digest, Sha256};
 
 use crate::berth::Place;
@@ -30,8 +28,8 @@ pub struct Host {
     pub cgroup2: bool,
     /// Whether the kernel has IPv6, and so the setting that turns it off.
     pub ipv6: bool,
-    /// User and group that the engine gives what it mounts for the agent.
-    pub agent: (u64, u64),
+    /// What the engine adds to the number of a user, and of a group, in what it mounts itself.
+    pub users_from: (u64, u64),
 }
 
 /// What the broker adds to a spec.
@@ -71,7 +69,7 @@ const READ_ONLY: &[&str] = &["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", 
 
 /// The container of a chamber.
 pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<ContainerCreateBody, Problem> {
-    let mut body = sealed(names, &spec.limits, &spec.profile, fit)?;
+    let mut body = sealed(names, spec.user, &spec.limits, &spec.profile, fit)?;
     body.labels = Some(labels(names, spec)?);
     let ChamberLimits { disk_bytes, disk_floor_bytes, .. } = spec.limits;
     if spec.limits.workspace_bytes == 0 {
@@ -90,11 +88,10 @@ pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<
         Purpose::Mirror => (mirror.unwrap_or_default(), None),
         _ => (names.workspace(&spec.name), mirror),
     };
-    // A mirror takes its owner from the image's directory; everything else is given it.
-    mounts.push(volume(WORKSPACE, &workspace, spec.purpose != Purpose::Mirror));
+    mounts.push(volume(WORKSPACE, &workspace));
     if spec.limits.workspace_bytes == 0 && spec.purpose != Purpose::Mirror {
         host.tmpfs.get_or_insert_default().remove(HOME);
-        mounts.push(volume(HOME, &names.home(&spec.name), true));
+        mounts.push(volume(HOME, &names.home(&spec.name)));
         body.env.get_or_insert_default().push(format!("CAISSON_DISK_HOME={HOME}"));
     }
     if let Some(mirror) = shown {
@@ -112,7 +109,7 @@ pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<
 pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result<ContainerCreateBody, Problem> {
     let limits =
         ChamberLimits { memory_bytes: 256 << 20, pids: 64, cpus: 1.0, tmp_bytes: 16 << 20, ..Default::default() };
-    let mut body = sealed(names, &limits, "sealed", fit)?;
+    let mut body = sealed(names, *USERS.start(), &limits, "sealed", fit)?;
     body.labels = Some(names.labels(Kind::Helper));
     body.entrypoint = Some(command.iter().map(|&word| word.to_owned()).collect());
     body.open_stdin = Some(false);
@@ -120,8 +117,9 @@ pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result
     Ok(body)
 }
 
-/// The volume of a workspace in memory.
+/// The volume of a workspace in memory. Last: what the engine adds to numbers of users and groups.
 pub fn workspace(names: &Names, spec: &ChamberSpec, (uid, gid): (u64, u64)) -> VolumeCreateRequest {
+    let (uid, gid) = (uid + u64::from(spec.user), gid + u64::from(spec.user));
     let bytes = spec.limits.workspace_bytes;
     let mut labels = names.labels(Kind::Workspace);
     labels.insert(name::NAME.into(), spec.name.clone());
@@ -155,6 +153,7 @@ fn labels(names: &Names, spec: &ChamberSpec) -> Result<HashMap<String, String>, 
 
 fn sealed(
     names: &Names,
+    user: u32,
     limits: &ChamberLimits,
     profile: &str,
     fit: &Fittings<'_>,
@@ -163,7 +162,7 @@ fn sealed(
     Ok(ContainerCreateBody {
         // The same everywhere: the agent learns nothing from it.
         hostname: Some("chamber".into()),
-        user: Some(format!("{AGENT_UID}:{AGENT_UID}")),
+        user: Some(format!("{user}:{user}")),
         image: Some(fit.image.to_owned()),
         entrypoint: Some(vec![RUNNER.into()]),
         env: Some(vec![format!("CAISSON_WORKSPACE={WORKSPACE}"), format!("HOME={HOME}")]),
@@ -175,13 +174,13 @@ fn sealed(
         stop_signal: Some("SIGKILL".into()),
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..Default::default() }),
         labels: Some(names.labels(Kind::Helper)),
-        host_config: Some(host_config(limits, profile, fit)),
+        host_config: Some(host_config(user, limits, profile, fit)),
         networking_config: fit.place.map(networking),
         ..Default::default()
     })
 }
 
-fn host_config(limits: &ChamberLimits, profile: &str, fit: &Fittings<'_>) -> HostConfig {
+fn host_config(user: u32, limits: &ChamberLimits, profile: &str, fit: &Fittings<'_>) -> HostConfig {
     let memory = Some(limits.memory_bytes as i64);
     HostConfig {
         cap_drop: Some(vec!["ALL".into()]),
@@ -190,7 +189,7 @@ fn host_config(limits: &ChamberLimits, profile: &str, fit: &Fittings<'_>) -> Hos
         readonly_rootfs: Some(true),
         masked_paths: Some(owned(MASKED)),
         readonly_paths: Some(owned(READ_ONLY)),
-        tmpfs: Some(tmpfs(limits.tmp_bytes)),
+        tmpfs: Some(tmpfs(user, limits.tmp_bytes)),
         mounts: Some(vec![read_only(runner_directory(), fit.runner)]),
         shm_size: Some(64 << 20),
         memory,
@@ -222,27 +221,28 @@ fn networking(place: &Place) -> NetworkingConfig {
     NetworkingConfig { endpoints_config: Some(HashMap::from([(place.network.clone(), endpoint)])) }
 }
 
-fn tmpfs(bytes: u64) -> HashMap<String, String> {
-    let common = format!("size={bytes},nr_inodes=200k,exec,nosuid,nodev,uid={AGENT_UID},gid={AGENT_UID}");
+fn tmpfs(user: u32, bytes: u64) -> HashMap<String, String> {
+    let common = format!("size={bytes},nr_inodes=200k,exec,nosuid,nodev,uid={user},gid={user}");
     HashMap::from([
         ("/tmp".to_owned(), format!("{common},mode=1777")),
         (HOME.to_owned(), format!("{common},mode=0700")),
     ])
 }
 
-fn volume(target: &str, volume: &str, no_copy: bool) -> Mount {
+/// What the image has in its place is not copied into it: whoever makes a volume gives it away.
+fn volume(target: &str, volume: &str) -> Mount {
     Mount {
         target: Some(target.into()),
         source: Some(volume.to_owned()),
         typ: Some(MountType::VOLUME),
-        volume_options: Some(MountVolumeOptions { no_copy: Some(no_copy), ..Default::default() }),
+        volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..Default::default() }),
         ..Default::default()
     }
 }
 
 /// A volume that nothing in the container can change.
 fn read_only(target: &str, name: &str) -> Mount {
-    Mount { read_only: Some(true), ..volume(target, name, true) }
+    Mount { read_only: Some(true), ..volume(target, name) }
 }
 
 /// Where the runner's volume is mounted.
@@ -269,7 +269,7 @@ mod tests {
     use protocol::broker::Purpose;
 
     fn made(spec: &ChamberSpec, place: Option<&Place>) -> ContainerCreateBody {
-        let host = Host { cores: 2.0, cgroup2: true, ipv6: true, agent: (210_001, 310_001) };
+        let host = Host { cores: 2.0, cgroup2: true, ipv6: true, users_from: (200_000, 300_000) };
         let fit = Fittings { image: "sha256:aa", runner: "the-runner", place, runtime: None, gpus: &Gpus::All, host };
         chamber(&Names::new("one").unwrap(), spec, &fit).unwrap()
     }
@@ -279,6 +279,7 @@ mod tests {
             name: "t1".into(),
             task: None,
             purpose: Purpose::Task,
+            user: 10_007,
             image: "some:tag".into(),
             berth: None,
             limits: ChamberLimits { cpus: 64.0, workspace_bytes: 1 << 30, ..Default::default() },
@@ -378,6 +379,14 @@ mod tests {
     }
 
     #[test]
+    fn a_chamber_is_its_user_s() {
+        let made = made(&spec(), None);
+        assert_eq!(made.user.as_deref(), Some("10007:10007"));
+        let tmpfs = made.host_config.unwrap().tmpfs.unwrap();
+        assert!(tmpfs.len() == 2 && tmpfs.values().all(|how| how.contains("uid=10007,gid=10007")), "{tmpfs:?}");
+    }
+
+    #[test]
     fn the_image_is_named_by_its_id() {
         assert_eq!(made(&spec(), None).image.as_deref(), Some("sha256:aa"));
     }
@@ -409,10 +418,10 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_in_memory_belongs_to_the_agent() {
-        let options = workspace(&Names::new("one").unwrap(), &spec(), (210_001, 310_001)).driver_opts.unwrap();
+    fn a_workspace_in_memory_belongs_to_the_chamber_s_user() {
+        let options = workspace(&Names::new("one").unwrap(), &spec(), (200_000, 300_000)).driver_opts.unwrap();
         assert!(
-            options["o"].contains("uid=210001,gid=310001") && options["o"].contains("size=1073741824"),
+            options["o"].contains("uid=210007,gid=310007") && options["o"].contains("size=1073741824"),
             "{options:?}"
         );
     }

@@ -2,8 +2,8 @@
 #   caisson image build rust, or build.sh rust; by hand:
 #   docker build --build-arg BASE=caisson-base:local --build-arg PACKAGES='git python3' -t mine:local - < sandbox.Dockerfile
 # Works with the legacy builder and without a network where the base holds the packages already (base.sh).
-# An operator's own image may start from one of these. The broker asks of an image: git and sh, no VOLUME, and
-# /workspace and /home/agent belonging to 10001.
+# An operator's own image may start from one of these. The broker asks of an image: git and sh, no VOLUME, and the directories
+# /workspace and /home/agent.
 ARG BASE=debian:bookworm-slim
 FROM ${BASE}
 
@@ -32,13 +32,20 @@ RUN set -eu; \
         rm -rf /var/lib/apt/lists/*; \
     fi
 
-# The agent's user by number: an empty workspace takes owner and mode from this directory. Nothing is setuid, although a
-# chamber could not use it. git trusts every directory: the workspace's owner is not who made the repository.
+# The sandboxes' users, one for each repository and two for the barrier's self-test (protocol/src/broker.rs): their numbers get names,
+# for programs that ask who they are. In a sandbox both directories are empty and its user's, wherever they lie; a home in memory has
+# the mode that it has here. Nothing is setuid, although a chamber could not use it. git trusts every directory: the workspace's
+# owner is not who made the repository.
 RUN set -eu; \
-    grep -q '^agent:' /etc/group || echo 'agent:x:10001:' >>/etc/group; \
-    grep -q '^agent:' /etc/passwd || echo 'agent:x:10001:10001::/home/agent:/bin/bash' >>/etc/passwd; \
-    install -d -o 10001 -g 10001 -m 755 /workspace; \
-    install -d -o 10001 -g 10001 -m 700 /home/agent; \
+    user=10003; \
+    while [ $user -le 10066 ]; do \
+        grep -q "^[^:]*:[^:]*:$user:" /etc/group || echo "agent-$user:x:$user:" >>/etc/group; \
+        grep -q "^[^:]*:[^:]*:$user:" /etc/passwd || \
+            echo "agent-$user:x:$user:$user::/home/agent:/bin/bash" >>/etc/passwd; \
+        user=$((user + 1)); \
+    done; \
+    install -d -m 1777 /workspace; \
+    install -d -m 700 /home/agent; \
     git config --system safe.directory '*'; \
     printf 'Acquire::Retries "0";\n' >/etc/apt/apt.conf.d/90caisson; \
     find / -xdev -type f -perm /6000 -exec chmod ug-s {} +

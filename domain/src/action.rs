@@ -1,6 +1,17 @@
 //! What an agent can do in its sandbox, and what came of it.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// The most files that one action writes.
+pub const MOST_FILES: usize = 8;
+
+/// A file as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewFile {
+    pub path: String,
+    pub content: String,
+}
 
 /// One thing done in the sandbox. Every kind counts towards the next checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +29,10 @@ pub enum Action {
     WriteFile {
         path: String,
         content: String,
+    },
+    /// All of them or none, at most [`MOST_FILES`].
+    WriteFiles {
+        files: Vec<NewFile>,
     },
     EditFile {
         path: String,
@@ -47,6 +62,7 @@ impl Action {
             Action::Bash { .. } => "bash",
             Action::ReadFile { .. } => "read_file",
             Action::WriteFile { .. } => "write_file",
+            Action::WriteFiles { .. } => "write_files",
             Action::EditFile { .. } => "edit_file",
             Action::ListFiles { .. } => "list_files",
             Action::Search { .. } => "search",
@@ -56,12 +72,19 @@ impl Action {
 
     /// Whether it can change the tree; a read-only task takes none that can.
     pub fn writes(&self) -> bool {
-        matches!(self, Action::Bash { .. } | Action::WriteFile { .. } | Action::EditFile { .. })
+        matches!(
+            self,
+            Action::Bash { .. } | Action::WriteFile { .. } | Action::WriteFiles { .. } | Action::EditFile { .. }
+        )
     }
 
     /// What it was done to: a command, a path, a pattern or an address. Text of the agent: escape before showing.
-    pub fn object(&self) -> &str {
-        match self {
+    pub fn object(&self) -> Cow<'_, str> {
+        let one = match self {
+            Action::WriteFiles { files } => {
+                let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+                return Cow::Owned(paths.join(", "));
+            }
             Action::Bash { command } => command,
             Action::ReadFile { path, .. }
             | Action::WriteFile { path, .. }
@@ -69,7 +92,8 @@ impl Action {
             | Action::ListFiles { path, .. } => path,
             Action::Search { pattern, .. } => pattern,
             Action::WebFetch { url } => url,
-        }
+        };
+        Cow::Borrowed(one)
     }
 }
 

@@ -1,8 +1,8 @@
 //! What happened to a task: the log whose fold is its state. Additive only: a stored event is read for ever.
 
 use crate::{
-    Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Loss, Millis, Outcome, PauseReason, Request,
-    Shelf, Source, Usage, Why,
+    Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Look, Loss, Millis, Outcome, PauseReason,
+    Request, Shelf, Source, Usage, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +100,11 @@ pub enum Event {
         /// What the pinned project file narrows the budget to.
         #[serde(default)]
         budget: Option<Budget>,
+    },
+    /// The host read files for the request of this turn.
+    Looked {
+        turn: u32,
+        look: Box<Look>,
     },
     /// A model call is about to be made; its worst case is charged until the answer is stored.
     ModelCallStarted {

@@ -1,8 +1,8 @@
 //! What can reach a task: results of its effects, decisions of people, timers. Each has a key that is used once.
 
 use crate::{
-    Budget, CallRequest, Commit, Decision, Loss, Millis, Outcome, PauseReason, Request, Risk, SealedTree, Shelf, Usage,
-    Verdict,
+    Budget, CallRequest, Commit, Decision, Look, Loss, Millis, Outcome, PauseReason, Request, Risk, SealedTree, Shelf,
+    Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,11 @@ pub enum Input {
         note: Option<String>,
         #[serde(default)]
         budget: Option<Budget>,
+    },
+    /// What the host read for the request of this turn, recorded before it is made; answers no effect.
+    Looked {
+        turn: u32,
+        look: Box<Look>,
     },
     /// Recorded before the call goes out; answers no effect.
     ModelCallStarting {

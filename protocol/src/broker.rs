@@ -6,15 +6,20 @@
 //! [`Request::HostListen`] name a look at the machine's network that the broker has fixed.)
 //! Client: `src/sandbox/broker.rs`. Server: `broker/`. Tests: below, and `broker/tests/docker.rs`.
 
+use std::ops::RangeInclusive;
+
 use crate::runner::Mark;
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol; [`Request::Hello`] with another one is refused.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// The longest request or answer line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
-/// The user and group every chamber runs as.
-pub const AGENT_UID: u32 = 10001;
+/// Users, and groups of the same numbers, that chambers run as: one for each repository, because the kernel counts some things by user.
+/// What a container is never entered for (an image that is only tried) has the first of them.
+pub const USERS: RangeInclusive<u32> = 10_003..=10_064;
+/// Those of the barrier's own sandboxes: what is taken from them is taken from no task, and no task can take it from them.
+pub const PROBE_USERS: [u32; 2] = [10_065, 10_066];
 /// Where a chamber's work lies.
 pub const WORKSPACE: &str = "/workspace";
 /// The agent's home. On the engine's disk where the workspace is, and then its chamber finds the path as `CAISSON_DISK_HOME`.
@@ -129,6 +134,9 @@ pub struct ChamberSpec {
     /// The task it belongs to; only written into a label.
     pub task: Option<i64>,
     pub purpose: Purpose,
+    /// Its user and group: of [`USERS`], for [`Purpose::Probe`] of [`PROBE_USERS`], for [`Purpose::Mirror`] of either. A mirror is
+    /// its own user's alone.
+    pub user: u32,
     /// One of the references the operator listed.
     pub image: String,
     /// Which berth's network, counted from 0; `None` = no network at all.

@@ -9,3 +9,4 @@ pub mod host;
 pub mod probe;
 pub mod router;
 pub mod runner;
+pub mod survey;

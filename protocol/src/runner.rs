@@ -18,7 +18,7 @@ macro_rules! version {
 
 /// Version of this page. Both sides say theirs first; a different one is refused.
 pub const VERSION: u32 = version!();
-/// One word for the sources that this crate and the runner beside it were built from.
+/// One word for the sources that this crate, the runner and the `locate` in it were built from.
 pub const BUILD: &str = env!("CAISSON_RUNNER_BUILD");
 /// Stands in the runner's binary, so that an outdated one is known before it is started.
 pub const MARK: &str = concat!("caisson-runner protocol=", version!(), " build=", env!("CAISSON_RUNNER_BUILD"), ";");
@@ -132,6 +132,8 @@ pub enum Op {
     ReadFile { path: String, from: u64, lines: u64 },
     /// Makes or replaces a file, with its parent directories.
     WriteFile { path: String, content: String },
+    /// Makes or replaces all of these (path, content), or none of them.
+    WriteFiles { files: Vec<(String, String)> },
     /// Replaces `old` by `new`: the only occurrence, or with `all` every one.
     EditFile { path: String, old: String, new: String, all: bool },
     /// Files below `path`, as deep as `depth` (0: without end), without what `.gitignore` names.

@@ -19,6 +19,7 @@ mod probe;
 mod quiesce;
 mod session;
 mod streams;
+mod survey;
 mod table;
 mod web;
 
@@ -36,6 +37,8 @@ const USAGE: &str = "caisson-runner: speaks with its host over stdin and stdout
                              print a page as Markdown
   caisson-runner changed <layer> <tree> <workspace> <commit>
                              write what a layer changed in a commit, as git fast-import reads it
+  caisson-runner survey <root>
+                             tell which files matter to a question on stdin
   caisson-runner probe …     look at the sandbox from inside, for `caisson barrier`
   caisson-runner --version";
 
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Some(Ok(word)) if word == "hold" => hold(),
         Some(Ok(word)) if word == "web-fetch" => web::main(args.next().and_then(|url| url.into_string().ok())),
         Some(Ok(word)) if word == "changed" => layer::main(args),
+        Some(Ok(word)) if word == "survey" => survey::main(args),
         Some(Ok(word)) if word == "probe" => probe::main(args),
         Some(_) => {
             eprintln!("{USAGE}");

@@ -230,7 +230,7 @@ async fn carry_out(session: Arc<Session>, lane: Arc<Lane>, op: Op, limits: Limit
             }
             Err(what) => Done::bare(Status::DiskSpent { what }),
         },
-        op @ (Op::WriteFile { .. } | Op::EditFile { .. }) => match session.disk.begin().await {
+        op @ (Op::WriteFile { .. } | Op::WriteFiles { .. } | Op::EditFile { .. }) => match session.disk.begin().await {
             Ok(watched) => {
                 let done = files::run(Arc::clone(&session.workspace), &lane, op, limits).await;
                 done.unless_disk(watched.end().await)

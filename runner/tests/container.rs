@@ -42,9 +42,9 @@ fn chamber() -> Option<Chamber> {
     let name = format!("caisson-runner-test-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
     let binary = format!("{}:/caisson-runner:ro", env!("CARGO_BIN_EXE_caisson-runner"));
     let mut command = docker(&["run", "-i", "--rm", "--name", &name, "--label", "caisson-runner-test", "-v", &binary]);
-    command.args("--network none --cap-drop ALL --user 10001:10001 --read-only --log-driver none".split(' '));
+    command.args("--network none --cap-drop ALL --user 10003:10003 --read-only --log-driver none".split(' '));
     command.args("--security-opt no-new-privileges --pids-limit 40 --memory 96m --memory-swap 96m".split(' '));
-    command.args(["--tmpfs", "/tmp:size=1m", "--tmpfs", "/workspace:size=8m,exec,uid=10001,gid=10001"]);
+    command.args(["--tmpfs", "/tmp:size=1m", "--tmpfs", "/workspace:size=8m,exec,uid=10003,gid=10003"]);
     command.args(["--entrypoint", "/caisson-runner", IMAGE]);
     let runner = Runner::start_as(command, tempfile::tempdir().expect("a directory"));
     Some(Chamber { name, runner })

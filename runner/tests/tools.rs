@@ -71,6 +71,12 @@ async fn files_are_written_read_and_edited() {
     assert_eq!(runner.read("a/b/c.txt"), "one\nzwei\nthree\n");
     assert!(tools.text(edit("a/b/c.txt", "e", "E", false)).await.contains("`old` occurs 4 times (lines 1, 2, 3, 3)"));
     assert!(tools.text(edit("a/b/c.txt", "four", "4", false)).await.contains("`old` occurs 0 times"));
+    let near = tools.outcome(edit("a/b/c.txt", "zwei\ntree\n", "4", false)).await;
+    assert!(
+        matches!(&near.status, Status::Failed { reason } if reason.contains("nearest is lines 2 to 3")),
+        "{near:?}"
+    );
+    assert_eq!(near.text, "     2\tzwei\n     3\tthree\n");
     assert!(tools.text(edit("a/b/c.txt", "e", "E", true)).await.contains("replaced 4 times"));
     assert!(tools.text(read("a/c.txt")).await.contains("no such file: a/c.txt; did you mean a/b/c.txt?"));
     assert!(tools.text(read("a")).await.contains("is a directory"));

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use domain::Commit;
+use protocol::broker::PROBE_USERS;
 use protocol::probe::{Finding, OPEN};
 
 use super::inside::Inside;
@@ -81,7 +82,7 @@ impl History {
         ];
         let allowed = repos.reached(KEY, &base).await?;
         let mut settings = Settings::new(dir.path(), &ground.own_image);
-        settings.mirror_from_bytes = 0;
+        (settings.mirror_from_bytes, settings.user) = (0, Some(PROBE_USERS[0]));
         let sandboxes = Sandboxes::new(ground.broker.clone(), None, repos, settings, ground.epoch)?;
         // The branch stood there, and was rewritten: what a mirror of it holds is not in the next one.
         let mut mirror = sandboxes.mirror_for_probe(KEY, &leaked).await;

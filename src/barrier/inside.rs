@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::Commit;
-use protocol::broker::{ChamberSpec, Purpose, RUNNER};
+use protocol::broker::{ChamberSpec, PROBE_USERS, Purpose, RUNNER};
 use protocol::probe::{Finding, OPEN, Plan, Reach};
 use protocol::runner::{Limits, Op, Outcome, Status};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -29,16 +29,19 @@ pub(super) struct Inside {
 pub const NAMES: [&str; 2] = ["barrier-1", "barrier-2"];
 
 impl Inside {
+    /// The first or the second one, each with a user of its own as those of two repositories have.
     pub(super) async fn make(
         ground: &Ground,
-        name: &str,
+        which: usize,
         berth: Option<u32>,
         mirror: Option<&str>,
     ) -> Result<Inside, Trouble> {
+        let (name, user) = (NAMES[which], PROBE_USERS[which]);
         let spec = ChamberSpec {
             name: name.to_owned(),
             task: None,
             purpose: Purpose::Probe,
+            user,
             image: ground.image.clone(),
             berth,
             limits: ground.limits,
@@ -169,6 +172,34 @@ impl Inside {
             }
             let second = lines.next_line().await.unwrap_or_default();
             Ok::<_, Trouble>(second.unwrap_or_else(|| "still open".to_owned()))
+        };
+        let (outcome, work) = tokio::join!(run, work);
+        outcome?;
+        self.link.ack(id).await?;
+        work
+    }
+
+    /// Takes every inotify instance that its user may have, in the probe's words, and holds them while `meanwhile` is done.
+    pub(super) async fn crowding<T>(
+        &self,
+        meanwhile: impl AsyncFnOnce() -> Result<T, Trouble>,
+    ) -> Result<(String, T), Trouble> {
+        let (mut sink, source) = tokio::io::duplex(4096);
+        let limits = Limits { wall_ms: WALL_MS, output_bytes: 0 };
+        let id = self.id();
+        let run = async move {
+            let outcome = self.link.stream(id, Self::op(&["take-watchers"], true), limits, None, Some(&mut sink), 4096);
+            let outcome = outcome.await;
+            drop(sink);
+            outcome
+        };
+        let work = async {
+            let mut lines = BufReader::new(source.take(4096)).lines();
+            let taken = lines.next_line().await.unwrap_or_default().unwrap_or_else(|| "nothing was told".to_owned());
+            let done = meanwhile().await;
+            // However it went: what is held is let go only by this.
+            self.link.cancel(id).await;
+            Ok::<_, Trouble>((taken, done?))
         };
         let (outcome, work) = tokio::join!(run, work);
         outcome?;

@@ -1,6 +1,6 @@
 //! The barrier's self-test: thirty-three checks of a fresh sandbox, from inside and from outside; six of them again in each task's.
 //!
-//! Owns the table of checks (`table.rs`), what is tried (here and `plan.rs`), the canaries (`canary.rs`), who is heard on this machine (`ear.rs`), a repository to be read (`history.rs`), a flood (`flood.rs`), the verdicts
+//! Owns the table of checks (`table.rs`), what is tried (here and `plan.rs`), the canaries (`canary.rs`), who is heard on this machine (`ear.rs`), a repository to be read (`history.rs`), a flood (`flood.rs`), what a neighbour can take (`watch.rs`), the verdicts
 //! (`judge.rs`), the proof that is kept of them (`proof.rs`), whether the runner fits (`outdated.rs`), and what is looked at in a task's own sandbox (`own.rs`). The sandbox is made as every other, through the broker; in it
 //! only the runner's own probe runs. Must not know the engine, nor change how a sandbox is made. A check that could not be
 //! tried does not hold. Tests: beside each file, and `tests/barrier/` (a real engine, and sandboxes weakened on purpose).
@@ -16,6 +16,7 @@ mod own;
 mod plan;
 mod proof;
 mod table;
+mod watch;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -204,14 +205,17 @@ async fn tried(
     let _planted = Planted::in_state(&ground.state_dir)?;
     let berth = |at: usize| ground.way.as_ref().map(|way| way.berths[at].number);
     say("making a sandbox");
-    let first = Inside::make(ground, NAMES[0], berth(0), history.mirror.as_deref()).await?;
+    let first = Inside::make(ground, 0, berth(0), history.mirror.as_deref()).await?;
     let (first, mut found) = history.look(first).await?;
+    say("making its neighbour");
+    let second = Inside::make(ground, 1, berth(1), None).await?;
+    found.extend(watch::tried(&first, &second).await?);
     match &ground.way {
         None => {
             found.extend(first.carry_out(&plan::all(ground, &names, &ears.doors(), None)).await?);
             found.push(Finding::new(13, plan::UPSTREAM, names.upstream(None)));
         }
-        Some(way) => networked(ground, way, &names, &first, ears, &mut found, say).await?,
+        Some(way) => networked(ground, way, &names, [&first, &second], ears, &mut found, say).await?,
     }
     if ground.way.is_none() {
         found.extend(ears.told(11).await?);
@@ -227,14 +231,12 @@ async fn networked(
     ground: &Ground,
     way: &Way,
     names: &Names,
-    first: &Inside,
+    [first, second]: [&Inside; 2],
     ears: &mut Ears,
     found: &mut Vec<Finding>,
     say: &(dyn Fn(&str) + Sync),
 ) -> Result<(), Trouble> {
     let [own, other] = [way.berths[0].number, way.berths[1].number];
-    say("making its neighbour");
-    let second = Inside::make(ground, NAMES[1], Some(other), None).await?;
     way.egress.open(other, &[]).await?;
     way.egress.open(own, &names.rules()).await?;
     say("trying every door");
@@ -261,7 +263,7 @@ async fn networked(
     let ended = first.holding(&names.allowed, 80, async || Ok(way.egress.close(own).await?)).await?;
     found.push(Finding::new(32, "an open connection", ended));
     way.egress.open(own, &[]).await?;
-    found.extend(first.carry_out(&plan::lent_again(names, old, &way.berths, &second)).await?);
+    found.extend(first.carry_out(&plan::lent_again(names, old, &way.berths, second)).await?);
     say("stopping the router");
     way.egress.open(own, &names.rules()).await?;
     let now = first.carry_out(&plan::asked_again(names)).await?;
@@ -275,7 +277,7 @@ async fn networked(
     // Which runs again: whoever comes next finds one.
     way.egress.open(own, &names.rules()).await?;
     way.egress.open(other, &[]).await?;
-    found.extend(flood::tried(way, names, first, &second).await?);
+    found.extend(flood::tried(way, names, first, second).await?);
     way.egress.open(own, &[]).await?;
     Ok(())
 }

@@ -2,10 +2,10 @@
 //!
 //! Numbers and order are fixed: SECURITY.md names them.
 
-use protocol::broker::ChamberLimits;
+use protocol::broker::{ChamberLimits, PROBE_USERS};
 use protocol::probe::{NOT_SENT, SENT};
 
-use super::{Expect, flood, history, plan};
+use super::{Expect, flood, history, plan, watch};
 
 /// What a check wants of its findings.
 pub enum Wants {
@@ -75,13 +75,22 @@ type Row = (u8, &'static str, &'static str, Wants);
 
 fn kernel(expect: &Expect) -> Vec<Row> {
     let none: &[&str] = &["0000000000000000"];
-    let uid: &[&str] = &["10001 10001 10001 10001"];
+    // Its own, real, effective, saved and for files.
+    let user = [PROBE_USERS[0]; 4].map(|user| user.to_string()).join(" ");
+    let uid: &[&str] = &[&user];
     let personality: &[&str] = if expect.debug { &["OPEN"] } else { &["EPERM"] };
     // With ptrace in the filter the kernel itself refuses: process 1 is not dumpable.
     let vm_read: &[&str] = if expect.debug { &["EPERM", "EINVAL", "EFAULT", "OPEN"] } else { &["EPERM"] };
     let capabilities =
         exact([("CapInh", none), ("CapPrm", none), ("CapEff", none), ("CapBnd", none), ("CapAmb", none)]);
-    let process = exact([("Uid", uid), ("Gid", uid), ("NoNewPrivs", &["1"]), ("Seccomp", &["2"])]);
+    let process = exact([
+        ("Uid", uid),
+        ("Gid", uid),
+        ("NoNewPrivs", &["1"]),
+        ("Seccomp", &["2"]),
+        (watch::TAKEN, &watch::ALL),
+        (watch::MEANWHILE, &[watch::GIVEN]),
+    ]);
     let init = both(
         [("process 1 is", &["caisson-runner"]), ("ptrace process 1", &["EPERM"]), ("process_vm_readv", vm_read)],
         &["EACCES"],
@@ -89,7 +98,7 @@ fn kernel(expect: &Expect) -> Vec<Row> {
     );
     vec![
         (1, "capabilities", "none in any set", capabilities),
-        (2, "user, privileges, filter", "10001, no new privileges, filter on", process),
+        (2, "user, privileges, filter", "its own, counted alone; no new privileges; filter on", process),
         (3, "new namespaces", "EPERM; clone3 ENOSYS", both([("clone3", &["ENOSYS"])], &["EPERM"], 4)),
         (4, "mount, chroot, setns, pivot_root, handles", "EPERM", every(DENIED, 9)),
         (5, "keys, bpf, io_uring, userfaultfd, perf, modules …", "EPERM or ENOSYS", {

@@ -242,7 +242,11 @@ fn performer(parts: &Parts) -> Performer {
         sandboxes: parts.sandboxes.clone(),
         inspector: parts.inspector.clone(),
         model: parts.model.clone(),
-        engine: EngineConfig::new(parts.mark_key.clone(), parts.config.model.max_output_tokens),
+        engine: EngineConfig {
+            spoken: parts.config.model.is_own_server(),
+            ..EngineConfig::new(parts.mark_key.clone(), parts.config.model.max_output_tokens)
+        },
+        style: tokio::sync::OnceCell::new(),
         repos: parts.repos.clone(),
         mark_key: parts.mark_key.clone(),
         epoch: parts.epoch,

@@ -56,6 +56,8 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         ..CheckpointView::default()
     };
     actions(&mut view, log, window);
+    view.looked = looked(window);
+    view.waiting = waiting(task);
     view.note = window.iter().rev().find_map(|event| match event {
         Event::Prepared { note, .. } => note.clone(),
         _ => None,
@@ -95,6 +97,27 @@ fn summary(window: &[Event]) -> String {
     done.filter(|text| !text.trim().is_empty()).or_else(said).unwrap_or_default()
 }
 
+fn looked(window: &[Event]) -> Vec<(String, String)> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    for event in window {
+        let Event::Looked { look, .. } = event else { continue };
+        for file in &look.files {
+            if !out.iter().any(|(path, _)| *path == file.path) {
+                out.push((file.path.clone(), file.because.clone()));
+            }
+        }
+    }
+    out
+}
+
+fn waiting(task: &Task) -> Vec<(String, String)> {
+    let actions = task.waiting.iter().filter_map(|(_, request)| match &request.call {
+        Call::Action { action } => Some((action.kind().to_owned(), action.object().into_owned())),
+        Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => None,
+    });
+    actions.collect()
+}
+
 /// The first open item of the plan's check list.
 fn next_item(plan: &str) -> String {
     let open = plan.lines().map(str::trim_start).find_map(|line| {
@@ -130,7 +153,7 @@ fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
             let (command, note) = (command.clone(), note.clone());
             view.evidence.push(EvidenceLine { command, exit_code: *code, note, failed: *failed });
         }
-        let (kind, what) = (action.kind().to_owned(), action.object().to_owned());
+        let (kind, what) = (action.kind().to_owned(), action.object().into_owned());
         view.actions.push(ActionLine { n: *number, kind, what, result });
     }
     // A command that reported on tests says more than one that listed files.
@@ -178,6 +201,9 @@ fn succeeded(action: &Action, outcome: &Outcome) -> ActionResult {
             ActionResult::Changed { added, removed }
         }
         Action::WriteFile { content, .. } => ActionResult::Lines(content.lines().count() as u64),
+        Action::WriteFiles { files } => {
+            ActionResult::Lines(files.iter().map(|file| file.content.lines().count() as u64).sum())
+        }
         Action::ReadFile { .. } | Action::ListFiles { .. } | Action::Search { .. } | Action::WebFetch { .. } => {
             ActionResult::Lines(outcome.text.lines().count() as u64)
         }

@@ -25,6 +25,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     let waits = if covered(view).is_some() { "approved in advance" } else { "waiting for you" };
     let mut out = format!("### Checkpoint {}{} · {waits}\n\n", view.n, range(view));
     says(&mut out, view);
+    looked(&mut out, view);
     actions(&mut out, view);
     changed(&mut out, view);
     evidence(&mut out, view);
@@ -35,6 +36,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     if !view.next.trim().is_empty() {
         let _ = writeln!(out, "**Next**, says the agent — {}", prose(&view.next, MAX_NEXT));
     }
+    waiting(&mut out, view);
     out.push('\n');
     refusal(&mut out, view);
     let foot = foot(view, None);
@@ -50,6 +52,7 @@ pub fn render_final(view: &CheckpointView) -> String {
     };
     let mut out = format!("### Final review · checkpoint {}{} · {sign} {words}\n\n", view.n, range(view));
     columns(&mut out, view);
+    looked(&mut out, view);
     actions(&mut out, view);
     changed(&mut out, view);
     super::hosts::changed(&mut out, view);
@@ -83,6 +86,30 @@ fn says(out: &mut String, view: &CheckpointView) {
         out.push_str("The agent said nothing about these actions.\n\n");
     } else {
         let _ = writeln!(out, "**The agent says** — {}\n", prose(&view.summary, MAX_SUMMARY));
+    }
+}
+
+/// What the host showed the model, where it did the looking.
+fn looked(out: &mut String, view: &CheckpointView) {
+    let named = |(path, because): &(String, String)| format!("{}, because {}", code(path), prose_cell(because, 200));
+    let mut list: Vec<String> = view.looked.iter().take(MAX_NAMED).map(named).collect();
+    if view.looked.len() > MAX_NAMED {
+        list.push(count((view.looked.len() - MAX_NAMED) as u64, "further file"));
+    }
+    if !list.is_empty() {
+        let _ = writeln!(out, "**Looked at** — {}\n", list.join("; "));
+    }
+}
+
+/// What an approval sets going at once.
+fn waiting(out: &mut String, view: &CheckpointView) {
+    let named = |(kind, what): &(String, String)| code(crate::text::cut(format!("{kind} {what}").trim(), 200).0);
+    let mut list: Vec<String> = view.waiting.iter().take(MAX_NAMED).map(named).collect();
+    if view.waiting.len() > MAX_NAMED {
+        list.push(count((view.waiting.len() - MAX_NAMED) as u64, "further action"));
+    }
+    if !list.is_empty() {
+        let _ = writeln!(out, "**First after an approval** — {}", list.join("; "));
     }
 }
 

@@ -309,6 +309,8 @@ fn hostile(text: &str) -> CheckpointView {
             .map(|r| ActionLine { n, kind: text.clone(), what: text.clone(), result: r })
             .collect(),
         summary: text.clone(),
+        looked: vec![(text.clone(), text.clone())],
+        waiting: vec![(text.clone(), text.clone())],
         next: text.clone(),
         files: vec![FileLine { path: text.clone(), added: 1, removed: 0 }],
         steering: vec![text.clone()],

@@ -177,6 +177,10 @@ pub struct CheckpointView {
     /// This checkpoint's number, from 1.
     pub n: u32,
     pub actions: Vec<ActionLine>,
+    /// Files that the host read for the model since the last checkpoint: a foreign path, and why (ours; names in it are foreign).
+    pub looked: Vec<(String, String)>,
+    /// Foreign: tool and argument of actions that the newest answer still asks for. They come first after an approval.
+    pub waiting: Vec<(String, String)>,
     /// Foreign: what and why, in the agent's words.
     pub summary: String,
     /// Foreign: what comes next, in the agent's words.

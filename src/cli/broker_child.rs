@@ -128,7 +128,8 @@ impl Lent {
             // The log goes with the directory: its end is what helps.
             Err(error) => {
                 let log = std::fs::read_to_string(dir.path().join("broker.log")).unwrap_or_default();
-                return Err(error.context(log.lines().last().unwrap_or("it wrote nothing").to_owned()));
+                let last = log.lines().last().unwrap_or("it wrote nothing").to_owned();
+                return Err(Complaint::from(&error).because(last).into());
             }
         };
         Ok(Lent { broker, info, child: Some(child), dir })

@@ -6,9 +6,11 @@ pub mod broker;
 mod broker_child;
 mod config;
 mod doctor;
+pub mod eval;
 pub mod fetch;
 mod image;
 mod lock;
+mod model;
 mod order;
 pub mod printer;
 mod repo;
@@ -59,10 +61,15 @@ enum Command {
     /// Build, list and prune the images of the toolchain profiles.
     #[command(subcommand)]
     Image(image::ImageCommand),
+    /// Try the configured model out.
+    #[command(subcommand)]
+    Model(model::ModelCommand),
     /// Check the configuration; print every key there is.
     Config(config::Config),
     /// Bring an approved branch home into your clone, checked.
     Fetch(fetch::FetchArgs),
+    /// Solve tasks through the whole product, judged by tests that the bot never saw.
+    Eval(eval::EvalArgs),
     /// Look at tasks; stop one or let it go on.
     #[command(subcommand)]
     Task(task::TaskCommand),
@@ -89,11 +96,13 @@ impl Cli {
             Command::Barrier(args) => args.run(&config).await,
             Command::Broker(args) => broker::run(args).await,
             Command::Image(image) => image.run(&config).await,
+            Command::Model(model) => model.run(&config).await,
             Command::Config(args) => args.run(&config),
             Command::Fetch(args) => {
                 let source = approved::StoreSource::open(Process::load(&config)?).await?;
                 args.run(&source).await
             }
+            Command::Eval(args) => args.run(&config).await,
             Command::Task(task) => task.run(&config).await,
         }
     }

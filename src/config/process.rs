@@ -81,11 +81,29 @@ pub struct Model {
     pub script: Option<PathBuf>,
     pub context_tokens: u64,
     pub max_output_tokens: u64,
+    pub style: ModelStyle,
     /// Dollars for a million tokens, as the other three.
     pub price_input: f64,
     pub price_output: f64,
     pub price_cache_read: f64,
     pub price_cache_write: f64,
+}
+
+impl Model {
+    /// Whether its server is the operator's own choice and not the vendor's: there calls in words count, and the style is tried out.
+    pub fn is_own_server(&self) -> bool {
+        self.kind == ModelKind::Openai && self.base_url.is_some()
+    }
+}
+
+/// How the model is talked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelStyle {
+    /// As three tries show; a vendor's own server is taken to hold a model that works with tools.
+    Auto,
+    Tools,
+    Files,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

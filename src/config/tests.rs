@@ -236,3 +236,19 @@ fn a_repository_is_added_without_losing_a_comment() {
     assert_eq!(config.repositories[0].secret_files[0], folder.path().join("secrets/semver"));
     assert_eq!(config.sandbox.image, "mine");
 }
+
+#[test]
+fn tables_of_another_file_are_taken_over_with_their_paths() {
+    let dir = tempfile::tempdir().unwrap();
+    let (theirs, ours) = (dir.path().join("theirs/caisson.toml"), dir.path().join("ours.toml"));
+    std::fs::create_dir(dir.path().join("theirs")).unwrap();
+    let text = "[forge]\nurl = \"http://theirs\"\n[model]\nkind = \"openai\"\nname = \"m\"\nkey_file = \"model.key\"\nbase_url = \"http://127.0.0.1:1\"\n";
+    std::fs::write(&theirs, format!("{text}[sandbox.toolchains]\npython = \"mine\"\n")).unwrap();
+    std::fs::write(&ours, "[forge]\nurl = \"http://ours\"\n\n[model]\nkind = \"anthropic\"\nscript = \"x\"\n").unwrap();
+    write::carry_over(&theirs, &ours, &["model", "sandbox", "budget"], &["key_file", "script"]).unwrap();
+    let config = Process::from_layers(&ours, &std::fs::read_to_string(&ours).unwrap(), &|_| None).unwrap();
+    assert_eq!(config.forge.url.unwrap().as_str(), "http://ours/");
+    assert_eq!((config.model.kind, config.model.script), (ModelKind::Openai, None));
+    assert_eq!(config.model.key_file.unwrap(), dir.path().join("theirs/model.key"));
+    assert_eq!(config.sandbox.toolchains["python"], "mine");
+}

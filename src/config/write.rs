@@ -89,6 +89,34 @@ pub fn set(path: &Path, key: &str, new: impl Into<Value>) -> Result<(), WriteErr
     replace(path, &document.to_string())
 }
 
+/// Takes whole tables of another configuration over, in place of those that are there. Relative paths under `paths` go on meaning the
+/// same file. A table that the other one does not have stays as it is.
+pub fn carry_over(from: &Path, to: &Path, tables: &[&str], paths: &[&str]) -> Result<(), WriteError> {
+    let (source, mut document) = (read(from)?, read(to)?);
+    let folder = std::path::absolute(from).ok().and_then(|file| file.parent().map(Path::to_owned)).unwrap_or_default();
+    for name in tables {
+        let Some(item) = source.get(name) else { continue };
+        let mut item = item.clone();
+        let each: Vec<&mut Table> = match &mut item {
+            Item::Table(table) => vec![table],
+            Item::ArrayOfTables(tables) => tables.iter_mut().collect(),
+            Item::None | Item::Value(_) => Vec::new(),
+        };
+        for table in each {
+            // Where it stood in the other file means nothing here.
+            table.set_position(None);
+            for key in paths {
+                let named = table.get(key).and_then(Item::as_str).filter(|text| !text.is_empty());
+                if let Some(path) = named.map(|text| folder.join(text).display().to_string()) {
+                    put(table, key, path.into());
+                }
+            }
+        }
+        document.insert(name, item);
+    }
+    replace(to, &document.to_string())
+}
+
 /// Offers an image as a toolchain, under a name that may hold any sign.
 pub fn put_toolchain(path: &Path, name: &str, image: &str) -> Result<(), WriteError> {
     let mut document = read(path)?;

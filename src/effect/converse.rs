@@ -2,6 +2,7 @@
 //! Repeated freely: a call whose answer was lost costs its worst case, and three of them pause the task.
 
 use super::{Feed, Performer, Trouble};
+use crate::engine::style::{Style, settled};
 use crate::engine::{self, TurnError};
 use crate::llm::retry::Patience;
 use crate::store::EffectRow;
@@ -16,8 +17,19 @@ impl Performer {
         row: &EffectRow,
         feed: &dyn Feed,
     ) -> Result<Input, Trouble> {
-        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        let mut log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        let style = self.style(task).await?;
         let mut purse = task.clone();
+        if style == Style::Files && task.state == State::Running {
+            if let Some(answer) = settled(task, &log) {
+                return Ok(answer.into_input());
+            }
+            match self.looked(task, turn, log, row, feed).await? {
+                Some(looked) => (purse, log) = looked,
+                // Paused meanwhile: the resume asks anew.
+                None => return Ok(Input::Settled),
+            }
+        }
         if row.held {
             if task.state != State::Running {
                 self.release(task, turn, row, feed).await?;
@@ -26,7 +38,7 @@ impl Performer {
             // It is this call's own charge.
             purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
         }
-        let ready = match engine::prepare(&purse, &log, &self.engine, self.model.as_ref()) {
+        let ready = match engine::prepare(&purse, &log, style, &self.engine, self.model.as_ref()) {
             Ok(ready) => ready,
             Err(refusal) => return Ok(Input::PauseAsked { reason: refusal.reason() }),
         };

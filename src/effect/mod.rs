@@ -5,6 +5,7 @@
 //! Nothing here decides what happens next; that is `domain::transition`'s. Tests: `tests/stories/`.
 
 mod act;
+mod brief;
 mod certain;
 mod converse;
 mod egress;
@@ -14,6 +15,7 @@ mod prepare;
 mod publish;
 mod repository;
 mod review;
+mod style;
 mod talk;
 mod verify;
 mod view;
@@ -27,6 +29,7 @@ pub(crate) use repository::granted;
 use crate::barrier::Inspector;
 use crate::config::{Process, Secret};
 use crate::engine::EngineConfig;
+use crate::engine::style::Style;
 use crate::forge::{Account, Forge, ForgeError, Whereabouts};
 use crate::git::{Auth, GitError, Meaning, Repos};
 use crate::llm::Model;
@@ -131,6 +134,8 @@ pub struct Performer {
     pub inspector: Arc<dyn Inspector>,
     pub model: Arc<dyn Model>,
     pub engine: EngineConfig,
+    /// How the model is talked to, once it is known.
+    pub style: tokio::sync::OnceCell<Style>,
     pub repos: Repos,
     /// Signs the marks by which our own posts are found again.
     pub mark_key: Secret,
@@ -157,7 +162,7 @@ impl Performer {
             Effect::OpenPull => self.open_pull(task, self.ambiguous(row)).await,
             Effect::Review { n, commit, last } => self.review(task, row, *n, commit.as_ref(), *last).await,
             Effect::Verify { n, commit } => self.verify(task, *n, commit, row.tries).await,
-            Effect::Open { .. } => self.open(task).await,
+            Effect::Open { .. } => self.open(task, row).await,
             Effect::Rest { .. } => self.rest(task).await,
             Effect::Keep { serial } => self.keep(task, *serial).await,
             Effect::Shelve { shelf, .. } => self.shelve(task, *shelf).await,

@@ -2,7 +2,8 @@
 
 use super::{Performer, Trouble};
 use crate::git::Branch;
-use crate::sandbox::{PrepareSpec, SandboxError, SetupSpec};
+use crate::sandbox::{Anew, PrepareSpec, SandboxError, SetupSpec};
+use crate::store::EffectRow;
 use domain::{Commit, Input, Shelf, State, Task};
 
 impl Performer {
@@ -18,7 +19,7 @@ impl Performer {
         self.repos.keep_base(&repository.key, task.id.0, &base).await?;
         let (_, effective) = self.effective(&repository, &base).await?;
         let chosen = self.image(&repository, &base, &effective).await?;
-        let boot = self.make(task, &base, &base, &chosen.image).await?;
+        let boot = self.make(task, &base, &base, &chosen.image, None).await?;
         let elsewhere = self.repos.elsewhere(&repository.key, &base).await?.sentence();
         let notes: Vec<String> = chosen.note.into_iter().chain(elsewhere).collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
@@ -27,7 +28,14 @@ impl Performer {
     }
 
     /// Makes the task's sandbox with `tip` checked out, and opens its berth.
-    async fn make(&self, task: &Task, base: &Commit, tip: &Commit, image: &str) -> Result<String, Trouble> {
+    async fn make(
+        &self,
+        task: &Task,
+        base: &Commit,
+        tip: &Commit,
+        image: &str,
+        anew: Option<Anew>,
+    ) -> Result<String, Trouble> {
         let repository = self.repository(task)?;
         let (_, effective) = self.effective(&repository, base).await?;
         // As it was fetched last. Gone from the forge: then there is no mirror of it either.
@@ -44,6 +52,7 @@ impl Performer {
             network: self.networked(),
             egress: self.rules(&effective),
             setup: Some(SetupSpec { commands: effective.setup, commit: base.clone() }),
+            anew,
         };
         let boot = self.sandboxes.prepare(&spec).await?.boot;
         self.reach(task, base).await?;
@@ -68,27 +77,31 @@ impl Performer {
     }
 
     /// Work goes on. A sandbox that is gone is made anew from the last commit; what was not committed is lost, and said.
-    pub(super) async fn open(&self, task: &Task) -> Result<Input, Trouble> {
+    pub(super) async fn open(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
         let base = self.base(task)?;
         self.warm(task)?;
         self.reach(task, &base).await?;
         let loss = match self.sandboxes.open(task.id.0).await {
-            Ok(false) => return Ok(Input::Opened { fresh: None }),
+            Ok(false) => match self.sandboxes.made_anew(task.id.0, &row.key) {
+                // An earlier try of this was cut: nobody was told yet, and the new one may not have been looked at.
+                Some(loss) => loss,
+                None => return Ok(Input::Opened { fresh: None }),
+            },
             Ok(true) => return self.awake(task).await,
             Err(SandboxError::Gone(loss)) => loss,
             Err(other) => return Err(other.into()),
         };
         tracing::warn!(task = task.id.0, why = %loss, "the sandbox is made anew");
-        self.make_anew(task).await?;
+        self.make_anew(task, Some(Anew { by: row.key.clone(), loss })).await?;
         Ok(Input::Opened { fresh: Some(loss) })
     }
 
     /// From the last commit, also one that no branch has.
-    pub(super) async fn make_anew(&self, task: &Task) -> Result<(), Trouble> {
+    pub(super) async fn make_anew(&self, task: &Task, anew: Option<Anew>) -> Result<(), Trouble> {
         let base = self.base(task)?;
         let tip = task.kept.clone().or_else(|| task.head.clone()).unwrap_or_else(|| base.clone());
         let image = self.image_of(task, &base).await?;
-        self.make(task, &base, &tip, &image).await.map(drop)
+        self.make(task, &base, &tip, &image, anew).await.map(drop)
     }
 
     /// One that was stopped has a network anew: looked at as a new one is, but it may hold work, so it is stopped again.

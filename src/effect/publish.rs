@@ -24,7 +24,7 @@ impl Performer {
         let sealed = match sealed {
             // Put away with everything that was done in a commit.
             Err(SandboxError::Gone(_)) if task.kept.is_some() && !task.uncommitted => {
-                self.make_anew(task).await?;
+                self.make_anew(task, None).await?;
                 self.sandboxes.seal(&spec).await
             }
             sealed => sealed,

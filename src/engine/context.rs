@@ -54,7 +54,14 @@ mod tests {
     use domain::Usage;
 
     fn request(turns: Vec<Turn>) -> ModelRequest {
-        ModelRequest { system: "s".repeat(400), turns, tools: Vec::new(), max_output_tokens: 10 }
+        ModelRequest {
+            system: "s".repeat(400),
+            turns,
+            tools: Vec::new(),
+            max_output_tokens: 10,
+            temperature: None,
+            seed: None,
+        }
     }
 
     fn user(chars: usize) -> Turn {

@@ -10,11 +10,13 @@ use domain::{
     Call, CallRequest, Commit, Decision, Event, Item, Kind, Loss, Outcome, Request, Task, Verb, Verdict, VerdictKind,
 };
 use minijinja::context;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::failing::{self, Ran};
 use super::fence::{Fence, Trust, seen};
 use super::{EngineConfig, feedback, outcome, prompt, tools};
 use crate::llm::{ModelRequest, ToolCall, ToolResult, Turn};
+use crate::sandbox::VERDICT_TAIL;
 use crate::text;
 
 const NO_RESULT: &str = "interrupted: nothing is known of this call; it may have run. Look before you repeat it";
@@ -44,6 +46,8 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> ModelReques
         turns: replay.turns,
         tools: tools::specs(task.kind),
         max_output_tokens: config.max_output_tokens,
+        temperature: None,
+        seed: None,
     }
 }
 
@@ -70,6 +74,9 @@ struct Replay<'a> {
     kind: Kind,
     used: u8,
     head: Option<&'a Commit>,
+    /// What each command last reported in this conversation, and the host's own checks.
+    ran: BTreeMap<&'a str, Ran>,
+    checked: Option<Ran>,
 }
 
 /// An answer whose calls get their results.
@@ -99,6 +106,8 @@ impl<'a> Replay<'a> {
             kind: Kind::Fix,
             used: 0,
             head: None,
+            ran: BTreeMap::new(),
+            checked: None,
         }
     }
 
@@ -136,6 +145,7 @@ impl<'a> Replay<'a> {
             Event::HostAllowed { host, .. } => self.say("allowed", context! { host }),
             // What the model needn't know, or learns by another event.
             Event::PlaceGranted
+            | Event::Looked { .. }
             | Event::PlaceAwaited
             | Event::ModelCallUncharged { .. }
             | Event::PublishStarted { .. }
@@ -221,6 +231,8 @@ impl<'a> Replay<'a> {
     fn restart(&mut self) {
         self.turns.clear();
         self.open = None;
+        self.ran.clear();
+        self.checked = None;
         self.notes = self.asked.clone();
         self.anew = true;
     }
@@ -268,7 +280,13 @@ impl<'a> Replay<'a> {
         let Some(open) = &mut self.open else { return };
         let Some((_, index, place)) = open.actions.iter().find(|(n, _, _)| *n == number) else { return };
         let (Some(call), Some(slot)) = (open.calls.get(*index), open.results.get_mut(*index)) else { return };
-        *slot = Some(outcome::render(self.fence, call, ended, place, self.cap));
+        let command = outcome::command(call);
+        let now = command.and_then(|_| outcome::ran(ended));
+        let runs = outcome::Runs { now: now.as_ref(), before: command.and_then(|command| self.ran.get(command)) };
+        *slot = Some(outcome::render(self.fence, call, ended, place, &runs, self.cap));
+        if let (Some(command), Some(now)) = (command, now) {
+            self.ran.insert(command, now);
+        }
     }
 
     fn verified(&mut self, commit: &Commit, verdict: &Verdict) {
@@ -278,6 +296,9 @@ impl<'a> Replay<'a> {
             VerdictKind::None => "none",
         };
         let (tail, _) = outcome::shortened(&verdict.tail, TAIL);
+        // One that fills its room lost its beginning.
+        let now = Ran::of(&verdict.tail, verdict.tail.len() + 4 < VERDICT_TAIL);
+        let failing = failing::list(self.fence, &now, self.checked.as_ref(), TAIL / 2);
         let code = |code: i32| if code == 0 { "it passed there".to_owned() } else { format!("exit code {code}") };
         let values = context! {
             kind,
@@ -286,9 +307,14 @@ impl<'a> Replay<'a> {
             exit => verdict.exit_code,
             base => verdict.base_exit_code.map(code),
             missing => self.fence.inline(&verdict.missing.join(", ")),
-            tail => self.fence.wrap("output of the checks", Trust::None, &tail),
+            tail => self.fence.wrap("output of the checks", Trust::None, &tail), failing,
         };
         self.say("verified", values);
+        self.checked = match verdict.kind {
+            VerdictKind::Passed => Some(Ran::clean()),
+            VerdictKind::Failed if !now.is_empty() => Some(now),
+            VerdictKind::Failed | VerdictKind::None => self.checked.take(),
+        };
     }
 
     fn decided(&mut self, decision: &Decision, n: u32) {

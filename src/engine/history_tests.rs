@@ -76,7 +76,7 @@ fn prepared() -> Event {
 }
 
 fn config() -> EngineConfig {
-    EngineConfig { secret: Secret::new("k"), max_output_tokens: 4096, result_chars: 400 }
+    EngineConfig { secret: Secret::new("k"), max_output_tokens: 4096, result_chars: 400, spoken: false }
 }
 
 fn rebuilt(log: &[Event]) -> ModelRequest {
@@ -232,6 +232,73 @@ fn a_host_allowed_during_a_call_is_told_after_its_answer() {
     assert_eq!(turns[..asked.turns.len()], asked.turns);
     let told = |turn: &Turn, host: &str| matches!(turn, Turn::User { text } if text.contains(host));
     assert!(told(&turns[0], "before.test") && turns.last().is_some_and(|turn| told(turn, "during.test")), "{turns:?}");
+}
+
+/// A report of two failures, in the order of a file.
+fn report(tests: &[&str]) -> String {
+    let block = |test: &&str| {
+        format!("---- {test} stdout ----\nthread '{test}' panicked at src/lib.rs:7:9:\nassertion failed: {test}\n\n")
+    };
+    tests.iter().map(block).collect()
+}
+
+#[test]
+fn failures_are_told_against_the_last_run_of_the_same_command() {
+    let test = |id: &str| vec![call(id, "bash", json!({"command": "cargo test"}))];
+    let failed = OutcomeStatus::Exited { code: 101 };
+    let mut log = vec![requested(Kind::Fix, "b"), prepared(), answer(1, "", test("a"))];
+    log.extend(acted(1, 1, 0, failed.clone(), &report(&["one", "two"])));
+    // Another command's failures are none of this one's.
+    log.push(answer(2, "", vec![call("b", "bash", json!({"command": "cargo test --doc"}))]));
+    log.extend(acted(2, 2, 0, failed.clone(), &report(&["doc"])));
+    log.push(answer(3, "", test("c")));
+    log.extend(acted(3, 3, 0, OutcomeStatus::Interrupted, ""));
+    log.push(answer(4, "", test("d")));
+    log.extend(acted(4, 4, 0, failed.clone(), &report(&["two", "three"])));
+    let told = |log: &[Event]| match rebuilt(log).turns.iter().rev().find_map(|turn| match turn {
+        Turn::Results(results) => Some(results[0].text.clone()),
+        Turn::User { .. } | Turn::Assistant { .. } => None,
+    }) {
+        Some(text) => text,
+        None => panic!("no result"),
+    };
+    let text = told(&log);
+    for part in [
+        "new since the last run of this command (1):\n- src/lib.rs:7 three",
+        "still failing (1):\n- src/lib.rs:7 two",
+        "not reported any more: passes, or did not run (1):\n- src/lib.rs:7 one",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("doc"), "{text}");
+    log.push(Event::ConversationRestarted);
+    log.push(answer(5, "", test("e")));
+    log.extend(acted(5, 5, 0, failed, &report(&["two"])));
+    assert!(
+        told(&log).contains("failing (1):\n- src/lib.rs:7 two"),
+        "what is not in the conversation is not spoken of"
+    );
+}
+
+#[test]
+fn a_failed_verification_names_what_failed_before_its_output() {
+    let done = |turn: u32| {
+        [
+            answer(turn, "", vec![call("d", "done", json!({"summary": "s"}))]),
+            Event::DoneSaid { turn, index: 0, summary: "s".into() },
+        ]
+    };
+    let verified = |n: u32, tests: &[&str]| {
+        let (kind, command) = (VerdictKind::Failed, Some("cargo test".into()));
+        let verdict = Verdict { kind, command, exit_code: Some(101), tail: report(tests), ..Verdict::default() };
+        Event::Verified { n, commit: commit('b'), verdict }
+    };
+    let mut log = vec![requested(Kind::Fix, "b"), prepared()];
+    log.extend(done(1));
+    log.push(verified(1, &["one", "two"]));
+    log.extend(done(2));
+    log.push(verified(2, &["two"]));
+    insta::assert_snapshot!(transcript(&rebuilt(&log)).split("=== assistant").skip(1).collect::<String>());
 }
 
 #[test]

@@ -9,11 +9,14 @@
 mod arguments;
 pub mod budget;
 pub mod context;
+mod failing;
 mod feedback;
 mod fence;
 pub mod history;
 mod outcome;
+pub mod probe;
 mod prompt;
+pub mod style;
 pub mod tools;
 pub mod turn;
 
@@ -31,11 +34,13 @@ pub struct EngineConfig {
     pub max_output_tokens: u64,
     /// The most of one action's output that is sent, in characters; the middle of longer output is left out and counted.
     pub result_chars: usize,
+    /// Whether calls that a model wrote into its text count: only what a server of the operator's own answers is read so.
+    pub spoken: bool,
 }
 
 impl EngineConfig {
     /// With the usual cap on one action's output.
     pub fn new(secret: Secret, max_output_tokens: u64) -> Self {
-        Self { secret, max_output_tokens, result_chars: 24_000 }
+        Self { secret, max_output_tokens, result_chars: 24_000, spoken: false }
     }
 }

@@ -1,16 +1,50 @@
 //! One action's outcome, as the model reads it.
 //!
-//! Owns: the sentence for each way an action can end, and the cap on what is sent of its output. Must not: judge it.
+//! Owns: the sentence for each way an action can end, what failed in it before its output (`failing.rs`), and the cap on what is
+//! sent of both. Must not: judge it.
 //! Tests: below and in `history_tests.rs`.
 
 use domain::{Action, Call, CallRequest, Outcome, OutcomeStatus};
 
+use super::failing::{self, Ran};
 use super::fence::{Fence, Trust};
 use crate::sandbox::failures::failure;
 use crate::text;
 
+/// A run of a command: what it reported, and the run of the same command before.
+pub(super) struct Runs<'a> {
+    pub(super) now: Option<&'a Ran>,
+    pub(super) before: Option<&'a Ran>,
+}
+
+/// The command of a call, if it is one.
+pub(super) fn command(call: &CallRequest) -> Option<&str> {
+    match &call.call {
+        Call::Action { action: Action::Bash { command } } => Some(command),
+        Call::Action { .. } | Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => None,
+    }
+}
+
+/// What a command reported that ended by itself, for the next run of it; none where nothing is understood of a failure.
+pub(super) fn ran(outcome: &Outcome) -> Option<Ran> {
+    let succeeded = outcome.status.succeeded();
+    if succeeded && failure(&outcome.text).is_none() {
+        return Some(Ran::clean());
+    }
+    let ended = succeeded || matches!(outcome.status, OutcomeStatus::Exited { .. });
+    let ran = Ran::of(&outcome.text, ended && outcome.dropped_bytes == 0);
+    (!ran.is_empty()).then_some(ran)
+}
+
 /// The text of the call's result, and whether the tool failed. `place` says where the action stands in its round.
-pub(super) fn render(fence: &Fence, call: &CallRequest, outcome: &Outcome, place: &str, cap: usize) -> (String, bool) {
+pub(super) fn render(
+    fence: &Fence,
+    call: &CallRequest,
+    outcome: &Outcome,
+    place: &str,
+    runs: &Runs<'_>,
+    cap: usize,
+) -> (String, bool) {
     let (sentence, error) = sentence(fence, outcome);
     let mut text = format!("{sentence} [{place}]");
     if let Some(note) = &outcome.note {
@@ -37,12 +71,18 @@ pub(super) fn render(fence: &Fence, call: &CallRequest, outcome: &Outcome, place
         }
         return (text, error);
     }
-    let (body, missing) = shortened(&outcome.text, cap);
+    let failing = runs.now.and_then(|now| failing::list(fence, now, runs.before, cap / 3));
+    let taken = failing.as_ref().map_or(0, |list| list.chars().count());
+    let (body, missing) = shortened(&outcome.text, cap - taken.min(cap / 2));
     if missing > 0 {
         text.push_str(&format!("\nNote: {missing} characters in the middle are left out here."));
     }
     if outcome.dropped_bytes > 0 {
         text.push_str(&format!("\nNote: it printed {} bytes more in the middle than is kept.", outcome.dropped_bytes));
+    }
+    if let Some(failing) = failing {
+        text.push('\n');
+        text.push_str(&failing);
     }
     text.push('\n');
     text.push_str(&fence.wrap(&source(call), Trust::None, &body));
@@ -52,13 +92,18 @@ pub(super) fn render(fence: &Fence, call: &CallRequest, outcome: &Outcome, place
 /// Tool and object: what the block is about.
 fn source(call: &CallRequest) -> String {
     let Call::Action { action } = &call.call else { return call.name.clone() };
-    let (object, missing) = text::cut(action.object(), 80);
+    let object = action.object();
+    let (object, missing) = text::cut(&object, 80);
     let more = if missing > 0 { "…" } else { "" };
     match action {
         Action::Bash { .. } => "output of bash".to_owned(),
         Action::ReadFile { .. } => format!("file {object}{more}"),
         Action::WebFetch { .. } => format!("page {object}{more}"),
-        Action::WriteFile { .. } | Action::EditFile { .. } | Action::ListFiles { .. } | Action::Search { .. } => {
+        Action::WriteFile { .. }
+        | Action::WriteFiles { .. }
+        | Action::EditFile { .. }
+        | Action::ListFiles { .. }
+        | Action::Search { .. } => {
             format!("{} {object}{more}", action.kind())
         }
     }
@@ -124,7 +169,8 @@ mod tests {
             call: Call::Action { action },
         };
         let outcome = Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 1500, note: None };
-        render(&fence, &call, &outcome, "action 1 of 5", 100)
+        let now = ran(&outcome);
+        render(&fence, &call, &outcome, "action 1 of 5", &Runs { now: now.as_ref(), before: None }, 100)
     }
 
     #[test]
@@ -155,6 +201,28 @@ mod tests {
         );
         assert!(!rendered(OutcomeStatus::Exited { code: 1 }, failed).0.contains("but the output"));
         assert!(!rendered(OutcomeStatus::Ok, "OK (skipped=1)").0.contains("but the output"));
+    }
+
+    #[test]
+    fn what_failed_stands_before_the_output_also_when_the_exit_code_was_swallowed() {
+        let report =
+            "a.py:1: x\n--- FAIL: TestA (0.00s)\n    a_test.go:7: got 1, want 2\nFAIL\nFAIL\texample.com/a\t0.01s\n";
+        for status in [OutcomeStatus::Exited { code: 1 }, OutcomeStatus::Ok, OutcomeStatus::TimedOut] {
+            let text = rendered(status, report).0;
+            let list = text.find("failing (1):\n- a_test.go:7 example.com/a.TestA — got 1, want 2\n").expect(&text);
+            assert!(list < text.find("output of bash").expect(&text), "{text}");
+        }
+        assert!(!rendered(OutcomeStatus::Exited { code: 2 }, "no such file").0.contains("failing"));
+        assert!(
+            ran(&Outcome {
+                status: OutcomeStatus::Ok,
+                text: "fine".into(),
+                dropped_bytes: 0,
+                duration_ms: 0,
+                note: None
+            })
+            .is_some()
+        );
     }
 
     #[test]

@@ -7,9 +7,12 @@ use std::sync::LazyLock;
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 16] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
+    ("files_system", include_str!("../../prompts/files/system.md")),
+    ("files_question", include_str!("../../prompts/files/question.md")),
+    ("files_answer", include_str!("../../prompts/files/answer.md")),
     ("task", include_str!("../../prompts/turn/task.md")),
     ("nudge", include_str!("../../prompts/turn/nudge.md")),
     ("approved", include_str!("../../prompts/turn/approved.md")),
@@ -50,7 +53,8 @@ mod tests {
             repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w",
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => vec!["a link leaves the tree"], files => "a.py", plan => "p",
-            replaced => false,
+            replaced => false, title => "t", body => "b", remarks => vec!["r"], failing => "- a.py:1", repair => true, path => "p",
+            shown => vec![context! { path => "p", note => "", fence => "```", language => "", text => "x" }],
         };
         for (name, _) in FILES {
             let text = render(name, all.clone());

@@ -158,6 +158,11 @@ pub fn request(call: &ToolCall) -> CallRequest {
     CallRequest { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone(), call: read }
 }
 
+/// Whether a tool of ours is meant.
+pub fn is_known(name: &str) -> bool {
+    known_name(name).is_ok()
+}
+
 /// The tool that is meant; some models put a namespace in front.
 fn known_name(name: &str) -> Result<&'static str, String> {
     const NAMES: [&str; 9] =

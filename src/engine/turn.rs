@@ -10,7 +10,8 @@ use domain::{Call, CallRequest, Event, Failure, Input, PauseReason, Task, Usage}
 use tokio_util::sync::CancellationToken;
 
 use super::budget::{self, TooMuch};
-use super::{EngineConfig, context, history, tools};
+use super::style::{Reader, Style, files};
+use super::{EngineConfig, context, history};
 use crate::llm::retry::{self, Patience, RetryError};
 use crate::llm::{self, Model, ModelError, ModelRequest, ModelResponse};
 
@@ -19,6 +20,7 @@ use crate::llm::{self, Model, ModelError, ModelRequest, ModelResponse};
 pub struct Ready {
     pub turn: u32,
     pub request: ModelRequest,
+    pub reader: Reader,
     /// Estimated.
     pub prompt_tokens: u64,
     pub worst_micro_usd: u64,
@@ -43,9 +45,26 @@ impl Refusal {
 }
 
 /// The next call of a task whose log is `log` and whose fold is `task`. Pure.
-pub fn prepare(task: &Task, log: &[Event], config: &EngineConfig, model: &dyn Model) -> Result<Ready, Refusal> {
-    let mut request = history::request(task, log, config);
-    let prompt_tokens = context::estimate(&request, log);
+pub fn prepare(
+    task: &Task,
+    log: &[Event],
+    style: Style,
+    config: &EngineConfig,
+    model: &dyn Model,
+) -> Result<Ready, Refusal> {
+    let (mut request, reader, prompt_tokens) = match style {
+        Style::Tools => {
+            let request = history::request(task, log, config);
+            let tokens = context::estimate(&request, log);
+            (request, Reader::Tools { spoken: config.spoken }, tokens)
+        }
+        Style::Files => {
+            let (request, reader) = files::request(task, log, config);
+            // Each request is a conversation of its own: what the server counted before was another one.
+            let tokens = context::estimate(&request, &[]);
+            (request, reader, tokens)
+        }
+    };
     let context_tokens = model.context_tokens();
     let left = budget::left(&task.granted, &task.spent);
     let allowed = budget::allow(&left, &model.price(), prompt_tokens, request.max_output_tokens, context_tokens);
@@ -54,7 +73,7 @@ pub fn prepare(task: &Task, log: &[Event], config: &EngineConfig, model: &dyn Mo
         TooMuch::Budget(what) => Refusal::Budget { what },
     })?;
     request.max_output_tokens = allowance.max_output_tokens;
-    Ok(Ready { turn: task.turn + 1, request, prompt_tokens, worst_micro_usd: allowance.worst_micro_usd })
+    Ok(Ready { turn: task.turn + 1, request, reader, prompt_tokens, worst_micro_usd: allowance.worst_micro_usd })
 }
 
 /// A complete answer with its charge.
@@ -116,7 +135,8 @@ pub async fn converse(
         other => other.map_err(failed)?,
     };
     let usage = counted(ready, &response);
-    let text = match response.truncated && response.calls.is_empty() {
+    let calls = ready.reader.calls(&response, ready.turn);
+    let text = match response.truncated && calls.is_empty() {
         true => format!(
             "{}\n[cut off: the answer reached its limit of {} tokens]",
             response.text, ready.request.max_output_tokens
@@ -126,7 +146,7 @@ pub async fn converse(
     Ok(Answer {
         turn: ready.turn,
         text,
-        calls: response.calls.iter().map(tools::request).collect(),
+        calls,
         usage: Usage {
             input: usage.input,
             output: usage.output,

@@ -19,7 +19,7 @@ fn task(granted: Budget) -> Task {
 
 async fn ask(script: &str) -> Result<Answer, TurnError> {
     let model = model(script, 100_000);
-    let ready = prepare(&task(Budget::default()), &[], &config(), &model).unwrap();
+    let ready = prepare(&task(Budget::default()), &[], Style::Tools, &config(), &model).unwrap();
     let once = Patience { tries: 1, ..Patience::default() };
     converse(&model, &ready, &once, &CancellationToken::new()).await
 }
@@ -60,10 +60,10 @@ async fn errors_say_who_must_act() {
 #[test]
 fn a_full_context_and_an_empty_purse_are_seen_before_sending() {
     let script = "[[turn]]\ntext = 'x'";
-    let full = prepare(&task(Budget::default()), &[], &config(), &model(script, 1000)).unwrap_err();
+    let full = prepare(&task(Budget::default()), &[], Style::Tools, &config(), &model(script, 1000)).unwrap_err();
     assert_eq!(full.reason(), PauseReason::ContextFull);
     assert!(full.to_string().contains("the model holds 1000"));
     let few = Budget { tokens: 300, ..Budget::default() };
-    let refusal = prepare(&task(few), &[], &config(), &model(script, 100_000)).unwrap_err();
+    let refusal = prepare(&task(few), &[], Style::Tools, &config(), &model(script, 100_000)).unwrap_err();
     assert_eq!(refusal.reason(), PauseReason::Budget { what: "tokens".into() });
 }

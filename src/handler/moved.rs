@@ -27,4 +27,17 @@ impl Reader {
         self.store.keep_address(seen).await?;
         Ok(now)
     }
+
+    /// Whether what was just read at this name was this repository's: another one may have taken the name since it was looked up, and
+    /// what is said or closed there counts for nothing here.
+    ///
+    /// # Errors
+    /// [`Trouble::Moved`] when it was not: it is to be read again, where it is now.
+    pub(super) async fn was_at(&self, entry: &Repository, at: &RepoRef) -> Result<(), Trouble> {
+        let now = self.find(entry).await?;
+        if now == *at {
+            return Ok(());
+        }
+        Err(Trouble::Moved { sentence: format!("{at} is not the repository {}, which is {now} now", entry.key) })
+    }
 }

@@ -151,7 +151,16 @@ impl Reader {
     /// Takes up everything that was said to a task, and what became of its issue, pull request and reviews.
     async fn follow(&self, entry: &Repository, id: TaskId) -> Result<Thread, Trouble> {
         let task = self.machine.look(id).await?;
-        let thread = self.thread(entry, &task).await?;
+        let at = self.place(entry)?;
+        let thread = self.thread(&at, &task).await?;
+        match self.was_at(entry, &at).await {
+            Ok(()) => {}
+            // Why nothing of it is to be seen, is judged by what is hidden.
+            Err(trouble) if thread.hidden.is_empty() || matches!(trouble, Trouble::Moved { .. }) => {
+                return Err(trouble);
+            }
+            Err(_) => return Ok(thread),
+        }
         for decision in self.decisions(entry, &task, &thread, None).await? {
             if self.machine.look(id).await?.state.ended() {
                 break;
@@ -175,19 +184,18 @@ impl Reader {
         Ok(thread)
     }
 
-    async fn thread(&self, entry: &Repository, task: &Task) -> Result<Thread, Trouble> {
-        let at = self.place(entry)?;
+    async fn thread(&self, at: &RepoRef, task: &Task) -> Result<Thread, Trouble> {
         let number = task.request.as_ref().map_or(0, |r| r.issue);
-        let (issue, talk) = tokio::join!(self.forge.issue(&at, number), self.forge.comments(&at, number));
+        let (issue, talk) = tokio::join!(self.forge.issue(at, number), self.forge.comments(at, number));
         let (what, mut hidden) = (Part::Issue(number), Vec::new());
         let open = part(what, issue, &mut hidden)?.is_none_or(|issue| issue.open);
         let mut comments = part(what, talk, &mut hidden)?.unwrap_or_default();
         let (mut reviews, mut pull) = (None, None);
         if let Some(number) = task.pull {
             let (found, given, more) = tokio::join!(
-                self.forge.pull(&at, number),
-                self.forge.reviews(&at, number),
-                self.forge.comments(&at, number)
+                self.forge.pull(at, number),
+                self.forge.reviews(at, number),
+                self.forge.comments(at, number)
             );
             let what = Part::Pull(number);
             pull = part(what, found, &mut hidden)?;
@@ -388,7 +396,9 @@ impl Recheck for Reader {
     async fn recheck(&self, task: &Task, n: u32, sources: &[Source]) -> Result<(), Trouble> {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
-        let thread = whole(self.thread(entry, task).await?)?;
+        let at = self.place(entry)?;
+        let thread = whole(self.thread(&at, task).await?)?;
+        self.was_at(entry, &at).await?;
         for decision in self.decisions(entry, task, &thread, Some(sources)).await? {
             let key = format!("recheck:{}:{n}:{}", task.id, decision.source);
             self.machine.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }, None).await?;

@@ -33,7 +33,9 @@ impl Reader {
         let issue = self.forge.issue(&at, number).await?;
         let may_start = issue.open && !issue.is_pull;
         let since = self.first_read(&entry.key).await? - SLACK_MS;
-        for mut text in self.texts(&at, &issue).await? {
+        let texts = self.texts(&at, &issue).await?;
+        self.was_at(entry, &at).await?;
+        for mut text in texts {
             let key = decision_key(&text.source);
             let said = matches!(text.verb, Verb::Say { .. }) || text.created_at < since || !self.counts(&text.author);
             if said || self.store.knows_input(&key).await? {

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use super::http::{Endpoint, join, sensitive};
 use super::open::Settings;
-use super::{Model, ModelError, ModelRequest, ModelResponse, Price, ToolCall, ToolResult, Turn, Usage, wire};
+use super::{
+    Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, ToolResult, Turn, Usage, presence, wire,
+};
 
 const DEFAULT_BASE: &str = "https://api.anthropic.com";
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
@@ -53,6 +55,12 @@ impl Model for Anthropic {
 
     fn context_tokens(&self) -> u64 {
         self.context
+    }
+
+    async fn presence(&self) -> Result<Presence, ModelError> {
+        let question = presence::question();
+        let answer = self.endpoint.post(&body(&self.name, &question), question.max_output_tokens).await?;
+        Ok(Presence::read(&answer, None, None))
     }
 
     async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {

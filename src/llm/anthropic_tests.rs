@@ -26,6 +26,8 @@ fn conversation() -> ModelRequest {
             parameters: json!({"type": "object"}),
         }],
         max_output_tokens: 500,
+        temperature: None,
+        seed: None,
     }
 }
 

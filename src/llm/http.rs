@@ -70,6 +70,16 @@ impl Endpoint {
         Ok(value)
     }
 
+    /// What a GET of another address on the same host answers: JSON of at most 64 KiB within ten seconds, or nothing.
+    pub(super) async fn get(&self, url: &Url) -> Option<Value> {
+        if url.origin() != self.url.origin() {
+            return None;
+        }
+        let sent = self.client.get(url.clone()).timeout(CONNECT).send().await.ok()?;
+        let response = sent.error_for_status().ok()?;
+        serde_json::from_slice(&self.read(response, 0).await.ok()?).ok()
+    }
+
     async fn read(&self, mut response: reqwest::Response, max_output_tokens: u64) -> Result<Vec<u8>, ModelError> {
         let limit = max_output_tokens.saturating_mul(BYTES_PER_TOKEN).saturating_add(ENVELOPE);
         let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
 //! The models: one trait, two vendors' wires and a recording.
 //!
 //! Owns: the shape of a request and a response, the vendors' wires (`openai`, `anthropic`), the recording (`scripted`),
-//! waiting after a refusal (`retry`) and what a call costs (`price`). It is the only place that talks to a model.
+//! waiting after a refusal (`retry`), who answers on the other side (`presence`) and what a call costs (`price`). It is the only place that talks to a model.
 //! Must not: know tasks, events or prompts (that is `engine`), keep a conversation, or carry out a tool call.
 //! Tests: beside each file, and `tests/providers.rs`, where local servers speak each wire strictly and sloppily.
 
@@ -9,6 +9,7 @@ mod anthropic;
 mod http;
 mod open;
 mod openai;
+mod presence;
 mod price;
 pub mod retry;
 mod scripted;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use open::{Kind, Settings, configured, open};
+pub use presence::Presence;
 pub use scripted::Scripted;
 
 /// A model that answers one request with one complete response. Only complete responses exist: one that was cut off on
@@ -33,6 +35,10 @@ pub trait Model: Send + Sync {
     fn price(&self) -> Price;
     /// How many tokens one request and its answer may hold together.
     fn context_tokens(&self) -> u64;
+    /// Who really answers there, asked with one tiny call; a recording has nothing to tell.
+    async fn presence(&self) -> Result<Presence, ModelError> {
+        Ok(Presence::default())
+    }
     /// One call. Doesn't retry; dropping the future cancels it.
     async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError>;
 }
@@ -45,6 +51,12 @@ pub struct ModelRequest {
     pub turns: Vec<Turn>,
     pub tools: Vec<ToolSpec>,
     pub max_output_tokens: u64,
+    /// How free the choice of each token is, from 0 on; none = the server's own default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Makes the choice repeatable where the server can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
 }
 
 impl ModelRequest {

@@ -139,6 +139,7 @@ mod tests {
             script: None,
             context_tokens: 32_768,
             max_output_tokens: 4096,
+            style: crate::config::process::ModelStyle::Auto,
             price_input: 2.0,
             price_output: 8.0,
             price_cache_read: 0.0,

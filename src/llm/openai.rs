@@ -7,18 +7,21 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Map, Value, json};
 
 use super::http::{Endpoint, join, sensitive};
 use super::open::Settings;
-use super::{Model, ModelError, ModelRequest, ModelResponse, Price, ToolCall, Turn, Usage, wire};
+use super::{Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, Turn, Usage, presence, wire};
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
 
 /// A model behind an OpenAI-compatible server: the vendor itself, OpenRouter, llama.cpp, Ollama, vLLM, ….
 pub struct OpenAi {
     endpoint: Endpoint,
+    /// Where it tells which models it has, and (llama.cpp alone) how it was started.
+    beside: [Url; 2],
     name: String,
     price: Price,
     context: u64,
@@ -32,13 +35,21 @@ impl OpenAi {
         let base = settings.base_url.as_deref().unwrap_or(DEFAULT_BASE);
         let bare = join(base, &[])?.path() == "/";
         let url = join(base, if bare { &["v1", "chat", "completions"] } else { &["chat", "completions"] })?;
+        let beside = presence::beside(&url);
         let mut headers = HeaderMap::new();
         if let Some(key) = &settings.key {
             headers.insert(AUTHORIZATION, sensitive(&format!("Bearer {}", key.expose()))?);
         }
         let endpoint = Endpoint::new(url, settings.key, headers, settings.timeout)?;
         let newer_limit = AtomicBool::new(false);
-        Ok(Self { endpoint, name: settings.name, price: settings.price, context: settings.context_tokens, newer_limit })
+        Ok(Self {
+            endpoint,
+            beside,
+            name: settings.name,
+            price: settings.price,
+            context: settings.context_tokens,
+            newer_limit,
+        })
     }
 
     async fn send(&self, request: &ModelRequest) -> Result<Value, ModelError> {
@@ -72,6 +83,12 @@ impl Model for OpenAi {
         self.context
     }
 
+    async fn presence(&self) -> Result<Presence, ModelError> {
+        let answer = self.send(&presence::question()).await?;
+        let [models, props] = &self.beside;
+        Ok(Presence::read(&answer, self.endpoint.get(models).await.as_ref(), self.endpoint.get(props).await.as_ref()))
+    }
+
     async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
         let answer = self.send(request).await?;
         parse(&answer, request.assistant_turns())
@@ -83,6 +100,12 @@ fn body(model: &str, request: &ModelRequest, newer_limit: bool) -> Value {
     let mut body = json!({ "model": model, "messages": messages(request), "stream": false });
     let limit = if newer_limit { "max_completion_tokens" } else { "max_tokens" };
     body[limit] = json!(request.max_output_tokens);
+    if let Some(temperature) = request.temperature {
+        body["temperature"] = json!(temperature);
+    }
+    if let Some(seed) = request.seed {
+        body["seed"] = json!(seed);
+    }
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
             json!({ "type": "function", "function": { "name": tool.name, "description": tool.description, "parameters": tool.parameters } })

@@ -48,7 +48,14 @@ impl Model for Failing {
 const QUICK: Patience = Patience { tries: 4, first: Duration::from_millis(2), longest: Duration::from_millis(10) };
 
 fn request() -> ModelRequest {
-    ModelRequest { system: String::new(), turns: Vec::new(), tools: Vec::new(), max_output_tokens: 1 }
+    ModelRequest {
+        system: String::new(),
+        turns: Vec::new(),
+        tools: Vec::new(),
+        max_output_tokens: 1,
+        temperature: None,
+        seed: None,
+    }
 }
 
 async fn ask(errors: &[ModelError]) -> Result<ModelResponse, RetryError> {

@@ -28,7 +28,14 @@ fn model() -> Scripted {
 fn request(words: &str) -> ModelRequest {
     let tool = crate::llm::ToolSpec { name: "bash".into(), description: String::new(), parameters: json!({}) };
     let turns = vec![Turn::User { text: words.into() }];
-    ModelRequest { system: "system".into(), turns, tools: vec![tool], max_output_tokens: 100 }
+    ModelRequest {
+        system: "system".into(),
+        turns,
+        tools: vec![tool],
+        max_output_tokens: 100,
+        temperature: None,
+        seed: None,
+    }
 }
 
 fn answered(request: &mut ModelRequest, response: ModelResponse, result: &str) {

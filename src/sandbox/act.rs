@@ -163,6 +163,9 @@ fn op(action: &Action) -> Op {
         Action::Bash { command } => Op::Bash { command },
         Action::ReadFile { path, from, lines } => Op::ReadFile { path, from, lines },
         Action::WriteFile { path, content } => Op::WriteFile { path, content },
+        Action::WriteFiles { files } => {
+            Op::WriteFiles { files: files.into_iter().map(|file| (file.path, file.content)).collect() }
+        }
         Action::EditFile { path, old, new, all } => Op::EditFile { path, old, new, all },
         Action::ListFiles { path, glob, depth } => Op::ListFiles { path, glob, depth },
         Action::Search { pattern, path, glob } => Op::Search { pattern, path, glob },

@@ -59,6 +59,9 @@ struct Mirror {
     lent: Lent,
     bytes: u64,
     packs: u32,
+    /// Whose it is, in the engine. 0 = of an earlier release, which had one user for all.
+    #[serde(default)]
+    user: u32,
     /// Whether a tree was made, or is not worth it.
     #[serde(default)]
     looked: bool,
@@ -82,15 +85,18 @@ fn whole<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Mirrors {
-    /// A file that is half written or unreadable counts as no mirror: what nobody remembers is reaped.
-    pub(super) fn load(state_dir: &Path) -> Self {
+    /// A file that is half written or unreadable counts as no mirror: what nobody remembers is reaped. Nor does one that is not its
+    /// repository's user's, as `user_of` says: it is made anew.
+    pub(super) fn load(state_dir: &Path, user_of: impl Fn(&str) -> Option<u32>) -> Self {
         let path = state_dir.join("mirrors.json");
         let read = std::fs::read(&path).ok().map(|text| serde_json::from_slice(&text));
-        let all = read.unwrap_or_else(|| Ok(HashMap::new())).unwrap_or_else(|error| {
+        let mut all: HashMap<String, Mirror> = read.unwrap_or_else(|| Ok(HashMap::new())).unwrap_or_else(|error| {
             tracing::warn!(path = %path.display(), %error, "not a list of mirrors; they are made anew");
             HashMap::new()
         });
-        Self { path, all: Mutex::new(all), retired: Mutex::default(), lanes: Mutex::default() }
+        let others = all.extract_if(|key, mirror| user_of(key) != Some(mirror.user));
+        let retired = others.map(|(_, mirror)| mirror.lent.name).collect();
+        Self { path, all: Mutex::new(all), retired: Mutex::new(retired), lanes: Mutex::default() }
     }
 
     fn lane(&self, key: &str) -> Arc<tokio::sync::Mutex<()>> {
@@ -246,24 +252,26 @@ impl Sandboxes {
             Some(old) => (old.lent.name, old.lent.tree, old.bytes, old.packs, old.looked),
             None => (name(key)?, None, 0, 0, false),
         };
-        let (room, _passing) = self.mirror_room("mirror", &name).await?;
+        let user = self.users.of(key)?;
+        let (room, _passing) = self.mirror_room("mirror", &name, user).await?;
         let fill = Work::new(["sh", "-c", FILL]).wall(FILL_MS);
         room.must(fill.input(pack.reader().await?), "filling the repository's mirror").await?;
         let held = Held { head: trunk.clone(), shallow: pack.shallow.clone() };
         let lent = Lent { name, held, tree };
-        let made =
-            Mirror { lent: lent.clone(), bytes: bytes + pack.bytes, packs: packs + 1, looked, used_at: now_ms() };
+        let (bytes, packs) = (bytes + pack.bytes, packs + 1);
+        let made = Mirror { lent: lent.clone(), bytes, packs, user, looked, used_at: now_ms() };
         self.mirrors.put(key, Some(made))?;
         Ok(lent)
     }
 
     /// A chamber that may write to a mirror; `what` it does there begins its name, for the one before may be on its way out.
-    pub(super) async fn mirror_room(&self, what: &str, name: &str) -> Result<(Room, Passing)> {
+    pub(super) async fn mirror_room(&self, what: &str, name: &str, user: u32) -> Result<(Room, Passing)> {
         let disk_floor_bytes = self.settings.disk_floor_bytes;
         let chamber = ChamberSpec {
             name: format!("{what}-{name}"),
             task: None,
             purpose: Purpose::Mirror,
+            user,
             image: self.settings.quarantine_image.clone(),
             berth: None,
             limits: ChamberLimits { workspace_bytes: 0, disk_floor_bytes, ..ChamberLimits::default() },
@@ -320,26 +328,51 @@ mod tests {
 
     fn mirror(name: &str, used_at: i64) -> Mirror {
         let held = Held { head: Commit::parse(&"a".repeat(40)).unwrap(), shallow: Vec::new() };
-        Mirror { lent: Lent { name: name.to_owned(), held, tree: None }, bytes: 1, packs: 1, looked: false, used_at }
+        let lent = Lent { name: name.to_owned(), held, tree: None };
+        Mirror { lent, bytes: 1, packs: 1, user: 10_003, looked: false, used_at }
     }
 
     #[test]
     fn what_is_remembered_survives_and_what_nobody_needs_is_retired() {
         let dir = tempfile::tempdir().unwrap();
-        let mirrors = Mirrors::load(dir.path());
+        let mirrors = Mirrors::load(dir.path(), |_| Some(10_003));
         for (key, name, used_at) in [("a", "a-1", 0), ("a", "a-2", UNUSED_MS), ("b", "b-1", UNUSED_MS), ("c", "c-1", 0)]
         {
             mirrors.put(key, Some(mirror(name, used_at))).unwrap();
         }
         assert_eq!(*whole(&mirrors.retired), ["a-1"]);
         mirrors.forget_but(&["a".to_owned(), "c".to_owned()], UNUSED_MS + 1).unwrap();
-        let again = Mirrors::load(dir.path());
+        let again = Mirrors::load(dir.path(), |_| Some(10_003));
         assert_eq!((again.names(), again.current("a").unwrap().name.as_str()), (vec!["a-2".to_owned()], "a-2"));
         let mut gone = whole(&mirrors.retired).clone();
         gone.sort();
         assert_eq!(gone, ["a-1", "b-1", "c-1"], "another repository, and one unused for long");
         std::fs::write(dir.path().join("mirrors.json"), "{").unwrap();
-        assert!(Mirrors::load(dir.path()).names().is_empty());
+        assert!(Mirrors::load(dir.path(), |_| Some(10_003)).names().is_empty());
+    }
+
+    #[test]
+    fn one_that_is_not_the_repository_s_user_s_is_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let mirrors = Mirrors::load(dir.path(), |_| None);
+        for key in ["own", "other", "nobody", "old"] {
+            mirrors.put(key, Some(mirror(&format!("{key}-1"), 0))).unwrap();
+        }
+        // As an earlier release wrote it.
+        let path = dir.path().join("mirrors.json");
+        let mut all: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        all["old"].as_object_mut().unwrap().remove("user");
+        std::fs::write(&path, all.to_string()).unwrap();
+        let user_of = |key: &str| match key {
+            "other" => Some(10_004),
+            "nobody" => None,
+            _ => Some(10_003),
+        };
+        let again = Mirrors::load(dir.path(), user_of);
+        assert_eq!(again.names(), ["own-1"]);
+        let mut gone = whole(&again.retired).clone();
+        gone.sort();
+        assert_eq!(gone, ["nobody-1", "old-1", "other-1"], "they go when no chamber has them");
     }
 
     #[test]

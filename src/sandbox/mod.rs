@@ -1,7 +1,8 @@
 //! Sandboxes: repository in, actions, tree out, verification.
 //!
-//! Owns the life of a task's chamber (`prepare.rs`, `act.rs`, `record.rs`), how its tree becomes one commit of ours
-//! (`seal.rs`, `quarantine.rs`, `cell.rs`, `policy/`), and the bot's own run of the project's tests (`verify.rs`, `detect.rs`).
+//! Owns the life of a task's chamber (`prepare.rs`, `act.rs`, `record.rs`), whose user it runs as (`users.rs`), how its tree becomes one
+//! commit of ours (`seal.rs`, `quarantine.rs`, `cell.rs`, `policy/`), and the bot's own run of the project's tests (`verify.rs`, `ran.rs`,
+//! `detect.rs`).
 //! Built on the broker (`broker.rs`: containers), the runner (`link.rs`: one line to one runner), `git` and a [`Gate`].
 //! Must not: know Docker, parse git objects that no quarantine chamber has checked, or repeat an action by itself.
 //! Whatever a chamber says is untrusted: text is capped, ids are validated, a protocol error ends the chamber.
@@ -16,6 +17,7 @@ pub mod detect;
 pub mod failures;
 mod gate;
 mod index;
+pub mod items;
 pub mod link;
 mod loans;
 mod look;
@@ -25,13 +27,16 @@ pub mod policy;
 mod prepare;
 mod proven;
 pub mod quarantine;
+mod ran;
 mod record;
 mod report;
 mod rest;
 mod room;
 mod seal;
 mod setup;
+pub mod survey;
 mod tree;
+mod users;
 mod verify;
 
 use std::collections::{HashMap, HashSet};
@@ -52,9 +57,14 @@ pub use gate::Gate;
 use loans::Loans;
 pub use look::Around;
 use mirror::Mirrors;
+pub use ran::Ran;
+pub use record::Anew;
 use record::Records;
 use room::{Passing, Room};
 pub use setup::SetupSpec;
+pub use survey::{SurveySpec, Surveyed};
+use users::Users;
+pub use verify::TAIL as VERDICT_TAIL;
 
 /// Why a sandbox did not do what was asked, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -84,6 +94,8 @@ pub struct Settings {
     pub berths: u32,
     /// Commits of history a sandbox gets with its base: 1 = the base alone.
     pub history_depth: u32,
+    /// The user of every chamber; `None` = one for each repository.
+    pub user: Option<u32>,
     /// Hardening profile of the chambers (`sealed` or `debug`).
     pub profile: String,
     /// A repository of which less than this would be sent has no mirror; 0 = each has one.
@@ -115,6 +127,7 @@ impl Settings {
             state_dir: state_dir.into(),
             berths: 8,
             history_depth: 50,
+            user: None,
             profile: "sealed".to_owned(),
             mirror_from_bytes: 4 << 20,
             disk_floor_bytes: 0,
@@ -149,6 +162,8 @@ pub struct PrepareSpec {
     pub egress: Vec<Rule>,
     /// What is to be there before the agent enters.
     pub setup: Option<SetupSpec>,
+    /// The one before was lost.
+    pub anew: Option<Anew>,
 }
 
 /// A sandbox that stands.
@@ -248,6 +263,7 @@ pub struct Sandboxes {
     epoch: u64,
     records: Records,
     loans: Loans,
+    users: Users,
     mirrors: Mirrors,
     /// Attached chambers, by task.
     rooms: Mutex<HashMap<i64, Arc<Room>>>,
@@ -272,7 +288,7 @@ impl Sandboxes {
     /// `epoch` is this process's life: a runner obeys the highest it has seen. Without a gate no chamber gets a network.
     ///
     /// # Errors
-    /// When the state directory cannot be read or written.
+    /// When the state directory cannot be read or written, or does not say which repository has which user.
     pub fn new(
         broker: Arc<dyn Broker>,
         gate: Option<Arc<dyn Gate>>,
@@ -282,7 +298,8 @@ impl Sandboxes {
     ) -> Result<Self> {
         let records = Records::load(&settings.state_dir.join("sandboxes"), settings.berths)?;
         let loans = Loans::load(&settings.state_dir, &records.all());
-        let mirrors = Mirrors::load(&settings.state_dir);
+        let users = Users::load(&settings.state_dir, settings.user)?;
+        let mirrors = Mirrors::load(&settings.state_dir, |key| users.known(key));
         // The host's own requests live above every id that a task gives to an action.
         let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
         let (rooms, busy, doors) = (Mutex::default(), Arc::default(), Mutex::default());
@@ -295,6 +312,7 @@ impl Sandboxes {
             epoch,
             records,
             loans,
+            users,
             mirrors,
             rooms,
             busy,

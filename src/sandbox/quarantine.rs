@@ -127,6 +127,7 @@ impl Sandboxes {
             name: format!("quarantine-{}-{}-{}-{serial}", stretch.task, stretch.n, self.epoch),
             task: Some(stretch.task),
             purpose: Purpose::Quarantine,
+            user: self.users.of(&stretch.repo_key)?,
             image: self.settings.quarantine_image.clone(),
             berth: None,
             limits: ChamberLimits {

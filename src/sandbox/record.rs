@@ -36,6 +36,9 @@ pub(super) struct Record {
     /// Why it was lost, where that is known.
     #[serde(default)]
     pub lost: Option<Loss>,
+    /// In whose place it was made.
+    #[serde(default)]
+    pub anew: Option<Anew>,
     /// Its processes were ended while the task waits: the next boot is expected.
     #[serde(default)]
     pub stopped: bool,
@@ -45,6 +48,16 @@ pub(super) struct Record {
     /// The version of the protocol that its runner speaks.
     #[serde(default = "first_version")]
     pub runner: u32,
+}
+
+/// A sandbox that was made in the place of one that was lost. Who made it may be cut before this is stored elsewhere: whoever tries
+/// the same again finds a sandbox that stands, and has to say the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anew {
+    /// The try, by a name that its repetition has too.
+    pub by: String,
+    /// How the one before was lost.
+    pub loss: Loss,
 }
 
 /// Records of earlier releases do not say it.
@@ -192,6 +205,7 @@ mod tests {
             mirror: None,
             boot: None,
             lost: None,
+            anew: None,
             stopped: false,
             runner: 1,
             made_at: 0,

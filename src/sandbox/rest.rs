@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use domain::Loss;
+
 use super::record::Record;
 use super::room::{self, Room};
 use super::{Result, SandboxError, Sandboxes};
@@ -106,6 +108,12 @@ impl Sandboxes {
     /// [`SandboxError::Gone`] without a sandbox, [`SandboxError::Unavailable`] when this cannot be written down.
     pub fn confirm_awake(&self, task: i64) -> Result<()> {
         self.records.change(task, |record| record.stopped = false)
+    }
+
+    /// How the sandbox before this one was lost, if a try of this name made this one.
+    pub fn made_anew(&self, task: i64, by: &str) -> Option<Loss> {
+        let anew = self.records.ready(task).ok()?.anew?;
+        (anew.by == by).then_some(anew.loss)
     }
 
     /// When a task's sandbox was made, in milliseconds since 1970; none when it has none.

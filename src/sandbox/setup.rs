@@ -86,6 +86,7 @@ impl Sandboxes {
             name: name.clone(),
             task: Some(spec.task),
             purpose: Purpose::Setup,
+            user: self.users.of(&spec.repo_key)?,
             image: spec.image.clone(),
             berth: record.berth,
             limits: spec.limits,

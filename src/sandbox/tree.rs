@@ -33,7 +33,7 @@ impl Sandboxes {
         if self.mirrors.looked(key, &lent.name) {
             return Ok(lent);
         }
-        let tree = match self.make_tree(&lent).await {
+        let tree = match self.make_tree(&lent, self.users.of(key)?).await {
             Ok(made) => made.then(|| lent.held.head.clone()),
             Err(error) => {
                 tracing::warn!(key, %error, "the files were not checked out ahead; each sandbox does it for itself");
@@ -47,8 +47,8 @@ impl Sandboxes {
         Ok(Lent { tree, ..lent })
     }
 
-    async fn make_tree(&self, lent: &Lent) -> Result<bool> {
-        let (room, _passing) = self.mirror_room("tree", &lent.name).await?;
+    async fn make_tree(&self, lent: &Lent, user: u32) -> Result<bool> {
+        let (room, _passing) = self.mirror_room("tree", &lent.name, user).await?;
         let words = ["sh", "-c", &format!("{LATER}{MAKE}"), "make", lent.held.head.as_str(), FILES];
         let made = room.read(Work::new(words).wall(MAKE_MS), 1 << 10, "checking out the repository's files").await?;
         Ok(!made.is_empty())

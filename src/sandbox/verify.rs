@@ -19,7 +19,7 @@ use super::{Result, SandboxError, Sandboxes, VerifySpec};
 use crate::git::listing::Change;
 
 /// Bytes of the output's end that are kept.
-const TAIL: usize = 6_000;
+pub const TAIL: usize = 6_000;
 /// Names of missing tests that are kept.
 const MISSING: usize = 50;
 
@@ -92,7 +92,7 @@ impl Sandboxes {
     }
 
     /// The commit's sources under the base's tests, where these differ.
-    async fn with_base_tests(&self, spec: &VerifySpec, command: &str) -> Result<Option<Outcome>> {
+    pub(super) async fn with_base_tests(&self, spec: &VerifySpec, command: &str) -> Result<Option<Outcome>> {
         let mut steering = self.repos.changes(&spec.repo_key, &spec.base, &spec.commit).await?;
         steering.retain(|change| steers_tests(&String::from_utf8_lossy(&change.path)));
         if steering.is_empty() {
@@ -102,7 +102,7 @@ impl Sandboxes {
     }
 
     /// Runs the tests of `commit`, with these files as they stand in the base.
-    async fn run_tests(
+    pub(super) async fn run_tests(
         &self,
         spec: &VerifySpec,
         commit: &Commit,
@@ -114,6 +114,7 @@ impl Sandboxes {
             name: format!("verify-{}-{}-{}-{side}", spec.task, commit.short(), spec.tries),
             task: Some(spec.task),
             purpose: Purpose::Verify,
+            user: self.users.of(&spec.repo_key)?,
             image: spec.image.clone(),
             berth: None,
             limits: spec.limits,
@@ -179,7 +180,7 @@ fn compared(base: &Outcome, other: &Outcome) -> (u32, Vec<String>) {
     (u32::try_from(of_base.len()).unwrap_or(u32::MAX), missing)
 }
 
-fn exit_code(status: &Status) -> Option<i32> {
+pub(super) fn exit_code(status: &Status) -> Option<i32> {
     match status {
         Status::Ok => Some(0),
         Status::Exited { code } => Some(*code),
@@ -195,7 +196,7 @@ fn exit_code(status: &Status) -> Option<i32> {
 }
 
 /// The end of the output, with a first line that says what ran out, if something did.
-fn tail(outcome: &Outcome) -> String {
+pub(super) fn tail(outcome: &Outcome) -> String {
     let text = &outcome.text;
     let mut start = text.len().saturating_sub(TAIL);
     while !text.is_char_boundary(start) {

@@ -17,6 +17,7 @@ use caisson::sandbox::broker::{Broker, Result, SocketBroker, Stream};
 use protocol::broker::{Chamber, ChamberSpec, EngineInfo, ImageInfo, Problem, Purpose, RouterInfo, RouterSpec};
 use protocol::host::Network;
 use serde_json::{Value, json};
+use tokio::sync::RwLock;
 
 use crate::skipped::skipped;
 
@@ -45,7 +46,21 @@ pub struct Lab {
     pub dir: tempfile::TempDir,
 }
 
+/// All tests' sandboxes have the same two users, and the kernel counts all of these together.
+static USERS: RwLock<()> = RwLock::const_new(());
+
 pub async fn run<F: Future<Output = ()> + Send + 'static>(runner: PathBuf, test: impl FnOnce(Arc<Lab>) -> F) {
+    let _with_others = USERS.read().await;
+    in_a_lab(runner, test).await;
+}
+
+/// For what takes from the first sandbox's user all there is.
+pub async fn run_alone<F: Future<Output = ()> + Send + 'static>(runner: PathBuf, test: impl FnOnce(Arc<Lab>) -> F) {
+    let _alone = USERS.write().await;
+    in_a_lab(runner, test).await;
+}
+
+async fn in_a_lab<F: Future<Output = ()> + Send + 'static>(runner: PathBuf, test: impl FnOnce(Arc<Lab>) -> F) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let dir = tempfile::tempdir().expect("a directory");
     let socket = dir.path().join("own/broker.sock");

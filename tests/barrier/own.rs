@@ -37,8 +37,8 @@ async fn said(lab: &Lab, broker: Arc<dyn Broker>, gate: Option<Arc<dyn Gate>>) -
     let sandboxes = Arc::new(Sandboxes::new(broker.clone(), gate, repos, settings, 1).expect("sandboxes"));
     let limits = lab.config("").sandbox.limits();
     let (image, repo_key, egress) = (IMAGE.to_owned(), "a".to_owned(), Vec::new());
-    let spec =
-        PrepareSpec { task: 1, attempt: 1, repo_key, base, trunk: None, image, limits, network, egress, setup: None };
+    let (task, attempt, trunk, setup, anew) = (1, 1, None, None, None);
+    let spec = PrepareSpec { task, attempt, repo_key, base, trunk, image, limits, network, egress, setup, anew };
     sandboxes.prepare(&spec).await.expect("prepared");
     let inspector = FromInside { sandboxes: sandboxes.clone(), broker, router_image: ROUTER.to_owned() };
     let said = inspector.mismatches(1).await.expect("tried");

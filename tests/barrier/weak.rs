@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::lab::{Change, IMAGE, Lab, Weak, lenient, mismatches, run, runner};
+use crate::lab::{Change, IMAGE, Lab, Weak, lenient, mismatches, run, run_alone, runner};
 
 /// What is changed, and the numbers of all the checks that must see it.
 type Weakness = (&'static str, Change, &'static [u8]);
@@ -51,12 +51,15 @@ fn mirror<'a>(body: &'a mut Value, part: &str) -> &'a mut Value {
     &mut mount.expect("a mirror")[part]
 }
 
+/// User and group of the first sandbox (`protocol::broker::PROBE_USERS`).
+const FIRST: &str = "10065:10065";
+
 /// One object more in a volume, as whoever fills it would put it there.
 fn plant(volume: &str) {
     let mount = format!("{volume}:/m");
     let hash = "echo planted | git --git-dir=/m hash-object -w --stdin";
     let words =
-        ["run", "--rm", "--network", "none", "--user", "10001", "-v", &mount, "--entrypoint", "sh", IMAGE, "-c", hash];
+        ["run", "--rm", "--network", "none", "--user", FIRST, "-v", &mount, "--entrypoint", "sh", IMAGE, "-c", hash];
     let done = Command::new("docker").args(words).output().expect("docker");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
@@ -68,7 +71,7 @@ fn bots_own(body: &mut Value, lab: &Lab) {
     let copy = format!("{}/own", shared(lab, "plain"));
     drop(std::fs::remove_dir_all(&copy));
     let copied = Command::new("cp").args(["-r", &store.display().to_string(), &copy]).status();
-    let given = Command::new("chown").args(["-R", "10001:10001", &copy]).status();
+    let given = Command::new("chown").args(["-R", FIRST, &copy]).status();
     assert!(copied.is_ok_and(|it| it.success()) && given.is_ok_and(|it| it.success()));
     mounts(body).retain(|it| it["Target"] != "/mirror");
     bind(body, &copy, "/mirror", true);
@@ -237,6 +240,20 @@ async fn a_weaker_process_is_caught() {
 async fn a_weaker_file_system_is_caught() {
     let Some(runner) = runner() else { return };
     run(runner, |lab| each(lab, FILES)).await;
+}
+
+/// As all sandboxes were once: the kernel counts the first one's inotify instances with the second one's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_that_two_sandboxes_share_is_caught() {
+    let Some(runner) = runner() else { return };
+    run_alone(runner, |lab| async move {
+        let shared = Weak { victim: "barrier-2", ..Weak::new(&lab, |body, _| body["User"] = json!(FIRST)) };
+        let (report, seen) = mismatches(&lab.ground(Arc::new(shared))).await;
+        let said = report.mismatches().join("\n");
+        assert_eq!(seen, [2], "{said}");
+        assert!(said.contains("an inotify instance meanwhile: EMFILE instead of OPEN"), "{said}");
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

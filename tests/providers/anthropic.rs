@@ -1,5 +1,6 @@
 //! Anthropic's wire.
 
+use caisson::engine::style::Style;
 use caisson::engine::{self, EngineConfig};
 use caisson::llm::retry::{self, RetryError};
 use caisson::llm::{Kind, ModelError, ModelResponse, Usage};
@@ -104,7 +105,7 @@ async fn the_engine_and_a_strict_server_understand_each_other() {
     for turn in 1..=2 {
         let mut task = Task::fold(TaskId(1), &log);
         task.granted = Budget { micro_usd: 1_000_000, ..Budget::default() };
-        let ready = engine::prepare(&task, &log, &config, model.as_ref()).unwrap();
+        let ready = engine::prepare(&task, &log, Style::Tools, &config, model.as_ref()).unwrap();
         assert!(ready.worst_micro_usd > 1000);
         let answer = engine::converse(model.as_ref(), &ready, &QUICK, &CancellationToken::new()).await.unwrap();
         assert_eq!((answer.turn, answer.micro_usd), (turn, 20 * 3 + 8 * 15 + 100 * 3 + 19));

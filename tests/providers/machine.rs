@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use caisson::engine::style::Style;
 use caisson::engine::{self, EngineConfig};
 use caisson::llm::{Kind as Wire, Model, Price, Settings, open};
 use caisson::secret::Secret;
@@ -146,7 +147,7 @@ impl Drive<'_> {
 
     async fn converse(&mut self, turn: u32) {
         let config = EngineConfig::new(Secret::new("k"), 300);
-        let ready = engine::prepare(&self.task, &self.log, &config, self.model).unwrap();
+        let ready = engine::prepare(&self.task, &self.log, Style::Tools, &config, self.model).unwrap();
         assert_eq!(ready.turn, turn);
         self.feed(Input::ModelCallStarting { turn, worst_micro_usd: ready.worst_micro_usd }, -1);
         if let Some(vendor) = self.vendor {

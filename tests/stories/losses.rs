@@ -2,6 +2,7 @@
 
 use crate::world::{FIX, REPO, World, git};
 use caisson::sandbox::broker::Broker as _;
+use caisson::task::Boundary;
 use domain::{Event, Loss, OutcomeStatus, PauseReason, Resource, State};
 use protocol::broker::End;
 use std::time::Duration;
@@ -112,6 +113,40 @@ async fn an_engine_that_is_away_is_waited_for_and_what_it_ended_is_found_when_it
     world.until_state("awaiting-review").await;
     assert_eq!(losses(&world).await, [Loss::EngineRestarted]);
     assert_eq!(world.task().await.spent.actions, 2);
+}
+
+/// The life that made the sandbox anew is killed before it could store why: the next one finds a sandbox that stands.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loss_is_told_also_where_the_bot_is_killed_once_the_sandbox_is_made_anew() {
+    for weak in [false, true] {
+        let mut world = World::new(FIX).await;
+        ask(&world).await;
+        let before = world.until_state("awaiting-review").await.actions;
+        let (met, mut reached) = tokio::sync::mpsc::unbounded_channel();
+        world.cuts.set(move |row, at| {
+            row.effect.kind() == "open" && matches!(at, Boundary::Done) && met.send(row.key.clone()).is_ok()
+        });
+        world.broker.remove(CHAMBER).await.expect("removed");
+        world.approve().await;
+        tokio::time::timeout(Duration::from_secs(60), reached.recv()).await.expect("in time").expect("made anew");
+        assert!(losses(&world).await.is_empty(), "not stored yet");
+        world.kill();
+        world.cuts.clear();
+        if weak {
+            // Nor may it have been looked at: it is, before anything runs in it.
+            world.inspector.0.lock().expect("whole").push("check 9 (routes): routes: default via 10.0.0.1".to_owned());
+        }
+        world.start().await;
+        if weak {
+            let pull = world.until_state("paused").await.pull.expect("a pull request");
+            assert_eq!(world.task().await.actions, before, "nothing ran");
+            world.inspector.0.lock().expect("whole").clear();
+            world.alice().comment(REPO, pull, "/resume").expect("said");
+        }
+        world.until_state("final-review").await;
+        let told = losses(&world).await;
+        assert_eq!(told, [if weak { Loss::PutAway } else { Loss::Removed }], "weak: {weak}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

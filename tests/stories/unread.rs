@@ -2,6 +2,7 @@
 
 use crate::world::{FIX, REPO, World};
 use caisson::forge::{Forge, RepoRef};
+use devforge::Access;
 use domain::{End, Event, PauseReason, State};
 use std::time::{Duration, Instant};
 
@@ -98,6 +99,55 @@ async fn a_name_that_another_repository_took_gets_no_push() {
     world.start().await;
     world.until_state("final-review").await;
     assert_eq!(std::fs::read_dir(world.forge.repository_dir(REPO).join("refs/heads")).expect("read").count(), 0);
+}
+
+/// The bot reads once by itself, so it has not looked for the name since. What it is woken by is said in the repository itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn words_in_a_repository_that_took_the_name_a_moment_ago_count_for_nothing() {
+    for closed in [false, true] {
+        let world = World::only_hooked(FIX).await;
+        let (issue, pull) = at_review(&world).await;
+        world.forge.rename(REPO, "store").expect("renamed");
+        world.forge.add_repository(REPO, false).await.expect("another one");
+        for (login, access) in [("alice", Access::Write), ("caisson", Access::Admin)] {
+            world.forge.add_collaborator(REPO, login, access).expect("added");
+        }
+        let same = world.alice().open_issue(REPO, "Something else", "Of the same number.").expect("an issue");
+        assert_eq!(same, issue);
+        if closed {
+            world.alice().close(REPO, issue).expect("closed");
+        } else {
+            world.alice().comment(REPO, issue, "/stop").expect("said");
+            // No delivery tells of it: so young a text would wait for one.
+            tokio::time::sleep(Duration::from_millis(4_500)).await;
+        }
+        world.alice().comment("lab/store", issue, "/status").expect("said");
+        world.until_said_in("lab/store", issue, "Task 1 is waiting").await;
+        assert_eq!(world.task().await.state.name(), "awaiting-review", "closed: {closed}");
+        world.until_said_in("lab/store", pull, "is `lab/store` now").await;
+        assert!(world.said_in(REPO, issue).await.is_empty(), "nothing is said to strangers");
+    }
+}
+
+/// Nor does a task begin there.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_task_begins_in_a_repository_that_took_the_name_a_moment_ago() {
+    let world = World::only_hooked(FIX).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "Look at it.").expect("issue");
+    // So that no reading by the old name is still to come.
+    world.heard(issue).await;
+    world.forge.rename(REPO, "store").expect("renamed");
+    world.forge.add_repository(REPO, false).await.expect("another one");
+    for (login, access) in [("alice", Access::Write), ("caisson", Access::Admin)] {
+        world.forge.add_collaborator(REPO, login, access).expect("added");
+    }
+    assert_eq!(world.alice().open_issue(REPO, "Something else", "Of the same number.").expect("an issue"), issue);
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    // As above.
+    tokio::time::sleep(Duration::from_millis(4_500)).await;
+    world.alice().comment("lab/store", issue, "/help").expect("said");
+    world.until_said_in("lab/store", issue, "A command stands at the beginning of a line").await;
+    assert!(world.store().live_tasks().await.expect("read").is_empty(), "a task began for strangers");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,7 @@ use crate::cuts::Cuts;
 use crate::doors::Doors;
 use crate::local_broker::LocalBroker;
 use crate::outages::Switch;
+pub use crate::scripts::FIX;
 use caisson::barrier::{Inspector, Standing};
 use caisson::bot::{Bot, Parts};
 use caisson::config::{Process, Secret};
@@ -96,12 +97,12 @@ impl World {
 
     /// With more lines at the top of the configuration.
     pub async fn with(script: &str, more: &str) -> World {
-        World::build(script, more, LOCAL, None, 1).await
+        World::build(script, more, LOCAL, None, 1, "tools").await
     }
 
     /// Whose bot reads by itself when it starts and not again: what wakes it is a delivery.
     pub async fn only_hooked(script: &str) -> World {
-        let world = World::build(script, "", LOCAL, None, 3600).await;
+        let world = World::build(script, "", LOCAL, None, 3600, "tools").await;
         let end = Instant::now() + PATIENCE;
         while world.store().watermark("shop").await.expect("read").is_none() {
             assert!(Instant::now() < end, "the first reading never ended");
@@ -112,15 +113,27 @@ impl World {
 
     /// With a network, behind a gate that writes down what it is told.
     pub async fn networked(script: &str, more: &str) -> World {
-        World::build(script, more, LOCAL, Some(Arc::default()), 1).await
+        World::build(script, more, LOCAL, Some(Arc::default()), 1, "tools").await
     }
 
     /// With these lines in place of the sandbox's image.
     pub async fn in_image(script: &str, sandbox: &str) -> World {
-        World::build(script, "", sandbox, None, 1).await
+        World::build(script, "", sandbox, None, 1, "tools").await
     }
 
-    async fn build(script: &str, more: &str, sandbox: &str, doors: Option<Arc<Doors>>, poll_s: u32) -> World {
+    /// Whose model is shown files and gives them back.
+    pub async fn in_files(script: &str) -> World {
+        World::build(script, "", LOCAL, None, 1, "files").await
+    }
+
+    async fn build(
+        script: &str,
+        more: &str,
+        sandbox: &str,
+        doors: Option<Arc<Doors>>,
+        poll_s: u32,
+        style: &str,
+    ) -> World {
         if std::env::var_os("CAISSON_LOG").is_some() {
             caisson::telemetry::start().expect("logging");
         }
@@ -142,7 +155,7 @@ impl World {
             }
         }
         std::fs::write(dir.path().join("script.toml"), script).expect("written");
-        let config = configure(&forge, dir.path(), more, sandbox, doors.is_some(), poll_s).await;
+        let config = configure(&forge, dir.path(), more, sandbox, doors.is_some(), poll_s, style).await;
         push_project(&forge, dir.path());
         add_labels(&forge).await;
         forge.add_hook(REPO, &config.hook_url("shop"), "sekret").expect("a hook");
@@ -356,7 +369,15 @@ impl Drop for World {
     }
 }
 
-async fn configure(forge: &Devforge, dir: &Path, more: &str, sandbox: &str, network: bool, poll_s: u32) -> Process {
+async fn configure(
+    forge: &Devforge,
+    dir: &Path,
+    more: &str,
+    sandbox: &str,
+    network: bool,
+    poll_s: u32,
+    style: &str,
+) -> Process {
     let token = forge.add_token("caisson").expect("a token");
     let id = {
         let client =
@@ -368,7 +389,7 @@ async fn configure(forge: &Devforge, dir: &Path, more: &str, sandbox: &str, netw
     }
     let text = format!(
         "state_dir = \"state\"\n{more}\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 300\npoll_s = {poll_s}\n\
-         [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n[model]\nkind = \"scripted\"\nscript = \"script.toml\"\n\
+         [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n[model]\nkind = \"scripted\"\nscript = \"script.toml\"\nstyle = \"{style}\"\n\
          [sandbox]\nnetwork = \"{}\"\n{sandbox}\n\
          [[repositories]]\nkey = \"shop\"\nowner = \"lab\"\nname = \"shop\"\nid = {id}\nsecret_files = [\"shop.secret\"]\n\
          default_branch = \"main\"\nupstream = \"https://example.org/shop.git\"\n",
@@ -462,29 +483,3 @@ async fn parts(
         cut: None,
     }
 }
-
-/// Five actions, a checkpoint, one more action, done.
-pub const FIX: &str = r#"
-name = "compare versions as numbers"
-[[turn]]
-expects = ["Versions compare as text"]
-text = "I look at the code and its test."
-call = [
-  { name = "list_files", arguments = { path = "." } },
-  { name = "read_file", arguments = { path = "semver.py" } },
-  { name = "read_file", arguments = { path = "tests/test_semver.py" } },
-]
-[[turn]]
-text = "It compares text; I compare numbers."
-call = [
-  { name = "edit_file", arguments = { path = "semver.py", old = "    return a > b\n", new = "    return parse(a) > parse(b)\n\n\ndef parse(text):\n    return [int(part) for part in text.split('.')]\n" } },
-  { name = "bash", arguments = { command = "python3 -m unittest -q tests.test_semver" } },
-]
-[[turn]]
-expects = ["approved"]
-text = "One more look."
-call = [
-  { name = "bash", arguments = { command = "git diff --stat || true" } },
-  { name = "done", arguments = { summary = "newer() compares the parsed numbers." } },
-]
-"#;

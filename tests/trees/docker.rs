@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use ::broker::{Broker, teardown};
 use caisson::sandbox::broker::{Broker as _, SocketBroker};
-use caisson::sandbox::{Sandboxes, SealSpec, Sealed, Settings, SetupSpec, VerifySpec};
+use caisson::sandbox::{Sandboxes, SealSpec, Sealed, Settings, SetupSpec, SurveySpec, VerifySpec};
 use domain::{Action, VerdictKind};
 use protocol::broker::ChamberLimits;
 use protocol::runner::{Limits, Status};
+use protocol::survey::{Question, Reason};
 
 use crate::skipped::skipped;
 use crate::world::{KEY, World};
@@ -92,12 +93,13 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
         async move { sandboxes.act(1, id, &action, Limits { wall_ms: 30_000, output_bytes: 4000 }).await.expect("acted") }
     };
     let done = bash(1, "id -u; pwd; git status --short; sed -i 's/a - b/a + b/' sum.py").await;
-    assert_eq!((done.outcome.text.as_str(), done.outcome.status), ("10001\n/workspace\n", Status::Ok));
+    assert_eq!((done.outcome.text.as_str(), done.outcome.status), ("10003\n/workspace\n", Status::Ok));
     let tried = bash(7, "cat .git/objects/info/alternates; touch /mirror/new; ls .git/objects/pack").await.outcome.text;
     let shown = "/mirror/objects\ntouch: cannot touch '/mirror/new': Read-only file system\n";
     assert_eq!(tried == shown, mirrored, "{tried}");
     let warm = bash(6, "cat build/warm ~/.tool; readlink ~/.cargo/bin/y; stat -c %a ~; ls stray").await.outcome.text;
-    assert!(warm.starts_with("10001\ntool\n../x\n700\n") && warm.contains("cannot access 'stray'"), "{warm}");
+    assert!(warm.starts_with("10003\ntool\n../x\n700\n") && warm.contains("cannot access 'stray'"), "{warm}");
+    look_for_files(world, &sandboxes).await;
     let seal = SealSpec { protected: Vec::new(), ..world.seal_spec(1, 1, &world.base) };
     bash(2, "ln -s /etc/passwd link").await;
     let Sealed::Refused { reasons } = sandboxes.seal(&seal).await.expect("judged") else { panic!("taken") };
@@ -133,6 +135,16 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     sandboxes.remove(1).await.expect("removed");
     sandboxes.leave().await;
     assert!(broker.list().await.expect("a list").is_empty(), "a chamber is left");
+}
+
+/// The runner's own program in the chamber, a process beside process 1.
+async fn look_for_files(world: &World, sandboxes: &Sandboxes) {
+    let question = Question { words: "sum.py subtracts".to_owned(), most: 3, texts: 1000, ..Question::default() };
+    let spec = SurveySpec { task: 1, repo_key: KEY.to_owned(), commit: world.base.clone(), question };
+    let told = sandboxes.survey(&spec).await.expect("surveyed");
+    assert_eq!((told.files[0].path.as_str(), &told.files[0].because[0], told.strange), ("sum.py", &Reason::Named, 0));
+    assert!(told.files[0].text.as_ref().is_some_and(|text| text.ends_with("a + b\n")), "as it is now: {told:?}");
+    assert!(told.files.iter().all(|file| file.path != "build/warm"), "what is ignored: {told:?}");
 }
 
 async fn bash_gone(sandboxes: &Sandboxes) -> bool {

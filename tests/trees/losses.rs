@@ -131,6 +131,7 @@ async fn another_one_of_its_name_that_was_never_started_says_that_ours_was_remov
         name: CHAMBER.to_owned(),
         task: Some(1),
         purpose: Purpose::Task,
+        user: 10_003,
         image: "local".to_owned(),
         berth: None,
         limits: world.spec(1).limits,

@@ -126,6 +126,7 @@ impl World {
             network: true,
             egress: vec![Rule::parse("docs.example.org").expect("a rule")],
             setup: None,
+            anew: None,
         }
     }
 

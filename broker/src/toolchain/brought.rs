@@ -1,7 +1,7 @@
 //! Images of a toolchain that Debian does not have: from its official image, or from what this machine has. Tests: below and
 //! `tests/docker/brought.rs`.
 //!
-//! Either gets what the profile `base` holds and the agent's user. Every tool is run in it, as the sandbox's user and as sealed as
+//! Either gets what the profile `base` holds and the sandboxes' users. Every tool is run in it, as a sandbox's user and as sealed as
 //! that, before the image has its name. Pulling is the operator's own command; no task leads here.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use bollard::query_parameters::{
     RemoveImageOptionsBuilder, WaitContainerOptions,
 };
 use futures_util::{StreamExt, stream};
-use protocol::broker::{AGENT_UID, HOME, Problem, ProblemKind, TOOLCHAIN_VERSION};
+use protocol::broker::{HOME, Problem, ProblemKind, TOOLCHAIN_VERSION, USERS};
 use sha2::{Digest, Sha256};
 use tokio_util::bytes::Bytes;
 use tokio_util::io::ReaderStream;
@@ -241,10 +241,11 @@ fn script(tools: &[&str]) -> String {
 
 fn sealed(image: &str, script: &str) -> ContainerCreateBody {
     let owned = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
-    let mine = format!("size=64m,exec,nosuid,nodev,uid={AGENT_UID},gid={AGENT_UID}");
+    let user = USERS.start();
+    let mine = format!("size=64m,exec,nosuid,nodev,uid={user},gid={user}");
     ContainerCreateBody {
         image: Some(image.to_owned()),
-        user: Some(format!("{AGENT_UID}:{AGENT_UID}")),
+        user: Some(format!("{user}:{user}")),
         entrypoint: owned(&["/bin/sh", "-c", script]),
         env: Some(vec![format!("HOME={HOME}")]),
         working_dir: Some("/tmp".into()),

@@ -30,12 +30,12 @@ fn built(tag: &str, lines: &str) {
 
 /// As a sandbox would: its user, no network, nothing but a home to write to.
 fn inside(image: &str, command: &str) -> String {
-    let mine = "/home/agent:exec,uid=10001,gid=10001,size=400m";
+    let mine = "/home/agent:exec,uid=10003,gid=10003,size=400m";
     let sealed = [
         "--rm",
         "--network=none",
         "--read-only",
-        "--user=10001:10001",
+        "--user=10003:10003",
         "--cap-drop=ALL",
         "--tmpfs",
         mine,
@@ -92,7 +92,7 @@ async fn what_this_machine_has_builds_in_a_sandbox_what_it_builds_here() {
     assert!(again.before && again.id == built.id);
     let hello = "mkdir x && cd x && go mod init x 2>/dev/null && printf 'package main\\nfunc main() { println(\"it runs\") }\\n' >main.go \
                  && go run . 2>&1; id -u; which go; go env GOTOOLCHAIN; ls -ld /opt/toolchain/bin/go | cut -c1-10";
-    assert_eq!(inside(&tag, hello), "it runs\n10001\n/opt/toolchain/bin/go\nlocal\n-rwxr-xr-x");
+    assert_eq!(inside(&tag, hello), "it runs\n10003\n/opt/toolchain/bin/go\nlocal\n-rwxr-xr-x");
 }
 
 /// A registry from Debian's package, with what it holds in a directory of its own.
@@ -150,7 +150,7 @@ async fn an_official_image_is_pulled_furnished_and_tried_before_it_has_its_name(
     made.image(bad.clone());
     let built = engine.bring(node, &official("20"), (&tag, DEFAULT_BASE), false, &mut |_| {}).await.unwrap();
     assert_eq!(built.version.as_deref(), Some("20.1.0"));
-    assert_eq!(inside(&tag, "node; npm; command -v git; stat -c %u /workspace"), "v20.1.0\n10001\n/usr/bin/git\n10001");
+    assert_eq!(inside(&tag, "node; npm; command -v git; stat -c %u /workspace"), "v20.1.0\n10003\n/usr/bin/git\n0");
     let again = engine.bring(node, &official("20"), (&tag, DEFAULT_BASE), false, &mut |_| {}).await.unwrap();
     assert!(again.before && there(&good));
 

@@ -1,18 +1,18 @@
-//! Workspace and home on the engine's disk: empty, the agent's, and no other chamber's.
+//! Workspace and home on the engine's disk: empty, its user's, and no other chamber's.
 
 use protocol::broker::{ChamberSpec, Purpose, Request};
 
 use crate::lab::{IMAGE, absent, run, spec};
 
 fn on_disk(name: &str, purpose: Purpose) -> ChamberSpec {
-    let mut spec = ChamberSpec { purpose, ..spec(name) };
+    let mut spec = ChamberSpec { purpose, user: 10_009, ..spec(name) };
     spec.limits.workspace_bytes = 0;
     spec
 }
 
 const LOOK: &str = "stat -c '%u %g %a' /workspace /home/agent; ls -A /workspace /home/agent; \
                     for at in /workspace /home/agent; do [ $(stat -f -c %T $at) = tmpfs ] || echo disk; done";
-const EMPTY: &str = "10001 10001 755\n10001 10001 700\n/home/agent:\n\n/workspace:\ndisk\ndisk";
+const EMPTY: &str = "10009 10009 755\n10009 10009 700\n/home/agent:\n\n/workspace:\ndisk\ndisk";
 
 /// An image in which both directories are somebody else's, and full.
 fn foreign(tag: &str) {

@@ -90,7 +90,7 @@ async fn gpus_are_refused_where_the_engine_has_no_driver_and_stay_out_of_every_o
         async |lab| {
             for (name, purpose, asked) in [("t", Purpose::Task, "1"), ("v", Purpose::Verify, "0")] {
                 let mut wanted = spec(name);
-                wanted.purpose = purpose;
+                (wanted.purpose, wanted.user) = (purpose, 10_003);
                 lab.done(Request::Create(wanted)).await;
                 let shape = "{{len .HostConfig.DeviceRequests}}";
                 assert_eq!(lab.docker(&["inspect", "-f", shape, &lab.box_name(name)]), asked, "{name}");

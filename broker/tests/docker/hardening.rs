@@ -91,8 +91,8 @@ async fn the_process_has_nothing_to_lose() {
             let mut inside = lab.inside(&spec("process")).await;
             let status = inside.sh("cat /proc/self/status").await;
             for (field, value) in [
-                ("Uid:", "10001\t10001\t10001\t10001"),
-                ("Gid:", "10001\t10001\t10001\t10001"),
+                ("Uid:", "10065\t10065\t10065\t10065"),
+                ("Gid:", "10065\t10065\t10065\t10065"),
                 ("CapInh:", "0000000000000000"),
                 ("CapPrm:", "0000000000000000"),
                 ("CapEff:", "0000000000000000"),
@@ -143,7 +143,7 @@ async fn the_file_system_is_what_was_given() {
             );
             assert_eq!(
                 inside.sh("stat -c '%u %a' /workspace /tmp /home/agent").await,
-                "10001 755\n10001 1777\n10001 700"
+                "10065 755\n10065 1777\n10065 700"
             );
             let full = inside.sh("head -c 100000000 /dev/zero > /workspace/full; stat -c %s /workspace/full").await;
             assert!(full.contains("No space left") && full.contains("67108864"), "{full}");

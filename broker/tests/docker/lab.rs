@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use caisson_broker::{Broker, Settings, teardown};
-use protocol::broker::{Answer, ChamberLimits, ChamberSpec, Problem, Purpose, Request};
+use protocol::broker::{Answer, ChamberLimits, ChamberSpec, PROBE_USERS, Problem, Purpose, Request};
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
@@ -85,6 +85,7 @@ pub fn spec(name: &str) -> ChamberSpec {
         name: name.into(),
         task: Some(7),
         purpose: Purpose::Probe,
+        user: PROBE_USERS[0],
         image: IMAGE.into(),
         berth: None,
         limits: ChamberLimits {

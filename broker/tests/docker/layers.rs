@@ -5,15 +5,21 @@ use protocol::broker::{ChamberSpec, ProblemKind, Purpose, Request};
 use crate::lab::{IMAGE, Lab, absent, run, spec};
 
 fn over(name: &str, mirror: &str) -> ChamberSpec {
-    let mut spec = ChamberSpec { purpose: Purpose::Task, mirror: Some(mirror.into()), layered: true, ..spec(name) };
+    let mut spec =
+        ChamberSpec { purpose: Purpose::Task, user: 10_003, mirror: Some(mirror.into()), layered: true, ..spec(name) };
     spec.limits.workspace_bytes = 0;
     spec
 }
 
 /// A mirror with these in it.
 async fn filled(lab: &Lab, mirror: &str, commands: &str) {
-    let mut spec =
-        ChamberSpec { purpose: Purpose::Mirror, env: Vec::new(), mirror: Some(mirror.into()), ..spec("fill") };
+    let mut spec = ChamberSpec {
+        purpose: Purpose::Mirror,
+        user: 10_003,
+        env: Vec::new(),
+        mirror: Some(mirror.into()),
+        ..spec("fill")
+    };
     spec.limits.workspace_bytes = 0;
     assert_eq!(lab.inside(&spec).await.sh(commands).await, "");
     lab.done(Request::Remove { name: "fill".into() }).await;
@@ -32,7 +38,7 @@ async fn everybody_begins_with_the_tree_and_has_a_layer_of_its_own() {
             filled(&lab, "m", TREE).await;
             let mut one = lab.inside(&over("one", "m")).await;
             let own = "stat -c '%u %g %a' .; cat kept deep/changed; stat -f -c %T .; findmnt -no OPTIONS /workspace | grep -o 'nosuid,nodev'";
-            assert_eq!(one.sh(own).await, "10001 10001 755\none\ntwo\noverlayfs\nnosuid,nodev");
+            assert_eq!(one.sh(own).await, "10003 10003 755\none\ntwo\noverlayfs\nnosuid,nodev");
             let edit = "echo new > top; echo more >> deep/changed; rm gone; mkdir -p a/b; mv kept a/b/; ls -R . | tr '\\n' ' '; echo";
             assert_eq!(one.sh(edit).await, ".: a deep top  ./a: b  ./a/b: kept  ./deep: changed");
             let mut two = lab.inside(&over("two", "m")).await;

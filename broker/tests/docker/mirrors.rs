@@ -38,6 +38,46 @@ async fn it_is_read_only_for_all_but_the_chamber_that_fills_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn it_is_its_user_s_alone() {
+    if absent(IMAGE) {
+        return;
+    }
+    run(
+        |_| {},
+        async |lab| {
+            let of = |user, spec: ChamberSpec| ChamberSpec { user, ..spec };
+            let task = |user, name: &str| of(user, ChamberSpec { purpose: Purpose::Task, ..reading(name, "m") });
+            let mut fill = lab.inside(&of(10_005, filling("fill", "m"))).await;
+            assert_eq!(fill.sh("stat -c '%u %g %a' /workspace; umask 077; echo one > kept").await, "10005 10005 755");
+            lab.done(Request::Remove { name: "fill".into() }).await;
+            let mut own = lab.inside(&task(10_005, "own")).await;
+            assert_eq!(own.sh("cat /mirror/kept; id -un").await, "one\nagent-10005");
+            for (user, name) in [(10_006, "other"), (10_001, "former"), (0, "root")] {
+                for wanted in [task(user, name), of(user, filling(name, "m"))] {
+                    let problem = lab.ask::<()>(&Request::Create(wanted)).await.unwrap_err();
+                    assert_eq!(problem.kind, ProblemKind::Refused, "{problem}");
+                }
+            }
+            // As an earlier release made them: with our labels, and nobody's.
+            let (volume, ours) = (
+                format!("caisson-{}-mirror-old", lab.installation),
+                format!("caisson.installation={}", lab.installation),
+            );
+            lab.docker(&["volume", "create", "--label", &ours, "--label", "caisson.kind=mirror", &volume]);
+            let problem = lab.ask::<()>(&Request::Create(of(10_005, filling("again", "old")))).await.unwrap_err();
+            assert_eq!(
+                (problem.kind, &problem.text[..]),
+                (ProblemKind::Refused, "the mirror old is not user 10005's: it is nobody's")
+            );
+            // It is added to by whoever it is, again and again.
+            let mut fill = lab.inside(&of(10_005, filling("fill", "m"))).await;
+            assert_eq!(fill.sh("echo two > added; cat kept added").await, "one\ntwo");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn it_goes_when_nothing_has_it_and_a_foreign_volume_never() {
     if absent(IMAGE) {
         return;

@@ -283,7 +283,7 @@ async fn a_broker_of_one_serve_takes_the_way_out_along_unless_a_task_needs_it() 
         .await;
         assert_eq!(all(), "", "nobody needs it");
         let mut task = spec("t1");
-        (task.purpose, task.berth) = (Purpose::Task, Some(0));
+        (task.purpose, task.user, task.berth) = (Purpose::Task, 10_003, Some(0));
         lab.short_life(async |own| {
             own.ask::<RouterInfo>(&Request::RouterEnsure(spec_of(&image))).await.unwrap();
             own.inside(&task).await;

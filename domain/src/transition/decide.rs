@@ -1,6 +1,6 @@
 //! Decisions of people: who may, about which checkpoint, used once (security 17–19).
 
-use super::{Draft, advance, budget, go_on, host};
+use super::{Draft, advance, budget, go_on, host, work};
 use crate::{Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, NO_RIGHT, Notice, Source, State, Verb};
 
 /// A bare `/approve` this soon after a checkpoint that followed somebody else's decision may have meant the one before.
@@ -193,6 +193,9 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
             draft.want(Effect::Teardown);
         }
         _ => {
+            if changes {
+                work::asked_otherwise(draft);
+            }
             if plan && !changes {
                 draft.emit(Event::WidenedToFix { words: words.unwrap_or_default() });
             }

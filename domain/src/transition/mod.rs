@@ -145,6 +145,7 @@ fn take(draft: &mut Draft, input: &Input) {
         | Input::ReviewPosted { .. }
         | Input::AnswerPosted { .. } => publish::published(draft, input),
         Input::Prepared { .. }
+        | Input::Looked { .. }
         | Input::ModelCallStarting { .. }
         | Input::ModelCallRefused { .. }
         | Input::ModelAnswered { .. }

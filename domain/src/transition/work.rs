@@ -6,7 +6,8 @@ use crate::{
     PauseReason, READ_ONLY_ACTIONS, Resource, State, Task, Why,
 };
 
-const LEFT_OVER: &str = "not run: a checkpoint was due; ask for it again if it is still wanted";
+const OTHERWISE: &str = "not run: the person asked for something else; ask for it again if it is still wanted";
+const NOT_TAKEN: &str = "not run: the tree was not taken as it is; ask for it again if it is still wanted";
 const AFTER_DONE: &str = "not run: done was said in the same turn";
 const READ_ONLY: &str =
     "not run: this task is read-only; use read_file, list_files, search or web_fetch, then call done with the answer";
@@ -18,6 +19,9 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
             let (base, boot, image, note) = (base.clone(), boot.clone(), image.clone(), note.clone());
             draft.emit(Event::Prepared { base, boot, image, every: *every, note, budget: *budget });
             proceed(draft);
+        }
+        Input::Looked { turn, look } if draft.task.state == State::Running && *turn == draft.task.turn + 1 => {
+            draft.emit(Event::Looked { turn: *turn, look: look.clone() });
         }
         Input::ModelCallStarting { turn, worst_micro_usd }
             if draft.task.state == State::Running && *turn == draft.task.turn + 1 =>
@@ -251,8 +255,18 @@ fn leave(draft: &mut Draft, why: &str) {
     }
 }
 
+/// A person asked for changes: what the answer still held is not what is wanted now.
+pub(super) fn asked_otherwise(draft: &mut Draft) {
+    leave(draft, OTHERWISE);
+}
+
+/// The tree is to be mended first.
+pub(super) fn tree_not_taken(draft: &mut Draft) {
+    leave(draft, NOT_TAKEN);
+}
+
+/// What the answer still holds is carried out first once a person approved.
 fn checkpoint(draft: &mut Draft) {
-    leave(draft, LEFT_OVER);
     let n = draft.task.next_n();
     draft.emit(Event::PublishStarted { n, why: Why::Checkpoint });
     draft.want(Effect::Seal { n, why: Why::Checkpoint });

@@ -22,14 +22,31 @@ fn the_whole_way_to_delivered() {
 }
 
 #[test]
-fn the_fifth_action_stops_everything_and_leftover_calls_are_answered() {
+fn the_fifth_action_stops_everything_and_what_the_answer_still_holds_comes_first_after_the_approval() {
     let mut walk = Walk::running(Kind::Fix);
     walk.answer(vec![bash(); 7]).acts(5);
     assert_eq!(walk.task.state, State::Publishing { n: 1, why: Why::Checkpoint });
-    let left =
-        walk.log.iter().filter(|e| matches!(e, Event::CallAnswered { answer, .. } if answer.contains("checkpoint")));
-    assert_eq!(left.count(), 2);
     assert!(walk.wants("seal") && !walk.wants("act"));
+    walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    assert_eq!(walk.task.waiting.len(), 2);
+    walk.decide(approval(101)).feed(Input::Opened { fresh: None });
+    assert!(walk.wants("act") && !walk.wants("converse"));
+    walk.acts(2);
+    assert!(walk.wants("converse"));
+    assert_eq!((walk.task.used, walk.task.actions), (2, 7));
+}
+
+#[test]
+fn what_the_answer_still_held_is_not_run_where_changes_are_asked_for() {
+    let mut walk = Walk::running(Kind::Fix);
+    walk.answer(vec![bash(); 7]).acts(5);
+    walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    walk.decide(Decision { verb: Verb::Changes { items: Vec::new() }, ..approval(101) });
+    walk.feed(Input::Opened { fresh: None });
+    let told =
+        walk.log.iter().filter(|e| matches!(e, Event::CallAnswered { answer, .. } if answer.starts_with("not run")));
+    assert_eq!(told.count(), 2);
+    assert!(walk.wants("converse") && !walk.wants("act"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::nearest::nearest;
 use super::path::show;
 use super::read::shorten;
 use super::{FileError, Scope, read, write};
@@ -22,7 +23,13 @@ pub fn edit_file(scope: &Scope<'_>, path: &str, edit: &Edit) -> Result<String, F
     let Ok(text) = String::from_utf8(bytes) else {
         return FileError::told(format!("{shown} is not UTF-8 text; change it with bash"));
     };
-    let changed = apply(&text, edit).map_err(|reason| FileError::Told(format!("{shown}: {reason}")))?;
+    let changed = apply(&text, edit).map_err(|refused| {
+        let told = format!("{shown}: {}", refused.reason);
+        match refused.near {
+            Some(lines) => FileError::Near { told, lines },
+            None => FileError::Told(told),
+        }
+    })?;
     write::replace(scope, &relative, changed.text.as_bytes(), false)?;
     let times = if changed.count == 1 { "once".to_owned() } else { format!("{} times", changed.count) };
     Ok(format!("{shown}: replaced {times}\n{}", around(&changed.text, changed.first, &edit.new)))
@@ -35,18 +42,32 @@ struct Changed {
     first: usize,
 }
 
+/// Why nothing was changed.
+#[derive(Debug)]
+struct Refused {
+    reason: String,
+    /// Lines of the file that `old` was probably meant to be.
+    near: Option<String>,
+}
+
+impl From<&str> for Refused {
+    fn from(reason: &str) -> Self {
+        Self { reason: reason.to_owned(), near: None }
+    }
+}
+
 /// The text after the edit, or a sentence about what is wrong with it.
-fn apply(text: &str, edit: &Edit) -> Result<Changed, String> {
+fn apply(text: &str, edit: &Edit) -> Result<Changed, Refused> {
     if edit.old.is_empty() {
-        return Err("`old` is empty; use write_file to make a file, or name the text to replace".to_owned());
+        return Err("`old` is empty; use write_file to make a file, or name the text to replace".into());
     }
     if edit.old == edit.new {
-        return Err("`old` and `new` are the same; nothing would change".to_owned());
+        return Err("`old` and `new` are the same; nothing would change".into());
     }
     let places: Vec<usize> = text.match_indices(&edit.old).map(|(at, _)| at).collect();
     match places.as_slice() {
         [] => Err(absent(text, &edit.old)),
-        [_, _, ..] if !edit.all => Err(ambiguous(text, &places)),
+        [_, _, ..] if !edit.all => Err(ambiguous(text, &places).as_str().into()),
         [first, ..] => {
             let changed = text.replace(&edit.old, &edit.new);
             Ok(Changed { text: changed, count: places.len(), first: *first })
@@ -68,25 +89,26 @@ fn ambiguous(text: &str, places: &[usize]) -> String {
     )
 }
 
-/// `old` occurs 0 times: what is closest, and why it differs.
-fn absent(text: &str, old: &str) -> String {
+/// `old` occurs 0 times: what is nearest, and how it differs.
+fn absent(text: &str, old: &str) -> Refused {
     let said = "`old` occurs 0 times";
+    let told = |reason: &str| Refused { reason: format!("{said}{reason}"), near: None };
     if text.contains("\r\n") && text.replace("\r\n", "\n").contains(&old.replace("\r\n", "\n")) {
-        return format!("{said}: the file's lines end in CR LF; write them so, or change it with bash");
+        return told(": the file's lines end in CR LF; write them so, or change it with bash");
     }
-    let squeeze = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    let Some(wanted) = old.lines().map(squeeze).find(|line| !line.is_empty()) else {
-        return format!("{said}: it is nothing but white space");
+    if old.trim().is_empty() {
+        return told(": it is nothing but white space");
+    }
+    let Some(near) = nearest(text, old) else {
+        return told(", and nothing is like it; read the file again, it may have changed");
     };
-    let mut similar = text.lines().enumerate().filter(|(_, line)| squeeze(line).contains(&wanted));
-    match similar.next() {
-        Some((number, line)) => format!(
-            "{said}; line {} has its first line, so white space or what follows differs:\n{}",
-            number + 1,
-            shorten(line)
-        ),
-        None => format!("{said}, nor does its first line; read the file again, it may have changed"),
-    }
+    let lines = if near.first == near.last {
+        format!("line {}", near.first)
+    } else {
+        format!("lines {} to {}", near.first, near.last)
+    };
+    let how = if near.blanks_only { "there only white space differs" } else { "copy what is really there" };
+    Refused { reason: format!("{said}; nearest is {lines}, below: {how}"), near: Some(near.shown) }
 }
 
 /// The changed lines with a few on either side, numbered.
@@ -113,7 +135,7 @@ mod tests {
     fn fails(text: &str, old: &str) -> String {
         match apply(text, &edit(old, "new", false)) {
             Ok(_) => panic!("{old} was found"),
-            Err(reason) => reason,
+            Err(refused) => refused.reason + "\n" + &refused.near.unwrap_or_default(),
         }
     }
 
@@ -128,8 +150,18 @@ mod tests {
     #[test]
     fn it_says_how_often_and_where() {
         assert!(fails("a\nb\na\n", "a").contains("occurs 2 times (lines 1, 3)"));
-        assert!(fails("a\n", "zebra").contains("occurs 0 times, nor does its first line"));
-        assert!(fails("fn  main() {\n", "fn main() {").contains("line 1 has its first line"));
+        assert!(fails("a\n", "zebra").contains("occurs 0 times, and nothing is like it"));
+        let blanks = fails("fn  main() {\n", "fn main() {");
+        assert!(
+            blanks.contains("nearest is line 1, below: there only white space differs\n     1\tfn  main() {"),
+            "{blanks}"
+        );
+        let other = fails("fn run() {}\n\nfn main() {\n    run(1);\n}\n", "fn main() {\n    run(2);\n}");
+        assert!(
+            other.contains("nearest is lines 3 to 5, below: copy") && other.contains("     4\t    run(1);\n"),
+            "{other}"
+        );
+        assert!(fails("a\n", " \n").contains("nothing but white space"));
         assert!(fails("a\r\nb\r\n", "a\nb").contains("CR LF"));
         assert!(fails("a", "").contains("empty"));
         assert!(fails("new", "new").contains("the same"));

@@ -5,9 +5,11 @@
 
 mod edit;
 mod list;
+mod nearest;
 mod path;
 mod read;
 mod search;
+mod several;
 mod suggest;
 mod write;
 
@@ -32,6 +34,9 @@ const MAX_FILE: u64 = 16 << 20;
 pub enum FileError {
     #[error("{0}")]
     Told(String),
+    /// With lines of a file that help to do better.
+    #[error("{told}")]
+    Near { told: String, lines: String },
     #[error("{what}: {error}")]
     Io { what: String, error: std::io::Error },
 }
@@ -81,6 +86,7 @@ pub async fn run(workspace: Arc<Workspace>, lane: &Arc<Lane>, op: Op, limits: Li
         Ok(Err(error)) if error.is_full() => {
             Done { note: pressure::full(workspace.root()), ..Done::bare(Status::DiskFull) }
         }
+        Ok(Err(FileError::Near { told, lines })) => Done { text: lines, ..Done::failed(told) },
         Ok(Err(error)) => Done::failed(error.to_string()),
         Err(_) => Done::failed("the runner failed while it carried this out"),
     }
@@ -90,6 +96,7 @@ fn act(scope: &Scope<'_>, op: Op) -> Result<String, FileError> {
     match op {
         Op::ReadFile { path, from, lines } => read::read_file(scope, &path, from, lines),
         Op::WriteFile { path, content } => write::write_file(scope, &path, &content),
+        Op::WriteFiles { files } => several::write_files(scope, &files),
         Op::EditFile { path, old, new, all } => edit::edit_file(scope, &path, &edit::Edit { old, new, all }),
         Op::ListFiles { path, glob, depth } => list::list_files(scope, &path, glob.as_deref(), depth),
         Op::Search { pattern, path, glob } => search::search(scope, &pattern, &path, glob.as_deref()),

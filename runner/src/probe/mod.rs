@@ -13,6 +13,7 @@ mod limits;
 mod network;
 mod process;
 mod secrets;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -37,9 +38,12 @@ pub fn main(words: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
         ),
         ["daemon", file] => daemon::fork(file, daemon::GENERATIONS),
         ["daemon", file, left] => daemon::live(file, left.parse().context("the generation")?),
+        ["take-watchers"] => watch::take_all(),
+        ["take-watcher"] => Ok(watch::take_one()),
         ["forge", id] => daemon::forge(id.parse().context("the request")?),
         _ => bail!(
-            "probe try <plan> | hold <host> <port> | listen <port> | flood <resolver> <address> <ms> | daemon <file> | forge <request>"
+            "probe try <plan> | hold <host> <port> | listen <port> | flood <resolver> <address> <ms> | daemon <file> | take-watchers | take-watcher \
+             | forge <request>"
         ),
     }
 }

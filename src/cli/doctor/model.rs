@@ -23,6 +23,8 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, ask: bool) {
         turns: vec![Turn::User { text: "Answer with the one word: ready".to_owned() }],
         tools: Vec::new(),
         max_output_tokens: 256,
+        temperature: None,
+        seed: None,
     };
     let began = Instant::now();
     match tokio::time::timeout(WAIT, model.respond(&request)).await {

@@ -2,8 +2,8 @@
 //! engine), otherwise the built-in one. A person with a password of their own is on it.
 
 use super::gitea;
-use super::process::run;
 use anyhow::{Context, Result, bail};
+use caisson::cli::eval::own::process::run;
 use caisson::forge::gitea::admin::Admin;
 use caisson::forge::{Forge, Gitea};
 use caisson::secret::Secret;

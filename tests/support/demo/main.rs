@@ -7,19 +7,17 @@ mod bot;
 mod forge;
 #[path = "../gitea.rs"]
 mod gitea;
-mod person;
-mod process;
 #[path = "../skipped.rs"]
 mod skipped;
 mod stage;
 
 use anyhow::{Context, Result, anyhow, bail};
 use bot::{Bot, variable};
+use caisson::cli::eval::own::person::Person;
+use caisson::cli::eval::own::process::{git, run};
 use caisson::forge::{RepoRef, Review};
 use caisson::secret::Secret;
 use forge::Place;
-use person::Person;
-use process::{git, run};
 use stage::Stage;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -164,7 +162,7 @@ fn prepare(stage: &Stage, dir: &Path, place: &Place, origin: &Path) -> Result<Bo
     place.admin.write(&admin)?;
     let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/demo/recording.toml");
     let real = variable("CAISSON_MODEL_KIND").or_else(|| variable("CAISSON_MODEL_BASE_URL"));
-    let bot = Bot::new(&home, real.is_none().then_some(recording.as_path()))?;
+    let bot = bot::open(&home, real.is_none().then_some(recording.as_path()))?;
     match real {
         Some(_) => stage.say("model: the one that CAISSON_MODEL_* names"),
         None => stage.say("model: a recording (CAISSON_MODEL_KIND, _NAME, _KEY_FILE, _BASE_URL name a real one)"),
@@ -185,7 +183,7 @@ async fn follow(stage: &Stage, bot: &mut Bot, person: &Person, repo: &RepoRef, a
     let began = Instant::now();
     loop {
         bot.alive()?;
-        let task = bot.task()?.unwrap_or_default();
+        let task = bot::task(bot)?.unwrap_or_default();
         let word = |key: &str| task[key].as_str().unwrap_or_default().to_owned();
         let pull = task["pull"].as_u64();
         let reviews = match pull {
@@ -239,7 +237,7 @@ async fn wait_for_state(bot: &mut Bot, wanted: &str) -> Result<()> {
     let end = Instant::now() + DELIVERY;
     while Instant::now() < end {
         bot.alive()?;
-        if bot.task()?.is_some_and(|task| task["state"] == wanted) {
+        if bot::task(bot)?.is_some_and(|task| task["state"] == wanted) {
             return Ok(());
         }
         tokio::time::sleep(LOOK).await;

@@ -1,11 +1,13 @@
-//! The person of the demo: opens the issue and, with DEMO_AUTO=1, gives the approvals, by the API of their own account.
+//! A person beside the forge: opens issues and gives approvals, by the API of their own account.
 
-use super::forge::AGENT;
+use crate::forge::{Forge, Gitea, RepoRef, Review};
+use crate::secret::Secret;
 use anyhow::{Context, Result, bail};
-use caisson::forge::{Forge, Gitea, RepoRef, Review};
-use caisson::secret::Secret;
 use serde_json::{Value, json};
 use url::Url;
+
+/// Not the bot's own: a forge's log tells the two apart.
+pub const AGENT: &str = "caisson-person";
 
 pub struct Person {
     pub forge: Gitea,

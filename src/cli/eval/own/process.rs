@@ -1,4 +1,4 @@
-//! Programs that the demo runs: to their end, or as long as a value lives. Nothing that was started outlives its value.
+//! Programs that are run: to their end, or as long as a value lives. Nothing that was started outlives its value.
 
 use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill};
@@ -21,13 +21,14 @@ pub fn run(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
+/// git on the sample repository of a demo or a bench, whatever this machine's configuration says.
 pub fn git(dir: &Path, words: &[&str]) -> Result<String> {
     let mut command = Command::new("git");
     command.current_dir(dir).args([
         "-c",
-        "user.name=Demo",
+        "user.name=Sample",
         "-c",
-        "user.email=demo@localhost",
+        "user.email=sample@localhost",
         "-c",
         "commit.gpgsign=false",
     ]);
@@ -43,7 +44,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// In a process group of its own: Ctrl-C is for the demo, which then stops things in their order.
+    /// In a process group of its own: Ctrl-C is for us, who then stops things in their order.
     pub fn start(name: &'static str, command: &mut Command, log: &Path, patience: Duration) -> Result<Beside> {
         let file = File::create(log)?;
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0);
@@ -60,7 +61,6 @@ impl Beside {
     }
 
     /// Ends it at once, without a word to it.
-    #[allow(dead_code, reason = "for the bench")]
     pub fn kill(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,0 +1,176 @@
+//! A tree's files read, ranked and told.
+//!
+//! Owns the order of the work and its bounds. Tests: `tests/survey.rs`.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use protocol::survey::{Answer, Found, LONG, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_TEXTS, Question, Reason};
+
+use crate::index::{self, Counts, Field, Terms};
+use crate::language::{Kind, Language};
+use crate::outline::Outline;
+use crate::parts;
+use crate::rank::{self, File, Ranked, Wanted};
+use crate::tuning::Tuning;
+use crate::walk::Tree;
+use crate::wanted::{self, Names};
+
+/// Files whose definitions are told, those first that score best by paths and texts.
+const OUTLINED: usize = 400;
+/// Bytes of them, and the time for all: what is left then is ranked without.
+const OUTLINED_BYTES: u64 = 16 << 20;
+const OUTLINING: Duration = Duration::from_secs(8);
+/// Bytes of an answer that its lists may take, roughly; the protocol's bound holds texts too.
+const LISTS: usize = 400 << 10;
+
+/// Answers a question about the tree below `root`.
+pub fn survey(root: &Path, question: &Question) -> Answer {
+    survey_with(root, question, &Tuning::default())
+}
+
+/// The same with other numbers, for measuring.
+pub fn survey_with(root: &Path, question: &Question, tuning: &Tuning) -> Answer {
+    let tree = Tree::below(root);
+    let wanted = wanted(question, tuning);
+    let (mut files, unread) = read(&tree, &wanted.terms);
+    outline(&tree, &mut files, &wanted.terms, tuning);
+    let ranked = rank::rank(&files, &wanted, tuning);
+    let told = choose(&files, ranked, question);
+    Answer {
+        whole: told.whole,
+        files: tell(&tree, &mut files, told, question),
+        seen: files.len() as u64,
+        tokens: files.iter().filter(|file| file.kind == Kind::Source).map(|file| file.bytes / 4).sum(),
+        passed_over: tree.passed_over + unread,
+    }
+}
+
+fn wanted(question: &Question, tuning: &Tuning) -> Wanted {
+    Wanted {
+        terms: Terms::new(wanted::terms(&question.words, &question.failing, tuning.first, tuning.failed)),
+        issue: Names::of(&question.words),
+        failing: Names::of(&question.failing.join("\n")),
+    }
+}
+
+/// The files whose text could be read, and how many could not.
+fn read(tree: &Tree, terms: &Terms) -> (Vec<File>, u64) {
+    let (mut files, mut unread) = (Vec::new(), 0);
+    for entry in &tree.entries {
+        let Some((text, _)) = tree.read(&entry.path) else {
+            unread += 1;
+            continue;
+        };
+        let mut counts = Counts::default();
+        terms.count(&mut counts, Field::Path, &entry.path);
+        terms.count(&mut counts, Field::Text, &text);
+        let lines = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
+        let bytes = text.len() as u64;
+        files.push(File { path: entry.path.clone(), kind: entry.kind, bytes, lines, counts, outline: None });
+    }
+    (files, unread)
+}
+
+/// Tells what the most promising files define.
+fn outline(tree: &Tree, files: &mut [File], terms: &Terms, tuning: &Tuning) {
+    let counts: Vec<&Counts> = files.iter().map(|file| &file.counts).collect();
+    let scores = index::score(terms, &counts, [tuning.path, tuning.symbols, tuning.text], tuning.k1);
+    let known = |at: &usize| files[*at].kind < Kind::Beside && Language::of(&files[*at].path).is_some();
+    let mut order: Vec<usize> = (0..files.len()).filter(known).collect();
+    order.sort_by(|a, b| scores[*b].0.total_cmp(&scores[*a].0).then(a.cmp(b)));
+    let (mut left, end) = (OUTLINED_BYTES, Instant::now() + OUTLINING);
+    for at in order.into_iter().take(OUTLINED) {
+        let file = &mut files[at];
+        left = left.saturating_sub(file.bytes);
+        if left == 0 || Instant::now() > end {
+            return;
+        }
+        see(tree, file);
+        let names = file.outline.as_ref().map(|outline| outline.names().join(" ")).unwrap_or_default();
+        terms.count(&mut file.counts, Field::Symbols, &names);
+    }
+}
+
+fn see(tree: &Tree, file: &mut File) {
+    let text = tree.read(&file.path);
+    file.outline = text.zip(Language::of(&file.path)).and_then(|((text, _), language)| Outline::of(&text, language));
+}
+
+struct Told {
+    whole: bool,
+    files: Vec<Ranked>,
+}
+
+/// Which files are told: those that were asked for, then all sources where they are few, otherwise the best.
+fn choose(files: &[File], ranked: Vec<Ranked>, question: &Question) -> Told {
+    let tokens =
+        |most: Kind| -> u64 { files.iter().filter(|file| file.kind <= most).map(|file| file.bytes.div_ceil(4)).sum() };
+    let number = |most: Kind| files.iter().filter(|file| file.kind <= most).count();
+    let small = |most: &Kind| tokens(*most) <= question.whole && (1..=MAX_FILES).contains(&number(*most));
+    let whole = [Kind::Test, Kind::Source].into_iter().find(small);
+    let asked = |at: usize| question.paths.iter().position(|path| *path == files[at].path);
+    let most = question.most.min(MAX_FILES);
+    let (mut first, rest): (Vec<Ranked>, Vec<Ranked>) = ranked.into_iter().partition(|one| asked(one.at).is_some());
+    first.sort_by_key(|one| asked(one.at));
+    first.iter_mut().for_each(|one| one.because.insert(0, Reason::Asked));
+    let room = if whole.is_some() { MAX_FILES } else { most }.saturating_sub(first.len());
+    let fits = |one: &Ranked| match whole {
+        Some(most) => files[one.at].kind <= most,
+        None => one.score > 0.0,
+    };
+    first.extend(rest.into_iter().filter(fits).take(room));
+    if whole.is_some() {
+        first.iter_mut().filter(|one| one.because.is_empty()).for_each(|one| one.because.push(Reason::Whole));
+    }
+    first.truncate(MAX_FILES);
+    Told { whole: whole.is_some(), files: first }
+}
+
+fn tell(tree: &Tree, files: &mut [File], told: Told, question: &Question) -> Vec<Found> {
+    let mut texts = question.texts.min(MAX_TEXTS);
+    let mut lists = LISTS;
+    let one = |ranked: Ranked| {
+        let file = &mut files[ranked.at];
+        if file.outline.is_none() {
+            see(tree, file);
+        }
+        let outline = file.outline.as_ref();
+        let long = file.lines > LONG;
+        let mut parts = outline.filter(|_| long).map(parts::of_outline).unwrap_or_default();
+        let size: usize = parts.iter().map(|part| part.name.len() * 2 + 60).sum();
+        match lists.checked_sub(size) {
+            Some(left) => lists = left,
+            None => parts.clear(),
+        }
+        let text = (file.bytes <= texts).then(|| tree.read(&file.path)).flatten().filter(|(_, exact)| *exact);
+        texts -= text.as_ref().map_or(0, |_| file.bytes);
+        Found {
+            path: file.path.clone(),
+            bytes: file.bytes,
+            tokens: file.bytes.div_ceil(4),
+            lines: file.lines,
+            score: (ranked.score * 1000.0).round() / 1000.0,
+            because: ranked.because,
+            defines: outline.map(defined).unwrap_or_default(),
+            parts,
+            text: text.map(|(text, _)| text),
+        }
+    };
+    told.files.into_iter().map(one).collect()
+}
+
+/// The first names, each once.
+fn defined(outline: &Outline) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for name in outline.names().into_iter().filter(|name| name.len() <= MAX_NAME && !name.chars().any(char::is_control))
+    {
+        if out.len() >= MAX_NAMES {
+            break;
+        }
+        if !out.iter().any(|known| known == name) {
+            out.push(name.to_owned());
+        }
+    }
+    out
+}

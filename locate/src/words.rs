@@ -1,0 +1,137 @@
+//! Text as the words that are compared: identifiers whole and in their parts, in one spelling and one grammatical form.
+//!
+//! Must not know files or scores. Tests: below.
+
+/// Words that say nothing of a program, in every issue.
+const EMPTY: &[&str] = &[
+    "a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before",
+    "but", "by", "can", "cannot", "could", "did", "do", "does", "doesn", "don", "for", "from", "get", "had", "has",
+    "have", "how", "i", "if", "in", "instead", "into", "is", "isn", "it", "its", "like", "make", "may", "me", "more",
+    "my", "no", "not", "now", "of", "on", "only", "or", "other", "our", "out", "please", "s", "should", "so", "some",
+    "such", "t", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "up", "use",
+    "used", "using", "was", "we", "were", "what", "when", "where", "which", "while", "will", "with", "without",
+    "would", "you", "your",
+];
+
+/// Whether a word, in small letters, is left out of every comparison.
+pub fn is_empty(word: &str) -> bool {
+    EMPTY.binary_search(&word).is_ok()
+}
+
+/// Letters, digits and `_` that stand together, each such run as it is written.
+pub fn runs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|run| !run.is_empty())
+}
+
+/// Calls `each` with every word of `text`: the parts of each identifier and, where it has several, the whole without its `_`.
+/// All in small letters and without common endings.
+pub fn each_word(text: &str, mut each: impl FnMut(&str)) {
+    let (mut part, mut whole) = (String::new(), String::new());
+    for run in runs(text) {
+        // A run that long is data.
+        if run.len() > 80 {
+            continue;
+        }
+        whole.clear();
+        let mut parts = 0;
+        let mut give = |part: &mut String, whole: &mut String| {
+            if !part.is_empty() {
+                whole.push_str(part);
+                parts += 1;
+                each(stem(part));
+                part.clear();
+            }
+        };
+        let mut before = Kind::Mark;
+        let mut rest = run.chars().peekable();
+        while let Some(c) = rest.next() {
+            let kind = Kind::of(c);
+            let next_is_small = rest.peek().is_some_and(|next| Kind::of(*next) == Kind::Small);
+            let begins = match kind {
+                Kind::Mark => true,
+                Kind::Large => before == Kind::Small || (before == Kind::Large && next_is_small),
+                Kind::Small | Kind::Digit => false,
+            };
+            if begins {
+                give(&mut part, &mut whole);
+            }
+            if kind != Kind::Mark {
+                part.extend(c.to_lowercase());
+            }
+            before = kind;
+        }
+        give(&mut part, &mut whole);
+        if parts > 1 {
+            each(&whole);
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Small,
+    Large,
+    Digit,
+    Mark,
+}
+
+impl Kind {
+    fn of(c: char) -> Self {
+        match c {
+            '_' => Self::Mark,
+            c if c.is_uppercase() => Self::Large,
+            c if c.is_numeric() => Self::Digit,
+            _ => Self::Small,
+        }
+    }
+}
+
+/// Without the endings of English plurals and participles, where enough is left.
+pub fn stem(word: &str) -> &str {
+    let left = |ending: &str| word.strip_suffix(ending).filter(|left| left.len() >= 4);
+    if let Some(short) = left("ing").or_else(|| left("ed")) {
+        // `mapping` and `map`, `parsing` and `parse`: the doubled letter and the silent `e` go, too.
+        let bytes = short.as_bytes();
+        let doubled = bytes.len() > 4 && bytes[bytes.len() - 1] == bytes[bytes.len() - 2] && !short.ends_with('s');
+        return if doubled && short.is_char_boundary(short.len() - 1) { &short[..short.len() - 1] } else { short };
+    }
+    if word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") {
+        let short = &word[..word.len() - 1];
+        return short.strip_suffix("sse").map_or(short, |_| &short[..short.len() - 1]).trim_end_matches('e');
+    }
+    if word.len() > 4 { word.strip_suffix('e').unwrap_or(word) } else { word }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let mut out = Vec::new();
+        each_word(text, |word| out.push(word.to_owned()));
+        out
+    }
+
+    #[test]
+    fn identifiers_come_apart_and_stay_whole() {
+        assert_eq!(words("parse_header"), ["pars", "header", "parseheader"]);
+        assert_eq!(words("HTTPAdapter.sendAll"), ["http", "adapter", "httpadapter", "send", "all", "sendall"]);
+        assert_eq!(words("__init__ utf8"), ["init", "utf8"]);
+        assert_eq!(words("Größe"), ["größ"]);
+    }
+
+    #[test]
+    fn forms_of_a_word_are_one() {
+        for group in [["parse", "parses", "parsing"], ["header", "headers", "header"], ["class", "classes", "class"]] {
+            let stems: Vec<_> = group.iter().map(|word| stem(word)).collect();
+            assert!(stems.iter().all(|it| *it == stems[0]), "{group:?} {stems:?}");
+        }
+        assert_eq!(stem("as"), "as");
+    }
+
+    #[test]
+    fn empty_words_are_sorted() {
+        assert!(EMPTY.is_sorted());
+        assert!(is_empty("the") && !is_empty("header"));
+    }
+}

@@ -1,0 +1,113 @@
+//! Several files written at once: all of them, or the tree stays as it was.
+//!
+//! What cannot be known beforehand (a full disk, a place that is a directory) shows while the first files are written; then those get
+//! their old content back, or go.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+use nix::sys::stat::Mode;
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use super::path::show;
+use super::write::replace;
+use super::{FileError, Scope, read};
+
+pub fn write_files(scope: &Scope<'_>, files: &[(String, String)]) -> Result<String, FileError> {
+    let mut places = Vec::new();
+    for (path, _) in files {
+        let relative = scope.workspace.relative(path)?;
+        if places.contains(&relative) {
+            return FileError::told(format!("{} is named twice; nothing was written", show(&relative)));
+        }
+        places.push(relative);
+    }
+    let before: Vec<Option<Vec<u8>>> = places.iter().map(|place| content(scope, place)).collect::<Result<_, _>>()?;
+    let mut said = Vec::new();
+    for (at, (place, (_, text))) in places.iter().zip(files).enumerate() {
+        match replace(scope, place, text.as_bytes(), true) {
+            Ok(existed) => {
+                let what = if existed { "replaced" } else { "made" };
+                said.push(format!("{what} {}: {} lines", show(place), text.lines().count()));
+            }
+            Err(error) => return Err(taken_back(scope, &places[..at], &before, error)),
+        }
+    }
+    Ok(said.join("\n"))
+}
+
+/// What stands there now; none where nothing does, or something that is no regular file: the writing itself refuses that.
+fn content(scope: &Scope<'_>, place: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    match scope.workspace.open_at(place, OFlag::O_PATH | OFlag::O_NOFOLLOW, Mode::empty()) {
+        Ok(there) => match std::fs::File::from(there).metadata() {
+            Ok(meta) if meta.is_file() => read::bytes(scope, place).map(Some),
+            Ok(_) | Err(_) => Ok(None),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(scope.workspace.explain(place, error)),
+    }
+}
+
+fn remove(scope: &Scope<'_>, place: &Path) -> Result<(), FileError> {
+    let parent = scope.workspace.open_parent(place, false)?;
+    let gone = unlinkat(&parent, place.file_name().unwrap_or_default(), UnlinkatFlags::NoRemoveDir);
+    gone.map_err(|error| scope.workspace.explain(place, error.into()))
+}
+
+fn taken_back(scope: &Scope<'_>, written: &[PathBuf], before: &[Option<Vec<u8>>], error: FileError) -> FileError {
+    let mut stuck = Vec::new();
+    for (place, old) in written.iter().zip(before) {
+        let back = match old {
+            Some(bytes) => replace(scope, place, bytes, false).map(drop),
+            None => remove(scope, place),
+        };
+        if back.is_err() {
+            stuck.push(show(place));
+        }
+    }
+    let rest = match stuck.is_empty() {
+        true => "nothing was written".to_owned(),
+        false => format!("these could not be brought back: {}", stuck.join(", ")),
+    };
+    match error {
+        FileError::Told(why) | FileError::Near { told: why, .. } => FileError::Told(format!("{why}; {rest}")),
+        FileError::Io { what, error } => FileError::Io { what: format!("{what} ({rest})"), error },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::super::Workspace;
+    use super::*;
+
+    fn files(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        list.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn all_are_written_or_none() {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::write(dir.path().join("a.py"), "old").expect("a file");
+        fs::create_dir(dir.path().join("taken")).expect("a directory");
+        let workspace = Workspace::open(dir.path()).expect("a workspace");
+        let stop = CancellationToken::new();
+        let scope = Scope { workspace: &workspace, cap: 1000, stop: &stop };
+        let said = write_files(&scope, &files(&[("a.py", "one\n"), ("new/b.py", "two\n")])).expect("written");
+        assert_eq!(said, "replaced a.py: 1 lines\nmade new/b.py: 1 lines");
+        for (bad, word) in [
+            (files(&[("a.py", "three"), ("c.py", "three"), ("taken", "three")]), "taken is a directory; nothing was"),
+            (files(&[("x", "1"), ("./x", "2")]), "x is named twice"),
+            (files(&[("a.py", "4"), ("../out", "4")]), "outside"),
+        ] {
+            let why = write_files(&scope, &bad).expect_err("refused").to_string();
+            assert!(why.contains(word), "{why}");
+        }
+        assert_eq!(fs::read_to_string(dir.path().join("a.py")).expect("a.py"), "one\n");
+        assert!(!dir.path().join("c.py").exists() && !dir.path().join("x").exists());
+    }
+}

@@ -1,0 +1,215 @@
+//! One try at one task: the issue with `/fix`, approvals by policy, until it ends by itself or is stopped.
+//!
+//! Owns the policy (every review is approved, up to a number) and the clock: a try has its limit of the task's own time, and what it
+//! waits for a person does not count. Looks at the store as `caisson task list` does; acts as a person, over the forge.
+//! Tests: below (the clock), `tests/eval.rs`.
+
+use super::own::bot::Bot;
+use super::own::person::Person;
+use crate::forge::{RepoRef, Review};
+use crate::store::Store;
+use anyhow::{Context, Result, bail};
+use domain::{Commit, End, Event, PauseReason, State, Task, TaskId};
+use std::time::{Duration, Instant};
+
+const LOOK: Duration = Duration::from_millis(150);
+/// From the issue to the task.
+const BEGIN: Duration = Duration::from_secs(60);
+/// An approval is taken up within this, or never will be.
+const TAKEN: Duration = Duration::from_secs(90);
+/// The login that `caisson setup` gives to the account that works.
+const BOT: &str = "caisson";
+
+/// How a try ends that was stopped because its time was up.
+pub const LIMIT: &str = "limit";
+
+/// What a try may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Policy {
+    pub reviews: u32,
+    pub limit: Duration,
+}
+
+/// How a try ended.
+pub struct Driven {
+    /// As the state is named, or `limit`, `reviews`.
+    pub end: String,
+    pub reason: String,
+    /// The last commit on the forge that is the agent's.
+    pub commit: Option<Commit>,
+    pub log: Vec<(i64, Event)>,
+    pub own: Duration,
+    pub waiting: Duration,
+}
+
+/// Time of the task's own, and time it waited.
+struct Clock {
+    last: Instant,
+    own: Duration,
+    waiting: Duration,
+}
+
+impl Clock {
+    fn new(now: Instant) -> Clock {
+        Clock { last: now, own: Duration::ZERO, waiting: Duration::ZERO }
+    }
+
+    fn tick(&mut self, now: Instant, waits: bool) {
+        let passed = now.saturating_duration_since(self.last);
+        self.last = now;
+        *(if waits { &mut self.waiting } else { &mut self.own }) += passed;
+    }
+}
+
+/// Where a try happens.
+pub struct Place<'a> {
+    pub bot: &'a mut Bot,
+    pub person: &'a Person,
+    pub repo: RepoRef,
+    /// The repository's key.
+    pub key: &'a str,
+}
+
+impl Place<'_> {
+    pub async fn drive(&mut self, title: &str, body: &str, policy: Policy) -> Result<Driven> {
+        let state = self.bot.state();
+        let store = Store::look(&state).await?.context("the bot has no store")?;
+        let (issue, _) = self.person.open_issue(title, &format!("{body}\n\n/fix\n")).await?;
+        let id = self.begun(&store, issue).await?;
+        let mut clock = Clock::new(Instant::now());
+        let ended = self.follow(&store, id, policy, &mut clock).await?;
+        // Whatever it waits for now, nobody will come: its sandbox is given back before the next one.
+        let _ = self.bot.say(&["task", "stop", &id.to_string()]);
+        let log = store.log(id).await?;
+        let task = Task::fold(id, log.iter().map(|(_, event)| event));
+        let commit = task.pushed.filter(|commit| Some(commit) != task.base.as_ref());
+        let (end, reason) = ended;
+        Ok(Driven { end, reason, commit, log, own: clock.own, waiting: clock.waiting })
+    }
+
+    async fn begun(&mut self, store: &Store, issue: u64) -> Result<TaskId> {
+        let end = Instant::now() + BEGIN;
+        loop {
+            self.bot.alive()?;
+            let rows = store.tasks(1000).await?;
+            if let Some(row) = rows.iter().find(|row| row.repository == self.key && row.issue == issue as i64) {
+                return Ok(TaskId(row.id));
+            }
+            if Instant::now() > end {
+                bail!("the bot did not take the issue up within {} s", BEGIN.as_secs());
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Ends with how it ended, and why.
+    async fn follow(
+        &mut self,
+        store: &Store,
+        id: TaskId,
+        policy: Policy,
+        clock: &mut Clock,
+    ) -> Result<(String, String)> {
+        let (mut approved, mut answered): (u32, Option<(i64, Instant)>) = (0, None);
+        loop {
+            self.bot.alive()?;
+            let task = store.task(id).await?;
+            if let Some(reason) = over(&task.state) {
+                return Ok((task.state.name().to_owned(), reason));
+            }
+            let waits = waits(&task.state);
+            clock.tick(Instant::now(), waits);
+            if clock.own > policy.limit {
+                return Ok((LIMIT.to_owned(), format!("not done within {} s of its own", policy.limit.as_secs())));
+            }
+            if let Some((_, since)) = answered.filter(|(review, since)| {
+                waits && since.elapsed() > TAKEN && task.checkpoint().is_none_or(|it| it.review == *review)
+            }) {
+                let seconds = since.elapsed().as_secs();
+                return Ok((task.state.name().to_owned(), format!("an approval was not taken up in {seconds} s")));
+            }
+            let review = if waits { self.review(&task, answered.map(|(review, _)| review)).await? } else { None };
+            if let (Some((pull, review)), true) = (&review, approved < policy.reviews) {
+                self.person.approve(*pull, review).await?;
+                (approved, answered) = (approved + 1, Some((review.id, Instant::now())));
+            } else if review.is_some() {
+                return Ok(("reviews".to_owned(), format!("more than {} reviews were asked for", policy.reviews)));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// The review that waits for an answer and has none yet.
+    async fn review(&self, task: &Task, answered: Option<i64>) -> Result<Option<(u64, Review)>> {
+        let (Some(pull), Some(checkpoint)) = (task.pull, task.checkpoint()) else { return Ok(None) };
+        if Some(checkpoint.review) == answered {
+            return Ok(None);
+        }
+        let reviews = self.person.reviews(&self.repo, pull, BOT).await?;
+        Ok(reviews.into_iter().find(|review| review.id == checkpoint.review).map(|review| (pull, review)))
+    }
+}
+
+fn waits(state: &State) -> bool {
+    matches!(state, State::AwaitingReview { .. } | State::FinalReview { .. })
+}
+
+/// Whether nothing more will come without a person who does more than approve; with the reason, if it is no good end.
+fn over(state: &State) -> Option<String> {
+    match state {
+        State::Approved { .. } => Some(String::new()),
+        State::Paused { reason, .. } => Some(paused(reason)),
+        State::Ended { end } => Some(ended(end)),
+        State::Queued
+        | State::Preparing
+        | State::Running
+        | State::Publishing { .. }
+        | State::AwaitingReview { .. }
+        | State::Verifying { .. }
+        | State::FinalReview { .. } => None,
+    }
+}
+
+fn paused(reason: &PauseReason) -> String {
+    match reason {
+        PauseReason::Budget { what } => format!("its budget is used up: {what}"),
+        PauseReason::ContextFull => "the conversation no longer fits into the model's window".to_owned(),
+        PauseReason::Stuck { sentence }
+        | PauseReason::Exhausted { sentence, .. }
+        | PauseReason::Blocked { sentence } => sentence.clone(),
+    }
+}
+
+fn ended(end: &End) -> String {
+    match end {
+        End::Delivered => String::new(),
+        End::Declined => "it was declined".to_owned(),
+        End::Cancelled { by } => format!("it was stopped by {by}"),
+        End::Failed { why } => why.clone(),
+        End::Expired => "it expired".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_for_a_person_is_no_time_of_the_task() {
+        let begin = Instant::now();
+        let at = |s: u64| begin + Duration::from_secs(s);
+        let mut clock = Clock::new(begin);
+        clock.tick(at(10), false);
+        clock.tick(at(70), true);
+        clock.tick(at(75), false);
+        assert_eq!((clock.own.as_secs(), clock.waiting.as_secs()), (15, 60));
+    }
+
+    #[test]
+    fn a_pause_says_why_and_work_goes_on() {
+        let stuck = PauseReason::Stuck { sentence: "five answers without a call".to_owned() };
+        let paused = State::Paused { reason: stuck, from: Box::new(State::Running) };
+        assert_eq!(over(&paused).as_deref(), Some("five answers without a call"));
+        assert_eq!(over(&State::Running), None);
+    }
+}

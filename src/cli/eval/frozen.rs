@@ -1,0 +1,107 @@
+//! What was frozen: a hash for each set over its tasks and repositories, in `frozen.sha256` beside them.
+//!
+//! Tuning on tasks and measuring on others is honest only while neither changes unseen. Owns the hash and the file. Tests: below.
+
+use super::tasks::{Folder, Set, files};
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub const FILE: &str = "frozen.sha256";
+
+/// How the folder stands to what was frozen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum Frozen {
+    Unchanged,
+    /// These sets are not what they were.
+    Changed {
+        sets: Vec<String>,
+    },
+    /// There is no file.
+    Never,
+}
+
+impl Frozen {
+    /// Compares the folder with its file.
+    pub fn look(folder: &Folder) -> Result<Frozen> {
+        let path = folder.at.join(FILE);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(Frozen::Never),
+            Err(why) => return Err(why).with_context(|| path.display().to_string()),
+        };
+        let now = hashes(folder)?;
+        let then: BTreeMap<&str, &str> =
+            text.lines().filter_map(|line| line.split_once("  ")).map(|(hash, set)| (set, hash)).collect();
+        let sets: Vec<String> = now
+            .iter()
+            .filter(|(set, hash)| then.get(**set) != Some(&hash.as_str()))
+            .map(|(set, _)| (*set).to_owned())
+            .collect();
+        Ok(if sets.is_empty() { Frozen::Unchanged } else { Frozen::Changed { sets } })
+    }
+
+    /// For people; none where there is nothing to say.
+    pub fn warning(&self) -> Option<String> {
+        match self {
+            Frozen::Unchanged => None,
+            Frozen::Changed { sets } => Some(format!("CHANGED SINCE FROZEN: {}", sets.join(", "))),
+            Frozen::Never => Some("these tasks were never frozen (`caisson eval --freeze`)".to_owned()),
+        }
+    }
+}
+
+/// Writes the file as the folder stands now.
+pub fn freeze(folder: &Folder) -> Result<BTreeMap<&'static str, String>> {
+    let now = hashes(folder)?;
+    let text: String = now.iter().map(|(set, hash)| format!("{hash}  {set}\n")).collect();
+    std::fs::write(folder.at.join(FILE), text).context(FILE)?;
+    Ok(now)
+}
+
+fn hashes(folder: &Folder) -> Result<BTreeMap<&'static str, String>> {
+    Set::ALL.iter().map(|set| Ok((set.word(), hash(folder, *set)?))).collect()
+}
+
+/// Over path, length and bytes of each file, in the order of the paths.
+fn hash(folder: &Folder, set: Set) -> Result<String> {
+    let tasks: Vec<_> = folder.tasks.iter().filter(|task| set.holds(task.spec.set)).collect();
+    let places: BTreeSet<String> = tasks
+        .iter()
+        .flat_map(|task| [format!("repositories/{}", task.spec.repository), format!("tasks/{}", task.spec.name)])
+        .collect();
+    let mut hash = Sha256::new();
+    for place in places {
+        for file in files(&folder.at.join(&place))? {
+            hash.update(format!("{place}/{} {} {}\n", file.path, file.executable, file.bytes.len()));
+            hash.update(&file.bytes);
+        }
+    }
+    Ok(hex::encode(hash.finalize()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::eval::tasks::tests::write;
+
+    #[test]
+    fn a_change_of_one_set_is_named() {
+        let dir = tempfile::tempdir().expect("dir");
+        write(dir.path(), "a", "quick");
+        write(dir.path(), "b", "held-out");
+        let read = || Folder::read(dir.path()).expect("read");
+        assert_eq!(Frozen::look(&read()).expect("looked"), Frozen::Never);
+        freeze(&read()).expect("frozen");
+        assert_eq!(Frozen::look(&read()).expect("looked"), Frozen::Unchanged);
+        std::fs::write(dir.path().join("repositories/sums/__pycache__/y.pyc"), "y").expect("written");
+        assert_eq!(Frozen::look(&read()).expect("looked"), Frozen::Unchanged, "what tests leave is no change");
+        std::fs::write(dir.path().join("tasks/b/hidden/hidden.py"), "fail\n").expect("written");
+        assert_eq!(Frozen::look(&read()).expect("looked"), Frozen::Changed { sets: vec!["held-out".into()] });
+        std::fs::write(dir.path().join("repositories/sums/sums.py"), "x = 2\n").expect("written");
+        let all = vec!["held-out".to_owned(), "quick".to_owned(), "tune".to_owned()];
+        assert_eq!(Frozen::look(&read()).expect("looked"), Frozen::Changed { sets: all });
+    }
+}

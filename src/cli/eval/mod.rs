@@ -1,0 +1,213 @@
+//! `caisson eval`: solves tasks through the whole product and judges what came out, with what it cost.
+//!
+//! Owns flags and their refusals. Tasks as they lie on the disk (`tasks.rs`, `frozen.rs`), the ground of a run (`ground.rs`, `own/`), the
+//! tries (`run.rs`, `drive.rs`), the judgement (`judge.rs`, `check.rs`), the model (`model.rs`), numbers and their comparison (`measure.rs`,
+//! `results.rs`, `table.rs`, `against.rs`). A running installation is never touched. Tests: in each file, and `tests/eval.rs`.
+
+mod against;
+mod check;
+mod drive;
+mod frozen;
+mod ground;
+mod judge;
+mod measure;
+mod model;
+pub mod own;
+mod results;
+mod run;
+mod table;
+mod tasks;
+
+use super::printer::{Complaint, Printer};
+use crate::config::Process;
+use anyhow::{Context, Result};
+use clap::Args;
+use results::{Out, Results};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tasks::{Folder, Set, TaskDir};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Solve tasks through the whole product, and judge each answer with tests that the bot never saw.
+///
+/// Starts a forge and an installation of its own with the model of your configuration, opens each task's issue with /fix, approves what is
+/// asked, and judges the last commit in a fresh sandbox. Three tasks unless told otherwise. docs/evaluation.md says what counts.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  caisson eval\n  caisson eval --quick --out results.jsonl\n  \
+    caisson eval --quick --against results.jsonl\n  caisson eval --tasks my-tasks --only off-by-one\n  caisson eval --check-tasks")]
+pub struct EvalArgs {
+    /// The 24 tasks to tune on, in place of three.
+    #[arg(long, conflicts_with = "set")]
+    quick: bool,
+    /// All tasks of a set. Each look at held-out is written down in looks.log beside the tasks.
+    #[arg(long, value_enum)]
+    set: Option<Chosen>,
+    /// Only this task. Repeat for more.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// The folder with `tasks` and `repositories`; one of your own is run whole unless --set chooses.
+    #[arg(long, value_name = "DIR")]
+    tasks: Option<PathBuf>,
+    /// How often each task is tried.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    seeds: u32,
+    /// Seconds of its own that one try may take; waiting for a review is not counted.
+    #[arg(long, value_name = "SECONDS", default_value_t = 180)]
+    limit: u64,
+    /// Reviews that are approved in one try; it ends when one more is asked for.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    reviews: u32,
+    /// Write JSON lines there. A file that exists is never overwritten.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Compare with the results of an earlier run.
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// No model: try whether each task tells its base from its reference solution.
+    #[arg(long, conflicts_with_all = ["out", "against", "freeze"])]
+    check_tasks: bool,
+    /// Write down what the tasks are now; every run says when they differ from it.
+    #[arg(long)]
+    freeze: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Chosen {
+    Quick,
+    Tune,
+    HeldOut,
+    All,
+}
+
+/// Where the project's own tasks lie, as seen from its folder.
+const OWN_TASKS: &str = "eval";
+
+impl EvalArgs {
+    /// # Errors
+    /// A [`Complaint`] when nothing can be run, or the run was stopped; what was made is taken down first.
+    pub async fn run(self, config: &Path) -> Result<()> {
+        let printer = Printer::terminal();
+        let folder = Folder::read(self.tasks.as_deref().unwrap_or(Path::new(OWN_TASKS)))?;
+        if self.freeze {
+            for (set, hash) in frozen::freeze(&folder)? {
+                printer.good(&format!("{set} is frozen as {hash}"));
+            }
+            return Ok(());
+        }
+        let chosen = self.chosen(&folder)?;
+        let process = self.process(config)?;
+        // What can be refused is refused before an hour of work.
+        let baseline = self.against.as_deref().map(Results::read).transpose()?;
+        let out = Out::create(self.out.as_deref())?;
+        let broken = if self.only.is_empty() { folder.broken.clone() } else { Vec::new() };
+        let work = async {
+            if self.check_tasks {
+                let dir = own_dir()?;
+                let judge = judge::Judge::start(under(&process, "c"), dir.path()).await?;
+                return check::check(&judge, &chosen, &broken, &printer).await;
+            }
+            let words = self.words();
+            let run = run::Run {
+                args: &self,
+                process: &process,
+                folder: &folder,
+                broken,
+                words,
+                baseline,
+                printer: &printer,
+            };
+            Box::pin(run.all(&chosen, out)).await
+        };
+        tokio::select! {
+            done = work => done,
+            stopped = interrupted() => {
+                stopped?;
+                Err(Complaint::new("stopped; what was started has been ended").into())
+            }
+        }
+    }
+
+    /// The tasks that were asked for, in their order.
+    fn chosen<'a>(&self, folder: &'a Folder) -> Result<Vec<&'a TaskDir>> {
+        let known = |name: &String| {
+            folder.tasks.iter().any(|task| task.spec.name == *name) || folder.broken.iter().any(|(it, _)| it == name)
+        };
+        if let Some(name) = self.only.iter().find(|name| !known(name)) {
+            return Err(Complaint::new(format!("there is no task {name} in {}", folder.at.display())).into());
+        }
+        if let Some((name, why)) = folder.broken.iter().find(|(name, _)| self.only.contains(name)) {
+            return Err(Complaint::new(format!("the task {name} cannot be read")).because(why.clone()).into());
+        }
+        let wanted = |task: &TaskDir| match (self.only.is_empty(), self.set()) {
+            (false, _) => self.only.contains(&task.spec.name),
+            (true, None) => true,
+            (true, Some(set)) => set.holds(task.spec.set),
+        };
+        let chosen: Vec<&TaskDir> = folder.tasks.iter().filter(|task| wanted(task)).collect();
+        if chosen.is_empty() && folder.broken.is_empty() {
+            return Err(Complaint::new(format!("{} holds no such task", folder.at.display())).into());
+        }
+        Ok(chosen)
+    }
+
+    /// None = all.
+    fn set(&self) -> Option<Set> {
+        match self.set {
+            Some(Chosen::Quick) => Some(Set::Quick),
+            Some(Chosen::Tune) => Some(Set::Tune),
+            Some(Chosen::HeldOut) => Some(Set::HeldOut),
+            Some(Chosen::All) => None,
+            None if self.quick => Some(Set::Tune),
+            None if self.check_tasks || self.tasks.is_some() => None,
+            None => Some(Set::Quick),
+        }
+    }
+
+    fn words(&self) -> String {
+        match (self.only.is_empty(), self.set()) {
+            (false, _) => format!("only {}", self.only.join(", ")),
+            (true, Some(set)) => set.word().to_owned(),
+            (true, None) => "all".to_owned(),
+        }
+    }
+
+    /// A check of tasks needs no configuration: then the defaults hold.
+    fn process(&self, file: &Path) -> Result<Process> {
+        if self.check_tasks && !file.exists() {
+            return Ok(Process::from_layers(file, "", &|name| std::env::var(name).ok())?);
+        }
+        Ok(Process::load(file)?)
+    }
+}
+
+/// The configuration under a name of this process's own, without a network.
+fn under(process: &Process, part: &str) -> Process {
+    let mut own = process.clone();
+    own.installation = installation(part);
+    own.router.pool = String::new();
+    own
+}
+
+/// Everything of this run in the container engine has this name in it.
+fn installation(part: &str) -> String {
+    format!("eval-{}-{part}", std::process::id())
+}
+
+fn own_dir() -> Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("caisson-eval-").tempdir().context("no temporary directory can be made")
+}
+
+/// How long a try may take of its own.
+fn limit(args: &EvalArgs) -> Duration {
+    Duration::from_secs(args.limit)
+}
+
+/// Until Ctrl-C, or until somebody ends the process.
+async fn interrupted() -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        outcome = tokio::signal::ctrl_c() => outcome?,
+    }
+    Ok(())
+}

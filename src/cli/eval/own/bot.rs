@@ -1,0 +1,181 @@
+//! Caisson as somebody would run it: `caisson setup`, `repo add`, a broker, `serve`, and at the end nothing of it.
+
+use super::process::{Beside, run};
+use crate::cli::printer::Printer;
+use anyhow::{Result, bail};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// `serve` lets work under way end for 20 s.
+const DRAIN: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(120);
+
+/// What an installation is made of.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The program `caisson`.
+    pub program: PathBuf,
+    /// Names everything it has in the container engine.
+    pub installation: String,
+    /// Where configuration and state go.
+    pub dir: PathBuf,
+    /// Variables its programs get beside our own.
+    pub environment: Vec<(String, String)>,
+    /// Variables of ours that they do not get.
+    pub without: Vec<String>,
+    /// Images a sandbox may be made from, and the router's.
+    pub images: Vec<String>,
+    pub router_image: String,
+    /// Further flags of its broker.
+    pub broker: Vec<String>,
+}
+
+pub struct Bot {
+    plan: Plan,
+    ops: String,
+    serve: Option<Beside>,
+    broker: Option<Beside>,
+    ended: bool,
+}
+
+impl Bot {
+    pub fn new(mut plan: Plan) -> Result<Bot> {
+        let (hooks, ops) = (free_port()?, free_port()?);
+        let own = [
+            ("CAISSON_INSTALLATION", plan.installation.clone()),
+            ("CAISSON_LISTEN_WEBHOOKS", format!("127.0.0.1:{hooks}")),
+            ("CAISSON_LISTEN_OPS", format!("127.0.0.1:{ops}")),
+        ];
+        plan.environment.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        Ok(Bot { plan, ops: format!("http://127.0.0.1:{ops}"), serve: None, broker: None, ended: true })
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.plan.program);
+        command.arg("--config").arg(self.config()).args(words);
+        self.plan.without.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        command.envs(self.plan.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.plan.dir.join("caisson.toml")
+    }
+
+    /// How a person calls `caisson` here.
+    pub fn shown(&self) -> String {
+        format!("{} --config {}", self.plan.program.display(), self.config().display())
+    }
+
+    pub fn say(&self, words: &[&str]) -> Result<String> {
+        run(&mut self.command(words))
+    }
+
+    fn broker_command(&self, more: &[&str]) -> Command {
+        let socket = self.plan.dir.join("state/broker.sock");
+        let mut command = self.command(&["broker", "--socket"]);
+        command.arg(socket);
+        self.plan.images.iter().for_each(|image| {
+            command.args(["--image", image]);
+        });
+        command.args(["--router-image", &self.plan.router_image]).args(&self.plan.broker).args(more);
+        command
+    }
+
+    /// Broker and bot, until the bot says that it is ready.
+    pub async fn serve(&mut self) -> Result<()> {
+        let few = Duration::from_secs(60);
+        self.ended = false;
+        // Started again: what is left of the last time ends first, for its socket is the same.
+        (self.serve, self.broker) = (None, None);
+        let log = self.plan.dir.join("broker.log");
+        self.broker = Some(Beside::start("caisson broker", &mut self.broker_command(&[]), &log, few)?);
+        let end = Instant::now() + few;
+        while !self.plan.dir.join("state/broker.sock").exists() {
+            self.alive()?;
+            if Instant::now() > end {
+                bail!("the broker does not listen within {few:?}");
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        self.start()?;
+        let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build()?;
+        let end = Instant::now() + START;
+        loop {
+            self.alive()?;
+            let answer = http.get(format!("{}/readyz", self.ops)).send().await;
+            if answer.is_ok_and(|answer| answer.status().is_success()) {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                bail!("the bot is not ready within {START:?}:\n{}", self.tail());
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Starts `caisson serve` alone, and does not wait for it.
+    pub fn start(&mut self) -> Result<()> {
+        let log = self.plan.dir.join("serve.log");
+        self.serve = Some(Beside::start("caisson serve", &mut self.command(&["serve"]), &log, DRAIN)?);
+        Ok(())
+    }
+
+    /// Ends `caisson serve` as a power cut does.
+    pub fn kill(&mut self) {
+        if let Some(serve) = self.serve.take() {
+            serve.kill();
+        }
+    }
+
+    /// Where the store is.
+    pub fn state(&self) -> PathBuf {
+        self.plan.dir.join("state")
+    }
+
+    /// An error when one of the two has ended.
+    pub fn alive(&mut self) -> Result<()> {
+        [&mut self.broker, &mut self.serve].into_iter().flatten().try_for_each(Beside::alive)
+    }
+
+    pub fn tail(&self) -> String {
+        self.serve.as_ref().map(Beside::tail).unwrap_or_default()
+    }
+
+    /// Ends both, and removes what this installation has in the container engine.
+    pub fn end(&mut self) -> Result<()> {
+        self.serve = None;
+        self.broker = None;
+        if std::mem::replace(&mut self.ended, true) {
+            return Ok(());
+        }
+        run(&mut self.broker_command(&["--teardown"])).map(|_| ())
+    }
+}
+
+impl Drop for Bot {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            let what = format!(
+                "what {} has in the container engine could not be removed: {error:#}\n`make clean-docker` tries again",
+                self.plan.installation
+            );
+            Printer::terminal().warn(&what);
+        }
+    }
+}
+
+/// A port of loopback that is free now.
+pub fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// Whether a program lies beside ours, and where.
+pub fn beside(name: &str) -> Result<Option<PathBuf>> {
+    let own = std::env::current_exe()?;
+    Ok(own.parent().map(|folder: &Path| folder.join(name)).filter(|path| path.is_file()))
+}

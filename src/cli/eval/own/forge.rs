@@ -1,0 +1,93 @@
+//! The built-in forge as a program beside ours, and the person's token on it. It is never linked into this program.
+
+use super::bot::beside;
+use super::person::AGENT;
+use super::process::Beside;
+use super::variable;
+use crate::cli::printer::Complaint;
+use crate::forge::gitea::admin::Admin;
+use crate::secret::Secret;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use url::Url;
+
+const PROGRAM: &str = "caisson-devforge";
+const START: Duration = Duration::from_secs(30);
+/// The person who opens issues and approves.
+pub const HUMAN: &str = "dev";
+const SCOPES: [&str; 4] = ["write:issue", "write:repository", "read:user", "read:organization"];
+
+pub struct OwnForge {
+    pub url: Url,
+    /// A file with the admin's token.
+    pub admin: PathBuf,
+    /// The person's.
+    pub token: Secret,
+    program: Beside,
+}
+
+impl OwnForge {
+    /// Starts it with everything it keeps in `dir`.
+    ///
+    /// # Errors
+    /// A [`Complaint`] when the program is not there.
+    pub async fn start(dir: &Path) -> Result<OwnForge> {
+        std::fs::create_dir_all(dir)?;
+        let program = program()?;
+        let log = dir.join("forge.log");
+        let mut command = Command::new(&program);
+        command.arg("--dir").arg(dir).args(["--human", HUMAN]);
+        let mut running = Beside::start("caisson-devforge", &mut command, &log, Duration::from_secs(5))?;
+        let end = Instant::now() + START;
+        let url = loop {
+            running.alive()?;
+            if let Some(url) = told(&std::fs::read_to_string(&log).unwrap_or_default()) {
+                break Url::parse(&url).context("the forge's own address")?;
+            }
+            if Instant::now() > end {
+                anyhow::bail!("the built-in forge does not listen within {START:?}");
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        };
+        let admin = dir.join("admin-token");
+        let password = Secret::read(&dir.join(format!("{HUMAN}-password")))?;
+        let accounts = Admin::new(&url, Secret::read(&admin)?, AGENT)?;
+        let token = accounts.create_token(HUMAN, &password, "eval", &SCOPES).await?;
+        Ok(OwnForge { url, admin, token, program: running })
+    }
+
+    /// An error when it has ended.
+    pub fn alive(&mut self) -> Result<()> {
+        self.program.alive()
+    }
+}
+
+/// The line that stands after the secrets were written.
+fn told(log: &str) -> Option<String> {
+    let url = log.lines().find_map(|line| line.strip_prefix("url "))?;
+    log.lines().any(|line| line.starts_with("human ")).then(|| url.trim().to_owned())
+}
+
+/// Named by `CAISSON_DEVFORGE`, or beside this program.
+fn program() -> Result<PathBuf> {
+    let named = variable("CAISSON_DEVFORGE").map(PathBuf::from).filter(|path| path.is_file());
+    if let Some(path) = named.map_or_else(|| beside(PROGRAM), |path| Ok(Some(path)))? {
+        return Ok(path);
+    }
+    let attempt = "`make build` puts it beside caisson; CAISSON_DEVFORGE names it elsewhere";
+    Err(Complaint::new(format!("the built-in forge ({PROGRAM}) is not there")).attempt(attempt).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_counts_once_everything_is_written() {
+        assert_eq!(told("url http://127.0.0.1:1\n"), None);
+        let url = told("url http://127.0.0.1:1\nhuman dev (password in x)\n");
+        assert_eq!(url.as_deref(), Some("http://127.0.0.1:1"));
+    }
+}

@@ -1,0 +1,268 @@
+//! A whole run: plants the tasks, tries each, judges each, says how it goes, and sums up.
+//!
+//! Owns the order of things and what counts as not run. Whatever goes wrong with one task is that task's; the others go on.
+
+use super::drive::{Driven, LIMIT, Policy};
+use super::frozen::Frozen;
+use super::ground::Ground;
+use super::judge::{From, Judge, Judged, Planted};
+use super::measure::{measure, said_done};
+use super::model::{Asked, config_hash};
+use super::results::{About, Found, Header, Line, Measured, ModelSeen, Out, Outcome, Results, Row};
+use super::tasks::{Folder, Set, TaskDir};
+use super::{EvalArgs, against, installation, limit, own_dir, table, under};
+use crate::cli::printer::{Complaint, Printer};
+use crate::config::Process;
+use anyhow::{Context, Result};
+use std::io::Write;
+
+pub struct Run<'a> {
+    pub args: &'a EvalArgs,
+    pub process: &'a Process,
+    pub folder: &'a Folder,
+    /// Tasks that cannot be read, and why.
+    pub broken: Vec<(String, String)>,
+    /// What was chosen.
+    pub words: String,
+    pub baseline: Option<Results>,
+    pub printer: &'a Printer,
+}
+
+/// A task that can be tried: its beginning, and the name of the repository of each try.
+struct Ready<'a> {
+    task: &'a TaskDir,
+    planted: Planted,
+    names: Vec<String>,
+}
+
+impl Run<'_> {
+    pub async fn all(self, chosen: &[&TaskDir], mut out: Out) -> Result<()> {
+        let asked = Asked::of(self.process)?;
+        if let Some(baseline) = &self.baseline {
+            against::comparable(&baseline.header, asked.recording)?;
+        }
+        let header = self.header(&asked, asked.look().await)?;
+        self.announce(&header, chosen)?;
+        out.put(&Line::Header(Box::new(header.clone())))?;
+        let mut rows = Vec::new();
+        let mut add = |row: Row| {
+            self.say(&row);
+            out.put(&Line::Task(Box::new(row.clone())))?;
+            rows.push(row);
+            anyhow::Ok(())
+        };
+        for (name, why) in &self.broken {
+            add(not_run(name, 1, None, asked.recording, format!("it cannot be read: {why}")))?;
+        }
+        if header.model.fault.is_empty() {
+            self.tries(chosen, asked.recording, &mut add).await?;
+        } else {
+            for task in chosen {
+                add(not_run(&task.spec.name, 1, Some(task), asked.recording, header.model.fault.clone()))?;
+            }
+        }
+        self.same_model(&asked, &header.model).await?;
+        let count = |outcome| rows.iter().filter(|row| row.outcome == outcome).count();
+        let (solved, not_run) = (count(Outcome::Solved), count(Outcome::NotRun));
+        out.put(&Line::End { tries: rows.len(), solved, not_run })?;
+        self.sum_up(header, rows)
+    }
+
+    fn header(&self, asked: &Asked, model: ModelSeen) -> Result<Header> {
+        Ok(Header {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: crate::git::head_around(&self.folder.at),
+            recording: asked.recording,
+            model,
+            config: config_hash(self.process),
+            frozen: Frozen::look(self.folder)?,
+            chosen: self.words.clone(),
+            limit_s: self.args.limit,
+            reviews: self.args.reviews,
+            repeats: self.args.seeds,
+            started: jiff::Timestamp::now().to_string(),
+        })
+    }
+
+    /// What may not be overlooked, before anything else; and a look at held-out tasks leaves a trace.
+    fn announce(&self, header: &Header, chosen: &[&TaskDir]) -> Result<()> {
+        let seen = &header.model;
+        let name = seen.answered.as_deref().unwrap_or(&seen.label);
+        self.printer.step(&format!("{}: {name}", if header.recording { "recording" } else { "model" }));
+        if !seen.fault.is_empty() {
+            self.printer.warn(&format!("THE MODEL CANNOT BE MEASURED: {}", seen.fault));
+        }
+        if let Some(warning) = header.frozen.warning() {
+            self.printer.warn(&warning);
+        }
+        let held = chosen.iter().filter(|task| task.spec.set == Set::HeldOut).count();
+        if held > 0 && seen.fault.is_empty() {
+            let path = self.folder.at.join("looks.log");
+            let mut log = std::fs::File::options().create(true).append(true).open(&path)?;
+            let out = self.args.out.as_ref().map_or("no file".to_owned(), |file| file.display().to_string());
+            writeln!(log, "{}\t{name}\t{held} held-out tasks\t{out}", header.started)?;
+            self.printer.warn(&format!("a look at {held} held-out tasks, written down in {}", path.display()));
+        }
+        Ok(())
+    }
+
+    async fn tries(&self, chosen: &[&TaskDir], recording: bool, add: &mut impl FnMut(Row) -> Result<()>) -> Result<()> {
+        let dir = own_dir()?;
+        self.printer.step("starting a forge, a broker and an installation of its own");
+        let judge = Judge::start(under(self.process, "j"), dir.path()).await?;
+        let mut ground = Ground::lay(self.process, &installation("b"), dir.path()).await?;
+        let mut ready = Vec::new();
+        for (at, task) in chosen.iter().enumerate() {
+            self.printer.step(&format!("{}: its hidden tests on the base", task.spec.name));
+            match self.plant(&judge, &ground, at, task).await {
+                Ok(planted) => ready.push(planted),
+                Err(why) => add(not_run(&task.spec.name, 1, Some(task), recording, format!("{why:#}")))?,
+            }
+        }
+        if ready.is_empty() {
+            return Ok(());
+        }
+        self.printer.step("starting the bot; it proves the barrier first");
+        ground.serve().await.context("caisson serve")?;
+        for repeat in 1..=self.args.seeds {
+            for it in &ready {
+                self.printer.step(&format!("{}: begins", it.task.spec.name));
+                let mut row = not_run(&it.task.spec.name, repeat, Some(it.task), recording, String::new());
+                match self.one(&judge, &mut ground, it, repeat, &mut row).await {
+                    Ok(()) => {}
+                    Err(why) => (row.outcome, row.reason) = (Outcome::NotRun, format!("{why:#}")),
+                }
+                add(row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The base on the forge, once for each try: no try sees another's branch.
+    async fn plant<'a>(&self, judge: &Judge, ground: &Ground, at: usize, task: &'a TaskDir) -> Result<Ready<'a>> {
+        let key = format!("t{at}");
+        let planted = judge.plant(&key, task).await?;
+        let plain: String = task.spec.repository.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let names: Vec<String> = (1..=self.args.seeds).map(|repeat| format!("{plain}-{}-{repeat}", at + 1)).collect();
+        for name in &names {
+            ground.add(&judge.place(&key), name)?;
+        }
+        Ok(Ready { task, planted, names })
+    }
+
+    async fn one(&self, judge: &Judge, ground: &mut Ground, it: &Ready<'_>, repeat: u32, row: &mut Row) -> Result<()> {
+        ground.serve().await?;
+        let name = &it.names[repeat as usize - 1];
+        let person = ground.person(name)?;
+        let policy = Policy { reviews: self.args.reviews, limit: limit(self.args) };
+        let driven = ground.place(&person, name).drive(&it.task.title, &it.task.body, policy).await?;
+        row.measured = measured(&driven);
+        (row.end, row.reason) = (driven.end.clone(), driven.reason.clone());
+        // One that was still answering when its time was up had its chance; one that could not be asked had none.
+        if row.measured.turns == 0 && driven.end != LIMIT {
+            anyhow::bail!("the model gave no answer: {}", driven.reason);
+        }
+        row.outcome = Outcome::Unsolved;
+        let Some(commit) = &driven.commit else {
+            row.false_done = said_done(&driven.log);
+            row.reason = one_of(&driven.reason, "nothing was changed");
+            return Ok(());
+        };
+        let (url, auth) = ground.remote(name)?;
+        let judged = judge.judge(&it.planted, it.task, &From { url: &url, auth: &auth }, commit).await;
+        let judged = judged.context("its last commit could not be judged")?;
+        settle(row, &judged, said_done(&driven.log));
+        Ok(())
+    }
+
+    fn say(&self, row: &Row) {
+        let m = &row.measured;
+        let numbers = format!("{:.0} s, {} actions, {} reviews", m.own_seconds, m.actions, m.reviews);
+        let text = match row.outcome {
+            Outcome::Solved => format!("{}: solved ({numbers})", row.task),
+            Outcome::Unsolved => format!("{}: not solved, {} ({numbers}): {}", row.task, row.end, row.reason),
+            Outcome::NotRun => format!("{}: NOT RUN: {}", row.task, row.reason),
+        };
+        self.printer.step(&text);
+    }
+
+    /// # Errors
+    /// A [`Complaint`] when the server changed its model meanwhile: what was measured may be of two.
+    async fn same_model(&self, asked: &Asked, before: &ModelSeen) -> Result<()> {
+        if !before.fault.is_empty() {
+            return Ok(());
+        }
+        let after = asked.look().await;
+        if after.answered == before.answered {
+            return Ok(());
+        }
+        let name = |seen: &ModelSeen| seen.answered.clone().unwrap_or_else(|| "nobody".to_owned());
+        let what = format!("the server answered as {} before and as {} after", name(before), name(&after));
+        Err(Complaint::new(what).because("what was measured may be of two models; nothing of it counts").into())
+    }
+
+    fn sum_up(&self, header: Header, rows: Vec<Row>) -> Result<()> {
+        self.printer.say(&table::report(&header, &rows));
+        if let Some(warning) = header.frozen.warning() {
+            self.printer.warn(&warning);
+        }
+        let fault = header.model.fault.clone();
+        let now = Results { header, rows, whole: true };
+        if let Some(then) = &self.baseline {
+            if !then.whole {
+                self.printer.warn("the baseline's run was stopped before its end");
+            }
+            if then.header.config != now.header.config {
+                self.printer.warn("the baseline was made with another configuration of model, sandbox or budget");
+            }
+            self.printer.say(&table::compared(&against::compare(then, &now)?));
+        }
+        match fault.is_empty() {
+            true => Ok(()),
+            false => Err(Complaint::new("the model cannot be measured").because(fault).into()),
+        }
+    }
+}
+
+fn measured(driven: &Driven) -> Measured {
+    let mut found = measure(&driven.log);
+    found.own_seconds = driven.own.as_secs_f64();
+    found.waiting_seconds = driven.waiting.as_secs_f64();
+    found
+}
+
+fn settle(row: &mut Row, judged: &Judged, said_done: bool) {
+    row.judged = Some(Found { hidden: judged.hidden, suite: judged.suite, base_tests: judged.base_tests });
+    if judged.solved() {
+        (row.outcome, row.reason) = (Outcome::Solved, String::new());
+        return;
+    }
+    row.false_done = said_done;
+    row.reason = if row.reason.is_empty() { judged.why.clone() } else { format!("{}; {}", row.reason, judged.why) };
+}
+
+fn one_of(first: &str, second: &str) -> String {
+    if first.is_empty() { second.to_owned() } else { first.to_owned() }
+}
+
+fn not_run(name: &str, repeat: u32, task: Option<&TaskDir>, recording: bool, reason: String) -> Row {
+    let about = task.map(|task| About {
+        set: task.spec.set,
+        family: task.spec.family,
+        language: task.spec.language,
+        names_file: task.spec.names_file,
+        large: task.spec.large,
+    });
+    Row {
+        task: name.to_owned(),
+        repeat,
+        about,
+        outcome: Outcome::NotRun,
+        recording,
+        false_done: false,
+        end: "not run".to_owned(),
+        reason,
+        judged: None,
+        measured: Measured::default(),
+    }
+}

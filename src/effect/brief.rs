@@ -1,0 +1,148 @@
+//! What the host reads of a workspace before a request in the style *files*: which files matter, their text, and once for a task how the
+//! project's checks end on its base. No action of the agent's; repeated freely, the stored look wins.
+
+use super::{Feed, Performer, Trouble};
+use crate::engine::style::{files, view};
+use crate::sandbox::survey::because;
+use crate::sandbox::{SandboxError, SurveySpec, VerifySpec};
+use crate::store::EffectRow;
+use domain::{BaseRun, Commit, Event, Input, Look, ShownFile, State, Task};
+use protocol::survey::{Found, Question, Reason};
+use std::collections::BTreeSet;
+
+/// Up to so many tokens all sources are shown: more makes a small model recite.
+const SMALL: u64 = 1_000;
+/// Otherwise so many files.
+const MOST: usize = 3;
+/// Bytes of texts that are read for one look.
+const TEXTS: u64 = 64 << 10;
+/// Why a file is read again.
+const EARLIER: &str = "an earlier answer was about it";
+/// Files that are asked for: of those beyond the first, the paths are kept.
+const OTHERS: usize = 100;
+
+impl Performer {
+    /// The task and its log with the look that its coming turn needs; none when the task went another way meanwhile.
+    pub(super) async fn looked(
+        &self,
+        task: &Task,
+        turn: u32,
+        log: Vec<Event>,
+        row: &EffectRow,
+        feed: &dyn Feed,
+    ) -> Result<Option<(Task, Vec<Event>)>, Trouble> {
+        if files::look(&log, turn).is_some() {
+            return Ok(Some((task.clone(), log)));
+        }
+        let base = match files::base(&log) {
+            None if !looked_before(&log) => self.base_run(task, row.tries).await?,
+            _ => None,
+        };
+        let look = self.look(task, &log, base).await?;
+        let key = format!("looked:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
+        let now = feed.feed(task.id, &key, Input::Looked { turn, look: Box::new(look) }).await?;
+        match now {
+            Some(now) if now.state == State::Running => {
+                let log = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+                Ok(Some((now, log)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn look(&self, task: &Task, log: &[Event], base: Option<BaseRun>) -> Result<Look, Trouble> {
+        let request = self.request(task)?;
+        let mut words = format!("{}\n{}\n{}", request.title, request.body, request.words);
+        for remark in &task.remarks {
+            words.push_str(&format!("\n{} {}", remark.path.as_deref().unwrap_or_default(), remark.text));
+        }
+        let first = base.as_ref().or_else(|| files::base(log)).filter(|base| base.exit_code != Some(0));
+        let failing = first.map(|base| files::failing(&base.tail)).unwrap_or_default();
+        let paths = shown_before(log);
+        let most = MOST.max(paths.len());
+        let question = Question {
+            words: words.clone(),
+            failing: failing.clone(),
+            most: OTHERS,
+            paths,
+            whole: SMALL,
+            texts: TEXTS,
+        };
+        let (repo_key, commit) = (request.repository.clone(), self.head(task)?);
+        let answer = self.sandboxes.survey(&SurveySpec { task: task.id.0, repo_key, commit, question }).await?;
+        let hints = format!("{words}\n{}", failing.join("\n"));
+        // All sources where they are few; otherwise the best, and the others by name.
+        let shown = if answer.whole { answer.files.len() } else { most.min(answer.files.len()) };
+        let others = answer.files[shown..].iter().map(|found| found.path.clone()).take(OTHERS).collect();
+        let files = answer.files.into_iter().take(shown).filter_map(|found| shown_file(found, &hints)).collect();
+        Ok(Look { files, others, base })
+    }
+
+    fn head(&self, task: &Task) -> Result<Commit, Trouble> {
+        task.kept.clone().or_else(|| task.head.clone()).map_or_else(|| self.base(task), Ok)
+    }
+
+    /// The checks on the base, in a fresh sandbox.
+    async fn base_run(&self, task: &Task, tries: i64) -> Result<Option<BaseRun>, Trouble> {
+        let base = self.base(task)?;
+        let spec = self.verification(task, &base, tries).await?;
+        let verdict = match self.sandboxes.verify(&spec).await {
+            Ok(verdict) => verdict,
+            Err(SandboxError::Gone(loss)) => {
+                return Err(Trouble::later(format!("the base's checks were cut off: {loss}")));
+            }
+            Err(other) => return Err(other.into()),
+        };
+        let run = |command| BaseRun { command, exit_code: verdict.exit_code, tail: verdict.tail };
+        Ok(verdict.command.map(run))
+    }
+
+    /// What verifying `commit` takes.
+    pub(super) async fn verification(&self, task: &Task, commit: &Commit, tries: i64) -> Result<VerifySpec, Trouble> {
+        let repository = self.repository(task)?;
+        let base = self.base(task)?;
+        let (_, effective) = self.effective(&repository, &base).await?;
+        let image = self.image_of(task, &base).await?;
+        Ok(VerifySpec {
+            task: task.id.0,
+            commit: commit.clone(),
+            base,
+            tries: u32::try_from(tries).unwrap_or(u32::MAX),
+            repo_key: repository.key,
+            image,
+            command: effective.test,
+            limits: self.chamber_limits(),
+            wall_ms: self.config.sandbox.verify_wall_s * 1000,
+        })
+    }
+}
+
+fn looked_before(log: &[Event]) -> bool {
+    log.iter().any(|event| matches!(event, Event::Looked { .. }))
+}
+
+/// Files of the looks so far, and those that the agent changed: each once.
+fn shown_before(log: &[Event]) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let mut out = Vec::new();
+    let paths = log.iter().flat_map(|event| match event {
+        Event::Looked { look, .. } => look.files.iter().map(|file| file.path.clone()).collect(),
+        Event::TreeSealed { tree, .. } => tree.files.iter().map(|file| file.path.clone()).collect(),
+        _ => Vec::new(),
+    });
+    for path in paths {
+        if known.insert(path.clone()) {
+            out.push(path);
+        }
+    }
+    out.truncate(2 * MOST);
+    out
+}
+
+fn shown_file(found: Found, words: &str) -> Option<ShownFile> {
+    let text = found.text.filter(|text| !text.trim().is_empty())?;
+    let lines = view::lines(&text, words);
+    let strongest = found.because.iter().find(|why| **why != Reason::Asked);
+    let because = strongest.map_or_else(|| EARLIER.to_owned(), because);
+    Some(ShownFile { path: found.path, text, because, lines })
+}

@@ -1,0 +1,67 @@
+//! How the model is talked to: as configured, or as three tries showed. They are made once for a model and kept beside the store.
+
+use super::{Performer, Trouble};
+use crate::config::process::{Model, ModelStyle};
+use crate::engine::probe::{self, Tries};
+use crate::engine::style::{Style, files};
+use domain::Task;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The tries of one model, as they are kept.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    name: String,
+    base_url: String,
+    read: bool,
+    edit: bool,
+    check: bool,
+}
+
+impl Performer {
+    pub(super) async fn style(&self, task: &Task) -> Result<Style, Trouble> {
+        if !files::fits(task.kind) {
+            return Ok(Style::Tools);
+        }
+        // Whoever comes second waits for the first one's tries.
+        self.style.get_or_try_init(|| self.chosen()).await.copied()
+    }
+
+    async fn chosen(&self) -> Result<Style, Trouble> {
+        let configured = &self.config.model;
+        match configured.style {
+            ModelStyle::Tools => return Ok(Style::Tools),
+            ModelStyle::Files => return Ok(Style::Files),
+            ModelStyle::Auto if !configured.is_own_server() => return Ok(Style::Tools),
+            ModelStyle::Auto => {}
+        }
+        let file = self.config.state_dir.join("model.json");
+        if let Some(tries) = read(&file, configured) {
+            return Ok(tries.style());
+        }
+        let tries = probe::probe(self.model.as_ref(), self.engine.spoken).await;
+        let tries = tries.map_err(|error| Trouble::later(format!("the model could not be tried out: {error}")))?;
+        let style = tries.style();
+        tracing::info!(model = self.model.label(), ?tries, style = style.word(), "the model was tried out");
+        if let Err(why) = keep(&file, configured, &tries) {
+            tracing::warn!(%why, "the model's tries could not be kept; they are made again at the next start");
+        }
+        Ok(style)
+    }
+}
+
+fn address(model: &Model) -> String {
+    model.base_url.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+fn read(file: &Path, model: &Model) -> Option<Tries> {
+    let kept: Kept = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+    let same = kept.name == model.name && kept.base_url == address(model);
+    same.then_some(Tries { read: kept.read, edit: kept.edit, check: kept.check })
+}
+
+fn keep(file: &Path, model: &Model, tries: &Tries) -> std::io::Result<()> {
+    let Tries { read, edit, check } = *tries;
+    let kept = Kept { name: model.name.clone(), base_url: address(model), read, edit, check };
+    std::fs::write(file, serde_json::to_vec(&kept)?)
+}

@@ -1,0 +1,176 @@
+//! What failed in a run of checks, as the model reads it before the output itself.
+//!
+//! Owns: the list and its bounds, and what is said of the run of the same command before. Pure. Must not: claim that something
+//! passes: a test that is not reported any more may not have run. Tests: below and in `history_tests.rs`.
+
+use super::fence::{Fence, Trust};
+use crate::sandbox::items::{self, Item};
+use crate::text;
+
+/// Items of a group that are shown, and those of them with all they say.
+const SHOWN: usize = 12;
+const WHOLE: usize = 5;
+/// Characters of a place, a name, and of a message that is told with its first line alone.
+const NAME: usize = 200;
+
+/// What one run reported, kept for the next one.
+#[derive(Debug, Default)]
+pub(super) struct Ran {
+    items: Vec<Item>,
+    /// Nothing of the report is missing, so that what is not in it was not reported.
+    whole: bool,
+}
+
+impl Ran {
+    pub(super) fn of(output: &str, whole: bool) -> Self {
+        let items = items::read(output);
+        let whole = whole && items.len() < items::MOST;
+        Self { items, whole }
+    }
+
+    /// A run without a failure.
+    pub(super) fn clean() -> Self {
+        Self { items: Vec::new(), whole: true }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}
+
+/// The list, in a fence and of about `most` characters: what is new since the run before, what still fails, what is gone.
+pub(super) fn list(fence: &Fence, now: &Ran, before: Option<&Ran>, most: usize) -> Option<String> {
+    if now.is_empty() {
+        return None;
+    }
+    let mut list = List { text: String::new(), most };
+    match before.filter(|before| before.whole) {
+        Some(before) => {
+            let difference = items::difference(&before.items, &now.items);
+            list.group("new since the last run of this command", &difference.new, WHOLE);
+            list.group("still failing", &difference.still, if difference.new.is_empty() { WHOLE } else { 0 });
+            if now.whole {
+                list.group("not reported any more: passes, or did not run", &difference.gone, 0);
+            }
+        }
+        None => list.group("failing", &now.items.iter().collect::<Vec<_>>(), WHOLE),
+    }
+    Some(fence.wrap("what failed, read out of the output", Trust::None, &list.text))
+}
+
+/// The first failures of an output, with all they say; none where none can be read out of it. Foreign, and in no fence.
+pub(super) fn first(output: &str, count: usize) -> Option<String> {
+    let items = items::read(output);
+    (!items.is_empty()).then(|| items.iter().take(count).map(|item| shown(item, true)).collect())
+}
+
+struct List {
+    text: String,
+    most: usize,
+}
+
+impl List {
+    /// The first `whole` items with all they say, the others with a line each.
+    fn group(&mut self, head: &str, items: &[&Item], whole: usize) {
+        if items.is_empty() {
+            return;
+        }
+        self.text.push_str(&format!("{head} ({}):\n", items.len()));
+        for (at, item) in items.iter().enumerate() {
+            let line = shown(item, at < whole);
+            let fits = self.text.chars().count() + line.chars().count() <= self.most;
+            // The first one is always named.
+            if at >= SHOWN || (at > 0 && !fits) {
+                self.text.push_str(&format!("- … and {} more\n", items.len() - at));
+                return;
+            }
+            self.text.push_str(&if fits { line } else { shown(item, false) });
+        }
+    }
+}
+
+/// `- src/price.py:8 tests.test_price.Parse.test_cents — AssertionError: 105 != 150`, and the other lines below.
+fn shown(item: &Item, whole: bool) -> String {
+    let short = |words: &str| {
+        let line = text::one_line(words);
+        let (head, missing) = text::cut(&line, NAME);
+        if missing > 0 { format!("{head}…") } else { head.to_owned() }
+    };
+    let mut parts = Vec::new();
+    if let Some(file) = &item.file {
+        parts.push(item.line.map_or_else(|| short(file), |line| format!("{}:{line}", short(file))));
+    }
+    parts.extend(item.test.as_deref().map(short));
+    let mut lines = item.message.lines();
+    if let Some(first) = lines.next() {
+        parts.extend((!parts.is_empty()).then(|| "—".to_owned()));
+        parts.push(short(first));
+    }
+    let rest: String = lines.filter(|_| whole).map(|line| format!("  {line}\n")).collect();
+    format!("- {}\n{rest}", parts.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::Secret;
+    use domain::TaskId;
+
+    fn fence() -> Fence {
+        Fence::new(&Secret::new("k"), TaskId(1))
+    }
+
+    fn cargo(tests: &[&str]) -> String {
+        let block = |test: &&str| {
+            format!(
+                "---- {test} stdout ----\nthread '{test}' panicked at src/lib.rs:7:9:\nassertion failed\n  left: 1\n right: 2\n\n"
+            )
+        };
+        tests.iter().map(block).collect()
+    }
+
+    fn body(now: &Ran, before: Option<&Ran>, most: usize) -> String {
+        let text = list(&fence(), now, before, most).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[1..lines.len() - 1].join("\n")
+    }
+
+    #[test]
+    fn the_difference_comes_first_and_only_what_is_new_is_told_whole() {
+        let before = Ran::of(&cargo(&["a", "b"]), true);
+        let now = Ran::of(&cargo(&["b", "c"]), true);
+        let told = "new since the last run of this command (1):\n- src/lib.rs:7 c — assertion failed\n    left: 1\n   right: 2\nstill failing (1):\n- src/lib.rs:7 b — assertion failed\nnot reported any more: passes, or did not run (1):\n- src/lib.rs:7 a — assertion failed";
+        assert_eq!(body(&now, Some(&before), 4_000), told);
+        assert!(
+            body(&now, None, 4_000).starts_with("failing (2):\n- src/lib.rs:7 b — assertion failed\n    left: 1\n")
+        );
+        assert!(body(&now, Some(&Ran::clean()), 4_000).starts_with("new since the last run of this command (2):"));
+        assert_eq!(list(&fence(), &Ran::clean(), Some(&before), 4_000), None);
+    }
+
+    #[test]
+    fn a_report_that_is_not_whole_says_nothing_of_what_it_lacks() {
+        let (cut, whole) = (Ran::of(&cargo(&["a"]), false), Ran::of(&cargo(&["b"]), true));
+        assert!(!body(&cut, Some(&whole), 4_000).contains("any more"));
+        assert!(body(&whole, Some(&cut), 4_000).starts_with("failing (1):"));
+        let many: Vec<String> = (0..80).map(|n| format!("t{n}")).collect();
+        let many = Ran::of(&cargo(&many.iter().map(String::as_str).collect::<Vec<_>>()), true);
+        assert!(!body(&many, Some(&whole), 4_000).contains("any more"));
+    }
+
+    #[test]
+    fn the_list_is_bounded_and_says_what_it_leaves_out() {
+        let many: Vec<String> = (0..40).map(|n| format!("test_{n:03}")).collect();
+        let many = Ran::of(&cargo(&many.iter().map(String::as_str).collect::<Vec<_>>()), true);
+        let long = body(&many, None, 100_000);
+        assert!(
+            long.contains("test_011 —") && !long.contains("test_012") && long.ends_with("- … and 28 more"),
+            "{long}"
+        );
+        let short = body(&many, None, 120);
+        assert!(
+            short.contains("test_000") && short.ends_with("- … and 39 more") && short.chars().count() < 160,
+            "{short}"
+        );
+    }
+}

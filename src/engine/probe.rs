@@ -1,0 +1,147 @@
+//! Whether a model works with tools: three small tries at read, edit and check.
+//!
+//! Owns: the tries and what counts. Each asks for the next step of a conversation that went well so far, so one failure doesn't spoil
+//! the next try. A model that passes all three works in the style *tools*; any other in *files*. Must not: keep the result (`effect`
+//! does). Tests: below; `tests/providers.rs` with servers that speak the wire.
+
+use domain::{Action, Call};
+use serde_json::json;
+
+use super::style::{Reader, Style};
+use super::tools;
+use crate::llm::{Model, ModelError, ModelRequest, ToolCall, ToolResult, ToolSpec, Turn};
+
+const FILE: &str = "def add(a, b):\n    return a - b\n";
+const SYSTEM: &str = "You are a coding agent. You act only by calling tools, one at a time.";
+const TASK: &str =
+    "`add` in calc.py gives wrong sums. Read calc.py, mend it with edit_file, then run `python3 -m unittest`.";
+/// Tokens of one answer.
+const LONGEST: u64 = 300;
+
+/// What the tries gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tries {
+    pub read: bool,
+    pub edit: bool,
+    pub check: bool,
+}
+
+impl Tries {
+    pub fn style(&self) -> Style {
+        if self.read && self.edit && self.check { Style::Tools } else { Style::Files }
+    }
+}
+
+/// Tries a model out. Stops at the first try that fails: the others change nothing. `spoken` as in [`super::EngineConfig::spoken`].
+///
+/// # Errors
+/// Those of the calls; a model that cannot be reached shows nothing.
+pub async fn probe(model: &dyn Model, spoken: bool) -> Result<Tries, ModelError> {
+    let mut tries = Tries { read: false, edit: false, check: false };
+    let mut turns = vec![Turn::User { text: TASK.to_owned() }];
+    tries.read = step(model, &turns, spoken).await?.iter().any(reads);
+    if !tries.read {
+        return Ok(tries);
+    }
+    went(&mut turns, "read_file", json!({ "path": "calc.py" }), "1  def add(a, b):\n2      return a - b");
+    tries.edit = step(model, &turns, spoken).await?.iter().any(mends);
+    if !tries.edit {
+        return Ok(tries);
+    }
+    let edit = json!({ "path": "calc.py", "old": "    return a - b", "new": "    return a + b" });
+    went(&mut turns, "edit_file", edit, "calc.py: replaced once");
+    tries.check = step(model, &turns, spoken).await?.iter().any(checks);
+    Ok(tries)
+}
+
+/// The three that the tries need: what is sent is read by the model, too.
+fn offered() -> Vec<ToolSpec> {
+    let needed = |tool: &ToolSpec| matches!(tool.name.as_str(), "read_file" | "edit_file" | "bash");
+    tools::specs(domain::Kind::Fix).into_iter().filter(needed).collect()
+}
+
+async fn step(model: &dyn Model, turns: &[Turn], spoken: bool) -> Result<Vec<Action>, ModelError> {
+    let request = ModelRequest {
+        system: SYSTEM.to_owned(),
+        turns: turns.to_vec(),
+        tools: offered(),
+        max_output_tokens: LONGEST,
+        temperature: Some(0.0),
+        seed: None,
+    };
+    let response = model.respond(&request).await?;
+    let calls = Reader::Tools { spoken }.calls(&response, 1);
+    let actions = calls.into_iter().filter_map(|call| match call.call {
+        Call::Action { action } => Some(action),
+        Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => None,
+    });
+    Ok(actions.collect())
+}
+
+/// The step as it should have been, and what came of it.
+fn went(turns: &mut Vec<Turn>, name: &str, arguments: serde_json::Value, result: &str) {
+    let id = format!("call_{}", turns.len());
+    let call = ToolCall { id: id.clone(), name: name.to_owned(), arguments, malformed: None };
+    turns.push(Turn::Assistant { text: String::new(), calls: vec![call] });
+    turns.push(Turn::Results(vec![ToolResult {
+        call_id: id,
+        name: name.to_owned(),
+        text: result.to_owned(),
+        error: false,
+    }]));
+}
+
+fn reads(action: &Action) -> bool {
+    match action {
+        Action::ReadFile { path, .. } => path.ends_with("calc.py"),
+        Action::Bash { command } => command.contains("calc.py"),
+        _ => false,
+    }
+}
+
+fn mends(action: &Action) -> bool {
+    match action {
+        Action::EditFile { path, old, new, all } => {
+            let once = FILE.matches(old.as_str()).count() == 1 || *all;
+            path.ends_with("calc.py") && once && FILE.replace(old.as_str(), new).contains("a + b")
+        }
+        Action::WriteFile { path, content } => path.ends_with("calc.py") && content.contains("a + b"),
+        _ => false,
+    }
+}
+
+fn checks(action: &Action) -> bool {
+    matches!(action, Action::Bash { command } if command.contains("unittest"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::Scripted;
+
+    async fn tried(script: &str) -> Tries {
+        let model = Scripted::from_toml(&format!("name = 't'\n{script}"), 100_000).unwrap();
+        probe(&model, true).await.unwrap()
+    }
+
+    const READ: &str = "[[turn]]\ncall = [{ name = 'read_file', arguments = { path = 'calc.py' } }]\n";
+    const EDIT: &str =
+        "[[turn]]\ncall = [{ name = 'edit_file', arguments = { path = 'calc.py', old = 'a - b', new = 'a + b' } }]\n";
+    const RUN: &str =
+        "[[turn]]\ntext = '<tool_call>{\"name\": \"bash\", \"arguments\": {\"command\": \"python3 -m unittest\"}}'\n";
+
+    #[tokio::test]
+    async fn who_passes_all_three_works_with_tools() {
+        let tries = tried(&[READ, EDIT, RUN].concat()).await;
+        assert_eq!((tries.style(), tries.check), (Style::Tools, true), "a call in words counts as well");
+    }
+
+    #[tokio::test]
+    async fn one_that_fails_is_enough_for_files() {
+        let prose = "[[turn]]\ntext = 'I would now change the sign.'\n";
+        assert_eq!(tried(prose).await.style(), Style::Files);
+        let wrong = EDIT.replace("'a + b'", "'a * b'");
+        let tries = tried(&[READ, &wrong].concat()).await;
+        assert_eq!((tries.read, tries.edit, tries.style()), (true, false, Style::Files));
+    }
+}

@@ -1,0 +1,89 @@
+//! Answers as small models give them.
+
+use super::*;
+use domain::ShownFile;
+
+fn look(files: &[(&str, &str)]) -> Look {
+    let shown = files.iter().map(|(path, text)| ShownFile {
+        path: (*path).into(),
+        text: (*text).into(),
+        because: String::new(),
+        lines: Vec::new(),
+    });
+    Look { files: shown.collect(), others: vec!["lib/other.py".into()], base: None }
+}
+
+fn given(text: &str, look: &Look) -> Vec<(String, String)> {
+    files(text, look, "").into_iter().map(|file| (file.path, file.content)).collect()
+}
+
+const CALC: &str = "def add(a, b):\n    return a - b\n";
+const FIXED: &str = "def add(a, b):\n    return a + b\n";
+
+#[test]
+fn a_block_finds_its_file() {
+    let look = look(&[("lib/calc.py", CALC), ("lib/text.py", "x = 1\n")]);
+    let fixed = vec![("lib/calc.py".to_owned(), FIXED.to_owned())];
+    for head in
+        ["lib/calc.py\n", "**lib/calc.py**\n\n", "`calc.py`:\n", "./lib/calc.py\n", "### File: path/lib/calc.py\n"]
+    {
+        assert_eq!(given(&format!("Fixed.\n\n{head}```python\n{FIXED}```\n"), &look), fixed, "{head}");
+    }
+    assert_eq!(given(&format!("```python lib/calc.py\n{FIXED}```"), &look), fixed);
+    let comment = format!("# lib/calc.py\n{FIXED}");
+    assert_eq!(given(&format!("Here:\n```\n{comment}```"), &look), [("lib/calc.py".to_owned(), comment)]);
+    let prose = format!("In calc.py the sign was wrong.\nI mended it.\n\nThe result is this.\n```python\n{FIXED}```");
+    assert_eq!(given(&prose, &look), fixed);
+    assert_eq!(given(&format!("```python\n{FIXED}```"), &look), [], "nothing says which of the two");
+}
+
+#[test]
+fn the_only_file_needs_no_name_and_the_example_is_never_written() {
+    let look = look(&[("lib/calc.py", CALC)]);
+    assert_eq!(given(&format!("```python\n{FIXED}```"), &look)[0].0, "lib/calc.py");
+    assert_eq!(given(&format!("{EXAMPLE}\n```python\n{FIXED}```"), &look), [], "the example's own path");
+    assert_eq!(given(&format!("path/of/file.py\n```python\n{FIXED}```"), &look), [], "a folder that is not there");
+    assert_eq!(given("../evil.py\n```python\nx\n```", &look), []);
+    assert_eq!(given("lib/new.py\n```python\nx = 2\n```", &look), [("lib/new.py".into(), "x = 2\n".into())]);
+    assert_eq!(given("lib/other.py\n```python\nx = 2\n```", &look), [], "there, and was not shown");
+}
+
+#[test]
+fn what_is_no_file_is_not_taken_for_one() {
+    let look = look(&[("lib/calc.py", CALC)]);
+    assert_eq!(given("Run this:\n```bash\npytest\n```", &look), []);
+    assert_eq!(given(&format!("lib/calc.py\n```python\n{FIXED}"), &look), [], "cut off");
+    assert_eq!(given(&format!("lib/calc.py\n```python\n{CALC}```"), &look), [], "unchanged");
+    assert_eq!(given("lib/calc.py\n```python\n# ... existing code ...\nx = 1\n```", &look), []);
+}
+
+#[test]
+fn existing_tests_stand_unless_they_were_asked_for() {
+    let look = look(&[("tests/test_calc.py", "assert 1\n")]);
+    let answer = "tests/test_calc.py\n```python\nassert 2\n```";
+    assert_eq!(given(answer, &look), []);
+    assert_eq!(files(answer, &look, "extend test_calc.py please").len(), 1);
+}
+
+#[test]
+fn a_definition_alone_replaces_that_one() {
+    let long = format!("{CALC}\n\ndef sub(a, b):\n    return a - b\n\n\ndef mul(a, b):\n    return a * b\n");
+    let look = look(&[("lib/calc.py", &long)]);
+    let out = given(&format!("lib/calc.py\n```python\n{FIXED}```"), &look);
+    assert_eq!(out, [("lib/calc.py".into(), long.replacen("a - b", "a + b", 1))]);
+}
+
+#[test]
+fn the_files_and_their_check_are_two_calls() {
+    let look = look(&[("lib/calc.py", CALC)]);
+    let calls = calls(&format!("```python\n{FIXED}```"), &look, "", Some("make test"), 4);
+    let actions: Vec<&str> = calls
+        .iter()
+        .map(|call| match &call.call {
+            Call::Action { action } => action.kind(),
+            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => "",
+        })
+        .collect();
+    assert_eq!((actions, calls[1].id.as_str()), (vec!["write_files", "bash"], "call_4_1"));
+    assert!(super::calls("I can't.", &look, "", Some("make test"), 4).is_empty());
+}

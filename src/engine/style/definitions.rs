@@ -1,0 +1,120 @@
+//! Where a text's definitions begin and end, told by their lines alone.
+//!
+//! Owns: what a line that begins a definition looks like in the usual languages, and how far a definition reads by its indentation. It is
+//! no parser: it places what a model wrote into a file that it was shown, in the host's process, in time linear in the text.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A definition's lines in its text: `lead` (decorators, attributes and comments above it) to `end`, which is the line after its last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Definition {
+    pub name: String,
+    /// It holds other definitions.
+    pub holds: bool,
+    pub lead: usize,
+    pub first: usize,
+    pub end: usize,
+    pub indent: usize,
+}
+
+static HEAD: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"^\s*(?:(?:pub(?:\([^)]*\))?|export|default|async|static|unsafe|public|private|protected|final|abstract|declare)\s+)*(def|class|(?:const\s+)?fn|function\s*\*?|struct|enum|trait|interface|type|mod|const|let|var|func|impl\b[^{]*)\s*([A-Za-z_$][\w$]*)?",
+    )
+    .expect("a literal")
+});
+static METHOD: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s+(?:(?:async|static|get|set|public|private|protected)\s+)*\*?(#?[A-Za-z_$][\w$]*)\s*\([^;]*\)[^;={]*\{\s*$")
+        .expect("a literal")
+});
+
+/// Columns before the first character that is no blank; none for an empty line.
+pub(super) fn indent(line: &str) -> Option<usize> {
+    (!line.trim().is_empty()).then(|| line.len() - line.trim_start().len())
+}
+
+/// The name that this line begins to define, and whether what it defines holds other definitions.
+pub(super) fn named(line: &str) -> Option<(String, bool)> {
+    if let Some(found) = HEAD.captures(line) {
+        let kind = found.get(1).map_or("", |kind| kind.as_str()).trim();
+        if kind.starts_with("impl") {
+            return Some((kind.split_whitespace().collect::<Vec<_>>().join(" "), true));
+        }
+        let name = found.get(2)?.as_str().to_owned();
+        let holds = matches!(kind, "class" | "trait" | "interface" | "mod");
+        // `let` within a function is a statement.
+        let statement = matches!(kind, "let" | "var" | "const" | "type") && indent(line).unwrap_or(0) > 0;
+        return (!statement).then_some((name, holds));
+    }
+    let name = METHOD.captures(line)?.get(1)?.as_str().to_owned();
+    let keyword =
+        matches!(name.as_str(), "if" | "for" | "while" | "switch" | "catch" | "function" | "return" | "match" | "with");
+    (!keyword).then_some((name, false))
+}
+
+/// All definitions of the text, outer ones before those within them.
+pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
+    let found = lines.iter().enumerate().filter_map(|(at, line)| {
+        let (name, holds) = named(line)?;
+        let indent = indent(line)?;
+        Some(Definition { name, holds, lead: lead(lines, at, indent), first: at, end: end(lines, at, indent), indent })
+    });
+    found.collect()
+}
+
+fn lead(lines: &[&str], at: usize, own: usize) -> usize {
+    let above = |line: &&str| {
+        let text = line.trim_start();
+        let marks = ["@", "#[", "///", "//", "/**", "* ", "*/", "# "];
+        indent(line).is_some_and(|deep| deep == own || (text.starts_with('*') && deep == own + 1))
+            && marks.iter().any(|mark| text.starts_with(mark))
+    };
+    at - lines[..at].iter().rev().take_while(|line| above(line)).count()
+}
+
+/// The line after the definition's last: it reads on as long as lines are deeper, or close what was opened.
+fn end(lines: &[&str], at: usize, own: usize) -> usize {
+    let mut last = at;
+    let mut header = true;
+    for (line, text) in lines.iter().enumerate().skip(at + 1) {
+        let Some(deep) = indent(text) else { continue };
+        let word = text.trim_start();
+        let closes = deep == own && word.starts_with(['}', ')', ']']);
+        // A header over several lines is closed before the body begins.
+        let opens = deep == own && header && word.starts_with('{');
+        if deep <= own && !closes && !opens {
+            break;
+        }
+        last = line;
+        header &= closes && !word.starts_with('}');
+        if closes && word.starts_with('}') {
+            break;
+        }
+    }
+    last + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(text: &str) -> Vec<(String, usize, usize, usize)> {
+        let lines: Vec<&str> = text.lines().collect();
+        all(&lines).into_iter().map(|d| (d.name, d.lead, d.first, d.end)).collect()
+    }
+
+    #[test]
+    fn definitions_end_where_their_indentation_does() {
+        let python = "import a\n\n@cached\ndef one(\n    x,\n):\n    return 1\n\n\nclass Two:\n    def three(self):\n        pass\n\nx = 1\n";
+        assert_eq!(seen(python), [("one".into(), 2, 3, 7), ("Two".into(), 9, 9, 12), ("three".into(), 10, 10, 12)],);
+        let rust = "/// Adds.\n#[inline]\npub fn add(a: u8) -> u8 {\n    if a > 1 {\n        2\n    } else {\n        1\n    }\n}\n\nimpl Set for Map {\n    fn put(&self) {}\n}\n";
+        assert_eq!(
+            seen(rust),
+            [("add".into(), 0, 2, 9), ("impl Set for Map".into(), 10, 10, 13), ("put".into(), 11, 11, 12)],
+        );
+        let script = "export class Bag {\n  add(item) {\n    if (item) {\n      let x = 1;\n    }\n  }\n}\nconst f = (a) => {\n  return a;\n};\n";
+        assert_eq!(seen(script), [("Bag".into(), 0, 0, 7), ("add".into(), 1, 1, 6), ("f".into(), 7, 7, 10)]);
+    }
+}

@@ -1,0 +1,218 @@
+//! The style *files*: one short question, the changed files back.
+//!
+//! Owns: the question — an example conversation, the issue, what the checks say, the files as they are — and how free the answer is
+//! (temperature 0 first, then other samples). Nothing of an answer that failed is sent again: a small model repeats what it sees. What
+//! others wrote stands in code blocks or as the issue's words; an answer can do nothing but write files that a person reviews, and
+//! what is run is the host's choice. Tests: `files_tests.rs`.
+
+use domain::{BaseRun, Event, Kind, Look, ShownFile, Task, Verb};
+use minijinja::context;
+
+use super::{Reader, answer, settled};
+use crate::engine::fence::seen;
+use crate::engine::{EngineConfig, failing, prompt};
+use crate::llm::{ModelRequest, Turn};
+use crate::sandbox::items;
+use crate::text;
+
+/// Tokens beyond half as much again as what is shown.
+const ANSWER: u64 = 300;
+/// Temperature of every answer after the first, and of the first after a person's words.
+const FREE: f64 = 0.7;
+/// Failures that are shown.
+const SHOWN: usize = 3;
+/// The most characters of failing checks that are sent.
+const FAILING: usize = 1_500;
+
+/// Whether tasks of this kind are worked on in this style: questions need a model that can look around.
+pub fn fits(kind: Kind) -> bool {
+    kind == Kind::Fix
+}
+
+/// The request of the coming turn, and how its answer is read. `log` ends with the look of this turn.
+pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelRequest, Reader) {
+    let empty = Look::default();
+    let look = look(log, task.turn + 1).unwrap_or(&empty);
+    let tried = tried(log);
+    let request = task.request.as_ref();
+    let title = request.map(|request| text::one_line(&request.title)).unwrap_or_default();
+    let body = request.map(|request| seen(&request.body).0).unwrap_or_default();
+    let words = request.map(|request| seen(&request.words).0).unwrap_or_default();
+    let remarks = remarks(log);
+    let shown: Vec<_> = look.files.iter().flat_map(blocks).collect();
+    let (command, failed, repair) = failures(log);
+    let asked = format!("{title}\n{body}\n{words}\n{}", remarks.join("\n"));
+    let question = prompt::render(
+        "files_question",
+        context! {
+            title, body => body.trim(), words => words.trim(), remarks, command, repair,
+            failing => failed.as_deref().map(|text| fenced(&text::visible(text), "")), shown,
+        },
+    );
+    let size: usize = look.files.iter().map(|file| file.text.len()).sum();
+    let request = ModelRequest {
+        system: prompt::render("files_system", context! {}),
+        turns: vec![
+            Turn::User { text: example() },
+            Turn::Assistant {
+                text: prompt::render("files_answer", context! { path => answer::EXAMPLE }),
+                calls: Vec::new(),
+            },
+            Turn::User { text: question },
+        ],
+        tools: Vec::new(),
+        max_output_tokens: config.max_output_tokens.min(ANSWER + (size as u64) * 3 / 8),
+        temperature: Some(if tried == 0 { 0.0 } else { FREE }),
+        // Another one for each task and each answer: a repeated task is another sample.
+        seed: Some((task.id.0.unsigned_abs() << 16) | u64::from(task.turn & 0xffff)),
+    };
+    let check = base(log).map(|base| base.command.clone());
+    (request, Reader::Files { look: Box::new(look.clone()), check, asked })
+}
+
+/// What the host read for this turn.
+pub fn look(log: &[Event], turn: u32) -> Option<&Look> {
+    log.iter().rev().find_map(|event| match event {
+        Event::Looked { turn: of, look } if *of == turn => Some(&**look),
+        _ => None,
+    })
+}
+
+/// How the checks end on the commit that the task began from; none where no command is known, or before the first look.
+pub fn base(log: &[Event]) -> Option<&BaseRun> {
+    log.iter().find_map(|event| match event {
+        Event::Looked { look, .. } => look.base.as_ref(),
+        _ => None,
+    })
+}
+
+/// Answers since the task began or a person last asked for something.
+fn tried(log: &[Event]) -> usize {
+    let asks = |event: &&Event| match event {
+        Event::DecisionUsed { decision, .. } => !matches!(decision.verb, Verb::Changes { .. }),
+        _ => true,
+    };
+    log.iter().rev().take_while(asks).filter(|event| matches!(event, Event::TurnCompleted { .. })).count()
+}
+
+/// What people asked for in reviews, the newest last.
+fn remarks(log: &[Event]) -> Vec<String> {
+    let items = log.iter().flat_map(|event| match event {
+        Event::DecisionUsed { decision, .. } => match &decision.verb {
+            Verb::Changes { items } => items.as_slice(),
+            _ => &[],
+        },
+        Event::FeedbackGiven { items, .. } => items.as_slice(),
+        _ => &[],
+    });
+    items
+        .map(|item| {
+            let place = match (&item.path, item.line) {
+                (Some(path), Some(line)) => format!("{}, line {line}: ", text::one_line(path)),
+                (Some(path), None) => format!("{}: ", text::one_line(path)),
+                (None, _) => String::new(),
+            };
+            format!("{place}{}", seen(&item.text).0)
+        })
+        .collect()
+}
+
+/// The checks' command, what fails (none where nothing is known to), and whether that came after an answer.
+fn failures(log: &[Event]) -> (String, Option<String>, bool) {
+    let returned = log.iter().rev().find_map(|event| match event {
+        Event::Verified { verdict, .. } if verdict.kind == domain::VerdictKind::Failed => {
+            Some((verdict.command.clone().unwrap_or_default(), Some(shortened(&verdict.tail)), true))
+        }
+        Event::TurnCompleted { .. } => Some((String::new(), None, false)),
+        _ => None,
+    });
+    if let Some(found @ (_, Some(_), _)) = returned {
+        return found;
+    }
+    let last = log.iter().rposition(|event| matches!(event, Event::TurnCompleted { calls, .. } if !calls.is_empty()));
+    let run = last.and_then(|last| {
+        settled::outcomes(log, last).find_map(|(action, ended)| match action {
+            domain::Action::Bash { command } if !settled::passed(ended) => Some((command.clone(), ended)),
+            _ => None,
+        })
+    });
+    if let Some((command, ended)) = run {
+        return (command, Some(shortened(&ended.text)), true);
+    }
+    match base(log).filter(|base| last.is_none() && base.exit_code != Some(0)) {
+        Some(base) => (base.command.clone(), Some(shortened(&base.tail)), false),
+        None => (String::new(), None, false),
+    }
+}
+
+/// What failing checks name, to find the files that matter.
+pub fn failing(output: &str) -> Vec<String> {
+    let named = items::read(output).into_iter().flat_map(|item| item.file.into_iter().chain(item.test));
+    named.collect()
+}
+
+/// The first failures; where none can be read, the end of the output.
+fn shortened(output: &str) -> String {
+    let text = failing::first(output, SHOWN).unwrap_or_else(|| output.to_owned());
+    let total = text.chars().count();
+    text.chars().skip(total.saturating_sub(FAILING)).collect()
+}
+
+fn example() -> String {
+    let text =
+        "def greet(name):\n    return \"Hello, world!\"\n\n\ndef part(name):\n    return \"Goodbye, \" + name + \"!\"";
+    let file = context! { path => answer::EXAMPLE, note => "", fence => "```", language => "python", text };
+    let body = "`greet(\"Ada\")` returns `Hello, world!`. It should return `Hello, Ada!`.";
+    prompt::render(
+        "files_question",
+        context! {
+            title => "The greeting ignores the name", body, words => "", remarks => Vec::<String>::new(), command => "",
+            repair => false, failing => None::<String>, shown => vec![file],
+        },
+    )
+}
+
+/// The blocks that show a file: one, or one for each stretch of lines.
+fn blocks(file: &ShownFile) -> Vec<minijinja::Value> {
+    let all: Vec<&str> = file.text.lines().collect();
+    let one = |text: String, note: String| {
+        let fence = fence_for(&text);
+        let path = text::one_line(&file.path);
+        context! { path, note, fence, language => language(&file.path), text }
+    };
+    if file.lines.is_empty() {
+        return vec![one(text::visible(&all.join("\n")), String::new())];
+    }
+    let stretch = |(first, last): &(u32, u32)| {
+        let part = all.get((*first as usize).saturating_sub(1)..(*last as usize).min(all.len())).unwrap_or_default();
+        one(text::visible(&part.join("\n")), format!("lines {first} to {last}"))
+    };
+    file.lines.iter().map(stretch).collect()
+}
+
+fn fence_for(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(3.max(longest + 1))
+}
+
+fn fenced(text: &str, language: &str) -> String {
+    let fence = fence_for(text);
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end())
+}
+
+fn language(path: &str) -> &'static str {
+    match path.rsplit_once('.').map(|(_, kind)| kind) {
+        Some("py") => "python",
+        Some("rs") => "rust",
+        Some("js" | "mjs" | "cjs" | "jsx") => "javascript",
+        Some("ts" | "tsx") => "typescript",
+        Some("go") => "go",
+        Some("java") => "java",
+        Some("toml") => "toml",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+#[path = "files_tests.rs"]
+mod tests;

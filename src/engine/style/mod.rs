@@ -1,0 +1,65 @@
+//! How a model is talked to.
+//!
+//! Owns: which styles there are, and what each does with an answer. *tools*: the whole conversation and the tools' schemas
+//! (`engine::history`); the model works by itself. *files*: an issue and the files it is about in one short question, changed files back;
+//! the host runs the checks and says when the work is done (`files.rs`). Whatever the style, an answer becomes the same typed calls.
+//! Must not: carry anything out, or keep anything between two calls. Tests: beside each file.
+
+mod answer;
+mod definitions;
+pub mod files;
+mod part;
+mod settled;
+mod spoken;
+pub mod view;
+
+use domain::{CallRequest, Look};
+
+use super::tools;
+use crate::llm::ModelResponse;
+
+pub use settled::settled;
+
+/// How a model is talked to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Style {
+    #[default]
+    Tools,
+    Files,
+}
+
+impl Style {
+    pub fn word(self) -> &'static str {
+        match self {
+            Style::Tools => "tools",
+            Style::Files => "files",
+        }
+    }
+}
+
+/// How the answer to one request is read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reader {
+    /// `spoken`: calls that stand in the text count where the answer has none in their proper place.
+    Tools { spoken: bool },
+    Files {
+        look: Box<Look>,
+        check: Option<String>,
+        /// Paths that a person named: tests among them may be changed.
+        asked: String,
+    },
+}
+
+impl Reader {
+    /// The calls of an answer, as they are stored.
+    pub fn calls(&self, response: &ModelResponse, turn: u32) -> Vec<CallRequest> {
+        match self {
+            Reader::Tools { spoken: true } if response.calls.is_empty() => {
+                spoken::calls(&response.text, turn).iter().map(tools::request).collect()
+            }
+            Reader::Tools { .. } => response.calls.iter().map(tools::request).collect(),
+            Reader::Files { .. } if response.truncated => Vec::new(),
+            Reader::Files { look, check, asked } => answer::calls(&response.text, look, asked, check.as_deref(), turn),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! When work in the style *files* is done: the host says so, from what its checks gave.
+//!
+//! Owns: that judgement over the log. Tests: `files_tests.rs`.
+
+use domain::{Action, BaseRun, Call, CallRequest, Event, Outcome, OutcomeStatus, Task, Verb};
+
+use super::files;
+use crate::engine::turn::Answer;
+use crate::sandbox::failures::failure;
+use crate::sandbox::items;
+use crate::text;
+
+/// Answers after which the person sees what there is, where the base's own checks fail and no answer made them pass.
+const TRIES: usize = 3;
+
+/// The end of the work, if the newest answer was written, nothing was asked since, and the checks have nothing against it.
+pub fn settled(task: &Task, log: &[Event]) -> Option<Answer> {
+    let last = log.iter().rposition(|event| matches!(event, Event::TurnCompleted { .. }))?;
+    let Event::TurnCompleted { text, calls, .. } = &log[last] else { return None };
+    if log[last..].iter().any(asks_for_more) {
+        return None;
+    }
+    let written = outcomes(log, last).find(|(action, _)| matches!(action, Action::WriteFiles { .. }));
+    let (Action::WriteFiles { files }, true) = written.map(|(action, ended)| (action, ended.status.succeeded()))?
+    else {
+        return None;
+    };
+    let run = outcomes(log, last).find(|(action, _)| matches!(action, Action::Bash { .. }));
+    let (command, ended) = match run {
+        Some((Action::Bash { command }, ended)) => (Some(command), Some(ended)),
+        // Without a check there is none to wait for; one that was asked for and did not run is waited for.
+        _ if calls.len() == 1 => (None, None),
+        _ => return None,
+    };
+    let verdict = match (command, ended) {
+        (Some(command), Some(ended)) if passed(ended) => format!("`{command}` passes with it."),
+        (Some(command), Some(ended)) if excused(log, ended) => {
+            format!("`{command}` fails, as it does without it, and nothing fails that did not.")
+        }
+        (Some(_), _) => return None,
+        (None, _) => "No command is known that checks this project.".to_owned(),
+    };
+    let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+    let said = text::cut(text.split("```").next().unwrap_or_default().trim(), 600).0.to_owned();
+    let summary = format!("{said}\n\nWritten: {}. {verdict}", paths.join(", "));
+    Some(done(task, summary.trim().to_owned()))
+}
+
+fn done(task: &Task, summary: String) -> Answer {
+    let turn = task.turn + 1;
+    let call = CallRequest {
+        id: format!("host_{turn}"),
+        name: "done".to_owned(),
+        arguments: serde_json::json!({ "summary": summary }),
+        call: Call::Done { summary },
+    };
+    Answer {
+        turn,
+        text: String::new(),
+        calls: vec![call],
+        usage: domain::Usage::default(),
+        micro_usd: 0,
+        duration_ms: 0,
+        model: HOST.to_owned(),
+    }
+}
+
+/// Who spoke, where no model was asked.
+pub const HOST: &str = "the host";
+
+/// What a person, the forge or a loss brought since: the next answer is the model's.
+fn asks_for_more(event: &Event) -> bool {
+    match event {
+        Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
+        Event::VerdictReturned { .. }
+        | Event::TreeRefused { .. }
+        | Event::WidenedToFix { .. }
+        | Event::DoneSaid { .. }
+        | Event::FeedbackGiven { .. }
+        | Event::SandboxLost { .. } => true,
+        _ => false,
+    }
+}
+
+/// The actions of the answer at `last` that ended, with their outcomes.
+pub(super) fn outcomes(log: &[Event], last: usize) -> impl Iterator<Item = (&Action, &Outcome)> {
+    let calls: &[CallRequest] = match &log[last] {
+        Event::TurnCompleted { calls, .. } => calls,
+        _ => &[],
+    };
+    log[last..].iter().filter_map(move |event| {
+        let Event::ActionStarted { number, index, .. } = event else { return None };
+        let Call::Action { action } = &calls.get(*index as usize)?.call else { return None };
+        let ended = log[last..].iter().find_map(|event| match event {
+            Event::ActionFinished { number: ended, outcome } if ended == number => Some(outcome),
+            _ => None,
+        })?;
+        Some((action, ended))
+    })
+}
+
+pub(super) fn passed(ended: &Outcome) -> bool {
+    ended.status.succeeded() && failure(&ended.text).is_none()
+}
+
+/// Where the checks fail on the base too: nothing fails that did not, and the model had its tries.
+fn excused(log: &[Event], ended: &Outcome) -> bool {
+    let base = files::base(log).filter(|base| base.exit_code.is_some_and(|code| code != 0));
+    let Some(base) = base else { return false };
+    let ended_by_itself = matches!(ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);
+    let tries = log.iter().rev().take_while(|event| !asks_for_more(event)).filter(|event| answered(event)).count();
+    ended_by_itself && tries >= TRIES && nothing_new(base, ended)
+}
+
+fn answered(event: &Event) -> bool {
+    matches!(event, Event::TurnCompleted { calls, .. } if !calls.is_empty())
+}
+
+/// Whether every failure that is reported now was reported on the base.
+fn nothing_new(base: &BaseRun, ended: &Outcome) -> bool {
+    let (before, now) = (items::read(&base.tail), items::read(&ended.text));
+    !now.is_empty() && items::difference(&before, &now).new.is_empty()
+}

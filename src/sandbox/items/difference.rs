@@ -1,0 +1,50 @@
+//! Two runs of the same checks, held against each other.
+//!
+//! Owns when two items are the same failure: the same test, or without one the same first words at the same file. Lines move
+//! with every edit and decide nothing.
+
+use std::collections::HashMap;
+
+use super::{Item, Tool};
+
+/// What a run has that the one before had not, what both have, and what only the one before had.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Difference<'a> {
+    pub new: Vec<&'a Item>,
+    pub still: Vec<&'a Item>,
+    pub gone: Vec<&'a Item>,
+}
+
+type Identity<'a> = (Tool, Option<&'a str>, &'a str);
+
+fn identity(item: &Item) -> Identity<'_> {
+    match &item.test {
+        Some(test) => (item.tool, None, test),
+        None => (item.tool, item.file.as_deref(), item.message.lines().next().unwrap_or_default()),
+    }
+}
+
+/// Of several equal ones each counts for itself.
+pub fn difference<'a>(before: &'a [Item], now: &'a [Item]) -> Difference<'a> {
+    let mut left: HashMap<Identity<'_>, usize> = HashMap::new();
+    for item in before {
+        *left.entry(identity(item)).or_default() += 1;
+    }
+    let mut out = Difference::default();
+    for item in now {
+        match left.get_mut(&identity(item)).filter(|count| **count > 0) {
+            Some(count) => {
+                *count -= 1;
+                out.still.push(item);
+            }
+            None => out.new.push(item),
+        }
+    }
+    for item in before.iter().rev() {
+        if let Some(count) = left.get_mut(&identity(item)).filter(|count| **count > 0) {
+            *count -= 1;
+            out.gone.insert(0, item);
+        }
+    }
+    out
+}

@@ -1,0 +1,134 @@
+//! `go test`: `--- FAIL: TestA (0.00s)` with its words below (with `-v` above), panics with their stack, and what does not build.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::lines::{indent, message, number, place, regex};
+use super::{HELD, Item, Tool};
+
+static FAILED: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *--- FAIL: (\S+) \([\d.]+s\)$"));
+static STEP: LazyLock<Regex> = LazyLock::new(|| regex(r"^=== (?:RUN|CONT|NAME|PAUSE) +(\S+)$"));
+static SAID: LazyLock<Regex> = LazyLock::new(|| regex(r"^ +([^\s:]+\.go):(\d+): ?(.*)$"));
+static PACKAGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:FAIL|ok  )\t(\S+)"));
+static BUILD: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:vet: )?((?:\./)?[^\s:]+\.go):(\d+)(?::\d+)?: (.+)$"));
+static FRAME: LazyLock<Regex> = LazyLock::new(|| regex(r"^\t(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$"));
+
+pub(super) fn read(lines: &[&str]) -> Vec<Item> {
+    let mut items = build(lines);
+    let mut from = 0;
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(found) = PACKAGE.captures(line) {
+            items.extend(tests(&lines[from..at], Some(&found[1])));
+            from = at + 1;
+        }
+    }
+    // The last package's end is cut off.
+    items.extend(tests(&lines[from..], None));
+    items
+}
+
+/// What stands below `# package`.
+fn build(lines: &[&str]) -> Vec<Item> {
+    let mut inside = false;
+    let mut items = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        match BUILD.captures(line) {
+            Some(found) if inside => {
+                let deeper =
+                    lines[at + 1..].iter().take_while(|line| line.starts_with('\t')).map(|line| line.trim_start());
+                let words = message(std::iter::once(found.get(3).map_or("", |words| words.as_str())).chain(deeper));
+                items.push(Item {
+                    tool: Tool::Go,
+                    file: place(&found[1]),
+                    line: number(&found[2]),
+                    message: words,
+                    test: None,
+                });
+            }
+            _ => inside = line.starts_with("# ") || (inside && line.starts_with('\t')),
+        }
+    }
+    items
+}
+
+/// The failures of one package's tests.
+fn tests(lines: &[&str], package: Option<&str>) -> Vec<Item> {
+    let said = words(lines);
+    let failed: Vec<(usize, &str)> =
+        (0..lines.len()).filter_map(|at| Some((at, FAILED.captures(lines[at])?.get(1)?.as_str()))).take(HELD).collect();
+    let mut items = Vec::new();
+    for (at, name) in &failed {
+        let inner = failed.iter().any(|(_, other)| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')));
+        let own = said.get(name).map(Vec::as_slice).unwrap_or_default();
+        // A group repeats that something in it failed.
+        if inner && own.is_empty() {
+            continue;
+        }
+        let test = package.map_or_else(|| (*name).to_owned(), |package| format!("{package}.{name}"));
+        items.push(
+            panic(&lines[at + 1..])
+                .map_or_else(|| item(own, test.clone()), |item| Item { test: Some(test.clone()), ..item }),
+        );
+    }
+    items
+}
+
+/// What each test said, by its name.
+fn words<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<&'a str>> {
+    let mut out: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut speaker = None;
+    let mut depth = None;
+    for line in lines {
+        let named = STEP.captures(line).or_else(|| FAILED.captures(line)).and_then(|found| found.get(1));
+        if let Some(name) = named {
+            (speaker, depth) = (Some(name.as_str()), None);
+            continue;
+        }
+        let begins = SAID.is_match(line);
+        let follows = depth.is_some_and(|depth| line.is_empty() || indent(line) > depth);
+        if begins && !follows {
+            depth = Some(indent(line));
+        } else if !follows {
+            depth = None;
+            if line.trim_start().starts_with("--- ") {
+                speaker = None;
+            }
+            continue;
+        }
+        if let Some(speaker) = speaker {
+            out.entry(speaker).or_default().push(line);
+        }
+    }
+    out
+}
+
+fn item(said: &[&str], test: String) -> Item {
+    let first = said.first().and_then(|line| SAID.captures(line));
+    let (file, line) = first.as_ref().and_then(|found| place(&found[1]).zip(number(&found[2]))).unzip();
+    let several = said.iter().filter(|line| SAID.is_match(line)).count() > 1;
+    let words = match first.as_ref().and_then(|found| found.get(3)).filter(|_| !several) {
+        Some(words) => format!("{}\n{}", words.as_str(), message(said[1..].iter().copied())),
+        None => message(said.iter().copied()),
+    };
+    Item { tool: Tool::Go, file, line, message: message(words.lines()), test: Some(test) }
+}
+
+/// A panic right below a failed test: its words, and the innermost place in the workspace.
+fn panic(rest: &[&str]) -> Option<Item> {
+    let words: Vec<&str> = rest.iter().take_while(|line| line.trim_start().starts_with("panic: ")).copied().collect();
+    if words.is_empty() {
+        return None;
+    }
+    let frames =
+        rest[words.len()..].iter().take_while(|line| !FAILED.is_match(line)).filter_map(|line| FRAME.captures(line));
+    // The running goroutine comes first.
+    let (file, line) = frames.into_iter().find_map(|found| inside(&found[1]).zip(number(&found[2]))).unzip();
+    Some(Item { tool: Tool::Go, file, line, message: message(words), test: None })
+}
+
+/// Go prints whole paths in stacks: others are the library's.
+fn inside(path: &str) -> Option<String> {
+    path.starts_with('/').then(|| place(path)).flatten()
+}

@@ -1,0 +1,107 @@
+//! What the readers share: lines without colours, paths inside the workspace, messages of a bounded size.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::text;
+
+/// Characters of a message, and of one of its lines.
+pub(super) const MESSAGE: usize = 600;
+const LINE: usize = 180;
+/// The longest path that is believed to be one.
+const PATH: usize = 300;
+/// Lines of a message that are looked at.
+const MOST: usize = 200;
+
+const WORKSPACE: &str = "/workspace/";
+
+/// Folders of other people's code inside the workspace.
+const FOREIGN: [&str; 5] = ["node_modules", "site-packages", "dist-packages", ".venv", ".cargo"];
+
+/// CSI and OSC sequences, and the two-character ones (ECMA-48, 5).
+static COLOURS: LazyLock<Regex> =
+    LazyLock::new(|| regex("\u{1b}(?:\\[[0-?]*[ -/]*[@-~]|\\][^\u{7}\u{1b}]*(?:\u{7}|\u{1b}\\\\)?|[@-Z\\\\^_])"));
+
+/// One of our own expressions.
+pub(super) fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the readers' expressions are fixed, and a test runs each")
+}
+
+/// The text without what steers a terminal, also where that was cut.
+pub(super) fn plain(output: &str) -> String {
+    COLOURS.replace_all(output, "").replace('\u{1b}', "")
+}
+
+/// The path below the workspace; none for one elsewhere, and for other people's code.
+pub(super) fn place(path: &str) -> Option<String> {
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    let path = path.strip_prefix(WORKSPACE).unwrap_or(path);
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let odd = path.is_empty() || path.len() > PATH || path.starts_with(['/', '<', '~']) || path.contains(':');
+    let hidden = path.chars().any(text::is_hidden);
+    let outside = path.split('/').any(|part| part == ".." || FOREIGN.contains(&part));
+    (!odd && !hidden && !outside).then(|| path.to_owned())
+}
+
+pub(super) fn number(digits: &str) -> Option<u32> {
+    digits.parse().ok()
+}
+
+pub(super) fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// A message out of these lines: without their common indentation and the empty lines around, bounded.
+pub(super) fn message<'a>(lines: impl IntoIterator<Item = &'a str>) -> String {
+    let mut lines: Vec<&str> = lines.into_iter().take(MOST).map(str::trim_end).collect();
+    while lines.last().is_some_and(|line| line.is_empty()) {
+        lines.pop();
+    }
+    let depth = lines.iter().filter(|line| !line.is_empty()).map(|line| indent(line)).min().unwrap_or(0);
+    let lines: Vec<&str> = lines.iter().map(|line| line.get(depth..).unwrap_or("")).collect();
+    let first = lines.iter().position(|line| !line.is_empty()).unwrap_or(0);
+    fitted(&lines[first..])
+}
+
+/// The lines that fit: the first one, then those that compare, then the others in their order. A gap is shown.
+fn fitted(lines: &[&str]) -> String {
+    let order = |line: usize| match line {
+        0 => 0,
+        at if compares(lines[at]) => 1,
+        _ => 2,
+    };
+    let mut wanted: Vec<usize> = (0..lines.len()).collect();
+    wanted.sort_by_key(|&at| order(at));
+    let mut left = MESSAGE;
+    let mut kept = vec![None; lines.len()];
+    for at in wanted {
+        let (line, missing) = text::cut(lines[at], LINE);
+        let line = if missing > 0 { format!("{line}…") } else { line.to_owned() };
+        // With its end and, at worst, the mark of a gap before it.
+        let cost = line.chars().count() + 3;
+        if cost <= left {
+            left -= cost;
+            kept[at] = Some(line);
+        }
+    }
+    let mut out: Vec<String> = Vec::new();
+    for line in kept {
+        match line {
+            Some(line) => out.push(line),
+            None if out.last().is_some_and(|last| last == "…") => {}
+            None => out.push("…".to_owned()),
+        }
+    }
+    out.join("\n")
+}
+
+/// Whether a line says what was expected or what came instead, in the words of one of the tools.
+fn compares(line: &str) -> bool {
+    let line = line.trim_start();
+    let lower = line.to_lowercase();
+    ["expected", "received", "actual", "left:", "right:", "got", "want"].iter().any(|word| lower.starts_with(word))
+        || ["+ ", "- ", "assert ", "> "].iter().any(|mark| line.starts_with(mark))
+        || [" != ", " == ", " !== "].iter().any(|mark| line.contains(mark))
+        || lower.contains("expected ")
+}

@@ -1,0 +1,48 @@
+//! The Rust compiler and clippy: `error[E0308]: mismatched types` with `--> src/lib.rs:11:9` below, or all of it in one line.
+//!
+//! Warnings are items only where clippy speaks and there is no error: otherwise nothing fails by them.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::lines::{message, number, place, regex};
+use super::{Item, Tool};
+
+static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^(error|warning)(?:\[\w+\])?: .+$"));
+static ARROW: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *--> (.+?):(\d+):\d+$"));
+static SHORT: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^(\S[^:]*\.rs):(\d+):\d+: ((?:error|warning)(?:\[\w+\])?: .+)$"));
+
+/// Lines of a head: messages of several lines are rare.
+const HEAD_LINES: usize = 4;
+/// What says nothing about the mistake.
+const NOISE: [&str; 5] =
+    ["for further information visit", "implied by `", "to override `", " on by default", "this error originates in"];
+
+pub(super) fn read(lines: &[&str]) -> Vec<Item> {
+    let clippy = lines.iter().any(|line| line.contains("clippy"));
+    let tool = if clippy { Tool::Clippy } else { Tool::Rustc };
+    let items: Vec<(bool, Item)> = (0..lines.len()).filter_map(|at| item(lines, at, tool)).collect();
+    let errors = items.iter().any(|(error, _)| *error);
+    items.into_iter().filter(|(error, _)| if errors { *error } else { clippy }).map(|(_, item)| item).collect()
+}
+
+fn item(lines: &[&str], at: usize, tool: Tool) -> Option<(bool, Item)> {
+    if let Some(found) = SHORT.captures(lines[at]) {
+        let said = &found[3];
+        let item = Item { tool, file: place(&found[1]), line: number(&found[2]), message: message([said]), test: None };
+        return Some((said.starts_with("error"), item));
+    }
+    let head = HEAD.captures(lines[at])?;
+    let rest = &lines[at + 1..];
+    let arrow =
+        rest.iter().take(HEAD_LINES).take_while(|line| !line.is_empty()).position(|line| ARROW.is_match(line))?;
+    let found = ARROW.captures(rest[arrow])?;
+    let body = rest[arrow + 1..].iter().take_while(|line| !line.is_empty() && !HEAD.is_match(line));
+    let body =
+        body.map(|line| line.trim()).filter(|line| *line != "|" && !NOISE.iter().any(|noise| line.contains(noise)));
+    let said = std::iter::once(lines[at]).chain(rest[..arrow].iter().copied()).chain(body);
+    let item = Item { tool, file: place(&found[1]), line: number(&found[2]), message: message(said), test: None };
+    Some((&head[1] == "error", item))
+}

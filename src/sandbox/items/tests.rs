@@ -1,0 +1,304 @@
+//! What is read out of real outputs. Each snapshot is one tool's folder of `tests/fixtures/checks`; read them beside the outputs.
+
+use std::fs;
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/checks")
+}
+
+fn output(tool: &str, case: &str) -> String {
+    let path = folder().join(tool).join(format!("{case}.txt"));
+    fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
+}
+
+fn cases(tool: &str) -> Vec<String> {
+    let mut cases: Vec<String> = fs::read_dir(folder().join(tool))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().trim_end_matches(".txt").to_owned())
+        .collect();
+    cases.sort();
+    cases
+}
+
+fn shown(items: &[Item]) -> String {
+    let one = |item: &Item| {
+        let line = item.line.map_or_else(|| "-".to_owned(), |line| line.to_string());
+        let (file, test) = (item.file.as_deref().unwrap_or("-"), item.test.as_deref().unwrap_or("-"));
+        let words: String = item.message.lines().map(|line| format!("    {line}\n")).collect();
+        format!("{:?} {file}:{line} [{test}]\n{words}", item.tool)
+    };
+    items.iter().map(one).collect()
+}
+
+fn read_case(tool: &str, case: &str) -> Vec<Item> {
+    read(&output(tool, case))
+}
+
+#[test]
+fn each_tools_reports_are_read() {
+    for tool in ["unittest", "pytest", "cargo", "rustc", "clippy", "node", "jest", "tsc", "go"] {
+        let mut text = String::new();
+        for case in cases(tool) {
+            let items = read_case(tool, &case);
+            text.push_str(&format!("===== {case}\n{}", shown(&items)));
+        }
+        insta::assert_snapshot!(tool, text);
+        for case in cases(tool) {
+            let items = read_case(tool, &case);
+            // A good run has no items, any other has some; nobody else's are seen in it.
+            assert_eq!(items.is_empty(), case.contains("passing"), "{tool}/{case}");
+            assert!(
+                items.iter().all(|item| format!("{:?}", item.tool).to_lowercase() == tool),
+                "{tool}/{case}: {items:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_innermost_place_in_the_workspace_and_what_was_compared() {
+    let find = |items: &[Item], test: &str| {
+        items.iter().find(|item| item.test.as_deref().is_some_and(|name| name.contains(test))).cloned().expect(test)
+    };
+    let garbage = find(&read_case("unittest", "failing"), "test_garbage");
+    assert_eq!((garbage.file.as_deref(), garbage.line), (Some("shop/price.py"), Some(8)));
+    assert_eq!(garbage.test.as_deref(), Some("tests.test_price.Parse.test_garbage"));
+    let cents = find(&read_case("cargo", "backtrace"), "cents");
+    assert_eq!((cents.file.as_deref(), cents.line), (Some("src/lib.rs"), Some(25)));
+    assert!(cents.message.contains("left: 105") && cents.message.contains("right: 150"), "{}", cents.message);
+    let empty = find(&read_case("jest", "failing"), "empty");
+    assert_eq!((empty.file.as_deref(), empty.line), (Some("src/price.js"), Some(5)));
+    let first = find(&read_case("go", "panic"), "TestFirst");
+    assert_eq!((first.file.as_deref(), first.line), (Some("sum/sum.go"), Some(22)));
+}
+
+#[test]
+fn colours_change_nothing() {
+    let same = |tool: &str, plain: &str, coloured: &str| {
+        // Files are run in any order.
+        let sorted = |case: &str| {
+            let mut items = read_case(tool, case);
+            items.sort_by_key(|item| item.file.clone());
+            items
+        };
+        let (plain, coloured) = (sorted(plain), sorted(coloured));
+        assert_eq!(plain, coloured, "{tool}");
+    };
+    same("pytest", "failing", "coloured");
+    same("cargo", "failing", "coloured");
+    same("rustc", "build", "coloured");
+    same("jest", "failing", "coloured");
+    let node = |case: &str| {
+        read_case("node", case).into_iter().map(|item| (item.test, item.file, item.line)).collect::<Vec<_>>()
+    };
+    assert_eq!(node("spec"), node("coloured"));
+    assert_eq!(node("spec"), node("tap"), "both forms of report say the same");
+    let tsc = |case: &str| {
+        read_case("tsc", case).into_iter().map(|item| (item.message, item.file, item.line)).collect::<Vec<_>>()
+    };
+    assert_eq!(tsc("failing"), tsc("pretty"));
+}
+
+#[test]
+fn a_message_keeps_what_was_compared() {
+    let long = "x".repeat(5_000);
+    let middle = "nothing of interest\n".repeat(100);
+    let output = format!(
+        "---- tests::big stdout ----\nthread 'tests::big' panicked at src/lib.rs:3:9:\nassertion `left == right` failed: {long}\n{middle}  left: \"{long}\"\n right: \"{long}\"\n\nfailures:\n"
+    );
+    let [item] = &read(&output)[..] else { panic!("one item") };
+    assert!(item.message.chars().count() <= lines::MESSAGE);
+    assert!(
+        item.message.contains("assertion") && item.message.contains("left: \"x") && item.message.contains("right: \"x"),
+        "{}",
+        item.message
+    );
+    assert!(item.message.contains("\n…\n"), "a gap is shown: {}", item.message);
+}
+
+#[test]
+fn places_outside_the_workspace_are_none() {
+    for odd in [
+        "/etc/passwd",
+        "../up.py",
+        "a/../../b",
+        "<frozen importlib>",
+        "/workspace/",
+        "node:fs",
+        "x\u{202e}y.py",
+        "node_modules/a/b.js",
+        "/workspace/.venv/lib/a.py",
+    ] {
+        assert_eq!(lines::place(odd), None, "{odd}");
+    }
+    for (given, path) in [
+        ("/workspace/a b/c.py", "a b/c.py"),
+        ("./c.go", "c.go"),
+        ("file:///workspace/é.mjs", "é.mjs"),
+        ("src/lib.rs", "src/lib.rs"),
+    ] {
+        assert_eq!(lines::place(given).as_deref(), Some(path));
+    }
+}
+
+#[test]
+fn a_run_is_held_against_the_one_before() {
+    let before = read_case("unittest", "failing");
+    let mut now = before.clone();
+    // Moved, other words, still the same test.
+    now[1].line = Some(99);
+    now[1].message = "ValueError: another".into();
+    let fixed = now.remove(2);
+    let fresh = Item { test: Some("tests.test_price.Parse.test_new".into()), ..now[1].clone() };
+    now.push(fresh.clone());
+    let found = difference(&before, &now);
+    assert_eq!((found.new, found.gone), (vec![&fresh], vec![&fixed]));
+    assert_eq!(found.still.len(), before.len() - 1);
+    // Without a test: the first words at the file, each for itself.
+    let built = read_case("rustc", "build");
+    let twice = [built.clone(), vec![Item { line: Some(1), ..built[0].clone() }]].concat();
+    assert_eq!(difference(&built, &twice).new.len(), 1);
+    assert_eq!(difference(&twice, &built).gone.len(), 1);
+    assert_eq!(difference(&[], &[]), Difference::default());
+}
+
+#[test]
+fn an_output_that_lost_its_beginning_or_end_is_read_as_far_as_it_goes() {
+    for tool in ["unittest", "pytest", "cargo", "rustc", "clippy", "node", "jest", "tsc", "go"] {
+        for case in cases(tool) {
+            let text = output(tool, &case);
+            for part in 1..20 {
+                let at = text.floor_char_boundary(text.len() * part / 20);
+                let half = text.floor_char_boundary(at / 2);
+                for items in
+                    [read(&text[at..]), read(&text[..at]), read(&format!("{}\n[…]\n{}", &text[..half], &text[at..]))]
+                {
+                    held(&items);
+                    assert!(!case.contains("passing") || items.is_empty(), "{tool}/{case}: {items:?}");
+                }
+            }
+        }
+    }
+}
+
+/// What holds for items of any output.
+fn held(items: &[Item]) {
+    assert!(items.len() <= MOST);
+    for item in items {
+        assert!(item.message.chars().count() <= lines::MESSAGE, "{item:?}");
+        assert!(!item.message.contains('\u{1b}'));
+        assert!(item.file.as_deref().is_none_or(|file| lines::place(file).as_deref() == Some(file)), "{item:?}");
+        assert!(item.line.is_none() || item.file.is_some(), "{item:?}");
+    }
+}
+
+/// Each known line over and over, and such pairs as a reader holds against each other, as much as an outcome keeps.
+#[test]
+fn an_output_made_to_cost_much_costs_little() {
+    let most = protocol::runner::MAX_TEXT as usize;
+    let numbered = |line: &str| {
+        let mut text = String::new();
+        for n in 0.. {
+            if text.len() > most / 2 {
+                return text;
+            }
+            text.push_str(&line.replace('#', &n.to_string()));
+        }
+        text
+    };
+    let pair = |first: &str, second: &str| numbered(first) + &numbered(second);
+    let mut hostile: Vec<String> =
+        KNOWN.iter().map(|line| format!("{line}\n").repeat(most / (line.len() + 1))).collect();
+    hostile.push(pair("thread 'x#' panicked at a.rs:1:1:\n", "failures:\n    #\n"));
+    hostile.push(format!(
+        "=== FAILURES ===\n{}",
+        pair("__ # __\nE   x\n", "=== short test summary info ===\nFAILED a.py::b#\n")
+    ));
+    hostile.push(numbered("--- FAIL: Test# (0s)\n"));
+    hostile.push(format!(
+        "{}\n{}",
+        "=".repeat(70),
+        pair("FAIL: a (b.C)\n", &format!("{}\nFAIL: a (b.C)\n", "=".repeat(70)))
+    ));
+    hostile.push(numbered("Error: x\nNode.js v#\n"));
+    let began = std::time::Instant::now();
+    hostile.iter().for_each(|text| held(&read(text)));
+    let each = began.elapsed() / u32::try_from(hostile.len()).unwrap();
+    // Unoptimised, on a busy machine.
+    assert!(each < std::time::Duration::from_secs(2), "{each:?} for each of {}", hostile.len());
+}
+
+/// Lines that the readers look for.
+const KNOWN: &[&str] = &[
+    "======================================================================",
+    "----------------------------------------------------------------------",
+    "FAIL: test_a (t.T.test_a)",
+    "Traceback (most recent call last):",
+    "  File \"/workspace/é.py\", line 4294967296, in x",
+    "AssertionError: é != 1",
+    "=== FAILURES ===",
+    "___ test_a ___",
+    "E   assert 1 == 2",
+    "t.py:1: E",
+    "=== short test summary info ===",
+    "FAILED t.py::a[ - ] - é",
+    "--- Captured é ---",
+    "---- a stdout ----",
+    "thread 'a' panicked at src/é.rs:1:1:",
+    "failures:",
+    "    a",
+    "error[E1]: é",
+    "  --> src/é.rs:1:1",
+    "é.rs:1:2: error: é",
+    "TAP version 13",
+    "not ok 1 - é",
+    "  ---",
+    "  error: |-",
+    "    é",
+    "  ...",
+    "✖ failing tests:",
+    "✖ é (1ms)",
+    "    at x (/workspace/é.js:1:1)",
+    "Node.js v20",
+    "Error: é",
+    "FAIL é.js",
+    "  ● é",
+    "    > 1 | é",
+    "é.ts(1,1): error TS1: é",
+    "  é",
+    "--- FAIL: TestÉ (0.00s)",
+    "    é.go:1: é",
+    "FAIL\té",
+    "# é",
+    "é.go:1:1: é",
+    "panic: é",
+    "\t/workspace/é.go:1",
+    "\u{1b}[31m",
+    "\u{1b}]",
+    "",
+];
+
+/// Known and unknown lines, in any order.
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![proptest::sample::select(KNOWN).prop_map(str::to_owned), "\\PC{0,40}"]
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_without_harm(text in any::<String>()) {
+        held(&read(&text));
+    }
+
+    #[test]
+    fn any_order_of_known_lines_is_read_without_harm(pieces in proptest::collection::vec(piece(), 0..60)) {
+        let items = read(&pieces.join("\n"));
+        held(&items);
+        let none = difference(&items, &items);
+        prop_assert!(none.new.is_empty() && none.gone.is_empty());
+    }
+}

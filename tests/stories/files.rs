@@ -1,0 +1,102 @@
+//! A small model: shown the files an issue is about, it gives the changed ones back, and the host does the rest.
+//!
+//! The recording's first entry of each conversation is never used: a request always holds the example's answer.
+
+use crate::world::{REPO, World};
+use domain::{Action, Call, Event, VerdictKind};
+
+const WRONG: &str = r##"
+name = "gives files back"
+[[turn]]
+[[turn]]
+expects = ["# Versions compare as text", "semver.py\n```python\ndef newer", "tests/test_semver.py", "`python3 -m unittest", "AssertionError"]
+forbids = ["list_files"]
+text = """
+I compare the texts.
+
+semver.py
+```python
+def newer(a, b):
+    return a == b
+```
+"""
+"##;
+
+const RIGHT: &str = r##"
+[[conversation]]
+when = "After the last change"
+[[conversation.turn]]
+[[conversation.turn]]
+forbids = ["I compare the texts"]
+text = """
+Numbers, not text.
+
+semver.py
+```python
+def newer(a, b):
+    return parse(a) > parse(b)
+
+
+def parse(text):
+    return [int(part) for part in text.split(".")]
+```
+
+tests/test_semver.py
+```python
+print("the model would rather have no test")
+```
+"""
+"##;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_host_runs_the_checks_asks_again_and_says_when_it_is_done() {
+    let world = World::in_files(&format!("{WRONG}{RIGHT}")).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "`1.10` sorts before `1.9`.\n\n/fix").expect("issue");
+    let task = world.until_state("final-review").await;
+    assert_eq!((task.actions, task.verdict.as_ref().map(|v| v.kind)), (4, Some(VerdictKind::Passed)));
+    let review = world.until_said(task.pull.expect("a pull request"), "Final review").await;
+    for words in
+        ["**Looked at** — `semver.py`, because", "write_files semver.py", "Numbers, not text.", "passes with it"]
+    {
+        assert!(review.contains(words), "{words} is missing:\n{review}");
+    }
+    let log = world.log().await;
+    let written: Vec<String> = log
+        .iter()
+        .filter_map(|event| match event {
+            Event::TurnCompleted { calls, .. } => Some(calls),
+            _ => None,
+        })
+        .flatten()
+        .filter_map(|request| match &request.call {
+            Call::Action { action: action @ Action::WriteFiles { .. } } => Some(action.object().into_owned()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(written, ["semver.py", "semver.py"], "the test stays as it was");
+    let runs = log.iter().filter(|event| matches!(event, Event::Looked { look, .. } if look.base.is_some())).count();
+    assert_eq!(runs, 1, "the base's checks are run once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fifth_action_waits_for_a_person_and_the_check_comes_first_after_the_approval() {
+    let again = WRONG.replace(
+        "[[turn]]\n[[turn]]",
+        "[[conversation]]\nwhen = \"After the last change\"\n[[conversation.turn]]\n[[conversation.turn]]",
+    );
+    let again = again.split_once("[[conversation]]").map(|(_, rest)| format!("[[conversation]]{rest}")).expect("made");
+    let again = again.replace("a == b", "a != a").replace(", \"AssertionError\"", "");
+    let world = World::in_files(&format!("{WRONG}{again}")).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "`1.10` sorts before `1.9`.\n\n/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    assert_eq!((task.actions, task.waiting.len()), (5, 1));
+    let review = world.until_said(task.pull.expect("a pull request"), "Checkpoint 1").await;
+    assert!(review.contains("**First after an approval** — `bash python3 -m unittest"), "{review}");
+    world.approve().await;
+    let task = world.until("the sixth action", |task| task.actions >= 6).await;
+    let log = world.log().await;
+    let used = log.iter().position(|event| matches!(event, Event::DecisionUsed { .. })).expect("approved");
+    let next =
+        log[used..].iter().find(|event| matches!(event, Event::ActionStarted { .. } | Event::TurnCompleted { .. }));
+    assert!(matches!(next, Some(Event::ActionStarted { number: 6, .. })), "{next:?} in task {}", task.id);
+}
