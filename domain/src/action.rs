@@ -53,6 +53,12 @@ pub enum Action {
     WebFetch {
         url: String,
     },
+    /// A candidate for the work: these files laid over the last commit in a throw-away copy without a network, and this command run
+    /// there. Nothing of it comes back but what it printed. Asked for by the host alone.
+    Try {
+        files: Vec<NewFile>,
+        command: String,
+    },
 }
 
 impl Action {
@@ -67,21 +73,33 @@ impl Action {
             Action::ListFiles { .. } => "list_files",
             Action::Search { .. } => "search",
             Action::WebFetch { .. } => "web_fetch",
+            Action::Try { .. } => "try",
         }
     }
 
-    /// Whether it can change the tree; a read-only task takes none that can.
+    /// Whether it can change the tree or runs the project's code; a read-only task takes none that does.
     pub fn writes(&self) -> bool {
-        matches!(
-            self,
-            Action::Bash { .. } | Action::WriteFile { .. } | Action::WriteFiles { .. } | Action::EditFile { .. }
-        )
+        match self {
+            Action::Bash { .. }
+            | Action::WriteFile { .. }
+            | Action::WriteFiles { .. }
+            | Action::EditFile { .. }
+            | Action::Try { .. } => true,
+            Action::ReadFile { .. } | Action::ListFiles { .. } | Action::Search { .. } | Action::WebFetch { .. } => {
+                false
+            }
+        }
+    }
+
+    /// Whether it happens outside the task's own sandbox, which stays as it is.
+    pub fn is_apart(&self) -> bool {
+        matches!(self, Action::Try { .. })
     }
 
     /// What it was done to: a command, a path, a pattern or an address. Text of the agent: escape before showing.
     pub fn object(&self) -> Cow<'_, str> {
         let one = match self {
-            Action::WriteFiles { files } => {
+            Action::WriteFiles { files } | Action::Try { files, .. } => {
                 let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
                 return Cow::Owned(paths.join(", "));
             }
@@ -115,6 +133,16 @@ pub enum Call {
     Malformed {
         reason: String,
     },
+}
+
+impl Call {
+    /// As [`Action::is_apart`].
+    pub fn is_apart(&self) -> bool {
+        match self {
+            Call::Action { action } => action.is_apart(),
+            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => false,
+        }
+    }
 }
 
 /// A call as the model made it: id and arguments are kept, for the next request must repeat them.

@@ -1,8 +1,10 @@
 //! A task as the fold of its log.
 
+mod decided;
+
 use crate::{
-    Account, Advance, Budget, CallRequest, Commit, End, Event, Grant, Item, Loss, Millis, NO_RIGHT, Shelf, Source,
-    Spent, State, TaskId, Verdict,
+    Account, Advance, Budget, CallRequest, Commit, End, Event, Grant, Item, Loss, Millis, Shelf, Source, Spent, State,
+    TaskId, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -358,6 +360,7 @@ impl Task {
             }
             Event::Nudged { .. } => self.malformed += 1,
             Event::ActionStarted { number, index, .. } => {
+                let apart = self.waiting.iter().any(|(at, request)| at == index && request.call.is_apart());
                 self.waiting.retain(|(i, _)| i != index);
                 self.running = Some(*number);
                 self.actions = *number;
@@ -365,7 +368,9 @@ impl Task {
                 self.used = self.used.saturating_add(1);
                 self.spent.actions += 1;
                 self.malformed = 0;
-                (self.uncommitted, self.not_kept) = (true, false);
+                if !apart {
+                    (self.uncommitted, self.not_kept) = (true, false);
+                }
             }
             Event::ActionFinished { outcome, .. } => {
                 self.running = None;
@@ -438,56 +443,6 @@ impl Task {
         self.sealed = None;
         self.steering = false;
         self.reach_changed = false;
-    }
-
-    fn apply_decision(&mut self, event: &Event) {
-        match event {
-            Event::DecisionHeld { source, .. } => self.held.push(source.clone()),
-            Event::DecisionUsed { decision, n } => self.use_decision(decision, *n),
-            Event::HostAllowed { host, repo, decision } => {
-                self.hosts.retain(|grant| grant.host != *host);
-                self.hosts.push(Grant { host: host.clone(), repo: *repo, by: decision.poster.clone() });
-                self.reach_changed = true;
-            }
-            Event::HostDenied { host, .. } => {
-                self.hosts.retain(|grant| !grant.is_named_by(host));
-                self.reach_changed = true;
-            }
-            Event::AdvanceEnded { .. } => self.advance = None,
-            Event::FeedbackGiven { items, from } => {
-                self.remarks.extend(items.iter().cloned());
-                self.held.retain(|source| source != from);
-            }
-            Event::WidenedToFix { .. } => self.kind = Kind::Fix,
-            Event::DecisionRefused { source, poster, reason } => {
-                self.held.retain(|s| s != source);
-                if reason == NO_RIGHT {
-                    self.told_no_right.insert(poster.id);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn use_decision(&mut self, decision: &crate::Decision, n: u32) {
-        self.held.clear();
-        self.last_decider = Some(decision.poster.clone());
-        self.advance = Advance::after(self.advance.take(), decision);
-        self.checkpoints.iter_mut().filter(|c| c.n == n).for_each(|c| c.used = true);
-        let approved = matches!(decision.verb, crate::Verb::Approve { .. });
-        self.state = match (&self.state, approved) {
-            (State::FinalReview { commit, verdict, .. }, true) => {
-                self.advance = None;
-                State::Approved { commit: commit.clone(), verdict: verdict.clone() }
-            }
-            _ => {
-                self.used = 0;
-                self.malformed = 0;
-                (self.starved, self.losses) = (0, 0);
-                self.remarks.clear();
-                State::Running
-            }
-        };
     }
 
     /// The end, once there is one.

@@ -57,6 +57,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
     };
     actions(&mut view, log, window);
     view.looked = looked(window);
+    view.candidates = super::candidates::gather(log, window);
     view.waiting = waiting(task);
     view.note = window.iter().rev().find_map(|event| match event {
         Event::Prepared { note, .. } => note.clone(),
@@ -195,7 +196,7 @@ fn exited(code: i32, outcome: &Outcome) -> ActionResult {
 
 fn succeeded(action: &Action, outcome: &Outcome) -> ActionResult {
     match action {
-        Action::Bash { .. } => exited(0, outcome),
+        Action::Bash { .. } | Action::Try { .. } => exited(0, outcome),
         Action::EditFile { old, new, .. } => {
             let (added, removed) = changed_lines(old, new);
             ActionResult::Changed { added, removed }

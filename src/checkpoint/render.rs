@@ -123,6 +123,7 @@ fn actions(out: &mut String, view: &CheckpointView) {
         let _ = writeln!(out, "| {} | {what} | {} |", action.n, result(action));
     }
     out.push('\n');
+    super::candidates::render(out, view, result);
 }
 
 fn result(action: &ActionLine) -> String {

@@ -79,6 +79,15 @@ pub struct EvidenceLine {
     pub failed: bool,
 }
 
+/// What was tried in a copy that was thrown away.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Candidate {
+    /// Number of its action.
+    pub n: u32,
+    /// Foreign: what it would have changed.
+    pub diff: String,
+}
+
 /// A host the router refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockedLine {
@@ -177,6 +186,7 @@ pub struct CheckpointView {
     /// This checkpoint's number, from 1.
     pub n: u32,
     pub actions: Vec<ActionLine>,
+    pub candidates: Vec<Candidate>,
     /// Files that the host read for the model since the last checkpoint: a foreign path, and why (ours; names in it are foreign).
     pub looked: Vec<(String, String)>,
     /// Foreign: tool and argument of actions that the newest answer still asks for. They come first after an approval.

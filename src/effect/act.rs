@@ -1,12 +1,16 @@
 //! One action in the sandbox. Never repeated: the runner runs an id at most once, and one that may have run is told as interrupted.
+//! A try has a sandbox of its own, which is thrown away.
 
 use super::{Performer, Trouble};
 use crate::sandbox::SandboxError;
-use domain::{Action, Input, Kind, Outcome, OutcomeStatus, Task};
+use domain::{Action, Input, Kind, NewFile, Outcome, OutcomeStatus, Task};
 use protocol::runner::{Limits, Status};
 
 impl Performer {
     pub(super) async fn act(&self, task: &Task, number: u32, action: &Action) -> Result<Input, Trouble> {
+        if let Action::Try { files, command } = action {
+            return self.try_out(task, number, files, command).await;
+        }
         // A task of one action may leave nothing to judge.
         if task.used > 1 {
             self.warm(task)?;
@@ -22,12 +26,29 @@ impl Performer {
         }
     }
 
+    /// A candidate, in a copy of the last commit that is thrown away: unlike other actions it may be repeated.
+    async fn try_out(&self, task: &Task, number: u32, files: &[NewFile], command: &str) -> Result<Input, Trouble> {
+        let commit = self.head(task)?;
+        let mut spec = self.verification(task, &commit, 0).await?;
+        spec.command = Some(command.to_owned());
+        let tried = self.sandboxes.try_out(&spec, files, number).await.map_err(apart)?;
+        Ok(Input::ActionEnded { number, outcome: outcome(tried) })
+    }
+
     /// The chamber that will judge what comes out is made while the work goes on.
     pub(super) fn warm(&self, task: &Task) -> Result<(), Trouble> {
         if task.kind == Kind::Fix {
             self.sandboxes.warm(&self.stretch(task, task.next_n())?);
         }
         Ok(())
+    }
+}
+
+/// What a sandbox of its own that went away says nothing about: the task's.
+pub(super) fn apart(error: SandboxError) -> Trouble {
+    match error {
+        SandboxError::Gone(loss) => Trouble::later(format!("a run in a sandbox of its own was cut off: {loss}")),
+        other @ (SandboxError::Unavailable(_) | SandboxError::Refused(_) | SandboxError::Limit(_)) => other.into(),
     }
 }
 

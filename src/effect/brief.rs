@@ -1,10 +1,11 @@
 //! What the host reads of a workspace before a request in the style *files*: which files matter, their text, and once for a task how the
 //! project's checks end on its base. No action of the agent's; repeated freely, the stored look wins.
 
+use super::act::apart;
 use super::{Feed, Performer, Trouble};
-use crate::engine::style::{files, view};
+use crate::engine::style::{files, round, view};
 use crate::sandbox::survey::because;
-use crate::sandbox::{SandboxError, SurveySpec, VerifySpec};
+use crate::sandbox::{SurveySpec, VerifySpec};
 use crate::store::EffectRow;
 use domain::{BaseRun, Commit, Event, Input, Look, ShownFile, State, Task};
 use protocol::survey::{Found, Question, Reason};
@@ -38,7 +39,11 @@ impl Performer {
             None if !looked_before(&log) => self.base_run(task, row.tries).await?,
             _ => None,
         };
-        let look = self.look(task, &log, base).await?;
+        let request = self.request(task)?;
+        let look = match round::again(&log, &format!("{}\n{}\n{}", request.title, request.body, request.words)) {
+            Some(look) => look,
+            None => self.look(task, &log, base).await?,
+        };
         let key = format!("looked:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
         let now = feed.feed(task.id, &key, Input::Looked { turn, look: Box::new(look) }).await?;
         match now {
@@ -78,7 +83,7 @@ impl Performer {
         Ok(Look { files, others, base })
     }
 
-    fn head(&self, task: &Task) -> Result<Commit, Trouble> {
+    pub(super) fn head(&self, task: &Task) -> Result<Commit, Trouble> {
         task.kept.clone().or_else(|| task.head.clone()).map_or_else(|| self.base(task), Ok)
     }
 
@@ -86,13 +91,7 @@ impl Performer {
     async fn base_run(&self, task: &Task, tries: i64) -> Result<Option<BaseRun>, Trouble> {
         let base = self.base(task)?;
         let spec = self.verification(task, &base, tries).await?;
-        let verdict = match self.sandboxes.verify(&spec).await {
-            Ok(verdict) => verdict,
-            Err(SandboxError::Gone(loss)) => {
-                return Err(Trouble::later(format!("the base's checks were cut off: {loss}")));
-            }
-            Err(other) => return Err(other.into()),
-        };
+        let verdict = self.sandboxes.verify(&spec).await.map_err(apart)?;
         let run = |command| BaseRun { command, exit_code: verdict.exit_code, tail: verdict.tail };
         Ok(verdict.command.map(run))
     }

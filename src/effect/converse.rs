@@ -2,11 +2,12 @@
 //! Repeated freely: a call whose answer was lost costs its worst case, and three of them pause the task.
 
 use super::{Feed, Performer, Trouble};
+use crate::engine::style::round::{self, Step};
 use crate::engine::style::{Style, settled};
 use crate::engine::{self, TurnError};
 use crate::llm::retry::Patience;
 use crate::store::EffectRow;
-use domain::{Event, Input, State, Task};
+use domain::{Event, Input, PauseReason, State, Task};
 use tokio_util::sync::CancellationToken;
 
 impl Performer {
@@ -23,6 +24,11 @@ impl Performer {
         if style == Style::Files && task.state == State::Running {
             if let Some(answer) = settled(task, &log) {
                 return Ok(answer.into_input());
+            }
+            match round::next(task, &log) {
+                Step::Ask => {}
+                Step::Say(answer) => return Ok(answer.into_input()),
+                Step::Stop(sentence) => return Ok(Input::PauseAsked { reason: PauseReason::Stuck { sentence } }),
             }
             match self.looked(task, turn, log, row, feed).await? {
                 Some(looked) => (purse, log) = looked,

@@ -103,7 +103,8 @@ fn source(call: &CallRequest) -> String {
         | Action::WriteFiles { .. }
         | Action::EditFile { .. }
         | Action::ListFiles { .. }
-        | Action::Search { .. } => {
+        | Action::Search { .. }
+        | Action::Try { .. } => {
             format!("{} {object}{more}", action.kind())
         }
     }

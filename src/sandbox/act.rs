@@ -27,6 +27,7 @@ impl Sandboxes {
     /// [`SandboxError::Gone`] when there was no sandbox to begin with: *this* call has run nothing (an earlier try of the
     /// same request may have). [`SandboxError::Unavailable`] when engine or broker is away: repeat the call.
     pub async fn act(&self, task: i64, request_id: u64, action: &Action, limits: Limits) -> Result<Acted> {
+        let op = op(action).ok_or_else(|| SandboxError::Refused("a try has a sandbox of its own".to_owned()))?;
         if request_id & HOST_IDS != 0 {
             return Err(SandboxError::Refused(format!("request id {request_id} is reserved")));
         }
@@ -45,7 +46,7 @@ impl Sandboxes {
             }
             self.settle(&room, request_id).await;
             sent = true;
-            match room.link.run(request_id, op(action), limits).await {
+            match room.link.run(request_id, op.clone(), limits).await {
                 Ok(outcome) => {
                     remember(&room, request_id);
                     return Ok(Acted { outcome, lost: None });
@@ -158,8 +159,9 @@ fn failed(reason: String) -> Outcome {
     Outcome { status: Status::Failed { reason }, text: String::new(), dropped_bytes: 0, duration_ms: 0, note: None }
 }
 
-fn op(action: &Action) -> Op {
-    match action.clone() {
+/// None for what happens elsewhere ([`Sandboxes::try_out`]).
+fn op(action: &Action) -> Option<Op> {
+    Some(match action.clone() {
         Action::Bash { command } => Op::Bash { command },
         Action::ReadFile { path, from, lines } => Op::ReadFile { path, from, lines },
         Action::WriteFile { path, content } => Op::WriteFile { path, content },
@@ -170,5 +172,6 @@ fn op(action: &Action) -> Op {
         Action::ListFiles { path, glob, depth } => Op::ListFiles { path, glob, depth },
         Action::Search { pattern, path, glob } => Op::Search { pattern, path, glob },
         Action::WebFetch { url } => Op::WebFetch { url },
-    }
+        Action::Try { .. } => return None,
+    })
 }

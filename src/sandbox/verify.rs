@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use domain::{BaseTests, Commit, Verdict, VerdictKind};
+use domain::{BaseTests, Commit, NewFile, Verdict, VerdictKind};
 use protocol::broker::{ChamberSpec, Purpose};
 use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
 
@@ -22,6 +22,15 @@ use crate::git::listing::Change;
 pub const TAIL: usize = 6_000;
 /// Names of missing tests that are kept.
 const MISSING: usize = 50;
+
+/// What is laid over a commit before a command runs on it.
+#[derive(Default)]
+pub(super) struct Laid<'a> {
+    /// Files as they stand in the base.
+    pub from_base: &'a [Change],
+    /// Files as a whole.
+    pub over: &'a [NewFile],
+}
 
 impl Sandboxes {
     /// Runs the tests of `commit`, then those of `base`. May be repeated freely; each call starts from nothing.
@@ -44,14 +53,14 @@ impl Sandboxes {
                 duration_ms: 0,
             });
         };
-        let head = self.run_tests(spec, &spec.commit, &test.command, "head", &[]);
+        let head = self.run_tests(spec, &spec.commit, &test.command, "head", Laid::default());
         let (head, base, held_against) = if spec.base == spec.commit {
             let head = head.await?;
             (head.clone(), head, None)
         } else {
             // Two at a time: the commit's own run, and beside it what it is compared with.
             let others = async {
-                let base = self.run_tests(spec, &spec.base, &test.command, "base", &[]).await?;
+                let base = self.run_tests(spec, &spec.base, &test.command, "base", Laid::default()).await?;
                 Ok((base, self.with_base_tests(spec, &test.command).await?))
             };
             let (head, (base, held_against)) = tokio::try_join!(head, others)?;
@@ -98,17 +107,32 @@ impl Sandboxes {
         if steering.is_empty() {
             return Ok(None);
         }
-        self.run_tests(spec, &spec.commit, command, "base-tests", &steering).await.map(Some)
+        self.run_tests(spec, &spec.commit, command, "base-tests", Laid { from_base: &steering, over: &[] })
+            .await
+            .map(Some)
     }
 
-    /// Runs the tests of `commit`, with these files as they stand in the base.
+    /// A candidate: `files` laid over `spec.commit` in a sandbox of its own, and `spec.command` run there. Nothing of it is kept.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::verify`]. Files that cannot be written are an outcome, as is a command that fails.
+    pub async fn try_out(&self, spec: &VerifySpec, files: &[NewFile], number: u32) -> Result<Outcome> {
+        let command = spec.command.as_deref().unwrap_or("true");
+        let laid = Laid { from_base: &[], over: files };
+        let mut outcome = self.run_tests(spec, &spec.commit, command, &format!("try-{number}"), laid).await?;
+        // As much as is kept of the base's run, which it is held against.
+        outcome.text = tail(&outcome);
+        Ok(outcome)
+    }
+
+    /// Runs the tests of `commit`, with other files laid over it.
     pub(super) async fn run_tests(
         &self,
         spec: &VerifySpec,
         commit: &Commit,
         command: &str,
         side: &str,
-        from_base: &[Change],
+        laid: Laid<'_>,
     ) -> Result<Outcome> {
         let chamber = ChamberSpec {
             name: format!("verify-{}-{}-{}-{side}", spec.task, commit.short(), spec.tries),
@@ -131,11 +155,19 @@ impl Sandboxes {
             // What the base's setup left, whatever the branch says: it has no network to make its own.
             let setup = self.records.get(spec.task).and_then(|record| record.setup);
             self.bring_setup(&room, setup.as_deref()).await?;
-            if !from_base.is_empty() {
-                self.put_back(&room, spec, from_base, lent.as_ref()).await?;
+            if !laid.from_base.is_empty() {
+                self.put_back(&room, spec, laid.from_base, lent.as_ref()).await?;
             }
             let limits = Limits { wall_ms: spec.wall_ms, output_bytes: MAX_TEXT };
-            let ran = room.link.run(1, Op::Bash { command: command.to_owned() }, limits).await;
+            if !laid.over.is_empty() {
+                let files = laid.over.iter().map(|file| (file.path.clone(), file.content.clone())).collect();
+                let written =
+                    room.link.run(1, Op::WriteFiles { files }, limits).await.map_err(|e| room::from_link(&e))?;
+                if written.status != Status::Ok {
+                    return Ok(written);
+                }
+            }
+            let ran = room.link.run(2, Op::Bash { command: command.to_owned() }, limits).await;
             ran.map_err(|e| room::from_link(&e))
         };
         match done.await {

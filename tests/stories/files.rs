@@ -3,7 +3,7 @@
 //! The recording's first entry of each conversation is never used: a request always holds the example's answer.
 
 use crate::world::{REPO, World};
-use domain::{Action, Call, Event, VerdictKind};
+use domain::{Call, Event, VerdictKind};
 
 const WRONG: &str = r##"
 name = "gives files back"
@@ -55,13 +55,18 @@ async fn the_host_runs_the_checks_asks_again_and_says_when_it_is_done() {
     let task = world.until_state("final-review").await;
     assert_eq!((task.actions, task.verdict.as_ref().map(|v| v.kind)), (4, Some(VerdictKind::Passed)));
     let review = world.until_said(task.pull.expect("a pull request"), "Final review").await;
-    for words in
-        ["**Looked at** — `semver.py`, because", "write_files semver.py", "Numbers, not text.", "passes with it"]
-    {
+    for words in [
+        "`semver.py`, because",
+        "write_files semver.py",
+        "**Tried apart** — 3 candidates",
+        "+    return a == b",
+        "Numbers, not text.",
+        "passes with it",
+    ] {
         assert!(review.contains(words), "{words} is missing:\n{review}");
     }
     let log = world.log().await;
-    let written: Vec<String> = log
+    let asked: Vec<String> = log
         .iter()
         .filter_map(|event| match event {
             Event::TurnCompleted { calls, .. } => Some(calls),
@@ -69,34 +74,79 @@ async fn the_host_runs_the_checks_asks_again_and_says_when_it_is_done() {
         })
         .flatten()
         .filter_map(|request| match &request.call {
-            Call::Action { action: action @ Action::WriteFiles { .. } } => Some(action.object().into_owned()),
-            _ => None,
+            Call::Action { action } => Some(format!("{} {}", action.kind(), action.object())),
+            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => None,
         })
         .collect();
-    assert_eq!(written, ["semver.py", "semver.py"], "the test stays as it was");
+    let tried = ["try semver.py"; 3];
+    assert_eq!(
+        (&asked[..3], &asked[3..]),
+        (&tried.map(String::from)[..], &["write_files semver.py".to_owned()][..]),
+        "the test stays as it was"
+    );
     let runs = log.iter().filter(|event| matches!(event, Event::Looked { look, .. } if look.base.is_some())).count();
     assert_eq!(runs, 1, "the base's checks are run once");
 }
 
+/// Answers after which even what did not fail fails.
+const WORSE: &str = r##"
+name = "gives files back"
+[[turn]]
+[[turn]]
+text = """
+semver.py
+```python
+def newer(a, b)
+    return a == b
+```
+"""
+"##;
+
+const NO_BETTER: &str = r##"
+[[conversation]]
+when = "After the last change"
+[[conversation.turn]]
+[[conversation.turn]]
+text = """
+semver.py
+```python
+def newer(a, b)
+    return a >= b
+```
+"""
+"##;
+
 #[tokio::test(flavor = "multi_thread")]
-async fn the_fifth_action_waits_for_a_person_and_the_check_comes_first_after_the_approval() {
-    let again = WRONG.replace(
-        "[[turn]]\n[[turn]]",
-        "[[conversation]]\nwhen = \"After the last change\"\n[[conversation.turn]]\n[[conversation.turn]]",
-    );
-    let again = again.split_once("[[conversation]]").map(|(_, rest)| format!("[[conversation]]{rest}")).expect("made");
-    let again = again.replace("a == b", "a != a").replace(", \"AssertionError\"", "");
-    let world = World::in_files(&format!("{WRONG}{again}")).await;
+async fn the_fifth_action_writes_the_best_candidate_and_the_next_round_begins_where_a_person_wants_it() {
+    let reviewed = RIGHT.replace("After the last change", "compare the numbers");
+    let world = World::in_files(&format!("{WORSE}{reviewed}{NO_BETTER}")).await;
     world.alice().open_issue(REPO, "Versions compare as text", "`1.10` sorts before `1.9`.\n\n/fix").expect("issue");
     let task = world.until_state("awaiting-review").await;
-    assert_eq!((task.actions, task.waiting.len()), (5, 1));
+    let pull = task.pull.expect("a pull request");
+    assert_eq!((task.actions, task.waiting.len()), (5, 0));
+    let review = world.until_said(pull, "Checkpoint 1").await;
+    for words in ["**Tried apart** — 4 candidates", "+def newer(a, b)", "| 5 | write_files semver.py"] {
+        assert!(review.contains(words), "{words} is missing:\n{review}");
+    }
+    world.alice().comment(REPO, pull, "/revise Please compare the numbers.").expect("comment");
+    let task = world.until_state("final-review").await;
+    assert_eq!((task.actions, task.verdict.as_ref().map(|v| v.kind)), (7, Some(VerdictKind::Passed)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_a_person_wants_every_action_the_files_are_written_and_the_check_comes_first_after_the_approval() {
+    let world = World::in_files(WRONG).await;
+    world.push(&[(".caisson.toml", "[checkpoint]\nevery = 1\n")]);
+    world.alice().open_issue(REPO, "Versions compare as text", "`1.10` sorts before `1.9`.\n\n/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    assert_eq!((task.actions, task.waiting.len()), (1, 1));
     let review = world.until_said(task.pull.expect("a pull request"), "Checkpoint 1").await;
     assert!(review.contains("**First after an approval** — `bash python3 -m unittest"), "{review}");
     world.approve().await;
-    let task = world.until("the sixth action", |task| task.actions >= 6).await;
+    let task = world.until("the second action", |task| task.actions >= 2).await;
     let log = world.log().await;
     let used = log.iter().position(|event| matches!(event, Event::DecisionUsed { .. })).expect("approved");
     let next =
         log[used..].iter().find(|event| matches!(event, Event::ActionStarted { .. } | Event::TurnCompleted { .. }));
-    assert!(matches!(next, Some(Event::ActionStarted { number: 6, .. })), "{next:?} in task {}", task.id);
+    assert!(matches!(next, Some(Event::ActionStarted { number: 2, .. })), "{next:?} in task {}", task.id);
 }

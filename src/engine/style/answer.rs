@@ -26,31 +26,32 @@ struct Block<'a> {
     text: String,
 }
 
-/// The answer's calls: the files written at once, then the checks. None where nothing usable was given back.
-pub(super) fn calls(text: &str, look: &Look, asked: &str, check: Option<&str>, turn: u32) -> Vec<CallRequest> {
-    let files = files(text, look, asked);
+/// The answer's calls: the files tried apart, or written at once and then checked. None where nothing usable was given back.
+pub(super) fn calls(files: Vec<NewFile>, check: Option<&str>, apart: bool, turn: u32) -> Vec<CallRequest> {
     if files.is_empty() || files.len() > MOST_FILES {
         return Vec::new();
     }
     let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    let arguments = json!({ "paths": paths });
-    let write = ("write_files", arguments, Call::Action { action: Action::WriteFiles { files: files.clone() } });
-    let run = check.map(|command| {
-        let action = Action::Bash { command: command.to_owned() };
-        ("bash", json!({ "command": command }), Call::Action { action })
-    });
-    let made = std::iter::once(write).chain(run).enumerate();
-    made.map(|(at, (name, arguments, call))| CallRequest {
+    let paths = json!({ "paths": paths });
+    let made = match (check.map(str::to_owned), apart) {
+        (Some(command), true) => vec![("try", paths, Action::Try { files, command })],
+        (Some(command), false) => {
+            let run = ("bash", json!({ "command": command }), Action::Bash { command });
+            vec![("write_files", paths, Action::WriteFiles { files }), run]
+        }
+        (None, _) => vec![("write_files", paths, Action::WriteFiles { files })],
+    };
+    let call = |(at, (name, arguments, action)): (usize, (&str, serde_json::Value, Action))| CallRequest {
         id: format!("call_{turn}_{at}"),
         name: name.to_owned(),
         arguments,
-        call,
-    })
-    .collect()
+        call: Call::Action { action },
+    };
+    made.into_iter().enumerate().map(call).collect()
 }
 
 /// The files as they will be. Several blocks of one file are put in one after the other.
-fn files(text: &str, look: &Look, asked: &str) -> Vec<NewFile> {
+pub(super) fn files(text: &str, look: &Look, asked: &str) -> Vec<NewFile> {
     let mut out: BTreeMap<String, String> = BTreeMap::new();
     for block in blocks(text) {
         let Some(path) = path(&block, look) else { continue };

@@ -74,16 +74,14 @@ fn a_definition_alone_replaces_that_one() {
 }
 
 #[test]
-fn the_files_and_their_check_are_two_calls() {
+fn the_files_and_their_check_are_two_calls_and_a_try_is_one() {
     let look = look(&[("lib/calc.py", CALC)]);
-    let calls = calls(&format!("```python\n{FIXED}```"), &look, "", Some("make test"), 4);
-    let actions: Vec<&str> = calls
-        .iter()
-        .map(|call| match &call.call {
-            Call::Action { action } => action.kind(),
-            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => "",
-        })
-        .collect();
-    assert_eq!((actions, calls[1].id.as_str()), (vec!["write_files", "bash"], "call_4_1"));
-    assert!(super::calls("I can't.", &look, "", Some("make test"), 4).is_empty());
+    let files = || files(&format!("```python\n{FIXED}```"), &look, "");
+    let names =
+        |calls: &[CallRequest]| calls.iter().map(|call| format!("{} {}", call.id, call.name)).collect::<Vec<_>>();
+    let check = Some("make test");
+    assert_eq!(names(&calls(files(), check, false, 4)), ["call_4_0 write_files", "call_4_1 bash"]);
+    assert_eq!(names(&calls(files(), check, true, 4)), ["call_4_0 try"]);
+    assert_eq!(names(&calls(files(), None, true, 4)), ["call_4_0 write_files"], "nothing to try it with");
+    assert!(calls(super::files("I can't.", &look, ""), check, true, 4).is_empty());
 }

@@ -8,7 +8,7 @@
 use domain::{BaseRun, Event, Kind, Look, ShownFile, Task, Verb};
 use minijinja::context;
 
-use super::{Reader, answer, settled};
+use super::{Reader, answer, round, settled};
 use crate::engine::fence::seen;
 use crate::engine::{EngineConfig, failing, prompt};
 use crate::llm::{ModelRequest, Turn};
@@ -67,7 +67,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
         seed: Some((task.id.0.unsigned_abs() << 16) | u64::from(task.turn & 0xffff)),
     };
     let check = base(log).map(|base| base.command.clone());
-    (request, Reader::Files { look: Box::new(look.clone()), check, asked })
+    (request, Reader::Files { look: Box::new(look.clone()), check, asked, apart: round::tries(task, log) })
 }
 
 /// What the host read for this turn.
@@ -119,19 +119,18 @@ fn remarks(log: &[Event]) -> Vec<String> {
 
 /// The checks' command, what fails (none where nothing is known to), and whether that came after an answer.
 fn failures(log: &[Event]) -> (String, Option<String>, bool) {
-    let returned = log.iter().rev().find_map(|event| match event {
-        Event::Verified { verdict, .. } if verdict.kind == domain::VerdictKind::Failed => {
-            Some((verdict.command.clone().unwrap_or_default(), Some(shortened(&verdict.tail)), true))
-        }
-        Event::TurnCompleted { .. } => Some((String::new(), None, false)),
-        _ => None,
-    });
-    if let Some(found @ (_, Some(_), _)) = returned {
-        return found;
+    // Of a round's candidates only the one that is to be mended is spoken of; then the one that was written and did not do.
+    let spoken_of = match round::candidates(log).is_empty() {
+        true => round::applied(log),
+        false => round::mended(log),
+    };
+    if let Some(one) = spoken_of {
+        return (one.command.to_owned(), Some(shortened(&one.ended.text)), true);
     }
-    let last = log.iter().rposition(|event| matches!(event, Event::TurnCompleted { calls, .. } if !calls.is_empty()));
+    let (before, round) = log.split_at(round::start(log));
+    let last = round.iter().rposition(|event| matches!(event, Event::TurnCompleted { calls, .. } if !calls.is_empty()));
     let run = last.and_then(|last| {
-        settled::outcomes(log, last).find_map(|(action, ended)| match action {
+        settled::outcomes(round, last).find_map(|(action, ended)| match action {
             domain::Action::Bash { command } if !settled::passed(ended) => Some((command.clone(), ended)),
             _ => None,
         })
@@ -139,7 +138,16 @@ fn failures(log: &[Event]) -> (String, Option<String>, bool) {
     if let Some((command, ended)) = run {
         return (command, Some(shortened(&ended.text)), true);
     }
-    match base(log).filter(|base| last.is_none() && base.exit_code != Some(0)) {
+    let returned = before.iter().rev().find_map(|event| match event {
+        Event::Verified { verdict, .. } if verdict.kind == domain::VerdictKind::Failed => Some(Some(verdict)),
+        Event::TurnCompleted { .. } => Some(None),
+        _ => None,
+    });
+    if let Some(Some(verdict)) = returned {
+        return (verdict.command.clone().unwrap_or_default(), Some(shortened(&verdict.tail)), true);
+    }
+    let untouched = !log.iter().any(settled::changes_something);
+    match base(log).filter(|base| untouched && base.exit_code != Some(0)) {
         Some(base) => (base.command.clone(), Some(shortened(&base.tail)), false),
         None => (String::new(), None, false),
     }
@@ -215,4 +223,4 @@ fn language(path: &str) -> &'static str {
 
 #[cfg(test)]
 #[path = "files_tests.rs"]
-mod tests;
+pub(super) mod tests;

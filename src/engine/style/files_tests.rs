@@ -11,7 +11,7 @@ use domain::{
 
 const TEXT: &str = "def add(a, b):\n    return a - b\n";
 
-fn requested() -> Event {
+pub fn requested() -> Event {
     let alice = Account { id: 1, login: "alice".into() };
     Event::Requested {
         request: Box::new(Request {
@@ -35,14 +35,14 @@ fn requested() -> Event {
     }
 }
 
-fn looked(turn: u32, base: Option<(i32, &str)>) -> Event {
+pub fn looked(turn: u32, base: Option<(i32, &str)>) -> Event {
     let file = ShownFile { path: "calc.py".into(), text: TEXT.into(), because: String::new(), lines: Vec::new() };
     let base =
         base.map(|(code, tail)| BaseRun { command: "make test".into(), exit_code: Some(code), tail: tail.into() });
     Event::Looked { turn, look: Box::new(Look { files: vec![file], others: Vec::new(), base }) }
 }
 
-fn answered(turn: u32, calls: Vec<Action>) -> Event {
+pub fn answered(turn: u32, calls: Vec<Action>) -> Event {
     let calls = calls.into_iter().map(|action| CallRequest {
         id: "c".into(),
         name: action.kind().into(),
@@ -62,7 +62,7 @@ fn run() -> Action {
     Action::Bash { command: "make test".into() }
 }
 
-fn acted(number: u32, turn: u32, index: u32, status: OutcomeStatus, text: &str) -> [Event; 2] {
+pub fn acted(number: u32, turn: u32, index: u32, status: OutcomeStatus, text: &str) -> [Event; 2] {
     let outcome = Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 1, note: None };
     [Event::ActionStarted { number, turn, index }, Event::ActionFinished { number, outcome }]
 }
@@ -77,7 +77,7 @@ fn tried(first: u32, turn: u32, code: i32, output: &str) -> Vec<Event> {
 }
 
 /// A report as unittest gives it.
-fn unittest(tests: &[&str]) -> String {
+pub fn unittest(tests: &[&str]) -> String {
     let one = |test: &&str| {
         format!(
             "{}\nFAIL: {test} (tests.test_calc.Sums.{test})\n{}\nTraceback (most recent call last):\n  File \"/workspace/tests/test_calc.py\", line 7, in {test}\n    self.assertEqual(add(1, 2), 3)\nAssertionError: -1 != 3\n\n",
@@ -89,13 +89,13 @@ fn unittest(tests: &[&str]) -> String {
     format!("{all}{}\nRan 4 tests in 0.001s\n\nFAILED (failures={})\n", "-".repeat(70), tests.len())
 }
 
-fn asked(log: &[Event]) -> ModelRequest {
+pub fn asked(log: &[Event]) -> ModelRequest {
     let task = Task::fold(TaskId(1), log);
     let config = EngineConfig::new(Secret::new("k"), 4096);
     request(&task, log, &config).0
 }
 
-fn question(log: &[Event]) -> String {
+pub fn question(log: &[Event]) -> String {
     let request = asked(log);
     assert_eq!(request.turns.len(), 3, "an example, and the question");
     match &request.turns[2] {
@@ -108,7 +108,7 @@ fn end(log: &[Event]) -> Option<Answer> {
     settled(&Task::fold(TaskId(1), log), log)
 }
 
-fn changes() -> Event {
+pub fn changes() -> Event {
     let items =
         vec![Item { path: Some("calc.py".into()), line: Some(2), text: "name it total".into(), author: "a".into() }];
     let decision = Decision {

@@ -9,6 +9,7 @@ mod answer;
 mod definitions;
 pub mod files;
 mod part;
+pub mod round;
 mod settled;
 mod spoken;
 pub mod view;
@@ -47,6 +48,8 @@ pub enum Reader {
         check: Option<String>,
         /// Paths that a person named: tests among them may be changed.
         asked: String,
+        /// It is tried in a copy before it is written.
+        apart: bool,
     },
 }
 
@@ -59,7 +62,10 @@ impl Reader {
             }
             Reader::Tools { .. } => response.calls.iter().map(tools::request).collect(),
             Reader::Files { .. } if response.truncated => Vec::new(),
-            Reader::Files { look, check, asked } => answer::calls(&response.text, look, asked, check.as_deref(), turn),
+            Reader::Files { look, check, asked, apart } => {
+                let files = answer::files(&response.text, look, asked);
+                answer::calls(files, check.as_deref(), *apart, turn)
+            }
         }
     }
 }

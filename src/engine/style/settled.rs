@@ -1,8 +1,9 @@
-//! When work in the style *files* is done: the host says so, from what its checks gave.
+//! When work in the style *files* is done where answers are written without having been tried apart (`round.rs`): the host says so, from
+//! what its checks gave.
 //!
 //! Owns: that judgement over the log. Tests: `files_tests.rs`.
 
-use domain::{Action, BaseRun, Call, CallRequest, Event, Outcome, OutcomeStatus, Task, Verb};
+use domain::{Action, BaseRun, Call, CallRequest, Event, NewFile, Outcome, OutcomeStatus, Task, Verb};
 
 use super::files;
 use crate::engine::turn::Answer;
@@ -40,10 +41,14 @@ pub fn settled(task: &Task, log: &[Event]) -> Option<Answer> {
         (Some(_), _) => return None,
         (None, _) => "No command is known that checks this project.".to_owned(),
     };
-    let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
-    let said = text::cut(text.split("```").next().unwrap_or_default().trim(), 600).0.to_owned();
-    let summary = format!("{said}\n\nWritten: {}. {verdict}", paths.join(", "));
-    Some(done(task, summary.trim().to_owned()))
+    Some(done(task, summary(text, files, &verdict)))
+}
+
+/// What the model said of its answer, what was written, and how the checks end.
+pub(super) fn summary(said: &str, files: &[NewFile], verdict: &str) -> String {
+    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let said = text::cut(said.split("```").next().unwrap_or_default().trim(), 600).0.to_owned();
+    format!("{said}\n\nWritten: {}. {verdict}", paths.join(", ")).trim().to_owned()
 }
 
 fn done(task: &Task, summary: String) -> Answer {
@@ -54,14 +59,21 @@ fn done(task: &Task, summary: String) -> Answer {
         arguments: serde_json::json!({ "summary": summary }),
         call: Call::Done { summary },
     };
-    Answer {
-        turn,
-        text: String::new(),
-        calls: vec![call],
-        usage: domain::Usage::default(),
-        micro_usd: 0,
-        duration_ms: 0,
-        model: HOST.to_owned(),
+    Answer::of_the_host(turn, vec![call])
+}
+
+impl Answer {
+    /// What the host says in the model's place.
+    pub(super) fn of_the_host(turn: u32, calls: Vec<CallRequest>) -> Answer {
+        Answer {
+            turn,
+            text: String::new(),
+            calls,
+            usage: domain::Usage::default(),
+            micro_usd: 0,
+            duration_ms: 0,
+            model: HOST.to_owned(),
+        }
     }
 }
 
@@ -69,7 +81,7 @@ fn done(task: &Task, summary: String) -> Answer {
 pub const HOST: &str = "the host";
 
 /// What a person, the forge or a loss brought since: the next answer is the model's.
-fn asks_for_more(event: &Event) -> bool {
+pub(super) fn asks_for_more(event: &Event) -> bool {
     match event {
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
         Event::VerdictReturned { .. }
@@ -80,6 +92,12 @@ fn asks_for_more(event: &Event) -> bool {
         | Event::SandboxLost { .. } => true,
         _ => false,
     }
+}
+
+/// Whether something was asked for that changes the workspace.
+pub(super) fn changes_something(event: &Event) -> bool {
+    let changes = |call: &Call| matches!(call, Call::Action { action } if action.writes() && !action.is_apart());
+    matches!(event, Event::TurnCompleted { calls, .. } if calls.iter().any(|request| changes(&request.call)))
 }
 
 /// The actions of the answer at `last` that ended, with their outcomes.

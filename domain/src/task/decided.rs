@@ -1,0 +1,56 @@
+//! What people's decisions make of a task: the fold's part that is about them.
+
+use super::Task;
+use crate::{Advance, Event, Grant, Kind, NO_RIGHT, State};
+
+impl Task {
+    pub(super) fn apply_decision(&mut self, event: &Event) {
+        match event {
+            Event::DecisionHeld { source, .. } => self.held.push(source.clone()),
+            Event::DecisionUsed { decision, n } => self.use_decision(decision, *n),
+            Event::HostAllowed { host, repo, decision } => {
+                self.hosts.retain(|grant| grant.host != *host);
+                self.hosts.push(Grant { host: host.clone(), repo: *repo, by: decision.poster.clone() });
+                self.reach_changed = true;
+            }
+            Event::HostDenied { host, .. } => {
+                self.hosts.retain(|grant| !grant.is_named_by(host));
+                self.reach_changed = true;
+            }
+            Event::AdvanceEnded { .. } => self.advance = None,
+            Event::FeedbackGiven { items, from } => {
+                self.remarks.extend(items.iter().cloned());
+                self.held.retain(|source| source != from);
+            }
+            Event::WidenedToFix { .. } => self.kind = Kind::Fix,
+            Event::DecisionRefused { source, poster, reason } => {
+                self.held.retain(|s| s != source);
+                if reason == NO_RIGHT {
+                    self.told_no_right.insert(poster.id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn use_decision(&mut self, decision: &crate::Decision, n: u32) {
+        self.held.clear();
+        self.last_decider = Some(decision.poster.clone());
+        self.advance = Advance::after(self.advance.take(), decision);
+        self.checkpoints.iter_mut().filter(|c| c.n == n).for_each(|c| c.used = true);
+        let approved = matches!(decision.verb, crate::Verb::Approve { .. });
+        self.state = match (&self.state, approved) {
+            (State::FinalReview { commit, verdict, .. }, true) => {
+                self.advance = None;
+                State::Approved { commit: commit.clone(), verdict: verdict.clone() }
+            }
+            _ => {
+                self.used = 0;
+                self.malformed = 0;
+                (self.starved, self.losses) = (0, 0);
+                self.remarks.clear();
+                State::Running
+            }
+        };
+    }
+}

@@ -1,0 +1,267 @@
+//! The candidates of a round in the style *files*: answers that were each tried in a copy of the last commit, and which of them is taken.
+//!
+//! Owns: where a round begins, what the next answer is asked (the same question once more, or to mend the best so far), which candidate
+//! is chosen, and when nothing more is to be hoped for. Pure, over the log: nothing is kept beside it. A round ends with the chosen
+//! one written into the workspace, so at most four are tried where five actions are allowed. Tests: `round_tests.rs`.
+
+use std::cmp::Reverse;
+
+use domain::{Action, BaseRun, Call, CallRequest, Event, Look, NewFile, Outcome, OutcomeStatus, ShownFile, Task, Verb};
+
+use super::settled::{HOST, asks_for_more, passed, summary};
+use super::{files, view};
+use crate::engine::turn::Answer;
+use crate::sandbox::items;
+
+/// The most candidates of one round.
+const TRIES: usize = 4;
+/// Answers without anything usable that a round bears beyond its tries.
+const UNUSABLE: usize = 2;
+/// Rounds in a row without a candidate that may end the work, before a person is asked.
+const ROUNDS: usize = 2;
+
+/// One answer that was tried.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    pub turn: u32,
+    pub said: &'a str,
+    pub files: &'a [NewFile],
+    pub command: &'a str,
+    pub ended: &'a Outcome,
+}
+
+/// What comes next, as far as candidates decide it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// The model is asked.
+    Ask,
+    /// The host speaks: a candidate is written.
+    Say(Box<Answer>),
+    /// A person is asked, in this sentence.
+    Stop(String),
+}
+
+/// Whether the coming answer is tried apart before anything is written: the last commit is what the workspace holds, and an action is
+/// left to write the chosen one.
+pub fn tries(task: &Task, log: &[Event]) -> bool {
+    !task.uncommitted && task.used + 1 < task.every() && files::base(log).is_some()
+}
+
+/// Where the present round begins in the log.
+pub fn start(log: &[Event]) -> usize {
+    let begins = |event: &Event| match event {
+        Event::DecisionUsed { .. } | Event::Resumed => true,
+        Event::TurnCompleted { model, calls, .. } => model == HOST && writes(calls).is_some(),
+        other => asks_for_more(other),
+    };
+    log.iter().rposition(begins).map_or(0, |at| at + 1)
+}
+
+/// The present round's candidates, in their order.
+pub fn candidates(log: &[Event]) -> Vec<Candidate<'_>> {
+    let round = &log[start(log)..];
+    let mut out = Vec::new();
+    for event in round {
+        let Event::TurnCompleted { turn, text, calls, .. } = event else { continue };
+        for (request, index) in calls.iter().zip(0_u32..) {
+            let Call::Action { action: Action::Try { files, command } } = &request.call else { continue };
+            let ended = outcome(round, *turn, index).filter(|ended| ended.status != OutcomeStatus::Interrupted);
+            out.extend(ended.map(|ended| Candidate { turn: *turn, said: text, files, command, ended }));
+        }
+    }
+    out
+}
+
+fn outcome(log: &[Event], turn: u32, index: u32) -> Option<&Outcome> {
+    let number = log.iter().find_map(|event| match event {
+        Event::ActionStarted { number, turn: of, index: at } if (*of, *at) == (turn, index) => Some(*number),
+        _ => None,
+    })?;
+    log.iter().find_map(|event| match event {
+        Event::ActionFinished { number: of, outcome } if *of == number => Some(outcome),
+        _ => None,
+    })
+}
+
+/// The candidate that the coming answer mends: the best so far, at every third answer of a round. Others are asked for anew, for small
+/// models that failed once rather find it in another try than in their own fault.
+pub fn mended(log: &[Event]) -> Option<Candidate<'_>> {
+    let all = candidates(log);
+    (all.len() % 3 == 2).then(|| best(&all, files::base(log))).flatten()
+}
+
+/// What the next answer of a round is shown: what the first one was, for the workspace stays as it is; or the candidate that it mends.
+/// None before the round's first look. `words` are the issue's, for what is shown of a long file.
+pub fn again(log: &[Event], words: &str) -> Option<Look> {
+    let first = log[start(log)..].iter().find_map(|event| match event {
+        Event::Looked { look, .. } => Some(&**look),
+        _ => None,
+    })?;
+    let mut look = Look { base: None, ..first.clone() };
+    for file in mended(log).map(|one| one.files).unwrap_or_default() {
+        match look.files.iter_mut().find(|shown| shown.path == file.path) {
+            Some(shown) => {
+                shown.text.clone_from(&file.content);
+                shown.lines = view::lines(&shown.text, words);
+            }
+            None => look.files.push(ShownFile {
+                path: file.path.clone(),
+                text: file.content.clone(),
+                because: "an earlier answer made it".to_owned(),
+                lines: Vec::new(),
+            }),
+        }
+    }
+    Some(look)
+}
+
+/// What follows from the candidates so far.
+pub fn next(task: &Task, log: &[Event]) -> Step {
+    let all = candidates(log);
+    let base = files::base(log);
+    let Some(last) = all.last() else {
+        let stop = fruitless(log) >= ROUNDS;
+        return if stop { Step::Stop(nothing_found(log)) } else { Step::Ask };
+    };
+    if passed(last.ended) {
+        return Step::Say(Box::new(taken(task, last, Some("passes with it"))));
+    }
+    let most = TRIES.min(usize::from(task.every()).saturating_sub(1));
+    if all.len() < most && asked(log) < most + UNUSABLE && tries(task, log) {
+        return Step::Ask;
+    }
+    let Some(best) = best(&all, base) else { return Step::Ask };
+    if excused(&best, base) {
+        return Step::Say(Box::new(taken(
+            task,
+            &best,
+            Some("fails, as it does without it, and nothing fails that did not"),
+        )));
+    }
+    match applied(log).filter(|_| fruitless(log) > 0) {
+        Some(before) if newly(before.ended, base) <= newly(best.ended, base) => Step::Stop(nothing_found(log)),
+        _ => Step::Say(Box::new(taken(task, &best, None))),
+    }
+}
+
+/// Answers of the model in this round.
+fn asked(log: &[Event]) -> usize {
+    log[start(log)..].iter().filter(|event| matches!(event, Event::TurnCompleted { .. })).count()
+}
+
+fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>) -> Option<Candidate<'a>> {
+    let alike = |one: &Candidate<'_>| all.iter().filter(|other| same(one, other)).count();
+    let worth = |one: &&Candidate<'_>| {
+        (!passed(one.ended), newly(one.ended, base), failing(one.ended), Reverse(alike(one)), size(one))
+    };
+    all.iter().min_by_key(worth).copied()
+}
+
+fn same(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let pairs = one.files.iter().zip(other.files);
+    one.files.len() == other.files.len()
+        && pairs.into_iter().all(|(a, b)| a.path == b.path && words(&a.content) == words(&b.content))
+}
+
+fn size(one: &Candidate<'_>) -> usize {
+    one.files.iter().map(|file| file.content.len()).sum()
+}
+
+/// Failures that the base does not have. Where none can be read of a run that failed, all are.
+pub fn newly(ended: &Outcome, base: Option<&BaseRun>) -> usize {
+    if passed(ended) {
+        return 0;
+    }
+    let (before, now) = (base.map(|base| items::read(&base.tail)).unwrap_or_default(), items::read(&ended.text));
+    if now.is_empty() { usize::MAX } else { items::difference(&before, &now).new.len() }
+}
+
+fn failing(ended: &Outcome) -> usize {
+    if passed(ended) { 0 } else { items::read(&ended.text).len() }
+}
+
+/// Where the checks fail on the base too: nothing fails that did not.
+fn excused(one: &Candidate<'_>, base: Option<&BaseRun>) -> bool {
+    let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
+    let by_itself = matches!(one.ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);
+    red && by_itself && newly(one.ended, base) == 0
+}
+
+/// The chosen candidate, written by the host; with the end of the work where the checks have nothing against it.
+fn taken(task: &Task, one: &Candidate<'_>, verdict: Option<&str>) -> Answer {
+    let turn = task.turn + 1;
+    let paths: Vec<&str> = one.files.iter().map(|file| file.path.as_str()).collect();
+    let write = CallRequest {
+        id: format!("host_{turn}_0"),
+        name: "write_files".to_owned(),
+        arguments: serde_json::json!({ "paths": paths }),
+        call: Call::Action { action: Action::WriteFiles { files: one.files.to_vec() } },
+    };
+    let done = verdict.map(|verdict| {
+        let summary = summary(one.said, one.files, &format!("`{}` {verdict}.", one.command));
+        CallRequest {
+            id: format!("host_{turn}_1"),
+            name: "done".to_owned(),
+            arguments: serde_json::json!({ "summary": summary }),
+            call: Call::Done { summary },
+        }
+    });
+    Answer::of_the_host(turn, std::iter::once(write).chain(done).collect())
+}
+
+fn writes(calls: &[CallRequest]) -> Option<&[NewFile]> {
+    calls.iter().find_map(|request| match &request.call {
+        Call::Action { action: Action::WriteFiles { files } } => Some(files.as_slice()),
+        _ => None,
+    })
+}
+
+/// The candidate that was written last although the checks have something against it.
+pub fn applied(log: &[Event]) -> Option<Candidate<'_>> {
+    let (at, calls) = log.iter().enumerate().rev().find_map(|(at, event)| match event {
+        Event::TurnCompleted { model, calls, .. } if model == HOST && writes(calls).is_some() => Some((at, calls)),
+        _ => None,
+    })?;
+    let ends = calls.iter().any(|request| matches!(request.call, Call::Done { .. }));
+    let files = writes(calls).filter(|_| !ends)?;
+    candidates(&log[..at]).into_iter().rev().find(|one| one.files == files)
+}
+
+/// Rounds since a person last said what to do that ended without a candidate which may end the work.
+fn fruitless(log: &[Event]) -> usize {
+    let since = log.iter().rposition(says_more).map_or(0, |at| at + 1);
+    let ended = |event: &&Event| match event {
+        Event::TurnCompleted { model, calls, .. } => {
+            model == HOST && writes(calls).is_some() && !calls.iter().any(|it| matches!(it.call, Call::Done { .. }))
+        }
+        _ => false,
+    };
+    log[since..].iter().filter(ended).count()
+}
+
+fn says_more(event: &Event) -> bool {
+    match event {
+        Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
+        Event::Resumed | Event::FeedbackGiven { .. } | Event::WidenedToFix { .. } | Event::VerdictReturned { .. } => {
+            true
+        }
+        _ => false,
+    }
+}
+
+fn nothing_found(log: &[Event]) -> String {
+    let tried = log
+        .iter()
+        .filter(
+            |event| matches!(event, Event::TurnCompleted { calls, .. } if calls.iter().any(|it| it.call.is_apart())),
+        )
+        .count();
+    format!(
+        "{tried} candidates were tried and the project's checks refuse each; say in a comment what is missing, or which file to change, then `/resume` tries anew"
+    )
+}
+
+#[cfg(test)]
+#[path = "round_tests.rs"]
+mod tests;

@@ -1,0 +1,164 @@
+//! Rounds of candidates, from their logs.
+
+use super::*;
+use crate::engine::style::files::tests::{
+    acted, answered, asked as request_of, changes, looked, question, requested, unittest,
+};
+use domain::{TaskId, Usage};
+
+const GREEN: &str = "Ran 4 tests in 0.001s\n\nOK\n";
+
+fn file(content: &str) -> Vec<NewFile> {
+    vec![NewFile { path: "calc.py".into(), content: content.into() }]
+}
+
+/// One answer that was tried, and how its checks ended.
+fn tried(turn: u32, content: &str, code: i32, output: &str) -> Vec<Event> {
+    let action = Action::Try { files: file(content), command: "make test".into() };
+    let status = if code == 0 { OutcomeStatus::Ok } else { OutcomeStatus::Exited { code } };
+    let mut log = vec![looked(turn, None), answered(turn, vec![action])];
+    log.extend(acted(turn, turn, 0, status, output));
+    log
+}
+
+/// A base whose checks end with `code` and fail these tests.
+fn begun(code: i32, failing: &[&str]) -> Vec<Event> {
+    vec![requested(), looked(1, Some((code, &unittest(failing))))]
+}
+
+fn step(log: &[Event]) -> Step {
+    next(&Task::fold(TaskId(1), log), log)
+}
+
+fn said(log: &[Event]) -> Answer {
+    match step(log) {
+        Step::Say(answer) => *answer,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The host's word in the log, its write carried out.
+fn spoken(answer: Answer, number: u32) -> Vec<Event> {
+    let Answer { turn, text, calls, model, .. } = answer;
+    let usage = Usage::default();
+    let mut log = vec![Event::TurnCompleted { turn, text, calls, usage, micro_usd: 0, duration_ms: 0, model }];
+    log.extend(acted(number, turn, 0, OutcomeStatus::Ok, ""));
+    log
+}
+
+fn written(answer: &Answer) -> (&str, bool) {
+    let files = writes(&answer.calls).expect("a write");
+    (files[0].content.as_str(), answer.calls.len() == 2)
+}
+
+#[test]
+fn what_passes_is_written_and_done_in_one_answer_without_a_model() {
+    let mut log = begun(1, &["test_add"]);
+    assert_eq!(step(&log), Step::Ask);
+    log.extend(tried(1, "good", 0, GREEN));
+    let answer = said(&log);
+    assert_eq!((written(&answer), answer.turn, answer.usage.total()), (("good", true), 2, 0));
+    let Call::Done { summary } = &answer.calls[1].call else { panic!("{answer:?}") };
+    assert!(summary.ends_with("Written: calc.py. `make test` passes with it."), "{summary}");
+}
+
+#[test]
+fn a_try_leaves_the_workspace_in_its_commit_and_counts() {
+    let mut log = begun(0, &[]);
+    log.extend(tried(1, "bad", 1, &unittest(&["test_add"])));
+    let task = Task::fold(TaskId(1), &log);
+    assert_eq!((task.used, task.uncommitted, tries(&task, &log)), (1, false, true));
+    log.push(answered(2, vec![Action::Bash { command: "make".into() }]));
+    log.extend(acted(2, 2, 0, OutcomeStatus::Ok, ""));
+    let task = Task::fold(TaskId(1), &log);
+    assert!(task.uncommitted && !tries(&task, &log), "a copy of the commit is not what the workspace holds");
+}
+
+#[test]
+fn the_same_is_asked_again_and_every_third_answer_mends_the_best() {
+    let mut log = begun(0, &[]);
+    log.extend(tried(1, "worse", 1, &unittest(&["test_add", "test_sub"])));
+    log.push(Event::Looked { turn: 2, look: Box::new(again(&log, "").expect("a look")) });
+    let first = question(&log);
+    assert!(!first.contains("After the last change"), "{first}");
+    assert_eq!(request_of(&log).temperature, Some(0.7));
+    log.extend(tried(2, "better", 1, &unittest(&["test_add"])));
+    assert_eq!(mended(&log).map(|one| one.files[0].content.as_str()), Some("better"));
+    let look = again(&log, "").expect("a look");
+    assert_eq!((look.files.len(), look.files[0].text.as_str()), (1, "better"));
+    log.push(Event::Looked { turn: 3, look: Box::new(look) });
+    let text = question(&log);
+    assert!(text.contains("After the last change `make test` fails:") && text.contains("\nbetter\n"), "{text}");
+    assert!(!text.contains("test_sub"), "that is of the other candidate");
+}
+
+#[test]
+fn the_fifth_action_writes_the_best_and_a_person_is_asked() {
+    let mut log = begun(0, &[]);
+    let red = |tests: &[&str]| unittest(tests);
+    log.extend(tried(1, "two fail", 1, &red(&["test_add", "test_sub"])));
+    log.extend(tried(2, "one fails", 1, &red(&["test_add"])));
+    log.extend(tried(3, "nobody knows what fails", 1, "Segmentation fault"));
+    assert_eq!(step(&log), Step::Ask);
+    log.extend(tried(4, "three fail", 1, &red(&["test_add", "test_sub", "test_mul"])));
+    let answer = said(&log);
+    assert_eq!(written(&answer), ("one fails", false));
+    log.extend(spoken(answer, 5));
+    assert_eq!(applied(&log).map(|one| one.turn), Some(2));
+    log.push(looked(6, None));
+    let text = question(&log);
+    assert!(text.contains("After the last change `make test` fails:") && text.contains("test_add"), "{text}");
+}
+
+#[test]
+fn of_equally_good_ones_most_answers_decide_and_then_the_smaller() {
+    let mut log = begun(1, &["test_net"]);
+    let red = unittest(&["test_net"]);
+    for (turn, content) in [(1, "a long one"), (2, "often  so"), (3, "often so"), (4, "short")] {
+        log.extend(tried(turn, content, 1, &red));
+    }
+    let answer = said(&log);
+    assert_eq!(written(&answer), ("often so", true), "the base fails alike: a person sees it as done");
+    let Call::Done { summary } = &answer.calls[1].call else { panic!("{answer:?}") };
+    assert!(summary.contains("fails, as it does without it"), "{summary}");
+}
+
+#[test]
+fn two_rounds_without_a_good_candidate_ask_a_person() {
+    let mut log = begun(0, &[]);
+    let red = unittest(&["test_add"]);
+    for turn in 1..=4 {
+        log.extend(tried(turn, "first", 1, &red));
+    }
+    log.extend(spoken(said(&log), 5));
+    let mut approved = changes();
+    if let Event::DecisionUsed { decision, .. } = &mut approved {
+        decision.verb = Verb::Approve { checkpoint: None, commit: None, next: 0 };
+    }
+    log.push(Event::TreeUnchanged {
+        n: 1,
+        commit: domain::Commit::parse(&"a".repeat(40)).expect("a commit"),
+        left_out: vec![],
+    });
+    log.push(approved);
+    assert_eq!(step(&log), Step::Ask);
+    for turn in 6..=9 {
+        log.extend(tried(turn, "second", 1, &red));
+    }
+    let Step::Stop(sentence) = step(&log) else { panic!("{:?}", step(&log)) };
+    assert!(sentence.starts_with("8 candidates were tried"), "{sentence}");
+    log.push(Event::Resumed);
+    assert_eq!(step(&log), Step::Ask, "who resumes wants more");
+}
+
+#[test]
+fn answers_without_anything_usable_do_not_keep_a_round_open_for_ever() {
+    let mut log = begun(0, &[]);
+    log.extend(tried(1, "first", 1, &unittest(&["test_add"])));
+    for turn in 2..=5 {
+        log.push(answered(turn, Vec::new()));
+        assert_eq!(step(&log), Step::Ask);
+    }
+    log.push(answered(6, Vec::new()));
+    assert_eq!(written(&said(&log)), ("first", false));
+}
