@@ -121,9 +121,9 @@ def attempt(system, task, repeat, args):
                 "measured": row["measured"], "seen_by_proxy": usage.told()}
     if usage.failed:
         line["not_run"] = "the model's server could not be reached"
-    elif not usage.answers and not usage.refused and done["end"] != "limit":
+    elif not usage.requests or not (usage.answers or usage.refused or done["end"] == "limit"):
         tail = (place / "log.txt").read_text(errors="replace").strip()[-300:]
-        line["not_run"] = f"it never asked the model ({done['end']}): {tail}"
+        line["not_run"] = f"the model gave it no answer ({done['end']}): {tail}"
     if not args.keep:
         systems.clean(place)
     return {**line, "end": done["end"], "note": done["note"], "patch": done["patch"],

@@ -39,6 +39,8 @@ class Usage:
     seconds: float = 0.0
     called_home: list = field(default_factory=list)
     longest: int = 0
+    # When the first request came, on the monotonic clock.
+    first: float | None = None
 
     def add(self, usage, seconds):
         """An answer that came whole."""
@@ -190,6 +192,8 @@ class Handler(BaseHTTPRequestHandler):
         with self.proxy.lock:
             usage = self.proxy.usage
             usage.requests += counted
+            if counted and usage.first is None:
+                usage.first = time.monotonic()
         connection = http.client.HTTPConnection(self.proxy.host, self.proxy.port, timeout=PATIENCE)
         try:
             self.pass_on(connection, body, hide, usage if counted else Usage())

@@ -18,6 +18,8 @@ import tasks as task_files
 PACKAGES = {"aider": "aider-chat==0.86.2", "mini": "mini-swe-agent==2.4.6"}
 # Of the window, what the files handed over may fill; the rest is for the prompt, the answer and what follows.
 SHARE_FOR_FILES = 0.5
+# A peer's own start, until its first request, is not in its limit as Caisson's is not in its own; in seconds, at most.
+START = 60
 # Starting an installation, proving the barrier and judging, beside the limit, in seconds.
 CAISSON_BESIDE = 600
 
@@ -44,17 +46,16 @@ def environment(proxy, home, more):
     }
 
 
-def drive(argv, cwd, env, log, seconds, gentle=False):
-    """Runs one process group to its end, or until its time is up. Gives how it ended, and the seconds it took."""
+def drive(argv, cwd, env, log, seconds, gentle=False, usage=None):
+    """Runs one process group to its end, or until its time is up: `seconds` after its start, with `usage` after its first request.
+    Gives how it ended, and the seconds it took."""
     began = time.monotonic()
     with open(log, "wb") as out:
         child = subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                  start_new_session=True)
         try:
-            code = child.wait(timeout=seconds)
-            end = "ended" if code == 0 else f"exit {code}"
-        except subprocess.TimeoutExpired:
-            end = "limit"
+            end = until(child, lambda: began + START + seconds if usage and usage.first is None
+                        else (usage.first if usage else began) + (seconds or float("inf")))
         finally:
             # Also on Ctrl-C, and what a process that ended by itself has left behind. Caisson takes its own things down first.
             if gentle and child.poll() is None:
@@ -66,6 +67,16 @@ def drive(argv, cwd, env, log, seconds, gentle=False):
             signal_group(child, signal.SIGKILL)
             child.wait()
     return end, time.monotonic() - began
+
+
+def until(child, deadline):
+    while time.monotonic() < deadline():
+        try:
+            code = child.wait(timeout=0.2)
+            return "ended" if code == 0 else f"exit {code}"
+        except subprocess.TimeoutExpired:
+            pass
+    return "limit"
 
 
 def signal_group(child, which):
@@ -87,7 +98,7 @@ class Peer:
         argv, env, cwd, note = (self.mini if self.name == "mini" else self.aider)(task, place, repo)
         self.proxy.begin()
         try:
-            end, seconds = drive(argv, cwd, env, place / "log.txt", self.args.limit)
+            end, seconds = drive(argv, cwd, env, place / "log.txt", self.args.limit, usage=self.proxy.usage)
         finally:
             usage = self.proxy.end()
             self.boxes.remove_all()
