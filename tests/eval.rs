@@ -4,7 +4,7 @@
 #[path = "support/skipped.rs"]
 mod skipped;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use skipped::skipped;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -186,6 +186,57 @@ fn right_wrong_and_blind_are_told_apart() {
     assert_eq!(std::fs::read_dir(home.scratch()).expect("read").count(), 0, "temporary folders are left behind");
 }
 
+/// What another agent made is judged as the bot's own work is, and what cannot be judged is named; no model is asked.
+#[test]
+fn answers_made_elsewhere_are_judged() {
+    if let Some(why) = missing() {
+        return skipped("docker", &why);
+    }
+    let home = Home::new(RECORDING);
+    let tree = home.dir.path().join("tree");
+    write(&tree.join("sums.py"), "def total(values):\n    return sum(values)\n");
+    // Ends the test program with 0, before it says how many tests ran.
+    let ended = REFERENCE.replace("+1,5", "+1,6").replace("+    for", "+    __import__('os')._exit(0)\n+    for");
+    let answers = [
+        json!({ "task": "right", "label": "a", "patch": REFERENCE }),
+        json!({ "task": "nothing", "patch": REFERENCE }),
+        json!({ "task": "right", "repeat": 2, "patch": REFERENCE.replace("out = 0", "out = 1") }),
+        json!({ "task": "right", "repeat": 3, "patch": "" }),
+        json!({ "task": "right", "repeat": 4, "patch": ended }),
+        json!({ "task": "wrong", "tree": "tree" }),
+        json!({ "task": "blind", "patch": REFERENCE }),
+    ];
+    let text: String = answers.iter().map(|answer| format!("{answer}\n")).collect();
+    write(&home.dir.path().join("answers.jsonl"), &text);
+    let done = home.run(&["--judge", "answers.jsonl", "--out", "judged.jsonl"]);
+    assert!(done.status.success(), "{}", said(&done));
+    let lines = home.results("judged.jsonl");
+    let of = |task: &str, repeat: u32| {
+        let found = lines.iter().find(|line| line["task"] == task && line["repeat"] == repeat).expect("a line");
+        (found["outcome"].as_str().expect("text").to_owned(), found["why"].as_str().expect("text").to_owned())
+    };
+    assert_eq!(lines.len(), answers.len());
+    assert!(lines[0]["solved"] == true && lines[0]["label"] == "a" && lines[0]["hidden"] == true, "{}", lines[0]);
+    let expected = [
+        (("nothing", 1), "not-run", "there is no task nothing"),
+        (("right", 2), "unsolved", "does not apply"),
+        (("right", 3), "unsolved", "nothing was changed"),
+        (("right", 4), "unsolved", "hidden tests"),
+        // The whole of it is the answer: with it the suite's file is gone, and the base's own tests come back by themselves.
+        (("wrong", 1), "unsolved", "suite"),
+        (("blind", 1), "not-run", "pass on the base"),
+    ];
+    for ((task, repeat), outcome, why) in expected {
+        let found = of(task, repeat);
+        assert!(found.0 == outcome && found.1.contains(why), "{task} #{repeat}: {found:?}");
+    }
+    assert!(said(&done).contains("7 answers: 1 solved, 2 not run"), "{}", said(&done));
+    let looks =
+        std::fs::read_to_string(home.dir.path().join("tasks/looks.log")).expect("held-out tasks were looked at");
+    assert!(looks.contains("6 answers to held-out tasks") && looks.contains("judged.jsonl"), "{looks}");
+    assert_eq!(std::fs::read_dir(home.scratch()).expect("read").count(), 0, "temporary folders are left behind");
+}
+
 /// Numbers of a model and of a recording never meet; it is said before anything is started.
 fn refused_against_a_model(home: &Home) {
     let model = std::fs::read_to_string(home.dir.path().join("first.jsonl")).expect("results");
@@ -197,7 +248,6 @@ fn refused_against_a_model(home: &Home) {
 /// A server of OpenAI's wire that answers under one name, lists two models, and was started with a small window.
 async fn server() -> String {
     use axum::{Json, Router, routing};
-    use serde_json::json;
     let message = json!({ "role": "assistant", "content": "ok" });
     let answer = json!({ "model": "coder-7b", "choices": [{ "message": message, "finish_reason": "stop" }] });
     let models = json!({ "data": [{ "id": "coder-7b" }, { "id": "tiny" }] });

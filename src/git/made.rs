@@ -36,25 +36,27 @@ impl Repos {
         message: &str,
     ) -> Result<Commit, GitError> {
         let dir = self.ensure(key).await?;
-        let full = branch.full();
-        let mut stream = format!("commit {full}\ncommitter {WHO}\ndata {}\n{message}\n", message.len()).into_bytes();
-        if let Some(onto) = onto {
-            stream.extend(format!("from {onto}\n").into_bytes());
-        }
-        for file in files {
-            checked(&file.path)?;
-            let mode = if file.executable { "100755" } else { "100644" };
-            stream.extend(format!("M {mode} inline {}\ndata {}\n", file.path, file.bytes.len()).into_bytes());
-            stream.extend_from_slice(&file.bytes);
-            stream.push(b'\n');
-        }
-        let import = Git::new("fast-import").at(&dir).args(["--quiet", "--force", "--date-format=raw"]);
-        import.input(Input::Bytes(stream)).ok().await?;
+        let from = onto.map(|onto| format!("from {onto}\n")).unwrap_or_default();
+        let made = import(&dir, &from, files, branch, message).await?;
         if onto.is_none() {
-            Git::new("symbolic-ref").at(&dir).args(["HEAD", &full]).ok().await?;
+            Git::new("symbolic-ref").at(&dir).args(["HEAD", &branch.full()]).ok().await?;
         }
-        let made = Git::new("rev-parse").at(&dir).args(["--verify", "--quiet", &format!("{full}^{{commit}}")]);
-        parsed(&made.line().await?)
+        Ok(made)
+    }
+
+    /// Makes a commit after `onto` that holds `files` and nothing else, as `branch`.
+    ///
+    /// # Errors
+    /// As [`Repos::commit_files`].
+    pub async fn commit_tree(
+        &self,
+        key: &str,
+        onto: &Commit,
+        files: &[PlainFile],
+        branch: &Branch,
+        message: &str,
+    ) -> Result<Commit, GitError> {
+        import(&self.path(key)?, &format!("from {onto}\ndeleteall\n"), files, branch, message).await
     }
 
     /// Makes a commit of `onto` with a patch applied, as `branch`. The patch must fit exactly.
@@ -95,6 +97,30 @@ pub fn head_around(folder: &std::path::Path) -> Option<String> {
     Some(head.id().to_string())
 }
 
+/// `begin` says what lies below the files, in the stream's grammar.
+async fn import(
+    dir: &std::path::Path,
+    begin: &str,
+    files: &[PlainFile],
+    branch: &Branch,
+    message: &str,
+) -> Result<Commit, GitError> {
+    let full = branch.full();
+    let head = format!("commit {full}\ncommitter {WHO}\ndata {}\n{message}\n{begin}", message.len());
+    let mut stream = head.into_bytes();
+    for file in files {
+        checked(&file.path)?;
+        let mode = if file.executable { "100755" } else { "100644" };
+        stream.extend(format!("M {mode} inline {}\ndata {}\n", file.path, file.bytes.len()).into_bytes());
+        stream.extend_from_slice(&file.bytes);
+        stream.push(b'\n');
+    }
+    let import = Git::new("fast-import").at(dir).args(["--quiet", "--force", "--date-format=raw"]);
+    import.input(Input::Bytes(stream)).ok().await?;
+    let made = Git::new("rev-parse").at(dir).args(["--verify", "--quiet", &format!("{full}^{{commit}}")]);
+    parsed(&made.line().await?)
+}
+
 fn parsed(text: &str) -> Result<Commit, GitError> {
     Commit::parse(text).map_err(|_| GitError::Invalid(format!("git named no commit: {text:?}")))
 }
@@ -130,6 +156,13 @@ mod tests {
         let laid =
             repos.commit_files("shop", Some(&base), &[file("t/h.txt", "h\n")], &over, "over").await.expect("laid");
         assert_eq!(repos.files("shop", &laid, 1 << 20).await.expect("read"), ["a.txt", "bin/run it.sh", "t/h.txt"]);
+        let whole = Branch::parse("whole").expect("a branch");
+        let only = repos.commit_tree("shop", &base, &[file("b.txt", "b\n")], &whole, "whole").await.expect("replaced");
+        assert_eq!(
+            repos.files("shop", &only, 1 << 20).await.expect("read"),
+            ["b.txt"],
+            "what it does not hold is gone"
+        );
         let patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n".to_vec();
         let patched = Branch::parse("patched").expect("a branch");
         let done = repos.commit_patch("shop", &base, patch.clone(), &patched, "patch").await.expect("applied");

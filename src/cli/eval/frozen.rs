@@ -3,12 +3,17 @@
 //! Tuning on tasks and measuring on others is honest only while neither changes unseen. Owns the hash and the file. Tests: below.
 
 use super::tasks::{Folder, Set, files};
+use crate::cli::printer::Printer;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::Path;
 
 pub const FILE: &str = "frozen.sha256";
+/// Beside it: each look at held-out tasks, one line each.
+const LOOKS: &str = "looks.log";
 
 /// How the folder stands to what was frozen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +64,23 @@ pub fn freeze(folder: &Folder) -> Result<BTreeMap<&'static str, String>> {
     let text: String = now.iter().map(|(set, hash)| format!("{hash}  {set}\n")).collect();
     std::fs::write(folder.at.join(FILE), text).context(FILE)?;
     Ok(now)
+}
+
+/// Leaves a trace of a look at held-out tasks: when, by whom, at what, and where the results went.
+pub fn look_at(
+    folder: &Folder,
+    when: &str,
+    who: &str,
+    what: &str,
+    out: Option<&Path>,
+    printer: &Printer,
+) -> Result<()> {
+    let path = folder.at.join(LOOKS);
+    let mut log = std::fs::File::options().create(true).append(true).open(&path).context(LOOKS)?;
+    let out = out.map_or("no file".to_owned(), |file| file.display().to_string());
+    writeln!(log, "{when}\t{who}\t{what}\t{out}").context(LOOKS)?;
+    printer.warn(&format!("a look at {what}, written down in {}", path.display()));
+    Ok(())
 }
 
 fn hashes(folder: &Folder) -> Result<BTreeMap<&'static str, String>> {

@@ -11,7 +11,7 @@ use crate::config::Process;
 use crate::config::pick::Pick;
 use crate::config::project::{self, Project};
 use crate::effect::{Told, granted, read_toolchain};
-use crate::git::{Auth, Branch, RemoteUrl, Repos};
+use crate::git::{Auth, Branch, PlainFile, RemoteUrl, Repos};
 use crate::sandbox::{Ran, Sandboxes, Settings, VerifySpec};
 use anyhow::{Context, Result};
 use domain::Commit;
@@ -110,7 +110,24 @@ impl Judge {
         self.judge_commit(planted, task, &made.context("reference.patch does not fit the base")?).await
     }
 
-    async fn judge_commit(&self, planted: &Planted, task: &TaskDir, commit: &Commit) -> Result<Judged> {
+    /// An answer that was made elsewhere, as a commit over the base: a patch in git's form.
+    ///
+    /// # Errors
+    /// With git's words when it does not apply.
+    pub async fn patched(&self, planted: &Planted, patch: Vec<u8>) -> Result<Commit> {
+        Ok(self.repos.commit_patch(&planted.key, &planted.base, patch, &self.answer()?, "Answer").await?)
+    }
+
+    /// The same of a whole tree: what it does not hold is gone.
+    pub async fn replaced(&self, planted: &Planted, tree: &[PlainFile]) -> Result<Commit> {
+        Ok(self.repos.commit_tree(&planted.key, &planted.base, tree, &self.answer()?, "Answer").await?)
+    }
+
+    fn answer(&self) -> Result<Branch> {
+        branch(&format!("answer-{}", self.runs.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    pub async fn judge_commit(&self, planted: &Planted, task: &TaskDir, commit: &Commit) -> Result<Judged> {
         let begun = Begun { key: &planted.key, base: &planted.base, image: &planted.image };
         let (hidden, suite) =
             tokio::try_join!(self.hidden(&begun, task, commit), self.run(&begun, commit, task.suite(), "suite"))?;

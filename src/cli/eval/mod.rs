@@ -1,10 +1,11 @@
 //! `caisson eval`: solves tasks through the whole product and judges what came out, with what it cost.
 //!
 //! Owns flags and their refusals. Tasks as they lie on the disk (`tasks.rs`, `frozen.rs`), the ground of a run (`ground.rs`, `own/`), the
-//! tries (`run.rs`, `drive.rs`), the judgement (`judge.rs`, `check.rs`), the model (`model.rs`), numbers and their comparison (`measure.rs`,
+//! tries (`run.rs`, `drive.rs`), the judgement (`judge.rs`, `check.rs`, `answers.rs`), the model (`model.rs`), numbers and their comparison (`measure.rs`,
 //! `results.rs`, `table.rs`, `against.rs`). A running installation is never touched. Tests: in each file, and `tests/eval.rs`.
 
 mod against;
+mod answers;
 mod check;
 mod drive;
 mod frozen;
@@ -34,7 +35,8 @@ use tokio::signal::unix::{SignalKind, signal};
 /// asked, and judges the last commit in a fresh sandbox. Three tasks unless told otherwise. docs/evaluation.md says what counts.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  caisson eval\n  caisson eval --quick --out results.jsonl\n  \
-    caisson eval --quick --against results.jsonl\n  caisson eval --tasks my-tasks --only off-by-one\n  caisson eval --check-tasks")]
+    caisson eval --quick --against results.jsonl\n  caisson eval --tasks my-tasks --only off-by-one\n  caisson eval --check-tasks\n  \
+    caisson eval --judge answers.jsonl --out judged.jsonl")]
 pub struct EvalArgs {
     /// The 24 tasks to tune on, in place of three.
     #[arg(long, conflicts_with = "set")]
@@ -66,6 +68,9 @@ pub struct EvalArgs {
     /// No model: try whether each task tells its base from its reference solution.
     #[arg(long, conflicts_with_all = ["out", "against", "freeze"])]
     check_tasks: bool,
+    /// No model: judge the answers in FILE, JSON lines of a task with a patch or a tree that others made.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "set", "only", "against", "check_tasks", "freeze"])]
+    judge: Option<PathBuf>,
     /// Write down what the tasks are now; every run says when they differ from it.
     #[arg(long)]
     freeze: bool,
@@ -94,8 +99,11 @@ impl EvalArgs {
             }
             return Ok(());
         }
-        let chosen = self.chosen(&folder)?;
         let process = self.process(config)?;
+        if let Some(path) = &self.judge {
+            return stopped_by_ctrl_c(self.judge_answers(path, &folder, &process, &printer)).await;
+        }
+        let chosen = self.chosen(&folder)?;
         // What can be refused is refused before an hour of work.
         let baseline = self.against.as_deref().map(Results::read).transpose()?;
         let out = Out::create(self.out.as_deref())?;
@@ -118,13 +126,29 @@ impl EvalArgs {
             };
             Box::pin(run.all(&chosen, out)).await
         };
-        tokio::select! {
-            done = work => done,
-            stopped = interrupted() => {
-                stopped?;
-                Err(Complaint::new("stopped; what was started has been ended").into())
-            }
+        stopped_by_ctrl_c(work).await
+    }
+
+    /// Answers of others: no model, no forge, no bot.
+    async fn judge_answers(&self, path: &Path, folder: &Folder, process: &Process, printer: &Printer) -> Result<()> {
+        let answers = answers::read(path)?;
+        let out = Out::create(self.out.as_deref())?;
+        let of = |answer: &answers::Answer| folder.tasks.iter().find(|task| task.spec.name == answer.task);
+        let held = answers.iter().filter(|it| of(it).is_some_and(|task| task.spec.set == Set::HeldOut)).count();
+        if held > 0 {
+            let what = format!("{held} answers to held-out tasks");
+            frozen::look_at(
+                folder,
+                &jiff::Timestamp::now().to_string(),
+                "--judge",
+                &what,
+                self.out.as_deref(),
+                printer,
+            )?;
         }
+        let dir = own_dir()?;
+        let judge = judge::Judge::start(under(process, "j"), dir.path()).await?;
+        answers::judge(&judge, folder, &answers, out, printer).await
     }
 
     /// The tasks that were asked for, in their order.
@@ -171,9 +195,9 @@ impl EvalArgs {
         }
     }
 
-    /// A check of tasks needs no configuration: then the defaults hold.
+    /// What asks no model needs no configuration: then the defaults hold.
     fn process(&self, file: &Path) -> Result<Process> {
-        if self.check_tasks && !file.exists() {
+        if (self.check_tasks || self.judge.is_some()) && !file.exists() {
             return Ok(Process::from_layers(file, "", &|name| std::env::var(name).ok())?);
         }
         Ok(Process::load(file)?)
@@ -200,6 +224,17 @@ fn own_dir() -> Result<tempfile::TempDir> {
 /// How long a try may take of its own.
 fn limit(args: &EvalArgs) -> Duration {
     Duration::from_secs(args.limit)
+}
+
+/// Does `work` unless it is stopped; then everything that it holds is dropped, and with it what was started.
+async fn stopped_by_ctrl_c(work: impl Future<Output = Result<()>>) -> Result<()> {
+    tokio::select! {
+        done = work => done,
+        stopped = interrupted() => {
+            stopped?;
+            Err(Complaint::new("stopped; what was started has been ended").into())
+        }
+    }
 }
 
 /// Until Ctrl-C, or until somebody ends the process.

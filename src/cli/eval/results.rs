@@ -142,7 +142,8 @@ impl Out {
         }
     }
 
-    pub fn put(&mut self, line: &Line) -> Result<()> {
+    /// Writes one line, or nothing where no file was named.
+    pub fn put(&mut self, line: &impl Serialize) -> Result<()> {
         let Some(file) = &mut self.0 else { return Ok(()) };
         let text = format!("{}\n", serde_json::to_string(line)?);
         file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).context("the results cannot be written")

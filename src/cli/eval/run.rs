@@ -3,7 +3,7 @@
 //! Owns the order of things and what counts as not run. Whatever goes wrong with one task is that task's; the others go on.
 
 use super::drive::{Driven, LIMIT, Policy};
-use super::frozen::Frozen;
+use super::frozen::{self, Frozen};
 use super::ground::Ground;
 use super::judge::{From, Judge, Judged, Planted};
 use super::measure::{measure, said_done};
@@ -14,7 +14,6 @@ use super::{EvalArgs, against, installation, limit, own_dir, table, under};
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use anyhow::{Context, Result};
-use std::io::Write;
 
 pub struct Run<'a> {
     pub args: &'a EvalArgs,
@@ -97,11 +96,8 @@ impl Run<'_> {
         }
         let held = chosen.iter().filter(|task| task.spec.set == Set::HeldOut).count();
         if held > 0 && seen.fault.is_empty() {
-            let path = self.folder.at.join("looks.log");
-            let mut log = std::fs::File::options().create(true).append(true).open(&path)?;
-            let out = self.args.out.as_ref().map_or("no file".to_owned(), |file| file.display().to_string());
-            writeln!(log, "{}\t{name}\t{held} held-out tasks\t{out}", header.started)?;
-            self.printer.warn(&format!("a look at {held} held-out tasks, written down in {}", path.display()));
+            let what = format!("{held} held-out tasks");
+            frozen::look_at(self.folder, &header.started, name, &what, self.args.out.as_deref(), self.printer)?;
         }
         Ok(())
     }
