@@ -20,6 +20,7 @@ mod hosts;
 mod interruptions;
 mod kills;
 mod losses;
+mod models;
 mod orders;
 mod outages;
 mod scripts;
