@@ -3,10 +3,16 @@
 
 #[path = "providers/anthropic.rs"]
 mod anthropic;
+#[path = "providers/cache.rs"]
+mod cache;
 #[path = "providers/machine.rs"]
 mod machine;
 #[path = "providers/openai.rs"]
 mod openai;
+#[path = "providers/recordings.rs"]
+mod recordings;
+#[path = "providers/refusals.rs"]
+mod refusals;
 #[path = "support/skipped.rs"]
 mod skipped;
 #[path = "providers/strict.rs"]

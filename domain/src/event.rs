@@ -196,6 +196,10 @@ pub enum Event {
         n: u32,
         verdict: Verdict,
     },
+    /// Done was said, and nothing differs from the commit that the work began from: the agent is asked once more.
+    DoneReturned {
+        n: u32,
+    },
     CheckpointPosted {
         n: u32,
         review: i64,

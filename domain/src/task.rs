@@ -97,6 +97,8 @@ pub struct Task {
     pub sealed: Option<Commit>,
     pub verdict: Option<Verdict>,
     pub refusal: Vec<String>,
+    /// A done with nothing changed was returned; the next one goes to a person.
+    pub done_returned: bool,
     pub checkpoints: Vec<Checkpoint>,
     /// Something was done in the sandbox that is in no commit of ours.
     pub uncommitted: bool,
@@ -165,6 +167,7 @@ impl Task {
             sealed: None,
             verdict: None,
             refusal: Vec::new(),
+            done_returned: false,
             checkpoints: Vec::new(),
             uncommitted: false,
             kept: None,
@@ -417,6 +420,11 @@ impl Task {
                 }
             }
             Event::VerdictReturned { .. } => self.state = State::Running,
+            Event::DoneReturned { .. } => {
+                self.state = State::Running;
+                self.done_returned = true;
+                self.summary = None;
+            }
             Event::CheckpointPosted { n, review, number, at, commit, last, verdict } => {
                 self.push_checkpoint(*n, *review, *number, *at, commit.clone(), *last);
                 self.state = match (last, commit, verdict) {

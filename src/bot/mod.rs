@@ -11,13 +11,13 @@ mod way_out;
 use crate::barrier::{Inspector, Standing};
 use crate::bot::keeper::Keeper;
 use crate::bot::shelves::Shelves;
+use crate::config::process::Role;
 use crate::config::{Process, Secret};
-use crate::effect::{Lanes, Performer};
-use crate::engine::EngineConfig;
+use crate::effect::{Lanes, Performer, Speaker};
 use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
 use crate::handler::{Intake, Reader};
-use crate::llm::Model;
+use crate::llm::Models;
 use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
 use crate::server::{Door, Hooks, Limits, Ops, Peer, Visitors, hook_router, ops_router};
@@ -58,7 +58,7 @@ pub struct Parts {
     pub sandboxes: Arc<Sandboxes>,
     /// Asked before anything of an agent runs in a sandbox.
     pub inspector: Arc<dyn Inspector>,
-    pub model: Arc<dyn Model>,
+    pub models: Models,
     pub repos: Repos,
     pub mark_key: Secret,
     pub ops_token: Secret,
@@ -232,6 +232,7 @@ async fn note_routers(machine: Arc<Machine>, sandboxes: Arc<Sandboxes>) {
 }
 
 fn performer(parts: &Parts) -> Performer {
+    let speaker = |role| Speaker::of(&parts.config, &parts.models, role, &parts.mark_key);
     Performer {
         config: parts.config.clone(),
         store: parts.store.clone(),
@@ -241,11 +242,8 @@ fn performer(parts: &Parts) -> Performer {
         auth: parts.auth.clone(),
         sandboxes: parts.sandboxes.clone(),
         inspector: parts.inspector.clone(),
-        model: parts.model.clone(),
-        engine: EngineConfig {
-            spoken: parts.config.model.is_own_server(),
-            ..EngineConfig::new(parts.mark_key.clone(), parts.config.model.max_output_tokens)
-        },
+        worker: speaker(Role::Worker),
+        planner: speaker(Role::Planner),
         style: tokio::sync::OnceCell::new(),
         repos: parts.repos.clone(),
         mark_key: parts.mark_key.clone(),

@@ -1,6 +1,7 @@
 //! `caisson config`: checks the configuration and says what holds; `--defaults` prints every key with its meaning.
 
 use super::printer::Printer;
+use crate::config::process::Model;
 use crate::config::{DEFAULTS, Process};
 use anyhow::Result;
 use clap::Args;
@@ -42,7 +43,7 @@ fn summary(config: &Process) -> Vec<(&'static str, String)> {
         ("forge", config.forge.url.as_ref().map_or_else(none, ToString::to_string)),
         ("hooks", config.listen.webhooks.to_string()),
         ("health", config.listen.ops.to_string()),
-        ("model", format!("{:?} {}", config.model.kind, config.model.name).trim_end().to_lowercase()),
+        ("model", config.models.all().iter().map(Model::shown).collect::<Vec<_>>().join(", ")),
         ("image", config.sandbox.image.clone()),
         ("hosts", list(&config.egress.allowed_words())),
         ("repositories", if keys.is_empty() { none() } else { keys.join(", ") }),

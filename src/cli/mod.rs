@@ -61,7 +61,7 @@ enum Command {
     /// Build, list and prune the images of the toolchain profiles.
     #[command(subcommand)]
     Image(image::ImageCommand),
-    /// Try the configured model out.
+    /// Look at the configured models, try one out.
     #[command(subcommand)]
     Model(model::ModelCommand),
     /// Check the configuration; print every key there is.

@@ -1,53 +1,201 @@
-//! `caisson model check`: three tries with the configured model, and the style that follows from them.
+//! `caisson model list` and `caisson model check`: the models of the configuration, whether they answer, and how each is talked to.
+
+pub mod look;
 
 use super::printer::{Complaint, Printer};
 use crate::config::Process;
-use crate::config::process::ModelStyle;
+use crate::config::process::{Model as Entry, ModelStyle, Models};
 use crate::engine::probe;
-use crate::llm;
+use crate::llm::Model;
 use anyhow::Result;
 use clap::Subcommand;
+use look::Finding;
 use std::path::Path;
 use std::time::Instant;
 
 #[derive(Debug, Subcommand)]
 pub enum ModelCommand {
-    /// Try the model at reading, editing and checking with tools, and say how it will be talked to.
-    Check,
+    /// One line for each model: what it is for, how it is talked to, and whether it answers (asked one word).
+    List,
+    /// Try a model at reading, editing and checking with tools, and say how it will be talked to.
+    Check {
+        /// The entry's id; left out: each that has a role.
+        id: Option<String>,
+    },
 }
 
 impl ModelCommand {
+    /// # Errors
+    /// A [`Complaint`] when a model that was looked at has a fault.
     pub async fn run(self, file: &Path) -> Result<()> {
-        let ModelCommand::Check = self;
         let config = Process::load(file)?;
         let printer = Printer::terminal();
-        let model =
-            llm::configured(&config.model).map_err(|why| Complaint::new("the model is not set up").because(why))?;
-        if model.scripted() {
-            printer.hint(&format!("{}: a recording; there is no model to be tried", model.label()));
-            return Ok(());
+        match self {
+            ModelCommand::List => list(&config.models, &printer).await,
+            ModelCommand::Check { id } => {
+                let entries = chosen(&config.models, id.as_deref())?;
+                let mut faults = 0;
+                for entry in entries {
+                    faults += check(&config.models, entry, &printer).await;
+                }
+                match faults {
+                    0 => Ok(()),
+                    1 => Err(Complaint::new("one fault").into()),
+                    many => Err(Complaint::new(format!("{many} faults")).into()),
+                }
+            }
         }
-        let began = Instant::now();
-        let tries = probe::probe(model.as_ref(), config.model.is_own_server()).await.map_err(|error| {
-            let attempt = "check model.base_url, model.name and the key; `caisson doctor --model` asks it one word";
-            Complaint::new("the model could not be tried out").because(error.to_string()).attempt(attempt)
-        })?;
-        let word = |passed: bool| if passed { "passed".to_owned() } else { "not passed".to_owned() };
-        printer.fields(&[
-            ("model", model.label()),
-            ("read", word(tries.read)),
-            ("edit", word(tries.edit)),
-            ("check", word(tries.check)),
-            ("took", format!("{} ms", began.elapsed().as_millis())),
-            ("style", tries.style().word().to_owned()),
-        ]);
-        let configured = match config.model.style {
-            ModelStyle::Auto if config.model.is_own_server() => return Ok(()),
-            ModelStyle::Auto => "model.style is auto, and a vendor's own server is talked to with tools",
-            ModelStyle::Tools => "model.style says tools, whatever was found here",
-            ModelStyle::Files => "model.style says files, whatever was found here",
+    }
+}
+
+fn chosen<'a>(models: &'a Models, id: Option<&str>) -> Result<Vec<&'a Entry>> {
+    let Some(id) = id else {
+        return Ok(models.all().iter().filter(|entry| !models.roles(entry).is_empty()).collect());
+    };
+    let found = models.by_id(id).map(|entry| vec![entry]);
+    found.ok_or_else(|| {
+        let known: Vec<_> = models.all().iter().map(|entry| entry.id.as_str()).collect();
+        Complaint::new(format!("there is no model {id}")).attempt(format!("take one of: {}", known.join(", "))).into()
+    })
+}
+
+async fn list(models: &Models, printer: &Printer) -> Result<()> {
+    let mut rows = Vec::new();
+    for entry in models.all() {
+        let found = match look::opened(entry) {
+            Ok(model) => look::look(entry, model.as_ref()).await,
+            Err(fault) => vec![fault],
         };
-        printer.hint(configured);
-        Ok(())
+        rows.push(row(models, entry, &found));
+    }
+    printer.table(&["id", "kind", "name", "roles", "style", "window", "answers"], &rows);
+    Ok(())
+}
+
+fn row(models: &Models, entry: &Entry, found: &[Finding]) -> Vec<String> {
+    let roles: Vec<_> = models.roles(entry).into_iter().map(|role| role.word()).collect();
+    let roles = if roles.is_empty() { "none".to_owned() } else { roles.join(" ") };
+    let words: Vec<String> = found.iter().map(said).collect();
+    let name = entry.shown().split_once(' ').map(|(_, name)| name.to_owned()).unwrap_or_default();
+    vec![
+        entry.id.clone(),
+        entry.kind.word().to_owned(),
+        name,
+        roles,
+        entry.style.word().to_owned(),
+        entry.context_tokens.to_string(),
+        words.join("; "),
+    ]
+}
+
+fn said(finding: &Finding) -> String {
+    match finding {
+        Finding::Recording => "a recording".to_owned(),
+        Finding::Answers { took } => format!("yes, in {} ms", took.as_millis()),
+        Finding::Note(note) => note.clone(),
+        Finding::Fault { found, .. } => format!("FAULT: {found}"),
+    }
+}
+
+/// Looks at one, then tries it out; the number of faults.
+async fn check(models: &Models, entry: &Entry, printer: &Printer) -> usize {
+    if models.all().len() > 1 {
+        printer.heading(&entry.id);
+    }
+    let model = match look::opened(entry) {
+        Ok(model) => model,
+        Err(fault) => return tell(&[fault], printer),
+    };
+    let found = look::look(entry, model.as_ref()).await;
+    let faults = tell(&found, printer);
+    if model.scripted() || !found.iter().any(|it| matches!(it, Finding::Answers { .. })) {
+        return faults;
+    }
+    faults + tries(entry, model.as_ref(), printer).await
+}
+
+fn tell(found: &[Finding], printer: &Printer) -> usize {
+    let mut faults = 0;
+    for finding in found {
+        match finding {
+            Finding::Recording => printer.hint("a recording; there is no model to be tried"),
+            Finding::Answers { .. } => {}
+            Finding::Note(note) => printer.hint(note),
+            Finding::Fault { found, attempt } => {
+                faults += 1;
+                printer.bad(found);
+                printer.hint(attempt);
+            }
+        }
+    }
+    faults
+}
+
+async fn tries(entry: &Entry, model: &dyn Model, printer: &Printer) -> usize {
+    let began = Instant::now();
+    let tries = match probe::probe(model, entry.is_own_server()).await {
+        Ok(tries) => tries,
+        Err(error) => return tell(&[look::refused(&error)], printer),
+    };
+    let word = |passed: bool| if passed { "passed".to_owned() } else { "not passed".to_owned() };
+    printer.fields(&[
+        ("model", model.label()),
+        ("read", word(tries.read)),
+        ("edit", word(tries.edit)),
+        ("check", word(tries.check)),
+        ("took", format!("{} ms", began.elapsed().as_millis())),
+        ("style", tries.style().word().to_owned()),
+    ]);
+    match entry.style {
+        ModelStyle::Auto if entry.is_own_server() => {}
+        ModelStyle::Auto => printer.hint("style is auto, and a vendor's own server is talked to with tools"),
+        style @ (ModelStyle::Tools | ModelStyle::Text | ModelStyle::Files) => {
+            printer.hint(&format!("style says {}, whatever was found here", style.word()));
+        }
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn models(text: &str) -> Models {
+        Process::from_layers(Path::new("/x/c.toml"), text, &|_| None).unwrap().models
+    }
+
+    const TWO: &str = "[[model]]\nid = \"big\"\nkind = \"scripted\"\nscript = \"r.toml\"\nroles = [\"planner\"]\n\
+        [[model]]\nid = \"small\"\nkind = \"openai\"\nname = \"qwen\"\nbase_url = \"http://127.0.0.1:1\"\nroles = [\"worker\"]\nstyle = \"files\"\n\
+        [[model]]\nid = \"spare\"\nname = \"m\"\n";
+
+    #[test]
+    fn a_line_says_what_a_model_is_for_and_what_was_found() {
+        let models = models(TWO);
+        let fault = Finding::Fault { found: "its window is 4096 tokens".into(), attempt: String::new() };
+        let lines: Vec<_> = models
+            .all()
+            .iter()
+            .map(|entry| row(&models, entry, &[Finding::Recording, fault.clone()]).join(" | "))
+            .collect();
+        assert_eq!(
+            lines[0],
+            "big | scripted | r.toml | planner | auto | 200000 | a recording; FAULT: its window is 4096 tokens"
+        );
+        assert!(
+            lines[1].starts_with("small | openai | qwen | worker summarizer reviewer | files | 200000 | "),
+            "{}",
+            lines[1]
+        );
+        assert!(lines[2].starts_with("spare | anthropic | m | none | auto"), "{}", lines[2]);
+    }
+
+    #[test]
+    fn one_is_chosen_by_its_id_and_otherwise_all_that_are_used() {
+        let models = models(TWO);
+        let ids =
+            |id: Option<&str>| chosen(&models, id).map(|all| all.iter().map(|it| it.id.clone()).collect::<Vec<_>>());
+        assert_eq!(ids(None).unwrap(), ["big", "small"]);
+        assert_eq!(ids(Some("spare")).unwrap(), ["spare"]);
+        assert!(ids(Some("huge")).unwrap_err().to_string().contains("no model huge"));
     }
 }

@@ -110,7 +110,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         Complaint::new("no forge is configured").attempt("caisson setup --forge-url … --admin-token-file …")
     })?;
     // First what costs nothing to look at: whatever fails below takes a broker and its networks down again.
-    let model = llm::configured(&config.model).map_err(|why| {
+    let models = llm::Models::open(&config.models).map_err(|why| {
         let attempt = "fill in [model] of the configuration (docs/models.md); `caisson doctor` looks at it";
         Complaint::new("the model cannot be used").because(why).attempt(attempt)
     })?;
@@ -136,7 +136,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     }
     let (prover, barrier) = Prover::new(config.clone(), broker.clone(), egress, &sandboxes);
     let parts = Parts {
-        model,
+        models,
         hook_secrets: hook_secrets(config)?,
         mark_key: Secret::read_or_make(&config.mark_key_file())?,
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,

@@ -1,7 +1,7 @@
 //! What no type can say: the values that make no sense together. Each sentence says what to do.
 
 use super::load::Problem;
-use super::process::{ModelKind, Process, Repository};
+use super::process::{Model, ModelKind, Models, Process, Repository, Role};
 use protocol::router::{BERTH_CONNECTIONS, Rule, SYNTHETIC};
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 pub(super) fn problems(config: &Process) -> Vec<Problem> {
     let mut found = Found(Vec::new());
     found.general(config);
-    found.model(config);
+    found.models(&config.models);
     found.limits(config);
     found.network(config);
     found.egress(config);
@@ -62,27 +62,45 @@ impl Found {
         );
     }
 
-    fn model(&mut self, config: &Process) {
-        let model = &config.model;
+    fn models(&mut self, models: &Models) {
+        for (at, model) in models.all().iter().enumerate() {
+            let table = if models.listed { format!("model.{at}") } else { "model".to_owned() };
+            self.model(&table, model);
+            let before = &models.all()[..at];
+            let twin = before.iter().any(|other| other.id == model.id);
+            self.when(twin, &format!("{table}.id"), "another model has the same id; give each its own");
+            for role in &model.roles {
+                let of = before.iter().find(|other| other.roles.contains(role)).map(|other| &other.id);
+                let what = of.map(|id| format!("{} is the role of `{id}` already; one model has it", role.word()));
+                self.when(what.is_some(), &format!("{table}.roles"), &what.unwrap_or_default());
+            }
+        }
+        let worker = models.all().iter().any(|model| model.roles.contains(&Role::Worker));
+        let only = matches!(models.all(), [only] if only.roles.is_empty());
+        let what = "no model works on /fix; give one of them roles = [\"worker\"]";
+        self.when(!worker && !only, if models.listed { "model" } else { "model.roles" }, what);
+    }
+
+    fn model(&mut self, table: &str, model: &Model) {
+        let key = |name: &str| format!("{table}.{name}");
+        let fit = is_key(&model.id) && model.id.len() <= 40;
+        self.when(!fit, &key("id"), "take up to 40 lower-case letters, digits and hyphens");
         match model.kind {
             ModelKind::Scripted => {
-                self.when(
-                    model.script.is_none(),
-                    "model.script",
-                    "kind = \"scripted\" needs the file with the recording",
-                );
+                let none = model.script.is_none();
+                self.when(none, &key("script"), "kind = \"scripted\" needs the file with the recording");
             }
             ModelKind::Anthropic => {}
             ModelKind::Openai => {
                 let nothing = model.base_url.is_none() && model.key_file.is_none();
-                self.when(nothing, "model.key_file", "set the file with the key, or base_url of a local server");
+                self.when(nothing, &key("key_file"), "set the file with the key, or base_url of a local server");
             }
         }
         let prices = [model.price_input, model.price_output, model.price_cache_read, model.price_cache_write];
         let odd = prices.iter().any(|price| !price.is_finite() || *price < 0.0);
-        self.when(odd, "model.price_input", "prices are dollars for a million tokens, 0 or more");
+        self.when(odd, &key("price_input"), "prices are dollars for a million tokens, 0 or more");
         let small = model.context_tokens < model.max_output_tokens.saturating_mul(2) || model.max_output_tokens == 0;
-        self.when(small, "model.context_tokens", "must be at least twice max_output_tokens, and that above 0");
+        self.when(small, &key("context_tokens"), "must be at least twice max_output_tokens, and that above 0");
     }
 
     fn limits(&mut self, config: &Process) {

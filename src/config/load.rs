@@ -1,6 +1,6 @@
 //! Layers — defaults, file, environment — and errors that name file, line and key.
 
-use super::process::Process;
+use super::process::{Model, Process};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
@@ -83,7 +83,8 @@ impl Process {
         if !unknown.is_empty() {
             return Err(fail(unknown));
         }
-        let over: Table = toml::from_str(text).map_err(|why| fail(vec![Problem::plain(why.message())]))?;
+        let mut over: Table = toml::from_str(text).map_err(|why| fail(vec![Problem::plain(why.message())]))?;
+        fill_models(&merged, &mut over);
         lay_over(&mut merged, over);
         let from_environment = apply_environment(&mut merged, "", environment).map_err(|p| fail(vec![p]))?;
         let mut process = typed(&merged).map_err(|mut problem| {
@@ -116,8 +117,18 @@ fn typed(merged: &Table) -> Result<Process, Problem> {
     Value::Table(merged.clone()).try_into::<Process>().map_err(|why| {
         let text = why.to_string();
         let key = text.lines().find_map(|line| line.trim().strip_prefix("in `")?.strip_suffix('`')).unwrap_or_default();
-        Problem { line: None, key: key.to_owned(), what: why.message().to_owned() }
+        Problem { line: None, key: numbered(merged, key), what: why.message().to_owned() }
     })
+}
+
+/// In a list of models the error does not say which of them: try each alone.
+fn numbered(merged: &Table, key: &str) -> String {
+    let entries = merged.get("model").and_then(Value::as_array);
+    let wrong = entries.and_then(|all| all.iter().position(|entry| entry.clone().try_into::<Model>().is_err()));
+    match (key.strip_prefix("model."), wrong) {
+        (Some(rest), Some(at)) => format!("model.{at}.{rest}"),
+        _ => key.to_owned(),
+    }
 }
 
 fn lay_over(base: &mut Table, over: Table) {
@@ -131,6 +142,25 @@ fn lay_over(base: &mut Table, over: Table) {
     }
 }
 
+/// Each `[[model]]` lies over the defaults of `[model]`.
+fn fill_models(defaults: &Table, over: &mut Table) {
+    let Some(Value::Table(default)) = defaults.get("model") else { return };
+    let Some(Value::Array(entries)) = over.get_mut("model") else { return };
+    for entry in entries.iter_mut().filter_map(Value::as_table_mut) {
+        let own = std::mem::replace(entry, default.clone());
+        lay_over(entry, own);
+    }
+}
+
+/// Where the worker stands in a list of models: the environment speaks of that one.
+fn worker(entries: &[Value]) -> Option<usize> {
+    let works = |entry: &Value| {
+        let roles = entry.get("roles").and_then(Value::as_array);
+        roles.is_some_and(|roles| roles.iter().any(|role| role.as_str() == Some("worker")))
+    };
+    entries.iter().position(works).or_else(|| (entries.len() == 1).then_some(0))
+}
+
 /// Sets every key that the environment names, with the type its default has. Answers with the keys it set.
 fn apply_environment(
     table: &mut Table,
@@ -142,6 +172,14 @@ fn apply_environment(
         let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
         if let Value::Table(inner) = value {
             set.extend(apply_environment(inner, &key, environment)?);
+            continue;
+        }
+        if let ("model", Value::Array(entries)) = (key.as_str(), &mut *value) {
+            let Some(at) = worker(entries) else { continue };
+            if let Some(Value::Table(inner)) = entries.get_mut(at) {
+                let keys = apply_environment(inner, "model", environment)?;
+                set.extend(keys.iter().map(|key| key.replacen("model", &format!("model.{at}"), 1)));
+            }
             continue;
         }
         let variable = format!("CAISSON_{}", key.replace('.', "_").to_uppercase());
@@ -205,6 +243,12 @@ impl Places {
             if key.starts_with("sandbox.toolchains.") {
                 return true;
             }
+            // A key of one `[[model]]` is a key of `[model]`.
+            let entry = key.strip_prefix("model.").unwrap_or_default();
+            let (entry, rest) = entry.split_once('.').unwrap_or((entry, ""));
+            if entry.parse::<usize>().is_ok() {
+                return rest.is_empty() || holds(defaults, &format!("model.{rest}"));
+            }
             let repeated = REPEATED.iter().find_map(|(table, keys)| Some((key.strip_prefix(table)?, keys)));
             match repeated {
                 Some(("", _)) => true,
@@ -241,6 +285,7 @@ fn walk(table: &DeTable<'_>, prefix: &str, line_at: &dyn Fn(usize) -> usize, lin
             DeValue::Array(items) => {
                 for (at, item) in items.iter().enumerate() {
                     if let DeValue::Table(inner) = item.get_ref() {
+                        lines.push((format!("{key}.{at}"), line_at(item.span().start)));
                         walk(inner, &format!("{key}.{at}"), line_at, lines);
                     }
                 }

@@ -8,6 +8,7 @@ pub mod write;
 
 mod check;
 mod load;
+mod model;
 mod rule;
 mod secret;
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The process's own configuration, typed. What each key means stands in `defaults.toml`, and only there.
 
+pub use super::model::{Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 use super::rule::OperatorRule;
 use protocol::broker::ChamberLimits;
 use protocol::router::Caps;
@@ -19,7 +20,9 @@ pub struct Process {
     pub automation_accounts: Vec<String>,
     pub forge: Forge,
     pub listen: Listen,
-    pub model: Model,
+    /// `[model]`, or one `[[model]]` for each.
+    #[serde(rename = "model")]
+    pub models: Models,
     pub sandbox: Sandbox,
     pub router: Router,
     pub egress: Egress,
@@ -58,52 +61,6 @@ pub struct Listen {
     pub max_body_bytes: usize,
     pub connections_per_address: u32,
     pub bad_signatures_per_minute: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ModelKind {
-    Anthropic,
-    Openai,
-    Scripted,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Model {
-    pub kind: ModelKind,
-    #[serde(deserialize_with = "address")]
-    pub base_url: Option<Url>,
-    pub name: String,
-    #[serde(deserialize_with = "path")]
-    pub key_file: Option<PathBuf>,
-    #[serde(deserialize_with = "path")]
-    pub script: Option<PathBuf>,
-    pub context_tokens: u64,
-    pub max_output_tokens: u64,
-    pub style: ModelStyle,
-    /// Dollars for a million tokens, as the other three.
-    pub price_input: f64,
-    pub price_output: f64,
-    pub price_cache_read: f64,
-    pub price_cache_write: f64,
-}
-
-impl Model {
-    /// Whether its server is the operator's own choice and not the vendor's: there calls in words count, and the style is tried out.
-    pub fn is_own_server(&self) -> bool {
-        self.kind == ModelKind::Openai && self.base_url.is_some()
-    }
-}
-
-/// How the model is talked to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ModelStyle {
-    /// As three tries show; a vendor's own server is taken to hold a model that works with tools.
-    Auto,
-    Tools,
-    Files,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -277,7 +234,7 @@ fn main_branch() -> String {
     "main".to_owned()
 }
 
-fn address<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Url>, D::Error> {
+pub(super) fn address<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Url>, D::Error> {
     let text = String::deserialize(input)?;
     if text.is_empty() {
         return Ok(None);
@@ -290,7 +247,7 @@ fn address<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Url>, D::Error>
     Ok(Some(url))
 }
 
-fn path<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::Error> {
+pub(super) fn path<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::Error> {
     let text = String::deserialize(input)?;
     Ok((!text.is_empty()).then(|| PathBuf::from(text)))
 }
@@ -369,14 +326,10 @@ impl Process {
         fix(&mut self.state_dir);
         // The socket lives with the state unless somebody said where.
         self.broker.socket = self.state_dir.join(&self.broker.socket);
-        for optional in [
-            &mut self.forge.token_file,
-            &mut self.forge.sync_token_file,
-            &mut self.model.key_file,
-            &mut self.model.script,
-        ] {
+        for optional in [&mut self.forge.token_file, &mut self.forge.sync_token_file] {
             optional.iter_mut().for_each(fix);
         }
+        self.models.paths().for_each(fix);
         self.repositories.iter_mut().flat_map(|r| &mut r.secret_files).for_each(fix);
     }
 }

@@ -48,8 +48,8 @@ fn the_file_lies_over_the_defaults_and_the_environment_over_both() {
     };
     let config = Process::from_layers(Path::new("/x/caisson.toml"), text, &environment).unwrap();
     assert_eq!(config.max_tasks, 7);
-    assert_eq!(config.model.kind, ModelKind::Scripted);
-    assert_eq!(config.model.script.as_deref(), Some(Path::new("/x/demo.json")));
+    assert_eq!(config.models.worker().kind, ModelKind::Scripted);
+    assert_eq!(config.models.worker().script.as_deref(), Some(Path::new("/x/demo.json")));
     assert_eq!(config.forge.url.unwrap().as_str(), "http://127.0.0.1:3000/");
     assert_eq!(config.egress.deny, ["b.example", "c.example"]);
     let bad =
@@ -248,7 +248,8 @@ fn tables_of_another_file_are_taken_over_with_their_paths() {
     write::carry_over(&theirs, &ours, &["model", "sandbox", "budget"], &["key_file", "script"]).unwrap();
     let config = Process::from_layers(&ours, &std::fs::read_to_string(&ours).unwrap(), &|_| None).unwrap();
     assert_eq!(config.forge.url.unwrap().as_str(), "http://ours/");
-    assert_eq!((config.model.kind, config.model.script), (ModelKind::Openai, None));
-    assert_eq!(config.model.key_file.unwrap(), dir.path().join("theirs/model.key"));
+    let model = config.models.worker();
+    assert_eq!((model.kind, &model.script), (ModelKind::Openai, &None));
+    assert_eq!(model.key_file.as_deref().unwrap(), dir.path().join("theirs/model.key"));
     assert_eq!(config.sandbox.toolchains["python"], "mine");
 }

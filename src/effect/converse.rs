@@ -19,7 +19,7 @@ impl Performer {
         feed: &dyn Feed,
     ) -> Result<Input, Trouble> {
         let mut log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-        let style = self.style(task).await?;
+        let (style, speaker) = (self.style(task).await?, self.speaker(task));
         let mut purse = task.clone();
         if style == Style::Files && task.state == State::Running {
             if let Some(answer) = settled(task, &log) {
@@ -44,7 +44,7 @@ impl Performer {
             // It is this call's own charge.
             purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
         }
-        let ready = match engine::prepare(&purse, &log, style, &self.engine, self.model.as_ref()) {
+        let ready = match engine::prepare(&purse, &log, style, &speaker.engine, speaker.model.as_ref()) {
             Ok(ready) => ready,
             Err(refusal) => return Ok(Input::PauseAsked { reason: refusal.reason() }),
         };
@@ -59,7 +59,7 @@ impl Performer {
         }
         let patience = Patience::default();
         // Dropping this future ends the call; the outbox drops it when the task ends.
-        match engine::converse(self.model.as_ref(), &ready, &patience, &CancellationToken::new()).await {
+        match engine::converse(speaker.model.as_ref(), &ready, &patience, &CancellationToken::new()).await {
             Ok(answer) => Ok(answer.into_input()),
             Err(error) => {
                 let unspent = !error.may_cost();

@@ -28,15 +28,16 @@ pub use repository::Repository;
 pub(crate) use repository::granted;
 
 use crate::barrier::Inspector;
+use crate::config::process::Role;
 use crate::config::{Process, Secret};
 use crate::engine::EngineConfig;
 use crate::engine::style::Style;
 use crate::forge::{Account, Forge, ForgeError, Whereabouts};
 use crate::git::{Auth, GitError, Meaning, Repos};
-use crate::llm::Model;
+use crate::llm::{Model, Models};
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::{EffectRow, Store, StoreError};
-use domain::{Effect, Failure, Input, Task, TaskId};
+use domain::{Effect, Failure, Input, Kind, Task, TaskId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -123,6 +124,19 @@ pub trait Feed: Send + Sync {
     async fn feed(&self, id: TaskId, key: &str, input: Input) -> Result<Option<Task>, StoreError>;
 }
 
+/// A model, and what every conversation with it is made from.
+pub struct Speaker {
+    pub model: Arc<dyn Model>,
+    pub engine: EngineConfig,
+}
+
+impl Speaker {
+    /// The configuration's model for a role. `secret` keys the marks of its conversations.
+    pub fn of(config: &Process, models: &Models, role: Role, secret: &Secret) -> Self {
+        Self { model: models.of(role), engine: EngineConfig::of(secret.clone(), config.models.of(role)) }
+    }
+}
+
 pub struct Performer {
     pub config: Arc<Process>,
     pub store: Store,
@@ -133,9 +147,9 @@ pub struct Performer {
     pub auth: Auth,
     pub sandboxes: Arc<Sandboxes>,
     pub inspector: Arc<dyn Inspector>,
-    pub model: Arc<dyn Model>,
-    pub engine: EngineConfig,
-    /// How the model is talked to, once it is known.
+    pub worker: Speaker,
+    pub planner: Speaker,
+    /// How the worker is talked to, once it is known.
     pub style: tokio::sync::OnceCell<Style>,
     pub repos: Repos,
     /// Signs the marks by which our own posts are found again.
@@ -176,6 +190,14 @@ impl Performer {
             Effect::CommitStatus { n, commit, state } => self.commit_status(task, *n, commit, state).await,
             // These two read the forge as the handlers do: the outbox asks them.
             Effect::Recheck { .. } | Effect::Advance { .. } => Ok(Input::Settled),
+        }
+    }
+
+    /// Who answers in this task as it is now: a plan that is carried out is the worker's.
+    fn speaker(&self, task: &Task) -> &Speaker {
+        match task.kind {
+            Kind::Fix => &self.worker,
+            Kind::Plan => &self.planner,
         }
     }
 

@@ -108,7 +108,7 @@ impl Performer {
     /// Where there is no pull request, words go to the issue: a read-only task's answer, or a checkpoint without a change.
     async fn answer(&self, task: &Task, row: &EffectRow, n: u32) -> Result<Input, Trouble> {
         let text = match task.kind {
-            Kind::Plan => message::plan_answer(task, n, self.model.scripted()),
+            Kind::Plan => message::plan_answer(task, n, self.speaker(task).model.scripted()),
             Kind::Fix => checkpoint::render_checkpoint(&self.view(task, n, false).await?),
         };
         let request = self.request(task)?;

@@ -28,9 +28,10 @@ impl Performer {
     }
 
     async fn chosen(&self) -> Result<Style, Trouble> {
-        let configured = &self.config.model;
+        let configured = self.config.models.worker();
         match configured.style {
             ModelStyle::Tools => return Ok(Style::Tools),
+            ModelStyle::Text => return Ok(Style::Text),
             ModelStyle::Files => return Ok(Style::Files),
             ModelStyle::Auto if !configured.is_own_server() => return Ok(Style::Tools),
             ModelStyle::Auto => {}
@@ -39,10 +40,10 @@ impl Performer {
         if let Some(tries) = read(&file, configured) {
             return Ok(tries.style());
         }
-        let tries = probe::probe(self.model.as_ref(), self.engine.spoken).await;
+        let tries = probe::probe(self.worker.model.as_ref(), self.worker.engine.spoken).await;
         let tries = tries.map_err(|error| Trouble::later(format!("the model could not be tried out: {error}")))?;
         let style = tries.style();
-        tracing::info!(model = self.model.label(), ?tries, style = style.word(), "the model was tried out");
+        tracing::info!(model = self.worker.model.label(), ?tries, style = style.word(), "the model was tried out");
         if let Err(why) = keep(&file, configured, &tries) {
             tracing::warn!(%why, "the model's tries could not be kept; they are made again at the next start");
         }

@@ -17,7 +17,7 @@ impl Performer {
     pub(super) async fn comment(&self, task: &Task, row: &EffectRow, notice: &Notice) -> Result<Input, Trouble> {
         let request = self.request(task)?;
         let url = self.pull_url(task);
-        let about = About { task, pull_url: url.as_deref(), scripted: self.model.scripted() };
+        let about = About { task, pull_url: url.as_deref(), scripted: self.speaker(task).model.scripted() };
         let text = message::notice(notice, &about);
         let number = match task.pull {
             Some(pull) if !matches!(notice, Notice::Accepted) && !self.asked_on_the_issue(task, row).await? => pull,

@@ -19,8 +19,8 @@ impl Performer {
             log_url: None,
             blocked: reached.blocked,
             uploads: reached.uploads,
-            priced: self.model.price() != crate::llm::Price::default(),
-            scripted: self.model.scripted(),
+            priced: self.speaker(task).model.price() != crate::llm::Price::default(),
+            scripted: self.speaker(task).model.scripted(),
             last,
         };
         Ok(gather(task, &log, n, around))

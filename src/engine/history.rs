@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::failing::{self, Ran};
 use super::fence::{Fence, Trust, seen};
+use super::nudge::{self, Form, Progress};
+use super::style::text as blocks;
 use super::{EngineConfig, feedback, outcome, prompt, tools};
 use crate::llm::{ModelRequest, ToolCall, ToolResult, Turn};
 use crate::sandbox::VERDICT_TAIL;
@@ -24,29 +26,39 @@ const NOTED_DONE: &str = "noted: the host takes the work from here";
 const NOTED_ANSWER: &str = "noted: the answer is posted";
 /// The most of a failed verification's output that is sent, in characters.
 const TAIL: usize = 8_000;
+/// The most of one result that is sent in the form of blocks, in characters.
+const TEXT_RESULT: usize = 4_000;
 /// The most changed files that a new conversation begins with.
 const MOST_FILES: usize = 50;
 
-/// The next request of a task whose log is `log` and whose fold is `task`.
-pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> ModelRequest {
+/// The next request of a task whose log is `log` and whose fold is `task`, to a model that works by itself.
+pub fn request(task: &Task, log: &[Event], form: Form, config: &EngineConfig) -> ModelRequest {
     let fence = Fence::new(&config.secret, task.id);
-    let mut replay = Replay::new(&fence, config.result_chars);
+    let cap = match form {
+        Form::Tools => config.result_chars,
+        Form::Text => config.result_chars.min(TEXT_RESULT),
+    };
+    let mut replay = Replay::new(&fence, form, cap);
     for event in log {
         replay.take(event);
     }
     replay.flush();
-    let template = match task.kind {
-        Kind::Fix => "system",
-        Kind::Plan => "plan",
+    let (template, tools) = match (form, task.kind, config.brief) {
+        (Form::Text, _, _) => ("text_system", Vec::new()),
+        (Form::Tools, kind, true) => {
+            (if kind == Kind::Fix { "short_system" } else { "short_plan" }, tools::brief(kind))
+        }
+        (Form::Tools, kind, false) => (if kind == Kind::Fix { "system" } else { "plan" }, tools::specs(kind)),
     };
     let repository = task.request.as_ref().map(|r| fence.inline(&r.repository)).unwrap_or_default();
-    let system = prompt::render(template, context! { repository, every => task.every(), nonce => fence.nonce() });
+    let values =
+        context! { repository, every => task.every(), nonce => fence.nonce(), example => super::style::EXAMPLE };
     ModelRequest {
-        system,
+        system: prompt::render(template, values),
         turns: replay.turns,
-        tools: tools::specs(task.kind),
+        tools,
         max_output_tokens: config.max_output_tokens,
-        temperature: None,
+        temperature: nudge::temperature(replay.nudges),
         seed: None,
     }
 }
@@ -54,6 +66,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> ModelReques
 /// The turns so far, and what waits to become one.
 struct Replay<'a> {
     fence: &'a Fence,
+    form: Form,
     cap: usize,
     turns: Vec<Turn>,
     open: Option<Open<'a>>,
@@ -77,10 +90,14 @@ struct Replay<'a> {
     /// What each command last reported in this conversation, and the host's own checks.
     ran: BTreeMap<&'a str, Ran>,
     checked: Option<Ran>,
+    /// Answers in a row that did nothing, and what was done before.
+    nudges: u8,
+    progress: Progress,
 }
 
 /// An answer whose calls get their results.
 struct Open<'a> {
+    text: &'a str,
     calls: &'a [CallRequest],
     results: Vec<Option<(String, bool)>>,
     /// Number, index and place of the actions taken up.
@@ -88,9 +105,10 @@ struct Open<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(fence: &'a Fence, cap: usize) -> Self {
+    fn new(fence: &'a Fence, form: Form, cap: usize) -> Self {
         Replay {
             fence,
+            form,
             cap,
             turns: Vec::new(),
             open: None,
@@ -108,6 +126,8 @@ impl<'a> Replay<'a> {
             head: None,
             ran: BTreeMap::new(),
             checked: None,
+            nudges: 0,
+            progress: Progress::default(),
         }
     }
 
@@ -123,7 +143,8 @@ impl<'a> Replay<'a> {
                 let noted = if self.kind == Kind::Plan { NOTED_ANSWER } else { NOTED_DONE };
                 self.result(*index, noted.to_owned(), false);
             }
-            Event::Nudged { .. } => self.say("nudge", context! { read_only => self.kind == Kind::Plan }),
+            Event::Nudged { .. } => self.nudged(),
+            Event::DoneReturned { .. } => self.notes.push(self.asked_for().idle()),
             Event::TreeSealed { tree, .. } => {
                 self.head = Some(&tree.commit);
                 self.changed.extend(tree.files.iter().map(|file| file.path.as_str()));
@@ -186,8 +207,22 @@ impl<'a> Replay<'a> {
         self.say("lost", context! { commit, replaced => loss == Loss::Outdated });
     }
 
-    fn say(&mut self, file: &str, values: minijinja::Value) {
+    fn say(&mut self, file: &'static str, values: minijinja::Value) {
+        let file = match (self.form, file) {
+            (Form::Text, "approved") => "text_approved",
+            (Form::Text, "verified") => "text_verified",
+            (Form::Text | Form::Tools, file) => file,
+        };
         self.notes.push(prompt::render(file, values));
+    }
+
+    fn asked_for(&self) -> nudge::Task<'_> {
+        nudge::Task { kind: self.kind, form: self.form, request: self.request, progress: &self.progress }
+    }
+
+    fn nudged(&mut self) {
+        self.nudges = self.nudges.saturating_add(1);
+        self.notes.push(self.asked_for().nudge(self.nudges));
     }
 
     fn every(&self) -> u8 {
@@ -246,14 +281,25 @@ impl<'a> Replay<'a> {
         prompt::render("restarted", values)
     }
 
-    fn answered(&mut self, text: &str, calls: &'a [CallRequest]) {
+    fn answered(&mut self, text: &'a str, calls: &'a [CallRequest]) {
         self.flush();
-        self.turns.push(Turn::Assistant { text: text.to_owned(), calls: calls.iter().map(as_made).collect() });
+        let turn = match self.form {
+            Form::Tools => Turn::Assistant { text: text.to_owned(), calls: calls.iter().map(as_made).collect() },
+            // What was done with tools before, by another model.
+            Form::Text if text.is_empty() && !calls.is_empty() => {
+                Turn::Assistant { text: calls.iter().map(in_words).collect::<Vec<_>>().join("\n"), calls: Vec::new() }
+            }
+            Form::Text => Turn::Assistant { text: text.to_owned(), calls: Vec::new() },
+        };
+        self.turns.push(turn);
         self.calling = false;
+        if !calls.is_empty() {
+            self.nudges = 0;
+        }
         for host in std::mem::take(&mut self.unheard) {
             self.say("allowed", context! { host });
         }
-        self.open = Some(Open { calls, results: vec![None; calls.len()], actions: Vec::new() });
+        self.open = Some(Open { text, calls, results: vec![None; calls.len()], actions: Vec::new() });
     }
 
     fn result(&mut self, index: u32, text: String, error: bool) {
@@ -280,6 +326,7 @@ impl<'a> Replay<'a> {
         let Some(open) = &mut self.open else { return };
         let Some((_, index, place)) = open.actions.iter().find(|(n, _, _)| *n == number) else { return };
         let (Some(call), Some(slot)) = (open.calls.get(*index), open.results.get_mut(*index)) else { return };
+        self.progress.take(&call.call, ended);
         let command = outcome::command(call);
         let now = command.and_then(|_| outcome::ran(ended));
         let runs = outcome::Runs { now: now.as_ref(), before: command.and_then(|command| self.ran.get(command)) };
@@ -339,7 +386,8 @@ impl<'a> Replay<'a> {
 
     fn widened(&mut self, words: &str) {
         self.kind = Kind::Fix;
-        self.ask(prompt::render("widened", context! { every => self.every() }));
+        let file = if self.form == Form::Text { "text_widened" } else { "widened" };
+        self.ask(prompt::render(file, context! { every => self.every() }));
         let (words, _) = seen(words);
         if !words.is_empty() {
             self.ask(self.fence.wrap("the task, by the person who approved", Trust::Write, &words));
@@ -353,7 +401,13 @@ impl<'a> Replay<'a> {
                 let (text, error) = result.unwrap_or_else(|| (NO_RESULT.to_owned(), true));
                 ToolResult { call_id: call.id.clone(), name: call.name.clone(), text, error }
             });
-            self.turns.push(Turn::Results(results.collect()));
+            match self.form {
+                Form::Tools => self.turns.push(Turn::Results(results.collect())),
+                Form::Text => {
+                    let told = results.map(|result| result.text).chain(blocks::surplus(open.text).map(str::to_owned));
+                    self.notes.insert(0, told.collect::<Vec<_>>().join("\n\n"));
+                }
+            }
         }
         if std::mem::take(&mut self.anew) {
             self.notes.push(self.told_anew());
@@ -362,6 +416,10 @@ impl<'a> Replay<'a> {
             self.turns.push(Turn::User { text: std::mem::take(&mut self.notes).join("\n\n") });
         }
     }
+}
+
+fn in_words(call: &CallRequest) -> String {
+    format!("({} {})", call.name, call.arguments)
 }
 
 /// A stored call, as the model made it.

@@ -76,11 +76,11 @@ fn prepared() -> Event {
 }
 
 fn config() -> EngineConfig {
-    EngineConfig { secret: Secret::new("k"), max_output_tokens: 4096, result_chars: 400, spoken: false }
+    EngineConfig { secret: Secret::new("k"), max_output_tokens: 4096, result_chars: 400, spoken: false, brief: false }
 }
 
 fn rebuilt(log: &[Event]) -> ModelRequest {
-    request(&Task::fold(TaskId(7), log), log, &config())
+    request(&Task::fold(TaskId(7), log), log, Form::Tools, &config())
 }
 
 /// A readable transcript for snapshots.

@@ -13,6 +13,7 @@ mod failing;
 mod feedback;
 mod fence;
 pub mod history;
+pub mod nudge;
 mod outcome;
 pub mod probe;
 mod prompt;
@@ -20,6 +21,7 @@ pub mod style;
 pub mod tools;
 pub mod turn;
 
+use crate::config::process::Model as Entry;
 use crate::secret::Secret;
 
 pub use fence::Fence;
@@ -36,11 +38,19 @@ pub struct EngineConfig {
     pub result_chars: usize,
     /// Whether calls that a model wrote into its text count: only what a server of the operator's own answers is read so.
     pub spoken: bool,
+    /// Whether the rules that the host enforces anyway are left out.
+    pub brief: bool,
 }
 
 impl EngineConfig {
     /// With the usual cap on one action's output.
     pub fn new(secret: Secret, max_output_tokens: u64) -> Self {
-        Self { secret, max_output_tokens, result_chars: 24_000, spoken: false }
+        Self { secret, max_output_tokens, result_chars: 24_000, spoken: false, brief: false }
+    }
+
+    /// As the model's entry says.
+    pub fn of(secret: Secret, entry: &Entry) -> Self {
+        let new = Self::new(secret, entry.max_output_tokens);
+        Self { spoken: entry.is_own_server(), brief: entry.is_told_briefly(), ..new }
     }
 }

@@ -7,9 +7,18 @@ use std::sync::LazyLock;
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 16] = [
+const FILES: [(&str, &str); 25] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
+    ("short_system", include_str!("../../prompts/short/system.md")),
+    ("short_plan", include_str!("../../prompts/short/plan.md")),
+    ("text_system", include_str!("../../prompts/text/system.md")),
+    ("text_nudge", include_str!("../../prompts/text/nudge.md")),
+    ("text_idle", include_str!("../../prompts/text/idle.md")),
+    ("text_approved", include_str!("../../prompts/text/approved.md")),
+    ("text_verified", include_str!("../../prompts/text/verified.md")),
+    ("text_widened", include_str!("../../prompts/text/widened.md")),
+    ("idle", include_str!("../../prompts/turn/idle.md")),
     ("files_system", include_str!("../../prompts/files/system.md")),
     ("files_question", include_str!("../../prompts/files/question.md")),
     ("files_answer", include_str!("../../prompts/files/answer.md")),
@@ -53,6 +62,7 @@ mod tests {
             repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w",
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => vec!["a link leaves the tree"], files => "a.py", plan => "p",
+            nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
             replaced => false, title => "t", body => "b", remarks => vec!["r"], failing => "- a.py:1", repair => true, path => "p",
             shown => vec![context! { path => "p", note => "", fence => "```", language => "", text => "x" }],
         };

@@ -33,6 +33,33 @@ pub fn specs(kind: Kind) -> Vec<ToolSpec> {
     all.into_iter().filter(|tool| kind == Kind::Fix || !writes(tool)).collect()
 }
 
+/// The same in few words, for small windows. What a command does as well is left out; a call of it is understood all the same.
+pub fn brief(kind: Kind) -> Vec<ToolSpec> {
+    let words = |name: &str| match (name, kind) {
+        ("bash", _) => Some("Run a command."),
+        ("read_file", _) => Some("Read a file; its lines come with numbers."),
+        ("write_file", _) => Some("Write a whole file."),
+        ("edit_file", _) => Some("Replace text that stands in a file once."),
+        ("list_files", Kind::Plan) => Some("List files."),
+        ("search", _) => Some("Find lines by a regular expression."),
+        ("done", Kind::Fix) => Some("Say that the work is complete."),
+        ("done", Kind::Plan) => Some("Give the answer."),
+        _ => None,
+    };
+    let trimmed = |tool: ToolSpec| {
+        let description = words(&tool.name)?.to_owned();
+        let wanted = tool.parameters["required"].as_array()?;
+        let plain = |key: &Value| Some((key.as_str()?.to_owned(), json!({ "type": "string" })));
+        let properties: Map<String, Value> = match wanted.is_empty() {
+            true => Map::from_iter([("path".to_owned(), json!({ "type": "string" }))]),
+            false => wanted.iter().filter_map(plain).collect(),
+        };
+        let parameters = json!({ "type": "object", "properties": properties, "required": wanted });
+        Some(ToolSpec { description, parameters, ..tool })
+    };
+    specs(kind).into_iter().filter_map(trimmed).collect()
+}
+
 fn spec(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {
     let parameters =
         json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });

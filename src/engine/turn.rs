@@ -10,10 +10,15 @@ use domain::{Call, CallRequest, Event, Failure, Input, PauseReason, Task, Usage}
 use tokio_util::sync::CancellationToken;
 
 use super::budget::{self, TooMuch};
+use super::nudge::Form;
 use super::style::{Reader, Style, files};
 use super::{EngineConfig, context, history};
 use crate::llm::retry::{self, Patience, RetryError};
 use crate::llm::{self, Model, ModelError, ModelRequest, ModelResponse};
+
+/// What an operator does where a chat template refuses a conversation; no full stop.
+pub const TEMPLATE_ADVICE: &str = "Start its server with a template that knows the roles system and tool (llama.cpp: `--jinja`, \
+    `--chat-template-file`), or set `style = \"files\"` for it";
 
 /// A call that may be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,9 +59,14 @@ pub fn prepare(
 ) -> Result<Ready, Refusal> {
     let (mut request, reader, prompt_tokens) = match style {
         Style::Tools => {
-            let request = history::request(task, log, config);
+            let request = history::request(task, log, Form::Tools, config);
             let tokens = context::estimate(&request, log);
             (request, Reader::Tools { spoken: config.spoken }, tokens)
+        }
+        Style::Text => {
+            let request = history::request(task, log, Form::Text, config);
+            let tokens = context::estimate(&request, log);
+            (request, Reader::Text, tokens)
         }
         Style::Files => {
             let (request, reader) = files::request(task, log, config);
@@ -212,6 +222,10 @@ fn failed(error: RetryError) -> TurnError {
         ModelError::ContextFull => TurnError::Failed(Failure::ContextFull),
         ModelError::Unauthorized(_) => {
             let sentence = format!("{error}. Put a valid key into the model's key file, restart, then `/resume`");
+            TurnError::Failed(Failure::Blocked { sentence })
+        }
+        ModelError::Template(_) => {
+            let sentence = format!("{error}. {TEMPLATE_ADVICE}, restart, then `/resume`");
             TurnError::Failed(Failure::Blocked { sentence })
         }
         ModelError::BadRequest(_) => {

@@ -3,6 +3,8 @@
 //! Owns: the JSON of this wire in both directions and where its prompt cache is asked for. Must not: talk HTTP itself
 //! (`http`), retry. Shapes: the vendor's API reference, version 2023-06-01. Tests: below, `tests/providers.rs`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use async_trait::async_trait;
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
@@ -22,6 +24,8 @@ pub struct Anthropic {
     name: String,
     price: Price,
     context: u64,
+    /// Set once its server has said that the model takes no temperature but its own.
+    own_temperature: AtomicBool,
 }
 
 impl Anthropic {
@@ -35,7 +39,27 @@ impl Anthropic {
             headers.insert("x-api-key", sensitive(key.expose())?);
         }
         let endpoint = Endpoint::new(url, settings.key, headers, settings.timeout)?;
-        Ok(Self { endpoint, name: settings.name, price: settings.price, context: settings.context_tokens })
+        Ok(Self {
+            endpoint,
+            name: settings.name,
+            price: settings.price,
+            context: settings.context_tokens,
+            own_temperature: AtomicBool::new(false),
+        })
+    }
+
+    async fn send(&self, request: &ModelRequest) -> Result<Value, ModelError> {
+        let own = self.own_temperature.load(Ordering::Relaxed);
+        let longest = request.max_output_tokens;
+        match self.endpoint.post(&body(&self.name, request, own), longest).await {
+            Err(ModelError::BadRequest(text))
+                if !own && request.temperature.is_some() && text.contains("temperature") =>
+            {
+                self.own_temperature.store(true, Ordering::Relaxed);
+                self.endpoint.post(&body(&self.name, request, true), longest).await
+            }
+            other => other,
+        }
     }
 }
 
@@ -59,26 +83,33 @@ impl Model for Anthropic {
 
     async fn presence(&self) -> Result<Presence, ModelError> {
         let question = presence::question();
-        let answer = self.endpoint.post(&body(&self.name, &question), question.max_output_tokens).await?;
+        let answer = self.send(&question).await?;
         Ok(Presence::read(&answer, None, None))
     }
 
     async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
-        let answer = self.endpoint.post(&body(&self.name, request), request.max_output_tokens).await?;
+        let answer = self.send(request).await?;
         parse(&answer, request.assistant_turns())
     }
 }
 
-/// The request's JSON. Two cache marks: behind the system text (which covers the tools as well) and behind the newest turn,
-/// so that the next request, which only appends, reads everything before it at a tenth of the price.
-fn body(model: &str, request: &ModelRequest) -> Value {
+/// The request's JSON. Three cache marks: behind the system text (which covers the tools as well), behind the newest turn, so that the
+/// next request, which only appends, reads everything before it at a tenth of the price, and where the request before had that mark: the
+/// vendor looks for it only twenty blocks back, and ten calls at once are more.
+fn body(model: &str, request: &ModelRequest, own_temperature: bool) -> Value {
     let mut messages = messages(&request.turns);
-    if let Some(last) = messages.last_mut().and_then(|m| m["content"].as_array_mut()).and_then(|list| list.last_mut()) {
-        last["cache_control"] = json!({ "type": "ephemeral" });
+    for message in messages.iter_mut().rev().step_by(2).take(2) {
+        if let Some(last) = message["content"].as_array_mut().and_then(|list| list.last_mut()) {
+            last["cache_control"] = json!({ "type": "ephemeral" });
+        }
     }
     let system = json!([{ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } }]);
     let mut body =
         json!({ "model": model, "max_tokens": request.max_output_tokens, "system": system, "messages": messages });
+    if let Some(temperature) = request.temperature.filter(|_| !own_temperature) {
+        // This wire knows 0 to 1.
+        body["temperature"] = json!(temperature.min(1.0));
+    }
     if !request.tools.is_empty() {
         let tools = request
             .tools

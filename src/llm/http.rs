@@ -177,6 +177,7 @@ pub(super) fn classify(status: StatusCode, headers: &HeaderMap, body: &str) -> M
         429 | 529 => ModelError::RateLimited { retry_after_ms },
         413 => ModelError::ContextFull,
         _ if is_overflow(&code, &text) => ModelError::ContextFull,
+        400 | 422 | 500 if is_of_the_template(&text) => ModelError::Template(shown),
         401 | 403 => ModelError::Unauthorized(shown),
         503 if retry_after_ms.is_some() => ModelError::RateLimited { retry_after_ms },
         408 | 409 | 425 | 500..=599 => ModelError::Unavailable(shown),
@@ -205,6 +206,23 @@ fn is_overflow(code: &str, text: &str) -> bool {
     ];
     let text = text.to_lowercase();
     CODES.iter().any(|c| code.contains(c)) || WORDS.iter().any(|w| text.contains(w))
+}
+
+/// The words by which a chat template refuses a conversation, from the templates that ship with models; llama.cpp answers 500 with them
+/// ("Jinja Exception: …"), vLLM 400.
+fn is_of_the_template(text: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "jinja exception",
+        "requires --jinja",
+        "system role not supported",
+        "roles must alternate",
+        "roles are supported",
+        "message role",
+        "chat template",
+        "tool role",
+    ];
+    let text = text.to_lowercase();
+    WORDS.iter().any(|word| text.contains(word))
 }
 
 /// An error's machine-readable names, joined: `error.code`, `error.type`, `code`, `type`.

@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use open::{Kind, Settings, configured, open};
+pub use open::{Kind, Models, Settings, configured, open};
 pub use presence::Presence;
 pub use scripted::Scripted;
 
@@ -193,6 +193,9 @@ pub enum ModelError {
     /// The key is missing, wrong or not allowed to use this model. A person must act.
     #[error("the model's server refused the key: {0}")]
     Unauthorized(String),
+    /// The server's chat template takes no conversation of this shape (a role it doesn't know, an order it doesn't bear). A person must act.
+    #[error("the model's chat template refuses the conversation: {0}")]
+    Template(String),
     /// The server refuses the request itself: wrong model name, wrong address, wrong shape. A person must act.
     #[error("the model's server refused the request: {0}")]
     BadRequest(String),

@@ -1,4 +1,4 @@
-//! Makes the model that the configuration names.
+//! Makes the models that the configuration names, and gives the one for a role.
 //!
 //! Owns: the settings that every kind shares, their refusals, and the reading of the key. Must not: read the configuration
 //! file (that is `config`). Tests: below.
@@ -11,7 +11,7 @@ use super::anthropic::Anthropic;
 use super::openai::OpenAi;
 use super::scripted::Scripted;
 use super::{Model, Price};
-use crate::config::process::{Model as Configured, ModelKind};
+use crate::config::process::{Model as Configured, ModelKind, Models as Entries, Role};
 use crate::secret::Secret;
 
 /// Below this no prompt of ours fits, whatever the task.
@@ -70,7 +70,41 @@ pub fn open(kind: &Kind, settings: Settings) -> Result<Arc<dyn Model>, String> {
     }
 }
 
-/// The model that the configuration file names, with its key read. The error is a sentence for the operator.
+/// The models of a configuration, opened; those without a role stay closed.
+#[derive(Clone)]
+pub struct Models {
+    /// Each with its role: a role that has no model of its own holds the worker's.
+    roles: Vec<(Role, Arc<dyn Model>)>,
+}
+
+impl Models {
+    /// The error is a sentence for the operator that names the entry.
+    pub fn open(entries: &Entries) -> Result<Self, String> {
+        let mut roles = Vec::new();
+        for entry in entries.all() {
+            let asked = entries.roles(entry);
+            if asked.is_empty() {
+                continue;
+            }
+            let named = |why| if entries.all().len() > 1 { format!("model `{}`: {why}", entry.id) } else { why };
+            let model = configured(entry).map_err(named)?;
+            roles.extend(asked.into_iter().map(|role| (role, model.clone())));
+        }
+        Ok(Self { roles })
+    }
+
+    pub fn of(&self, role: Role) -> Arc<dyn Model> {
+        let found = self.roles.iter().find(|(known, _)| *known == role);
+        found.map(|(_, model)| model.clone()).expect("every role has a model: the configuration's worker has the rest")
+    }
+
+    /// The same set with something before each model: a test's.
+    pub fn behind(self, put: impl Fn(Role, Arc<dyn Model>) -> Arc<dyn Model>) -> Self {
+        Self { roles: self.roles.into_iter().map(|(role, model)| (role, put(role, model))).collect() }
+    }
+}
+
+/// One model of the configuration, with its key read. The error is a sentence for the operator.
 pub fn configured(model: &Configured) -> Result<Arc<dyn Model>, String> {
     let kind = match (model.kind, &model.script) {
         (ModelKind::Openai, _) => Kind::OpenAi,
@@ -132,6 +166,8 @@ mod tests {
     #[test]
     fn the_configuration_is_followed_and_its_refusals_name_the_setting() {
         let mut model = Configured {
+            id: "main".into(),
+            roles: Vec::new(),
             kind: ModelKind::Openai,
             base_url: Some("http://localhost:11434/v1".parse().unwrap()),
             name: "qwen".into(),
@@ -140,6 +176,7 @@ mod tests {
             context_tokens: 32_768,
             max_output_tokens: 4096,
             style: crate::config::process::ModelStyle::Auto,
+            prompt: crate::config::process::PromptLength::Auto,
             price_input: 2.0,
             price_output: 8.0,
             price_cache_read: 0.0,

@@ -1,7 +1,7 @@
 //! The OpenAI-compatible wire: `POST …/chat/completions` with tools, without streaming.
 //!
 //! Owns: the JSON of this wire in both directions, and its servers' habits: no ids, `null` content, arguments that are no
-//! JSON, no usage, `max_tokens` refused in favour of `max_completion_tokens`. Must not: talk HTTP itself (`http`), retry.
+//! JSON, no usage, `max_tokens` refused in favour of `max_completion_tokens`, no system text, no temperature. Must not: talk HTTP itself (`http`), retry.
 //! Shapes: the vendor's API reference, chat completions. Tests: below, `tests/providers.rs`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,9 @@ use serde_json::{Map, Value, json};
 
 use super::http::{Endpoint, join, sensitive};
 use super::open::Settings;
-use super::{Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, Turn, Usage, presence, wire};
+use super::{
+    Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, ToolSpec, Turn, Usage, presence, wire,
+};
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
 
@@ -25,8 +27,36 @@ pub struct OpenAi {
     name: String,
     price: Price,
     context: u64,
-    /// Set once a server has said that it only takes the newer name of the output limit.
+    habits: Habits,
+}
+
+/// What its server turned out to want, remembered for the life of this process.
+#[derive(Default)]
+struct Habits {
+    /// It only takes the newer name of the output limit.
     newer_limit: AtomicBool,
+    /// Its chat template takes no system text: that goes before the user's first words.
+    folded_system: AtomicBool,
+    /// It takes no temperature but its own.
+    own_temperature: AtomicBool,
+}
+
+/// The habits that one request follows.
+#[derive(Clone, Copy, Default)]
+struct Form {
+    newer_limit: bool,
+    folded_system: bool,
+    own_temperature: bool,
+}
+
+impl Habits {
+    fn form(&self) -> Form {
+        Form {
+            newer_limit: self.newer_limit.load(Ordering::Relaxed),
+            folded_system: self.folded_system.load(Ordering::Relaxed),
+            own_temperature: self.own_temperature.load(Ordering::Relaxed),
+        }
+    }
 }
 
 impl OpenAi {
@@ -41,24 +71,44 @@ impl OpenAi {
             headers.insert(AUTHORIZATION, sensitive(&format!("Bearer {}", key.expose()))?);
         }
         let endpoint = Endpoint::new(url, settings.key, headers, settings.timeout)?;
-        let newer_limit = AtomicBool::new(false);
         Ok(Self {
             endpoint,
             beside,
             name: settings.name,
             price: settings.price,
             context: settings.context_tokens,
-            newer_limit,
+            habits: Habits::default(),
         })
     }
 
     async fn send(&self, request: &ModelRequest) -> Result<Value, ModelError> {
-        let newer = self.newer_limit.load(Ordering::Relaxed);
         let longest = request.max_output_tokens;
-        match self.endpoint.post(&body(&self.name, request, newer), longest).await {
-            Err(ModelError::BadRequest(text)) if !newer && text.contains("max_completion_tokens") => {
-                self.newer_limit.store(true, Ordering::Relaxed);
-                self.endpoint.post(&body(&self.name, request, true), longest).await
+        loop {
+            let form = self.habits.form();
+            match self.endpoint.post(&body(&self.name, request, form), longest).await {
+                Err(ModelError::BadRequest(text)) if !form.newer_limit && text.contains("max_completion_tokens") => {
+                    self.habits.newer_limit.store(true, Ordering::Relaxed);
+                }
+                Err(ModelError::BadRequest(text)) if has_temperature(request, form) && text.contains("temperature") => {
+                    self.habits.own_temperature.store(true, Ordering::Relaxed);
+                }
+                Err(refusal @ ModelError::Template(_)) if !form.folded_system => {
+                    return self.folded(request, form, refusal).await;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// The request without the role that its template refuses. Where that helps nothing, the first refusal stands.
+    async fn folded(&self, request: &ModelRequest, form: Form, refusal: ModelError) -> Result<Value, ModelError> {
+        let form = Form { folded_system: true, ..form };
+        match self.endpoint.post(&body(&self.name, request, form), request.max_output_tokens).await {
+            Err(ModelError::Template(_)) => Err(refusal),
+            Ok(answer) => {
+                tracing::warn!(model = self.name, %refusal, "the system text is put before the user's first words from now on");
+                self.habits.folded_system.store(true, Ordering::Relaxed);
+                Ok(answer)
             }
             other => other,
         }
@@ -86,7 +136,9 @@ impl Model for OpenAi {
     async fn presence(&self) -> Result<Presence, ModelError> {
         let answer = self.send(&presence::question()).await?;
         let [models, props] = &self.beside;
-        Ok(Presence::read(&answer, self.endpoint.get(models).await.as_ref(), self.endpoint.get(props).await.as_ref()))
+        let (models, props) = (self.endpoint.get(models).await, self.endpoint.get(props).await);
+        let told = Presence::read(&answer, models.as_ref(), props.as_ref());
+        Ok(Presence { refuses_system: self.habits.form().folded_system, ..told })
     }
 
     async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
@@ -95,13 +147,17 @@ impl Model for OpenAi {
     }
 }
 
+fn has_temperature(request: &ModelRequest, form: Form) -> bool {
+    request.temperature.is_some() && !form.own_temperature
+}
+
 /// The request's JSON.
-fn body(model: &str, request: &ModelRequest, newer_limit: bool) -> Value {
-    let mut body = json!({ "model": model, "messages": messages(request), "stream": false });
-    let limit = if newer_limit { "max_completion_tokens" } else { "max_tokens" };
+fn body(model: &str, request: &ModelRequest, form: Form) -> Value {
+    let mut body = json!({ "model": model, "messages": messages(request, form.folded_system), "stream": false });
+    let limit = if form.newer_limit { "max_completion_tokens" } else { "max_tokens" };
     body[limit] = json!(request.max_output_tokens);
-    if let Some(temperature) = request.temperature {
-        body["temperature"] = json!(temperature);
+    if has_temperature(request, form) {
+        body["temperature"] = json!(request.temperature);
     }
     if let Some(seed) = request.seed {
         body["seed"] = json!(seed);
@@ -115,12 +171,18 @@ fn body(model: &str, request: &ModelRequest, newer_limit: bool) -> Value {
     body
 }
 
-fn messages(request: &ModelRequest) -> Vec<Value> {
-    let mut list = vec![json!({ "role": "system", "content": request.system })];
+fn messages(request: &ModelRequest, folded: bool) -> Vec<Value> {
+    let mut list = Vec::new();
+    if !folded {
+        list.push(json!({ "role": "system", "content": request.system }));
+    }
     for turn in &wire::merged(&request.turns) {
         match turn {
+            Turn::User { text } if list.is_empty() => {
+                list.push(json!({ "role": "user", "content": format!("{}\n\n{text}", request.system) }));
+            }
             Turn::User { text } => list.push(json!({ "role": "user", "content": text })),
-            Turn::Assistant { text, calls } => list.push(assistant(text, calls)),
+            Turn::Assistant { text, calls } => list.push(assistant(text, calls, &request.tools)),
             Turn::Results(results) => list.extend(results.iter().map(|result| {
                 json!({ "role": "tool", "tool_call_id": wire::token(&result.call_id), "content": result.text })
             })),
@@ -129,7 +191,7 @@ fn messages(request: &ModelRequest) -> Vec<Value> {
     list
 }
 
-fn assistant(text: &str, calls: &[ToolCall]) -> Value {
+fn assistant(text: &str, calls: &[ToolCall], tools: &[ToolSpec]) -> Value {
     if calls.is_empty() {
         return json!({ "role": "assistant", "content": wire::spoken(text) });
     }
@@ -137,11 +199,29 @@ fn assistant(text: &str, calls: &[ToolCall]) -> Value {
     let calls: Vec<Value> = calls
         .iter()
         .map(|call| {
-            let function = json!({ "name": wire::token(&call.name), "arguments": call.arguments.to_string() });
+            let function = json!({ "name": wire::token(&call.name), "arguments": arguments(call, tools) });
             json!({ "id": wire::token(&call.id), "type": "function", "function": function })
         })
         .collect();
     json!({ "role": "assistant", "content": content, "tool_calls": calls })
+}
+
+/// A call's arguments as one text: first those that the tool wants, in its order, in which models write them. A local server goes on from what
+/// it wrote itself, as far as it gets the same text back.
+fn arguments(call: &ToolCall, tools: &[ToolSpec]) -> String {
+    let Some(all) = call.arguments.as_object() else { return call.arguments.to_string() };
+    let tool = tools.iter().find(|tool| tool.name == call.name);
+    let wanted: Vec<&str> = tool
+        .and_then(|tool| tool.parameters["required"].as_array())
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let place = |key: &str| wanted.iter().position(|it| *it == key).unwrap_or(wanted.len());
+    let mut pairs: Vec<_> = all.iter().collect();
+    pairs.sort_by_key(|(key, _)| place(key));
+    let pairs: Vec<String> = pairs.into_iter().map(|(key, value)| format!("{}:{value}", json!(key))).collect();
+    format!("{{{}}}", pairs.join(","))
 }
 
 /// Reads an answer. Only one without any message is refused; everything else that servers leave out is made good.

@@ -1,7 +1,7 @@
 //! Who answers on the other side: the name a server answers with, the models it lists, the window it was started with.
 //!
 //! A name in the configuration proves nothing: a server with one model answers for any name, and one behind a gateway may change. Owns
-//! how that is read and compared. Must not decide what follows (`caisson eval` does). Tests: below.
+//! how that is read and compared. Must not decide what follows (`caisson eval`, `caisson model` and the doctor do). Tests: below.
 
 use reqwest::Url;
 use serde_json::Value;
@@ -17,6 +17,8 @@ pub struct Presence {
     pub listed: Vec<String>,
     /// Tokens that prompt and answer may hold together.
     pub window: Option<u64>,
+    /// Its chat template takes no system text: that is put before the first words of the user.
+    pub refuses_system: bool,
 }
 
 /// The one question: as short as a question can be.
@@ -58,7 +60,19 @@ impl Presence {
         let own = list.iter().find(|it| id(it) == answered).or_else(|| list.first().filter(|_| list.len() == 1));
         let started = props.and_then(|it| it.pointer("/default_generation_settings/n_ctx")).and_then(Value::as_u64);
         let window = started.or_else(|| own.and_then(|it| it.get("max_model_len")).and_then(Value::as_u64));
-        Presence { answered, listed: list.iter().filter_map(id).collect(), window }
+        Presence { answered, listed: list.iter().filter_map(id).collect(), window, refuses_system: false }
+    }
+
+    /// Why what it says is not about the model that was asked for, or would be lost: with what to do. `window` is the one that is
+    /// configured, in tokens.
+    pub fn fault(&self, asked: &str, window: u64) -> Option<String> {
+        if let Some(other) = self.other_than(asked) {
+            return Some(format!("another model answers: {asked} was asked for, {other} answered"));
+        }
+        let told = self.window.filter(|told| *told < window)?;
+        Some(format!(
+            "its window is {told} tokens, and context_tokens says {window}: set it to {told} or start the server with more"
+        ))
     }
 
     /// The name of another model that answers than the one that was asked for. A dated or longer form of the same name is no other
@@ -106,6 +120,16 @@ mod tests {
         assert_eq!(answered("gpt-4o-2024-08-06").other_than("gpt-4o"), None);
         assert_eq!(answered("small").other_than("large"), Some("small"));
         assert_eq!(Presence::default().other_than("large"), None, "a server that names none proves nothing");
+    }
+
+    #[test]
+    fn another_model_and_a_smaller_window_are_named() {
+        let presence =
+            |answered: &str, window| Presence { answered: Some(answered.into()), window, ..Presence::default() };
+        assert_eq!(presence("coder", None).fault("coder", 32_768), None);
+        assert_eq!(presence("coder", Some(32_768)).fault("coder", 32_768), None);
+        assert!(presence("tiny", None).fault("coder", 1).expect("named").contains("tiny answered"));
+        assert!(presence("coder", Some(4096)).fault("coder", 16_384).expect("named").contains("4096"));
     }
 
     #[test]

@@ -46,7 +46,7 @@ async fn a_strict_server_takes_every_turn_and_its_answer_is_read() {
     assert_eq!(response.usage, Usage { input: 20, output: 8, cache_read: 100, cache_write: 5 });
     let sent = &vendor.seen()[0];
     assert!(holds(sent, "checkpoint 1 was approved") && sent["max_tokens"] == 500);
-    assert_eq!(sent.to_string().matches("ephemeral").count(), 2);
+    assert_eq!(sent.to_string().matches("ephemeral").count(), 3);
 }
 
 #[tokio::test]

@@ -43,8 +43,15 @@ pub fn openai(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16,
     openai_body(body).map_err(|what| error(400, &what, "invalid_value"))
 }
 
+/// Left out, or from 0 to what this vendor takes.
+fn temperature(body: &Value, most: f64) -> Checked {
+    let given = body.get("temperature");
+    want(given.is_none_or(|it| it.as_f64().is_some_and(|it| (0.0..=most).contains(&it))), "temperature")
+}
+
 fn openai_body(body: &Value) -> Checked {
-    only(body, &["model", "messages", "tools", "max_tokens", "max_completion_tokens", "stream"])?;
+    only(body, &["model", "messages", "tools", "max_tokens", "max_completion_tokens", "stream", "temperature"])?;
+    temperature(body, 2.0)?;
     want(body["model"].as_str().is_some_and(|m| !m.is_empty()), "model is missing")?;
     want(body["stream"] == json!(false), "this server doesn't stream")?;
     for tool in body["tools"].as_array().ok_or("tools must be a list")? {
@@ -114,7 +121,8 @@ pub fn anthropic(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u
 }
 
 fn anthropic_body(body: &Value) -> Checked {
-    only(body, &["model", "messages", "tools", "max_tokens", "system"])?;
+    only(body, &["model", "messages", "tools", "max_tokens", "system", "temperature"])?;
+    temperature(body, 1.0)?;
     want(body["max_tokens"].as_u64().is_some_and(|n| n > 0), "max_tokens: field required")?;
     want(body["system"].as_array().is_some_and(|s| s.iter().all(|b| b["type"] == "text")), "system")?;
     want(body.to_string().matches("cache_control").count() <= 4, "at most 4 blocks with cache_control")?;

@@ -38,6 +38,7 @@ struct Shared {
     check: Check,
     replies: Mutex<VecDeque<Reply>>,
     seen: Mutex<Vec<Value>>,
+    raw: Mutex<Vec<String>>,
     refused: Mutex<Vec<Value>>,
 }
 
@@ -49,8 +50,8 @@ pub struct Vendor {
 
 impl Vendor {
     pub async fn start(check: Check, replies: Vec<Reply>) -> Self {
-        let (replies, seen, refused) = (Mutex::new(replies.into()), Mutex::default(), Mutex::default());
-        let shared = Arc::new(Shared { check, replies, seen, refused });
+        let (replies, seen, raw) = (Mutex::new(replies.into()), Mutex::default(), Mutex::default());
+        let shared = Arc::new(Shared { check, replies, seen, raw, refused: Mutex::default() });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let app = Router::new().fallback(answer).with_state(shared.clone());
@@ -68,6 +69,11 @@ impl Vendor {
         self.shared.seen.lock().unwrap().clone()
     }
 
+    /// The same, byte for byte.
+    pub fn raw(&self) -> Vec<String> {
+        self.shared.raw.lock().unwrap().clone()
+    }
+
     /// What the check refused; a strict test ends with none.
     pub fn refused(&self) -> Vec<Value> {
         self.shared.refused.lock().unwrap().clone()
@@ -75,12 +81,14 @@ impl Vendor {
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let raw = String::from_utf8_lossy(&body).into_owned();
     let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
     if let Err((status, error)) = (shared.check)(uri.path(), &headers, &body) {
         shared.refused.lock().unwrap().push(error.clone());
         return json(status, &[], &error);
     }
     shared.seen.lock().unwrap().push(body);
+    shared.raw.lock().unwrap().push(raw);
     let reply = shared.replies.lock().unwrap().pop_front().expect("a test gives an answer for each request");
     match reply {
         Reply::Json(status, headers, body) => json(status, &headers, &body),

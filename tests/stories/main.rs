@@ -21,6 +21,7 @@ mod interruptions;
 mod kept;
 mod kills;
 mod losses;
+mod models;
 mod orders;
 mod outages;
 mod scripts;

@@ -80,6 +80,11 @@ pub async fn next_second() {
 
 /// The image of the local broker. How full the disk of the machine is that runs the stories is none of theirs.
 const LOCAL: &str = "image = \"local\"\ndisk_floor_mib = 0";
+/// One model, which follows the recording.
+pub fn single(style: &str) -> String {
+    format!("[model]\nkind = \"scripted\"\nscript = \"script.toml\"\nstyle = \"{style}\"\n")
+}
+
 /// The first action runs until the test lets it end.
 pub fn held() -> String {
     let wait = r#"{ name = "bash", arguments = { command = "while [ ! -e go ]; do sleep 0.02; done" } },"#;
@@ -97,12 +102,12 @@ impl World {
 
     /// With more lines at the top of the configuration.
     pub async fn with(script: &str, more: &str) -> World {
-        World::build(script, more, LOCAL, None, 1, "tools").await
+        World::build(script, more, LOCAL, None, 1, &single("tools")).await
     }
 
     /// Whose bot reads by itself when it starts and not again: what wakes it is a delivery.
     pub async fn only_hooked(script: &str) -> World {
-        let world = World::build(script, "", LOCAL, None, 3600, "tools").await;
+        let world = World::build(script, "", LOCAL, None, 3600, &single("tools")).await;
         let end = Instant::now() + PATIENCE;
         while world.store().watermark("shop").await.expect("read").is_none() {
             assert!(Instant::now() < end, "the first reading never ended");
@@ -113,17 +118,22 @@ impl World {
 
     /// With a network, behind a gate that writes down what it is told.
     pub async fn networked(script: &str, more: &str) -> World {
-        World::build(script, more, LOCAL, Some(Arc::default()), 1, "tools").await
+        World::build(script, more, LOCAL, Some(Arc::default()), 1, &single("tools")).await
     }
 
     /// With these lines in place of the sandbox's image.
     pub async fn in_image(script: &str, sandbox: &str) -> World {
-        World::build(script, "", sandbox, None, 1, "tools").await
+        World::build(script, "", sandbox, None, 1, &single("tools")).await
     }
 
     /// Whose model is shown files and gives them back.
     pub async fn in_files(script: &str) -> World {
-        World::build(script, "", LOCAL, None, 1, "files").await
+        World::build(script, "", LOCAL, None, 1, &single("files")).await
+    }
+
+    /// With these tables in place of the one model's.
+    pub async fn of_models(script: &str, models: &str) -> World {
+        World::build(script, "", LOCAL, None, 1, models).await
     }
 
     async fn build(
@@ -132,7 +142,7 @@ impl World {
         sandbox: &str,
         doors: Option<Arc<Doors>>,
         poll_s: u32,
-        style: &str,
+        models: &str,
     ) -> World {
         if std::env::var_os("CAISSON_LOG").is_some() {
             caisson::telemetry::start().expect("logging");
@@ -155,7 +165,7 @@ impl World {
             }
         }
         std::fs::write(dir.path().join("script.toml"), script).expect("written");
-        let config = configure(&forge, dir.path(), more, sandbox, doors.is_some(), poll_s, style).await;
+        let config = configure(&forge, dir.path(), more, sandbox, doors.is_some(), poll_s, models).await;
         push_project(&forge, dir.path());
         add_labels(&forge).await;
         forge.add_hook(REPO, &config.hook_url("shop"), "sekret").expect("a hook");
@@ -194,7 +204,8 @@ impl World {
         let (cut, switch) = (Some(self.cuts.cut()), self.model.clone());
         let started = runtime.spawn(async move {
             let parts = parts(config, broker, doors, barrier, inspector).await;
-            Bot::start(Parts { cut, model: switch.before(parts.model.clone()), ..parts }).await
+            Bot::start(Parts { cut, models: parts.models.clone().behind(|_, model| switch.before(model)), ..parts })
+                .await
         });
         let bot = started.await.expect("joined").expect("a bot");
         self.looking = Some(Store::open(&self.config.state_dir).await.expect("the store"));
@@ -376,7 +387,7 @@ async fn configure(
     sandbox: &str,
     network: bool,
     poll_s: u32,
-    style: &str,
+    models: &str,
 ) -> Process {
     let token = forge.add_token("caisson").expect("a token");
     let id = {
@@ -389,7 +400,7 @@ async fn configure(
     }
     let text = format!(
         "state_dir = \"state\"\n{more}\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 300\npoll_s = {poll_s}\n\
-         [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n[model]\nkind = \"scripted\"\nscript = \"script.toml\"\nstyle = \"{style}\"\n\
+         [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n{models}\
          [sandbox]\nnetwork = \"{}\"\n{sandbox}\n\
          [[repositories]]\nkey = \"shop\"\nowner = \"lab\"\nname = \"shop\"\nid = {id}\nsecret_files = [\"shop.secret\"]\n\
          default_branch = \"main\"\nupstream = \"https://example.org/shop.git\"\n",
@@ -462,7 +473,7 @@ async fn parts(
     let sandboxes = Sandboxes::new(broker.clone(), gate, repos.clone(), settings, epoch as u64).expect("sandboxes");
     let secret = Secret::read(&config.repositories[0].secret_files[0]).expect("a secret");
     Parts {
-        model: caisson::llm::configured(&config.model).expect("a recording"),
+        models: caisson::llm::Models::open(&config.models).expect("a recording"),
         hook_secrets: HashMap::from([("shop".to_owned(), vec![secret])]),
         mark_key: Secret::read_or_make(&config.mark_key_file()).expect("a key"),
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token")).expect("a token"),

@@ -46,11 +46,16 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
     }
 }
 
-/// The tree equals the last commit's. Without a pull request yet there is nothing to show but words.
+/// The tree equals the last commit's. Without a pull request yet there is nothing to show but words; a first `done` over nothing at all
+/// goes back to the agent.
 pub(super) fn unchanged(draft: &mut Draft, n: u32, commit: &Commit, left_out: &[String]) {
     let State::Publishing { why, .. } = draft.task.state else { return };
     draft.emit(Event::TreeUnchanged { n, commit: commit.clone(), left_out: left_out.to_vec() });
-    if draft.task.pull.is_some() {
+    let nothing = draft.task.base.as_ref() == Some(commit);
+    if why == Why::Done && nothing && !draft.task.done_returned && draft.task.used < draft.task.every() {
+        draft.emit(Event::DoneReturned { n });
+        draft.open();
+    } else if draft.task.pull.is_some() {
         stands(draft, n, commit, why);
     } else {
         draft.want(Effect::Review { n, commit: None, last: false });

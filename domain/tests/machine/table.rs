@@ -50,6 +50,29 @@ fn what_the_answer_still_held_is_not_run_where_changes_are_asked_for() {
 }
 
 #[test]
+fn a_done_over_nothing_is_returned_once_and_then_a_person_is_asked() {
+    let nothing = |n| Input::TreeUnchanged { n, commit: commit(BASE), left_out: Vec::new() };
+    let mut walk = Walk::running(Kind::Fix);
+    walk.answer(vec![bash(), done()]).acts(1).feed(nothing(1));
+    assert_eq!((walk.task.state.name(), walk.task.summary.as_ref()), ("running", None));
+    assert!(walk.wants("open") && !walk.wants("review"));
+    walk.feed(Input::Opened { fresh: None });
+    assert!(walk.wants("converse"));
+    assert_eq!((walk.task.used, walk.task.malformed, walk.task.failures), (1, 0, 0), "it counts as nothing");
+    walk.answer(vec![done()]).feed(nothing(2));
+    assert!(walk.wants("review") && !walk.wants("open"), "{:?}", walk.last);
+    assert_eq!(walk.log.iter().filter(|event| matches!(event, Event::DoneReturned { .. })).count(), 1);
+}
+
+#[test]
+fn a_done_over_nothing_at_the_fifth_action_is_for_a_person() {
+    let mut walk = Walk::running(Kind::Fix);
+    walk.answer(vec![bash(), bash(), bash(), bash(), bash(), done()]).acts(5);
+    walk.feed(Input::TreeUnchanged { n: 1, commit: commit(BASE), left_out: Vec::new() });
+    assert!(walk.wants("review") && !walk.wants("open"), "{:?}", walk.last);
+}
+
+#[test]
 fn done_right_after_the_fifth_action_goes_to_verification() {
     let mut walk = Walk::running(Kind::Fix);
     let mut calls = vec![bash(); 5];

@@ -37,8 +37,8 @@ pub(super) fn state(sheet: &mut Sheet, config: &Process) {
         closed(sheet, "state", directory, "700");
     }
     let forge = &config.forge;
-    let model = &config.model;
-    let named = [&forge.token_file, &forge.sync_token_file, &model.key_file].into_iter().flatten();
+    let keys = config.models.all().iter().map(|model| &model.key_file);
+    let named = [&forge.token_file, &forge.sync_token_file].into_iter().chain(keys).flatten();
     for path in named.chain(config.repositories.iter().flat_map(|entry| &entry.secret_files)) {
         closed(sheet, "secrets", path, "600");
     }

@@ -1,42 +1,38 @@
-//! The model: whether it is set up, and on request whether it answers.
+//! The models: whether each is set up, and on request whether it answers, and as who.
 
 use super::sheet::Sheet;
+use crate::cli::model::look::{self, Finding};
 use crate::config::Process;
-use crate::llm::{self, ModelRequest, Turn};
-use std::time::{Duration, Instant};
+use crate::config::process::Model as Entry;
 
-const WAIT: Duration = Duration::from_secs(60);
-
+/// Those with a role; one without is nobody's.
 pub(super) async fn look(sheet: &mut Sheet, config: &Process, ask: bool) {
-    let model = match llm::configured(&config.model) {
+    let models = &config.models;
+    for entry in models.all().iter().filter(|entry| !models.roles(entry).is_empty()) {
+        let part = if models.all().len() > 1 { format!("model {}", entry.id) } else { "model".to_owned() };
+        one(sheet, &part, entry, ask).await;
+    }
+}
+
+async fn one(sheet: &mut Sheet, part: &str, entry: &Entry, ask: bool) {
+    let model = match look::opened(entry) {
         Ok(model) => model,
-        Err(why) => return sheet.fault("model", why, "docs/models.md says how each kind is set up"),
+        Err(fault) => return put(sheet, part, "", fault),
     };
-    if model.scripted() {
-        return sheet.note("model", format!("{}: a recording, no model is behind it", model.label()));
+    if !ask && !model.scripted() {
+        return sheet.good(part, format!("{} is set up (--model asks it something)", model.label()));
     }
-    if !ask {
-        return sheet.good("model", format!("{} is set up (--model asks it something)", model.label()));
+    for finding in look::look(entry, model.as_ref()).await {
+        put(sheet, part, &model.label(), finding);
     }
-    let request = ModelRequest {
-        system: "You are being tested for being reachable.".to_owned(),
-        turns: vec![Turn::User { text: "Answer with the one word: ready".to_owned() }],
-        tools: Vec::new(),
-        max_output_tokens: 256,
-        temperature: None,
-        seed: None,
-    };
-    let began = Instant::now();
-    match tokio::time::timeout(WAIT, model.respond(&request)).await {
-        Ok(Ok(answer)) => {
-            let took = began.elapsed().as_millis();
-            sheet.good("model", format!("{} answered in {took} ms, {} tokens", model.label(), answer.usage.total()));
-        }
-        Ok(Err(error)) => {
-            sheet.fault("model", format!("{}: {error}", model.label()), "check model.name, model.base_url and the key")
-        }
-        Err(_) => {
-            sheet.fault("model", format!("{} did not answer within a minute", model.label()), "check model.base_url")
-        }
+}
+
+fn put(sheet: &mut Sheet, part: &str, label: &str, finding: Finding) {
+    match finding {
+        Finding::Recording => sheet.note(part, format!("{label}: a recording, no model is behind it")),
+        Finding::Answers { took } => sheet.good(part, format!("{label} answered in {} ms", took.as_millis())),
+        Finding::Note(note) => sheet.note(part, format!("{label}: {note}")),
+        Finding::Fault { found, attempt } if label.is_empty() => sheet.fault(part, found, attempt),
+        Finding::Fault { found, attempt } => sheet.fault(part, format!("{label}: {found}"), attempt),
     }
 }

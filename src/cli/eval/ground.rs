@@ -94,7 +94,8 @@ fn plan(process: &Process, installation: &str, home: &Path) -> Result<Plan> {
     let ours = std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("CAISSON_"));
     let without = ours.filter(|name| !TAKEN.iter().any(|taken| name.starts_with(taken))).collect();
     // Relative to the operator's file, which is not where the new one lies.
-    let paths = [("CAISSON_MODEL_KEY_FILE", &process.model.key_file), ("CAISSON_MODEL_SCRIPT", &process.model.script)];
+    let worker = process.models.worker();
+    let paths = [("CAISSON_MODEL_KEY_FILE", &worker.key_file), ("CAISSON_MODEL_SCRIPT", &worker.script)];
     let named = paths.into_iter().filter(|(name, _)| variable(name).is_some());
     let environment = named.filter_map(|(name, path)| Some((name.to_owned(), path.as_ref()?.display().to_string())));
     let mut broker = vec![

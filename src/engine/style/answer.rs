@@ -12,7 +12,7 @@ use super::part;
 use crate::sandbox::detect::steers_tests;
 
 /// Where the example conversation's file lies: models copy it.
-pub(super) const EXAMPLE: &str = "hello/greeting.py";
+pub(in crate::engine) const EXAMPLE: &str = "hello/greeting.py";
 /// Words that stand where a model left a part of a file out.
 const LEFT_OUT: [&str; 6] =
     ["existing code", "rest of the", "unchanged", "remaining code", "other methods", "... (same"];
@@ -129,7 +129,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
 }
 
 /// A fence's marks and what stands behind them.
-fn fence(line: &str) -> Option<(&str, &str)> {
+pub(super) fn fence(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.chars().take_while(|c| *c == mark).count();
@@ -184,7 +184,7 @@ fn known(word: &str, look: &Look) -> Option<String> {
 }
 
 /// A line that is a path and nothing else.
-fn looks_like_a_path(line: &str) -> Option<&str> {
+pub(super) fn looks_like_a_path(line: &str) -> Option<&str> {
     let mut all = line.split_whitespace().map(|word| word.trim_matches(|c: char| "`*:\"'#()".contains(c)));
     let word = all.by_ref().find(|word| !word.is_empty())?;
     let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));

@@ -1,7 +1,8 @@
 //! How a model is talked to.
 //!
 //! Owns: which styles there are, and what each does with an answer. *tools*: the whole conversation and the tools' schemas
-//! (`engine::history`); the model works by itself. *files*: an issue and the files it is about in one short question, changed files back;
+//! (`engine::history`); the model works by itself. *text*: the same conversation in plain words, one command or one file in each answer
+//! (`text.rs`). *files*: an issue and the files it is about in one short question, changed files back;
 //! the host runs the checks and says when the work is done (`files.rs`). Whatever the style, an answer becomes the same typed calls.
 //! Must not: carry anything out, or keep anything between two calls. Tests: beside each file.
 
@@ -12,6 +13,7 @@ mod part;
 pub mod round;
 mod settled;
 mod spoken;
+pub mod text;
 pub mod view;
 
 use domain::{CallRequest, Look};
@@ -19,6 +21,7 @@ use domain::{CallRequest, Look};
 use super::tools;
 use crate::llm::ModelResponse;
 
+pub(in crate::engine) use answer::EXAMPLE;
 pub use settled::settled;
 
 /// How a model is talked to.
@@ -26,6 +29,7 @@ pub use settled::settled;
 pub enum Style {
     #[default]
     Tools,
+    Text,
     Files,
 }
 
@@ -33,6 +37,7 @@ impl Style {
     pub fn word(self) -> &'static str {
         match self {
             Style::Tools => "tools",
+            Style::Text => "text",
             Style::Files => "files",
         }
     }
@@ -42,7 +47,10 @@ impl Style {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reader {
     /// `spoken`: calls that stand in the text count where the answer has none in their proper place.
-    Tools { spoken: bool },
+    Tools {
+        spoken: bool,
+    },
+    Text,
     Files {
         look: Box<Look>,
         check: Option<String>,
@@ -61,6 +69,7 @@ impl Reader {
                 spoken::calls(&response.text, turn).iter().map(tools::request).collect()
             }
             Reader::Tools { .. } => response.calls.iter().map(tools::request).collect(),
+            Reader::Text => text::calls(response, turn).iter().map(tools::request).collect(),
             Reader::Files { .. } if response.truncated => Vec::new(),
             Reader::Files { look, check, asked, apart } => {
                 let files = answer::files(&response.text, look, asked);

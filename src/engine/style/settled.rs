@@ -85,6 +85,7 @@ pub(super) fn asks_for_more(event: &Event) -> bool {
     match event {
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
         Event::VerdictReturned { .. }
+        | Event::DoneReturned { .. }
         | Event::TreeRefused { .. }
         | Event::WidenedToFix { .. }
         | Event::DoneSaid { .. }

@@ -1,0 +1,96 @@
+//! One model of the configuration, looked at: whether it is set up, whether it answers, and what is wrong with who answers.
+//!
+//! Owns the questions and what each finding means for an operator. Must not print. Tests: `tests/providers/refusals.rs`.
+
+use crate::config::process::{Model as Entry, ModelStyle};
+use crate::engine::probe;
+use crate::engine::turn::TEMPLATE_ADVICE;
+use crate::llm::{self, Model, ModelError};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a model may take to say one word.
+pub const WAIT: Duration = Duration::from_secs(60);
+
+/// What was found, and for a fault what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// There is nothing behind it to be asked.
+    Recording,
+    Answers {
+        took: Duration,
+    },
+    /// Worth knowing, and no fault.
+    Note(String),
+    Fault {
+        found: String,
+        attempt: String,
+    },
+}
+
+/// Opens the entry. The error is the one finding there is then.
+pub fn opened(entry: &Entry) -> Result<Arc<dyn Model>, Finding> {
+    let attempt = "docs/models.md says how each kind is set up".to_owned();
+    llm::configured(entry).map_err(|found| Finding::Fault { found, attempt })
+}
+
+/// Asks it one or two tiny questions; what was found comes in the order in which it was.
+pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
+    if model.scripted() {
+        return vec![Finding::Recording];
+    }
+    let began = Instant::now();
+    let presence = match tokio::time::timeout(WAIT, model.presence()).await {
+        Ok(Ok(presence)) => presence,
+        Ok(Err(error)) => return vec![refused(&error)],
+        Err(_) => {
+            let found = format!("it did not answer within {} s", WAIT.as_secs());
+            return vec![Finding::Fault { found, attempt: "check base_url, and whether its server runs".to_owned() }];
+        }
+    };
+    let mut found = vec![Finding::Answers { took: began.elapsed() }];
+    if let Some(fault) = presence.fault(&entry.name, entry.context_tokens) {
+        let attempt = "set name and context_tokens to what the server has, or start it as they say".to_owned();
+        found.push(Finding::Fault { found: fault, attempt });
+    }
+    if presence.refuses_system {
+        let note = "its chat template takes no system text: that is put before the first words of the user";
+        found.push(Finding::Note(note.to_owned()));
+    }
+    found.extend(template(entry, model).await);
+    found
+}
+
+/// Whether it takes what the style *tools* sends. On a vendor's own server that is taken for granted.
+async fn template(entry: &Entry, model: &dyn Model) -> Option<Finding> {
+    let without = match entry.style {
+        ModelStyle::Tools => false,
+        ModelStyle::Auto => true,
+        ModelStyle::Text | ModelStyle::Files => return None,
+    };
+    if !entry.is_own_server() {
+        return None;
+    }
+    match tokio::time::timeout(WAIT, probe::takes_results(model)).await {
+        Ok(Err(error @ ModelError::Template(_))) if without => {
+            Some(Finding::Note(format!("{error}; so it works in the style files")))
+        }
+        Ok(Err(error)) => Some(refused(&error)),
+        Ok(Ok(())) | Err(_) => None,
+    }
+}
+
+/// A refusal, and what to do about it.
+pub fn refused(error: &ModelError) -> Finding {
+    let attempt = match error {
+        ModelError::Template(_) => TEMPLATE_ADVICE,
+        ModelError::Unauthorized(_) => "put a valid key into the file that key_file names",
+        ModelError::RateLimited { .. } => "try again later",
+        ModelError::Unavailable(_) | ModelError::Lost(_) => "check base_url, and whether its server runs",
+        ModelError::ContextFull => "its window does not hold one sentence: start its server with more",
+        ModelError::BadRequest(_) | ModelError::Malformed(_) | ModelError::TooLong { .. } => {
+            "check name, base_url and the key"
+        }
+    };
+    Finding::Fault { found: error.to_string(), attempt: attempt.to_owned() }
+}

@@ -1,0 +1,211 @@
+//! The models of a configuration: one `[model]`, or several `[[model]]`, and which role each has.
+//!
+//! Owns: their shape and the choice by role. Must not: open one (`llm::open` does). What each key means stands in `defaults.toml`.
+//! Tests: `model_tests.rs`.
+
+use super::process::{address, path};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
+use std::path::PathBuf;
+use url::Url;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelKind {
+    Anthropic,
+    Openai,
+    Scripted,
+}
+
+impl ModelKind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::Openai => "openai",
+            Self::Scripted => "scripted",
+        }
+    }
+}
+
+/// What a model is asked for. One of them has each role; a role that none has is the worker's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Works on `/fix`.
+    Worker,
+    /// Answers `/plan`.
+    Planner,
+    /// Reserved: accepted, and not asked for anything yet.
+    Summarizer,
+    /// Reserved, as [`Role::Summarizer`].
+    Reviewer,
+}
+
+impl Role {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Worker => "worker",
+            Self::Planner => "planner",
+            Self::Summarizer => "summarizer",
+            Self::Reviewer => "reviewer",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// Names the entry: lower-case letters, digits, hyphens.
+    pub id: String,
+    /// Empty = every role for the only entry, none for one of several.
+    pub roles: Vec<Role>,
+    pub kind: ModelKind,
+    #[serde(deserialize_with = "address")]
+    pub base_url: Option<Url>,
+    pub name: String,
+    #[serde(deserialize_with = "path")]
+    pub key_file: Option<PathBuf>,
+    #[serde(deserialize_with = "path")]
+    pub script: Option<PathBuf>,
+    pub context_tokens: u64,
+    pub max_output_tokens: u64,
+    pub style: ModelStyle,
+    pub prompt: PromptLength,
+    /// Dollars for a million tokens, as the other three.
+    pub price_input: f64,
+    pub price_output: f64,
+    pub price_cache_read: f64,
+    pub price_cache_write: f64,
+}
+
+/// Up to this window `prompt = "auto"` is the short form, in tokens.
+const SMALL_WINDOW: u64 = 16_384;
+
+impl Model {
+    /// Whether its server is the operator's own choice and not the vendor's: there calls in words count, and the style is tried out.
+    pub fn is_own_server(&self) -> bool {
+        self.kind == ModelKind::Openai && self.base_url.is_some()
+    }
+
+    /// Whether it is told the rules in the short form.
+    pub fn is_told_briefly(&self) -> bool {
+        match self.prompt {
+            PromptLength::Auto => self.context_tokens <= SMALL_WINDOW,
+            PromptLength::Short => true,
+            PromptLength::Long => false,
+        }
+    }
+
+    /// `openai qwen`; a recording by its file.
+    pub fn shown(&self) -> String {
+        let script = self.script.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+        let name = if self.kind == ModelKind::Scripted { script.unwrap_or_default() } else { (&self.name).into() };
+        format!("{} {name}", self.kind.word()).trim_end().to_owned()
+    }
+}
+
+/// How the model is talked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelStyle {
+    /// As three tries show; a vendor's own server is taken to hold a model that works with tools.
+    Auto,
+    Tools,
+    Text,
+    Files,
+}
+
+impl ModelStyle {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Tools => "tools",
+            Self::Text => "text",
+            Self::Files => "files",
+        }
+    }
+}
+
+/// How much of the rules a model that works with tools is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptLength {
+    /// Short for a small window.
+    Auto,
+    Short,
+    Long,
+}
+
+/// Every model of the configuration, in its order; never empty, and once checked one of them is the worker.
+#[derive(Clone, Debug)]
+pub struct Models {
+    entries: Vec<Model>,
+    /// Written as `[[model]]`.
+    pub(super) listed: bool,
+}
+
+impl Models {
+    pub fn all(&self) -> &[Model] {
+        &self.entries
+    }
+
+    /// The one whose role this is.
+    pub fn of(&self, role: Role) -> &Model {
+        let named = |role| self.entries.iter().find(|entry| entry.roles.contains(&role));
+        named(role).or_else(|| named(Role::Worker)).unwrap_or(&self.entries[0])
+    }
+
+    /// The one that works on `/fix`, and has every role that no other has.
+    pub fn worker(&self) -> &Model {
+        self.of(Role::Worker)
+    }
+
+    pub fn by_id(&self, id: &str) -> Option<&Model> {
+        self.entries.iter().find(|entry| entry.id == id)
+    }
+
+    /// The roles that an entry really has, the fallen-back ones included.
+    pub fn roles(&self, entry: &Model) -> Vec<Role> {
+        let all = [Role::Worker, Role::Planner, Role::Summarizer, Role::Reviewer];
+        all.into_iter().filter(|role| self.of(*role).id == entry.id).collect()
+    }
+
+    pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        self.entries.iter_mut().flat_map(|entry| entry.key_file.iter_mut().chain(entry.script.iter_mut()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Models {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        input.deserialize_any(TableOrList)
+    }
+}
+
+/// Both forms, each with its own errors.
+struct TableOrList;
+
+impl<'de> Visitor<'de> for TableOrList {
+    type Value = Models;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table [model], or one [[model]] for each model")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Models, A::Error> {
+        Model::deserialize(MapAccessDeserializer::new(map)).map(|one| Models { entries: vec![one], listed: false })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Models, A::Error> {
+        let entries = Vec::<Model>::deserialize(SeqAccessDeserializer::new(list))?;
+        match entries.is_empty() {
+            true => Err(serde::de::Error::custom("no model is there; write [model], or one [[model]] for each")),
+            false => Ok(Models { entries, listed: true }),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

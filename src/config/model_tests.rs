@@ -1,0 +1,111 @@
+//! One model or several: what each entry begins from, who has which role, and what is refused.
+
+use crate::config::process::{ModelStyle, Process, Role};
+use std::path::Path;
+
+fn load(text: &str) -> Process {
+    Process::from_layers(Path::new("/x/caisson.toml"), text, &|_| None).unwrap()
+}
+
+fn refused(text: &str) -> String {
+    Process::from_layers(Path::new("/x/caisson.toml"), text, &|_| None).unwrap_err().to_string()
+}
+
+const TWO: &str = "[[model]]\nid = \"small\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1\"\nname = \"qwen\"\n\
+    context_tokens = 16384\nstyle = \"files\"\nroles = [\"worker\"]\n\n\
+    [[model]]\nid = \"big\"\nname = \"claude\"\nkey_file = \"big.key\"\nroles = [\"planner\", \"reviewer\"]\n";
+
+#[test]
+fn a_single_table_is_one_model_with_every_role() {
+    let models = load("[model]\nname = \"m\"\n").models;
+    assert_eq!((models.all().len(), models.worker().id.as_str()), (1, "main"));
+    for role in [Role::Worker, Role::Planner, Role::Summarizer, Role::Reviewer] {
+        assert_eq!(models.of(role).name, "m");
+    }
+    assert_eq!(models.roles(models.worker()).len(), 4);
+    let one = load("[[model]]\nname = \"m\"\n").models;
+    assert_eq!(one.roles(one.worker()).len(), 4, "a list of one as well");
+}
+
+#[test]
+fn each_entry_of_a_list_begins_from_the_defaults_and_a_role_that_none_names_is_the_workers() {
+    let models = load(TWO).models;
+    assert_eq!((models.worker().id.as_str(), models.of(Role::Planner).id.as_str()), ("small", "big"));
+    assert_eq!((models.of(Role::Reviewer).id.as_str(), models.of(Role::Summarizer).id.as_str()), ("big", "small"));
+    let big = models.by_id("big").unwrap();
+    assert_eq!((big.context_tokens, big.style), (200_000, ModelStyle::Auto));
+    assert_eq!(big.key_file.as_deref(), Some(Path::new("/x/big.key")));
+    assert!(models.worker().is_told_briefly() && !big.is_told_briefly());
+    assert_eq!((models.worker().shown(), big.shown()), ("openai qwen".to_owned(), "anthropic claude".to_owned()));
+}
+
+#[test]
+fn an_entry_without_a_role_is_kept_and_has_none() {
+    let models = load(&format!("{TWO}[[model]]\nid = \"spare\"\nname = \"m\"\n")).models;
+    assert_eq!(models.roles(models.by_id("spare").unwrap()), []);
+}
+
+#[test]
+fn the_environment_speaks_of_the_worker() {
+    let environment = |name: &str| match name {
+        "CAISSON_MODEL_NAME" => Some("other".to_owned()),
+        "CAISSON_MODEL_CONTEXT_TOKENS" => Some("32768".to_owned()),
+        _ => None,
+    };
+    for text in [TWO.to_owned(), "[model]\nname = \"m\"\n".to_owned(), String::new()] {
+        let models = Process::from_layers(Path::new("/x/c.toml"), &text, &environment).unwrap().models;
+        assert_eq!((models.worker().name.as_str(), models.worker().context_tokens), ("other", 32_768));
+        assert!(models.by_id("big").is_none_or(|big| big.name == "claude"));
+    }
+    let bad = |name: &str| (name == "CAISSON_MODEL_CONTEXT_TOKENS").then(|| "many".to_owned());
+    let said = Process::from_layers(Path::new("/x/c.toml"), TWO, &bad).unwrap_err().to_string();
+    assert!(said.contains("CAISSON_MODEL_CONTEXT_TOKENS holds no integer"), "{said}");
+}
+
+#[test]
+fn what_makes_no_sense_together_is_refused_at_its_line() {
+    for (from, to, said) in [
+        (
+            "roles = [\"planner\", \"reviewer\"]",
+            "roles = [\"worker\"]",
+            ":14: model.1.roles: worker is the role of `small` already; one model has it",
+        ),
+        (
+            "\"planner\", \"reviewer\"",
+            "\"painter\"",
+            ":14: model.1.roles: unknown variant `painter`, expected one of `worker`",
+        ),
+        (
+            "roles = [\"worker\"]",
+            "roles = [\"summarizer\"]",
+            ":1: model: no model works on /fix; give one of them roles",
+        ),
+        ("id = \"big\"", "id = \"small\"", ":11: model.1.id: another model has the same id"),
+        ("id = \"big\"", "id = \"B G\"", ":11: model.1.id: take up to 40 lower-case"),
+        ("name = \"claude\"", "nome = \"claude\"", ":12: model.1.nome: no such key"),
+        ("base_url = \"http://127.0.0.1:1\"\n", "", ":1: model.0.key_file: set the file with the key"),
+    ] {
+        assert!(TWO.contains(from));
+        let text = refused(&TWO.replacen(from, to, 1));
+        assert!(text.contains(said), "{text}\n{said}");
+    }
+    assert!(refused("[model]\nroles = [\"planner\"]\n").contains(":2: model.roles: no model works on /fix"));
+    assert!(refused("model = []\n").contains("no model is there"));
+    assert!(refused("model = 7\n").contains("one [[model]] for each model"));
+}
+
+#[test]
+fn a_list_is_taken_over_into_another_file_with_its_paths() {
+    let dir = tempfile::tempdir().unwrap();
+    let (theirs, ours) = (dir.path().join("theirs.toml"), dir.path().join("ours/caisson.toml"));
+    std::fs::create_dir(dir.path().join("ours")).unwrap();
+    std::fs::write(&theirs, TWO).unwrap();
+    std::fs::write(&ours, "[forge]\nurl = \"http://ours\"\n\n[model]\nname = \"\"\n\n[sandbox]\nimage = \"i\"\n")
+        .unwrap();
+    crate::config::write::carry_over(&theirs, &ours, &["model"], &["key_file", "script"]).unwrap();
+    let text = std::fs::read_to_string(&ours).unwrap();
+    let config = Process::from_layers(&ours, &text, &|_| None).unwrap();
+    assert_eq!(config.models.all().len(), 2, "{text}");
+    assert_eq!(config.models.of(Role::Planner).key_file.as_deref(), Some(dir.path().join("big.key").as_path()));
+    assert_eq!((config.sandbox.image.as_str(), config.models.worker().id.as_str()), ("i", "small"));
+}

@@ -1,0 +1,265 @@
+//! What a model is asked whose answer did nothing: each time something else.
+//!
+//! Owns: an example filled with this task's words, the one step that comes next, and how free the answer after that is. Of a task's words
+//! only one name is taken, of letters, digits and `_./-`: it stands outside a fence. Pure, from the log alone. Must not: count
+//! (`domain` does). Tests: below and in `history_tests.rs`.
+
+use domain::{Action, Call, Kind, Outcome, Request};
+use minijinja::{Value, context};
+
+use super::fence::seen;
+use super::prompt;
+
+/// How a conversation is led: with tools, or in blocks of plain text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Tools,
+    Text,
+}
+
+/// The longest name that is taken from a task's words, in characters.
+const LONGEST: usize = 60;
+
+/// What was done so far, as far as it decides what comes next.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// The file that was read or changed last, and the newest short command.
+    file: Option<String>,
+    command: Option<String>,
+    looked: bool,
+    changed: bool,
+    /// How the newest command since the newest change ended.
+    checked: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Look,
+    Change,
+    Check,
+    Done,
+}
+
+impl Progress {
+    pub(super) fn take(&mut self, call: &Call, ended: &Outcome) {
+        let Call::Action { action } = call else { return };
+        let went = ended.status.succeeded();
+        if let Action::Bash { command } = action {
+            let plain = command.len() <= LONGEST && !command.contains(['\n', '`']);
+            self.command = plain.then(|| command.clone()).or_else(|| self.command.take());
+        }
+        match action {
+            Action::Bash { .. } if self.changed => self.checked = Some(went),
+            Action::Bash { .. } | Action::ListFiles { .. } | Action::Search { .. } | Action::WebFetch { .. } => {
+                self.looked |= went;
+            }
+            Action::ReadFile { path, .. } if went => (self.looked, self.file) = (true, Some(path.clone())),
+            Action::WriteFile { path, .. } | Action::EditFile { path, .. } if went => {
+                (self.changed, self.checked, self.file) = (true, None, Some(path.clone()));
+            }
+            Action::WriteFiles { .. } if went => (self.changed, self.checked) = (true, None),
+            Action::ReadFile { .. }
+            | Action::WriteFile { .. }
+            | Action::EditFile { .. }
+            | Action::WriteFiles { .. } => {}
+        }
+    }
+
+    fn next(&self, kind: Kind) -> Step {
+        match (kind, self.changed, self.checked) {
+            (Kind::Plan, _, _) if self.looked => Step::Done,
+            (Kind::Fix, true, None) => Step::Check,
+            (Kind::Fix, true, Some(true)) => Step::Done,
+            (Kind::Fix, true, Some(false)) => Step::Change,
+            (Kind::Fix, false, _) if self.looked => Step::Change,
+            (Kind::Plan | Kind::Fix, _, _) => Step::Look,
+        }
+    }
+}
+
+/// What the question is filled with.
+pub(super) struct Task<'a> {
+    pub(super) kind: Kind,
+    pub(super) form: Form,
+    pub(super) request: Option<&'a Request>,
+    pub(super) progress: &'a Progress,
+}
+
+impl Task<'_> {
+    /// The `nth` question in a row, from 1 on.
+    pub(super) fn nudge(&self, nth: u8) -> String {
+        let step = self.progress.next(self.kind);
+        let (name, arguments, command) = self.example();
+        let values = context! {
+            nth, name, arguments, command, read_only => self.kind == Kind::Plan, step => self.words(step), tool => self.tool(step),
+        };
+        prompt::render(self.file("nudge", "text_nudge"), values)
+    }
+
+    /// What is said to a `done` before anything changed.
+    pub(super) fn idle(&self) -> String {
+        let step = if self.progress.looked { Step::Change } else { Step::Look };
+        prompt::render(self.file("idle", "text_idle"), context! { step => self.words(step) })
+    }
+
+    fn file(&self, tools: &'static str, text: &'static str) -> &'static str {
+        match self.form {
+            Form::Tools => tools,
+            Form::Text => text,
+        }
+    }
+
+    /// A call that looks at what the task is about, and the command that does the same; after a change, the newest command again.
+    fn example(&self) -> (&'static str, Value, String) {
+        let json = |value: serde_json::Value| Value::from(value.to_string());
+        if let (Step::Check, Some(command)) = (self.progress.next(self.kind), &self.progress.command) {
+            return ("bash", json(serde_json::json!({ "command": command })), command.clone());
+        }
+        match self.subject() {
+            Some(Subject::File(path)) => {
+                ("read_file", json(serde_json::json!({ "path": path })), format!("cat {path}"))
+            }
+            Some(Subject::Name(name)) => {
+                ("search", json(serde_json::json!({ "pattern": name })), format!("grep -rn {name} ."))
+            }
+            None => ("list_files", json(serde_json::json!({ "path": "." })), "git ls-files".to_owned()),
+        }
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        let request = self.request?;
+        let texts = [&request.words, &request.title, &request.body].map(|text| seen(text).0);
+        let named = || texts.iter().find_map(|text| path(text)).map(Subject::File);
+        let read = self.progress.file.as_deref().and_then(path).map(Subject::File);
+        read.or_else(named).or_else(|| texts.iter().find_map(|text| name(text)).map(Subject::Name))
+    }
+
+    fn tool(&self, step: Step) -> &'static str {
+        match step {
+            Step::Look => self.example().0,
+            Step::Change => "edit_file",
+            Step::Check => "bash",
+            Step::Done => "done",
+        }
+    }
+
+    fn words(&self, step: Step) -> String {
+        let file = match self.subject() {
+            Some(Subject::File(path)) => path,
+            Some(Subject::Name(_)) | None => "the file that is to change".to_owned(),
+        };
+        let (name, arguments, command) = self.example();
+        match (self.form, step) {
+            (Form::Tools, Step::Look) => format!("look at what the task is about, with `{name}` and {arguments}"),
+            (Form::Tools, Step::Change) => {
+                format!("change {file}, with `edit_file`: `path`, the `old` text as it stands there, the `new` text")
+            }
+            (Form::Tools, Step::Check) => "run the project's tests, with `bash`".to_owned(),
+            (Form::Tools, Step::Done) => "say what you found, with `done` and its `summary`".to_owned(),
+            (Form::Text, Step::Look) => format!("look at what the task is about: a bash block with `{command}`"),
+            (Form::Text, Step::Change) => {
+                format!("change {file}: its path on a line of its own, then a block with all of its new text")
+            }
+            (Form::Text, Step::Check) => "run the project's tests in a bash block".to_owned(),
+            (Form::Text, Step::Done) => "end with a line that begins with `DONE:` and says what you changed".to_owned(),
+        }
+    }
+}
+
+/// How free the choice of each token is after so many questions in a row; none = the server's own.
+pub(super) fn temperature(nudges: u8) -> Option<f64> {
+    match nudges {
+        0 => None,
+        1 => Some(0.4),
+        2 => Some(0.7),
+        _ => Some(1.0),
+    }
+}
+
+enum Subject {
+    File(String),
+    Name(String),
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let inside = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+    let all = text.split(move |c: char| !inside(c)).map(|word| word.trim_matches(['.', '-', '/']));
+    all.filter(|word| (1..=LONGEST).contains(&word.len()))
+}
+
+/// The first path of a file: a name with an ending of one to four letters.
+fn path(text: &str) -> Option<String> {
+    let is_file = |word: &&str| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        let parts = name.rsplit_once('.').filter(|(stem, ending)| !stem.is_empty() && stem.len() + ending.len() > 2);
+        let ending = parts.map_or("", |(_, ending)| ending);
+        let good = (1..=4).contains(&ending.len()) && ending.starts_with(|c: char| c.is_ascii_alphabetic());
+        good && ending.chars().all(|c| c.is_ascii_alphanumeric()) && !word.contains("..") && !word.starts_with("www.")
+    };
+    let told = text.split_whitespace().filter(|part| !part.contains("://"));
+    told.flat_map(tokens).find(is_file).map(str::to_owned)
+}
+
+/// A name of code: what stands in backticks, then what is written as one, then the longest word.
+fn name(text: &str) -> Option<String> {
+    let letters = |word: &&str| word.len() > 2 && word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let words = |text: &str| -> Vec<String> {
+        let all = tokens(text).flat_map(|word| word.split(['.', '/', '-'])).filter(letters);
+        all.map(str::to_owned).collect()
+    };
+    let quoted = text.split('`').skip(1).step_by(2).find_map(|code| words(code).into_iter().next());
+    let coded = |word: &String| word.contains('_') || word[1..].contains(|c: char| c.is_ascii_uppercase());
+    quoted.or_else(|| words(text).into_iter().find(coded)).or_else(|| {
+        let long = words(text).into_iter().filter(|word| word.len() > 4);
+        long.reduce(|best, word| if word.len() > best.len() { word } else { best })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::OutcomeStatus;
+
+    #[test]
+    fn a_file_is_found_before_a_name_and_addresses_are_none() {
+        assert_eq!(path("see https://x.org/a.py, and `src/semver.py`."), Some("src/semver.py".into()));
+        assert_eq!(path("1.10 sorts before 1.9, e.g. here"), None);
+        assert_eq!(name("Wrong order: `newer(a, b)` of big_list"), Some("newer".into()));
+        assert_eq!(name("the big_list is sorted"), Some("big_list".into()));
+        assert_eq!(name("Versions compare wrongly"), Some("Versions".into()));
+        assert_eq!(name("`; rm -rf /` [[x]]"), None, "no sign that means something to a shell");
+        assert_eq!((name("a b"), path("")), (None, None));
+    }
+
+    fn took(progress: &mut Progress, action: Action, status: OutcomeStatus) {
+        let ended = Outcome { status, text: String::new(), dropped_bytes: 0, duration_ms: 1, note: None };
+        progress.take(&Call::Action { action }, &ended);
+    }
+
+    #[test]
+    fn the_next_step_follows_from_what_was_done() {
+        let mut progress = Progress::default();
+        let run = || Action::Bash { command: "make test".into() };
+        assert_eq!((progress.next(Kind::Fix), progress.next(Kind::Plan)), (Step::Look, Step::Look));
+        took(&mut progress, Action::ReadFile { path: "a.py".into(), from: 1, lines: 0 }, OutcomeStatus::Ok);
+        assert_eq!((progress.next(Kind::Fix), progress.next(Kind::Plan)), (Step::Change, Step::Done));
+        let write = Action::WriteFile { path: "a.py".into(), content: String::new() };
+        took(&mut progress, write.clone(), OutcomeStatus::Failed { reason: "full".into() });
+        assert_eq!(progress.next(Kind::Fix), Step::Change, "it was not written");
+        took(&mut progress, write, OutcomeStatus::Ok);
+        assert_eq!(progress.next(Kind::Fix), Step::Check);
+        took(&mut progress, run(), OutcomeStatus::Exited { code: 1 });
+        assert_eq!(progress.next(Kind::Fix), Step::Change);
+        took(&mut progress, run(), OutcomeStatus::Exited { code: 0 });
+        assert_eq!(progress.next(Kind::Fix), Step::Done);
+    }
+
+    #[test]
+    fn no_question_is_asked_twice_in_either_form() {
+        for (form, kind) in [(Form::Tools, Kind::Fix), (Form::Tools, Kind::Plan), (Form::Text, Kind::Fix)] {
+            let task = Task { kind, form, request: None, progress: &Progress::default() };
+            let all: std::collections::BTreeSet<String> = (1..=4).map(|nth| task.nudge(nth)).collect();
+            assert_eq!(all.len(), 4, "{form:?}");
+        }
+    }
+}
