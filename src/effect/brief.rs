@@ -4,6 +4,7 @@
 use super::act::apart;
 use super::{Feed, Performer, Trouble};
 use crate::engine::style::{files, round, view};
+use crate::sandbox::detect::steers_tests;
 use crate::sandbox::survey::because;
 use crate::sandbox::{SurveySpec, VerifySpec};
 use crate::store::EffectRow;
@@ -76,10 +77,10 @@ impl Performer {
         let (repo_key, commit) = (request.repository.clone(), self.head(task)?);
         let answer = self.sandboxes.survey(&SurveySpec { task: task.id.0, repo_key, commit, question }).await?;
         let hints = format!("{words}\n{}", failing.join("\n"));
-        // All sources where they are few; otherwise the best, and the others by name.
-        let shown = if answer.whole { answer.files.len() } else { most.min(answer.files.len()) };
-        let others = answer.files[shown..].iter().map(|found| found.path.clone()).take(OTHERS).collect();
-        let files = answer.files.into_iter().take(shown).filter_map(|found| shown_file(found, &hints)).collect();
+        let most = if answer.whole { answer.files.len() } else { most };
+        let (shown, rest) = split(answer.files, &words, most);
+        let others = rest.into_iter().map(|found| found.path).take(OTHERS).collect();
+        let files = shown.into_iter().filter_map(|found| shown_file(found, &hints)).collect();
         Ok(Look { files, others, base })
     }
 
@@ -118,6 +119,24 @@ impl Performer {
 
 fn looked_before(log: &[Event]) -> bool {
     log.iter().any(|event| matches!(event, Event::Looked { .. }))
+}
+
+/// What is shown, and the others. A small model gives back whatever it is shown, needed or not: so tests stay out unless the words name
+/// them (what fails of them is told), and where the words name sources these are all there is to see.
+fn split(files: Vec<Found>, words: &str, most: usize) -> (Vec<Found>, Vec<Found>) {
+    let is_asked = |found: &Found| found.because.contains(&Reason::Asked);
+    let is_test = |found: &Found| {
+        let name = found.path.rsplit('/').next().unwrap_or(&found.path);
+        steers_tests(&found.path) && !words.contains(name)
+    };
+    let named = files.iter().any(|found| found.because.contains(&Reason::Named) && !is_test(found));
+    let mut left = most;
+    files.into_iter().partition(|found| {
+        let wanted = if named { found.because.contains(&Reason::Named) } else { true };
+        let shown = left > 0 && (is_asked(found) || wanted && !is_test(found));
+        left -= usize::from(shown);
+        shown
+    })
 }
 
 /// Files of the looks so far, and those that the agent changed: each once.

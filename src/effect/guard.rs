@@ -83,7 +83,8 @@ fn changes(action: &Action) -> Vec<(&str, Change<'_>)> {
         | Action::ReadFile { .. }
         | Action::ListFiles { .. }
         | Action::Search { .. }
-        | Action::WebFetch { .. } => Vec::new(),
+        | Action::WebFetch { .. }
+        | Action::Try { .. } => Vec::new(),
     }
 }
 

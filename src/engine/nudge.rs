@@ -58,7 +58,8 @@ impl Progress {
                 (self.changed, self.checked, self.file) = (true, None, Some(path.clone()));
             }
             Action::WriteFiles { .. } if went => (self.changed, self.checked) = (true, None),
-            Action::ReadFile { .. }
+            Action::Try { .. }
+            | Action::ReadFile { .. }
             | Action::WriteFile { .. }
             | Action::EditFile { .. }
             | Action::WriteFiles { .. } => {}

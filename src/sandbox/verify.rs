@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use domain::{BaseTests, Commit, NewFile, Verdict, VerdictKind};
 use protocol::broker::{ChamberSpec, Purpose};
+use protocol::mistakes;
 use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
 
 use super::detect::{Detected, WANTED, steers_tests, test_command};
@@ -120,8 +121,10 @@ impl Sandboxes {
         let command = spec.command.as_deref().unwrap_or("true");
         let laid = Laid { from_base: &[], over: files };
         let mut outcome = self.run_tests(spec, &spec.commit, command, &format!("try-{number}"), laid).await?;
-        // As much as is kept of the base's run, which it is held against.
-        outcome.text = tail(&outcome);
+        // As much as is kept of the base's run, which it is held against; what was seen in the files stands behind it.
+        if mistakes::findings(&outcome.text).is_none() {
+            outcome.text = tail(&outcome);
+        }
         Ok(outcome)
     }
 
@@ -159,6 +162,7 @@ impl Sandboxes {
                 self.put_back(&room, spec, laid.from_base, lent.as_ref()).await?;
             }
             let limits = Limits { wall_ms: spec.wall_ms, output_bytes: MAX_TEXT };
+            let mut seen = None;
             if !laid.over.is_empty() {
                 let files = laid.over.iter().map(|file| (file.path.clone(), file.content.clone())).collect();
                 let written =
@@ -166,9 +170,14 @@ impl Sandboxes {
                 if written.status != Status::Ok {
                     return Ok(written);
                 }
+                seen = mistakes::findings(&written.text).map(str::to_owned);
             }
             let ran = room.link.run(2, Op::Bash { command: command.to_owned() }, limits).await;
-            ran.map_err(|e| room::from_link(&e))
+            let mut ran = ran.map_err(|e| room::from_link(&e))?;
+            if let Some(seen) = seen {
+                ran.text = format!("{}\n{}\n{seen}\n", tail(&ran), mistakes::HEAD);
+            }
+            Ok(ran)
         };
         match done.await {
             // Tests that kill their own runner have failed, whatever else they are.

@@ -12,12 +12,12 @@ use super::{Reader, answer, round, settled};
 use crate::engine::fence::seen;
 use crate::engine::{EngineConfig, failing, prompt};
 use crate::llm::{ModelRequest, Turn};
-use crate::sandbox::items;
+use crate::sandbox::{items, mistakes};
 use crate::text;
 
 /// Tokens beyond half as much again as what is shown.
 const ANSWER: u64 = 300;
-/// Temperature of every answer after the first, and of the first after a person's words.
+/// Temperature of every answer after the first.
 const FREE: f64 = 0.7;
 /// Failures that are shown.
 const SHOWN: usize = 3;
@@ -136,7 +136,10 @@ fn failures(log: &[Event]) -> (String, Option<String>, bool) {
         })
     });
     if let Some((command, ended)) = run {
-        return (command, Some(shortened(&ended.text)), true);
+        let written = last
+            .and_then(|last| settled::outcomes(round, last).find_map(|(action, ended)| mistakes::of(action, ended)));
+        let failing = shortened(&ended.text);
+        return (command, Some(written.map_or(failing.clone(), |seen| format!("{seen}\n\n{failing}"))), true);
     }
     let returned = before.iter().rev().find_map(|event| match event {
         Event::Verified { verdict, .. } if verdict.kind == domain::VerdictKind::Failed => Some(Some(verdict)),
@@ -159,11 +162,15 @@ pub fn failing(output: &str) -> Vec<String> {
     named.collect()
 }
 
-/// The first failures; where none can be read, the end of the output.
+/// What was seen in the files themselves, then the first failures; where none can be read, the end of the output.
 fn shortened(output: &str) -> String {
-    let text = failing::first(output, SHOWN).unwrap_or_else(|| output.to_owned());
+    let seen = protocol::mistakes::findings(output);
+    let ran = seen.map_or(output, |seen| &output[..output.len() - seen.len()]);
+    let ran = ran.trim_end().trim_end_matches(protocol::mistakes::HEAD).trim_end();
+    let text = failing::first(ran, SHOWN).unwrap_or_else(|| ran.to_owned());
     let total = text.chars().count();
-    text.chars().skip(total.saturating_sub(FAILING)).collect()
+    let ran: String = text.chars().skip(total.saturating_sub(FAILING)).collect();
+    seen.map_or_else(|| ran.clone(), |seen| format!("{}\n\n{ran}", text::cut(seen, FAILING).0))
 }
 
 fn example() -> String {
