@@ -6,6 +6,7 @@
 pub mod action;
 pub mod advance;
 pub mod budget;
+pub mod checkpoint;
 pub mod decision;
 pub mod effect;
 pub mod event;
@@ -21,6 +22,7 @@ pub mod transition;
 pub use action::{Action, Call, CallRequest, MOST_FILES, NewFile, Outcome, OutcomeStatus, Usage};
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
+pub use checkpoint::Checkpoint;
 pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
 pub use effect::{Effect, Lane, Notice};
 pub use event::{BaseTests, Event, FileChange, SealedTree, Verdict, VerdictKind};
@@ -30,7 +32,7 @@ pub use input::{Envelope, Failure, Input, Order};
 pub use look::{BaseRun, Look, ShownFile};
 pub use loss::{Loss, Resource};
 pub use state::{End, PauseReason, Shelf, State, Why};
-pub use task::{Checkpoint, Kind, Request, Task};
+pub use task::{Kind, Request, Task};
 pub use transition::{Step, transition};
 
 /// Actions between two approvals. An operator or a project can only lower it.

@@ -3,8 +3,8 @@
 mod decided;
 
 use crate::{
-    Account, Advance, Budget, CallRequest, Commit, End, Event, Grant, Item, Loss, Millis, Shelf, Source, Spent, State,
-    TaskId, Verdict,
+    Account, Advance, Budget, CallRequest, Checkpoint, Commit, End, Event, Grant, Item, Loss, Millis, Shelf, Source,
+    Spent, State, TaskId, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -44,22 +44,6 @@ pub struct Request {
     /// What was allowed for the repository when the task began.
     #[serde(default)]
     pub hosts: Vec<Grant>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checkpoint {
-    pub n: u32,
-    pub commit: Option<Commit>,
-    /// The forge's id of the review, and its number in the forge's order.
-    pub review: i64,
-    pub number: i64,
-    pub at: Millis,
-    pub last: bool,
-    pub void: bool,
-    pub used: bool,
-    /// An approval in advance may cover it, as far as the log knows.
-    #[serde(default)]
-    pub coverable: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]

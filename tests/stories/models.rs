@@ -99,7 +99,7 @@ python3 -m unittest -q tests.test_semver
 ```
 """
 [[turn]]
-expects = ["exit code 0"]
+expects = ["action 3 of 5"]
 text = "DONE: newer() compares the parsed numbers."
 "##;
 
