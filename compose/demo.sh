@@ -4,7 +4,9 @@
 #   DEMO_AUTO=1     the demo gives the approvals itself, by the API of the person's account
 #   DEMO_KEEP=1     forge and bot stay up at the end, until Ctrl-C
 #   CAISSON_GITEA_BIN=path              a real Gitea (also: `gitea` on the PATH, or an image gitea/gitea)
-#   CAISSON_MODEL_KIND, _NAME, _KEY_FILE, _BASE_URL    a real model instead of the recording
+#   CAISSON_MODEL_URL=http://127.0.0.1:8080            a real model instead of the recording, where this server answers (the wire of
+#                   OpenAI; llama.cpp, Ollama, …); then the issue is one that a very small model solves too
+#   CAISSON_MODEL_KIND, _NAME, _KEY_FILE, _BASE_URL    any real model
 #
 # Leaves behind: packages, the images, and cargo's target directory. Everything else is gone at the end, also after Ctrl-C.
 set -euo pipefail
@@ -23,7 +25,7 @@ printf '1.95.0\n%s\n' "${version%%-*}" | sort -V -C || die "cargo $version is ol
 if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null || die "run it as root: Docker and debootstrap need that (there is no sudo)"
     say "Docker and debootstrap need root: going on with sudo"
-    exec sudo --preserve-env=DEMO_AUTO,DEMO_KEEP,CAISSON_GITEA_BIN,CAISSON_MODEL_KIND,CAISSON_MODEL_NAME,CAISSON_MODEL_KEY_FILE,CAISSON_MODEL_BASE_URL \
+    exec sudo --preserve-env=DEMO_AUTO,DEMO_KEEP,CAISSON_GITEA_BIN,CAISSON_MODEL_URL,CAISSON_MODEL_KIND,CAISSON_MODEL_NAME,CAISSON_MODEL_KEY_FILE,CAISSON_MODEL_BASE_URL \
         env PATH="$PATH" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" "$PWD/compose/demo.sh"
 fi
 
@@ -55,6 +57,33 @@ target=${CARGO_TARGET_DIR:-$PWD/target}
 
 say "images (debootstrap; one or two minutes the first time, no registry)"
 CAISSON_PROGRAMS=$programs compose/images/build.sh sandbox router
+
+# The server's own word for its first model and, where it tells it, for its window.
+local_model() {
+    python3 - "${1%/}" <<'PYTHON'
+import json, sys, urllib.request
+def ask(url):
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return json.load(answer)
+root = sys.argv[1].removesuffix("/v1")
+name = ask(root + "/v1/models")["data"][0]["id"].rsplit("/", 1)[-1]
+try:
+    window = ask(root + "/props")["default_generation_settings"]["n_ctx"]
+except Exception:
+    window = 8192
+print(name, int(window))
+PYTHON
+}
+
+if [ -n "${CAISSON_MODEL_URL:-}" ] && [ -z "${CAISSON_MODEL_KIND:-}" ]; then
+    if found=$(local_model "$CAISSON_MODEL_URL" 2>/dev/null); then
+        say "a model answers at CAISSON_MODEL_URL: ${found% *}, with a window of ${found##* } tokens"
+        export CAISSON_MODEL_KIND=openai CAISSON_MODEL_BASE_URL=$CAISSON_MODEL_URL CAISSON_MODEL_NAME=${found% *} \
+            CAISSON_MODEL_CONTEXT_TOKENS=${found##* } CAISSON_MODEL_MAX_OUTPUT_TOKENS=$((${found##* } / 4)) CAISSON_DEMO_SMALL=1
+    else
+        say "no model answers at CAISSON_MODEL_URL=$CAISSON_MODEL_URL: the demo uses a recording"
+    fi
+fi
 
 export CAISSON_RUNNER=$programs/caisson-runner CAISSON_DEMO_PROGRAM=$target/debug/caisson CAISSON_DEMO_INSTALLATION=demo-$$
 say "the trip"

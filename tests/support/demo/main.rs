@@ -27,9 +27,30 @@ use tokio::signal::unix::{SignalKind, signal};
 const HUMAN: &str = "dev";
 const BOT: &str = "caisson";
 const OWNER: &str = "caisson-projects";
-const REPOSITORY: &str = "bill";
-const TITLE: &str = "Splitting a bill loses a cent";
-const BODY: &str = "`split(1000, 3)` gives 333 three times: a cent is gone. `€12.3` is read wrongly as well. The tests say so.\n\n/fix\n";
+/// A repository whose tests fail, and the issue about it.
+struct Sample {
+    /// Below this folder.
+    folder: &'static str,
+    sources: [&'static str; 2],
+    repository: &'static str,
+    title: &'static str,
+    body: &'static str,
+}
+const BILL: Sample = Sample {
+    folder: "sample",
+    sources: ["split.py", "test_split.py"],
+    repository: "bill",
+    title: "Splitting a bill loses a cent",
+    body: "`split(1000, 3)` gives 333 three times: a cent is gone. `€12.3` is read wrongly as well. The tests say so.\n\n/fix\n",
+};
+/// One that a very small model solves too.
+const SMALL: Sample = Sample {
+    folder: "small",
+    sources: ["average.py", "test_average.py"],
+    repository: "statistics",
+    title: "The average of an empty list divides by zero",
+    body: "`average([])` raises `ZeroDivisionError`. It should return 0, as the docstring says.\n\n/fix\n",
+};
 /// With DEMO_AUTO=1 nothing waits for a person, so something is wrong after this.
 const LONGEST: Duration = Duration::from_secs(20 * 60);
 /// The bot is told by `caisson fetch`; if it missed that, it looks again by itself.
@@ -98,21 +119,22 @@ async fn trip(stage: &Stage) -> Result<There> {
     stage.step("forge", place.url.as_str());
     stage.say(&place.what);
     let (password, token) = place.person(HUMAN).await?;
-    let origin = sample(dir.path())?;
+    let about = if variable("CAISSON_DEMO_SMALL").is_some() { SMALL } else { BILL };
+    let origin = sample(dir.path(), &about)?;
     let clone = dir.path().join("clone");
     git(dir.path(), &["clone", "-q", "origin", "clone"])?;
     if tests_pass(&clone).is_ok() {
         bail!("the sample's tests pass before anything was done");
     }
     stage.step("sample repository and a clone; its tests fail", &clone.display().to_string());
-    let mut bot = prepare(stage, dir.path(), &place, &origin)?;
+    let mut bot = prepare(stage, dir.path(), &place, (&origin, about.repository))?;
     bot.serve().await.context("caisson serve")?;
     stage.step("caisson serve is ready", "");
     let found = bot.say(&["doctor", "--json"])?;
     stage.step(&format!("caisson doctor: {} checks, no fault", found.lines().count()), "");
-    let repo = RepoRef::new(OWNER, REPOSITORY);
+    let repo = RepoRef::new(OWNER, about.repository);
     let person = Person::new(&place.url, &repo, token)?;
-    let (_, issue) = person.open_issue(TITLE, BODY).await?;
+    let (_, issue) = person.open_issue(about.title, about.body).await?;
     stage.step(&format!("{HUMAN} opens an issue with /fix"), &issue);
     let auto = variable("DEMO_AUTO").is_some_and(|value| value != "0");
     if !auto {
@@ -130,22 +152,20 @@ async fn trip(stage: &Stage) -> Result<There> {
 }
 
 /// The sample: a repository of one commit whose tests fail.
-fn sample(dir: &Path) -> Result<PathBuf> {
+fn sample(dir: &Path, about: &Sample) -> Result<PathBuf> {
     let origin = dir.join("origin");
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/demo/sample");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/demo").join(about.folder);
     std::fs::create_dir(&origin)?;
-    for (file, name) in [
-        ("split.py", "split.py"),
-        ("test_split.py", "test_split.py"),
-        ("README.md", "README.md"),
-        ("caisson.toml", ".caisson.toml"),
-    ] {
+    let [source, test] = about.sources;
+    for (file, name) in
+        [(source, source), (test, test), ("README.md", "README.md"), ("caisson.toml", ".caisson.toml")]
+    {
         std::fs::copy(from.join(file), origin.join(name)).with_context(|| format!("the sample's {file}"))?;
     }
     std::fs::write(origin.join(".gitignore"), "__pycache__/\n")?;
     git(&origin, &["init", "-q", "-b", "main"])?;
     git(&origin, &["add", "-A"])?;
-    git(&origin, &["commit", "-q", "-m", "Split a bill"])?;
+    git(&origin, &["commit", "-q", "-m", "The project"])?;
     Ok(origin)
 }
 
@@ -155,7 +175,7 @@ fn tests_pass(clone: &Path) -> Result<String> {
 }
 
 /// `caisson setup` and `caisson repo add`.
-fn prepare(stage: &Stage, dir: &Path, place: &Place, origin: &Path) -> Result<Bot> {
+fn prepare(stage: &Stage, dir: &Path, place: &Place, (origin, name): (&Path, &str)) -> Result<Bot> {
     let home = dir.join("bot");
     std::fs::create_dir(&home)?;
     let admin = home.join("admin.token");
@@ -164,7 +184,10 @@ fn prepare(stage: &Stage, dir: &Path, place: &Place, origin: &Path) -> Result<Bo
     let real = variable("CAISSON_MODEL_KIND").or_else(|| variable("CAISSON_MODEL_BASE_URL"));
     let bot = bot::open(&home, real.is_none().then_some(recording.as_path()))?;
     match real {
-        Some(_) => stage.say("model: the one that CAISSON_MODEL_* names"),
+        Some(_) => {
+            let name = variable("CAISSON_MODEL_NAME").unwrap_or_default();
+            stage.say(&format!("model: a real one, {name}, as CAISSON_MODEL_* names it"));
+        }
         None => stage.say("model: a recording (CAISSON_MODEL_KIND, _NAME, _KEY_FILE, _BASE_URL name a real one)"),
     }
     let (url, file) = (place.url.as_str(), admin.display().to_string());
@@ -172,8 +195,8 @@ fn prepare(stage: &Stage, dir: &Path, place: &Place, origin: &Path) -> Result<Bo
     std::fs::remove_file(&admin)?;
     stage.step("caisson setup: two accounts, an organisation", &bot.config().display().to_string());
     let path = origin.display().to_string();
-    bot.say(&["repo", "add", &path, "--name", REPOSITORY, "--writer", HUMAN])?;
-    stage.step("caisson repo add", &format!("{}{OWNER}/{REPOSITORY}", place.url));
+    bot.say(&["repo", "add", &path, "--name", name, "--writer", HUMAN])?;
+    stage.step("caisson repo add", &format!("{}{OWNER}/{name}", place.url));
     Ok(bot)
 }
 
