@@ -10,6 +10,7 @@ import json
 import shutil
 import signal
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from boxes import IMAGES, Boxes
 from proxy import Proxy
 
 SYSTEMS = ("aider-files", "aider-map", "mini", "caisson")
+# How long the server may need to drop what a try left, in seconds.
+IDLE = 60
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -72,21 +75,33 @@ def settle(args):
     return images
 
 
+def told(args, path):
+    """What the server answers there, {} where it does not."""
+    try:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(args.server.rstrip("/").removesuffix("/v1") + path, timeout=10) as answer:
+            return json.load(answer)
+    except (OSError, ValueError):
+        return {}
+
+
+def until_idle(args):
+    """llama.cpp's server reads a part of a prompt to its end though nobody waits for it any more: not at the next try's cost."""
+    for _ in range(IDLE):
+        slots = told(args, "/slots")
+        if not isinstance(slots, list) or not any(slot.get("is_processing") for slot in slots):
+            return
+        time.sleep(1)
+
+
 def ask_server(args):
     """The model's name and window, as the server tells them, where no flag does."""
-    def told(path):
-        try:
-            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            with opener.open(args.server.rstrip("/").removesuffix("/v1") + path, timeout=10) as answer:
-                return json.load(answer)
-        except (OSError, ValueError):
-            return {}
-    models = [model["id"] for model in told("/v1/models").get("data", [])]
+    models = [model["id"] for model in told(args, "/v1/models").get("data", [])]
     if not models:
         raise SystemExit(f"{args.server} gives no answer, or has no model")
     # A file's path is no name: what it is called without folder and ending.
     args.model_name = args.model_name or Path(models[0]).name.removesuffix(".gguf")
-    args.window = args.window or told("/props").get("default_generation_settings", {}).get("n_ctx")
+    args.window = args.window or told(args, "/props").get("default_generation_settings", {}).get("n_ctx")
     if not args.window:
         raise SystemExit("the server does not tell its window: name it with --window")
     return models[0]
@@ -144,6 +159,7 @@ def make_tries(args, chosen, ledger, images):
              for name in args.systems}
     try:
         for at, (name, task, repeat) in enumerate(todo, 1):
+            until_idle(args)
             line = attempt(peers[name], task, repeat, args)
             ledger.put(line)
             numbers = line["measured"]
