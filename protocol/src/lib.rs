@@ -6,6 +6,7 @@
 pub mod broker;
 pub mod frame;
 pub mod host;
+pub mod mistakes;
 pub mod probe;
 pub mod router;
 pub mod runner;

@@ -42,6 +42,8 @@ pub struct Job {
     pub cwd: PathBuf,
     pub input: bool,
     pub output: bool,
+    /// Bytes of our own for its stdin, instead of the host's.
+    pub given: Option<Vec<u8>>,
     /// Said with the result, unless something worse is.
     pub note: Option<&'static str>,
 }
@@ -63,7 +65,8 @@ enum End {
 
 impl Job {
     fn captured(argv: Vec<String>, workspace: &Workspace) -> Self {
-        Self { argv, env: Vec::new(), cwd: workspace.root().to_owned(), input: false, output: false, note: None }
+        let cwd = workspace.root().to_owned();
+        Self { argv, env: Vec::new(), cwd, input: false, output: false, given: None, note: None }
     }
 
     pub fn bash(command: String, workspace: &Workspace) -> Self {
@@ -86,7 +89,13 @@ impl Job {
         Self::captured(vec!["/proc/self/exe".to_owned(), "web-fetch".to_owned(), url], workspace)
     }
 
-    pub async fn run(self, session: &Arc<Session>, lane: &Arc<Lane>, limits: Limits) -> Done {
+    /// Parsers run in a child: what a text can break is then not PID 1.
+    pub fn mistakes(files: Vec<u8>, workspace: &Workspace) -> Self {
+        let argv = vec!["/proc/self/exe".to_owned(), "mistakes".to_owned()];
+        Self { given: Some(files), ..Self::captured(argv, workspace) }
+    }
+
+    pub async fn run(mut self, session: &Arc<Session>, lane: &Arc<Lane>, limits: Limits) -> Done {
         let deadline = Instant::now() + Duration::from_millis(limits.wall_ms);
         let cap = cap(limits);
         let before = Pressure::now();
@@ -112,7 +121,7 @@ impl Job {
         Done { status, text, dropped, note }
     }
 
-    fn start(&self, session: &Arc<Session>, lane: &Arc<Lane>, cap: usize) -> io::Result<Running> {
+    fn start(&mut self, session: &Arc<Session>, lane: &Arc<Lane>, cap: usize) -> io::Result<Running> {
         let program = self.argv.first().ok_or_else(|| io::Error::from_raw_os_error(Errno::ENOENT as i32))?;
         let mut command = Command::new(program);
         command.args(&self.argv[1..]).current_dir(&self.cwd).env("PWD", &self.cwd);
@@ -126,6 +135,14 @@ impl Job {
             command.stdin(from);
             feeds = Some(to);
         }
+        let given = match self.given.take() {
+            Some(bytes) => {
+                let (from, to) = streams::wide_pipe()?;
+                command.stdin(from);
+                Some((to, bytes))
+            }
+            None => None,
+        };
         if self.output {
             let (from, to) = streams::wide_pipe()?;
             command.stdout(to);
@@ -141,6 +158,7 @@ impl Job {
         let captured = tokio::spawn(streams::capture(text_from, Arc::clone(&text)));
         let sent = sends.map(|from| tokio::spawn(streams::send(from, Arc::clone(lane), Arc::clone(&session.teller))));
         let fed = feeds.map(|to| tokio::spawn(streams::receive(to, Arc::clone(lane), Arc::clone(&session.teller))));
+        let fed = given.map(|(to, bytes)| tokio::spawn(streams::give(to, bytes))).or(fed);
         Ok(Running { child, text, captured, sent, fed })
     }
 

@@ -13,6 +13,7 @@ mod host;
 mod job;
 mod lane;
 mod layer;
+mod mistakes;
 mod output;
 mod pressure;
 mod probe;
@@ -39,6 +40,7 @@ const USAGE: &str = "caisson-runner: speaks with its host over stdin and stdout
                              write what a layer changed in a commit, as git fast-import reads it
   caisson-runner survey <root>
                              tell which files matter to a question on stdin
+  caisson-runner mistakes    tell what is plainly wrong with files on stdin
   caisson-runner probe …     look at the sandbox from inside, for `caisson barrier`
   caisson-runner --version";
 
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Some(Ok(word)) if word == "web-fetch" => web::main(args.next().and_then(|url| url.into_string().ok())),
         Some(Ok(word)) if word == "changed" => layer::main(args),
         Some(Ok(word)) if word == "survey" => survey::main(args),
+        Some(Ok(word)) if word == "mistakes" => mistakes::main(args),
         Some(Ok(word)) if word == "probe" => probe::main(args),
         Some(_) => {
             eprintln!("{USAGE}");

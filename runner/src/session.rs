@@ -15,6 +15,7 @@ use crate::files::{self, Workspace};
 use crate::host::{Host, Teller};
 use crate::job::Job;
 use crate::lane::Lane;
+use crate::mistakes;
 use crate::output::{cap, fit};
 use crate::quiesce;
 use crate::table::{Admission, Table};
@@ -232,19 +233,20 @@ async fn carry_out(session: Arc<Session>, lane: Arc<Lane>, op: Op, limits: Limit
         },
         op @ (Op::WriteFile { .. } | Op::WriteFiles { .. } | Op::EditFile { .. }) => match session.disk.begin().await {
             Ok(watched) => {
-                let done = files::run(Arc::clone(&session.workspace), &lane, op, limits).await;
-                done.unless_disk(watched.end().await)
+                let (done, written) = files::run(Arc::clone(&session.workspace), &lane, op, limits).await;
+                let done = done.unless_disk(watched.end().await);
+                mistakes::told(&session, &lane, done, written, limits).await
             }
             Err(what) => Done::bare(Status::DiskSpent { what }),
         },
         Op::Exec { argv, env, cwd, input, output } => {
             let cwd = session.workspace.root().join(cwd);
-            Job { argv, env, cwd, input, output, note: None }.run(&session, &lane, limits).await
+            Job { argv, env, cwd, input, output, given: None, note: None }.run(&session, &lane, limits).await
         }
         Op::WebFetch { url } => Job::web_fetch(url, &session.workspace).run(&session, &lane, limits).await.or_reason(),
         Op::Quiesce => quiesce::run(&session, &lane, limits).await,
         op @ (Op::ReadFile { .. } | Op::ListFiles { .. } | Op::Search { .. }) => {
-            files::run(Arc::clone(&session.workspace), &lane, op, limits).await
+            files::run(Arc::clone(&session.workspace), &lane, op, limits).await.0
         }
     }
 }

@@ -40,6 +40,12 @@ pub async fn capture(from: OwnedFd, into: Arc<Mutex<Capture>>) {
     }
 }
 
+/// Writes all of it; a process that ends or does not read on gets less.
+pub async fn give(to: OwnedFd, bytes: Vec<u8>) {
+    let Ok(mut to) = Sender::from_owned_fd(to) else { return };
+    let _ = to.write_all(&bytes).await;
+}
+
 /// Sends a process's stdout as fast as the host takes it, then its end.
 pub async fn send(from: OwnedFd, lane: Arc<Lane>, teller: Arc<Teller>) {
     let Ok(mut from) = Receiver::from_owned_fd(from) else { return lane.fail("its output can't be read") };

@@ -83,6 +83,52 @@ async fn files_are_written_read_and_edited() {
 }
 
 #[tokio::test]
+async fn a_mistake_in_what_was_written_is_told_with_the_result() {
+    let runner = Runner::start();
+    let tools = Tools::of(&runner).await;
+    let told = |text: String| protocol::mistakes::findings(&text).unwrap_or_default().to_owned();
+    let broken = tools.outcome(write("a.py", "def f(x):\n    return x)\n")).await;
+    assert_eq!(broken.status, Status::Ok);
+    assert_eq!(
+        broken.text,
+        "made a.py: 2 lines, 24 bytes\nmistakes in what was written (nothing has run yet):\n\
+         a.py:2: syntax error near `)`\n     1\tdef f(x):\n>    2\t    return x)\n"
+    );
+    let again = tools.text(edit("a.py", "def f", "def g", false)).await;
+    assert_eq!(told(again), "", "it was there before");
+    assert_eq!(told(tools.text(edit("a.py", "x)\n", "x\n", false)).await), "", "mended");
+    let name = told(tools.text(edit("a.py", "return x", "return helper(x)", false)).await);
+    assert_eq!(name, "a.py:2: undefined name `helper`\n     1\tdef g(x):\n>    2\t    return helper(x)");
+    let several = Op::WriteFiles {
+        files: [("a.py", "print(other)\n"), ("b.js", "const a = 1;\na = 2;\n"), ("c.txt", "def (\n")]
+            .map(|(path, text)| (path.to_owned(), text.to_owned()))
+            .to_vec(),
+    };
+    let several = told(tools.text(several).await);
+    let places: Vec<&str> = protocol::mistakes::places(&several).collect();
+    assert_eq!(places, ["a.py:1: undefined name `other`", "b.js:2: assignment to the constant `a`"]);
+}
+
+/// A text that nests deeper than any stack, one that is no text, one that is longer than anybody writes.
+#[tokio::test]
+async fn what_breaks_a_parser_leaves_the_write_as_it_is() {
+    let runner = Runner::start();
+    let tools = Tools::of(&runner).await;
+    for (path, text) in [
+        ("deep.py", format!("x = {}\n", "(".repeat(300_000))),
+        ("deep.js", "[".repeat(300_000)),
+        ("long.rs", "fn f() {\n".repeat(50_000)),
+        ("odd.go", "\u{0}\u{1}\u{feff}package a".to_owned()),
+    ] {
+        let done = tools.outcome(write(path, &text)).await;
+        assert_eq!(done.status, Status::Ok, "{path}");
+        assert!(done.duration_ms < 10_000, "{path}: {} ms", done.duration_ms);
+        assert!(done.text.starts_with("made ") && done.text.len() < 12_000, "{path}: {}", done.text.len());
+    }
+    assert_eq!(tools.outcome(common::bash("echo alive")).await.text, "alive\n");
+}
+
+#[tokio::test]
 async fn an_edited_script_stays_executable() {
     use std::os::unix::fs::PermissionsExt;
     let runner = Runner::start();

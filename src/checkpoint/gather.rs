@@ -5,6 +5,7 @@ use super::view::{
     UploadLine, VerdictKind, VerdictView,
 };
 use crate::sandbox::failures::failure;
+use crate::sandbox::mistakes;
 use domain::{Action, Call, Event, Outcome, OutcomeStatus, Risk, Task, Verdict};
 use std::collections::BTreeMap;
 
@@ -154,7 +155,8 @@ fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
             view.evidence.push(EvidenceLine { command, exit_code: *code, note, failed: *failed });
         }
         let (kind, what) = (action.kind().to_owned(), action.object().into_owned());
-        view.actions.push(ActionLine { n: *number, kind, what, result });
+        let mistake = outcome.and_then(|outcome| mistake(action, outcome));
+        view.actions.push(ActionLine { n: *number, kind, what, result, mistake });
     }
     // A command that reported on tests says more than one that listed files.
     if view.evidence.iter().any(|line| line.note.is_some()) {
@@ -179,6 +181,15 @@ fn result(action: &Action, outcome: &Outcome, blocked: &[BlockedLine]) -> Action
             _ => ActionResult::Failed(reason.clone()),
         },
     }
+}
+
+/// The first mistake that the sandbox saw in what was written, and how many more there are.
+fn mistake(action: &Action, outcome: &Outcome) -> Option<String> {
+    let found = mistakes::of(action, outcome)?;
+    let mut places = mistakes::places(found);
+    let first = crate::text::cut(places.next()?, 160).0.to_owned();
+    let more = places.count();
+    Some(if more > 0 { format!("{first} (and {more} more)") } else { first })
 }
 
 /// The line that says that something failed comes before any other.
@@ -314,5 +325,21 @@ fn verdict(verdict: &Verdict) -> VerdictView {
         missing: verdict.missing.clone(),
         looked_for: verdict.looked_for,
         tries: 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_mistake_of_a_write_stands_beside_its_action() {
+        let action = Action::EditFile { path: "a.py".into(), old: "a".into(), new: "x".into(), all: false };
+        let found = "a.py:3: undefined name `x`\n>    3\tx\nb.py:1: syntax error near `)`\n>    1\t)";
+        let text = format!("a.py: replaced once\n     3\tx\n{}\n{found}\n", protocol::mistakes::HEAD);
+        let outcome = Outcome { status: OutcomeStatus::Ok, text, dropped_bytes: 0, duration_ms: 1, note: None };
+        assert_eq!(mistake(&action, &outcome).as_deref(), Some("a.py:3: undefined name `x` (and 1 more)"));
+        let fine = Outcome { text: "a.py: replaced once\n".into(), ..outcome };
+        assert_eq!(mistake(&action, &fine), None);
     }
 }

@@ -120,7 +120,9 @@ fn actions(out: &mut String, view: &CheckpointView) {
     out.push_str("| # | action | result |\n|--:|---|---|\n");
     for action in &view.actions {
         let what = plain_cell(format!("{} {}", action.kind, action.what).trim());
-        let _ = writeln!(out, "| {} | {what} | {} |", action.n, result(action));
+        let mistake =
+            action.mistake.as_deref().map(|mistake| format!(" · ⚠️ {}", plain_cell(mistake))).unwrap_or_default();
+        let _ = writeln!(out, "| {} | {what} | {}{mistake} |", action.n, result(action));
     }
     out.push('\n');
 }

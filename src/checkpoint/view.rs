@@ -14,6 +14,8 @@ pub struct ActionLine {
     /// Foreign: its main argument — the command, the path, the address.
     pub what: String,
     pub result: ActionResult,
+    /// Foreign: the first mistake in what it wrote, as the sandbox told it.
+    pub mistake: Option<String>,
 }
 
 /// How an action ended, as the log has it.

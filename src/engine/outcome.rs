@@ -9,6 +9,7 @@ use domain::{Action, Call, CallRequest, Outcome, OutcomeStatus};
 use super::failing::{self, Ran};
 use super::fence::{Fence, Trust};
 use crate::sandbox::failures::failure;
+use crate::sandbox::mistakes;
 use crate::text;
 
 /// A run of a command: what it reported, and the run of the same command before.
@@ -56,6 +57,11 @@ pub(super) fn render(
     {
         let line = fence.inline(text::cut(&line, 200).0);
         text.push_str(&format!("\nNote: the exit code is 0, but the output says that something failed: {line}"));
+    }
+    if let Call::Action { action } = &call.call
+        && mistakes::of(action, outcome).is_some()
+    {
+        text.push_str("\nNote: it was written, and what was written has a mistake; the place is below.");
     }
     if outcome.text.contains("\r\n") {
         text.push_str("\nNote: lines end with CR LF.");
@@ -136,7 +142,9 @@ fn sentence(fence: &Fence, outcome: &Outcome) -> (String, bool) {
                 "interrupted: the sandbox went away. It may have run, wholly or in part; look before you repeat it";
             (what.to_owned(), true)
         }
-        OutcomeStatus::Denied { reason } => (format!("not run, it is denied: {}", fence.inline(reason)), true),
+        OutcomeStatus::Denied { reason } => {
+            (format!("not run, it is denied: {}", fence.inline(reason)), true)
+        }
     }
 }
 
@@ -223,6 +231,22 @@ mod tests {
             })
             .is_some()
         );
+    }
+
+    #[test]
+    fn a_mistake_in_what_was_written_is_pointed_at() {
+        let fence = Fence::new(&Secret::new("k"), TaskId(1));
+        let action = Action::WriteFile { path: "a.py".into(), content: "f)".into() };
+        let (id, name, arguments) = ("c".into(), "write_file".into(), serde_json::json!({}));
+        let call = CallRequest { id, name, arguments, call: Call::Action { action } };
+        let text =
+            format!("made a.py: 1 lines\n{}\na.py:1: syntax error near `)`\n>    1\tf)\n", protocol::mistakes::HEAD);
+        let outcome = Outcome { status: OutcomeStatus::Ok, text, dropped_bytes: 0, duration_ms: 1, note: None };
+        let runs = Runs { now: None, before: None };
+        let (told, error) = render(&fence, &call, &outcome, "action 1 of 5", &runs, 1000);
+        assert!(!error && told.contains("\nNote: it was written, and what was written has a mistake;"), "{told}");
+        let (data, place) = (told.find("trust=\"none\""), told.find("a.py:1: syntax error near `)`"));
+        assert!(data.is_some() && data < place, "the sandbox's words stand in the fence: {told}");
     }
 
     #[test]

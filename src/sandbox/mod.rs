@@ -22,6 +22,7 @@ pub mod link;
 mod loans;
 mod look;
 mod mirror;
+pub mod mistakes;
 pub mod need;
 pub mod policy;
 mod prepare;

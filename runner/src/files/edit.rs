@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::nearest::nearest;
 use super::path::show;
 use super::read::shorten;
-use super::{FileError, Scope, read, write};
+use super::{FileError, Said, Scope, read, write};
+use crate::mistakes::Written;
 
 /// Lines shown on either side of a change.
 const AROUND: usize = 3;
@@ -16,7 +17,7 @@ pub struct Edit {
     pub all: bool,
 }
 
-pub fn edit_file(scope: &Scope<'_>, path: &str, edit: &Edit) -> Result<String, FileError> {
+pub fn edit_file(scope: &Scope<'_>, path: &str, edit: &Edit) -> Result<Said, FileError> {
     let relative = scope.workspace.relative(path)?;
     let shown = show(&relative);
     let bytes = read::bytes(scope, &relative)?;
@@ -32,7 +33,9 @@ pub fn edit_file(scope: &Scope<'_>, path: &str, edit: &Edit) -> Result<String, F
     })?;
     write::replace(scope, &relative, changed.text.as_bytes(), false)?;
     let times = if changed.count == 1 { "once".to_owned() } else { format!("{} times", changed.count) };
-    Ok(format!("{shown}: replaced {times}\n{}", around(&changed.text, changed.first, &edit.new)))
+    let said = format!("{shown}: replaced {times}\n{}", around(&changed.text, changed.first, &edit.new));
+    let written = Written::new(shown, Some(text.into_bytes()), &changed.text);
+    Ok(Said { text: said, written: written.into_iter().collect() })
 }
 
 struct Changed {

@@ -20,6 +20,7 @@ use protocol::runner::{Limits, Op, Status};
 use tokio_util::sync::CancellationToken;
 
 use crate::lane::Lane;
+use crate::mistakes::Written;
 use crate::output::cap;
 use crate::pressure;
 use crate::session::Done;
@@ -64,8 +65,21 @@ struct Scope<'a> {
     stop: &'a CancellationToken,
 }
 
-/// Carries out a file operation on a thread of its own, since any path may lie on something slow.
-pub async fn run(workspace: Arc<Workspace>, lane: &Arc<Lane>, op: Op, limits: Limits) -> Done {
+/// What a file operation says, and the files it wrote that can be looked at.
+#[derive(Debug, Default)]
+struct Said {
+    text: String,
+    written: Vec<Written>,
+}
+
+impl From<String> for Said {
+    fn from(text: String) -> Self {
+        Self { text, written: Vec::new() }
+    }
+}
+
+/// Carries out a file operation on a thread of its own, since any path may lie on something slow. With the files that it wrote.
+pub async fn run(workspace: Arc<Workspace>, lane: &Arc<Lane>, op: Op, limits: Limits) -> (Done, Vec<Written>) {
     let stop = lane.cancel.child_token();
     let cap = cap(limits);
     let work = {
@@ -75,31 +89,32 @@ pub async fn run(workspace: Arc<Workspace>, lane: &Arc<Lane>, op: Op, limits: Li
     let result = tokio::select! {
         biased;
         result = work => result,
-        () = lane.cancel.cancelled() => return Done::bare(Status::Cancelled),
+        () = lane.cancel.cancelled() => return (Done::bare(Status::Cancelled), Vec::new()),
         () = tokio::time::sleep(Duration::from_millis(limits.wall_ms)) => {
             stop.cancel();
-            return Done::bare(Status::TimedOut);
+            return (Done::bare(Status::TimedOut), Vec::new());
         }
     };
-    match result {
-        Ok(Ok(text)) => Done::ok(text),
+    let done = match result {
+        Ok(Ok(said)) => return (Done::ok(said.text), said.written),
         Ok(Err(error)) if error.is_full() => {
             Done { note: pressure::full(workspace.root()), ..Done::bare(Status::DiskFull) }
         }
         Ok(Err(FileError::Near { told, lines })) => Done { text: lines, ..Done::failed(told) },
         Ok(Err(error)) => Done::failed(error.to_string()),
         Err(_) => Done::failed("the runner failed while it carried this out"),
-    }
+    };
+    (done, Vec::new())
 }
 
-fn act(scope: &Scope<'_>, op: Op) -> Result<String, FileError> {
+fn act(scope: &Scope<'_>, op: Op) -> Result<Said, FileError> {
     match op {
-        Op::ReadFile { path, from, lines } => read::read_file(scope, &path, from, lines),
+        Op::ReadFile { path, from, lines } => read::read_file(scope, &path, from, lines).map(Said::from),
         Op::WriteFile { path, content } => write::write_file(scope, &path, &content),
         Op::WriteFiles { files } => several::write_files(scope, &files),
         Op::EditFile { path, old, new, all } => edit::edit_file(scope, &path, &edit::Edit { old, new, all }),
-        Op::ListFiles { path, glob, depth } => list::list_files(scope, &path, glob.as_deref(), depth),
-        Op::Search { pattern, path, glob } => search::search(scope, &pattern, &path, glob.as_deref()),
+        Op::ListFiles { path, glob, depth } => list::list_files(scope, &path, glob.as_deref(), depth).map(Said::from),
+        Op::Search { pattern, path, glob } => search::search(scope, &pattern, &path, glob.as_deref()).map(Said::from),
         Op::Bash { .. } | Op::Exec { .. } | Op::WebFetch { .. } | Op::Quiesce => {
             FileError::told("this is no file operation")
         }

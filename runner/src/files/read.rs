@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 use std::io::Read;
 use std::path::Path;
 
+use nix::fcntl::OFlag;
+use nix::sys::stat::Mode;
+
 use super::path::show;
 use super::{FileError, MAX_FILE, Scope};
 
@@ -25,6 +28,18 @@ pub fn bytes(scope: &Scope<'_>, relative: &Path) -> Result<Vec<u8>, FileError> {
         ));
     }
     Ok(bytes)
+}
+
+/// What stands there now; none where nothing does, or something that is no regular file: the writing itself refuses that.
+pub fn content(scope: &Scope<'_>, place: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    match scope.workspace.open_at(place, OFlag::O_PATH | OFlag::O_NOFOLLOW, Mode::empty()) {
+        Ok(there) => match std::fs::File::from(there).metadata() {
+            Ok(meta) if meta.is_file() => bytes(scope, place).map(Some),
+            Ok(_) | Err(_) => Ok(None),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(scope.workspace.explain(place, error)),
+    }
 }
 
 /// Whether these are the bytes of something that is not text.

@@ -3,18 +3,16 @@
 //! What cannot be known beforehand (a full disk, a place that is a directory) shows while the first files are written; then those get
 //! their old content back, or go.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::OFlag;
-use nix::sys::stat::Mode;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::path::show;
 use super::write::replace;
-use super::{FileError, Scope, read};
+use super::{FileError, Said, Scope, read};
+use crate::mistakes::Written;
 
-pub fn write_files(scope: &Scope<'_>, files: &[(String, String)]) -> Result<String, FileError> {
+pub fn write_files(scope: &Scope<'_>, files: &[(String, String)]) -> Result<Said, FileError> {
     let mut places = Vec::new();
     for (path, _) in files {
         let relative = scope.workspace.relative(path)?;
@@ -23,7 +21,8 @@ pub fn write_files(scope: &Scope<'_>, files: &[(String, String)]) -> Result<Stri
         }
         places.push(relative);
     }
-    let before: Vec<Option<Vec<u8>>> = places.iter().map(|place| content(scope, place)).collect::<Result<_, _>>()?;
+    let before: Vec<Option<Vec<u8>>> =
+        places.iter().map(|place| read::content(scope, place)).collect::<Result<_, _>>()?;
     let mut said = Vec::new();
     for (at, (place, (_, text))) in places.iter().zip(files).enumerate() {
         match replace(scope, place, text.as_bytes(), true) {
@@ -34,19 +33,9 @@ pub fn write_files(scope: &Scope<'_>, files: &[(String, String)]) -> Result<Stri
             Err(error) => return Err(taken_back(scope, &places[..at], &before, error)),
         }
     }
-    Ok(said.join("\n"))
-}
-
-/// What stands there now; none where nothing does, or something that is no regular file: the writing itself refuses that.
-fn content(scope: &Scope<'_>, place: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    match scope.workspace.open_at(place, OFlag::O_PATH | OFlag::O_NOFOLLOW, Mode::empty()) {
-        Ok(there) => match std::fs::File::from(there).metadata() {
-            Ok(meta) if meta.is_file() => read::bytes(scope, place).map(Some),
-            Ok(_) | Err(_) => Ok(None),
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(scope.workspace.explain(place, error)),
-    }
+    let all = places.iter().zip(before).zip(files);
+    let written = all.filter_map(|((place, before), (_, text))| Written::new(show(place), before, text)).collect();
+    Ok(Said { text: said.join("\n"), written })
 }
 
 fn remove(scope: &Scope<'_>, place: &Path) -> Result<(), FileError> {
@@ -98,7 +87,9 @@ mod tests {
         let stop = CancellationToken::new();
         let scope = Scope { workspace: &workspace, cap: 1000, stop: &stop };
         let said = write_files(&scope, &files(&[("a.py", "one\n"), ("new/b.py", "two\n")])).expect("written");
-        assert_eq!(said, "replaced a.py: 1 lines\nmade new/b.py: 1 lines");
+        assert_eq!(said.text, "replaced a.py: 1 lines\nmade new/b.py: 1 lines");
+        let looked: Vec<_> = said.written.iter().map(|file| (file.path.as_str(), file.before.as_deref())).collect();
+        assert_eq!(looked, [("a.py", Some("old")), ("new/b.py", None)]);
         for (bad, word) in [
             (files(&[("a.py", "three"), ("c.py", "three"), ("taken", "three")]), "taken is a directory; nothing was"),
             (files(&[("x", "1"), ("./x", "2")]), "x is named twice"),

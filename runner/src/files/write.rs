@@ -12,14 +12,19 @@ use nix::sys::stat::{Mode, SFlag, fchmod, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::path::show;
-use super::{FileError, Scope};
+use super::{FileError, Said, Scope, read};
+use crate::mistakes::Written;
 
-pub fn write_file(scope: &Scope<'_>, path: &str, content: &str) -> Result<String, FileError> {
+pub fn write_file(scope: &Scope<'_>, path: &str, content: &str) -> Result<Said, FileError> {
     let relative = scope.workspace.relative(path)?;
+    // What stands there matters to its mistakes alone; what is no file is refused below.
+    let before = read::content(scope, &relative);
     let existed = replace(scope, &relative, content.as_bytes(), true)?;
     let what = if existed { "replaced" } else { "made" };
     let lines = content.lines().count();
-    Ok(format!("{what} {}: {lines} lines, {} bytes", show(&relative), content.len()))
+    let text = format!("{what} {}: {lines} lines, {} bytes", show(&relative), content.len());
+    let written = before.ok().and_then(|before| Written::new(show(&relative), before, content));
+    Ok(Said { text, written: written.into_iter().collect() })
 }
 
 /// Puts `content` at `relative`. True if a file was there before; its mode stays.

@@ -1,0 +1,154 @@
+//! What is plainly wrong with files that were just written: looked for by a child, `caisson-runner mistakes`.
+//!
+//! Owns that child and what is shown of its findings. The parsers in it (C, over whatever an agent wrote) never run in process 1; one that
+//! crashes, hangs or says too much has found nothing, and the write stays as successful as it was. Reads no file: old and new text come
+//! on standard input. Which mistakes there are is the crate `locate`'s. Tests: below and `tests/tools.rs`.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{Read, Write as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::ensure;
+use locate::Language;
+use protocol::mistakes::{HEAD, MOST};
+use protocol::runner::{Limits, Status};
+use serde::{Deserialize, Serialize};
+
+use crate::job::Job;
+use crate::lane::Lane;
+use crate::session::{Done, Session};
+
+/// Until the child is ended, in milliseconds.
+const WALL_MS: u64 = 2_000;
+/// Longest text that is looked at, in bytes; both texts of all files of a write together have four times as much.
+const LONGEST: usize = 512 << 10;
+/// Most bytes that the child reads and may answer.
+const MAX_QUESTION: u64 = 16 << 20;
+const MAX_ANSWER: usize = 8 << 10;
+/// Characters of a line that are shown.
+const LINE: usize = 160;
+
+/// A file that was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    pub path: String,
+    /// Its text before; none for a new file.
+    pub before: Option<String>,
+    pub after: String,
+}
+
+impl Written {
+    /// One that can be looked at: in a known language, with a text before it that was one. `before`: bytes that stood there.
+    pub fn new(path: String, before: Option<Vec<u8>>, after: &str) -> Option<Self> {
+        Language::of(&path)?;
+        let fits = after.len() <= LONGEST && before.as_ref().is_none_or(|old| old.len() <= LONGEST);
+        let before = before.map(String::from_utf8).transpose().ok()?;
+        fits.then(|| Self { path, before, after: after.to_owned() })
+    }
+}
+
+/// The result of a write, with the mistakes that it brought.
+pub async fn told(
+    session: &Arc<Session>,
+    lane: &Arc<Lane>,
+    done: Done,
+    mut written: Vec<Written>,
+    limits: Limits,
+) -> Done {
+    let mut room = 4 * LONGEST;
+    written.retain(|file| {
+        let size = file.after.len() + file.before.as_ref().map_or(0, String::len);
+        let fits = size <= room;
+        room -= if fits { size } else { 0 };
+        fits
+    });
+    if done.status != Status::Ok || written.is_empty() {
+        return done;
+    }
+    let Ok(question) = serde_json::to_vec(&written) else { return done };
+    let bound = Limits { wall_ms: WALL_MS.min(limits.wall_ms), output_bytes: MAX_ANSWER as u64 };
+    let looked = Job::mistakes(question, &session.workspace).run(session, lane, bound).await;
+    if looked.status != Status::Ok || looked.dropped > 0 || looked.text.is_empty() {
+        return done;
+    }
+    Done { text: format!("{}\n{HEAD}\n{}", done.text.trim_end(), looked.text), ..done }
+}
+
+/// The child: a list of [`Written`] as JSON on its standard input, the findings on its standard output.
+pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
+    ensure!(args.next().is_none(), "mistakes takes nothing but the files on its standard input");
+    let mut text = Vec::new();
+    std::io::stdin().lock().take(MAX_QUESTION + 1).read_to_end(&mut text)?;
+    ensure!(text.len() as u64 <= MAX_QUESTION, "the files are longer than {MAX_QUESTION} bytes");
+    let written: Vec<Written> = serde_json::from_slice(&text)?;
+    let mut out = std::io::stdout().lock();
+    out.write_all(findings(&written).as_bytes())?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The first mistakes, each with the lines around it.
+fn findings(written: &[Written]) -> String {
+    let all = written.iter().flat_map(|file| {
+        let found =
+            Language::of(&file.path).map(|language| locate::mistakes(language, file.before.as_deref(), &file.after));
+        found.unwrap_or_default().into_iter().map(move |mistake| (file, mistake))
+    });
+    let mut out = String::new();
+    for (file, mistake) in all.take(MOST) {
+        let path: String = file.path.chars().filter(|c| !c.is_control()).collect();
+        // Writing to a string can't fail.
+        let _ = writeln!(out, "{path}:{}: {}", mistake.line, mistake.what);
+        let first = mistake.line.saturating_sub(2);
+        for (at, line) in file.after.lines().enumerate().skip(first).take(mistake.line + 1 - first) {
+            let mark = if at + 1 == mistake.line { '>' } else { ' ' };
+            let shown: String = line.chars().take(LINE).collect();
+            let _ = writeln!(out, "{mark}{:>5}\t{shown}", at + 1);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(path: &str, before: Option<&str>, after: &str) -> Option<Written> {
+        Written::new(path.to_owned(), before.map(|text| text.as_bytes().to_vec()), after)
+    }
+
+    #[test]
+    fn a_mistake_stands_between_the_lines_around_it() {
+        let one = written("a.py", None, "def f(x):\n    return x)\n\ny = 1\n").expect("Python");
+        let two = written("b.py", Some("import os\n"), "import os\nprint(os, nowhere)").expect("Python");
+        assert_eq!(
+            findings(&[one, two]),
+            "a.py:2: syntax error near `)`\n     1\tdef f(x):\n>    2\t    return x)\n     3\t\n\
+             b.py:2: undefined name `nowhere`\n     1\timport os\n>    2\tprint(os, nowhere)\n"
+        );
+    }
+
+    #[test]
+    fn what_is_told_is_bounded() {
+        let long = "x".repeat(1 << 16);
+        let names: String = (0..50).map(|n| format!("print(name_{n}, '{long}')\n")).collect();
+        let told = findings(&[Written {
+            path: "a\nb.py".into(),
+            before: None,
+            after: names[..400_000].rsplit_once('\n').expect("lines").0.to_owned(),
+        }]);
+        assert_eq!(told.matches("undefined name").count(), MOST);
+        assert!(told.len() < MAX_ANSWER && told.starts_with("ab.py:1: "), "{}", told.len());
+    }
+
+    #[test]
+    fn other_languages_long_texts_and_bytes_are_not_looked_at() {
+        assert!(written("a.py", None, "x").is_some());
+        assert!(written("a.txt", None, "x").is_none());
+        assert!(written("a.py", None, &"x".repeat(LONGEST + 1)).is_none());
+        assert!(written("a.py", Some(&"x".repeat(LONGEST + 1)), "x").is_none());
+        assert!(Written::new("a.py".into(), Some(vec![0xff]), "x").is_none());
+    }
+}

@@ -1,0 +1,40 @@
+//! Mistakes that the runner saw in what an action wrote, as they stand in its result.
+//!
+//! Must not look for any itself: a text is parsed in the sandbox alone. They are the sandbox's words: shown, handed on to the model, and
+//! believed by nobody. Tests: below; how the text is made: `runner/src/mistakes.rs`.
+
+use domain::{Action, Outcome};
+
+pub use protocol::mistakes::places;
+
+/// What the result of a write says of mistakes in it: each with its place, and the lines around.
+pub fn of<'a>(action: &Action, outcome: &'a Outcome) -> Option<&'a str> {
+    let wrote = match action {
+        Action::WriteFile { .. } | Action::WriteFiles { .. } | Action::EditFile { .. } => true,
+        Action::Bash { .. }
+        | Action::ReadFile { .. }
+        | Action::ListFiles { .. }
+        | Action::Search { .. }
+        | Action::WebFetch { .. } => false,
+    };
+    (wrote && outcome.status.succeeded()).then(|| protocol::mistakes::findings(&outcome.text)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::OutcomeStatus;
+    use protocol::mistakes::HEAD;
+
+    use super::*;
+
+    #[test]
+    fn they_are_read_out_of_successful_writes_alone() {
+        let write = Action::WriteFile { path: "a.py".into(), content: "x".into() };
+        let text = format!("made a.py: 1 lines\n{HEAD}\na.py:1: undefined name `x`\n>    1\tx\n");
+        let mut outcome = Outcome { status: OutcomeStatus::Ok, text, dropped_bytes: 0, duration_ms: 1, note: None };
+        assert_eq!(of(&write, &outcome), Some("a.py:1: undefined name `x`\n>    1\tx"));
+        assert_eq!(of(&Action::Bash { command: "cat a".into() }, &outcome), None);
+        outcome.status = OutcomeStatus::Failed { reason: "no".into() };
+        assert_eq!(of(&write, &outcome), None);
+    }
+}
