@@ -11,6 +11,11 @@ impl Performer {
         if task.used > 1 {
             self.warm(task)?;
         }
+        if let Some(reason) = self.guarded(task, action).await? {
+            let status = OutcomeStatus::Denied { reason };
+            let outcome = Outcome { status, text: String::new(), dropped_bytes: 0, duration_ms: 0, note: None };
+            return Ok(Input::ActionEnded { number, outcome });
+        }
         let limits = Limits {
             wall_ms: self.config.sandbox.action_wall_s * 1000,
             output_bytes: self.config.sandbox.action_output_kib << 10,

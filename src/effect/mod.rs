@@ -9,6 +9,7 @@ mod brief;
 mod certain;
 mod converse;
 mod egress;
+mod guard;
 mod image;
 mod lanes;
 mod prepare;

@@ -143,7 +143,7 @@ fn sentence(fence: &Fence, outcome: &Outcome) -> (String, bool) {
             (what.to_owned(), true)
         }
         OutcomeStatus::Denied { reason } => {
-            (format!("not run, it is denied: {}", fence.inline(reason)), true)
+            (format!("not run, it is denied: {}", fence.inline_long(&text::one_line(reason))), true)
         }
     }
 }
@@ -247,6 +247,12 @@ mod tests {
         assert!(!error && told.contains("\nNote: it was written, and what was written has a mistake;"), "{told}");
         let (data, place) = (told.find("trust=\"none\""), told.find("a.py:1: syntax error near `)`"));
         assert!(data.is_some() && data < place, "the sandbox's words stand in the fence: {told}");
+    }
+
+    #[test]
+    fn a_denial_is_read_whole() {
+        let reason = format!("{} the end", "x".repeat(350));
+        assert!(rendered(OutcomeStatus::Denied { reason }, "").0.contains(" the end ["));
     }
 
     #[test]

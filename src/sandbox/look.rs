@@ -1,11 +1,11 @@
-//! A task's sandbox, looked at: what stands around it, and what its runner's own probe sees from inside.
+//! A task's sandbox, looked at: what stands around it, what its runner's own probe sees from inside, a file as it lies there.
 //!
 //! Must not judge; that is the barrier's. Tests: `tests/barrier/own.rs`.
 
 use std::net::Ipv4Addr;
 
 use protocol::broker::RUNNER;
-use protocol::runner::Outcome;
+use protocol::runner::{Outcome, Status};
 
 use super::room::{self, Work};
 use super::{Result, SandboxError, Sandboxes};
@@ -39,6 +39,20 @@ impl Sandboxes {
             return Err(SandboxError::Unavailable(why));
         }
         Ok(around)
+    }
+
+    /// The first `cap` bytes of a file in a task's workspace as text, lossy; none where there is no such file. Words of the sandbox.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::act`].
+    pub async fn text(&self, task: i64, path: &str, cap: u64) -> Result<Option<String>> {
+        self.must_be_current(task)?;
+        let room = self.room(task).await?;
+        let script = r#"[ -f "$1" ] && exec head -c "$2" -- "$1""#;
+        let work = Work::new(["sh", "-c", script, "sh", path, &cap.to_string()]);
+        let mut out = Vec::new();
+        let done = room.spool(work, &mut out, cap).await?;
+        Ok((done.status == Status::Ok).then(|| String::from_utf8_lossy(&out).into_owned()))
     }
 
     /// Has a task's runner probe its sandbox with these words.

@@ -18,6 +18,7 @@ pub mod failures;
 mod gate;
 mod index;
 pub mod items;
+pub mod kept;
 pub mod link;
 mod loans;
 mod look;

@@ -18,6 +18,7 @@ mod files;
 mod hooks;
 mod hosts;
 mod interruptions;
+mod kept;
 mod kills;
 mod losses;
 mod orders;

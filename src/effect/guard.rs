@@ -1,0 +1,137 @@
+//! Asked before an action runs: whether it would change tests that the task found there, and nobody asked for that.
+//!
+//! Owns what is read for the question: the base's file, the one in the sandbox, and people's words. What cannot be told is allowed: a
+//! command could do the same, and the review marks each changed test. Judged in `src/sandbox/kept.rs`. Tests: `tests/stories/kept.rs`.
+
+use super::{Performer, Trouble};
+use crate::git::GitError;
+use crate::sandbox::kept::{asks_for_tests, is_test, lost};
+use crate::text;
+use domain::{Action, Event, Item, Task, Verb};
+
+/// Longest test file that is compared, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// One file as an action would leave it.
+enum Change<'a> {
+    Whole(&'a str),
+    Edit { old: &'a str, new: &'a str, all: bool },
+}
+
+impl Performer {
+    /// Why the action may not run; none where it may.
+    pub(super) async fn guarded(&self, task: &Task, action: &Action) -> Result<Option<String>, Trouble> {
+        let mut words = None;
+        for (path, change) in changes(action) {
+            let Some(path) = plain(path).filter(|path| is_test(path)) else { continue };
+            let Some(base) = self.at_base(task, &path).await? else { continue };
+            if words.is_none() {
+                words = Some(self.asked(task).await?);
+            }
+            if words.as_deref().is_some_and(|words| asks_for_tests(words, &path)) {
+                continue;
+            }
+            let Some(now) = self.sandboxes.text(task.id.0, &path, LONGEST).await? else { continue };
+            let new = match change {
+                Change::Whole(text) => text.to_owned(),
+                Change::Edit { old, .. } if old.is_empty() => continue,
+                Change::Edit { old, new, all } if all => now.replace(old, new),
+                Change::Edit { old, new, .. } => now.replacen(old, new, 1),
+            };
+            if let Some(line) = lost(&base, &now, &new) {
+                return Ok(Some(sentence(&path, line)));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn at_base(&self, task: &Task, path: &str) -> Result<Option<String>, Trouble> {
+        let base = self.base(task)?;
+        match self.repos.show(&self.request(task)?.repository, &base, path, LONGEST).await {
+            Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok())),
+            Err(GitError::TooLarge { .. }) => Ok(None),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// The issue, the command's own words, and all that reviewers said.
+    async fn asked(&self, task: &Task) -> Result<String, Trouble> {
+        let request = self.request(task)?;
+        let mut words = vec![request.title.clone(), request.body.clone(), request.words.clone()];
+        let said = |item: &Item| format!("{}\n{}", item.path.as_deref().unwrap_or_default(), item.text);
+        for (_, event) in self.store.log(task.id).await? {
+            if let Event::DecisionUsed { decision, .. } = &event
+                && let Verb::Changes { items } = &decision.verb
+            {
+                words.extend(items.iter().map(said));
+            } else if let Event::FeedbackGiven { items, .. } = &event {
+                words.extend(items.iter().map(said));
+            }
+        }
+        Ok(words.join("\n"))
+    }
+}
+
+fn changes(action: &Action) -> Vec<(&str, Change<'_>)> {
+    match action {
+        Action::WriteFile { path, content } => vec![(path, Change::Whole(content))],
+        Action::WriteFiles { files } => {
+            files.iter().map(|file| (file.path.as_str(), Change::Whole(&file.content))).collect()
+        }
+        Action::EditFile { path, old, new, all } => vec![(path, Change::Edit { old, new, all: *all })],
+        Action::Bash { .. }
+        | Action::ReadFile { .. }
+        | Action::ListFiles { .. }
+        | Action::Search { .. }
+        | Action::WebFetch { .. } => Vec::new(),
+    }
+}
+
+/// The path as a tree spells it; none for one that leaves the workspace, which the runner refuses.
+fn plain(path: &str) -> Option<String> {
+    let path = path.strip_prefix("/workspace/").unwrap_or(path);
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            name => parts.push(name),
+        }
+    }
+    (!path.starts_with('/') && !parts.is_empty()).then(|| parts.join("/"))
+}
+
+fn sentence(path: &str, line: &str) -> String {
+    let (path, line) = (text::one_line(path), text::one_line(line.trim()));
+    format!(
+        "existing tests stay as they are, and this takes `{}` out of {}. Add cases or a new file instead. If the test itself is wrong, say so \
+         in your summary: a person allows it by naming the file in the issue or with `/revise`",
+        text::cut(&line, 60).0,
+        text::cut(&path, 80).0
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_those_of_a_tree() {
+        for (path, wanted) in [
+            ("tests/a.py", Some("tests/a.py")),
+            ("./tests//b/../a.py", Some("tests/a.py")),
+            ("/workspace/tests/a.py", Some("tests/a.py")),
+            ("../a.py", None),
+            ("/etc/passwd", None),
+            ("", None),
+        ] {
+            assert_eq!(plain(path).as_deref(), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_reason_is_whole_where_the_model_reads_it() {
+        let said = sentence(&"p".repeat(300), &format!("    {}", "x".repeat(300)));
+        assert!(said.chars().count() <= 400 && said.ends_with("with `/revise`"), "{}", said.chars().count());
+    }
+}

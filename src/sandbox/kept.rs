@@ -1,0 +1,172 @@
+//! Tests that a task found there stay as they are: what of a write would change them.
+//!
+//! Owns three pure questions: is a file one of tests, do somebody's words ask for changed tests, and which line of the base would be gone.
+//! Lines may always be added. It is no boundary: a command can change any file, and the review marks that. Tests: below.
+
+use std::collections::HashMap;
+
+/// Folders whose files are tests, or what tests compare with.
+const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "testdata", "fixtures", "snapshots"];
+/// What tests are called.
+const TESTS: [&str; 7] = ["test", "tests", "spec", "specs", "testcase", "testcases", "unittests"];
+/// What is done to tests that are to change, without its ending. Not *fix*: that asks for the code.
+const VERBS: [&str; 16] = [
+    "add", "writ", "updat", "chang", "adapt", "adjust", "extend", "rewrit", "remov", "delet", "drop", "migrat",
+    "refactor", "improv", "correct", "replac",
+];
+const ENDINGS: [&str; 7] = ["", "e", "es", "ed", "ing", "s", "ten"];
+/// What is said of a test that is to change.
+const WRONG: [&str; 4] = ["wrong", "outdated", "flaky", "obsolete"];
+/// How many words may lie between them.
+const NEAR: usize = 5;
+/// Words by which a sentence asks for the opposite.
+const NOT: [&str; 7] = ["not", "don't", "dont", "never", "without", "no", "unchanged"];
+
+/// Whether a path is one of tests themselves; what builds or configures them is not.
+pub fn is_test(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let stem = name.split('.').next().unwrap_or_default();
+    let marked = stem.starts_with("test_")
+        || ["_test", "_tests", "_spec"].iter().any(|end| stem.ends_with(end))
+        || stem == "tests";
+    let dotted = [".test.", ".spec.", ".snap"].iter().any(|mark| name.contains(mark));
+    folders.split('/').any(|folder| FOLDERS.contains(&folder))
+        || marked
+        || dotted
+        || (name.starts_with("test") && name.ends_with(".py"))
+}
+
+/// Whether what people wrote asks for changed tests: it names this file, or says so of tests in a sentence, or asks for a rename, which
+/// reaches everywhere.
+pub fn asks_for_tests(words: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let ends = |c: char| matches!(c, '\n' | '.' | '!' | '?' | ';');
+    words.contains(name) || words.to_lowercase().replace('’', "'").split(ends).any(asks)
+}
+
+fn asks(sentence: &str) -> bool {
+    let all: Vec<&str> =
+        sentence.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
+    if all.iter().any(|word| NOT.contains(word)) {
+        return false;
+    }
+    let near = |at: usize| {
+        let (before, after) = (&all[at.saturating_sub(NEAR)..at], &all[at + 1..all.len().min(at + 1 + NEAR)]);
+        before.iter().any(|word| is_verb(word)) || before.iter().chain(after).any(|word| WRONG.contains(word))
+    };
+    let tests = |(at, word): (usize, &&str)| TESTS.contains(word) && near(at);
+    all.iter().enumerate().any(tests) || all.iter().any(|word| word.starts_with("renam"))
+}
+
+fn is_verb(word: &str) -> bool {
+    VERBS.iter().any(|verb| word.strip_prefix(verb).is_some_and(|rest| ENDINGS.contains(&rest)))
+}
+
+/// The first line of `base` that stands in `now` and would be gone in `new`, however lines are moved. What changes a line's indentation, its last
+/// comma or an import takes nothing away.
+pub fn lost<'a>(base: &'a str, now: &str, new: &str) -> Option<&'a str> {
+    let (now, new) = (counted(now), counted(new));
+    let mut wanted: HashMap<&str, usize> = HashMap::new();
+    base.lines().find(|line| {
+        let key = key(line);
+        let count = wanted.entry(key).or_default();
+        *count += 1;
+        let in_both = |text: &HashMap<&str, usize>| text.get(key).is_some_and(|there| there >= count);
+        matters(key) && in_both(&now) && !in_both(&new)
+    })
+}
+
+fn counted(text: &str) -> HashMap<&str, usize> {
+    let mut all = HashMap::new();
+    text.lines().for_each(|line| *all.entry(key(line)).or_default() += 1);
+    all
+}
+
+fn key(line: &str) -> &str {
+    line.trim().trim_end_matches([',', ';']).trim_end()
+}
+
+/// Brackets alone say nothing; imports grow with what is added.
+fn matters(line: &str) -> bool {
+    let import = ["import ", "from ", "use ", "pub use ", "#include", "using ", "require "];
+    let required = line.contains("require(") || (line.starts_with('}') && line.contains(" from "));
+    line.chars().any(char::is_alphanumeric) && !required && !import.iter().any(|start| line.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_told_from_what_steers_them() {
+        for path in [
+            "tests/a.rs",
+            "src/sum_test.go",
+            "test_sum.py",
+            "a/testing.py",
+            "x.spec.ts",
+            "spec/a_spec.rb",
+            "a/__tests__/b.js",
+        ] {
+            assert!(is_test(path), "{path}");
+        }
+        for path in
+            ["Cargo.toml", "package.json", "Makefile", "conftest.py", "src/main.rs", "latest/a.rs", "spec/openapi.yaml"]
+        {
+            assert!(!is_test(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn words_ask_for_tests_or_they_do_not() {
+        let path = "tests/test_sum.py";
+        for words in [
+            "The case in test_sum.py is wrong.",
+            "Subtract wrongly adds.\nPlease update the tests too.",
+            "add a test for zero",
+            "The tests are outdated.",
+            "Rename `sum` to `total`.",
+            "please rewrite the unit tests with pytest",
+        ] {
+            assert!(asks_for_tests(words, path), "{words}");
+        }
+        for words in [
+            "Fix the failing tests.",
+            "Don't change the tests.",
+            "Add a function and make sure that all of the tests pass",
+            "Remove the cache without changing tests",
+            "The latest address is wrong",
+            "",
+        ] {
+            assert!(!asks_for_tests(words, path), "{words}");
+        }
+    }
+
+    const BASE: &str = "import a\n\ndef test_one():\n    assert a.f(1) == 2\n    assert a.f(1) == 2\n";
+
+    #[test]
+    fn adding_is_free() {
+        for new in [
+            format!("{BASE}\ndef test_two():\n    assert a.f(2) == 3\n"),
+            BASE.replace("import a\n", "from x import y\nimport a, b\n"),
+            BASE.replace("import a\n", ""),
+            BASE.replace("def test_one", "class T:\n  def test_one"),
+            format!("def test_zero():\n    pass\n{BASE}"),
+        ] {
+            assert_eq!(lost(BASE, BASE, &new), None, "{new}");
+        }
+        assert_eq!(lost("[\n  1\n]\n", "[\n  1\n]\n", "[\n  1,\n  2\n]\n"), None);
+    }
+
+    #[test]
+    fn a_line_of_the_base_may_not_go() {
+        let changed = BASE.replacen("== 2", "== 3", 1);
+        assert_eq!(lost(BASE, BASE, &changed), Some("    assert a.f(1) == 2"));
+        assert_eq!(lost(BASE, BASE, ""), Some("def test_one():"));
+        // What somebody let go before, or the agent added itself, is not asked about.
+        assert_eq!(lost(BASE, &changed, &changed.replace("== 3", "== 4")), None);
+        let added = format!("{BASE}    assert a.f(9) == 9\n");
+        assert_eq!(lost(BASE, &added, BASE), None);
+    }
+}
