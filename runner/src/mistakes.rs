@@ -122,11 +122,11 @@ mod tests {
     #[test]
     fn a_mistake_stands_between_the_lines_around_it() {
         let one = written("a.py", None, "def f(x):\n    return x)\n\ny = 1\n").expect("Python");
-        let two = written("b.py", Some("import os\n"), "print(os, nowhere)").expect("Python");
+        let two = written("b.py", Some("import os\n"), "import os\nprint(os, nowhere)").expect("Python");
         assert_eq!(
             findings(&[one, two]),
             "a.py:2: syntax error near `)`\n     1\tdef f(x):\n>    2\t    return x)\n     3\t\n\
-             b.py:1: undefined name `nowhere`\n>    1\tprint(os, nowhere)\n"
+             b.py:2: undefined name `nowhere`\n     1\timport os\n>    2\tprint(os, nowhere)\n"
         );
     }
 

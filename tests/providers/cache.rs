@@ -27,9 +27,11 @@ fn outcome(action: &Action) -> Outcome {
         Action::Bash { command } if command.contains("test") => (OutcomeStatus::Exited { code: 1 }, RUN),
         Action::Bash { .. } => (OutcomeStatus::Exited { code: 0 }, FILE),
         Action::ListFiles { .. } => (OutcomeStatus::Ok, "calc.py\ntest_calc.py\n"),
-        Action::WriteFile { .. } | Action::WriteFiles { .. } | Action::EditFile { .. } | Action::WebFetch { .. } => {
-            (OutcomeStatus::Ok, "")
-        }
+        Action::WriteFile { .. }
+        | Action::WriteFiles { .. }
+        | Action::EditFile { .. }
+        | Action::WebFetch { .. }
+        | Action::Try { .. } => (OutcomeStatus::Ok, ""),
     };
     Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 30, note: None }
 }

@@ -157,8 +157,7 @@ fn sample(dir: &Path, about: &Sample) -> Result<PathBuf> {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/demo").join(about.folder);
     std::fs::create_dir(&origin)?;
     let [source, test] = about.sources;
-    for (file, name) in
-        [(source, source), (test, test), ("README.md", "README.md"), ("caisson.toml", ".caisson.toml")]
+    for (file, name) in [(source, source), (test, test), ("README.md", "README.md"), ("caisson.toml", ".caisson.toml")]
     {
         std::fs::copy(from.join(file), origin.join(name)).with_context(|| format!("the sample's {file}"))?;
     }

@@ -1,0 +1,58 @@
+//! The evaluation's three default tasks with a real model, where `CAISSON_MODEL_URL` names a server that speaks OpenAI's wire; skipped
+//! aloud without. It holds that a model can be measured, not how good it is. Needs what `tests/eval.rs` needs, and the images of the
+//! toolchains that the tasks are written in.
+
+#[path = "support/skipped.rs"]
+mod skipped;
+
+use serde_json::Value;
+use skipped::skipped;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn has_image(name: &str) -> bool {
+    let mut look = Command::new("docker");
+    let done = look.args(["image", "inspect", name]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    done.is_ok_and(|status| status.success())
+}
+
+fn missing() -> Option<(&'static str, String)> {
+    if std::env::var_os("CAISSON_RUNNER").is_none_or(|path| !Path::new(&path).is_file()) {
+        return Some(("docker", "CAISSON_RUNNER does not name the static runner (`make test` builds it)".to_owned()));
+    }
+    let images = ["caisson-router:local", "caisson-sandbox:python", "caisson-sandbox:node", "caisson-sandbox:rust"];
+    let absent = images.into_iter().find(|image| !has_image(image))?;
+    Some(("docker", format!("the engine does not answer, or has no image {absent} (`caisson image build`)")))
+}
+
+#[test]
+fn the_three_defaults_are_measured() {
+    let Ok(url) = std::env::var("CAISSON_MODEL_URL") else {
+        return skipped("model", "CAISSON_MODEL_URL names no server");
+    };
+    if let Some((part, why)) = missing() {
+        return skipped(part, &why);
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let config = format!(
+        "[model]\nkind = \"openai\"\nname = \"any\"\nbase_url = \"{url}\"\n\
+         context_tokens = 4096\nmax_output_tokens = 1024\n[router]\nimage = \"caisson-router:local\"\n"
+    );
+    std::fs::write(dir.path().join("caisson.toml"), config).expect("written");
+    let (config, out) = (dir.path().join("caisson.toml"), dir.path().join("results.jsonl"));
+    let mut eval = Command::new(env!("CARGO_BIN_EXE_caisson"));
+    eval.arg("--config").arg(config).arg("eval").arg("--out").arg(&out).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let ended = eval.output().expect("caisson eval");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.success(), "{said}");
+    println!("{}", String::from_utf8_lossy(&ended.stdout));
+    let lines = std::fs::read_to_string(out).expect("results");
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let rows: Vec<&Value> = rows.iter().filter(|row| row["kind"] == "task").collect();
+    assert_eq!(rows.len(), 3, "{said}");
+    for row in rows {
+        assert_ne!(row["outcome"], "not-run", "{row}");
+        assert_eq!(row["recording"], false, "{row}");
+        assert!(row["measured"]["tokens_written"].as_u64() > Some(0), "{row}");
+    }
+}
