@@ -203,7 +203,7 @@ fn limit(args: &EvalArgs) -> Duration {
 }
 
 /// Until Ctrl-C, or until somebody ends the process.
-async fn interrupted() -> Result<()> {
+pub(super) async fn interrupted() -> Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         _ = terminate.recv() => {}

@@ -172,7 +172,7 @@ fn prepare(stage: &Stage, dir: &Path, place: &Place, origin: &Path) -> Result<Bo
     std::fs::remove_file(&admin)?;
     stage.step("caisson setup: two accounts, an organisation", &bot.config().display().to_string());
     let path = origin.display().to_string();
-    bot.say(&["repo", "add", &path, "--name", REPOSITORY, "--writer", HUMAN])?;
+    bot.say(&["repo", "add", &path, "--name", REPOSITORY, "--writer", HUMAN, "--no-try"])?;
     stage.step("caisson repo add", &format!("{}{OWNER}/{REPOSITORY}", place.url));
     Ok(bot)
 }
