@@ -76,7 +76,7 @@ mod tests {
         # pyproject.toml tells it
         toolchain = "python"
         # tests\nof it
-        setup = ['''pip install -e . 'a; b > "3"'''']
+        setup = ["""pip install -e . 'a; b > "3"'"""]
         # pyproject.toml
         test = "python3 -m pytest -q -rA"
         "#);

@@ -1,7 +1,7 @@
 //! Whether the checks of a task's base say anything, told at its start: a person should know before five actions that no verdict can hold.
 //!
 //! The run is kept with the base, so that verification, repair and later tasks do not make it again (`sandbox/base_runs.rs`). A base
-//! whose tests fail is nothing to tell: many tasks begin there.
+//! whose tests fail is nothing to tell: many tasks begin there. Tests: below and `tests/stories/base.rs`.
 
 use super::{Performer, Repository};
 use crate::config::project::Effective;

@@ -26,3 +26,20 @@ pub fn proposal_body(seen: &[String], source: &str) -> String {
         prose(source, MAX_LINE)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_stands_as_code_and_nothing_of_it_acts() {
+        let seen = ["Setup worked: `pip install '@all' #1 <b>`.".to_owned()];
+        let body = proposal_body(&seen, "https://example.org/team/shop.git");
+        assert!(body.contains("\n- Setup worked: `pip install '@all' #1 <b>`.\n"), "{body}");
+        assert!(body.contains("until the operator accepts exactly the file"), "{body}");
+        // Words that would mention people or name issues are code, too.
+        let bare = proposal_body(&["@all closes #1".to_owned()], "x");
+        assert!(bare.contains("- `@all` closes `#1`\n"), "{bare}");
+        assert!(!proposal_title().contains('\n') && proposal_commit().lines().nth(1) == Some(""));
+    }
+}

@@ -6,6 +6,7 @@
 //! Must not judge. Tests: below and `tests/trees/base_runs.rs`.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use domain::Commit;
@@ -112,7 +113,9 @@ impl Sandboxes {
     /// As [`Sandboxes::verify`].
     pub async fn checks_of_base(&self, spec: &VerifySpec) -> Result<Option<(Detected, Outcome)>> {
         let Some(test) = self.test_of(spec).await? else { return Ok(None) };
-        let outcome = self.base_run(spec, &test.command, "start").await?;
+        // A name of its own each time: one that was just let go may still be on its way out.
+        let side = format!("start{}", self.ids.fetch_add(1, Ordering::Relaxed) % 100_000);
+        let outcome = self.base_run(spec, &test.command, &side).await?;
         Ok(Some((test, outcome)))
     }
 }
