@@ -4,7 +4,8 @@ use crate::world::{FIX, REPO, TEST, World};
 
 /// Runs of the base that were made, whoever asked for one.
 fn runs(world: &World) -> usize {
-    let of_base = |name: &&String| name.starts_with("verify-") && ["-base", "-start"].iter().any(|it| name.contains(it));
+    let of_base =
+        |name: &&String| name.starts_with("verify-") && ["-base", "-start"].iter().any(|it| name.contains(it));
     world.broker.created.lock().expect("created").iter().filter(of_base).count()
 }
 
