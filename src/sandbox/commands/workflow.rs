@@ -60,7 +60,9 @@ pub(super) fn read(project: &Project<'_>, out: &mut Commands) {
             lines.iter().filter(move |line| begins(line, words)).map(|line| local(line))
         };
         let mut setups: Vec<String> = Vec::new();
-        for line in kind(&SETUPS) {
+        // What a lock file or a manifest says npm installs is not said better here.
+        let npm = out.setups.iter().any(|it| it.commands.iter().any(|command| command.starts_with("npm ")));
+        for line in kind(&SETUPS).filter(|line| !(npm && line.starts_with("npm "))) {
             if !setups.contains(&line) {
                 setups.push(line);
             }

@@ -425,7 +425,7 @@ fn words(standing: &Standing) -> String {
     match standing {
         Standing::Pass { tests: Some(count) } => format!("they pass, {}", tests(*count)),
         Standing::Pass { tests: None } => "they pass".to_owned(),
-        Standing::Fail { tests: count } => format!("they run, {}, and some fail", tests(*count)),
+        Standing::Fail { tests: count } => format!("they run, {}, and do not pass", tests(*count)),
         Standing::Nothing => "not one test ran".to_owned(),
         Standing::Stopped(why) => (*why).to_owned(),
     }
