@@ -92,10 +92,7 @@ static PATTERNS: LazyLock<Vec<(Regex, Read)>> = LazyLock::new(|| {
         // curl, git and cargo; Node; Go; pip
         (r"(?:Could not|Couldn't) resolve host(?: name)?:? \(?HOST", host),
         (r"(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED) HOST", host),
-        (
-            r"lookup HOST(?: on [^ ]+)?: (?:no such host|server misbehaving|Temporary failure|i/o timeout|connection refused)",
-            host,
-        ),
+        (r"dial (?:tcp|udp): lookup HOST(?: |:)", host),
         (r"HTTPS?ConnectionPool\(host='HOST'", host),
         (r"ENOTCACHED request to https?://HOST", host),
         // cargo, in two forms
@@ -228,6 +225,7 @@ mod tests {
             "  [6] Couldn't resolve host name (Could not resolve host: a.example.org)",
             "npm ERR! request to https://a.example.org/x failed, reason: getaddrinfo ENOTFOUND a.example.org",
             "Get \"https://a.example.org/m/@v/list\": dial tcp: lookup a.example.org on 10.213.0.1:53: no such host",
+            "go: a@v1: Get \"https://a.example.org/a.mod\": dial tcp: lookup a.example.org: network is unreachable",
             "urllib3.exceptions.MaxRetryError: HTTPSConnectionPool(host='a.example.org', port=443): Max retries exceeded",
         ] {
             assert_eq!(one(said), Lack::Host { host: "a.example.org".into(), port: 443 }, "{said}");

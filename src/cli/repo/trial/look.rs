@@ -241,7 +241,7 @@ impl<'a> Look<'a> {
         }
         let failed = tried.last().filter(|it| !it.worked());
         if let Some(failed) = failed {
-            self.explain(&failed.outcome.text, &refused);
+            self.explain(&failed.outcome.text, Some(&refused));
         } else if !refused.is_empty() {
             let hosts: Vec<_> = refused.iter().map(|(host, _)| host.as_str()).collect();
             self.printer
@@ -264,7 +264,7 @@ impl<'a> Look<'a> {
             }
             Standing::Nothing | Standing::Stopped(_) => {
                 self.printer.bad(&format!("{text}: {}", words(&stands)));
-                self.explain(&tried.outcome.text, &[]);
+                self.explain(&tried.outcome.text, None);
             }
         }
         Ok(stands)
@@ -302,28 +302,36 @@ impl<'a> Look<'a> {
                 self.printer.good(&text);
             } else {
                 self.printer.warn(&text);
-                self.explain(&tried.outcome.text, &[]);
+                self.explain(&tried.outcome.text, None);
             }
         }
         Ok(())
     }
 
-    /// What a failed command lacked, and what to do about it; without that the end of what it said.
-    fn explain(&mut self, output: &str, refused: &[(String, u16)]) {
-        let mut all: Vec<Lack> =
-            refused.iter().map(|(host, port)| Lack::Host { host: host.clone(), port: *port }).collect();
+    /// What a failed command lacked, and what to do about it; without that the end of what it said. `refused`: by the router, of one that
+    /// has a network.
+    fn explain(&mut self, output: &str, refused: Option<&[(String, u16)]>) {
+        let hosts = refused.unwrap_or_default().iter();
+        let mut all: Vec<Lack> = hosts.map(|(host, port)| Lack::Host { host: host.clone(), port: *port }).collect();
         // What a refused host would have sent is missing for no other reason.
         if all.is_empty() {
             all = lacks(output);
         }
         for lack in &all {
             self.printer.say(&format!("    {}", one_line(&lack.sentence())));
-            self.printer.say(&format!("      {}", one_line(&lack.cure())));
-            if let Lack::Host { host, .. } = lack
-                && !self.hosts.contains(host)
-            {
-                self.hosts.push(host.clone());
-            }
+            let cure = match lack {
+                Lack::Host { .. } if refused.is_none() => {
+                    "checks have no network: a setup command has to bring what lies there".to_owned()
+                }
+                Lack::Host { host, .. } => {
+                    if !self.hosts.contains(host) {
+                        self.hosts.push(host.clone());
+                    }
+                    lack.cure()
+                }
+                Lack::Toolchain { .. } | Lack::Program(_) | Lack::Package { .. } => lack.cure(),
+            };
+            self.printer.say(&format!("      {}", one_line(&cure)));
         }
         if all.is_empty() {
             let lines: Vec<&str> = output.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
