@@ -23,11 +23,14 @@ impl Home {
 
     /// The program itself, on a thread that may block: a forge may live in this process.
     fn caisson(&self, args: &[&str]) -> Output {
+        // Whether checks run is tried in `try_out.rs`.
+        let more: &[&str] = if args.starts_with(&["repo", "add"]) { &["--no-try"] } else { &[] };
         tokio::task::block_in_place(|| {
             Command::new(env!("CARGO_BIN_EXE_caisson"))
                 .arg("--config")
                 .arg(self.config())
                 .args(args)
+                .args(more)
                 .env("HOME", self.dir.path())
                 .env("NO_COLOR", "1")
                 .output()

@@ -3,6 +3,8 @@
 //! The runner runs as a plain process in temporary directories (`support/local_broker.rs`): what is tested here is the
 //! host's side and what it refuses; the walls around a real chamber are tested with Docker elsewhere.
 
+#[path = "trees/base_runs.rs"]
+mod base_runs;
 #[path = "trees/by_products.rs"]
 mod by_products;
 #[path = "trees/carry.rs"]
@@ -45,6 +47,8 @@ mod seal;
 mod setup;
 #[path = "support/skipped.rs"]
 mod skipped;
+#[path = "trees/trial.rs"]
+mod trial;
 #[path = "trees/users.rs"]
 mod users;
 #[path = "trees/verify.rs"]

@@ -49,6 +49,13 @@ pub struct LogInbox {
     place: PathBuf,
 }
 
+impl LogInbox {
+    /// What the router said meanwhile: for somebody who keeps none of it.
+    pub fn told(&mut self) -> Vec<LogEntry> {
+        std::iter::from_fn(|| self.entries.try_recv().ok()).map(|(_, entry)| entry).collect()
+    }
+}
+
 /// The last entry that was stored: the router's life and its number.
 fn noted(place: &Path) -> Option<(String, u64)> {
     serde_json::from_slice(&std::fs::read(place).ok()?).ok()

@@ -1,10 +1,11 @@
-//! `caisson repo add|list|check|rotate`: brings a repository to the forge and holds it to what the bot relies on.
+//! `caisson repo add|list|check|try|rotate`: brings a repository to the forge and holds it to what the bot relies on.
 //! The only user of the rights for hooks and protection; everything that is set is read back. The steps are in `repo/`.
 //! Tests: `tests/setup.rs`, over the built-in forge and a real Gitea.
 
 mod add;
 mod check;
 mod rotate;
+mod trial;
 
 pub(super) use check::{faults, teams};
 
@@ -33,6 +34,8 @@ pub enum RepoCommand {
         /// Only this one.
         key: Option<String>,
     },
+    /// Bring the default branch up as a task would, say what its checks lack, and propose a .caisson.toml that makes them run.
+    Try(trial::Try),
     /// Give a repository's hook a new secret, in two steps with a restart of `serve` between them; nothing is lost meanwhile.
     Rotate {
         /// Which one (`caisson repo list`).
@@ -51,6 +54,7 @@ impl RepoCommand {
                 Ok(())
             }
             RepoCommand::Check { key } => check::run(&config, key.as_deref(), &printer).await,
+            RepoCommand::Try(args) => args.run(&config, &printer).await,
             RepoCommand::Rotate { key } => rotate::run(&config, file, &key, &printer).await,
         }
     }
@@ -73,6 +77,7 @@ pub(super) struct Accounts {
     pub(super) forge: Gitea,
     pub(super) bot: Account,
     pub(super) sync: Account,
+    bot_token: Secret,
     sync_token: Secret,
     base: Url,
 }
@@ -84,7 +89,7 @@ impl Accounts {
         let token =
             |file: &Option<PathBuf>| -> Result<Secret> { Ok(Secret::read(file.as_deref().ok_or_else(no_setup)?)?) };
         let (bot_token, sync_token) = (token(&config.forge.token_file)?, token(&config.forge.sync_token_file)?);
-        let forge = Gitea::new(&base, bot_token, USER_AGENT)?;
+        let forge = Gitea::new(&base, bot_token.clone(), USER_AGENT)?;
         let bot = forge.whoami().await?;
         let sync = Gitea::new(&base, sync_token.clone(), USER_AGENT)?.whoami().await?;
         if bot.id == sync.id {
@@ -93,6 +98,6 @@ impl Accounts {
                 .attempt("the default branch needs an account of its own: see `caisson setup`")
                 .into());
         }
-        Ok(Self { forge, bot, sync, sync_token, base })
+        Ok(Self { forge, bot, sync, bot_token, sync_token, base })
     }
 }

@@ -192,7 +192,8 @@ fn hook_secrets(config: &Process) -> Result<HashMap<String, Vec<Secret>>> {
     Ok(secrets)
 }
 
-fn settings(config: &Process) -> Settings {
+/// What holds for sandboxes under this configuration.
+pub(super) fn settings(config: &Process) -> Settings {
     let mut settings = Settings::new(&config.state_dir, &config.sandbox.image);
     settings.berths = config.router.berths;
     settings.profile = config.sandbox.hardening.word().to_owned();

@@ -4,6 +4,7 @@
 pub mod pick;
 pub mod process;
 pub mod project;
+pub mod proposal;
 pub mod write;
 
 mod check;

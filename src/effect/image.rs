@@ -8,16 +8,18 @@ use crate::config::pick::Pick;
 use crate::config::process::Sandbox;
 use crate::config::project::Effective;
 use crate::git::Repos;
-use crate::sandbox::SandboxError;
 use crate::sandbox::need::{self, MAX_BYTES, Need, WANTED};
+use crate::sandbox::{SandboxError, Sandboxes};
 use broker::toolchain::{BASE, REPOSITORY, profiles};
 use domain::Commit;
 use std::collections::HashMap;
 
 /// An image, and what a person should know about the choice.
-pub(super) struct Chosen {
+pub(crate) struct Chosen {
     pub image: String,
     pub note: Option<String>,
+    /// The toolchain it is offered as and the file that told of it, where nobody asked for an image.
+    pub told: Option<(String, &'static str)>,
 }
 
 impl Performer {
@@ -27,27 +29,42 @@ impl Performer {
         base: &Commit,
         effective: &Effective,
     ) -> Result<Chosen, Trouble> {
-        match &effective.image {
+        let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repos, sandbox: &self.config.sandbox };
+        choice.of(&repository.key, base, &effective.image).await
+    }
+}
+
+/// What an image is chosen among, and by.
+pub(crate) struct Choice<'a> {
+    pub sandboxes: &'a Sandboxes,
+    pub repos: &'a Repos,
+    pub sandbox: &'a Sandbox,
+}
+
+impl Choice<'_> {
+    /// The image for a commit of a repository whose project file says this.
+    pub(crate) async fn of(&self, key: &str, base: &Commit, pick: &Pick) -> Result<Chosen, Trouble> {
+        match pick {
             Pick::Refused(sentence) => Err(Trouble::blocked(sentence)),
             Pick::Asked { image, toolchain } => {
                 if self.there(image).await?.is_some() {
-                    return Ok(Chosen { image: image.clone(), note: None });
+                    return Ok(plainly(image));
                 }
                 Err(Trouble::blocked(absent(image, toolchain.as_deref())))
             }
-            Pick::Open => self.told(repository, base).await,
+            Pick::Open => self.told(key, base).await,
         }
     }
 
     /// What the files at the root tell of, where nothing is asked for.
-    async fn told(&self, repository: &Repository, base: &Commit) -> Result<Chosen, Trouble> {
-        let told = read(&self.repos, &repository.key, base, &self.config.sandbox).await?;
+    async fn told(&self, key: &str, base: &Commit) -> Result<Chosen, Trouble> {
+        let told = read(self.repos, key, base, self.sandbox).await?;
         let candidates = match told {
-            Told::Nothing => return Ok(Chosen { image: self.config.sandbox.image.clone(), note: None }),
+            Told::Nothing => return Ok(plainly(&self.sandbox.image)),
             Told::Image { image, by } if self.there(&image).await?.is_none() => {
                 return Err(Trouble::blocked(unready(&image, by)));
             }
-            Told::Image { image, .. } => return Ok(Chosen { image, note: None }),
+            Told::Image { image, .. } => return Ok(plainly(&image)),
             Told::Toolchain { need, images } => {
                 let mut candidates = Vec::new();
                 for (name, image) in images {
@@ -66,7 +83,7 @@ impl Performer {
                         version.by, need.toolchain, version.text, best.image
                     )
                 });
-                Ok(Chosen { image: best.image.clone(), note })
+                Ok(Chosen { image: best.image.clone(), note, told: Some((best.name.clone(), need.by)) })
             }
             None => Err(Trouble::blocked(lacking(&need, &candidates))),
         }
@@ -84,6 +101,10 @@ impl Performer {
             Err(other) => Err(other.into()),
         }
     }
+}
+
+fn plainly(image: &str) -> Chosen {
+    Chosen { image: image.to_owned(), note: None, told: None }
 }
 
 /// The version an image says it has.

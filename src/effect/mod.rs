@@ -5,6 +5,7 @@
 //! Nothing here decides what happens next; that is `domain::transition`'s. Tests: `tests/stories/`.
 
 mod act;
+mod base;
 mod brief;
 mod certain;
 mod converse;
@@ -22,7 +23,7 @@ mod verify;
 mod view;
 
 pub use certain::{No, Refusals};
-pub(crate) use image::{Told, read as read_toolchain};
+pub(crate) use image::{Choice, Chosen, Told, read as read_toolchain};
 pub use lanes::Lanes;
 pub use repository::Repository;
 pub(crate) use repository::granted;
@@ -70,6 +71,22 @@ impl Trouble {
     /// A person has to do something first.
     pub fn blocked(sentence: impl Into<String>) -> Self {
         Trouble::Failed(Failure::Blocked { sentence: sentence.into() })
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    /// The sentence alone.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Later { sentence, .. } | Self::Moved { sentence } | Self::Doubtful { sentence, .. } => {
+                f.write_str(sentence)
+            }
+            Self::Failed(failure) => match failure {
+                Failure::Blocked { sentence } | Failure::Fatal { why: sentence } => f.write_str(sentence),
+                Failure::ContextFull => f.write_str("the conversation no longer fits into the model"),
+                Failure::SandboxGone { loss } => write!(f, "the sandbox is gone: {loss}"),
+            },
+        }
     }
 }
 

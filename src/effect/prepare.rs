@@ -21,7 +21,8 @@ impl Performer {
         let chosen = self.image(&repository, &base, &effective).await?;
         let boot = self.make(task, &base, &base, &chosen.image, None).await?;
         let elsewhere = self.repos.elsewhere(&repository.key, &base).await?.sentence();
-        let notes: Vec<String> = chosen.note.into_iter().chain(elsewhere).collect();
+        let checks = self.base_note(task, &repository, &base, &effective, &chosen.image).await;
+        let notes: Vec<String> = chosen.note.into_iter().chain(elsewhere).chain(checks).collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
         let budget = Some(effective.budget);
         Ok(Input::Prepared { base, boot, image: chosen.image, every: effective.every, note, budget })

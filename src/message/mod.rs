@@ -9,6 +9,7 @@ mod budget;
 mod host;
 mod life;
 mod notice;
+mod proposal;
 mod pull;
 #[cfg(test)]
 mod tests;
@@ -22,4 +23,5 @@ pub use life::{
     accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, resumed, trouble, voided,
 };
 pub use notice::{About, notice};
+pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line};

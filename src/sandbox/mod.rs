@@ -1,24 +1,28 @@
 //! Sandboxes: repository in, actions, tree out, verification.
 //!
 //! Owns the life of a task's chamber (`prepare.rs`, `act.rs`, `record.rs`), whose user it runs as (`users.rs`), how its tree becomes one
-//! commit of ours (`seal.rs`, `quarantine.rs`, `cell.rs`, `policy/`), and the bot's own run of the project's tests (`verify.rs`, `ran.rs`,
-//! `detect.rs`).
+//! commit of ours (`seal.rs`, `quarantine.rs`, `cell.rs`, `policy/`), the bot's own run of the project's tests (`verify.rs`, `ran.rs`,
+//! `base_runs.rs`, `detect.rs`), and a project tried out for a person (`trial.rs`, `commands/`, `checks.rs`, `lacks.rs`).
 //! Built on the broker (`broker.rs`: containers), the runner (`link.rs`: one line to one runner), `git` and a [`Gate`].
 //! Must not: know Docker, parse git objects that no quarantine chamber has checked, or repeat an action by itself.
 //! Whatever a chamber says is untrusted: text is capped, ids are validated, a protocol error ends the chamber.
 //! Tests: beside each file and `tests/trees.rs` (real runner as a plain process).
 
 mod act;
+mod base_runs;
 pub mod broker;
 mod by_products;
 mod carry;
 mod cell;
+pub mod checks;
+pub mod commands;
 pub mod detect;
 pub mod failures;
 mod gate;
 mod index;
 pub mod items;
 pub mod kept;
+pub mod lacks;
 pub mod link;
 mod loans;
 mod look;
@@ -38,6 +42,7 @@ mod seal;
 mod setup;
 pub mod survey;
 mod tree;
+mod trial;
 mod users;
 mod verify;
 
@@ -54,6 +59,7 @@ use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
 use crate::git::Repos;
+use base_runs::BaseRuns;
 use broker::Broker;
 pub use gate::Gate;
 use loans::Loans;
@@ -65,6 +71,7 @@ use record::Records;
 use room::{Passing, Room};
 pub use setup::SetupSpec;
 pub use survey::{SurveySpec, Surveyed};
+pub use trial::Tried;
 use users::Users;
 pub use verify::TAIL as VERDICT_TAIL;
 
@@ -267,6 +274,7 @@ pub struct Sandboxes {
     loans: Loans,
     users: Users,
     mirrors: Mirrors,
+    base_runs: BaseRuns,
     /// Attached chambers, by task.
     rooms: Mutex<HashMap<i64, Arc<Room>>>,
     /// Names of chambers that a call of this process is using: reaping leaves them alone.
@@ -302,6 +310,7 @@ impl Sandboxes {
         let loans = Loans::load(&settings.state_dir, &records.all());
         let users = Users::load(&settings.state_dir, settings.user)?;
         let mirrors = Mirrors::load(&settings.state_dir, |key| users.known(key));
+        let base_runs = BaseRuns::new(settings.state_dir.join("base-runs"));
         // The host's own requests live above every id that a task gives to an action.
         let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
         let (rooms, busy, doors) = (Mutex::default(), Arc::default(), Mutex::default());
@@ -316,6 +325,7 @@ impl Sandboxes {
             loans,
             users,
             mirrors,
+            base_runs,
             rooms,
             busy,
             doors,

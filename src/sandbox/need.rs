@@ -116,7 +116,7 @@ impl Version {
 }
 
 /// `devcontainer.json` may have comments and a comma before a closing bracket; JSON has neither.
-fn plain_json(text: &str) -> String {
+pub(super) fn plain_json(text: &str) -> String {
     let (mut plain, mut rest, mut quoted) = (String::with_capacity(text.len()), text.chars().peekable(), false);
     while let Some(c) = rest.next() {
         match c {

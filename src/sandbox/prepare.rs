@@ -60,7 +60,7 @@ impl Sandboxes {
         }
         let on_disk = spec.limits.workspace_bytes == 0;
         let lent = self.mirror(&spec.repo_key, spec.trunk.as_ref(), on_disk).await;
-        let setup = self.set_up(spec).await?;
+        let setup = self.set_up(spec, &mut Vec::new()).await?;
         let record = self.begin(Record { setup, ..spec.record() }, spec.network).await?;
         let (room, mirror) = self.furnished(spec, &record, lent).await?;
         let boot = room.boot.clone();

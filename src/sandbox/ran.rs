@@ -56,6 +56,11 @@ impl Ran {
         }
     }
 
+    /// As [`Ran::exit_code`].
+    pub fn code(outcome: &Outcome) -> Option<i32> {
+        exit_code(&outcome.status)
+    }
+
     pub fn passed(&self) -> bool {
         self.exit_code == Some(0)
     }
@@ -63,11 +68,20 @@ impl Ran {
 
 /// The sum of what the summaries of unittest, pytest, `cargo test`, node's runner and TAP say.
 fn counted(text: &str) -> Option<u64> {
-    let counts: Vec<u64> = text.lines().filter_map(|line| summary(line.trim())).collect();
+    sum(text, &["passed", "failed", "error", "errors", "xfailed", "xpassed"])
+}
+
+/// As [`counted`], without what pytest calls an error: most often a file that it could not read.
+pub(super) fn executed(text: &str) -> Option<u64> {
+    sum(text, &["passed", "failed", "xfailed", "xpassed"])
+}
+
+fn sum(text: &str, of_pytest: &[&str]) -> Option<u64> {
+    let counts: Vec<u64> = text.lines().filter_map(|line| summary(line.trim(), of_pytest)).collect();
     (!counts.is_empty()).then(|| counts.iter().sum())
 }
 
-fn summary(line: &str) -> Option<u64> {
+fn summary(line: &str, of_pytest: &[&str]) -> Option<u64> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     // `Ran 4 tests in 0.001s`
     if let Some((count, _)) = line.strip_prefix("Ran ").and_then(|rest| rest.split_once(" test")) {
@@ -92,8 +106,8 @@ fn summary(line: &str) -> Option<u64> {
         .split(' ')
         .next()
         .is_some_and(|time| time.ends_with('s') && time.starts_with(|c: char| c.is_ascii_digit()));
-    let words = ["passed", "failed", "error", "errors", "xfailed", "xpassed"];
-    (timed && words.iter().any(|word| before.contains(word))).then(|| worded(before, &words))
+    let words = ["passed", "failed", "error", "xfailed", "xpassed"];
+    (timed && words.iter().any(|word| before.contains(word))).then(|| worded(before, of_pytest))
 }
 
 /// The numbers before these words.

@@ -17,7 +17,12 @@ const LONGEST: usize = 300;
 /// there says nothing.
 pub fn ran(outcome: &Outcome) -> Option<BTreeSet<String>> {
     let ended = matches!(outcome.status, Status::Ok | Status::Exited { .. });
-    (ended && outcome.dropped_bytes == 0).then(|| outcome.text.lines().filter_map(name).take(NAMES).collect())
+    (ended && outcome.dropped_bytes == 0).then(|| names(&outcome.text).collect())
+}
+
+/// The names that stand in an output, whole or cut.
+pub(super) fn names(text: &str) -> impl Iterator<Item = String> {
+    text.lines().filter_map(name).take(NAMES)
 }
 
 /// The test whose run this line reports.
@@ -89,7 +94,7 @@ fn marked(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn names(text: &str) -> Vec<String> {
+    fn named(text: &str) -> Vec<String> {
         let outcome =
             Outcome { status: Status::Ok, text: text.to_owned(), dropped_bytes: 0, duration_ms: 0, note: None };
         ran(&outcome).expect("a whole report").into_iter().collect()
@@ -98,16 +103,16 @@ mod tests {
     #[test]
     fn each_programs_lines_are_read_and_skipped_tests_did_not_run() {
         let unittest = "test_a (t.T.test_a) ... ok\ntest_b (t.T)\nSays what it does. ... FAIL\ntest_c (t.T.test_c) ... skipped 'no'\nRan 3 tests (in all)";
-        assert_eq!(names(unittest), ["test_a (t.T.test_a)", "test_b (t.T)"]);
+        assert_eq!(named(unittest), ["test_a (t.T.test_a)", "test_b (t.T)"]);
         let pytest = "tests/test_a.py::test_one PASSED   [ 50%]\nPASSED tests/test_a.py::test_two[x - y]\nFAILED t.py::test_three - assert 1\nSKIPPED [1] t.py:3: no";
-        assert_eq!(names(pytest), ["t.py::test_three", "tests/test_a.py::test_one", "tests/test_a.py::test_two[x"]);
+        assert_eq!(named(pytest), ["t.py::test_three", "tests/test_a.py::test_one", "tests/test_a.py::test_two[x"]);
         let cargo = "running 3 tests\ntest a::b ... ok\ntest c - should panic ... ok\ntest d ... ignored\ntest e ... FAILED\ntest result: ok. 3 passed";
-        assert_eq!(names(cargo), ["a::b", "c - should panic", "e"]);
+        assert_eq!(named(cargo), ["a::b", "c - should panic", "e"]);
         let go = "=== RUN   TestA\n--- PASS: TestA (0.00s)\n    --- FAIL: TestA/ten (0.01s)\n--- SKIP: TestB (0.00s)\nok  \texample 0.01s";
-        assert_eq!(names(go), ["TestA", "TestA/ten"]);
+        assert_eq!(named(go), ["TestA", "TestA/ten"]);
         let tap = "TAP version 13\nok 1 - adds\nnot ok 2 - divides # time=1ms\nok 3 - later # SKIP\n1..3\n  ✔ multiplies (3 ms)\n  ✖ roots";
-        assert_eq!(names(tap), ["adds", "divides", "multiplies", "roots"]);
-        assert_eq!(names("....\nRan 4 tests in 0.001s\n\nOK\n2 passed (in 3s)"), Vec::<String>::new());
+        assert_eq!(named(tap), ["adds", "divides", "multiplies", "roots"]);
+        assert_eq!(named("....\nRan 4 tests in 0.001s\n\nOK\n2 passed (in 3s)"), Vec::<String>::new());
     }
 
     #[test]

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::record::Record;
 use super::room::{self, Room, Work};
+use super::trial::Tried;
 use super::{PrepareSpec, Result, SandboxError, Sandboxes};
 
 /// What a sandbox needs before the agent enters: commands, and the commit they run on.
@@ -49,7 +50,8 @@ const PARTS: [(&str, &str, &str); 2] = [("work.tar", PACK_WORK, UNPACK_WORK), ("
 impl Sandboxes {
     /// The key under which the result is kept, which is there afterwards; `None` without commands. At most one of a process
     /// makes one at a time, so that tasks that start together wait for the first.
-    pub(super) async fn set_up(&self, spec: &PrepareSpec) -> Result<Option<String>> {
+    /// `tried` gets each command that ran, with how it ended.
+    pub(super) async fn set_up(&self, spec: &PrepareSpec, tried: &mut Vec<Tried>) -> Result<Option<String>> {
         let Some(setup) = spec.setup.as_ref().filter(|it| !it.commands.is_empty()) else { return Ok(None) };
         let image = self.image(&spec.image).await?.map(|it| it.id).unwrap_or_default();
         let text = self.repos.commit_text(&spec.repo_key, &setup.commit).await?;
@@ -59,7 +61,7 @@ impl Sandboxes {
         let kept = self.setups().join(&key);
         if !kept.is_dir() {
             self.forget_setups(&key).await?;
-            self.run_setup(spec, setup, &kept).await?;
+            self.run_setup(spec, setup, &kept, tried).await?;
         }
         touch(&kept);
         Ok(Some(key))
@@ -77,7 +79,13 @@ impl Sandboxes {
         Ok(())
     }
 
-    async fn run_setup(&self, spec: &PrepareSpec, setup: &SetupSpec, kept: &Path) -> Result<()> {
+    async fn run_setup(
+        &self,
+        spec: &PrepareSpec,
+        setup: &SetupSpec,
+        kept: &Path,
+        tried: &mut Vec<Tried>,
+    ) -> Result<()> {
         let name = format!("setup-{}-{}", spec.task, spec.attempt);
         // The task's own record: its berth, and what a restart finds and removes.
         let record = Record { name: name.clone(), base: setup.commit.to_string(), ..spec.record() };
@@ -95,14 +103,24 @@ impl Sandboxes {
             mirror: None,
             layered: false,
         };
-        let done = self.commands(spec, setup, &chamber, kept).await;
+        let done = match self.commands(spec, setup, &chamber, tried).await {
+            Ok(room) => self.keep_setup(&room, kept).await,
+            Err(why) => Err(why),
+        };
         let closed = self.close_berth(record.berth).await;
         // Waited for: the task's own sandbox takes the berth next. Cut before this, the record names what is to be removed.
         let removed = self.broker.remove(&name).await.map_err(room::from_broker);
         done.and(closed).and(removed)
     }
 
-    async fn commands(&self, spec: &PrepareSpec, setup: &SetupSpec, chamber: &ChamberSpec, kept: &Path) -> Result<()> {
+    /// Runs them all; the sandbox in which they ran, at rest and without a network.
+    async fn commands(
+        &self,
+        spec: &PrepareSpec,
+        setup: &SetupSpec,
+        chamber: &ChamberSpec,
+        tried: &mut Vec<Tried>,
+    ) -> Result<Room> {
         let lent = self.mirrors.current(&spec.repo_key);
         let (room, _) = self.stocked(chamber, &spec.repo_key, &setup.commit, 1, lent).await?;
         if let (Some(berth), Some(gate)) = (chamber.berth, &self.gate) {
@@ -113,13 +131,15 @@ impl Sandboxes {
         for command in &setup.commands {
             let ran = room.run(Op::Bash { command: command.clone() }, self.settings.setup_wall_ms).await?;
             let named = format!("the setup command {}", crate::text::one_line(crate::text::cut(command, 120).0));
-            room::succeeded(&ran, &named)?;
+            let ended = room::succeeded(&ran, &named);
+            tried.push(Tried { command: command.clone(), outcome: ran });
+            ended?;
         }
         // As at a checkpoint: nothing runs and nothing is reached while it is read.
         let stopped = room.run(Op::Quiesce, QUIESCE_MS).await?;
         room::succeeded(&stopped, "stopping what setup started")?;
         self.close_berth(chamber.berth).await?;
-        self.keep_setup(&room, kept).await
+        Ok(room)
     }
 
     /// Whole or not at all: written beside, then renamed.

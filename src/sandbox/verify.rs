@@ -34,7 +34,7 @@ pub(super) struct Laid<'a> {
 }
 
 impl Sandboxes {
-    /// Runs the tests of `commit`, then those of `base`. May be repeated freely; each call starts from nothing.
+    /// Runs the tests of `commit`, and those of `base` unless that run is kept (`base_runs.rs`). May be repeated freely.
     ///
     /// # Errors
     /// [`SandboxError::Unavailable`] when engine or disk are away, [`SandboxError::Refused`] when the commit or the image
@@ -54,14 +54,14 @@ impl Sandboxes {
                 duration_ms: 0,
             });
         };
-        let head = self.run_tests(spec, &spec.commit, &test.command, "head", Laid::default());
         let (head, base, held_against) = if spec.base == spec.commit {
-            let head = head.await?;
+            let head = self.base_run(spec, &test.command, "head").await?;
             (head.clone(), head, None)
         } else {
+            let head = self.run_tests(spec, &spec.commit, &test.command, "head", Laid::default());
             // Two at a time: the commit's own run, and beside it what it is compared with.
             let others = async {
-                let base = self.run_tests(spec, &spec.base, &test.command, "base", Laid::default()).await?;
+                let base = self.base_run(spec, &test.command, "base").await?;
                 Ok((base, self.with_base_tests(spec, &test.command).await?))
             };
             let (head, (base, held_against)) = tokio::try_join!(head, others)?;
@@ -87,7 +87,7 @@ impl Sandboxes {
         })
     }
 
-    async fn test_of(&self, spec: &VerifySpec) -> Result<Option<Detected>> {
+    pub(super) async fn test_of(&self, spec: &VerifySpec) -> Result<Option<Detected>> {
         if let Some(command) = &spec.command {
             return Ok(Some(Detected { command: command.clone(), by: crate::config::project::FILE }));
         }

@@ -10,6 +10,7 @@ mod world;
 
 mod advance;
 mod barrier;
+mod base;
 mod cuts;
 mod decisions;
 mod elsewhere;

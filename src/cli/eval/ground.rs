@@ -61,7 +61,9 @@ impl Ground {
 
     /// Puts a repository on the forge. Before `serve`, which reads the configuration once.
     pub fn add(&self, source: &Path, name: &str) -> Result<()> {
-        self.bot.say(&["repo", "add", &source.display().to_string(), "--name", name, "--writer", HUMAN]).map(drop)
+        self.bot
+            .say(&["repo", "add", &source.display().to_string(), "--name", name, "--writer", HUMAN, "--no-try"])
+            .map(drop)
     }
 
     /// Starts the bot, or starts it again where it has ended.

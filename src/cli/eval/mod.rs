@@ -238,7 +238,7 @@ async fn stopped_by_ctrl_c(work: impl Future<Output = Result<()>>) -> Result<()>
 }
 
 /// Until Ctrl-C, or until somebody ends the process.
-async fn interrupted() -> Result<()> {
+pub(super) async fn interrupted() -> Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         _ = terminate.recv() => {}

@@ -1,5 +1,6 @@
 //! `caisson repo add`: one repository, from an address or a path to a place where tasks can start. Every step may be repeated.
 
+use super::trial::{self, Target};
 use super::{AGENT_BRANCHES, Accounts};
 use crate::checkpoint::label::LABELS;
 use crate::cli::printer::{Complaint, Printer};
@@ -42,6 +43,9 @@ pub struct Add {
     /// Accept a foreign hook, deploy key or Actions that would read a push: the name that was shown. Repeat for more.
     #[arg(long = "accept-foreign", value_name = "NAME")]
     accept_foreign: Vec<String>,
+    /// Do not try out whether its checks run in a sandbox.
+    #[arg(long)]
+    no_try: bool,
 }
 
 /// What is being added.
@@ -106,6 +110,11 @@ impl Add {
         };
         put_repository(file, &entry)?;
         printer.good(&format!("{} is ready: {}", plan.repo, on_forge.html_url));
+        if !self.no_try {
+            let (key, source) = (plan.key.as_str(), plan.source.as_str());
+            let target = Target { key, repos: git, commit: &commit, accepted: &entry.accepted, source };
+            trial::inform(config, &target, printer).await;
+        }
         printer.hint("start or restart `caisson serve`, then open an issue that begins with /fix");
         Ok(())
     }

@@ -194,7 +194,7 @@ fn prepare(stage: &Stage, dir: &Path, place: &Place, (origin, name): (&Path, &st
     std::fs::remove_file(&admin)?;
     stage.step("caisson setup: two accounts, an organisation", &bot.config().display().to_string());
     let path = origin.display().to_string();
-    bot.say(&["repo", "add", &path, "--name", name, "--writer", HUMAN])?;
+    bot.say(&["repo", "add", &path, "--name", name, "--writer", HUMAN, "--no-try"])?;
     stage.step("caisson repo add", &format!("{}{OWNER}/{name}", place.url));
     Ok(bot)
 }

@@ -1,0 +1,131 @@
+//! `caisson repo try`: brings a repository's default branch up as a task would, says step by step what works and what is missing, and
+//! proposes a `.caisson.toml`. `caisson repo add` ends with the same look.
+//!
+//! Owns the command and what it changes: nothing, unless `--propose` asks for a pull request. What is tried is in `trial/look.rs`, where
+//! in `trial/ground.rs`, the pull request in `trial/propose.rs`. Tests: `tests/try_out.rs`.
+
+mod ground;
+mod look;
+mod propose;
+
+use super::Accounts;
+use crate::cli::eval::interrupted;
+use crate::cli::printer::{Complaint, Printer};
+use crate::config::Process;
+use crate::config::process::Repository as Entry;
+use crate::forge::{Forge, RepoRef};
+use crate::git::{Auth, Branch, RemoteUrl, Repos};
+use anyhow::Result;
+use clap::Args;
+use domain::Commit;
+use ground::Ground;
+use look::{Look, Seen};
+
+/// What is looked at.
+pub(super) struct Target<'a> {
+    pub key: &'a str,
+    pub repos: &'a Repos,
+    pub commit: &'a Commit,
+    /// The hash of the project file that the operator accepted; empty = none.
+    pub accepted: &'a str,
+    /// Where it came from, for `caisson repo add`.
+    pub source: &'a str,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Runs the repository's own commands in sandboxes of this command alone: setup with the network that [egress] grants every \
+    task, checks without one. Nothing is changed: what is found is printed. A .caisson.toml takes effect when it stands on the default \
+    branch; its setup, and hosts beyond yours, when you accepted it with `caisson repo add`.\n\
+    Examples:\n  caisson repo try shop\n  caisson repo try shop --propose"
+)]
+pub struct Try {
+    /// Which one (`caisson repo list`).
+    #[arg(value_name = "NAME")]
+    key: String,
+    /// Open the proposed .caisson.toml as a pull request, by the bot's account.
+    #[arg(long)]
+    propose: bool,
+}
+
+impl Try {
+    pub(super) async fn run(self, config: &Process, printer: &Printer) -> Result<()> {
+        let entry = config.repository(&self.key).ok_or_else(|| {
+            Complaint::new(format!("no repository has the key {}", self.key)).attempt("caisson repo list")
+        })?;
+        let accounts = Accounts::open(config).await?;
+        let scratch = tempfile::tempdir()?;
+        let repos = Repos::new(scratch.path());
+        let brought = Brought::of(entry, &accounts, &repos).await?;
+        let target = Target {
+            key: &entry.key,
+            repos: &repos,
+            commit: &brought.head,
+            accepted: &entry.accepted,
+            source: &entry.upstream,
+        };
+        printer.say(&format!("{} {} at {}", brought.at, entry.default_branch, brought.head.short()));
+        let seen = look(config, &target, printer).await?;
+        let Some(text) = &seen.file else {
+            return match seen.works {
+                true => Ok(()),
+                false => Err(Complaint::new(format!("the checks of {} do not run", entry.key))
+                    .attempt("what is missing stands above; mend it, then try again")
+                    .into()),
+            };
+        };
+        if !self.propose {
+            printer.hint(&format!("caisson repo try {} --propose opens it as a pull request", entry.key));
+            return Ok(());
+        }
+        propose::open(config, entry, &accounts, &repos, &brought, text, &seen.summary, printer).await
+    }
+}
+
+/// The default branch, here.
+pub(super) struct Brought {
+    pub at: RepoRef,
+    pub url: RemoteUrl,
+    pub auth: Auth,
+    pub head: Commit,
+}
+
+impl Brought {
+    async fn of(entry: &Entry, accounts: &Accounts, repos: &Repos) -> Result<Brought> {
+        // By its number: it may have been renamed.
+        let found = accounts.forge.locate(entry.id).await?;
+        let at = RepoRef::new(found.owner, found.name);
+        let url = RemoteUrl::parse(&format!("{}/{at}.git", accounts.base.as_str().trim_end_matches('/')))?;
+        let auth = Auth::basic(&accounts.bot.login, accounts.bot_token.expose());
+        repos.fetch(&entry.key, &url, Some(&auth)).await?;
+        let head = repos.resolve(&entry.key, &Branch::parse(&entry.default_branch)?).await?;
+        Ok(Brought { at, url, auth, head })
+    }
+}
+
+/// The look itself, in an installation of its own, which is gone afterwards, however it ends.
+async fn look(config: &Process, target: &Target<'_>, printer: &Printer) -> Result<Seen> {
+    let work = async {
+        let mut ground = Ground::lay(config, target.repos.clone(), printer).await?;
+        let seen = Box::pin(Look::new(&mut ground, target, printer).all()).await;
+        printer.step("removing what was made");
+        seen
+    };
+    tokio::select! {
+        done = work => done,
+        stopped = interrupted() => {
+            stopped?;
+            Err(Complaint::new("stopped; what was started has been ended").into())
+        }
+    }
+}
+
+/// The same at the end of `repo add`: information. What keeps it from being looked at is said, and is no fault of the repository's.
+pub(super) async fn inform(config: &Process, target: &Target<'_>, printer: &Printer) {
+    printer.heading("whether its checks run in a sandbox (--no-try leaves this out)");
+    if let Err(error) = look(config, target, printer).await {
+        let why = Complaint::from(&error);
+        printer.warn(&format!("not looked at: {}", [vec![why.what], why.why].concat().join(": ")));
+        printer.hint(&format!("caisson repo try {} looks later", target.key));
+    }
+}

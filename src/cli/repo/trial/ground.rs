@@ -1,0 +1,118 @@
+//! Where a repository is tried out: a broker, a router and sandboxes of this command's own, beside those of a running bot.
+//!
+//! Owns that nothing of it is left: everything in the engine bears an installation's name of its own and is removed when the value goes.
+//! The router gets the operator's policy. Must not touch a running bot's state.
+
+use crate::bot::{LogInbox, way_out};
+use crate::cli::broker_child::Lent;
+use crate::cli::printer::{Complaint, Printer};
+use crate::cli::serve;
+use crate::config::Process;
+use crate::config::process::Network;
+use crate::git::Repos;
+use crate::sandbox::broker::Broker;
+use crate::sandbox::{Gate, Sandboxes};
+use anyhow::{Context, Result};
+use protocol::router::Verdict;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+pub(super) struct Ground {
+    pub sandboxes: Sandboxes,
+    /// The operator's, under a name of its own.
+    pub config: Process,
+    pub repos: Repos,
+    lent: Lent,
+    log: Option<LogInbox>,
+    _state: TempDir,
+}
+
+impl Ground {
+    pub async fn lay(config: &Process, repos: Repos, printer: &Printer) -> Result<Ground> {
+        let state = tempfile::Builder::new().prefix("caisson-try-").tempdir().context("no temporary directory")?;
+        let config = own(config, &state);
+        printer.step("starting a broker of its own");
+        let lent = Lent::start(&config).await?;
+        let broker: Arc<dyn Broker> = lent.broker.clone();
+        // From here on whatever fails takes everything down again.
+        let mut guard = Guard { lent: Some(lent), config: &config };
+        let (gate, log) = match config.sandbox.network {
+            Network::None => (None, None),
+            Network::Router => {
+                printer.step("making a router of its own");
+                let attempt = "make images, or set sandbox.network to \"none\"";
+                let made = way_out(&config, &broker).await;
+                let (egress, log) = made.map_err(|why| {
+                    Complaint::new("there is no router for the network of setup")
+                        .because(format!("{why:#}"))
+                        .attempt(attempt)
+                })?;
+                (Some(egress as Arc<dyn Gate>), Some(log))
+            }
+        };
+        let sandboxes = Sandboxes::new(broker, gate, repos.clone(), serve::settings(&config), 1)?;
+        let lent = guard.lent.take().context("the broker is gone")?;
+        drop(guard);
+        Ok(Ground { sandboxes, repos, lent, log, _state: state, config })
+    }
+
+    /// Names and ports that the router refused since it was asked last.
+    pub async fn refused(&mut self) -> Vec<(String, u16)> {
+        let Some(log) = &mut self.log else { return Vec::new() };
+        let mut out: Vec<(String, u16)> = Vec::new();
+        for entry in log.told() {
+            let known = out.iter().position(|(host, _)| *host == entry.host);
+            match (entry.verdict, known) {
+                (Verdict::Allowed | Verdict::Failed, _) => {}
+                (Verdict::Denied, _) if entry.host.is_empty() => {}
+                (Verdict::Denied, Some(at)) => out[at].1 = out[at].1.max(entry.port),
+                (Verdict::Denied, None) => out.push((entry.host, entry.port)),
+            }
+        }
+        out
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        tear_down(&mut self.lent, &self.config);
+    }
+}
+
+/// Until the ground stands: a broker that is given up removes what it made.
+struct Guard<'a> {
+    lent: Option<Lent>,
+    config: &'a Process,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if let Some(lent) = &mut self.lent {
+            tear_down(lent, self.config);
+        }
+    }
+}
+
+fn tear_down(lent: &mut Lent, config: &Process) {
+    if let Err(error) = lent.tear_down(config) {
+        Printer::terminal().warn(&format!("{error:#}\n`make clean-docker` tries again"));
+    }
+}
+
+/// The operator's configuration under another name and with a state of its own; the network of a running bot's router is taken.
+fn own(config: &Process, state: &TempDir) -> Process {
+    let mut own = config.clone();
+    let name: String = config.installation.chars().take(12).collect();
+    own.installation = format!("{name}-try{}", std::process::id() % 1000);
+    own.router.pool = String::new();
+    own.router.berths = 1;
+    own.state_dir = state.path().to_owned();
+    // Whose sandboxes run as which user stays as it is.
+    let users = "users.json";
+    if config.state_dir.join(users).exists()
+        && let Err(error) = std::fs::copy(config.state_dir.join(users), state.path().join(users))
+    {
+        tracing::debug!(%error, "the sandboxes of this try run as a user of their own");
+    }
+    own
+}

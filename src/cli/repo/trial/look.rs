@@ -1,0 +1,450 @@
+//! The look: the image, the checks as they are, ways to set the project up, and what of them makes the checks run.
+//!
+//! Owns the order of the steps and what is said about each. Every command is the repository's own word and runs in a sandbox only; what it
+//! prints is shown escaped. The first way with which the checks run, and run better than as it is, ends the search.
+
+use super::Target;
+use super::ground::Ground;
+use crate::cli::printer::Printer;
+use crate::config::process::Network;
+use crate::config::project::{self, Project};
+use crate::config::proposal::Proposal;
+use crate::effect::{Choice, Chosen, granted};
+use crate::egress::overruled;
+use crate::sandbox::checks::{Standing, standing};
+use crate::sandbox::commands::{self, Commands, Found, Setup};
+use crate::sandbox::items;
+use crate::sandbox::lacks::{Lack, lacks};
+use crate::sandbox::{PrepareSpec, SetupSpec, Tried, VerifySpec};
+use crate::text::{cut, one_line};
+use anyhow::{Context, Result};
+use protocol::router::Rule;
+use std::collections::HashMap;
+
+/// Ways to set a project up, and to test it, that are tried.
+const WAYS: usize = 3;
+/// Failures that are shown of one run, and characters of each.
+const SHOWN: usize = 3;
+const LENGTH: usize = 160;
+/// The only task of this look.
+const TASK: i64 = 1;
+
+/// What came of a look.
+pub(super) struct Seen {
+    /// Its checks run as it is.
+    pub works: bool,
+    /// The project file that makes them run, where it has to be another.
+    pub file: Option<String>,
+    /// One line for each thing that was seen, for a pull request.
+    pub summary: Vec<String>,
+}
+
+/// A way that was tried.
+struct Way {
+    setup: Option<Setup>,
+    test: Found,
+    standing: Standing,
+}
+
+pub(super) struct Look<'a> {
+    ground: &'a mut Ground,
+    target: &'a Target<'a>,
+    printer: &'a Printer,
+    attempts: u32,
+    /// Hosts that were not reached, of all tries.
+    hosts: Vec<String>,
+}
+
+/// What the repository says, read once.
+struct Read {
+    project: Project,
+    text: Option<String>,
+    found: Commands,
+    image: String,
+    chosen: Chosen,
+    rules: Vec<Rule>,
+}
+
+impl<'a> Look<'a> {
+    pub fn new(ground: &'a mut Ground, target: &'a Target<'a>, printer: &'a Printer) -> Self {
+        Self { ground, target, printer, attempts: 0, hosts: Vec::new() }
+    }
+
+    pub async fn all(mut self) -> Result<Seen> {
+        let Some(read) = self.read().await? else {
+            return Ok(Seen { works: false, file: None, summary: Vec::new() });
+        };
+        if self.ground.config.sandbox.network == Network::None {
+            self.printer.warn("sandbox.network = \"none\": setup has no network either");
+        }
+        let before = self.as_it_is(&read).await?;
+        let mut best = None;
+        if !matches!(&before, Some(Way { standing: Standing::Pass { .. }, .. })) {
+            best = self.ways(&read, before.as_ref()).await?;
+        }
+        let setup = best.as_ref().or(before.as_ref()).and_then(|way| way.setup.clone());
+        if best.as_ref().or(before.as_ref()).is_some_and(|way| way.standing.run()) {
+            self.others(&read, setup.as_ref()).await?;
+        }
+        self.conclude(&read, before, best)
+    }
+
+    /// What the files say and which image that means. None when there is no image to try it in, which is said.
+    async fn read(&mut self) -> Result<Option<Read>> {
+        let (repos, key, commit) = (&self.ground.repos, self.target.key, self.target.commit);
+        let files = repos.files(key, commit, 32 << 20).await?;
+        let mut texts = HashMap::new();
+        for name in commands::wanted(&files) {
+            // One that is too large to be read tells nothing.
+            if let Ok(Some(text)) = repos.show(key, commit, name, commands::MAX_BYTES).await {
+                texts.insert(name.to_owned(), String::from_utf8_lossy(&text).into_owned());
+            }
+        }
+        let found = commands::commands(&files, &|name| texts.get(name).cloned());
+        let text = repos.show(key, commit, project::FILE, project::MAX_BYTES).await?;
+        let text = text.map(String::from_utf8).transpose().with_context(|| format!("{} is no UTF-8", project::FILE))?;
+        let project = text.as_deref().map(|text| Project::parse(project::FILE, text)).transpose()?.unwrap_or_default();
+        let grants = granted(&self.ground.config);
+        let accepted = Some(self.target.accepted).filter(|hash| !hash.is_empty());
+        let effective = project.within(&grants, accepted);
+        let choice = Choice { sandboxes: &self.ground.sandboxes, repos, sandbox: &self.ground.config.sandbox };
+        let chosen = match choice.of(key, commit, &effective.image).await {
+            Ok(chosen) => chosen,
+            Err(trouble) => {
+                self.printer.bad(&trouble.to_string());
+                return Ok(None);
+            }
+        };
+        let why = match &chosen.told {
+            Some((name, by)) => format!(": its {by} tells the toolchain {name}"),
+            None => String::new(),
+        };
+        self.printer.good(&format!("its tasks run in {}{why}", chosen.image));
+        if let Some(note) = &chosen.note {
+            self.printer.warn(note);
+        }
+        let denied = self.ground.config.egress.denied();
+        let mut rules = grants.egress;
+        rules.extend(effective.egress);
+        rules.retain(|rule| overruled(&denied, rule).is_none());
+        Ok(Some(Read { project, text, found, image: chosen.image.clone(), chosen, rules }))
+    }
+
+    /// The checks as a task of today would have them.
+    async fn as_it_is(&mut self, read: &Read) -> Result<Option<Way>> {
+        let accepted = !read.project.hash().is_empty() && self.target.accepted == read.project.hash();
+        let own = (!read.project.setup.is_empty())
+            .then(|| Setup { commands: read.project.setup.clone(), by: project::FILE.to_owned() });
+        if own.is_some() && !accepted {
+            self.printer.warn(&format!(
+                "the setup of its {} is not accepted (caisson repo add {}): tasks start without it",
+                project::FILE,
+                self.target.source
+            ));
+        }
+        let setup = own.filter(|_| accepted);
+        let Some(test) = self.known_test(read) else {
+            self.printer.bad("no test command: nothing that a task does would be tested");
+            return Ok(None);
+        };
+        if let Some(setup) = &setup
+            && !self.set_up(read, setup).await?
+        {
+            return Ok(Some(Way { setup: Some(setup.clone()), test, standing: Standing::Nothing }));
+        }
+        let standing = self.check(read, &test, "as it is").await?;
+        Ok(Some(Way { setup, test, standing }))
+    }
+
+    fn known_test(&self, read: &Read) -> Option<Found> {
+        let named = read.project.test.clone().map(|command| Found { command, by: project::FILE.to_owned() });
+        named.or_else(|| read.found.tests.first().cloned())
+    }
+
+    /// Tries what the files name, until checks run.
+    async fn ways(&mut self, read: &Read, before: Option<&Way>) -> Result<Option<Way>> {
+        let mut best: Option<Way> = None;
+        let own = Setup { commands: read.project.setup.clone(), by: project::FILE.to_owned() };
+        let own = (!own.commands.is_empty() && before.is_none_or(|way| way.setup.is_none())).then_some(own);
+        let setups: Vec<Option<Setup>> = own.into_iter().chain(read.found.setups.iter().cloned()).map(Some).collect();
+        // Last: other commands on the plain commit.
+        for setup in setups.into_iter().take(WAYS).chain([None]) {
+            let plain = setup.is_none();
+            let reached = self.hosts.len();
+            match &setup {
+                Some(setup) if !self.set_up(read, setup).await? => {
+                    // The others would want the same network.
+                    if self.hosts.len() > reached {
+                        break;
+                    }
+                    continue;
+                }
+                Some(_) => {}
+                None => self.ground.sandboxes.without_setup(TASK)?,
+            }
+            // What was run on the plain commit is not run on it again.
+            let known = self.known_test(read);
+            let mut tests: Vec<Found> =
+                read.found.tests.iter().filter(|it| known.as_ref() != Some(it)).cloned().collect();
+            if !(plain && before.is_some()) {
+                tests.splice(0..0, known);
+            }
+            for test in tests.into_iter().take(WAYS) {
+                let standing = self.check(read, &test, setup.as_ref().map_or("without setup", |it| &it.by)).await?;
+                let way = Way { setup: setup.clone(), test, standing };
+                let runs = way.standing.run();
+                let better = before.is_none_or(|before| way.standing.rank() > before.standing.rank());
+                if best.as_ref().is_none_or(|best| way.standing.rank() > best.standing.rank()) {
+                    best = Some(way);
+                }
+                if runs && better {
+                    return Ok(best);
+                }
+                // It runs: another way to call it says no more.
+                if runs {
+                    break;
+                }
+            }
+        }
+        Ok(best.filter(|way| before.is_none_or(|before| way.standing.rank() > before.standing.rank())))
+    }
+
+    /// Runs setup commands; whether all of them worked.
+    async fn set_up(&mut self, read: &Read, setup: &Setup) -> Result<bool> {
+        self.printer.step(&format!("setup ({})", setup.by));
+        self.attempts += 1;
+        let spec = PrepareSpec {
+            task: TASK,
+            attempt: self.attempts,
+            repo_key: self.target.key.to_owned(),
+            base: self.target.commit.clone(),
+            trunk: None,
+            image: read.image.clone(),
+            limits: self.ground.config.sandbox.limits(),
+            network: self.ground.config.sandbox.network == Network::Router,
+            egress: read.rules.clone(),
+            setup: Some(SetupSpec { commands: setup.commands.clone(), commit: self.target.commit.clone() }),
+            anew: None,
+        };
+        let tried = self.ground.sandboxes.try_setup(&spec).await;
+        let refused = self.ground.refused().await;
+        let tried = match tried {
+            Ok(tried) => tried,
+            Err(why) => {
+                self.printer.bad(&format!("setup ({}): {why}", setup.by));
+                return Ok(false);
+            }
+        };
+        for it in &tried {
+            let text = format!("setup: {} ({}, {})", shown(&it.command), setup.by, seconds(it));
+            if it.worked() { self.printer.good(&text) } else { self.printer.bad(&text) }
+        }
+        let failed = tried.last().filter(|it| !it.worked());
+        if let Some(failed) = failed {
+            self.explain(&failed.outcome.text, Some(&refused));
+        } else if !refused.is_empty() {
+            let hosts: Vec<_> = refused.iter().map(|(host, _)| host.as_str()).collect();
+            self.printer
+                .warn(&format!("it asked for hosts that are not allowed, and did without: {}", hosts.join(", ")));
+        }
+        Ok(failed.is_none())
+    }
+
+    /// Runs checks; what is said of them fits their standing.
+    async fn check(&mut self, read: &Read, test: &Found, how: &str) -> Result<Standing> {
+        self.printer.step(&format!("checks: {}", shown(&test.command)));
+        let tried = self.run(read, &test.command, "checks").await?;
+        let stands = standing(&tried.outcome);
+        let text = format!("checks, {how}: {} ({}, {})", shown(&test.command), test.by, seconds(&tried));
+        match &stands {
+            Standing::Pass { .. } => self.printer.good(&format!("{text}: {}", words(&stands))),
+            Standing::Fail { .. } => {
+                self.printer.warn(&format!("{text}: {}", words(&stands)));
+                self.failures(&tried.outcome.text);
+            }
+            Standing::Nothing | Standing::Stopped(_) => {
+                self.printer.bad(&format!("{text}: {}", words(&stands)));
+                self.explain(&tried.outcome.text, None);
+            }
+        }
+        Ok(stands)
+    }
+
+    async fn run(&mut self, read: &Read, command: &str, side: &str) -> Result<Tried> {
+        self.attempts += 1;
+        let spec = VerifySpec {
+            task: TASK,
+            commit: self.target.commit.clone(),
+            base: self.target.commit.clone(),
+            tries: self.attempts,
+            repo_key: self.target.key.to_owned(),
+            image: read.image.clone(),
+            command: Some(command.to_owned()),
+            limits: self.ground.config.sandbox.limits(),
+            wall_ms: self.ground.config.sandbox.verify_wall_s * 1000,
+        };
+        Ok(self.ground.sandboxes.try_checks(&spec, self.target.commit, command, side).await?)
+    }
+
+    /// Building and linting, where the files name how: they say more about the project, and no key of a project file holds them.
+    async fn others(&mut self, read: &Read, setup: Option<&Setup>) -> Result<()> {
+        match setup {
+            // Kept since it was tried: nothing runs again.
+            Some(setup) => drop(self.set_up(read, setup).await?),
+            None => self.ground.sandboxes.without_setup(TASK)?,
+        }
+        for (what, found) in [("build", read.found.builds.first()), ("lint", read.found.lints.first())] {
+            let Some(found) = found else { continue };
+            self.printer.step(&format!("{what}: {}", shown(&found.command)));
+            let tried = self.run(read, &found.command, what).await?;
+            let text = format!("{what}: {} ({}, {})", shown(&found.command), found.by, seconds(&tried));
+            if tried.worked() {
+                self.printer.good(&text);
+            } else {
+                self.printer.warn(&text);
+                self.explain(&tried.outcome.text, None);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a failed command lacked, and what to do about it; without that the end of what it said. `refused`: by the router, of one that
+    /// has a network.
+    fn explain(&mut self, output: &str, refused: Option<&[(String, u16)]>) {
+        let hosts = refused.unwrap_or_default().iter();
+        let mut all: Vec<Lack> = hosts.map(|(host, port)| Lack::Host { host: host.clone(), port: *port }).collect();
+        // What a refused host would have sent is missing for no other reason.
+        if all.is_empty() {
+            all = lacks(output);
+        }
+        for lack in &all {
+            self.printer.say(&format!("    {}", one_line(&lack.sentence())));
+            let cure = match lack {
+                Lack::Host { .. } if refused.is_none() => {
+                    "checks have no network: a setup command has to bring what lies there".to_owned()
+                }
+                Lack::Host { host, .. } => {
+                    if !self.hosts.contains(host) {
+                        self.hosts.push(host.clone());
+                    }
+                    lack.cure()
+                }
+                Lack::Toolchain { .. } | Lack::Program(_) | Lack::Package { .. } => lack.cure(),
+            };
+            self.printer.say(&format!("      {}", one_line(&cure)));
+        }
+        if all.is_empty() {
+            let lines: Vec<&str> = output.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+            for line in &lines[lines.len().saturating_sub(SHOWN)..] {
+                self.printer.say(&format!("    {}", shown(line)));
+            }
+        }
+    }
+
+    fn failures(&self, output: &str) {
+        for item in items::read(output).into_iter().take(SHOWN) {
+            let place = item.test.or(item.file).unwrap_or_default();
+            let first = item.message.lines().next().unwrap_or_default();
+            self.printer.say(&format!("    {}", shown(&format!("{place}: {first}"))));
+        }
+    }
+
+    /// What holds in the end, and the file that makes it so.
+    fn conclude(&self, read: &Read, before: Option<Way>, best: Option<Way>) -> Result<Seen> {
+        let nothing = |works| Ok(Seen { works, file: None, summary: Vec::new() });
+        let works = before.as_ref().is_some_and(|way| way.standing.run());
+        let Some(best) = best.filter(|way| way.standing.run()) else {
+            match &before {
+                Some(way) if works => {
+                    self.printer.good(&format!("its checks run by themselves: {}", words(&way.standing)))
+                }
+                _ => self.printer.bad("its checks do not run in a sandbox, with anything that its files name"),
+            }
+            if !works && !self.hosts.is_empty() {
+                let hosts: Vec<String> = self.hosts.iter().map(|host| format!("\"{}\"", one_line(host))).collect();
+                self.printer.hint(&format!(
+                    "allow what sandboxes may reach, [egress] allow = [{}], and try again: what lies behind them shows then",
+                    hosts.join(", ")
+                ));
+            }
+            return nothing(works);
+        };
+        let known = self.known_test(read);
+        let proposal = Proposal {
+            toolchain: read.chosen.told.as_ref().map(|(name, by)| (name.clone(), format!("its {by} tells of it"))),
+            setup: best.setup.as_ref().filter(|setup| setup.commands != read.project.setup).map(|setup| {
+                (
+                    setup.commands.clone(),
+                    format!("from {}; runs before the agent enters, and needs your acceptance", setup.by),
+                )
+            }),
+            test: (known.as_ref() != Some(&best.test) || read.project.test.is_none())
+                .then(|| (best.test.command.clone(), format!("from {}; without a network", best.test.by))),
+        };
+        let text = proposal.over(read.text.as_deref())?;
+        let summary = summary(before.as_ref(), &best);
+        if Some(&text) == read.text.as_ref() {
+            self.printer.hint(&format!(
+                "accept it: caisson repo add {} --accept {}",
+                self.target.source,
+                read.project.hash()
+            ));
+            return nothing(false);
+        }
+        self.printer.good(&format!("its checks run with this {}: {}", project::FILE, words(&best.standing)));
+        for line in text.lines() {
+            self.printer.say(&format!("    {line}"));
+        }
+        self.wishes(&text)?;
+        Ok(Seen { works, file: Some(text), summary })
+    }
+
+    /// What in the proposal has no effect before the operator says so.
+    fn wishes(&self, text: &str) -> Result<()> {
+        let asked = Project::parse(project::FILE, text)?;
+        let wishes = asked.wishes(&granted(&self.ground.config));
+        if wishes.is_empty() {
+            return Ok(());
+        }
+        self.printer.say("once it stands on the default branch, this in it has no effect until you accept it:");
+        for wish in wishes {
+            self.printer.say(&format!("    {wish}"));
+        }
+        self.printer.hint(&format!("then: caisson repo add {} --accept {}", self.target.source, asked.hash()));
+        Ok(())
+    }
+}
+
+fn summary(before: Option<&Way>, best: &Way) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.push(match before {
+        Some(way) => format!("Without it: `{}`: {}.", shown(&way.test.command), words(&way.standing)),
+        None => "Without it no test command is known.".to_owned(),
+    });
+    for command in best.setup.iter().flat_map(|setup| &setup.commands) {
+        lines.push(format!("Setup worked: `{}`.", shown(command)));
+    }
+    lines.push(format!("Then `{}`: {}.", shown(&best.test.command), words(&best.standing)));
+    lines
+}
+
+fn words(standing: &Standing) -> String {
+    let tests = |count: u64| crate::text::count(count, "test");
+    match standing {
+        Standing::Pass { tests: Some(count) } => format!("they pass, {}", tests(*count)),
+        Standing::Pass { tests: None } => "they pass".to_owned(),
+        Standing::Fail { tests: count } => format!("they run, {}, and do not pass", tests(*count)),
+        Standing::Nothing => "not one test ran".to_owned(),
+        Standing::Stopped(why) => (*why).to_owned(),
+    }
+}
+
+fn shown(command: &str) -> String {
+    let line = one_line(command);
+    let (head, more) = cut(&line, LENGTH);
+    if more > 0 { format!("{head}…") } else { head.to_owned() }
+}
+
+fn seconds(tried: &Tried) -> String {
+    format!("{:.1} s", tried.outcome.duration_ms as f64 / 1000.0)
+}

@@ -1,0 +1,84 @@
+//! The proposal as a pull request: one commit by the bot's account on a branch below `agent/`, never on the default branch.
+//!
+//! Owns that a repetition finds what is there: the branch's name and the commit follow from the base and the text. Pushed with a lease; an
+//! unknown listener refuses the push as it does for a task's.
+
+use super::{Accounts, Brought};
+use crate::cli::printer::{Complaint, Printer};
+use crate::config::Process;
+use crate::config::process::Repository as Entry;
+use crate::config::project;
+use crate::forge::{Forge, ForgeError, NewPull, PullRequest, is_accepted};
+use crate::git::{Branch, PlainFile, PushSpec, Pushed, Repos};
+use crate::message;
+use anyhow::Result;
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+
+/// A new branch is not there at once for the forge's API.
+const TRIES: u32 = 50;
+const WAIT: Duration = Duration::from_millis(200);
+
+#[allow(clippy::too_many_arguments)] // each is one thing that the command has in its hand
+pub(super) async fn open(
+    config: &Process,
+    entry: &Entry,
+    accounts: &Accounts,
+    repos: &Repos,
+    brought: &Brought,
+    text: &str,
+    summary: &[String],
+    printer: &Printer,
+) -> Result<()> {
+    let mut foreign = accounts.forge.foreign(&brought.at, &config.hook_url(&entry.key)).await?;
+    foreign.retain(|name| !is_accepted(name, &entry.accepted_foreign));
+    if !foreign.is_empty() {
+        let complaint = Complaint::new(format!("a push to {} would also reach: {}", brought.at, foreign.join(", ")));
+        return Err(complaint
+            .attempt("remove it on the forge, or accept it with caisson repo add --accept-foreign")
+            .into());
+    }
+    let branch = Branch::parse(&branch_name(&brought.head, text))?;
+    let file = PlainFile { path: project::FILE.to_owned(), bytes: text.as_bytes().to_vec(), executable: false };
+    let commit =
+        repos.commit_files(&entry.key, Some(&brought.head), &[file], &branch, &message::proposal_commit()).await?;
+    let spec =
+        PushSpec { url: &brought.url, auth: Some(&brought.auth), branch: &branch, new: &commit, expected_old: None };
+    if let Pushed::Moved { .. } = repos.push(&entry.key, spec).await? {
+        let complaint = Complaint::new(format!("the branch {} stands at another commit", branch.as_str()));
+        return Err(complaint
+            .attempt("somebody changed the proposal: go on there, or delete the branch and try again")
+            .into());
+    }
+    let new = NewPull {
+        title: message::proposal_title(),
+        body: message::proposal_body(summary, &entry.upstream),
+        head: branch.as_str().to_owned(),
+        base: entry.default_branch.clone(),
+    };
+    let pull = pull(accounts, brought, &new).await?;
+    printer.good(&format!("pull request {}: {}", pull.number, pull.html_url));
+    Ok(())
+}
+
+async fn pull(accounts: &Accounts, brought: &Brought, new: &NewPull) -> Result<PullRequest> {
+    for _ in 0..TRIES {
+        match accounts.forge.open_pull(&brought.at, new).await {
+            Ok(pull) => return Ok(pull),
+            Err(ForgeError::NotFound(_)) => tokio::time::sleep(WAIT).await,
+            Err(ForgeError::Conflict(why)) => {
+                let all = accounts.forge.pulls_of_branch(&brought.at, &new.head).await?;
+                let own = all.into_iter().find(|pull| pull.author.id == accounts.bot.id);
+                return own.ok_or_else(|| Complaint::new("the pull request cannot be opened").because(why).into());
+            }
+            Err(other) => return Err(other.into()),
+        }
+    }
+    Err(Complaint::new("the forge does not see the pushed branch yet").attempt("repeat this command").into())
+}
+
+/// The same for the same proposal on the same base.
+fn branch_name(base: &domain::Commit, text: &str) -> String {
+    let hash = hex::encode(Sha256::digest(format!("{base}\n{text}").as_bytes()));
+    format!("agent/caisson-toml-{}", &hash[..8])
+}

@@ -1,0 +1,91 @@
+//! Whether the checks of a task's base say anything, told at its start: a person should know before five actions that no verdict can hold.
+//!
+//! The run is kept with the base, so that verification, repair and later tasks do not make it again (`sandbox/base_runs.rs`). A base
+//! whose tests fail is nothing to tell: many tasks begin there. Tests: below and `tests/stories/base.rs`.
+
+use super::{Performer, Repository};
+use crate::config::project::Effective;
+use crate::sandbox::checks::{Standing, standing};
+use crate::sandbox::lacks::lacks;
+use crate::sandbox::{Ran, VerifySpec};
+use domain::{Commit, Task};
+use std::time::Duration;
+
+/// How long a task's start waits for a run that nobody made yet; verification makes the whole of it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Performer {
+    /// One sentence about a base whose checks do not run; none where they do, or where that is not known in time.
+    pub(super) async fn base_note(
+        &self,
+        task: &Task,
+        repository: &Repository,
+        base: &Commit,
+        effective: &Effective,
+        image: &str,
+    ) -> Option<String> {
+        let spec = VerifySpec {
+            task: task.id.0,
+            commit: base.clone(),
+            base: base.clone(),
+            tries: 0,
+            repo_key: repository.key.clone(),
+            image: image.to_owned(),
+            command: effective.test.clone(),
+            limits: self.chamber_limits(),
+            wall_ms: self.config.sandbox.verify_wall_s * 1000,
+        };
+        match tokio::time::timeout(PATIENCE, self.sandboxes.checks_of_base(&spec)).await {
+            Ok(Ok(None)) => Some(format!(
+                "No command is known that checks this project, so nothing of this task will be tested: `caisson repo try {}` looks for one.",
+                repository.key
+            )),
+            Ok(Ok(Some((_, outcome)))) => match standing(&outcome) {
+                Standing::Nothing => Some(says_nothing(&repository.key, &outcome)),
+                Standing::Pass { .. } | Standing::Fail { .. } | Standing::Stopped(_) => None,
+            },
+            Ok(Err(error)) => {
+                tracing::warn!(task = task.id.0, %error, "the base's checks were not looked at");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+}
+
+fn says_nothing(key: &str, outcome: &protocol::runner::Outcome) -> String {
+    let why = match lacks(&outcome.text).first() {
+        Some(lack) => lack.sentence(),
+        None => match Ran::code(outcome) {
+            Some(code) => format!("not one test ran, exit code {code}"),
+            None => "not one test ran".to_owned(),
+        },
+    };
+    format!(
+        "The project's checks do not run on the base ({why}), so they say nothing about what is done here: `caisson repo try {key}` \
+         says what they lack and proposes a .caisson.toml."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use protocol::runner::{Outcome, Status};
+
+    #[test]
+    fn the_sentence_names_what_is_missing_and_where_to_go() {
+        let of = |code, text: &str| Outcome {
+            status: Status::Exited { code },
+            text: text.to_owned(),
+            dropped_bytes: 0,
+            duration_ms: 1,
+            note: None,
+        };
+        let said = says_nothing("shop", &of(4, "E   ModuleNotFoundError: No module named 'click'\n"));
+        assert!(
+            said.contains("the Python package click is not installed") && said.contains("caisson repo try shop"),
+            "{said}"
+        );
+        assert!(says_nothing("shop", &of(5, "?")).contains("not one test ran, exit code 5"));
+    }
+}

@@ -1,0 +1,45 @@
+//! The pull request that proposes a `.caisson.toml`. Commands in it are the repository's own, shown as code.
+
+use crate::text::prose;
+
+/// Characters of one line of what was seen.
+const MAX_LINE: usize = 400;
+
+pub fn proposal_title() -> String {
+    "Let sandboxes run this project's checks".to_owned()
+}
+
+pub fn proposal_commit() -> String {
+    "Let sandboxes run this project's checks\n\nProposed by `caisson repo try`, which saw these commands work on the commit before.\n"
+        .to_owned()
+}
+
+/// `seen`: one line for each thing that was tried. `source`: where the repository came from.
+pub fn proposal_body(seen: &[String], source: &str) -> String {
+    let lines: Vec<String> = seen.iter().map(|line| format!("- {}", prose(line, MAX_LINE))).collect();
+    format!(
+        "An operator asked what this project needs so that the bot can check its own work (`caisson repo try`). In sandboxes like a task's, on \
+         the commit below this one:\n\n{}\n\nNothing has changed yet. Merge or take over what suits you; `setup`, and hosts beyond what the operator \
+         allows, have no effect until the operator accepts exactly the file that then stands on the default branch (`caisson repo add {}` \
+         shows what it asks for).\n",
+        lines.join("\n"),
+        prose(source, MAX_LINE)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_stands_as_code_and_nothing_of_it_acts() {
+        let seen = ["Setup worked: `pip install '@all' #1 <b>`.".to_owned()];
+        let body = proposal_body(&seen, "https://example.org/team/shop.git");
+        assert!(body.contains("\n- Setup worked: `pip install '@all' #1 <b>`.\n"), "{body}");
+        assert!(body.contains("until the operator accepts exactly the file"), "{body}");
+        // Words that would mention people or name issues are code, too.
+        let bare = proposal_body(&["@all closes #1".to_owned()], "x");
+        assert!(bare.contains("- `@all` closes `#1`\n"), "{bare}");
+        assert!(!proposal_title().contains('\n') && proposal_commit().lines().nth(1) == Some(""));
+    }
+}

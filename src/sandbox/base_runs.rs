@@ -1,0 +1,192 @@
+//! How a project's checks ended on a base, kept: it serves every verification, repair and later task of the same base.
+//!
+//! Owns one small file for each base commit, image, setup and command in the state directory. No agent's code was in such a run: its sandbox
+//! is fresh, without a network, and holds the base and what its setup left. Only a run that ended by itself is kept, for a week: then
+//! it is made once more, so that one bad hour of this machine is no lasting word. A file that cannot be read counts as none.
+//! Must not judge. Tests: below and `tests/trees/base_runs.rs`.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+use domain::Commit;
+use protocol::runner::{Outcome, Status};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::detect::Detected;
+use super::verify::Laid;
+use super::{Result, Sandboxes, VerifySpec};
+
+/// A run is believed for this long.
+const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Runs that are kept, of all repositories; of 128 KiB each at most.
+const MOST: usize = 200;
+
+/// What is written down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    repository: String,
+    commit: String,
+    command: String,
+    outcome: Outcome,
+}
+
+pub(super) struct BaseRuns {
+    dir: PathBuf,
+}
+
+impl BaseRuns {
+    pub(super) fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    fn get(&self, key: &str, now: SystemTime) -> Option<Outcome> {
+        let path = self.path(key);
+        let written = std::fs::metadata(&path).and_then(|it| it.modified()).ok()?;
+        if now.duration_since(written).is_ok_and(|age| age > KEPT) {
+            return None;
+        }
+        let kept: Kept = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+        Some(kept.outcome)
+    }
+
+    /// Whole or not at all; a miss costs one more run, so it is only told.
+    fn put(&self, key: &str, kept: &Kept, now: SystemTime) {
+        if let Err(error) = self.write(key, kept) {
+            tracing::warn!(%error, path = %self.dir.display(), "the base's run was not kept");
+        }
+        self.sweep(now);
+    }
+
+    fn write(&self, key: &str, kept: &Kept) -> std::io::Result<()> {
+        use std::os::unix::fs::DirBuilderExt;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
+        serde_json::to_writer(&mut file, kept).map_err(std::io::Error::other)?;
+        file.as_file().sync_all()?;
+        file.persist(self.path(key)).map_err(|e| e.error)?;
+        Ok(())
+    }
+
+    /// Those that are too old go, then the oldest until few enough are left; what was left half written goes with its age.
+    fn sweep(&self, now: SystemTime) {
+        let Ok(entries) = std::fs::read_dir(&self.dir) else { return };
+        let time = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        let mut all: Vec<(SystemTime, PathBuf)> =
+            entries.flatten().map(|entry| (time(&entry.path()), entry.path())).collect();
+        all.sort_by_key(|(written, _)| std::cmp::Reverse(*written));
+        for (at, (written, path)) in all.into_iter().enumerate() {
+            if at >= MOST || now.duration_since(written).is_ok_and(|age| age > KEPT) {
+                drop(std::fs::remove_file(path));
+            }
+        }
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.dir.join(format!("{key}.json"))
+    }
+}
+
+impl Sandboxes {
+    /// The run of `command` on the base of `spec`: the one that is kept, or a new one, which is kept if it ended by itself.
+    pub(super) async fn base_run(&self, spec: &VerifySpec, command: &str, side: &str) -> Result<Outcome> {
+        let image = self.image(&spec.image).await?.map(|it| it.id);
+        let setup = self.records.get(spec.task).and_then(|record| record.setup).unwrap_or_default();
+        let Some(image) = image else { return self.run_tests(spec, &spec.base, command, side, Laid::default()).await };
+        let key = key(&spec.repo_key, &spec.base, &[&image, &setup, command]);
+        if let Some(kept) = self.base_runs.get(&key, SystemTime::now()) {
+            return Ok(kept);
+        }
+        let outcome = self.run_tests(spec, &spec.base, command, side, Laid::default()).await?;
+        if matches!(outcome.status, Status::Ok | Status::Exited { .. }) {
+            let (repository, commit) = (spec.repo_key.clone(), spec.base.to_string());
+            let kept = Kept { repository, commit, command: command.to_owned(), outcome };
+            self.base_runs.put(&key, &kept, SystemTime::now());
+            return Ok(kept.outcome);
+        }
+        Ok(outcome)
+    }
+
+    /// The checks of a base and how they ended on it; none where no command is known.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::verify`].
+    pub async fn checks_of_base(&self, spec: &VerifySpec) -> Result<Option<(Detected, Outcome)>> {
+        let Some(test) = self.test_of(spec).await? else { return Ok(None) };
+        // A name of its own each time: one that was just let go may still be on its way out.
+        let side = format!("start{}", self.ids.fetch_add(1, Ordering::Relaxed) % 100_000);
+        let outcome = self.base_run(spec, &test.command, &side).await?;
+        Ok(Some((test, outcome)))
+    }
+}
+
+/// Each part with its length: no two lists of words make the same text.
+fn key(repository: &str, commit: &Commit, parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in [repository, commit.as_str()].into_iter().chain(parts.iter().copied()) {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hex::encode(hash.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(text: &str) -> Kept {
+        let outcome = Outcome {
+            status: Status::Exited { code: 1 },
+            text: text.to_owned(),
+            dropped_bytes: 0,
+            duration_ms: 3,
+            note: None,
+        };
+        Kept { repository: "shop".into(), commit: "c".into(), command: "make test".into(), outcome }
+    }
+
+    #[test]
+    fn a_run_is_found_again_until_it_is_old() {
+        let dir = tempfile::tempdir().unwrap();
+        let (runs, now) = (BaseRuns::new(dir.path().join("base-runs")), SystemTime::now());
+        assert_eq!(runs.get("a", now), None);
+        runs.put("a", &kept("one"), now);
+        runs.put("a", &kept("two"), now);
+        assert_eq!(runs.get("a", now).map(|it| it.text), Some("two".to_owned()));
+        let later = now + KEPT + Duration::from_secs(60);
+        assert_eq!(runs.get("a", later), None);
+        runs.put("b", &kept("three"), later);
+        assert!(!runs.path("a").exists(), "swept");
+        std::fs::write(runs.path("b"), "{\"half").unwrap();
+        assert_eq!(runs.get("b", now), None, "what cannot be read is no run");
+    }
+
+    #[test]
+    fn few_enough_are_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let (runs, now) = (BaseRuns::new(dir.path()), SystemTime::now());
+        for at in 0..MOST + 3 {
+            runs.write(&format!("{at}"), &kept("x")).unwrap();
+            let file = std::fs::File::open(runs.path(&format!("{at}"))).unwrap();
+            file.set_modified(now - Duration::from_secs(at as u64)).unwrap();
+        }
+        runs.sweep(now);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), MOST);
+        assert!(runs.path("0").exists() && !runs.path(&format!("{}", MOST + 2)).exists(), "the oldest went");
+    }
+
+    #[test]
+    fn every_part_of_a_key_counts() {
+        let commit = |c: &str| Commit::parse(&c.repeat(40)).unwrap();
+        let one = key("shop", &commit("a"), &["image", "setup", "command"]);
+        for other in [
+            key("shop2", &commit("a"), &["image", "setup", "command"]),
+            key("shop", &commit("b"), &["image", "setup", "command"]),
+            key("shop", &commit("a"), &["imagesetup", "", "command"]),
+            key("shop", &commit("a"), &["image", "setup", "command2"]),
+        ] {
+            assert_ne!(one, other);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! How a project is set up, built, linted and tested, as its own files say.
+//!
+//! Owns the ranking of what the readers beside this file find (`python.rs`, `node.rs`, `compiled.rs` for Rust, Go, Java and CMake, `make.rs`,
+//! `workflow.rs` for CI workflows and devcontainers). Pure, over the names of all files and the texts of a few. Every command is the
+//! repository's own word: it is for a sandbox to run and for a person to read, never for a shell of this host.
+//! The first test command is the one that verification takes ([`super::detect::test_command`]); others are only tried after it.
+//! Tests: `tests.rs`.
+
+mod compiled;
+mod make;
+mod node;
+mod python;
+#[cfg(test)]
+mod tests;
+mod workflow;
+
+use super::detect;
+
+/// Commands of one kind that are kept.
+const MOST: usize = 4;
+/// The longest command that is taken, in bytes; a project file takes no longer one.
+const LONGEST: usize = 4096;
+/// The longest that is read of one file, in bytes.
+pub const MAX_BYTES: u64 = 256 << 10;
+
+/// Files at fixed places whose text is wanted.
+const FIXED: [&str; 15] = [
+    "pyproject.toml",
+    "setup.py",
+    "setup.cfg",
+    "tox.ini",
+    "noxfile.py",
+    "package.json",
+    "Cargo.toml",
+    "go.mod",
+    "Makefile",
+    "GNUmakefile",
+    "makefile",
+    "CMakeLists.txt",
+    ".devcontainer/devcontainer.json",
+    ".devcontainer.json",
+    ".pre-commit-config.yaml",
+];
+
+/// A command, and what it was recognised by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub command: String,
+    /// A file, and where in it: `package.json, scripts.lint`.
+    pub by: String,
+}
+
+/// Commands that set a project up, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setup {
+    pub commands: Vec<String>,
+    pub by: String,
+}
+
+/// What was found, each list with the best first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Commands {
+    pub setups: Vec<Setup>,
+    pub builds: Vec<Found>,
+    pub lints: Vec<Found>,
+    pub tests: Vec<Found>,
+}
+
+/// A project's files, as the readers see them.
+struct Project<'a> {
+    files: &'a [String],
+    text: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Project<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file == name)
+    }
+
+    /// None for one that is not there.
+    fn text(&self, name: &str) -> Option<String> {
+        if self.has(name) { (self.text)(name) } else { None }
+    }
+}
+
+/// Those of a project's files whose text [`commands`] wants to see.
+pub fn wanted(files: &[String]) -> Vec<&str> {
+    let fixed = |file: &str| FIXED.contains(&file) || detect::WANTED.contains(&file) || workflow::is_workflow(file);
+    files.iter().map(String::as_str).filter(|file| fixed(file)).collect()
+}
+
+/// What the files of a project say. `text` gives the text of one of [`wanted`].
+pub fn commands(files: &[String], text: &dyn Fn(&str) -> Option<String>) -> Commands {
+    let project = Project { files, text };
+    let mut found = Commands::default();
+    if let Some(known) = known_test(&project) {
+        found.tests.push(known);
+    }
+    // Whose toolchain the tasks get comes first.
+    let root: Vec<String> = files.iter().filter(|file| !file.contains('/')).cloned().collect();
+    let first = detect::toolchain(&root).map(|(toolchain, _)| toolchain);
+    type Reader = fn(&Project<'_>, &mut Commands);
+    let mut readers: Vec<(&str, Reader)> = vec![
+        ("python", python::read),
+        ("node", node::read),
+        ("rust", compiled::rust),
+        ("go", compiled::go),
+        ("java", compiled::java),
+        ("cpp", compiled::cpp),
+    ];
+    readers.sort_by_key(|(name, _)| Some(*name) != first);
+    for (_, read) in readers {
+        read(&project, &mut found);
+    }
+    make::read(&project, &mut found);
+    workflow::read(&project, &mut found);
+    found.tidy();
+    found
+}
+
+/// What verification runs where the project file names nothing.
+fn known_test(project: &Project<'_>) -> Option<Found> {
+    let texts: Vec<(&str, String)> =
+        detect::WANTED.iter().filter_map(|name| Some((*name, project.text(name)?))).collect();
+    let text = |name: &str| texts.iter().find(|(it, _)| *it == name).map(|(_, text)| text.as_str());
+    let known = detect::test_command(project.files, text)?;
+    Some(Found { command: known.command, by: known.by.to_owned() })
+}
+
+impl Commands {
+    /// Each command once, none that a project file cannot hold, and few.
+    fn tidy(&mut self) {
+        let fit = |command: &String| {
+            let plain = !command.chars().any(char::is_control);
+            !command.trim().is_empty() && command.len() <= LONGEST && plain
+        };
+        for list in [&mut self.builds, &mut self.lints, &mut self.tests] {
+            let mut kept: Vec<Found> = Vec::new();
+            for found in list.drain(..) {
+                if fit(&found.command) && !kept.iter().any(|it| it.command == found.command) {
+                    kept.push(found);
+                }
+            }
+            kept.truncate(MOST);
+            *list = kept;
+        }
+        let mut kept: Vec<Setup> = Vec::new();
+        for setup in self.setups.drain(..) {
+            let whole = !setup.commands.is_empty() && setup.commands.iter().all(fit);
+            if whole && !kept.iter().any(|it| it.commands == setup.commands) {
+                kept.push(setup);
+            }
+        }
+        kept.truncate(MOST);
+        self.setups = kept;
+    }
+}
+
+fn found(command: impl Into<String>, by: impl Into<String>) -> Found {
+    Found { command: command.into(), by: by.into() }
+}
+
+fn setup(commands: impl IntoIterator<Item = String>, by: impl Into<String>) -> Setup {
+    Setup { commands: commands.into_iter().collect(), by: by.into() }
+}
+
+/// A word for a shell: quoted unless it is plain.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

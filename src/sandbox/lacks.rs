@@ -1,0 +1,313 @@
+//! What a command lacked, read out of what it said: a host, another version of a toolchain, a program, a package.
+//!
+//! Owns the patterns and the words about each. The output was printed by foreign code: names are taken only where they are plain words, they
+//! lead to sentences for a person, and nothing is decided by them. Pure. Tests: below, over what the tools print.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+/// Things that one output is asked for.
+const MOST: usize = 6;
+
+/// One thing that is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lack {
+    /// A name that could not be reached. 0 = only looked up.
+    Host {
+        host: String,
+        port: u16,
+    },
+    /// A toolchain of another version.
+    Toolchain {
+        toolchain: &'static str,
+        wanted: String,
+    },
+    Program(String),
+    /// Something that a package manager would have installed.
+    Package {
+        of: &'static str,
+        name: String,
+    },
+}
+
+type Read = fn(&Captures<'_>) -> Lack;
+
+fn word(found: &Captures<'_>, at: usize) -> String {
+    found.get(at).map(|it| it.as_str().to_owned()).unwrap_or_default()
+}
+
+fn host(found: &Captures<'_>) -> Lack {
+    Lack::Host { host: word(found, 1).to_lowercase(), port: 443 }
+}
+
+fn rust(found: &Captures<'_>) -> Lack {
+    Lack::Toolchain { toolchain: "rust", wanted: word(found, 1) }
+}
+
+fn go(found: &Captures<'_>) -> Lack {
+    Lack::Toolchain { toolchain: "go", wanted: word(found, 1) }
+}
+
+fn node(found: &Captures<'_>) -> Lack {
+    Lack::Toolchain { toolchain: "node", wanted: word(found, 1) }
+}
+
+fn python(found: &Captures<'_>) -> Lack {
+    Lack::Toolchain { toolchain: "python", wanted: word(found, 1) }
+}
+
+fn program(found: &Captures<'_>) -> Lack {
+    Lack::Program(word(found, 1))
+}
+
+fn module(found: &Captures<'_>) -> Lack {
+    Lack::Package { of: "Python", name: word(found, 1).split('.').next().unwrap_or_default().to_owned() }
+}
+
+fn distribution(found: &Captures<'_>) -> Lack {
+    Lack::Package { of: "Python", name: word(found, 1) }
+}
+
+fn npm(found: &Captures<'_>) -> Lack {
+    Lack::Package { of: "npm", name: word(found, 1) }
+}
+
+fn krate(found: &Captures<'_>) -> Lack {
+    Lack::Package { of: "Rust", name: word(found, 1) }
+}
+
+fn module_of_go(found: &Captures<'_>) -> Lack {
+    Lack::Package { of: "Go", name: word(found, 1) }
+}
+
+/// A version, maybe with a sign in front.
+const VERSION: &str = r"([<>=~^!]{0,2} ?v?[0-9][0-9A-Za-z.*-]{0,20})";
+const HOST: &str = r"([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6})";
+
+/// In the order in which they are told: what lies deepest first.
+static PATTERNS: LazyLock<Vec<(Regex, Read)>> = LazyLock::new(|| {
+    let with = |text: &str| text.replace("HOST", HOST).replace("VERSION", VERSION);
+    let all: [(&str, Read); 25] = [
+        // curl, git and cargo; Node; Go; pip
+        (r"(?:Could not|Couldn't) resolve host(?: name)?:? \(?HOST", host),
+        (r"(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED) HOST", host),
+        (r"dial (?:tcp|udp): lookup HOST(?: |:)", host),
+        (r"HTTPS?ConnectionPool\(host='HOST'", host),
+        (r"ENOTCACHED request to https?://HOST", host),
+        // cargo, in two forms
+        (r"requires rustc VERSION", rust),
+        (r"requires Rust VERSION", rust),
+        (r"go\.mod (?:file )?requires go >= VERSION", go),
+        (r"module requires Go VERSION", go),
+        (r"invalid go version '?VERSION", go),
+        (r"required: \{ node: '[<>=~^ ]*VERSION", node),
+        (r#"Required: \{"node":"[<>=~^ ]*VERSION"#, node),
+        (r"different Python: [0-9.]+ not in '[<>=~^ ]*VERSION", python),
+        // shells, make, env, cargo's own
+        (r"(?:^|: )(?:line )?\d+: ([A-Za-z0-9_.+-]{1,40}): (?:command )?not found", program),
+        (r"^(?:bash|sh|/bin/sh): ([A-Za-z0-9_.+-]{1,40}): (?:command )?not found", program),
+        (r"^make(?:\[\d+\])?: ([A-Za-z0-9_.+-]{1,40}): No such file or directory", program),
+        (r"^(?:/usr/bin/)?env: [‘'`]?([A-Za-z0-9_.+-]{1,40})[’'`]?: No such file or directory", program),
+        (r"no such command: `([a-z0-9-]{1,40})`", program),
+        (r"No module named '?([A-Za-z0-9_.]{1,80})", module),
+        (r"No matching distribution found for ([A-Za-z0-9_.-]{1,80})", distribution),
+        (r"Cannot find (?:module|package) '((?:@[A-Za-z0-9_.-]{1,60}/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,60})", npm),
+        (r"no matching package named `([A-Za-z0-9_-]{1,80})` found", krate),
+        (r"failed to (?:download|get) (?:replaced source )?`([A-Za-z0-9_-]{1,80})", krate),
+        (
+            r"(?:cannot find module providing package|no required module provides package) ([A-Za-z0-9_./-]{1,120})",
+            module_of_go,
+        ),
+        (r"^([a-z0-9.-]+\.[a-z]+/[A-Za-z0-9_./-]{1,100})@v[^ ]+: (?:Get|module lookup disabled|dial)", module_of_go),
+    ];
+    all.into_iter().filter_map(|(pattern, read)| Some((Regex::new(&with(pattern)).ok()?, read))).collect()
+});
+
+static COLOURS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*[A-Za-z]").ok());
+
+/// What an output names as missing, each once.
+pub fn lacks(output: &str) -> Vec<Lack> {
+    let text = COLOURS.as_ref().map_or_else(|| output.into(), |colours| colours.replace_all(output, ""));
+    let mut out: Vec<Lack> = Vec::new();
+    for (pattern, read) in PATTERNS.iter() {
+        for found in text.lines().filter_map(|line| pattern.captures(line.trim())).map(|found| read(&found)) {
+            if out.len() < MOST && !out.iter().any(|known| known.same(&found)) {
+                out.push(found);
+            }
+        }
+    }
+    out
+}
+
+/// Programs, and the toolchain whose image holds them.
+const PROGRAMS: [(&str, &str); 20] = [
+    ("python", "python"),
+    ("pip", "python"),
+    ("pip3", "python"),
+    ("pytest", "python"),
+    ("cargo", "rust"),
+    ("rustc", "rust"),
+    ("clippy", "rust"),
+    ("fmt", "rust"),
+    ("node", "node"),
+    ("npm", "node"),
+    ("npx", "node"),
+    ("go", "go"),
+    ("gofmt", "go"),
+    ("java", "java"),
+    ("javac", "java"),
+    ("mvn", "java"),
+    ("cmake", "cpp"),
+    ("ctest", "cpp"),
+    ("meson", "cpp"),
+    ("ninja", "cpp"),
+];
+
+impl Lack {
+    fn same(&self, other: &Lack) -> bool {
+        match (self, other) {
+            (Self::Host { host: a, .. }, Self::Host { host: b, .. }) => a == b,
+            (Self::Toolchain { toolchain: a, .. }, Self::Toolchain { toolchain: b, .. }) => a == b,
+            (Self::Host { .. } | Self::Toolchain { .. } | Self::Program(_) | Self::Package { .. }, _) => self == other,
+        }
+    }
+
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Host { host, port: 0 | 80 | 443 } => format!("the host {host} was not reached"),
+            Self::Host { host, port } => format!("the host {host}, port {port}, was not reached"),
+            Self::Toolchain { toolchain, wanted } => format!("it needs {toolchain} {wanted}"),
+            Self::Program(name) => format!("the image has no program {name}"),
+            Self::Package { of, name } => format!("the {of} package {name} is not installed"),
+        }
+    }
+
+    /// What to do about it.
+    pub fn cure(&self) -> String {
+        let build = |toolchain: &str| format!("caisson image build {toolchain}");
+        match self {
+            Self::Host { host, port: 0 | 80 | 443 } => format!("if sandboxes may reach it: [egress] allow = [\"{host}\"] in caisson.toml"),
+            Self::Host { host, port } => format!("if sandboxes may reach it: [egress] allow = [\"{host}:{port}\"] in caisson.toml"),
+            Self::Toolchain { toolchain, wanted } => {
+                let version = wanted.trim_start_matches(|c: char| !c.is_ascii_digit());
+                format!("{} (or with --from-host, where this machine has it)", build(&format!("{toolchain}@{version}")))
+            }
+            Self::Program(name) => match PROGRAMS.iter().find(|(program, _)| program == name) {
+                Some((_, toolchain)) => format!("{}, and toolchain = \"{toolchain}\" in .caisson.toml", build(toolchain)),
+                None => "let setup install it below the home directory, or list an image of your own that has it (docs/images.md)".to_owned(),
+            },
+            Self::Package { of: "Python", name } if name == "pip" || name == "venv" => build("python"),
+            Self::Package { .. } => "a setup command has to install it: verification has no network".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(output: &str) -> Lack {
+        let mut all = lacks(output);
+        assert_eq!(all.len(), 1, "{output}: {all:?}");
+        all.remove(0)
+    }
+
+    #[test]
+    fn every_pattern_is_one() {
+        assert_eq!(PATTERNS.len(), 25);
+    }
+
+    #[test]
+    fn hosts_that_were_not_reached() {
+        for said in [
+            "fatal: unable to access 'https://a.example.org/x/': Could not resolve host: a.example.org",
+            "  [6] Couldn't resolve host name (Could not resolve host: a.example.org)",
+            "npm ERR! request to https://a.example.org/x failed, reason: getaddrinfo ENOTFOUND a.example.org",
+            "Get \"https://a.example.org/m/@v/list\": dial tcp: lookup a.example.org on 10.213.0.1:53: no such host",
+            "go: a@v1: Get \"https://a.example.org/a.mod\": dial tcp: lookup a.example.org: network is unreachable",
+            "urllib3.exceptions.MaxRetryError: HTTPSConnectionPool(host='a.example.org', port=443): Max retries exceeded",
+        ] {
+            assert_eq!(one(said), Lack::Host { host: "a.example.org".into(), port: 443 }, "{said}");
+        }
+        assert!(one("Could not resolve host: a.example.org").cure().contains("allow = [\"a.example.org\"]"));
+    }
+
+    #[test]
+    fn toolchains_of_another_version() {
+        for (said, toolchain, wanted) in [
+            (
+                "error: rustc 1.95.0 is not supported by the following package:\n  ripgrep@15.2.0 requires rustc 1.96",
+                "rust",
+                "1.96",
+            ),
+            (
+                "error: package `x v1` cannot be built because it requires rustc 1.96 or newer, while 1.95.0 is active",
+                "rust",
+                "1.96",
+            ),
+            (
+                "go: errors parsing go.mod:\ngo.mod:3: invalid go version '1.25.0': must match format 1.23",
+                "go",
+                "1.25.0",
+            ),
+            ("go: go.mod requires go >= 1.25.0 (running go 1.19.8; GOTOOLCHAIN=local)", "go", "1.25.0"),
+            ("npm WARN EBADENGINE   required: { node: '>=22.12.0' },", "node", "22.12.0"),
+            ("ERROR: Package 'x' requires a different Python: 3.9.2 not in '>=3.10'", "python", "3.10"),
+        ] {
+            assert_eq!(one(said), Lack::Toolchain { toolchain, wanted: wanted.into() }, "{said}");
+        }
+        assert!(one("it requires rustc 1.96 or newer").cure().starts_with("caisson image build rust@1.96"));
+    }
+
+    #[test]
+    fn programs_and_packages_that_are_not_there() {
+        for (said, program) in [
+            ("sh: 1: mocha: not found", "mocha"),
+            ("/bin/sh: 1: pnpm: not found", "pnpm"),
+            ("bash: line 1: cargo: command not found", "cargo"),
+            ("\u{1b}[31mbash: cargo: command not found\u{1b}[0m", "cargo"),
+            ("make: go: No such file or directory", "go"),
+            ("/usr/bin/env: ‘node’: No such file or directory", "node"),
+            ("error: no such command: `nextest`", "nextest"),
+        ] {
+            assert_eq!(one(said), Lack::Program(program.into()), "{said}");
+        }
+        for (said, of, name) in [
+            ("E   ModuleNotFoundError: No module named 'click.core'", "Python", "click"),
+            ("/usr/bin/python3: No module named pytest", "Python", "pytest"),
+            ("ERROR: No matching distribution found for flit_core<4,>=3.11", "Python", "flit_core"),
+            ("Error: Cannot find module 'supertest'", "npm", "supertest"),
+            ("Error [ERR_MODULE_NOT_FOUND]: Cannot find package '@eslint/js' imported from x", "npm", "@eslint/js"),
+            ("error: no matching package named `serde` found", "Rust", "serde"),
+            (
+                "a.go:3:2: no required module provides package github.com/spf13/pflag; to add it:",
+                "Go",
+                "github.com/spf13/pflag",
+            ),
+        ] {
+            assert_eq!(one(said), Lack::Package { of, name: name.into() }, "{said}");
+        }
+        assert!(lacks("Error: Cannot find module './lib/own'\nok\n").is_empty(), "its own file");
+        assert_eq!(
+            one("bash: line 1: cargo: command not found").cure(),
+            "caisson image build rust, and toolchain = \"rust\" in .caisson.toml"
+        );
+    }
+
+    #[test]
+    fn what_lies_deepest_comes_first_and_each_once() {
+        let said =
+            "No module named 'a'\nNo module named 'a'\nCould not resolve host: a.example.org\nNo module named 'b'\n";
+        let told: Vec<_> = lacks(said).iter().map(Lack::sentence).collect();
+        let wanted = [
+            "the host a.example.org was not reached",
+            "the Python package a is not installed",
+            "the Python package b is not installed",
+        ];
+        assert_eq!(told, wanted);
+        assert!(
+            lacks("No module named '\u{202e}evil'").is_empty() && lacks(&"x: 1: y: not found\n".repeat(9)).len() == 1
+        );
+    }
+}

@@ -1,0 +1,37 @@
+//! A base whose checks do not run: said in the first review, once, with where to go. Its run is made once for all that ask.
+
+use crate::world::{FIX, REPO, TEST, World};
+
+/// Runs of the base that were made, whoever asked for one.
+fn runs(world: &World) -> usize {
+    let of_base =
+        |name: &&String| name.starts_with("verify-") && ["-base", "-start"].iter().any(|it| name.contains(it));
+    world.broker.created.lock().expect("created").iter().filter(of_base).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_that_do_not_run_are_named_in_the_first_review() {
+    let world = World::new(FIX).await;
+    world.push(&[("test_semver.py", &format!("import a_package_that_nobody_installed\n{TEST}"))]);
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let review = world.until_said(pull, "Checkpoint 1").await;
+    for words in ["do not run on the base", "a_package_that_nobody_installed", "caisson repo try shop"] {
+        assert!(review.contains(words), "{words} is missing:\n{review}");
+    }
+    assert_eq!(runs(&world), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tests_that_fail_are_no_broken_base_and_verification_makes_no_second_run() {
+    let world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let review = world.until_said(pull, "Checkpoint 1").await;
+    assert!(!review.contains("do not run on the base") && !review.contains("[!NOTE]"), "{review}");
+    world.approve().await;
+    world.until_state("final-review").await;
+    let last = world.until_said(pull, "Final review").await;
+    assert!(last.contains("on the base"), "{last}");
+    assert_eq!(runs(&world), 1, "{:?}", world.broker.created.lock().expect("created"));
+}
