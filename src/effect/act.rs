@@ -7,9 +7,9 @@ use domain::{Action, Input, Kind, NewFile, Outcome, OutcomeStatus, Task};
 use protocol::runner::{Limits, Status};
 
 impl Performer {
-    pub(super) async fn act(&self, task: &Task, number: u32, action: &Action) -> Result<Input, Trouble> {
+    pub(super) async fn act(&self, task: &Task, number: u32, action: &Action, tries: i64) -> Result<Input, Trouble> {
         if let Action::Try { files, command } = action {
-            return self.try_out(task, number, files, command).await;
+            return self.try_out(task, number, (files, command), tries).await;
         }
         // A task of one action may leave nothing to judge.
         if task.used > 1 {
@@ -32,9 +32,15 @@ impl Performer {
     }
 
     /// A candidate, in a copy of the last commit that is thrown away: unlike other actions it may be repeated.
-    async fn try_out(&self, task: &Task, number: u32, files: &[NewFile], command: &str) -> Result<Input, Trouble> {
+    async fn try_out(
+        &self,
+        task: &Task,
+        number: u32,
+        (files, command): (&[NewFile], &str),
+        tries: i64,
+    ) -> Result<Input, Trouble> {
         let commit = self.head(task)?;
-        let mut spec = self.verification(task, &commit, 0).await?;
+        let mut spec = self.verification(task, &commit, tries).await?;
         spec.command = Some(command.to_owned());
         let tried = self.sandboxes.try_out(&spec, files, number).await.map_err(apart)?;
         Ok(Input::ActionEnded { number, outcome: outcome(tried) })

@@ -188,7 +188,7 @@ impl Performer {
         match &row.effect {
             Effect::Prepare { .. } => self.prepare(task).await,
             Effect::Converse { turn } => self.converse(task, *turn, row, feed).await,
-            Effect::Act { number, action } => self.act(task, *number, action).await,
+            Effect::Act { number, action } => self.act(task, *number, action, row.tries).await,
             Effect::Seal { n, why } => self.seal(task, *n, *why).await,
             Effect::Push { n, commit, expected } => self.push(task, *n, commit, expected.as_ref()).await,
             Effect::OpenPull => self.open_pull(task, self.ambiguous(row)).await,
