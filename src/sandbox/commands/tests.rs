@@ -156,7 +156,7 @@ fn a_workflow_is_read_as_far_as_a_sandbox_can_run_it() {
         setup([format!("{pip} -e . nose"), format!("{pip}  wheel")], ".github/workflows/tests.yml")
     );
     assert_eq!(found.setups[1].commands, ["npm ci"], "one that tests by its name comes first");
-    assert_eq!(tests(&found), ["python3 -m pytest tests --cov=x"]);
+    assert_eq!(tests(&found), ["python3 -m pytest tests --cov=x", "make check"], "a folded line is one command");
     assert_eq!(found.lints, [super::found("python3 -m ruff check .", ".github/workflows/tests.yml")]);
     assert!(of(&[(".github/workflows/deep/tests.yml", text)]).tests.is_empty(), "not a workflow");
 }
