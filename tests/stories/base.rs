@@ -12,7 +12,7 @@ fn runs(world: &World) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn checks_that_do_not_run_are_named_in_the_first_review() {
     let world = World::new(FIX).await;
-    world.push(&[("test_semver.py", &format!("import a_package_that_nobody_installed\n{TEST}"))]);
+    world.push(&[("tests/test_semver.py", &format!("import a_package_that_nobody_installed\n{TEST}"))]);
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     let review = world.until_said(pull, "Checkpoint 1").await;

@@ -260,7 +260,7 @@ impl<'a> Look<'a> {
             Standing::Pass { .. } => self.printer.good(&format!("{text}: {}", words(&stands))),
             Standing::Fail { .. } => {
                 self.printer.warn(&format!("{text}: {}", words(&stands)));
-                self.failures(&tried.outcome.text);
+                let _ = self.failures(&tried.outcome.text);
             }
             Standing::Nothing | Standing::Stopped(_) => {
                 self.printer.bad(&format!("{text}: {}", words(&stands)));
@@ -333,7 +333,7 @@ impl<'a> Look<'a> {
             };
             self.printer.say(&format!("      {}", one_line(&cure)));
         }
-        if all.is_empty() {
+        if all.is_empty() && !self.failures(output) {
             let lines: Vec<&str> = output.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
             for line in &lines[lines.len().saturating_sub(SHOWN)..] {
                 self.printer.say(&format!("    {}", shown(line)));
@@ -341,12 +341,15 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn failures(&self, output: &str) {
-        for item in items::read(output).into_iter().take(SHOWN) {
-            let place = item.test.or(item.file).unwrap_or_default();
+    /// Shows failures that a known tool reports; whether there are any.
+    fn failures(&self, output: &str) -> bool {
+        let items = items::read(output);
+        for item in items.iter().take(SHOWN) {
+            let place = item.test.as_ref().or(item.file.as_ref()).map_or("", String::as_str);
             let first = item.message.lines().next().unwrap_or_default();
             self.printer.say(&format!("    {}", shown(&format!("{place}: {first}"))));
         }
+        !items.is_empty()
     }
 
     /// What holds in the end, and the file that makes it so.
