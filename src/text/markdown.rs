@@ -164,6 +164,7 @@ fn join(pieces: Vec<Piece>, as_code: fn(&str) -> String) -> String {
         }
     };
     let mut open_spaced = false;
+    let mut after_word = false;
     for piece in pieces {
         match piece {
             Piece::Code(text, spaced) if open.is_empty() => (open, open_spaced) = (text, spaced),
@@ -175,9 +176,12 @@ fn join(pieces: Vec<Piece>, as_code: fn(&str) -> String) -> String {
                 if !open.is_empty() {
                     gap(&mut out, open_spaced);
                     out.push_str(&as_code(&std::mem::take(&mut open)));
+                    after_word = false;
                 }
-                gap(&mut out, spaced);
+                // Two words that nothing parts, for the code between them was empty, would be one that nobody judged.
+                gap(&mut out, spaced || after_word);
                 out.push_str(&word);
+                after_word = true;
             }
         }
     }

@@ -221,6 +221,13 @@ proptest! {
 }
 
 #[test]
+fn words_that_only_empty_code_parts_are_no_new_word() {
+    assert_eq!(prose("~!``0", 100), "`~`! 0", "a reference to a pull request");
+    assert_eq!(prose("abcd``ef01 well", 100), "abcd`ef01` well");
+    assert_eq!(prose("abcd``efab", 100), "abcd efab", "the id of a commit");
+}
+
+#[test]
 fn hostile_documents_stay_quoted() {
     for text in HOSTILE {
         check_document(text).unwrap();
