@@ -170,15 +170,8 @@ impl<'a> Look<'a> {
         // Last: other commands on the plain commit.
         for setup in setups.into_iter().take(WAYS).chain([None]) {
             let plain = setup.is_none();
-            let reached = self.hosts.len();
             match &setup {
-                Some(setup) if !self.set_up(read, setup).await? => {
-                    // The others would want the same network.
-                    if self.hosts.len() > reached {
-                        break;
-                    }
-                    continue;
-                }
+                Some(setup) if !self.set_up(read, setup).await? => continue,
                 Some(_) => {}
                 None => self.ground.sandboxes.without_setup(TASK)?,
             }
