@@ -136,6 +136,14 @@ pub enum Call {
 }
 
 impl Call {
+    /// Whether carrying it out may leave the task's workspace another than it was.
+    pub fn may_change_the_tree(&self) -> bool {
+        match self {
+            Call::Action { action } => action.writes() && !action.is_apart(),
+            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => false,
+        }
+    }
+
     /// As [`Action::is_apart`].
     pub fn is_apart(&self) -> bool {
         match self {

@@ -347,7 +347,8 @@ impl Task {
             }
             Event::Nudged { .. } => self.malformed += 1,
             Event::ActionStarted { number, index, .. } => {
-                let apart = self.waiting.iter().any(|(at, request)| at == index && request.call.is_apart());
+                let changes =
+                    self.waiting.iter().any(|(at, request)| at == index && request.call.may_change_the_tree());
                 self.waiting.retain(|(i, _)| i != index);
                 self.running = Some(*number);
                 self.actions = *number;
@@ -355,7 +356,7 @@ impl Task {
                 self.used = self.used.saturating_add(1);
                 self.spent.actions += 1;
                 self.malformed = 0;
-                if !apart {
+                if changes {
                     (self.uncommitted, self.not_kept) = (true, false);
                 }
             }

@@ -4,14 +4,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use super::view::{ActionLine, Candidate, CheckpointView};
 use crate::text::{self, count};
 use domain::{Action, Call, Event};
 use similar::TextDiff;
 
-/// Bytes of one candidate's diff that are kept.
-const MAX_DIFF: usize = 3 * 1024;
+/// Bytes of all candidates' diffs together, as they are shown.
+const MAX_SHOWN: usize = 12 * 1024;
+/// A diff that takes longer is a coarse one.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// What each try of `window` would have changed. `log` is the whole log: what a try is held against may have been read before.
 pub(super) fn gather(log: &[Event], window: &[Event]) -> Vec<Candidate> {
@@ -29,9 +32,10 @@ pub(super) fn gather(log: &[Event], window: &[Event]) -> Vec<Candidate> {
         let diffs = files.iter().map(|file| {
             let old = before.get(file.path.as_str()).copied().unwrap_or_default();
             let path = text::one_line(&file.path);
-            TextDiff::from_lines(old, &file.content).unified_diff().header(&path, &path).to_string()
+            let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, file.content.as_str());
+            diff.unified_diff().header(&path, &path).to_string()
         });
-        out.push(Candidate { n: *number, diff: text::cut(&diffs.collect::<String>(), MAX_DIFF).0.to_owned() });
+        out.push(Candidate { n: *number, diff: diffs.collect() });
     }
     out
 }
@@ -59,19 +63,34 @@ fn shown(log: &[Event], turn: u32) -> BTreeMap<&str, &str> {
     known
 }
 
-pub(super) fn render(out: &mut String, view: &CheckpointView, result: impl Fn(&ActionLine) -> String) {
+/// The candidates within `room` bytes: each with its end, and its diff folded as long as there is room. What is not shown is named.
+pub(super) fn section(view: &CheckpointView, room: usize, result: impl Fn(&ActionLine) -> String) -> String {
     if view.candidates.is_empty() {
-        return;
+        return String::new();
     }
     let tried = count(view.candidates.len() as u64, "candidate");
-    let _ = writeln!(out, "**Tried apart** — {tried}, each in a copy of the last commit that was thrown away\n");
+    let mut out = format!("**Tried apart** — {tried}, each in a copy of the last commit that was thrown away\n\n");
+    let mut left = room.min(MAX_SHOWN).saturating_sub(out.len());
     for one in &view.candidates {
         let line = view.actions.iter().find(|action| action.n == one.n);
-        let ended = line.map(|line| format!(" · {}", result(line))).unwrap_or_default();
-        let _ = writeln!(out, "<details><summary>Action {}{ended}</summary>\n", one.n);
-        out.push_str(&text::fence(one.diff.trim_end(), "diff"));
-        out.push_str("\n</details>\n\n");
+        let ended = line.map(result_of(&result)).unwrap_or_default();
+        // What an action printed stands outside of HTML: within it nothing is escaped.
+        let mut shown = format!("Action {}{ended}\n\n", one.n);
+        let diff = text::fence(one.diff.trim_end(), "diff");
+        if shown.len() + diff.len() + 80 <= left {
+            let _ = writeln!(shown, "<details><summary>What it would have changed</summary>\n\n{diff}\n</details>\n");
+        } else {
+            let _ =
+                writeln!(shown, "What it would have changed is not shown: {}.\n", text::bytes(one.diff.len() as u64));
+        }
+        left = left.saturating_sub(shown.len());
+        out.push_str(&shown);
     }
+    out
+}
+
+fn result_of<'a>(result: &'a impl Fn(&ActionLine) -> String) -> impl Fn(&ActionLine) -> String + 'a {
+    move |line| format!(" · {}", result(line))
 }
 
 #[cfg(test)]
@@ -106,6 +125,27 @@ mod tests {
     fn tried(at: u32, content: &str) -> [Event; 2] {
         let action = Action::Try { files: files(content), command: "make test".into() };
         [turn(at, action), Event::ActionStarted { number: at, turn: at, index: 0 }]
+    }
+
+    #[test]
+    fn what_was_printed_stands_outside_of_html_and_what_finds_no_room_is_named() {
+        use crate::checkpoint::view::ActionResult;
+        let note = Some("1 passed <img src=//evil.example/x></summary>".to_owned());
+        let result = ActionResult::Exited { code: 0, note, failed: false, ms: 1 };
+        let action = ActionLine { n: 1, kind: "try".into(), what: "a.py".into(), result, ..ActionLine::default() };
+        let one = |n, size: usize| Candidate { n, diff: "+\u{200b}x\n".repeat(size) };
+        let view = CheckpointView {
+            actions: vec![action],
+            candidates: vec![one(1, 3), one(2, 5_000), one(3, 5_000)],
+            ..CheckpointView::default()
+        };
+        let shown = section(&view, 60 << 10, |_| "`1 passed <img src=//evil.example/x></summary>`".to_owned());
+        for line in shown.lines().filter(|line| line.starts_with('<')) {
+            assert!(!line.contains("img"), "{line}");
+        }
+        assert_eq!(shown.matches("<details>").count(), 1, "{shown}");
+        assert_eq!(shown.matches("is not shown: ").count(), 2, "{shown}");
+        assert!(shown.len() <= MAX_SHOWN + 400 && section(&view, 0, |_| String::new()).len() < 600);
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn looked(out: &mut String, view: &CheckpointView) {
 
 /// What an approval sets going at once.
 fn waiting(out: &mut String, view: &CheckpointView) {
-    let named = |(kind, what): &(String, String)| code(crate::text::cut(format!("{kind} {what}").trim(), 200).0);
+    let named = |(kind, what): &(String, String)| code(format!("{kind} {what}").trim());
     let mut list: Vec<String> = view.waiting.iter().take(MAX_NAMED).map(named).collect();
     if view.waiting.len() > MAX_NAMED {
         list.push(count((view.waiting.len() - MAX_NAMED) as u64, "further action"));
@@ -125,7 +125,6 @@ fn actions(out: &mut String, view: &CheckpointView) {
         let _ = writeln!(out, "| {} | {what} | {}{mistake} |", action.n, result(action));
     }
     out.push('\n');
-    super::candidates::render(out, view, result);
 }
 
 fn result(action: &ActionLine) -> String {
@@ -417,6 +416,9 @@ fn finish(mut out: String, view: &CheckpointView, foot: String) -> String {
     let warnings = warnings(view);
     let room = MAX_BODY.saturating_sub(out.len() + warnings.len() + foot.len()).min(MAX_DIFF);
     out.push_str(&super::diff::section(view, room));
+    // The change itself comes first: candidates take what it leaves.
+    let left = MAX_BODY.saturating_sub(out.len() + warnings.len() + foot.len());
+    out.push_str(&super::candidates::section(view, left, result));
     out.push_str(&warnings);
     out.push_str(&foot);
     out

@@ -6,6 +6,9 @@ use crate::sandbox::SandboxError;
 use domain::{Action, Input, Kind, NewFile, Outcome, OutcomeStatus, Task};
 use protocol::runner::{Limits, Status};
 
+/// How often a try that was cut off is made again.
+const MOST_TRIES: i64 = 5;
+
 impl Performer {
     pub(super) async fn act(&self, task: &Task, number: u32, action: &Action, tries: i64) -> Result<Input, Trouble> {
         if let Action::Try { files, command } = action {
@@ -42,8 +45,16 @@ impl Performer {
         let commit = self.head(task)?;
         let mut spec = self.verification(task, &commit, tries).await?;
         spec.command = Some(command.to_owned());
-        let tried = self.sandboxes.try_out(&spec, files, number).await.map_err(apart)?;
-        Ok(Input::ActionEnded { number, outcome: outcome(tried) })
+        match self.sandboxes.try_out(&spec, files, number).await {
+            Ok(tried) => Ok(Input::ActionEnded { number, outcome: outcome(tried) }),
+            // One that takes its own sandbox down each time is a candidate that fails.
+            Err(SandboxError::Unavailable(reason)) if tries >= MOST_TRIES => {
+                let status = OutcomeStatus::Failed { reason };
+                let outcome = Outcome { status, text: String::new(), dropped_bytes: 0, duration_ms: 0, note: None };
+                Ok(Input::ActionEnded { number, outcome })
+            }
+            Err(error) => Err(apart(error)),
+        }
     }
 
     /// The chamber that will judge what comes out is made while the work goes on.

@@ -41,7 +41,10 @@ impl Performer {
             _ => None,
         };
         let request = self.request(task)?;
-        let look = match round::again(&log, &format!("{}\n{}\n{}", request.title, request.body, request.words)) {
+        // Where answers are written at once, the workspace is another after each.
+        let again =
+            round::tries(task, &log).then(|| round::again(&log, &format!("{}\n{}", request.title, request.body)));
+        let look = match again.flatten() {
             Some(look) => look,
             None => self.look(task, &log, base).await?,
         };
@@ -59,6 +62,9 @@ impl Performer {
     async fn look(&self, task: &Task, log: &[Event], base: Option<BaseRun>) -> Result<Look, Trouble> {
         let request = self.request(task)?;
         let mut words = format!("{}\n{}\n{}", request.title, request.body, request.words);
+        for said in files::widened(log) {
+            words.push_str(&format!("\n{said}"));
+        }
         for remark in &task.remarks {
             words.push_str(&format!("\n{} {}", remark.path.as_deref().unwrap_or_default(), remark.text));
         }

@@ -66,6 +66,8 @@ impl Performer {
                 words.extend(items.iter().map(said));
             } else if let Event::FeedbackGiven { items, .. } = &event {
                 words.extend(items.iter().map(said));
+            } else if let Event::WidenedToFix { words: said } = &event {
+                words.push(said.clone());
             }
         }
         Ok(words.join("\n"))

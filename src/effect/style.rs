@@ -4,6 +4,7 @@ use super::{Performer, Trouble};
 use crate::config::process::{Model, ModelStyle};
 use crate::engine::probe::{self, Tries};
 use crate::engine::style::{Style, files};
+use crate::llm::ModelError;
 use domain::{Event, Task};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -50,7 +51,20 @@ impl Performer {
             return Ok(tries.style());
         }
         let tries = probe::probe(self.worker.model.as_ref(), self.worker.engine.spoken).await;
-        let tries = tries.map_err(|error| Trouble::later(format!("the model could not be tried out: {error}")))?;
+        let tries = tries.map_err(|error| {
+            let sentence = format!("the model could not be tried out: {error}");
+            match error {
+                ModelError::Unauthorized(_) | ModelError::BadRequest(_) | ModelError::Template(_) => {
+                    Trouble::blocked(format!("{sentence}. Check the model's settings, then `/resume`"))
+                }
+                ModelError::RateLimited { .. }
+                | ModelError::Unavailable(_)
+                | ModelError::Lost(_)
+                | ModelError::Malformed(_)
+                | ModelError::TooLong { .. }
+                | ModelError::ContextFull => Trouble::later(sentence),
+            }
+        })?;
         let style = tries.style();
         tracing::info!(model = self.worker.model.label(), ?tries, style = style.word(), "the model was tried out");
         if let Err(why) = keep(&file, configured, &tries) {

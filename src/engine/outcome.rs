@@ -12,6 +12,9 @@ use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
 use crate::text;
 
+/// Bytes of an output's end that are read for what failed.
+const REPORT: usize = 16 << 10;
+
 /// A run of a command: what it reported, and the run of the same command before.
 pub(super) struct Runs<'a> {
     pub(super) now: Option<&'a Ran>,
@@ -33,7 +36,13 @@ pub(super) fn ran(outcome: &Outcome) -> Option<Ran> {
         return Some(Ran::clean());
     }
     let ended = succeeded || matches!(outcome.status, OutcomeStatus::Exited { .. });
-    let ran = Ran::of(&outcome.text, ended && outcome.dropped_bytes == 0);
+    // The report is at the end; reading all of every output again before each call would cost more than it tells.
+    let mut from = outcome.text.len().saturating_sub(REPORT);
+    while !outcome.text.is_char_boundary(from) {
+        from += 1;
+    }
+    let end = &outcome.text[from..];
+    let ran = Ran::of(end, ended && outcome.dropped_bytes == 0 && end.len() == outcome.text.len());
     (!ran.is_empty()).then_some(ran)
 }
 

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::detect::Detected;
 use super::verify::Laid;
-use super::{Result, Sandboxes, VerifySpec};
+use super::{Result, Sandboxes, VerifySpec, report};
 
 /// A run is believed for this long.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -94,12 +94,15 @@ impl Sandboxes {
         let image = self.image(&spec.image).await?.map(|it| it.id);
         let setup = self.records.get(spec.task).and_then(|record| record.setup).unwrap_or_default();
         let Some(image) = image else { return self.run_tests(spec, &spec.base, command, side, Laid::default()).await };
-        let key = key(&spec.repo_key, &spec.base, &[&image, &setup, command]);
+        let limits = format!("{:?} {}", spec.limits, spec.wall_ms);
+        let key = key(&spec.repo_key, &spec.base, &[&image, &setup, command, &limits]);
         if let Some(kept) = self.base_runs.get(&key, SystemTime::now()) {
             return Ok(kept);
         }
         let outcome = self.run_tests(spec, &spec.base, command, side, Laid::default()).await?;
-        if matches!(outcome.status, Status::Ok | Status::Exited { .. }) {
+        // One that failed without naming a test may have failed for a reason that passes.
+        let tells = report::ran(&outcome).is_some_and(|tests| !tests.is_empty());
+        if matches!(outcome.status, Status::Ok) || tells && matches!(outcome.status, Status::Exited { .. }) {
             let (repository, commit) = (spec.repo_key.clone(), spec.base.to_string());
             let kept = Kept { repository, commit, command: command.to_owned(), outcome };
             self.base_runs.put(&key, &kept, SystemTime::now());

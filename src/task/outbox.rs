@@ -410,9 +410,10 @@ fn runs_foreign_code(effect: &Effect) -> bool {
         | Effect::Act { .. }
         | Effect::Seal { .. }
         | Effect::Keep { .. }
-        | Effect::Verify { .. } => true,
-        Effect::Converse { .. }
-        | Effect::Push { .. }
+        | Effect::Verify { .. }
+        // In the style *files* the base's checks run, and the sandbox is asked for its files.
+        | Effect::Converse { .. } => true,
+        Effect::Push { .. }
         | Effect::OpenPull
         | Effect::Review { .. }
         | Effect::Rest { .. }

@@ -9,7 +9,7 @@ const WRONG: &str = r##"
 name = "gives files back"
 [[turn]]
 [[turn]]
-expects = ["# Versions compare as text", "semver.py\n```python\ndef newer", "tests/test_semver.py", "`python3 -m unittest", "AssertionError"]
+expects = ["# Versions compare as text", "semver.py\n```python\ndef newer", "`python3 -m unittest", "AssertionError"]
 forbids = ["list_files"]
 text = """
 I compare the texts.
@@ -125,7 +125,7 @@ async fn the_fifth_action_writes_the_best_candidate_and_the_next_round_begins_wh
     let pull = task.pull.expect("a pull request");
     assert_eq!((task.actions, task.waiting.len()), (5, 0));
     let review = world.until_said(pull, "Checkpoint 1").await;
-    for words in ["**Tried apart** — 4 candidates", "+def newer(a, b)", "| 5 | write_files semver.py"] {
+    for words in ["**Tried apart** — 4 candidates", "+def newer(a, b)", "| 5 | `write_files semver.py`"] {
         assert!(review.contains(words), "{words} is missing:\n{review}");
     }
     world.alice().comment(REPO, pull, "/revise Please compare the numbers.").expect("comment");

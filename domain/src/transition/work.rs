@@ -8,6 +8,8 @@ use crate::{
 
 const OTHERWISE: &str = "not run: the person asked for something else; ask for it again if it is still wanted";
 const NOT_TAKEN: &str = "not run: the tree was not taken as it is; ask for it again if it is still wanted";
+const LOST: &str = "not run: the sandbox was lost before it; ask for it again if it is still wanted";
+const NOT_DONE: &str = "not taken: what came before it in the same answer did not happen";
 const AFTER_DONE: &str = "not run: done was said in the same turn";
 const READ_ONLY: &str =
     "not run: this task is read-only; use read_file, list_files, search or web_fetch, then call done with the answer";
@@ -78,6 +80,10 @@ fn starting(draft: &mut Draft, turn: u32, worst_micro_usd: u64) {
 
 fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
     draft.emit(Event::ActionFinished { number, outcome: outcome.clone() });
+    let undone = matches!(outcome.status, OutcomeStatus::Failed { .. } | OutcomeStatus::Denied { .. });
+    if undone && matches!(draft.task.waiting.first(), Some((_, next)) if matches!(next.call, Call::Done { .. })) {
+        leave(draft, NOT_DONE);
+    }
     match &outcome.status {
         _ if draft.task.state != State::Running => {}
         OutcomeStatus::Interrupted => draft.open(),
@@ -95,6 +101,7 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
     match draft.task.state.clone() {
         State::Running => {
             interrupt(draft, &loss.to_string());
+            leave(draft, LOST);
             lose(draft, loss);
             if !worn_out(draft, loss) {
                 draft.open();

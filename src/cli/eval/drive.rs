@@ -119,6 +119,12 @@ impl Place<'_> {
             }
             let waits = waits(&task.state);
             clock.tick(Instant::now(), waits);
+            if waits && task.pull.is_none() {
+                return Ok((
+                    task.state.name().to_owned(),
+                    "it asked for a review without having changed anything".to_owned(),
+                ));
+            }
             if clock.own > policy.limit {
                 return Ok((LIMIT.to_owned(), format!("not done within {} s of its own", policy.limit.as_secs())));
             }

@@ -37,7 +37,10 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     let request = task.request.as_ref();
     let title = request.map(|request| text::one_line(&request.title)).unwrap_or_default();
     let body = request.map(|request| seen(&request.body).0).unwrap_or_default();
-    let words = request.map(|request| seen(&request.words).0).unwrap_or_default();
+    let mut words = request.map(|request| seen(&request.words).0).unwrap_or_default();
+    for said in widened(log) {
+        words = format!("{words}\n\n{}", seen(said).0).trim().to_owned();
+    }
     let remarks = remarks(log);
     let shown: Vec<_> = look.files.iter().flat_map(blocks).collect();
     let (command, failed, repair) = failures(log);
@@ -90,9 +93,18 @@ pub fn base(log: &[Event]) -> Option<&BaseRun> {
 fn tried(log: &[Event]) -> usize {
     let asks = |event: &&Event| match event {
         Event::DecisionUsed { decision, .. } => !matches!(decision.verb, Verb::Changes { .. }),
+        Event::WidenedToFix { .. } => false,
         _ => true,
     };
     log.iter().rev().take_while(asks).filter(|event| matches!(event, Event::TurnCompleted { .. })).count()
+}
+
+/// What was said with `/fix` under a plan.
+pub fn widened(log: &[Event]) -> impl Iterator<Item = &str> {
+    log.iter().filter_map(|event| match event {
+        Event::WidenedToFix { words } => Some(words.as_str()),
+        _ => None,
+    })
 }
 
 /// What people asked for in reviews, the newest last.

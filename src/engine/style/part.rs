@@ -7,12 +7,15 @@ use super::definitions::{Definition, all, indent, named};
 
 /// A container is replaced as a whole only by something about as long: otherwise what is missing would be lost.
 const WHOLE: usize = 70;
+/// Definitions of one block that are placed.
+const MOST: usize = 64;
 
 /// `file` with the definitions of `block` in their places; none where the block has no definition, or one whose place is not certain.
 pub(super) fn placed(file: &str, block: &str) -> Option<String> {
     let given: Vec<&str> = block.lines().collect();
     let outer = outermost(&given);
-    if outer.is_empty() {
+    // Each is looked for in the whole file.
+    if outer.is_empty() || outer.len() > MOST {
         return None;
     }
     let mut text: Vec<String> = file.lines().map(str::to_owned).collect();

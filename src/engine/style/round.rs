@@ -6,7 +6,10 @@
 
 use std::cmp::Reverse;
 
-use domain::{Action, BaseRun, Call, CallRequest, Event, Look, NewFile, Outcome, OutcomeStatus, ShownFile, Task, Verb};
+use domain::{
+    Action, BaseRun, Call, CallRequest, Event, Look, NewFile, Outcome, OutcomeStatus, PauseReason, ShownFile, Task,
+    Verb,
+};
 
 use super::settled::{HOST, asks_for_more, passed, summary};
 use super::{files, view};
@@ -47,14 +50,28 @@ pub fn tries(task: &Task, log: &[Event]) -> bool {
     !task.uncommitted && task.used + 1 < task.every() && files::base(log).is_some()
 }
 
-/// Where the present round begins in the log.
+/// Where the present round begins in the log. A sandbox that was lost begins none: tries have one of their own.
 pub fn start(log: &[Event]) -> usize {
-    let begins = |event: &Event| match event {
-        Event::DecisionUsed { .. } | Event::Resumed => true,
-        Event::TurnCompleted { model, calls, .. } => model == HOST && writes(calls).is_some(),
+    let begins = |at: usize| match &log[at] {
+        Event::DecisionUsed { .. } => true,
+        Event::Resumed => was_stuck(&log[..at]),
+        Event::SandboxLost { .. } => false,
+        Event::TurnCompleted { turn, model, calls, .. } => {
+            let undone = || outcome(&log[at..], *turn, 0).is_some_and(|ended| !ended.status.succeeded());
+            model == HOST && writes(calls).is_some() && !undone()
+        }
         other => asks_for_more(other),
     };
-    log.iter().rposition(begins).map_or(0, |at| at + 1)
+    (0..log.len()).rev().find(|at| begins(*at)).map_or(0, |at| at + 1)
+}
+
+/// Whether the last pause was for want of anything to try: then whoever ends it wants a new round. Other pauses leave the round as it is.
+fn was_stuck(log: &[Event]) -> bool {
+    let reason = log.iter().rev().find_map(|event| match event {
+        Event::Paused { reason } => Some(reason),
+        _ => None,
+    });
+    matches!(reason, None | Some(PauseReason::Stuck { .. }))
 }
 
 /// The present round's candidates, in their order.

@@ -105,6 +105,8 @@ fn the_fifth_action_writes_the_best_and_a_person_is_asked() {
     assert_eq!(written(&answer), ("one fails", false));
     log.extend(spoken(answer, 5));
     assert_eq!(applied(&log).map(|one| one.turn), Some(2));
+    let task = Task::fold(TaskId(1), &log);
+    assert_eq!(crate::engine::style::settled(&task, &log), None, "the host's own write is no end of the work");
     log.push(looked(6, None));
     let text = question(&log);
     assert!(text.contains("After the last change `make test` fails:") && text.contains("test_add"), "{text}");
@@ -161,4 +163,29 @@ fn answers_without_anything_usable_do_not_keep_a_round_open_for_ever() {
     }
     log.push(answered(6, Vec::new()));
     assert_eq!(written(&said(&log)), ("first", false));
+}
+
+#[test]
+fn a_pause_for_the_budget_or_a_lost_sandbox_ends_no_round() {
+    let mut log = begun(0, &[]);
+    log.extend(tried(1, "good", 0, GREEN));
+    let budget = domain::PauseReason::Budget { what: "tokens".into() };
+    log.extend([Event::Paused { reason: budget }, Event::Resumed]);
+    let loss = domain::Loss::EngineRestarted;
+    log.push(Event::SandboxLost { sentence: loss.to_string(), loss });
+    assert_eq!(written(&said(&log)), ("good", true), "what passed is written after all");
+    log.extend([Event::Paused { reason: domain::PauseReason::Stuck { sentence: String::new() } }, Event::Resumed]);
+    assert_eq!(step(&log), Step::Ask);
+}
+
+#[test]
+fn a_write_of_the_host_that_did_not_happen_ends_no_round() {
+    let mut log = begun(0, &[]);
+    log.extend(tried(1, "good", 0, GREEN));
+    let mut host = spoken(said(&log), 2);
+    if let Some(Event::ActionFinished { outcome, .. }) = host.last_mut() {
+        outcome.status = OutcomeStatus::Interrupted;
+    }
+    log.extend(host);
+    assert_eq!(written(&said(&log)), ("good", true), "it is written once more");
 }

@@ -17,8 +17,9 @@ const TRIES: usize = 3;
 /// The end of the work, if the newest answer was written, nothing was asked since, and the checks have nothing against it.
 pub fn settled(task: &Task, log: &[Event]) -> Option<Answer> {
     let last = log.iter().rposition(|event| matches!(event, Event::TurnCompleted { .. }))?;
-    let Event::TurnCompleted { text, calls, .. } = &log[last] else { return None };
-    if log[last..].iter().any(asks_for_more) {
+    let Event::TurnCompleted { text, calls, model, .. } = &log[last] else { return None };
+    // What the host wrote was judged before (`round.rs`).
+    if model == HOST || log[last..].iter().any(asks_for_more) {
         return None;
     }
     let written = outcomes(log, last).find(|(action, _)| matches!(action, Action::WriteFiles { .. }));

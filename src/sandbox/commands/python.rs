@@ -4,6 +4,7 @@
 //! the variable in front is for Debian, whose pip refuses otherwise. No other tool (uv, poetry, hatch, tox) has to be in the image.
 
 use super::{Commands, Project, found, quoted, setup};
+use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 const PIP: &str = "PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install --user --upgrade";
@@ -108,7 +109,7 @@ fn declared(project: &Project<'_>, table: &Table) -> Needs {
     let mut needs = Needs::default();
     let own = at(table, "project.name").and_then(Value::as_str).map(normal);
     for group in GROUPS.iter().chain(&WIDE) {
-        if let Some(all) = group_of(table, group, 0) {
+        if let Some(all) = group_of(table, group) {
             needs.by.push(format!("pyproject.toml, [dependency-groups] {group}"));
             needs.take(all, own.as_deref());
             break;
@@ -151,16 +152,20 @@ impl Needs {
     }
 }
 
-/// A group of PEP 735, with what it includes.
-fn group_of(table: &Table, group: &str, depth: u8) -> Option<Vec<String>> {
+/// A group of PEP 735, with what it includes; each group once.
+fn group_of(table: &Table, group: &str) -> Option<Vec<String>> {
     let groups = table.get("dependency-groups")?.as_table()?;
-    let entries = groups.iter().find(|(name, _)| normal(name) == normal(group))?.1.as_array()?;
-    let mut all = Vec::new();
-    for entry in entries {
-        match (entry.as_str(), entry.get("include-group").and_then(Value::as_str)) {
-            (Some(requirement), _) => all.push(requirement.to_owned()),
-            (None, Some(other)) if depth < 8 => all.extend(group_of(table, other, depth + 1).unwrap_or_default()),
-            _ => {}
+    let named = |group: &str| groups.iter().find(|(name, _)| normal(name) == group).and_then(|(_, it)| it.as_array());
+    named(&normal(group))?;
+    let (mut all, mut seen, mut ahead) = (Vec::new(), BTreeSet::new(), vec![normal(group)]);
+    while let Some(next) = ahead.pop() {
+        let fresh = seen.insert(next.clone());
+        for entry in named(&next).filter(|_| fresh).into_iter().flatten() {
+            match (entry.as_str(), entry.get("include-group").and_then(Value::as_str)) {
+                (Some(requirement), _) => all.push(requirement.to_owned()),
+                (None, Some(other)) => ahead.push(normal(other)),
+                (None, None) => {}
+            }
         }
     }
     Some(all)
