@@ -9,13 +9,15 @@ use std::time::Duration;
 
 const CHAMBER: &str = "task-1-1";
 
-/// An action that can be caught in its middle, as often as asked; then one that ends, and done.
+/// An action that can be caught in its middle, as often as asked; then one that ends, and done, said once more as nothing was changed.
 fn caught(times: usize) -> String {
     let long = "[[turn]]\ntext = \"This takes long.\"\n\
                 call = [{ name = \"bash\", arguments = { command = \"touch started; sleep 60\" } }]\n";
     let end = "[[turn]]\ntext = \"I look again.\"\n\
                call = [{ name = \"bash\", arguments = { command = \"test ! -e started\" } }, { name = \"done\", arguments = { summary = \"Nothing to do.\" } }]\n";
-    format!("name = \"long\"\n{}{end}", long.repeat(times))
+    let again = "[[turn]]\ntext = \"There is nothing to change.\"\n\
+                 call = [{ name = \"done\", arguments = { summary = \"Nothing to do.\" } }]\n";
+    format!("name = \"long\"\n{}{end}{again}", long.repeat(times))
 }
 
 async fn ask(world: &World) -> u64 {
@@ -152,7 +154,9 @@ async fn a_loss_is_told_also_where_the_bot_is_killed_once_the_sandbox_is_made_an
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_approved_is_in_the_sandbox_that_is_made_anew() {
     let script = FIX.replace("git diff --stat || true", "grep -q parse semver.py && touch started && sleep 60");
-    let world = World::new(&script).await;
+    // The end that stood behind the lost action is not believed: it is said again.
+    let again = "\n[[turn]]\ncall = [{ name = \"done\", arguments = { summary = \"Numbers are compared.\" } }]\n";
+    let world = World::new(&format!("{script}{again}")).await;
     ask(&world).await;
     world.until_state("awaiting-review").await;
     let before = world.task().await.head;

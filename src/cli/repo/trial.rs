@@ -9,6 +9,7 @@ mod look;
 mod propose;
 
 use super::Accounts;
+use crate::barrier::Proof;
 use crate::cli::eval::interrupted;
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
@@ -103,8 +104,22 @@ impl Brought {
     }
 }
 
+/// What did not hold when the barrier was last tried since this machine started; where nothing was tried yet, nothing is known.
+fn broken(proof: Option<&Proof>, boot: &str) -> Vec<String> {
+    proof.filter(|proof| proof.key.boot == boot.trim()).map(|proof| proof.mismatches.clone()).unwrap_or_default()
+}
+
 /// The look itself, in an installation of its own, which is gone afterwards, however it ends.
+///
+/// # Errors
+/// Where the barrier is known not to hold: then no task starts either.
 async fn look(config: &Process, target: &Target<'_>, printer: &Printer) -> Result<Seen> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let broken = broken(Proof::last(&config.state_dir).as_ref(), &boot);
+    if !broken.is_empty() {
+        let complaint = Complaint::new("a sandbox did not hold when `caisson barrier` last tried one on this machine");
+        return Err(complaint.because(broken.join("; ")).attempt("mend that, see that `caisson barrier` holds").into());
+    }
     let work = async {
         let mut ground = Ground::lay(config, target.repos.clone(), printer).await?;
         let seen = Box::pin(Look::new(&mut ground, target, printer).all()).await;
@@ -127,5 +142,25 @@ pub(super) async fn inform(config: &Process, target: &Target<'_>, printer: &Prin
         let why = Complaint::from(&error);
         printer.warn(&format!("not looked at: {}", [vec![why.what], why.why].concat().join(": ")));
         printer.hint(&format!("caisson repo try {} looks later", target.key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_barrier_that_is_known_not_to_hold_is_asked_about_this_boot_alone() {
+        let mut proof: Proof = serde_json::from_value(serde_json::json!({
+            "at": 1, "mismatches": ["check 7: a socket"],
+            "key": { "kernel": "6", "boot": "b-1", "engine": "", "daemon": "", "seccomp": "", "sysctls": {}, "runner": "",
+                "profiles": [], "images": {}, "router": null, "version": "",
+                "limits": { "memory_bytes": 1, "pids": 1, "cpus": 1.0, "workspace_bytes": 0, "tmp_bytes": 1, "nofile": 1 } },
+        }))
+        .expect("a proof");
+        assert_eq!(broken(Some(&proof), "b-1\n"), ["check 7: a socket"]);
+        assert!(broken(Some(&proof), "b-2\n").is_empty() && broken(None, "b-1").is_empty());
+        proof.mismatches.clear();
+        assert!(broken(Some(&proof), "b-1").is_empty());
     }
 }
