@@ -34,7 +34,7 @@ impl Performer {
             let Some(now) = self.sandboxes.text(task.id.0, &path, LONGEST).await? else { continue };
             let new = match change {
                 Change::Whole(text) => text.to_owned(),
-                Change::Edit { old, .. } if old.is_empty() => continue,
+                Change::Edit { old: "", .. } => continue,
                 Change::Edit { old, new, all } if all => now.replace(old, new),
                 Change::Edit { old, new, .. } => now.replacen(old, new, 1),
             };

@@ -8,7 +8,6 @@ use crate::{
 
 const OTHERWISE: &str = "not run: the person asked for something else; ask for it again if it is still wanted";
 const NOT_TAKEN: &str = "not run: the tree was not taken as it is; ask for it again if it is still wanted";
-const LOST: &str = "not run: the sandbox was lost before it; ask for it again if it is still wanted";
 const NOT_DONE: &str = "not taken: what came before it in the same answer did not happen";
 const AFTER_DONE: &str = "not run: done was said in the same turn";
 const READ_ONLY: &str =
@@ -80,9 +79,8 @@ fn starting(draft: &mut Draft, turn: u32, worst_micro_usd: u64) {
 
 fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
     draft.emit(Event::ActionFinished { number, outcome: outcome.clone() });
-    let undone = matches!(outcome.status, OutcomeStatus::Failed { .. } | OutcomeStatus::Denied { .. });
-    if undone && matches!(draft.task.waiting.first(), Some((_, next)) if matches!(next.call, Call::Done { .. })) {
-        leave(draft, NOT_DONE);
+    if matches!(outcome.status, OutcomeStatus::Failed { .. } | OutcomeStatus::Denied { .. }) {
+        believe_no_end(draft);
     }
     match &outcome.status {
         _ if draft.task.state != State::Running => {}
@@ -95,13 +93,23 @@ fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
     }
 }
 
+/// An end that was said in one answer with an action that did not happen, right behind it, is no end.
+fn believe_no_end(draft: &mut Draft) {
+    if matches!(draft.task.waiting.first(), Some((_, next)) if matches!(next.call, Call::Done { .. })) {
+        leave(draft, NOT_DONE);
+    }
+}
+
 /// The sandbox went away under an effect. It is made anew from the last commit, unless that has helped too seldom: then a
 /// person is asked.
 pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
     match draft.task.state.clone() {
         State::Running => {
+            let cut = draft.task.running.is_some();
             interrupt(draft, &loss.to_string());
-            leave(draft, LOST);
+            if cut {
+                believe_no_end(draft);
+            }
             lose(draft, loss);
             if !worn_out(draft, loss) {
                 draft.open();

@@ -42,6 +42,16 @@ fn whatever_ended_it_the_action_is_marked_and_it_is_made_anew_from_the_last_comm
 }
 
 #[test]
+fn an_end_that_was_said_right_behind_an_action_that_did_not_happen_is_no_end() {
+    let done = || call(Call::Done { summary: "all of it".into() });
+    let mut walk = Walk::running(Kind::Fix);
+    walk.answer(vec![bash(), done()]);
+    gone(&mut walk, Loss::Removed);
+    walk.feed(Input::Opened { fresh: Some(Loss::Removed) });
+    assert!(walk.wants("converse") && walk.task.state == State::Running, "{:?}", walk.task.state);
+}
+
+#[test]
 fn lack_of_memory_is_tried_again_once_and_then_a_person_is_asked() {
     let mut walk = Walk::running(Kind::Fix);
     walk.answer(vec![bash(), bash(), bash()]);
