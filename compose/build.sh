@@ -6,4 +6,4 @@ programs=$(tests/support/programs.sh)
 cargo build --locked --release -p caisson --bin caisson -p caisson-devforge --bin caisson-devforge
 out=${CARGO_TARGET_DIR:-target}/release
 install -m 755 "$programs/caisson-runner" "$programs/caisson-router" "$out/"
-echo "$out/caisson, with caisson-runner and the built-in forge of `caisson eval` beside it"
+echo "$out/caisson, with caisson-runner and the built-in forge of caisson eval beside it"
