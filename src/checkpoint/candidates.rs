@@ -51,9 +51,7 @@ fn shown(log: &[Event], turn: u32) -> BTreeMap<&str, &str> {
                 }
             }
             Event::TurnCompleted { turn: of, calls, .. } if *of < turn => {
-                let writes =
-                    |call: &Call| matches!(call, Call::Action { action } if !action.is_apart() && action.writes());
-                if calls.iter().any(|request| writes(&request.call)) {
+                if calls.iter().any(|request| request.call.may_change_the_tree()) {
                     known.clear();
                 }
             }
@@ -73,7 +71,7 @@ pub(super) fn section(view: &CheckpointView, room: usize, result: impl Fn(&Actio
     let mut left = room.min(MAX_SHOWN).saturating_sub(out.len());
     for one in &view.candidates {
         let line = view.actions.iter().find(|action| action.n == one.n);
-        let ended = line.map(result_of(&result)).unwrap_or_default();
+        let ended = line.map(|line| format!(" · {}", result(line))).unwrap_or_default();
         // What an action printed stands outside of HTML: within it nothing is escaped.
         let mut shown = format!("Action {}{ended}\n\n", one.n);
         let diff = text::fence(one.diff.trim_end(), "diff");
@@ -87,10 +85,6 @@ pub(super) fn section(view: &CheckpointView, room: usize, result: impl Fn(&Actio
         out.push_str(&shown);
     }
     out
-}
-
-fn result_of<'a>(result: &'a impl Fn(&ActionLine) -> String) -> impl Fn(&ActionLine) -> String + 'a {
-    move |line| format!(" · {}", result(line))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use domain::{
     Verb,
 };
 
-use super::settled::{HOST, asks_for_more, passed, summary};
+use super::settled::{HOST, asks_for_more, end, passed, summary};
 use super::{files, view};
 use crate::engine::turn::Answer;
 use crate::sandbox::items;
@@ -56,11 +56,10 @@ pub fn start(log: &[Event]) -> usize {
         Event::DecisionUsed { .. } => true,
         Event::Resumed => was_stuck(&log[..at]),
         Event::SandboxLost { .. } => false,
-        Event::TurnCompleted { turn, model, calls, .. } => {
-            let undone = || outcome(&log[at..], *turn, 0).is_some_and(|ended| !ended.status.succeeded());
-            model == HOST && writes(calls).is_some() && !undone()
-        }
-        other => asks_for_more(other),
+        event => match written(event) {
+            Some(write) => outcome(&log[at..], write.turn, 0).is_none_or(|ended| ended.status.succeeded()),
+            None => asks_for_more(event),
+        },
     };
     (0..log.len()).rev().find(|at| begins(*at)).map_or(0, |at| at + 1)
 }
@@ -231,45 +230,40 @@ fn taken(task: &Task, one: &Candidate<'_>, verdict: Option<&str>) -> Answer {
         call: Call::Action { action: Action::WriteFiles { files: one.files.to_vec() } },
     };
     let done = verdict.map(|verdict| {
-        let summary = summary(one.said, one.files, &format!("`{}` {verdict}.", one.command));
-        CallRequest {
-            id: format!("host_{turn}_1"),
-            name: "done".to_owned(),
-            arguments: serde_json::json!({ "summary": summary }),
-            call: Call::Done { summary },
-        }
+        end(format!("host_{turn}_1"), summary(one.said, one.files, &format!("`{}` {verdict}.", one.command)))
     });
     Answer::of_the_host(turn, std::iter::once(write).chain(done).collect())
 }
 
-fn writes(calls: &[CallRequest]) -> Option<&[NewFile]> {
-    calls.iter().find_map(|request| match &request.call {
+/// A candidate as the host wrote it.
+struct Written<'a> {
+    turn: u32,
+    files: &'a [NewFile],
+    /// The end of the work was said with it.
+    ends: bool,
+}
+
+fn written(event: &Event) -> Option<Written<'_>> {
+    let Event::TurnCompleted { turn, model, calls, .. } = event else { return None };
+    let files = calls.iter().find_map(|request| match &request.call {
         Call::Action { action: Action::WriteFiles { files } } => Some(files.as_slice()),
         _ => None,
-    })
+    });
+    let ends = calls.iter().any(|request| matches!(request.call, Call::Done { .. }));
+    files.filter(|_| model == HOST).map(|files| Written { turn: *turn, files, ends })
 }
 
 /// The candidate that was written last although the checks have something against it.
 pub fn applied(log: &[Event]) -> Option<Candidate<'_>> {
-    let (at, calls) = log.iter().enumerate().rev().find_map(|(at, event)| match event {
-        Event::TurnCompleted { model, calls, .. } if model == HOST && writes(calls).is_some() => Some((at, calls)),
-        _ => None,
-    })?;
-    let ends = calls.iter().any(|request| matches!(request.call, Call::Done { .. }));
-    let files = writes(calls).filter(|_| !ends)?;
-    candidates(&log[..at]).into_iter().rev().find(|one| one.files == files)
+    let (at, last) = log.iter().enumerate().rev().find_map(|(at, event)| Some((at, written(event)?)))?;
+    let mut known = candidates(&log[..at]).into_iter().rev();
+    known.find(|one| !last.ends && one.files == last.files)
 }
 
 /// Rounds since a person last said what to do that ended without a candidate which may end the work.
 fn fruitless(log: &[Event]) -> usize {
     let since = log.iter().rposition(says_more).map_or(0, |at| at + 1);
-    let ended = |event: &&Event| match event {
-        Event::TurnCompleted { model, calls, .. } => {
-            model == HOST && writes(calls).is_some() && !calls.iter().any(|it| matches!(it.call, Call::Done { .. }))
-        }
-        _ => false,
-    };
-    log[since..].iter().filter(ended).count()
+    log[since..].iter().filter_map(written).filter(|write| !write.ends).count()
 }
 
 fn says_more(event: &Event) -> bool {

@@ -46,8 +46,8 @@ fn spoken(answer: Answer, number: u32) -> Vec<Event> {
     log
 }
 
-fn written(answer: &Answer) -> (&str, bool) {
-    let files = writes(&answer.calls).expect("a write");
+fn chosen(answer: &Answer) -> (&str, bool) {
+    let Call::Action { action: Action::WriteFiles { files } } = &answer.calls[0].call else { panic!("{answer:?}") };
     (files[0].content.as_str(), answer.calls.len() == 2)
 }
 
@@ -57,7 +57,7 @@ fn what_passes_is_written_and_done_in_one_answer_without_a_model() {
     assert_eq!(step(&log), Step::Ask);
     log.extend(tried(1, "good", 0, GREEN));
     let answer = said(&log);
-    assert_eq!((written(&answer), answer.turn, answer.usage.total()), (("good", true), 2, 0));
+    assert_eq!((chosen(&answer), answer.turn, answer.usage.total()), (("good", true), 2, 0));
     let Call::Done { summary } = &answer.calls[1].call else { panic!("{answer:?}") };
     assert!(summary.ends_with("Written: calc.py. `make test` passes with it."), "{summary}");
 }
@@ -102,7 +102,7 @@ fn the_fifth_action_writes_the_best_and_a_person_is_asked() {
     assert_eq!(step(&log), Step::Ask);
     log.extend(tried(4, "three fail", 1, &red(&["test_add", "test_sub", "test_mul"])));
     let answer = said(&log);
-    assert_eq!(written(&answer), ("one fails", false));
+    assert_eq!(chosen(&answer), ("one fails", false));
     log.extend(spoken(answer, 5));
     assert_eq!(applied(&log).map(|one| one.turn), Some(2));
     let task = Task::fold(TaskId(1), &log);
@@ -120,7 +120,7 @@ fn of_equally_good_ones_most_answers_decide_and_then_the_smaller() {
         log.extend(tried(turn, content, 1, &red));
     }
     let answer = said(&log);
-    assert_eq!(written(&answer), ("often so", true), "the base fails alike: a person sees it as done");
+    assert_eq!(chosen(&answer), ("often so", true), "the base fails alike: a person sees it as done");
     let Call::Done { summary } = &answer.calls[1].call else { panic!("{answer:?}") };
     assert!(summary.contains("fails, as it does without it"), "{summary}");
 }
@@ -162,7 +162,7 @@ fn answers_without_anything_usable_do_not_keep_a_round_open_for_ever() {
         assert_eq!(step(&log), Step::Ask);
     }
     log.push(answered(6, Vec::new()));
-    assert_eq!(written(&said(&log)), ("first", false));
+    assert_eq!(chosen(&said(&log)), ("first", false));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_pause_for_the_budget_or_a_lost_sandbox_ends_no_round() {
     log.extend([Event::Paused { reason: budget }, Event::Resumed]);
     let loss = domain::Loss::EngineRestarted;
     log.push(Event::SandboxLost { sentence: loss.to_string(), loss });
-    assert_eq!(written(&said(&log)), ("good", true), "what passed is written after all");
+    assert_eq!(chosen(&said(&log)), ("good", true), "what passed is written after all");
     log.extend([Event::Paused { reason: domain::PauseReason::Stuck { sentence: String::new() } }, Event::Resumed]);
     assert_eq!(step(&log), Step::Ask);
 }
@@ -187,5 +187,5 @@ fn a_write_of_the_host_that_did_not_happen_ends_no_round() {
         outcome.status = OutcomeStatus::Interrupted;
     }
     log.extend(host);
-    assert_eq!(written(&said(&log)), ("good", true), "it is written once more");
+    assert_eq!(chosen(&said(&log)), ("good", true), "it is written once more");
 }

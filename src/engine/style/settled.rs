@@ -3,12 +3,11 @@
 //!
 //! Owns: that judgement over the log. Tests: `files_tests.rs`.
 
-use domain::{Action, BaseRun, Call, CallRequest, Event, NewFile, Outcome, OutcomeStatus, Task, Verb};
+use domain::{Action, Call, CallRequest, Event, NewFile, Outcome, OutcomeStatus, Task, Verb};
 
-use super::files;
+use super::{files, round};
 use crate::engine::turn::Answer;
 use crate::sandbox::failures::failure;
-use crate::sandbox::items;
 use crate::text;
 
 /// Answers after which the person sees what there is, where the base's own checks fail and no answer made them pass.
@@ -42,7 +41,8 @@ pub fn settled(task: &Task, log: &[Event]) -> Option<Answer> {
         (Some(_), _) => return None,
         (None, _) => "No command is known that checks this project.".to_owned(),
     };
-    Some(done(task, summary(text, files, &verdict)))
+    let turn = task.turn + 1;
+    Some(Answer::of_the_host(turn, vec![end(format!("host_{turn}"), summary(text, files, &verdict))]))
 }
 
 /// What the model said of its answer, what was written, and how the checks end.
@@ -52,15 +52,10 @@ pub(super) fn summary(said: &str, files: &[NewFile], verdict: &str) -> String {
     format!("{said}\n\nWritten: {}. {verdict}", paths.join(", ")).trim().to_owned()
 }
 
-fn done(task: &Task, summary: String) -> Answer {
-    let turn = task.turn + 1;
-    let call = CallRequest {
-        id: format!("host_{turn}"),
-        name: "done".to_owned(),
-        arguments: serde_json::json!({ "summary": summary }),
-        call: Call::Done { summary },
-    };
-    Answer::of_the_host(turn, vec![call])
+/// The call that ends the work.
+pub(super) fn end(id: String, summary: String) -> CallRequest {
+    let arguments = serde_json::json!({ "summary": summary });
+    CallRequest { id, name: "done".to_owned(), arguments, call: Call::Done { summary } }
 }
 
 impl Answer {
@@ -98,8 +93,8 @@ pub(super) fn asks_for_more(event: &Event) -> bool {
 
 /// Whether something was asked for that changes the workspace.
 pub(super) fn changes_something(event: &Event) -> bool {
-    let changes = |call: &Call| matches!(call, Call::Action { action } if action.writes() && !action.is_apart());
-    matches!(event, Event::TurnCompleted { calls, .. } if calls.iter().any(|request| changes(&request.call)))
+    let changes = |request: &CallRequest| request.call.may_change_the_tree();
+    matches!(event, Event::TurnCompleted { calls, .. } if calls.iter().any(changes))
 }
 
 /// The actions of the answer at `last` that ended, with their outcomes.
@@ -129,15 +124,9 @@ fn excused(log: &[Event], ended: &Outcome) -> bool {
     let Some(base) = base else { return false };
     let ended_by_itself = matches!(ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);
     let tries = log.iter().rev().take_while(|event| !asks_for_more(event)).filter(|event| answered(event)).count();
-    ended_by_itself && tries >= TRIES && nothing_new(base, ended)
+    ended_by_itself && tries >= TRIES && round::newly(ended, Some(base)) == 0
 }
 
 fn answered(event: &Event) -> bool {
     matches!(event, Event::TurnCompleted { calls, .. } if !calls.is_empty())
-}
-
-/// Whether every failure that is reported now was reported on the base.
-fn nothing_new(base: &BaseRun, ended: &Outcome) -> bool {
-    let (before, now) = (items::read(&base.tail), items::read(&ended.text));
-    !now.is_empty() && items::difference(&before, &now).new.is_empty()
 }
