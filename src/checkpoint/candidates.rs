@@ -50,10 +50,10 @@ fn shown(log: &[Event], turn: u32) -> BTreeMap<&str, &str> {
                     known.entry(file.path.as_str()).or_insert(file.text.as_str());
                 }
             }
-            Event::TurnCompleted { turn: of, calls, .. } if *of < turn => {
-                if calls.iter().any(|request| request.call.may_change_the_tree()) {
-                    known.clear();
-                }
+            Event::TurnCompleted { turn: of, calls, .. }
+                if *of < turn && calls.iter().any(|request| request.call.may_change_the_tree()) =>
+            {
+                known.clear();
             }
             _ => {}
         }
