@@ -1,9 +1,12 @@
 //! `caisson eval` through the whole product, with a recording in place of a model: a right answer, a wrong one, a task that cannot tell
 //! them apart; and an end by Ctrl-C after which nothing of it is left. Needs Docker, the images and the static runner (`make test`).
 
+#[path = "support/engine.rs"]
+mod engine;
 #[path = "support/skipped.rs"]
 mod skipped;
 
+use engine::{ROUTER, SANDBOX, docker, missing};
 use serde_json::{Value, json};
 use skipped::skipped;
 use std::io::{BufRead, BufReader};
@@ -13,23 +16,6 @@ use std::time::{Duration, Instant};
 
 /// A run takes 30 s on two idle cores.
 const PATIENCE: Duration = Duration::from_secs(420);
-const SANDBOX: &str = "caisson-sandbox:local";
-const ROUTER: &str = "caisson-router:local";
-
-fn docker(words: &[&str]) -> Option<String> {
-    let out = Command::new("docker").args(words).stderr(Stdio::null()).output().ok()?;
-    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
-}
-
-/// What is missing for a run.
-fn missing() -> Option<String> {
-    if std::env::var_os("CAISSON_RUNNER").is_none_or(|path| !PathBuf::from(path).is_file()) {
-        return Some("CAISSON_RUNNER does not name the static runner (`make test` builds it)".to_owned());
-    }
-    let absent = [SANDBOX, ROUTER].into_iter().find(|image| docker(&["image", "inspect", image]).is_none())?;
-    Some(format!("the engine does not answer, or has no image {absent} (`make images`)"))
-}
-
 /// The built-in forge as a program; `cargo test` of this package builds its library alone.
 fn forge() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_caisson")).with_file_name("caisson-devforge");
@@ -145,7 +131,7 @@ fn said(out: &Output) -> String {
 
 #[test]
 fn right_wrong_and_blind_are_told_apart() {
-    if let Some(why) = missing() {
+    if let Some(why) = missing(&[SANDBOX, ROUTER]) {
         return skipped("docker", &why);
     }
     let home = Home::new(RECORDING);
@@ -189,7 +175,7 @@ fn right_wrong_and_blind_are_told_apart() {
 /// What another agent made is judged as the bot's own work is, and what cannot be judged is named; no model is asked.
 #[test]
 fn answers_made_elsewhere_are_judged() {
-    if let Some(why) = missing() {
+    if let Some(why) = missing(&[SANDBOX, ROUTER]) {
         return skipped("docker", &why);
     }
     let home = Home::new(RECORDING);
@@ -319,7 +305,7 @@ fn processes(scratch: &Path, installation: &str) -> Vec<String> {
 
 #[test]
 fn ctrl_c_leaves_nothing_behind() {
-    if let Some(why) = missing() {
+    if let Some(why) = missing(&[SANDBOX, ROUTER]) {
         return skipped("docker", &why);
     }
     // The one task's answer is a command that outlasts every wait of this test.

@@ -2,36 +2,24 @@
 //! aloud without. It holds that a model can be measured, not how good it is. Needs what `tests/eval.rs` needs, and the images of the
 //! toolchains that the tasks are written in.
 
+#[path = "support/engine.rs"]
+#[allow(dead_code, reason = "it makes no containers of its own")]
+mod engine;
 #[path = "support/skipped.rs"]
 mod skipped;
 
+use engine::{ROUTER, missing};
 use serde_json::Value;
 use skipped::skipped;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-fn has_image(name: &str) -> bool {
-    let mut look = Command::new("docker");
-    let done = look.args(["image", "inspect", name]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    done.is_ok_and(|status| status.success())
-}
-
-fn missing() -> Option<(&'static str, String)> {
-    if std::env::var_os("CAISSON_RUNNER").is_none_or(|path| !Path::new(&path).is_file()) {
-        return Some(("docker", "CAISSON_RUNNER does not name the static runner (`make test` builds it)".to_owned()));
-    }
-    let images = ["caisson-router:local", "caisson-sandbox:python", "caisson-sandbox:node", "caisson-sandbox:rust"];
-    let absent = images.into_iter().find(|image| !has_image(image))?;
-    Some(("docker", format!("the engine does not answer, or has no image {absent} (`caisson image build`)")))
-}
+use std::process::Command;
 
 #[test]
 fn the_three_defaults_are_measured() {
     let Ok(url) = std::env::var("CAISSON_MODEL_URL") else {
         return skipped("model", "CAISSON_MODEL_URL names no server");
     };
-    if let Some((part, why)) = missing() {
-        return skipped(part, &why);
+    if let Some(why) = missing(&[ROUTER, "caisson-sandbox:python", "caisson-sandbox:node", "caisson-sandbox:rust"]) {
+        return skipped("docker", &why);
     }
     let dir = tempfile::tempdir().expect("a directory");
     let config = format!(

@@ -10,26 +10,10 @@ use caisson::forge::{Forge, Gitea, RepoRef};
 use caisson::secret::Secret;
 use devforge::{Devforge, Options};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
+use support::engine::{ROUTER, SANDBOX, docker, missing};
 use support::forges::git;
 use support::skipped::skipped;
-
-const SANDBOX: &str = "caisson-sandbox:local";
-const ROUTER: &str = "caisson-router:local";
-
-fn docker(words: &[&str]) -> Option<String> {
-    let out = Command::new("docker").args(words).stderr(Stdio::null()).output().ok()?;
-    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
-}
-
-/// What is missing for a try.
-fn missing() -> Option<String> {
-    if std::env::var_os("CAISSON_RUNNER").is_none_or(|path| !PathBuf::from(path).is_file()) {
-        return Some("CAISSON_RUNNER does not name the static runner (`make test` builds it)".to_owned());
-    }
-    let absent = [SANDBOX, ROUTER].into_iter().find(|image| docker(&["image", "inspect", image]).is_none())?;
-    Some(format!("the engine does not answer, or has no image {absent} (`make images`)"))
-}
 
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
@@ -141,7 +125,7 @@ async fn without_an_engine_a_repository_is_added_all_the_same() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_fails_as_it_is_passes_with_the_proposal() {
-    if let Some(why) = missing() {
+    if let Some(why) = missing(&[SANDBOX, ROUTER]) {
         return skipped("docker", &why);
     }
     let home = Home::new().await;
