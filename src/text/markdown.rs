@@ -65,11 +65,16 @@ pub fn plain_cell(text: &str) -> String {
     })
 }
 
+/// A fence's marks that this text cannot end.
+pub fn ticks(text: &str) -> String {
+    "`".repeat(longest_run(text).max(2) + 1)
+}
+
 /// Foreign text as a fenced block, its fence longer than its longest run of backticks. `lang` is ours.
 /// Ends with a line feed; lines beyond [`MAX_LINE`] characters are cut and counted.
 pub fn fence(text: &str, lang: &str) -> String {
     let shown = visible(text);
-    let ticks = "`".repeat(longest_run(&shown).max(2) + 1);
+    let ticks = ticks(&shown);
     let mut out = format!("{ticks}{lang}\n");
     for line in shown.lines() {
         let (head, missing) = cut(line, MAX_LINE);

@@ -15,7 +15,7 @@ mod tests;
 pub use document::document;
 pub use escape::{cut, is_hidden, one_line, plain_line, visible};
 pub use host::{HostName, host_name, rule_shown};
-pub use markdown::{MAX_INLINE, MAX_LINE, code, fence, plain_cell, prose, prose_cell};
+pub use markdown::{MAX_INLINE, MAX_LINE, code, fence, plain_cell, prose, prose_cell, ticks};
 
 /// A number with thin groups of three: `12400` becomes `12 400`.
 pub fn grouped(number: u64) -> String {

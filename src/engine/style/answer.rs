@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use domain::{Action, Call, CallRequest, Look, MOST_FILES, NewFile};
 use serde_json::json;
 
+use super::blocks::{Piece, pieces};
 use super::part;
 use crate::sandbox::detect::steers_tests;
 
@@ -103,37 +104,16 @@ fn omits(text: &str) -> bool {
 fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut out = Vec::new();
     let mut before: Vec<&str> = Vec::new();
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        let Some((mark, info)) = fence(line) else {
-            if !line.trim().is_empty() {
-                before.insert(0, line.trim());
+    for piece in pieces(text) {
+        match piece {
+            Piece::Line(line) if !line.trim().is_empty() => before.insert(0, line.trim()),
+            Piece::Block { info, text, closed: true } if !text.trim().is_empty() => {
+                out.push(Block { info, before: std::mem::take(&mut before), text });
             }
-            continue;
-        };
-        let mut body = String::new();
-        let mut closed = false;
-        for inner in lines.by_ref() {
-            if fence(inner).is_some_and(|(end, info)| end.starts_with(mark) && info.is_empty()) {
-                closed = true;
-                break;
-            }
-            body.push_str(inner);
-            body.push('\n');
-        }
-        if closed && !body.trim().is_empty() {
-            out.push(Block { info, before: std::mem::take(&mut before), text: body });
+            Piece::Line(_) | Piece::Block { .. } => {}
         }
     }
     out
-}
-
-/// A fence's marks and what stands behind them.
-pub(super) fn fence(line: &str) -> Option<(&str, &str)> {
-    let line = line.trim();
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let length = line.chars().take_while(|c| *c == mark).count();
-    (length >= 3).then(|| (&line[..length], line[length..].trim()))
 }
 
 /// What the block is about: named beside it, in its first comment, in the words before it, or the only file there is.

@@ -203,7 +203,7 @@ fn example() -> String {
 fn blocks(file: &ShownFile) -> Vec<minijinja::Value> {
     let all: Vec<&str> = file.text.lines().collect();
     let one = |text: String, note: String| {
-        let fence = fence_for(&text);
+        let fence = text::ticks(&text);
         let path = text::one_line(&file.path);
         context! { path, note, fence, language => language(&file.path), text }
     };
@@ -217,13 +217,8 @@ fn blocks(file: &ShownFile) -> Vec<minijinja::Value> {
     file.lines.iter().map(stretch).collect()
 }
 
-fn fence_for(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    "`".repeat(3.max(longest + 1))
-}
-
 fn fenced(text: &str, language: &str) -> String {
-    let fence = fence_for(text);
+    let fence = text::ticks(text);
     format!("{fence}{language}\n{}\n{fence}", text.trim_end())
 }
 

@@ -12,6 +12,11 @@ use domain::{
 const TEXT: &str = "def add(a, b):\n    return a - b\n";
 
 pub fn requested() -> Event {
+    asking("`add(1, 2)` gives -1. <!-- hidden -->")
+}
+
+/// An issue with this text.
+pub fn asking(body: &str) -> Event {
     let alice = Account { id: 1, login: "alice".into() };
     Event::Requested {
         request: Box::new(Request {
@@ -19,7 +24,7 @@ pub fn requested() -> Event {
             repository: "demo".into(),
             issue: 3,
             title: "Sums are wrong".into(),
-            body: "`add(1, 2)` gives -1. <!-- hidden -->".into(),
+            body: body.into(),
             words: String::new(),
             asker: alice.clone(),
             issue_author: alice,

@@ -7,6 +7,7 @@
 //! Must not: carry anything out, or keep anything between two calls. Tests: beside each file.
 
 mod answer;
+mod blocks;
 mod definitions;
 pub mod files;
 mod part;

@@ -8,6 +8,7 @@
 use serde_json::{Value, json};
 
 use super::answer::{self, EXAMPLE};
+use super::blocks::{Piece, pieces};
 use crate::llm::{ModelResponse, ToolCall};
 
 const SHELLS: [&str; 5] = ["bash", "sh", "shell", "zsh", "console"];
@@ -55,36 +56,35 @@ pub(crate) fn surplus(text: &str) -> Option<&'static str> {
 fn read(text: &str, truncated: bool) -> Read {
     let mut out = Read::default();
     let mut before = "";
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        let Some((mark, info)) = answer::fence(line) else {
-            if let (Some(first), None) = (done(line), &out.done) {
-                let rest: Vec<&str> = lines.clone().take_while(|line| answer::fence(line).is_none()).collect();
-                let summary = format!("{first}\n{}", rest.join("\n")).trim().to_owned();
-                out.done = Some(if summary.is_empty() { head(text) } else { summary });
+    let pieces = pieces(text);
+    for (at, piece) in pieces.iter().enumerate() {
+        match piece {
+            Piece::Line(line) => {
+                if let (Some(first), None) = (done(line), &out.done) {
+                    let summary = format!("{first}\n{}", lines(&pieces[at + 1..])).trim().to_owned();
+                    out.done = Some(if summary.is_empty() { head(text) } else { summary });
+                }
+                before = if line.trim().is_empty() { before } else { line };
             }
-            if !line.trim().is_empty() {
-                before = line;
+            Piece::Block { info, text, closed } => {
+                // One that was cut off is half a command; one that was only left open is a whole one.
+                if *closed || !truncated {
+                    out.blocks.extend(block(info, before, text));
+                }
+                before = "";
             }
-            continue;
-        };
-        let mut body = String::new();
-        let mut closed = false;
-        for inner in lines.by_ref() {
-            if answer::fence(inner).is_some_and(|(end, info)| end.starts_with(mark) && info.is_empty()) {
-                closed = true;
-                break;
-            }
-            body.push_str(inner);
-            body.push('\n');
         }
-        // One that was cut off is half a command; one that was only left open is a whole one.
-        if closed || !truncated {
-            out.blocks.extend(block(info, before, body));
-        }
-        before = "";
     }
     out
+}
+
+/// The lines up to the next block.
+fn lines(pieces: &[Piece<'_>]) -> String {
+    let until = pieces.iter().map_while(|piece| match piece {
+        Piece::Line(line) => Some(*line),
+        Piece::Block { .. } => None,
+    });
+    until.collect::<Vec<_>>().join("\n")
 }
 
 /// What stands before the line that said DONE, where that line says nothing itself.
@@ -102,7 +102,7 @@ fn done(line: &str) -> Option<&str> {
     Some(ended.trim_matches(|c: char| c.is_whitespace() || "*`".contains(c)))
 }
 
-fn block(info: &str, before: &str, body: String) -> Option<Block> {
+fn block(info: &str, before: &str, body: &str) -> Option<Block> {
     let language = info.split_whitespace().next().unwrap_or_default().to_lowercase();
     let shell = SHELLS.contains(&language.as_str());
     let named = info.split_whitespace().chain([before.trim()]).find_map(answer::looks_like_a_path);
@@ -112,9 +112,9 @@ fn block(info: &str, before: &str, body: String) -> Option<Block> {
     // Models copy what they see: the example's file is nobody's.
     match path {
         Some(EXAMPLE) => None,
-        Some(path) => Some(Block::Write { path: path.to_owned(), content: body }),
+        Some(path) => Some(Block::Write { path: path.to_owned(), content: body.to_owned() }),
         None if !shell && !language.is_empty() => None,
-        None => command(&body).filter(|command| !command.contains(EXAMPLE)).map(Block::Run),
+        None => command(body).filter(|command| !command.contains(EXAMPLE)).map(Block::Run),
     }
 }
 

@@ -1,14 +1,12 @@
 //! Answers in the style *text*, and a whole conversation as a model is sent it.
 
 use super::*;
+use crate::engine::style::files::tests::asking;
 use crate::engine::style::{Reader, Style};
 use crate::engine::{EngineConfig, turn};
 use crate::llm::{ModelRequest, Scripted, Turn};
 use crate::secret::Secret;
-use domain::{
-    Account, Action, Budget, Call, CallRequest, Commit, Event, Kind, Outcome, OutcomeStatus, Request, Source, Task,
-    TaskId, Usage,
-};
+use domain::{Action, Budget, Call, CallRequest, Commit, Event, Outcome, OutcomeStatus, Task, TaskId, Usage};
 
 fn said(text: &str) -> Vec<String> {
     let response = ModelResponse { text: text.into(), ..ModelResponse::default() };
@@ -62,27 +60,7 @@ fn what_cannot_be_carried_out_is_no_call() {
 }
 
 fn requested() -> Event {
-    let alice = Account { id: 1, login: "alice".into() };
-    Event::Requested {
-        request: Box::new(Request {
-            kind: Kind::Fix,
-            repository: "demo".into(),
-            issue: 3,
-            title: "Sums are wrong".into(),
-            body: "`add(1, 2)` of calc.py gives -1.".into(),
-            words: String::new(),
-            asker: alice.clone(),
-            issue_author: alice,
-            source: Source::Comment(11),
-            number: 11,
-            branch: "agent/3".into(),
-            base_branch: "main".into(),
-            budget: Budget::default(),
-            every: 5,
-            has_upstream: false,
-            hosts: Vec::new(),
-        }),
-    }
+    asking("`add(1, 2)` of calc.py gives -1.")
 }
 
 /// One answer as the engine stores it.
