@@ -19,7 +19,7 @@ impl Performer {
         feed: &dyn Feed,
     ) -> Result<Input, Trouble> {
         let mut log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-        let (style, speaker) = (self.style(task, &log).await?, self.speaker(task));
+        let (style, speaker) = (self.style(task).await?, self.speaker(task));
         let mut purse = task.clone();
         if style == Style::Files && task.state == State::Running {
             if let Some(answer) = settled(task, &log) {

@@ -5,12 +5,9 @@ use crate::config::process::{Model, ModelStyle};
 use crate::engine::probe::{self, Tries};
 use crate::engine::style::{Style, files};
 use crate::llm::ModelError;
-use domain::{Event, Task};
+use domain::Task;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-
-/// Answers in a row without a usable call after which a model is shown the files instead; two more, and the task would pause.
-const NOWHERE: u8 = 3;
 
 /// The tries of one model, as they are kept.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,18 +20,12 @@ struct Kept {
 }
 
 impl Performer {
-    pub(super) async fn style(&self, task: &Task, log: &[Event]) -> Result<Style, Trouble> {
+    pub(super) async fn style(&self, task: &Task) -> Result<Style, Trouble> {
         if !files::fits(task.kind) {
             return Ok(Style::Tools);
         }
-        // A task that came to it once stays with it: another style begins a conversation anew.
-        if log.iter().any(|event| matches!(event, Event::Looked { .. })) {
-            return Ok(Style::Files);
-        }
         // Whoever comes second waits for the first one's tries.
-        let chosen = *self.style.get_or_try_init(|| self.chosen()).await?;
-        let may_change = self.config.models.worker().style == ModelStyle::Auto;
-        Ok(if may_change && task.malformed >= NOWHERE { Style::Files } else { chosen })
+        self.style.get_or_try_init(|| self.chosen()).await.copied()
     }
 
     async fn chosen(&self) -> Result<Style, Trouble> {
