@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Regex;
 
 /// Things that one output is asked for.
 const MOST: usize = 6;
@@ -31,54 +31,31 @@ pub enum Lack {
     },
 }
 
-type Read = fn(&Captures<'_>) -> Lack;
-
-fn word(found: &Captures<'_>, at: usize) -> String {
-    found.get(at).map(|it| it.as_str().to_owned()).unwrap_or_default()
+/// What the name in a pattern is.
+#[derive(Debug, Clone, Copy)]
+enum Means {
+    Host,
+    /// The version that is wanted of this toolchain.
+    Toolchain(&'static str),
+    Program,
+    /// A package of this kind.
+    Package(&'static str),
+    /// A module of Python: its package has the name before the first dot.
+    Module,
 }
 
-fn host(found: &Captures<'_>) -> Lack {
-    Lack::Host { host: word(found, 1).to_lowercase(), port: 443 }
-}
-
-fn rust(found: &Captures<'_>) -> Lack {
-    Lack::Toolchain { toolchain: "rust", wanted: word(found, 1) }
-}
-
-fn go(found: &Captures<'_>) -> Lack {
-    Lack::Toolchain { toolchain: "go", wanted: word(found, 1) }
-}
-
-fn node(found: &Captures<'_>) -> Lack {
-    Lack::Toolchain { toolchain: "node", wanted: word(found, 1) }
-}
-
-fn python(found: &Captures<'_>) -> Lack {
-    Lack::Toolchain { toolchain: "python", wanted: word(found, 1) }
-}
-
-fn program(found: &Captures<'_>) -> Lack {
-    Lack::Program(word(found, 1))
-}
-
-fn module(found: &Captures<'_>) -> Lack {
-    Lack::Package { of: "Python", name: word(found, 1).split('.').next().unwrap_or_default().to_owned() }
-}
-
-fn distribution(found: &Captures<'_>) -> Lack {
-    Lack::Package { of: "Python", name: word(found, 1) }
-}
-
-fn npm(found: &Captures<'_>) -> Lack {
-    Lack::Package { of: "npm", name: word(found, 1) }
-}
-
-fn krate(found: &Captures<'_>) -> Lack {
-    Lack::Package { of: "Rust", name: word(found, 1) }
-}
-
-fn module_of_go(found: &Captures<'_>) -> Lack {
-    Lack::Package { of: "Go", name: word(found, 1) }
+impl Means {
+    fn lack(self, name: &str) -> Lack {
+        match self {
+            Means::Host => Lack::Host { host: name.to_lowercase(), port: 443 },
+            Means::Toolchain(toolchain) => Lack::Toolchain { toolchain, wanted: name.to_owned() },
+            Means::Program => Lack::Program(name.to_owned()),
+            Means::Package(of) => Lack::Package { of, name: name.to_owned() },
+            Means::Module => {
+                Lack::Package { of: "Python", name: name.split('.').next().unwrap_or_default().to_owned() }
+            }
+        }
+    }
 }
 
 /// A version, maybe with a sign in front.
@@ -86,52 +63,57 @@ const VERSION: &str = r"([<>=~^!]{0,2} ?v?[0-9][0-9A-Za-z.*-]{0,20})";
 const HOST: &str = r"([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6})";
 
 /// In the order in which they are told: what lies deepest first.
-static PATTERNS: LazyLock<Vec<(Regex, Read)>> = LazyLock::new(|| {
+static PATTERNS: LazyLock<Vec<(Regex, Means)>> = LazyLock::new(|| {
     let with = |text: &str| text.replace("HOST", HOST).replace("VERSION", VERSION);
-    let all: [(&str, Read); 25] = [
+    use Means::{Host, Module, Package, Program, Toolchain};
+    let all: [(&str, Means); 25] = [
         // curl, git and cargo; Node; Go; pip
-        (r"(?:Could not|Couldn't) resolve host(?: name)?:? \(?HOST", host),
-        (r"(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED) HOST", host),
-        (r"dial (?:tcp|udp): lookup HOST(?: |:)", host),
-        (r"HTTPS?ConnectionPool\(host='HOST'", host),
-        (r"ENOTCACHED request to https?://HOST", host),
+        (r"(?:Could not|Couldn't) resolve host(?: name)?:? \(?HOST", Host),
+        (r"(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED) HOST", Host),
+        (r"dial (?:tcp|udp): lookup HOST(?: |:)", Host),
+        (r"HTTPS?ConnectionPool\(host='HOST'", Host),
+        (r"ENOTCACHED request to https?://HOST", Host),
         // cargo, in two forms
-        (r"requires rustc VERSION", rust),
-        (r"requires Rust VERSION", rust),
-        (r"go\.mod (?:file )?requires go >= VERSION", go),
-        (r"module requires Go VERSION", go),
-        (r"invalid go version '?VERSION", go),
-        (r"required: \{ node: '[<>=~^ ]*VERSION", node),
-        (r#"Required: \{"node":"[<>=~^ ]*VERSION"#, node),
-        (r"different Python: [0-9.]+ not in '[<>=~^ ]*VERSION", python),
+        (r"requires rustc VERSION", Toolchain("rust")),
+        (r"requires Rust VERSION", Toolchain("rust")),
+        (r"go\.mod (?:file )?requires go >= VERSION", Toolchain("go")),
+        (r"module requires Go VERSION", Toolchain("go")),
+        (r"invalid go version '?VERSION", Toolchain("go")),
+        (r"required: \{ node: '[<>=~^ ]*VERSION", Toolchain("node")),
+        (r#"Required: \{"node":"[<>=~^ ]*VERSION"#, Toolchain("node")),
+        (r"different Python: [0-9.]+ not in '[<>=~^ ]*VERSION", Toolchain("python")),
         // shells, make, env, cargo's own
-        (r"(?:^|: )(?:line )?\d+: ([A-Za-z0-9_.+-]{1,40}): (?:command )?not found", program),
-        (r"^(?:bash|sh|/bin/sh): ([A-Za-z0-9_.+-]{1,40}): (?:command )?not found", program),
-        (r"^make(?:\[\d+\])?: ([A-Za-z0-9_.+-]{1,40}): No such file or directory", program),
-        (r"^(?:/usr/bin/)?env: [‘'`]?([A-Za-z0-9_.+-]{1,40})[’'`]?: No such file or directory", program),
-        (r"no such command: `([a-z0-9-]{1,40})`", program),
-        (r"No module named '?([A-Za-z0-9_.]{1,80})", module),
-        (r"No matching distribution found for ([A-Za-z0-9_.-]{1,80})", distribution),
-        (r"Cannot find (?:module|package) '((?:@[A-Za-z0-9_.-]{1,60}/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,60})", npm),
-        (r"no matching package named `([A-Za-z0-9_-]{1,80})` found", krate),
-        (r"failed to (?:download|get) (?:replaced source )?`([A-Za-z0-9_-]{1,80})", krate),
+        (r"(?:^|: )(?:line )?\d+: ([A-Za-z0-9_.+-]{1,40}): (?:command )?not found", Program),
+        (r"^(?:bash|sh|/bin/sh): ([A-Za-z0-9_.+-]{1,40}): (?:command )?not found", Program),
+        (r"^make(?:\[\d+\])?: ([A-Za-z0-9_.+-]{1,40}): No such file or directory", Program),
+        (r"^(?:/usr/bin/)?env: [‘'`]?([A-Za-z0-9_.+-]{1,40})[’'`]?: No such file or directory", Program),
+        (r"no such command: `([a-z0-9-]{1,40})`", Program),
+        (r"No module named '?([A-Za-z0-9_.]{1,80})", Module),
+        (r"No matching distribution found for ([A-Za-z0-9_.-]{1,80})", Package("Python")),
+        (
+            r"Cannot find (?:module|package) '((?:@[A-Za-z0-9_.-]{1,60}/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,60})",
+            Package("npm"),
+        ),
+        (r"no matching package named `([A-Za-z0-9_-]{1,80})` found", Package("Rust")),
+        (r"failed to (?:download|get) (?:replaced source )?`([A-Za-z0-9_-]{1,80})", Package("Rust")),
         (
             r"(?:cannot find module providing package|no required module provides package) ([A-Za-z0-9_./-]{1,120})",
-            module_of_go,
+            Package("Go"),
         ),
-        (r"^([a-z0-9.-]+\.[a-z]+/[A-Za-z0-9_./-]{1,100})@v[^ ]+: (?:Get|module lookup disabled|dial)", module_of_go),
+        (r"^([a-z0-9.-]+\.[a-z]+/[A-Za-z0-9_./-]{1,100})@v[^ ]+: (?:Get|module lookup disabled|dial)", Package("Go")),
     ];
-    all.into_iter().filter_map(|(pattern, read)| Some((Regex::new(&with(pattern)).ok()?, read))).collect()
+    all.into_iter().map(|(pattern, means)| (Regex::new(&with(pattern)).expect("a literal"), means)).collect()
 });
 
-static COLOURS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*[A-Za-z]").ok());
+static COLOURS: LazyLock<Regex> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*[A-Za-z]").expect("a literal"));
 
 /// What an output names as missing, each once.
 pub fn lacks(output: &str) -> Vec<Lack> {
-    let text = COLOURS.as_ref().map_or_else(|| output.into(), |colours| colours.replace_all(output, ""));
+    let text = COLOURS.replace_all(output, "");
     let mut out: Vec<Lack> = Vec::new();
-    for (pattern, read) in PATTERNS.iter() {
-        for found in text.lines().filter_map(|line| pattern.captures(line.trim())).map(|found| read(&found)) {
+    for (pattern, means) in PATTERNS.iter() {
+        let names = text.lines().filter_map(|line| pattern.captures(line.trim())?.get(1));
+        for found in names.map(|name| means.lack(name.as_str())) {
             if out.len() < MOST && !out.iter().any(|known| known.same(&found)) {
                 out.push(found);
             }
