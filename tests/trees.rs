@@ -25,6 +25,8 @@ mod fetch;
 mod hostile;
 #[path = "trees/images.rs"]
 mod images;
+#[path = "trees/issue_check.rs"]
+mod issue_check;
 #[path = "trees/layers.rs"]
 mod layers;
 #[path = "trees/likeness.rs"]

@@ -13,6 +13,16 @@ pub struct NewFile {
     pub content: String,
 }
 
+/// What an issue asks for as a program: it fails without the work and holds with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueCheck {
+    /// Laid into the copy for as long as it runs. Of words of the issue: foreign.
+    pub file: NewFile,
+    pub command: String,
+    /// What it asks, one sentence for each of its parts, which it numbers from 1 on. Foreign.
+    pub says: Vec<String>,
+}
+
 /// One thing done in the sandbox. Every kind counts towards the next checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -54,10 +64,12 @@ pub enum Action {
         url: String,
     },
     /// A candidate for the work: these files laid over the last commit in a throw-away copy without a network, and this command run
-    /// there. Nothing of it comes back but what it printed. Asked for by the host alone.
+    /// there, and the issue's own check before and after. Nothing of it comes back but what it printed. Asked for by the host alone.
     Try {
         files: Vec<NewFile>,
         command: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        check: Option<Box<IssueCheck>>,
     },
 }
 

@@ -19,7 +19,7 @@ pub mod state;
 pub mod task;
 pub mod transition;
 
-pub use action::{Action, Call, CallRequest, MOST_FILES, NewFile, Outcome, OutcomeStatus, Usage};
+pub use action::{Action, Call, CallRequest, IssueCheck, MOST_FILES, NewFile, Outcome, OutcomeStatus, Usage};
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
 pub use checkpoint::Checkpoint;

@@ -7,12 +7,15 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::view::{ActionLine, Candidate, CheckpointView};
+use crate::sandbox::issue_check;
 use crate::text::{self, count};
 use domain::{Action, Call, Event};
 use similar::TextDiff;
 
 /// Bytes of all candidates' diffs together, as they are shown.
 const MAX_SHOWN: usize = 12 * 1024;
+/// The most characters of what the issue's own check says of one candidate.
+const CHECK: usize = 1_200;
 /// A diff that takes longer is a coarse one.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -35,7 +38,12 @@ pub(super) fn gather(log: &[Event], window: &[Event]) -> Vec<Candidate> {
             let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, file.content.as_str());
             diff.unified_diff().header(&path, &path).to_string()
         });
-        out.push(Candidate { n: *number, diff: diffs.collect() });
+        let ended = window.iter().find_map(|event| match event {
+            Event::ActionFinished { number: of, outcome } if of == number => Some(outcome.text.as_str()),
+            _ => None,
+        });
+        let check = ended.and_then(issue_check::lines).unwrap_or_default().to_owned();
+        out.push(Candidate { n: *number, diff: diffs.collect(), check });
     }
     out
 }
@@ -74,6 +82,10 @@ pub(super) fn section(view: &CheckpointView, room: usize, result: impl Fn(&Actio
         let ended = line.map(|line| format!(" · {}", result(line))).unwrap_or_default();
         // What an action printed stands outside of HTML: within it nothing is escaped.
         let mut shown = format!("Action {}{ended}\n\n", one.n);
+        if !one.check.is_empty() {
+            let _ =
+                write!(shown, "The issue's own examples:\n\n{}\n\n", text::fence(text::cut(&one.check, CHECK).0, ""));
+        }
         let diff = text::fence(one.diff.trim_end(), "diff");
         if shown.len() + diff.len() + 80 <= left {
             let _ = writeln!(shown, "<details><summary>What it would have changed</summary>\n\n{diff}\n</details>\n");
@@ -117,7 +129,7 @@ mod tests {
     }
 
     fn tried(at: u32, content: &str) -> [Event; 2] {
-        let action = Action::Try { files: files(content), command: "make test".into() };
+        let action = Action::Try { files: files(content), command: "make test".into(), check: None };
         [turn(at, action), Event::ActionStarted { number: at, turn: at, index: 0 }]
     }
 
@@ -127,7 +139,7 @@ mod tests {
         let note = Some("1 passed <img src=//evil.example/x></summary>".to_owned());
         let result = ActionResult::Exited { code: 0, note, failed: false, ms: 1 };
         let action = ActionLine { n: 1, kind: "try".into(), what: "a.py".into(), result, ..ActionLine::default() };
-        let one = |n, size: usize| Candidate { n, diff: "+\u{200b}x\n".repeat(size) };
+        let one = |n, size: usize| Candidate { n, diff: "+\u{200b}x\n".repeat(size), check: String::new() };
         let view = CheckpointView {
             actions: vec![action],
             candidates: vec![one(1, 3), one(2, 5_000), one(3, 5_000)],

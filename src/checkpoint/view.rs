@@ -88,6 +88,8 @@ pub struct Candidate {
     pub n: u32,
     /// Foreign: what it would have changed.
     pub diff: String,
+    /// Foreign: what the issue's own check says of it, line by line.
+    pub check: String,
 }
 
 /// A host the router refused.

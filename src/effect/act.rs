@@ -3,7 +3,7 @@
 
 use super::{Performer, Trouble};
 use crate::sandbox::SandboxError;
-use domain::{Action, Input, Kind, NewFile, Outcome, OutcomeStatus, Task};
+use domain::{Action, Input, IssueCheck, Kind, NewFile, Outcome, OutcomeStatus, Task};
 use protocol::runner::{Limits, Status};
 
 /// How often a try that was cut off is made again.
@@ -11,8 +11,8 @@ const MOST_TRIES: i64 = 5;
 
 impl Performer {
     pub(super) async fn act(&self, task: &Task, number: u32, action: &Action, tries: i64) -> Result<Input, Trouble> {
-        if let Action::Try { files, command } = action {
-            return self.try_out(task, number, (files, command), tries).await;
+        if let Action::Try { files, command, check } = action {
+            return self.try_out(task, number, (files, command, check.as_deref()), tries).await;
         }
         // A task of one action may leave nothing to judge.
         if task.used > 1 {
@@ -39,13 +39,13 @@ impl Performer {
         &self,
         task: &Task,
         number: u32,
-        (files, command): (&[NewFile], &str),
+        (files, command, check): (&[NewFile], &str, Option<&IssueCheck>),
         tries: i64,
     ) -> Result<Input, Trouble> {
         let commit = self.head(task)?;
         let mut spec = self.verification(task, &commit, tries).await?;
         spec.command = Some(command.to_owned());
-        match self.sandboxes.try_out(&spec, files, number).await {
+        match self.sandboxes.try_out(&spec, files, check, number).await {
             Ok(tried) => Ok(Input::ActionEnded { number, outcome: outcome(tried) }),
             // One that takes its own sandbox down each time is a candidate that fails.
             Err(SandboxError::Unavailable(reason)) if tries >= MOST_TRIES => {

@@ -40,10 +40,8 @@ impl Performer {
             None if !looked_before(&log) => self.base_run(task, row.tries).await?,
             _ => None,
         };
-        let request = self.request(task)?;
         // Where answers are written at once, the workspace is another after each.
-        let again =
-            round::tries(task, &log).then(|| round::again(&log, &format!("{}\n{}", request.title, request.body)));
+        let again = round::tries(task, &log).then(|| round::again(&log, &files::words(task)));
         let look = match again.flatten() {
             Some(look) => look,
             None => self.look(task, &log, base).await?,

@@ -20,6 +20,7 @@ pub mod detect;
 pub mod failures;
 mod gate;
 mod index;
+pub mod issue_check;
 pub mod items;
 pub mod kept;
 pub mod lacks;

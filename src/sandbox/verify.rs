@@ -7,12 +7,14 @@
 
 use std::collections::HashMap;
 
-use domain::{BaseTests, Commit, NewFile, Verdict, VerdictKind};
+use domain::{BaseTests, Commit, IssueCheck, NewFile, Verdict, VerdictKind};
 use protocol::broker::{ChamberSpec, Purpose};
 use protocol::mistakes;
 use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
 
 use super::detect::{Detected, WANTED, steers_tests, test_command};
+use super::issue_check;
+use super::link::LinkError;
 use super::mirror::Lent;
 use super::report;
 use super::room::{self, Room, Work};
@@ -31,6 +33,8 @@ pub(super) struct Laid<'a> {
     pub from_base: &'a [Change],
     /// Files as a whole.
     pub over: &'a [NewFile],
+    /// Run before the files are laid over, and after the command.
+    pub check: Option<&'a IssueCheck>,
 }
 
 impl Sandboxes {
@@ -108,18 +112,25 @@ impl Sandboxes {
         if steering.is_empty() {
             return Ok(None);
         }
-        self.run_tests(spec, &spec.commit, command, "base-tests", Laid { from_base: &steering, over: &[] })
+        self.run_tests(spec, &spec.commit, command, "base-tests", Laid { from_base: &steering, ..Laid::default() })
             .await
             .map(Some)
     }
 
-    /// A candidate: `files` laid over `spec.commit` in a sandbox of its own, and `spec.command` run there. Nothing of it is kept.
+    /// A candidate: `files` laid over `spec.commit` in a sandbox of its own, and `spec.command` run there; the issue's check before and
+    /// after that. Nothing of it is kept.
     ///
     /// # Errors
     /// As [`Sandboxes::verify`]. Files that cannot be written are an outcome, as is a command that fails.
-    pub async fn try_out(&self, spec: &VerifySpec, files: &[NewFile], number: u32) -> Result<Outcome> {
+    pub async fn try_out(
+        &self,
+        spec: &VerifySpec,
+        files: &[NewFile],
+        check: Option<&IssueCheck>,
+        number: u32,
+    ) -> Result<Outcome> {
         let command = spec.command.as_deref().unwrap_or("true");
-        let laid = Laid { from_base: &[], over: files };
+        let laid = Laid { from_base: &[], over: files, check };
         self.run_tests(spec, &spec.commit, command, &format!("try-{number}"), laid).await
     }
 
@@ -156,27 +167,7 @@ impl Sandboxes {
             if !laid.from_base.is_empty() {
                 self.put_back(&room, spec, laid.from_base, lent.as_ref()).await?;
             }
-            let limits = Limits { wall_ms: spec.wall_ms, output_bytes: MAX_TEXT };
-            let mut seen = None;
-            if !laid.over.is_empty() {
-                let files = laid.over.iter().map(|file| (file.path.clone(), file.content.clone())).collect();
-                let written =
-                    room.link.run(1, Op::WriteFiles { files }, limits).await.map_err(|e| room::from_link(&e))?;
-                if written.status != Status::Ok {
-                    return Ok(written);
-                }
-                seen = mistakes::findings(&written.text).map(str::to_owned);
-            }
-            let ran = room.link.run(2, Op::Bash { command: command.to_owned() }, limits).await;
-            let mut ran = ran.map_err(|e| room::from_link(&e))?;
-            if !laid.over.is_empty() {
-                // As much as is kept of the base's run, which it is held against; nothing printed passes for what the runner saw.
-                ran.text = tail(&ran).replace(mistakes::HEAD, "(mistakes in what was written)");
-            }
-            if let Some(seen) = seen {
-                ran.text = format!("{}\n{}\n{seen}\n", ran.text, mistakes::HEAD);
-            }
-            Ok(ran)
+            self.run_in(&room, command, laid, Limits { wall_ms: spec.wall_ms, output_bytes: MAX_TEXT }).await
         };
         match done.await {
             // Tests that kill their own runner have failed, whatever else they are.
@@ -189,6 +180,45 @@ impl Sandboxes {
             }),
             other => other,
         }
+    }
+
+    /// The command, in a sandbox that holds the commit.
+    async fn run_in(&self, room: &Room, command: &str, laid: Laid<'_>, limits: Limits) -> Result<Outcome> {
+        let mut ids = 1..;
+        let mut run = |op: Op| room.link.run(ids.next().unwrap_or_default(), op, limits);
+        let bash = |command: &str| Op::Bash { command: command.to_owned() };
+        let write = |files: &[NewFile]| Op::WriteFiles {
+            files: files.iter().map(|file| (file.path.clone(), file.content.clone())).collect(),
+        };
+        let gone = |e: LinkError| room::from_link(&e);
+        if laid.over.is_empty() {
+            return run(bash(command)).await.map_err(gone);
+        }
+        let mut before = None;
+        if let Some(check) = laid.check {
+            run(write(std::slice::from_ref(&check.file))).await.map_err(gone)?;
+            before = Some(run(bash(&check.command)).await.map_err(gone)?);
+            // The project's own checks do not meet it.
+            run(bash(&format!("rm -f -- '{}'", check.file.path))).await.map_err(gone)?;
+        }
+        let written = run(write(laid.over)).await.map_err(gone)?;
+        if written.status != Status::Ok {
+            return Ok(written);
+        }
+        let mut ran = run(bash(command)).await.map_err(gone)?;
+        // As much as is kept of the base's run, which it is held against; nothing printed passes for what the host adds.
+        ran.text = tail(&ran).replace(mistakes::HEAD, "(mistakes in what was written)").replace(issue_check::HEAD, "…");
+        if let (Some(check), Some(before)) = (laid.check, before) {
+            run(write(std::slice::from_ref(&check.file))).await.map_err(gone)?;
+            let after = run(bash(&check.command)).await.map_err(gone)?;
+            if let Some(lines) = issue_check::report(check, &before, &after) {
+                ran.text = format!("{}\n{}\n{lines}", ran.text.trim_end(), issue_check::HEAD);
+            }
+        }
+        if let Some(seen) = mistakes::findings(&written.text) {
+            ran.text = format!("{}\n{}\n{seen}\n", ran.text, mistakes::HEAD);
+        }
+        Ok(ran)
     }
 
     /// Brings files to what they are in the base: those it has are checked out, the others removed.

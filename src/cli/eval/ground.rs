@@ -5,7 +5,7 @@
 
 use super::drive::Place;
 use super::own::bot::{Bot, Plan};
-use super::own::forge::{HUMAN, OwnForge};
+use super::own::forge::{HUMAN, Named, OwnForge};
 use super::own::person::Person;
 use super::own::variable;
 use crate::cli::setup::ORGANISATION;
@@ -41,8 +41,11 @@ pub struct Ground {
 
 impl Ground {
     /// Forge and installation, without repositories and without a bot that runs.
-    pub async fn lay(process: &Process, installation: &str, dir: &Path) -> Result<Ground> {
-        let forge = OwnForge::start(&dir.join("forge")).await?;
+    pub async fn lay(process: &Process, installation: &str, dir: &Path, named: Option<&Named>) -> Result<Ground> {
+        let forge = match named {
+            Some(named) => OwnForge::named(named).await?,
+            None => OwnForge::start(&dir.join("forge")).await?,
+        };
         let home = dir.join("bot");
         std::fs::create_dir(&home)?;
         let bot = Bot::new(plan(process, installation, &home)?)?;

@@ -23,11 +23,13 @@ use super::printer::{Complaint, Printer};
 use crate::config::Process;
 use anyhow::{Context, Result};
 use clap::Args;
+use own::forge::Named;
 use results::{Out, Results};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tasks::{Folder, Set, TaskDir};
 use tokio::signal::unix::{SignalKind, signal};
+use url::Url;
 
 /// Solve tasks through the whole product, and judge each answer with tests that the bot never saw.
 ///
@@ -59,6 +61,12 @@ pub struct EvalArgs {
     /// Reviews that are approved in one try; it ends when one more is asked for.
     #[arg(long, value_name = "N", default_value_t = 8)]
     reviews: u32,
+    /// A forge to throw away (a fresh Gitea) in place of the built-in one. Accounts and repositories of the run stay there.
+    #[arg(long, value_name = "URL", requires = "forge_admin")]
+    forge: Option<Url>,
+    /// A file with a token of that forge's site admin (scopes: admin, organization, user).
+    #[arg(long, value_name = "FILE", requires = "forge")]
+    forge_admin: Option<PathBuf>,
     /// Write JSON lines there. A file that exists is never overwritten.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -69,7 +77,7 @@ pub struct EvalArgs {
     #[arg(long, conflicts_with_all = ["out", "against", "freeze"])]
     check_tasks: bool,
     /// No model: judge the answers in FILE, JSON lines of a task with a patch or a tree that others made.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "set", "only", "against", "check_tasks", "freeze"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "set", "only", "against", "check_tasks", "freeze", "forge"])]
     judge: Option<PathBuf>,
     /// Write down what the tasks are now; every run says when they differ from it.
     #[arg(long)]
@@ -100,6 +108,7 @@ impl EvalArgs {
             return Ok(());
         }
         let process = self.process(config)?;
+        self.is_another_forge(&process)?;
         if let Some(path) = &self.judge {
             return stopped_by_ctrl_c(self.judge_answers(path, &folder, &process, &printer)).await;
         }
@@ -127,6 +136,23 @@ impl EvalArgs {
             Box::pin(run.all(&chosen, out)).await
         };
         stopped_by_ctrl_c(work).await
+    }
+
+    fn forge(&self) -> Option<Named> {
+        Some(Named { url: self.forge.clone()?, admin: self.forge_admin.clone()? })
+    }
+
+    /// # Errors
+    /// A [`Complaint`] when the forge that was named is the one that is worked with.
+    fn is_another_forge(&self, process: &Process) -> Result<()> {
+        let Some(named) = &self.forge else { return Ok(()) };
+        let at = |url: &Url| (url.host_str().map(str::to_owned), url.port_or_known_default());
+        let ours = [&process.forge.url, &process.forge.public_url];
+        if ours.into_iter().flatten().any(|url| at(url) == at(named)) {
+            let what = format!("{named} is the forge of your configuration, and is not touched");
+            return Err(Complaint::new(what).attempt("name one that can be thrown away").into());
+        }
+        Ok(())
     }
 
     /// Answers of others: no model, no forge, no bot.

@@ -104,9 +104,12 @@ impl Run<'_> {
 
     async fn tries(&self, chosen: &[&TaskDir], recording: bool, add: &mut impl FnMut(Row) -> Result<()>) -> Result<()> {
         let dir = own_dir()?;
-        self.printer.step("starting a forge, a broker and an installation of its own");
+        self.printer.step(match self.args.forge {
+            Some(_) => "starting a broker and an installation of its own, over the forge that was named",
+            None => "starting a forge, a broker and an installation of its own",
+        });
         let judge = Judge::start(under(self.process, "j"), dir.path()).await?;
-        let mut ground = Ground::lay(self.process, &installation("b"), dir.path()).await?;
+        let mut ground = Ground::lay(self.process, &installation("b"), dir.path(), self.args.forge().as_ref()).await?;
         let mut ready = Vec::new();
         for (at, task) in chosen.iter().enumerate() {
             self.printer.step(&format!("{}: its hidden tests on the base", task.spec.name));

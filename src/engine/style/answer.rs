@@ -9,7 +9,7 @@ use domain::{Action, Call, CallRequest, Look, MOST_FILES, NewFile};
 use serde_json::json;
 
 use super::blocks::{Piece, pieces};
-use super::part;
+use super::{First, part};
 use crate::sandbox::detect::steers_tests;
 
 /// Where the example conversation's file lies: models copy it.
@@ -27,16 +27,16 @@ struct Block<'a> {
     text: String,
 }
 
-/// The answer's calls: the files tried apart, or written at once and then checked. None where nothing usable was given back.
-pub(super) fn calls(files: Vec<NewFile>, check: Option<&str>, apart: bool, turn: u32) -> Vec<CallRequest> {
+/// The answer's calls: the files tried apart (with the issue's own check, where there is one), or written at once and then checked. None where nothing usable was given back.
+pub(super) fn calls(files: Vec<NewFile>, command: Option<&str>, first: First, turn: u32) -> Vec<CallRequest> {
     if files.is_empty() || files.len() > MOST_FILES {
         return Vec::new();
     }
     let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let paths = json!({ "paths": paths });
-    let made = match (check.map(str::to_owned), apart) {
-        (Some(command), true) => vec![("try", paths, Action::Try { files, command })],
-        (Some(command), false) => {
+    let made = match (command.map(str::to_owned), first) {
+        (Some(command), First::Tried(check)) => vec![("try", paths, Action::Try { files, command, check })],
+        (Some(command), First::Written) => {
             let run = ("bash", json!({ "command": command }), Action::Bash { command });
             vec![("write_files", paths, Action::WriteFiles { files }), run]
         }

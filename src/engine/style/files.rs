@@ -8,11 +8,11 @@
 use domain::{BaseRun, Event, Kind, Look, ShownFile, Task, Verb};
 use minijinja::context;
 
-use super::{Reader, answer, round, settled};
+use super::{First, Reader, answer, check, round, settled};
 use crate::engine::fence::seen;
 use crate::engine::{EngineConfig, failing, prompt};
 use crate::llm::{ModelRequest, Turn};
-use crate::sandbox::{items, mistakes};
+use crate::sandbox::{issue_check, items, mistakes};
 use crate::text;
 
 /// Tokens beyond half as much again as what is shown.
@@ -43,16 +43,20 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     }
     let remarks = remarks(log);
     let shown: Vec<_> = look.files.iter().flat_map(blocks).collect();
-    let (command, failed, repair) = failures(log);
+    let Failing { command, text: failed, unmet, repair } = failures(log, &self::words(task));
+    let first = match round::tries(task, log) {
+        true => First::Tried(check::of(&[&title, &body, &words], look).map(Box::new)),
+        false => First::Written,
+    };
     let asked = format!("{title}\n{body}\n{words}\n{}", remarks.join("\n"));
     let question = prompt::render(
         "files_question",
         context! {
-            title, body => body.trim(), words => words.trim(), remarks, command, repair,
+            title, body => body.trim(), words => words.trim(), remarks, command, repair, unmet,
             failing => failed.as_deref().map(|text| fenced(&text::visible(text), "")), shown,
         },
     );
-    let size: usize = look.files.iter().map(|file| file.text.len()).sum();
+    let size: usize = look.files.iter().flat_map(parts).map(|(text, _)| text.len()).sum();
     let request = ModelRequest {
         system: prompt::render("files_system", context! {}),
         turns: vec![
@@ -69,8 +73,15 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
         // Another one for each task and each answer: a repeated task is another sample.
         seed: Some((task.id.0.unsigned_abs() << 16) | u64::from(task.turn & 0xffff)),
     };
-    let check = base(log).map(|base| base.command.clone());
-    (request, Reader::Files { look: Box::new(look.clone()), check, asked, apart: round::tries(task, log) })
+    let command = base(log).map(|base| base.command.clone());
+    (request, Reader::Files { look: Box::new(look.clone()), command, asked, first })
+}
+
+/// The issue's title, its text, and what was said with the command.
+pub fn words(task: &Task) -> String {
+    let request = task.request.as_ref();
+    let parts = request.map(|it| [text::one_line(&it.title), seen(&it.body).0, seen(&it.words).0]);
+    parts.unwrap_or_default().join("\n")
 }
 
 /// What the host read for this turn.
@@ -129,21 +140,41 @@ fn remarks(log: &[Event]) -> Vec<String> {
         .collect()
 }
 
-/// The checks' command, what fails (none where nothing is known to), and whether that came after an answer.
-fn failures(log: &[Event]) -> (String, Option<String>, bool) {
+/// What stands against the files as they are.
+#[derive(Default)]
+struct Failing {
+    command: String,
+    /// The command's first failures; none where nothing is known to fail.
+    text: Option<String>,
+    /// What the issue asks and an answer did not do.
+    unmet: Vec<String>,
+    /// It came after an answer.
+    repair: bool,
+}
+
+fn failures(log: &[Event], words: &str) -> Failing {
+    let after = |command: &str, text: String| Failing {
+        command: command.to_owned(),
+        text: Some(text),
+        repair: true,
+        ..Failing::default()
+    };
     // Of a round's candidates only the one that is to be mended is spoken of; then the one that was written and did not do.
     let spoken_of = match round::candidates(log).is_empty() {
         true => round::applied(log),
-        false => round::mended(log),
+        false => round::mended(log, words),
     };
     if let Some(one) = spoken_of {
-        return (one.command.to_owned(), Some(shortened(&one.ended.text)), true);
+        let unmet = round::lacking(log, &one, words);
+        let flawed = protocol::mistakes::findings(&one.ended.text).is_some();
+        let text = (flawed || !settled::passed(one.ended)).then(|| shortened(&one.ended.text));
+        return Failing { command: one.command.to_owned(), text, unmet, repair: true };
     }
     let (before, round) = log.split_at(round::start(log));
     let last = round.iter().rposition(|event| matches!(event, Event::TurnCompleted { calls, .. } if !calls.is_empty()));
     let run = last.and_then(|last| {
         settled::outcomes(round, last).find_map(|(action, ended)| match action {
-            domain::Action::Bash { command } if !settled::passed(ended) => Some((command.clone(), ended)),
+            domain::Action::Bash { command } if !settled::passed(ended) => Some((command, ended)),
             _ => None,
         })
     });
@@ -151,7 +182,7 @@ fn failures(log: &[Event]) -> (String, Option<String>, bool) {
         let written = last
             .and_then(|last| settled::outcomes(round, last).find_map(|(action, ended)| mistakes::of(action, ended)));
         let failing = shortened(&ended.text);
-        return (command, Some(written.map_or(failing.clone(), |seen| format!("{seen}\n\n{failing}"))), true);
+        return after(command, written.map_or(failing.clone(), |seen| format!("{seen}\n\n{failing}")));
     }
     let returned = before.iter().rev().find_map(|event| match event {
         Event::Verified { verdict, .. } if verdict.kind == domain::VerdictKind::Failed => Some(Some(verdict)),
@@ -159,12 +190,12 @@ fn failures(log: &[Event]) -> (String, Option<String>, bool) {
         _ => None,
     });
     if let Some(Some(verdict)) = returned {
-        return (verdict.command.clone().unwrap_or_default(), Some(shortened(&verdict.tail)), true);
+        return after(verdict.command.as_deref().unwrap_or_default(), shortened(&verdict.tail));
     }
     let untouched = !log.iter().any(settled::changes_something);
     match base(log).filter(|base| untouched && base.exit_code != Some(0)) {
-        Some(base) => (base.command.clone(), Some(shortened(&base.tail)), false),
-        None => (String::new(), None, false),
+        Some(base) => Failing { repair: false, ..after(&base.command, shortened(&base.tail)) },
+        None => Failing::default(),
     }
 }
 
@@ -177,7 +208,7 @@ pub fn failing(output: &str) -> Vec<String> {
 /// What was seen in the files themselves, then the first failures; where none can be read, the end of the output.
 fn shortened(output: &str) -> String {
     let seen = protocol::mistakes::findings(output);
-    let ran = seen.map_or(output, |seen| &output[..output.len() - seen.len()]);
+    let ran = issue_check::without(seen.map_or(output, |seen| &output[..output.len() - seen.len()]));
     let ran = ran.trim_end().trim_end_matches(protocol::mistakes::HEAD).trim_end();
     let text = failing::first(ran, SHOWN).unwrap_or_else(|| ran.to_owned());
     let total = text.chars().count();
@@ -194,6 +225,7 @@ fn example() -> String {
         "files_question",
         context! {
             title => "The greeting ignores the name", body, words => "", remarks => Vec::<String>::new(), command => "",
+            unmet => Vec::<String>::new(),
             repair => false, failing => None::<String>, shown => vec![file],
         },
     )
@@ -201,18 +233,22 @@ fn example() -> String {
 
 /// The blocks that show a file: one, or one for each stretch of lines.
 fn blocks(file: &ShownFile) -> Vec<minijinja::Value> {
-    let all: Vec<&str> = file.text.lines().collect();
-    let one = |text: String, note: String| {
-        let fence = text::ticks(&text);
-        let path = text::one_line(&file.path);
-        context! { path, note, fence, language => language(&file.path), text }
+    let one = |(text, note): (String, String)| {
+        let (path, text) = (text::one_line(&file.path), text::visible(&text));
+        context! { path, note, fence => text::ticks(&text), language => language(&file.path), text }
     };
+    parts(file).into_iter().map(one).collect()
+}
+
+/// The stretches of a file that are shown, each with a note of where it lies; the file itself where all of it is.
+fn parts(file: &ShownFile) -> Vec<(String, String)> {
+    let all: Vec<&str> = file.text.lines().collect();
     if file.lines.is_empty() {
-        return vec![one(text::visible(&all.join("\n")), String::new())];
+        return vec![(all.join("\n"), String::new())];
     }
     let stretch = |(first, last): &(u32, u32)| {
         let part = all.get((*first as usize).saturating_sub(1)..(*last as usize).min(all.len())).unwrap_or_default();
-        one(text::visible(&part.join("\n")), format!("lines {first} to {last}"))
+        (part.join("\n"), format!("lines {first} to {last}"))
     };
     file.lines.iter().map(stretch).collect()
 }

@@ -138,7 +138,10 @@ fn the_question_holds_the_issue_what_fails_and_the_files() {
     let log = [requested(), looked(1, Some((1, &unittest(&["test_add"]))))];
     insta::assert_snapshot!(question(&log));
     let request = asked(&log);
-    assert_eq!((request.temperature, request.max_output_tokens), (Some(0.0), 300 + TEXT.len() as u64 * 3 / 8));
+    assert_eq!(
+        (request.temperature, request.max_output_tokens),
+        (Some(0.0), 300 + TEXT.trim_end().len() as u64 * 3 / 8)
+    );
 }
 
 #[test]

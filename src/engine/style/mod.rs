@@ -7,7 +7,10 @@
 //! Must not: carry anything out, or keep anything between two calls. Tests: beside each file.
 
 mod answer;
+mod asked;
 mod blocks;
+pub mod check;
+mod choice;
 mod definitions;
 pub mod files;
 mod part;
@@ -17,7 +20,7 @@ mod spoken;
 pub mod text;
 pub mod view;
 
-use domain::{CallRequest, Look};
+use domain::{CallRequest, IssueCheck, Look};
 
 use super::tools;
 use crate::llm::ModelResponse;
@@ -44,6 +47,14 @@ impl Style {
     }
 }
 
+/// What is done first with files that an answer gives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum First {
+    Written,
+    /// Tried in a copy, with the issue's own check where there is one.
+    Tried(Option<Box<IssueCheck>>),
+}
+
 /// How the answer to one request is read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reader {
@@ -54,11 +65,11 @@ pub enum Reader {
     Text,
     Files {
         look: Box<Look>,
-        check: Option<String>,
+        /// What checks the project.
+        command: Option<String>,
         /// Paths that a person named: tests among them may be changed.
         asked: String,
-        /// It is tried in a copy before it is written.
-        apart: bool,
+        first: First,
     },
 }
 
@@ -72,9 +83,9 @@ impl Reader {
             Reader::Tools { .. } => response.calls.iter().map(tools::request).collect(),
             Reader::Text => text::calls(response, turn).iter().map(tools::request).collect(),
             Reader::Files { .. } if response.truncated => Vec::new(),
-            Reader::Files { look, check, asked, apart } => {
+            Reader::Files { look, command, asked, first } => {
                 let files = answer::files(&response.text, look, asked);
-                answer::calls(files, check.as_deref(), *apart, turn)
+                answer::calls(files, command.as_deref(), first.clone(), turn)
             }
         }
     }

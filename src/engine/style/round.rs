@@ -1,20 +1,20 @@
 //! The candidates of a round in the style *files*: answers that were each tried in a copy of the last commit, and which of them is taken.
 //!
-//! Owns: where a round begins, what the next answer is asked (the same question once more, or to mend the best so far), which candidate
-//! is chosen, and when nothing more is to be hoped for. Pure, over the log: nothing is kept beside it. A round ends with the chosen
-//! one written into the workspace, so at most four are tried where five actions are allowed. Tests: `round_tests.rs`.
-
-use std::cmp::Reverse;
+//! Owns: where a round begins, what the next answer is asked (the same question once more, or to mend the best so far), and when nothing
+//! more is to be hoped for; which candidate is chosen is `choice.rs`. Pure, over the log: nothing is kept beside it. A round ends with the
+//! chosen one written into the workspace, so at most four are tried where five actions are allowed. Tests: `round_tests.rs`.
 
 use domain::{
     Action, BaseRun, Call, CallRequest, Event, Look, NewFile, Outcome, OutcomeStatus, PauseReason, ShownFile, Task,
     Verb,
 };
 
+pub use super::choice::{Candidate, newly, unmet};
+use super::choice::{PASSES, Wanted, best, is_better, is_flawed, is_shown, nearest, verdict};
 use super::settled::{HOST, asks_for_more, end, passed, summary};
 use super::{files, view};
 use crate::engine::turn::Answer;
-use crate::sandbox::items;
+use crate::text;
 
 /// The most candidates of one round.
 const TRIES: usize = 4;
@@ -22,16 +22,6 @@ const TRIES: usize = 4;
 const UNUSABLE: usize = 2;
 /// Rounds in a row without a candidate that may end the work, before a person is asked.
 const ROUNDS: usize = 2;
-
-/// One answer that was tried.
-#[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
-    pub turn: u32,
-    pub said: &'a str,
-    pub files: &'a [NewFile],
-    pub command: &'a str,
-    pub ended: &'a Outcome,
-}
 
 /// What comes next, as far as candidates decide it.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +70,7 @@ pub fn candidates(log: &[Event]) -> Vec<Candidate<'_>> {
     for event in round {
         let Event::TurnCompleted { turn, text, calls, .. } = event else { continue };
         for (request, index) in calls.iter().zip(0_u32..) {
-            let Call::Action { action: Action::Try { files, command } } = &request.call else { continue };
+            let Call::Action { action: Action::Try { files, command, .. } } = &request.call else { continue };
             let ended = outcome(round, *turn, index).filter(|ended| ended.status != OutcomeStatus::Interrupted);
             out.extend(ended.map(|ended| Candidate { turn: *turn, said: text, files, command, ended }));
         }
@@ -99,22 +89,35 @@ fn outcome(log: &[Event], turn: u32, index: u32) -> Option<&Outcome> {
     })
 }
 
-/// The candidate that the coming answer mends: the best so far, at every third answer of a round. Others are asked for anew, for small
-/// models that failed once rather find it in another try than in their own fault.
-pub fn mended(log: &[Event]) -> Option<Candidate<'_>> {
-    let all = candidates(log);
-    (all.len() % 3 == 2).then(|| best(&all, files::base(log))).flatten()
+/// The candidate that the coming answer mends, at every third answer of a round: the one that lacks least of what the issue asks. Others
+/// are asked for anew, for small models that failed once rather find it in another try than in their own fault. `words` are the issue's.
+pub fn mended<'a>(log: &'a [Event], words: &str) -> Option<Candidate<'a>> {
+    let (all, base, asked) = (candidates(log), files::base(log), wanted(log, words));
+    (all.len() % 3 == 2).then(|| nearest(&all, base, &asked)).flatten()
+}
+
+/// What stands against a candidate beside the checks: examples of the issue that it does not meet, and what it leaves out.
+pub fn lacking(log: &[Event], one: &Candidate<'_>, words: &str) -> Vec<String> {
+    let met = unmet(one).into_iter().map(text::visible);
+    met.chain(wanted(log, words).missing(one)).collect()
+}
+
+fn wanted(log: &[Event], words: &str) -> Wanted {
+    Wanted::of(words, first_look(log).cloned().unwrap_or_default())
+}
+
+fn first_look(log: &[Event]) -> Option<&Look> {
+    log[start(log)..].iter().find_map(|event| match event {
+        Event::Looked { look, .. } => Some(&**look),
+        _ => None,
+    })
 }
 
 /// What the next answer of a round is shown: what the first one was, for the workspace stays as it is; or the candidate that it mends.
 /// None before the round's first look. `words` are the issue's, for what is shown of a long file.
 pub fn again(log: &[Event], words: &str) -> Option<Look> {
-    let first = log[start(log)..].iter().find_map(|event| match event {
-        Event::Looked { look, .. } => Some(&**look),
-        _ => None,
-    })?;
-    let mut look = Look { base: None, ..first.clone() };
-    for file in mended(log).map(|one| one.files).unwrap_or_default() {
+    let mut look = Look { base: None, ..first_look(log)?.clone() };
+    for file in mended(log, words).map(|one| one.files).unwrap_or_default() {
         match look.files.iter_mut().find(|shown| shown.path == file.path) {
             Some(shown) => {
                 shown.text.clone_from(&file.content);
@@ -139,84 +142,32 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
         let stop = fruitless(log) >= ROUNDS;
         return if stop { Step::Stop(nothing_found(log)) } else { Step::Ask };
     };
-    if passed(last.ended) && !is_flawed(last.ended) {
-        return Step::Say(Box::new(taken(task, last, Some("passes with it"))));
+    let wanted = wanted(log, &files::words(task));
+    if passed(last.ended) && !is_flawed(last.ended) && unmet(last).is_empty() && wanted.missing(last).is_empty() {
+        return Step::Say(Box::new(taken(task, last, Some(PASSES))));
     }
     let most = TRIES.min(usize::from(task.every()).saturating_sub(1));
     if all.len() < most && asked(log) < most + UNUSABLE && tries(task, log) {
         return Step::Ask;
     }
-    let Some(best) = best(&all, base) else { return Step::Ask };
-    if passed(best.ended) {
-        return Step::Say(Box::new(taken(task, &best, Some("passes with it"))));
-    }
-    if excused(&best, base) {
-        return Step::Say(Box::new(taken(
-            task,
-            &best,
-            Some("fails, as it does without it, and nothing fails that did not"),
-        )));
-    }
-    match applied(log).filter(|_| fruitless(log) > 0) {
-        Some(before) if newly(before.ended, base) <= newly(best.ended, base) => Step::Stop(nothing_found(log)),
-        _ => Step::Say(Box::new(taken(task, &best, None))),
+    let Some(best) = best(&all, base, &wanted) else { return Step::Ask };
+    let before = applied(log).filter(|_| fruitless(log) > 0);
+    // Where the base fails alike, what fails may be the issue itself: another round tries for it.
+    let ends = passed(best.ended) || before.is_some() || is_shown(&best);
+    match (verdict(&best, base).filter(|_| ends), before) {
+        (Some(_), Some(before)) if verdict(&before, base).is_some() && !is_better(&best, &before) => {
+            Step::Say(Box::new(kept(task, &before, base)))
+        }
+        (Some(verdict), Some(_)) => Step::Say(Box::new(taken(task, &best, Some(verdict)))),
+        (Some(verdict), None) if unmet(&best).is_empty() => Step::Say(Box::new(taken(task, &best, Some(verdict)))),
+        (None, Some(before)) if newly(before.ended, base) <= newly(best.ended, base) => Step::Stop(nothing_found(log)),
+        (Some(_) | None, _) => Step::Say(Box::new(taken(task, &best, None))),
     }
 }
 
 /// Answers of the model in this round.
 fn asked(log: &[Event]) -> usize {
     log[start(log)..].iter().filter(|event| matches!(event, Event::TurnCompleted { .. })).count()
-}
-
-fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>) -> Option<Candidate<'a>> {
-    let alike = |one: &Candidate<'_>| all.iter().filter(|other| same(one, other)).count();
-    let worth = |one: &&Candidate<'_>| {
-        (
-            !passed(one.ended),
-            is_flawed(one.ended),
-            newly(one.ended, base),
-            failing(one.ended),
-            Reverse(alike(one)),
-            size(one),
-        )
-    };
-    all.iter().min_by_key(worth).copied()
-}
-
-fn same(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let pairs = one.files.iter().zip(other.files);
-    one.files.len() == other.files.len()
-        && pairs.into_iter().all(|(a, b)| a.path == b.path && words(&a.content) == words(&b.content))
-}
-
-fn size(one: &Candidate<'_>) -> usize {
-    one.files.iter().map(|file| file.content.len()).sum()
-}
-
-/// Failures that the base does not have. Where none can be read of a run that failed, all are.
-pub fn newly(ended: &Outcome, base: Option<&BaseRun>) -> usize {
-    if passed(ended) {
-        return 0;
-    }
-    let (before, now) = (base.map(|base| items::read(&base.tail)).unwrap_or_default(), items::read(&ended.text));
-    if now.is_empty() { usize::MAX } else { items::difference(&before, &now).new.len() }
-}
-
-/// Whether something wrong was seen in its files themselves: what runs no test does not prove.
-fn is_flawed(ended: &Outcome) -> bool {
-    protocol::mistakes::findings(&ended.text).is_some()
-}
-
-fn failing(ended: &Outcome) -> usize {
-    if passed(ended) { 0 } else { items::read(&ended.text).len() }
-}
-
-/// Where the checks fail on the base too: nothing fails that did not.
-fn excused(one: &Candidate<'_>, base: Option<&BaseRun>) -> bool {
-    let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
-    let by_itself = matches!(one.ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);
-    red && by_itself && newly(one.ended, base) == 0
 }
 
 /// The chosen candidate, written by the host; with the end of the work where the checks have nothing against it.
@@ -229,10 +180,21 @@ fn taken(task: &Task, one: &Candidate<'_>, verdict: Option<&str>) -> Answer {
         arguments: serde_json::json!({ "paths": paths }),
         call: Call::Action { action: Action::WriteFiles { files: one.files.to_vec() } },
     };
-    let done = verdict.map(|verdict| {
-        end(format!("host_{turn}_1"), summary(one.said, one.files, &format!("`{}` {verdict}.", one.command)))
-    });
+    let done = verdict.map(|verdict| end(format!("host_{turn}_1"), told(one, verdict)));
     Answer::of_the_host(turn, std::iter::once(write).chain(done).collect())
+}
+
+/// The end of the work with what was written in the round before.
+fn kept(task: &Task, one: &Candidate<'_>, base: Option<&BaseRun>) -> Answer {
+    let turn = task.turn + 1;
+    let said = told(one, verdict(one, base).unwrap_or(PASSES));
+    Answer::of_the_host(turn, vec![end(format!("host_{turn}_0"), said)])
+}
+
+fn told(one: &Candidate<'_>, verdict: &str) -> String {
+    let unmet = unmet(one).join("; ");
+    let missing = if unmet.is_empty() { unmet } else { format!(" Not reached of what the issue asks: {unmet}.") };
+    summary(one.said, one.files, &format!("`{}` {verdict}.{missing}", one.command))
 }
 
 /// A candidate as the host wrote it.

@@ -4,6 +4,7 @@ use super::*;
 use crate::engine::style::files::tests::{
     acted, answered, asked as request_of, changes, looked, question, requested, unittest,
 };
+use crate::sandbox::issue_check;
 use domain::{TaskId, Usage};
 
 const GREEN: &str = "Ran 4 tests in 0.001s\n\nOK\n";
@@ -14,7 +15,7 @@ fn file(content: &str) -> Vec<NewFile> {
 
 /// One answer that was tried, and how its checks ended.
 fn tried(turn: u32, content: &str, code: i32, output: &str) -> Vec<Event> {
-    let action = Action::Try { files: file(content), command: "make test".into() };
+    let action = Action::Try { files: file(content), command: "make test".into(), check: None };
     let status = if code == 0 { OutcomeStatus::Ok } else { OutcomeStatus::Exited { code } };
     let mut log = vec![looked(turn, None), answered(turn, vec![action])];
     log.extend(acted(turn, turn, 0, status, output));
@@ -83,7 +84,7 @@ fn the_same_is_asked_again_and_every_third_answer_mends_the_best() {
     assert!(!first.contains("After the last change"), "{first}");
     assert_eq!(request_of(&log).temperature, Some(0.7));
     log.extend(tried(2, "better", 1, &unittest(&["test_add"])));
-    assert_eq!(mended(&log).map(|one| one.files[0].content.as_str()), Some("better"));
+    assert_eq!(mended(&log, "").map(|one| one.files[0].content.as_str()), Some("better"));
     let look = again(&log, "").expect("a look");
     assert_eq!((look.files.len(), look.files[0].text.as_str()), (1, "better"));
     log.push(Event::Looked { turn: 3, look: Box::new(look) });
@@ -119,10 +120,15 @@ fn of_equally_good_ones_most_answers_decide_and_then_the_smaller() {
     for (turn, content) in [(1, "a long one"), (2, "often  so"), (3, "often so"), (4, "short")] {
         log.extend(tried(turn, content, 1, &red));
     }
+    let first = said(&log);
+    assert_eq!(chosen(&first), ("often so", false), "what fails without it too may be the issue itself");
+    log.extend(spoken(first, 5));
+    for turn in 6..=9 {
+        log.extend(tried(turn, "no better", 1, &red));
+    }
     let answer = said(&log);
-    assert_eq!(chosen(&answer), ("often so", true), "the base fails alike: a person sees it as done");
-    let Call::Done { summary } = &answer.calls[1].call else { panic!("{answer:?}") };
-    assert!(summary.contains("fails, as it does without it"), "{summary}");
+    let [CallRequest { call: Call::Done { summary }, .. }] = answer.calls.as_slice() else { panic!("{answer:?}") };
+    assert!(summary.contains("fails, as it does without it"), "a person sees it as done: {summary}");
 }
 
 #[test]
@@ -188,4 +194,75 @@ fn a_write_of_the_host_that_did_not_happen_ends_no_round() {
     }
     log.extend(host);
     assert_eq!(chosen(&said(&log)), ("good", true), "it is written once more");
+}
+
+fn examples(met: &[&str], unmet: &[&str]) -> String {
+    let lines = met
+        .iter()
+        .map(|it| format!("- holds: {it}\n"))
+        .chain(unmet.iter().map(|it| format!("- fails: {it}; it gives 3\n")));
+    format!("{GREEN}{}\n{}", issue_check::HEAD, lines.collect::<String>())
+}
+
+#[test]
+fn what_the_issue_gives_as_examples_decides_between_answers_that_pass() {
+    let mut log = begun(0, &[]);
+    log.extend(tried(1, "none", 0, &examples(&[], &["`f(1)` should give `2`", "`f(9)` should give `9`"])));
+    assert_eq!(step(&log), Step::Ask, "it passes the project's checks, and is not taken at once");
+    log.extend(tried(2, "one of them, longer", 0, &examples(&["`f(1)` should give `2`"], &["`f(9)` should give `9`"])));
+    log.push(looked(3, None));
+    let text = question(&log);
+    assert!(text.contains("this is still wrong:\n\n- `f(9)` should give `9`; it gives 3"), "{text}");
+    assert!(!text.contains("fails:"), "the command passes: {text}");
+    log.extend(tried(3, "worse", 1, &unittest(&["test_add"])));
+    log.extend(tried(4, "none again", 0, &examples(&[], &["`f(1)` should give `2`", "`f(9)` should give `9`"])));
+    let answer = said(&log);
+    assert_eq!(chosen(&answer), ("one of them, longer", false), "another round tries for the rest");
+    log.extend(spoken(answer, 5));
+    log.push(looked(6, None));
+    assert!(question(&log).contains("`f(9)` should give `9`; it gives 3"));
+    for turn in 6..=8 {
+        log.extend(tried(turn, "again", 0, &examples(&["`f(1)` should give `2`"], &["`f(9)` should give `9`"])));
+    }
+    log.extend(tried(9, "all", 0, &examples(&["`f(1)` should give `2`", "`f(9)` should give `9`"], &[])));
+    assert_eq!(chosen(&said(&log)), ("all", true));
+}
+
+#[test]
+fn an_example_that_no_answer_meets_is_told_to_the_person() {
+    let mut log = begun(0, &[]);
+    let printed = examples(&[], &["`f(1)` should give `2`"]);
+    for turn in 1..=4 {
+        log.extend(tried(turn, "good", 0, &printed));
+    }
+    let first = said(&log);
+    assert_eq!(chosen(&first), ("good", false));
+    log.extend(spoken(first, 5));
+    for turn in 6..=9 {
+        log.extend(tried(turn, "other", 0, &printed));
+    }
+    let answer = said(&log);
+    let [CallRequest { call: Call::Done { summary }, .. }] = answer.calls.as_slice() else { panic!("{answer:?}") };
+    assert!(
+        summary.contains("passes with it. Not reached of what the issue asks: `f(1)` should give `2`"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn an_answer_that_leaves_out_what_the_issue_names_is_not_taken_at_once() {
+    let asks = super::super::files::tests::asking("Give it a function `halve(n)`.");
+    let mut log = vec![asks, looked(1, Some((0, GREEN)))];
+    log.extend(tried(1, "x", 0, GREEN));
+    assert_eq!(step(&log), Step::Ask);
+    log.extend(tried(2, "y", 0, GREEN));
+    log.push(looked(3, None));
+    let text = question(&log);
+    assert!(text.contains("- nothing is named `halve` yet"), "{text}");
+    log.extend(tried(3, "def halve(n): …", 0, GREEN));
+    assert_eq!(chosen(&said(&log)), ("def halve(n): …", true));
+    log.truncate(log.len() - 3);
+    log.extend(tried(3, "z", 0, GREEN));
+    log.extend(tried(4, "w", 0, GREEN));
+    assert!(chosen(&said(&log)).1, "names alone prove nothing: what passes is done");
 }

@@ -1,4 +1,5 @@
-//! The built-in forge as a program beside ours, and the person's token on it. It is never linked into this program.
+//! The forge of a run and the person's token on it: the built-in one as a program beside ours, or one that somebody named, to be thrown
+//! away afterwards. The built-in one is never linked into this program.
 
 use super::bot::beside;
 use super::person::AGENT;
@@ -25,10 +26,38 @@ pub struct OwnForge {
     pub admin: PathBuf,
     /// The person's.
     pub token: Secret,
-    program: Beside,
+    /// None where somebody else started it.
+    program: Option<Beside>,
+}
+
+/// A forge that somebody started for this.
+#[derive(Debug, Clone)]
+pub struct Named {
+    pub url: Url,
+    /// A file with a site admin's token.
+    pub admin: PathBuf,
 }
 
 impl OwnForge {
+    /// One that is there already, with a person of its own on it.
+    ///
+    /// # Errors
+    /// A [`Complaint`] when there is such a person already: then it is nobody's to throw away.
+    pub async fn named(named: &Named) -> Result<OwnForge> {
+        let accounts = Admin::new(&named.url, Secret::read(&named.admin)?, AGENT)?;
+        let known = accounts.account(HUMAN).await.with_context(|| format!("asking {} for its accounts", named.url))?;
+        if known.is_some() {
+            let what = format!("{} has an account {HUMAN} already, so somebody uses it", named.url);
+            return Err(Complaint::new(what)
+                .attempt("name a fresh forge: what a run leaves there is not taken away")
+                .into());
+        }
+        let password = Secret::random().map_err(anyhow::Error::msg)?;
+        accounts.create_account(HUMAN, &format!("{HUMAN}@caisson.invalid"), &password).await?;
+        let token = accounts.create_token(HUMAN, &password, "eval", &SCOPES).await?;
+        Ok(OwnForge { url: named.url.clone(), admin: named.admin.clone(), token, program: None })
+    }
+
     /// Starts it with everything it keeps in `dir`.
     ///
     /// # Errors
@@ -55,12 +84,12 @@ impl OwnForge {
         let password = Secret::read(&dir.join(format!("{HUMAN}-password")))?;
         let accounts = Admin::new(&url, Secret::read(&admin)?, AGENT)?;
         let token = accounts.create_token(HUMAN, &password, "eval", &SCOPES).await?;
-        Ok(OwnForge { url, admin, token, program: running })
+        Ok(OwnForge { url, admin, token, program: Some(running) })
     }
 
     /// An error when it has ended.
     pub fn alive(&mut self) -> Result<()> {
-        self.program.alive()
+        self.program.as_mut().map_or(Ok(()), Beside::alive)
     }
 }
 

@@ -1,0 +1,209 @@
+//! What an issue names and an answer leaves out: told by names alone.
+//!
+//! Owns: which files and names of an issue are yet to be made, and which of them an answer lacks. It proves nothing, and refuses nothing: an
+//! answer that passes the checks because it does nothing is not taken at once, and the model is told what it left out. Pure. Tests: below.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use domain::{Look, NewFile};
+use regex::Regex;
+
+use super::blocks::{Piece, pieces};
+use super::definitions;
+
+static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z_$][\w$]*").expect("a literal"));
+static STRING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'"#).expect("a literal"));
+static PATH: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[\w./-]*[\w-]\.(?:py|js|mjs|cjs|jsx|ts|tsx|rs|go|java|rb|c|h|cpp)\b").expect("a literal")
+});
+/// What stands right before a name in a call: it is called, or it is the key of an argument.
+static CALLED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"([A-Za-z_$][\w$]*)\s*(?:\(|:[^:]|=[^=>])").expect("a literal"));
+
+/// Words that say that the name beside them is one of code.
+const KINDS: [&str; 18] = [
+    "function",
+    "method",
+    "option",
+    "argument",
+    "parameter",
+    "field",
+    "getter",
+    "setter",
+    "property",
+    "class",
+    "type",
+    "module",
+    "struct",
+    "enum",
+    "trait",
+    "constant",
+    "variable",
+    "attribute",
+];
+
+/// Called in many an example, and made by nobody.
+const COMMON: [&str; 20] = [
+    "return", "if", "for", "while", "switch", "match", "catch", "def", "function", "assert", "print", "println", "len",
+    "str", "int", "log", "require", "import", "raise", "throw",
+];
+
+/// What an issue names that is not there yet.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    paths: Vec<String>,
+    names: BTreeSet<String>,
+}
+
+impl Asked {
+    /// `words` are the issue's; `look` is what was shown of the workspace.
+    pub(super) fn of(words: &str, look: &Look) -> Asked {
+        let there = || look.files.iter().map(|file| &file.path).chain(&look.others);
+        let known = |path: &str| there().any(|it| it == path || it.ends_with(&format!("/{path}")));
+        let mut paths: Vec<String> = Vec::new();
+        for found in PATH.find_iter(words) {
+            let path = found.as_str().trim_start_matches("./");
+            if path.contains('/') && !path.starts_with('/') && !known(path) && !paths.iter().any(|it| it == path) {
+                paths.push(path.to_owned());
+            }
+        }
+        let mut names = named(words);
+        let shown: BTreeSet<&str> =
+            look.files.iter().flat_map(|file| NAME.find_iter(&file.text)).map(|found| found.as_str()).collect();
+        names.retain(|name| name.len() > 2 && !shown.contains(name.as_str()) && !COMMON.contains(&name.as_str()));
+        Asked { paths, names }
+    }
+
+    /// What of it these files do not hold, a sentence for each.
+    pub(super) fn missing(&self, files: &[NewFile], look: &Look) -> Vec<String> {
+        let made = |path: &String| files.iter().any(|file| file.path.ends_with(path.as_str()));
+        let held: BTreeSet<&str> =
+            files.iter().flat_map(|file| NAME.find_iter(&file.content)).map(|found| found.as_str()).collect();
+        let paths = self.paths.iter().filter(|path| !made(path)).map(|path| format!("there is no file `{path}` yet"));
+        let names = self.names.iter().filter(|name| !held.contains(name.as_str()));
+        let names = names.map(|name| format!("nothing is named `{name}` yet"));
+        let there =
+            |file: &NewFile| look.files.iter().any(|shown| shown.path == file.path) || look.others.contains(&file.path);
+        let only_new = !files.is_empty() && !files.iter().any(there) && !look.files.is_empty();
+        let unused = only_new.then(|| "no file that was there before uses what is new".to_owned());
+        paths.chain(names).chain(unused).collect()
+    }
+}
+
+/// Names of code in these words.
+fn named(words: &str) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for piece in pieces(words) {
+        match piece {
+            // Four blanks make a block of code, too.
+            Piece::Line(line) if line.starts_with("    ") && !line.contains('`') => code(line, &mut out),
+            Piece::Line(line) => prose(line, &mut out),
+            Piece::Block { info: "sh" | "bash" | "console" | "shell" | "text" | "toml" | "ini" | "json", .. } => {}
+            Piece::Block { text, .. } => text.lines().for_each(|line| code(line, &mut out)),
+        }
+    }
+    out
+}
+
+/// What a line of code defines, calls, or gives to a call by name.
+fn code(line: &str, out: &mut BTreeSet<String>) {
+    let line = STRING.replace_all(line, "\"\"");
+    let line = line.split(" # ").next().unwrap_or_default().split(" // ").next().unwrap_or_default();
+    if !line.contains('(') && definitions::named(line).is_none() {
+        return;
+    }
+    out.extend(definitions::named(line).map(|(name, _)| name));
+    // What a line assigns to is the example's own.
+    let given = line.split_once(" = ").map_or(line, |(_, value)| value);
+    let begins = given.find('(').unwrap_or(0);
+    out.extend(CALLED.captures_iter(given).filter_map(|found| {
+        let name = found.get(1)?;
+        // Arguments of a definition have their types behind them: those of a call are keys.
+        (name.start() > begins || given[name.end()..].trim_start().starts_with('(')).then(|| name.as_str().to_owned())
+    }));
+}
+
+/// Names in backticks: calls, and single ones that are written as code or said to be some.
+fn prose(line: &str, out: &mut BTreeSet<String>) {
+    let parts: Vec<&str> = line.split('`').collect();
+    for (at, part) in parts.iter().enumerate().filter(|(at, _)| at % 2 == 1) {
+        let word = |text: &str, last: bool| {
+            let mut all = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            let found = if last { all.next_back() } else { all.next() };
+            found.is_some_and(|word| KINDS.contains(&word.trim_end_matches('s').to_lowercase().as_str()))
+        };
+        let single = NAME.find(part).is_some_and(|found| found.as_str() == *part);
+        let coded =
+            part.contains('_') || part.chars().skip(1).any(char::is_uppercase) && part.chars().any(char::is_lowercase);
+        let told = word(parts[at - 1], true) || parts.get(at + 1).is_some_and(|after| word(after, false));
+        match single {
+            true if coded || told => {
+                out.insert((*part).to_owned());
+            }
+            true => {}
+            false if part.contains('(') => code(part, out),
+            false => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::ShownFile;
+
+    fn look(files: &[(&str, &str)]) -> Look {
+        let shown = files.iter().map(|(path, text)| ShownFile {
+            path: (*path).into(),
+            text: (*text).into(),
+            because: String::new(),
+            lines: Vec::new(),
+        });
+        Look { files: shown.collect(), others: vec!["src/other.js".into()], base: None }
+    }
+
+    fn file(path: &str, content: &str) -> NewFile {
+        NewFile { path: path.into(), content: content.into() }
+    }
+
+    #[test]
+    fn what_is_to_be_made_is_found_in_the_words() {
+        let look = look(&[("src/limiter.js", "class Limiter { constructor(make) {} of(key) {} }")]);
+        for (words, wanted) in [
+            ("`new Limiter(make, { max: 1000 })` keeps `max` keys; give it a getter `size`.", &["max", "size"][..]),
+            ("`Limiter.of` is slow for `debug` and `x.y`", &[]),
+            ("Please give `HTMLRenderer` an argument `link_rel=None`.", &["HTMLRenderer"]),
+            (
+                "```js\nnew Limiter('--level <level>', { ignoreCase: true }).choices(['debug'])\n```",
+                &["choices", "ignoreCase"],
+            ),
+            ("```python\nmd = make(link_rel=\"x\")\n```", &["link_rel"]),
+            ("Run `python3 -m unittest`:\n```sh\nmake(all)\n```", &[]),
+            (
+                "Add\n\n    def round_to(seconds, size):\n        return (seconds + size // 2) // size * size\n",
+                &["round_to"],
+            ),
+            ("Add\n\n    pub enum Operator { Add, Subtract }\n", &["Operator"]),
+        ] {
+            let found = Asked::of(words, &look);
+            assert_eq!(found.names.iter().map(String::as_str).collect::<Vec<_>>(), wanted, "{words}");
+        }
+        let found = Asked::of("Move it into `src/pieces.js`, out of src/limiter.js and other.js", &look);
+        assert_eq!(found.paths, ["src/pieces.js"]);
+    }
+
+    #[test]
+    fn an_answer_that_leaves_it_out_is_told_what() {
+        let look = look(&[("src/case.js", "function words() {}\nmodule.exports = { words };\n")]);
+        let asked = Asked::of("Move the function `pieces` to `src/pieces.js`", &look);
+        let missing = |files: &[NewFile]| asked.missing(files, &look);
+        assert_eq!(
+            missing(&[file("src/case.js", "x")]),
+            ["there is no file `src/pieces.js` yet", "nothing is named `pieces` yet"]
+        );
+        let new = file("src/pieces.js", "function pieces() {}\n");
+        assert_eq!(missing(std::slice::from_ref(&new)), ["no file that was there before uses what is new"]);
+        assert_eq!(missing(&[new, file("src/case.js", "require('./pieces')")]), [""; 0]);
+    }
+}

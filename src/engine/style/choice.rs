@@ -1,0 +1,133 @@
+//! Which candidate of a round is taken, and which is mended.
+//!
+//! Owns the order between candidates: the checks held against the base, the issue's own examples, what the issue names, agreement, size.
+//! Pure. Tests: `round_tests.rs`.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use domain::{BaseRun, Look, NewFile, Outcome, OutcomeStatus};
+
+use super::asked::Asked;
+use super::settled::passed;
+use crate::sandbox::{issue_check, items};
+
+/// One answer that was tried.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    pub turn: u32,
+    pub said: &'a str,
+    pub files: &'a [NewFile],
+    pub command: &'a str,
+    pub ended: &'a Outcome,
+}
+
+/// What the issue names, held against the round's first look.
+pub(super) struct Wanted {
+    asked: Asked,
+    look: Look,
+}
+
+impl Wanted {
+    pub(super) fn of(words: &str, look: Look) -> Wanted {
+        Wanted { asked: Asked::of(words, &look), look }
+    }
+
+    pub(super) fn missing(&self, one: &Candidate<'_>) -> Vec<String> {
+        self.asked.missing(one.files, &self.look)
+    }
+}
+
+/// Whether the issue's own examples hold with it, and did not before.
+pub(super) fn is_shown(one: &Candidate<'_>) -> bool {
+    let reading = issue_check::read(&one.ended.text);
+    !reading.holds.is_empty() && reading.fails.is_empty()
+}
+
+/// Whether it does more than what was written in the round before.
+pub(super) fn is_better(one: &Candidate<'_>, before: &Candidate<'_>) -> bool {
+    let worth = |it: &Candidate<'_>| (!passed(it.ended), unmet(it).len(), failing(it.ended));
+    worth(one) < worth(before)
+}
+
+pub(super) const PASSES: &str = "passes with it";
+
+/// How the project's checks take it, where they allow that the work ends with it.
+pub(super) fn verdict(one: &Candidate<'_>, base: Option<&BaseRun>) -> Option<&'static str> {
+    match passed(one.ended) {
+        true => Some(PASSES),
+        false => excused(one, base).then_some("fails, as it does without it, and nothing fails that did not"),
+    }
+}
+
+/// What the issue gives as examples and the candidate does not do.
+pub fn unmet<'a>(one: &Candidate<'a>) -> Vec<&'a str> {
+    issue_check::read(&one.ended.text).fails
+}
+
+/// The one that lacks least of what the issue asks, then the one that the checks have least against.
+pub(super) fn nearest<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &Wanted) -> Option<Candidate<'a>> {
+    let lacks = |one: &&Candidate<'_>| {
+        let lacking = unmet(one).len() + asked.missing(one).len();
+        (lacking, !passed(one.ended), is_flawed(one.ended), newly(one.ended, base), failing(one.ended), size(one))
+    };
+    all.iter().min_by_key(lacks).copied()
+}
+
+/// The one that is written at a round's end.
+pub(super) fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &Wanted) -> Option<Candidate<'a>> {
+    let alike = |one: &Candidate<'_>| all.iter().filter(|other| same(one, other)).count();
+    // What no candidate does tells none from another.
+    let met: BTreeSet<&str> = all.iter().flat_map(|one| issue_check::read(&one.ended.text).holds).collect();
+    let missed = |one: &Candidate<'_>| unmet(one).iter().filter(|it| met.contains(issue_check::asked(it))).count();
+    let worth = |one: &&Candidate<'_>| {
+        (
+            !passed(one.ended),
+            is_flawed(one.ended),
+            newly(one.ended, base),
+            missed(one),
+            asked.missing(one).len(),
+            failing(one.ended),
+            Reverse(alike(one)),
+            size(one),
+        )
+    };
+    all.iter().min_by_key(worth).copied()
+}
+
+fn same(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let pairs = one.files.iter().zip(other.files);
+    one.files.len() == other.files.len()
+        && pairs.into_iter().all(|(a, b)| a.path == b.path && words(&a.content) == words(&b.content))
+}
+
+fn size(one: &Candidate<'_>) -> usize {
+    one.files.iter().map(|file| file.content.len()).sum()
+}
+
+/// Failures that the base does not have. Where none can be read of a run that failed, all are.
+pub fn newly(ended: &Outcome, base: Option<&BaseRun>) -> usize {
+    if passed(ended) {
+        return 0;
+    }
+    let (before, now) =
+        (base.map(|base| items::read(&base.tail)).unwrap_or_default(), items::read(issue_check::without(&ended.text)));
+    if now.is_empty() { usize::MAX } else { items::difference(&before, &now).new.len() }
+}
+
+/// Whether something wrong was seen in its files themselves: what runs no test does not prove.
+pub(super) fn is_flawed(ended: &Outcome) -> bool {
+    protocol::mistakes::findings(&ended.text).is_some()
+}
+
+fn failing(ended: &Outcome) -> usize {
+    if passed(ended) { 0 } else { items::read(issue_check::without(&ended.text)).len() }
+}
+
+/// Where the checks fail on the base too: nothing fails that did not.
+fn excused(one: &Candidate<'_>, base: Option<&BaseRun>) -> bool {
+    let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
+    let by_itself = matches!(one.ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);
+    red && by_itself && newly(one.ended, base) == 0
+}
