@@ -126,21 +126,31 @@ fn looked_before(log: &[Event]) -> bool {
 }
 
 /// What is shown, and the others. A small model gives back whatever it is shown, needed or not: so tests stay out unless the words name
-/// them (what fails of them is told), and where the words name sources these are all there is to see.
+/// them (what fails of them is told), and where the words or the failing checks point at sources, these are all there is to see.
 fn split(files: Vec<Found>, words: &str, most: usize) -> (Vec<Found>, Vec<Found>) {
-    let is_asked = |found: &Found| found.because.contains(&Reason::Asked);
     let is_test = |found: &Found| {
         let name = found.path.rsplit('/').next().unwrap_or(&found.path);
         steers_tests(&found.path) && !words.contains(name)
     };
-    let named = files.iter().any(|found| found.because.contains(&Reason::Named) && !is_test(found));
+    let strength = |found: &Found| found.because.iter().map(points).max().unwrap_or_default();
+    let sources = files.iter().filter(|found| !is_test(found));
+    let strongest = sources.map(strength).max().unwrap_or_default();
     let mut left = most;
     files.into_iter().partition(|found| {
-        let wanted = if named { found.because.contains(&Reason::Named) } else { true };
-        let shown = left > 0 && (is_asked(found) || wanted && !is_test(found));
+        let asked = found.because.contains(&Reason::Asked);
+        let shown = left > 0 && (asked || strength(found) == strongest && !is_test(found));
         left -= usize::from(shown);
         shown
     })
+}
+
+/// How strongly a reason points at a file: nothing but shared words, something that the words or the failing checks name, the file itself.
+fn points(why: &Reason) -> u8 {
+    match why {
+        Reason::Named => 2,
+        Reason::FailingCheck | Reason::ImportedBy(_) | Reason::Defines(_) => 1,
+        Reason::Asked | Reason::Path(_) | Reason::Text(_) | Reason::Whole => 0,
+    }
 }
 
 /// Files of the looks so far, and those that the agent changed: each once.
@@ -167,4 +177,44 @@ fn shown_file(found: Found, words: &str) -> Option<ShownFile> {
     let strongest = found.because.iter().find(|why| **why != Reason::Asked);
     let because = strongest.map_or_else(|| EARLIER.to_owned(), because);
     Some(ShownFile { path: found.path, text, because, lines })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, because: &[Reason]) -> Found {
+        Found {
+            path: path.to_owned(),
+            bytes: 9,
+            tokens: 3,
+            lines: 1,
+            score: 1.0,
+            because: because.to_vec(),
+            defines: Vec::new(),
+            parts: Vec::new(),
+            text: Some("x = 1\n".to_owned()),
+        }
+    }
+
+    fn shown(files: &[(&str, &[Reason])], words: &str) -> Vec<String> {
+        let files = files.iter().map(|(path, because)| found(path, because)).collect();
+        split(files, words, 8).0.into_iter().map(|found| found.path).collect()
+    }
+
+    #[test]
+    fn a_small_model_sees_what_words_or_checks_point_at_and_all_sources_where_nothing_does() {
+        let text = || Reason::Text(vec!["sum".to_owned()]);
+        let plain: [(&str, &[Reason]); 3] = [("a.py", &[text()]), ("b.py", &[Reason::Whole]), ("tests/test_a.py", &[text()])];
+        assert_eq!(shown(&plain, "sums are wrong"), ["a.py", "b.py"], "tests stay out");
+        assert_eq!(shown(&plain, "see test_a.py"), ["a.py", "b.py", "tests/test_a.py"], "unless somebody names them");
+        let defines = [("a.py", &[text()][..]), ("b.py", &[Reason::Defines("sum".to_owned()), text()])];
+        assert_eq!(shown(&defines, "sum() is wrong"), ["b.py"]);
+        let failing = [("a.py", &[Reason::ImportedBy("t.py".to_owned())][..]), ("b.py", &[text()])];
+        assert_eq!(shown(&failing, "red"), ["a.py"]);
+        let named = [("a.py", &[Reason::Named][..]), ("b.py", &[Reason::Defines("sum".to_owned())])];
+        assert_eq!(shown(&named, "sum() in a.py"), ["a.py"], "a file that is named is all there is to see");
+        let asked = [("a.py", &[Reason::Named][..]), ("b.py", &[Reason::Asked])];
+        assert_eq!(shown(&asked, "a.py"), ["a.py", "b.py"], "what was shown before stays");
+    }
 }
