@@ -205,7 +205,8 @@ mod tests {
     #[test]
     fn a_small_model_sees_what_words_or_checks_point_at_and_all_sources_where_nothing_does() {
         let text = || Reason::Text(vec!["sum".to_owned()]);
-        let plain: [(&str, &[Reason]); 3] = [("a.py", &[text()]), ("b.py", &[Reason::Whole]), ("tests/test_a.py", &[text()])];
+        let plain: [(&str, &[Reason]); 3] =
+            [("a.py", &[text()]), ("b.py", &[Reason::Whole]), ("tests/test_a.py", &[text()])];
         assert_eq!(shown(&plain, "sums are wrong"), ["a.py", "b.py"], "tests stay out");
         assert_eq!(shown(&plain, "see test_a.py"), ["a.py", "b.py", "tests/test_a.py"], "unless somebody names them");
         let defines = [("a.py", &[text()][..]), ("b.py", &[Reason::Defines("sum".to_owned()), text()])];

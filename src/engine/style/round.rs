@@ -143,7 +143,10 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
         return if stop { Step::Stop(nothing_found(log)) } else { Step::Ask };
     };
     let wanted = wanted(log, &files::words(task));
-    if passed(last.ended) && !is_flawed(last.ended) && unmet(last).is_empty() && wanted.missing(last).is_empty() {
+    // Checks that failed before and pass now are the issue's own.
+    let mended = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
+    let proven = mended || unmet(last).is_empty() && wanted.missing(last).is_empty();
+    if passed(last.ended) && !is_flawed(last.ended) && proven {
         return Step::Say(Box::new(taken(task, last, Some(PASSES))));
     }
     let most = TRIES.min(usize::from(task.every()).saturating_sub(1));

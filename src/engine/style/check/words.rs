@@ -102,25 +102,27 @@ pub(super) fn lines(texts: &[&str]) -> Vec<Line> {
     if out.iter().any(|line| matches!(line, Line::Example { .. })) { out } else { Vec::new() }
 }
 
-/// What one line of prose says: each expression in backticks, with the values that follow it before the next one.
+/// What one line of prose says: each expression in backticks, with the values that follow it in its sentence before anything else does.
 fn prose(line: &str) -> Vec<Line> {
     let mut out = Vec::new();
     let mut call: Option<&str> = None;
     // Odd parts stand in backticks.
     let parts: Vec<&str> = line.split('`').collect();
     for (at, part) in parts.iter().enumerate() {
-        let part = part.trim();
         if at % 2 == 0 {
-            out.extend(call.and_then(|call| example(call, bare(part)?)));
+            let sentence = part.split(". ").next().unwrap_or(part);
+            out.extend(call.and_then(|call| example(call, bare(sentence.trim())?)));
+            call = call.filter(|_| sentence.len() == part.len());
             continue;
         }
-        let before = parts[at - 1];
+        let part = part.trim();
+        let before = parts[at - 1].rsplit(". ").next().unwrap_or_default();
         if let Some((call, wanted)) = equation(part) {
             out.extend(example(call, wanted));
-        } else if let Some(wanted) = call.and_then(|_| said(before, part)) {
-            out.extend(call.and_then(|call| example(call, wanted)));
-        } else if is_call(part) {
-            call = Some(part);
+        } else if let Some((call, wanted)) = call.and_then(|call| Some((call, said(before, part)?))) {
+            out.extend(example(call, wanted));
+        } else {
+            call = is_call(part).then_some(part);
         }
     }
     out
@@ -273,6 +275,8 @@ mod tests {
             "`f(1)` is `slow`",
             "`f(1)` is 2 times slower than it was",
             "a constant of 100 and `x`",
+            "`f(4)` fails. The list becomes 13 long, and its length is 13.",
+            "`f(4)` needs the table `SIGNS`, whose length becomes 13",
             "`_concatValue(value, previous)`, because `lib/command.js` calls it",
             "```python\nround_to(1, 2)\n```",
             "```python\nf(1)  # this is wrong\n```",
