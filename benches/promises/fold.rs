@@ -45,6 +45,7 @@ async fn filled(store: &Store) -> TaskId {
             dropped_bytes: 0,
             duration_ms: 12,
             note: None,
+            examples: Vec::new(),
         };
         let events = vec![Event::ActionFinished { number: i as u32, outcome }];
         let before = task.seq;

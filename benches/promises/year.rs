@@ -52,6 +52,7 @@ async fn live(store: &Store, n: i64, now: i64) {
                 dropped_bytes: 0,
                 duration_ms: 12,
                 note: None,
+                examples: Vec::new(),
             },
         };
         let events = (0..6).map(|i| output(2_000, i)).chain([output(20_000, 6)]).collect();

@@ -236,4 +236,20 @@ pub struct Outcome {
     pub duration_ms: u64,
     /// A sentence of the runner's about limits it hit.
     pub note: Option<String>,
+    /// Of a try: the parts of the issue's own check that did not hold before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Example>,
 }
+
+/// One part of an issue's own check, as it was after a candidate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// As [`IssueCheck::says`]. Foreign.
+    pub says: String,
+    pub holds: bool,
+    /// What came instead, at most [`MOST_SEEN`] characters on one line; empty where it could not be run. Printed by code under review.
+    pub seen: String,
+}
+
+/// Characters of [`Example::seen`].
+pub const MOST_SEEN: usize = 200;

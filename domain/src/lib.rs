@@ -19,7 +19,9 @@ pub mod state;
 pub mod task;
 pub mod transition;
 
-pub use action::{Action, Call, CallRequest, IssueCheck, MOST_FILES, NewFile, Outcome, OutcomeStatus, Usage};
+pub use action::{
+    Action, Call, CallRequest, Example, IssueCheck, MOST_FILES, MOST_SEEN, NewFile, Outcome, OutcomeStatus, Usage,
+};
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
 pub use checkpoint::Checkpoint;

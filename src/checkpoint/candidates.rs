@@ -7,15 +7,12 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::view::{ActionLine, Candidate, CheckpointView};
-use crate::sandbox::issue_check;
 use crate::text::{self, count};
-use domain::{Action, Call, Event};
+use domain::{Action, Call, Event, Example};
 use similar::TextDiff;
 
 /// Bytes of all candidates' diffs together, as they are shown.
 const MAX_SHOWN: usize = 12 * 1024;
-/// The most characters of what the issue's own check says of one candidate.
-const CHECK: usize = 1_200;
 /// A diff that takes longer is a coarse one.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -39,13 +36,19 @@ pub(super) fn gather(log: &[Event], window: &[Event]) -> Vec<Candidate> {
             diff.unified_diff().header(&path, &path).to_string()
         });
         let ended = window.iter().find_map(|event| match event {
-            Event::ActionFinished { number: of, outcome } if of == number => Some(outcome.text.as_str()),
+            Event::ActionFinished { number: of, outcome } if of == number => Some(outcome.examples.as_slice()),
             _ => None,
         });
-        let check = ended.and_then(issue_check::lines).unwrap_or_default().to_owned();
+        let check = ended.unwrap_or_default().iter().map(line).collect();
         out.push(Candidate { n: *number, diff: diffs.collect(), check });
     }
     out
+}
+
+fn line(example: &Example) -> String {
+    let holds = if example.holds { "holds" } else { "fails" };
+    let seen = if example.seen.is_empty() { String::new() } else { format!(", and it gives {}", example.seen) };
+    format!("{holds}: {}{seen}\n", example.says)
 }
 
 /// The workspace's files as they were read for the round in which this turn was asked: its first look since anything was written.
@@ -82,9 +85,11 @@ pub(super) fn section(view: &CheckpointView, room: usize, result: impl Fn(&Actio
         let ended = line.map(|line| format!(" · {}", result(line))).unwrap_or_default();
         // What an action printed stands outside of HTML: within it nothing is escaped.
         let mut shown = format!("Action {}{ended}\n\n", one.n);
-        if !one.check.is_empty() {
-            let _ =
-                write!(shown, "The issue's own examples:\n\n{}\n\n", text::fence(text::cut(&one.check, CHECK).0, ""));
+        let check = text::fence(one.check.trim_end(), "");
+        if !one.check.is_empty() && shown.len() + check.len() + 80 <= left {
+            let _ = write!(shown, "The issue's own examples, as code under review printed it:\n\n{check}\n\n");
+        } else if !one.check.is_empty() {
+            shown.push_str("What the issue's own examples say of it is not shown.\n\n");
         }
         let diff = text::fence(one.diff.trim_end(), "diff");
         if shown.len() + diff.len() + 80 <= left {
@@ -139,7 +144,8 @@ mod tests {
         let note = Some("1 passed <img src=//evil.example/x></summary>".to_owned());
         let result = ActionResult::Exited { code: 0, note, failed: false, ms: 1 };
         let action = ActionLine { n: 1, kind: "try".into(), what: "a.py".into(), result, ..ActionLine::default() };
-        let one = |n, size: usize| Candidate { n, diff: "+\u{200b}x\n".repeat(size), check: String::new() };
+        let check = "fails: `f(1)` should give `2`, and it gives @everyone <b>\n".repeat(8);
+        let one = |n, size: usize| Candidate { n, diff: "+\u{200b}x\n".repeat(size), check: check.clone() };
         let view = CheckpointView {
             actions: vec![action],
             candidates: vec![one(1, 3), one(2, 5_000), one(3, 5_000)],

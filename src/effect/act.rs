@@ -20,7 +20,14 @@ impl Performer {
         }
         if let Some(reason) = self.guarded(task, action).await? {
             let status = OutcomeStatus::Denied { reason };
-            let outcome = Outcome { status, text: String::new(), dropped_bytes: 0, duration_ms: 0, note: None };
+            let outcome = Outcome {
+                status,
+                text: String::new(),
+                dropped_bytes: 0,
+                duration_ms: 0,
+                note: None,
+                examples: Vec::new(),
+            };
             return Ok(Input::ActionEnded { number, outcome });
         }
         let limits = Limits {
@@ -46,11 +53,18 @@ impl Performer {
         let mut spec = self.verification(task, &commit, tries).await?;
         spec.command = Some(command.to_owned());
         match self.sandboxes.try_out(&spec, files, check, number).await {
-            Ok(tried) => Ok(Input::ActionEnded { number, outcome: outcome(tried) }),
+            Ok((ran, examples)) => Ok(Input::ActionEnded { number, outcome: Outcome { examples, ..outcome(ran) } }),
             // One that takes its own sandbox down each time is a candidate that fails.
             Err(SandboxError::Unavailable(reason)) if tries >= MOST_TRIES => {
                 let status = OutcomeStatus::Failed { reason };
-                let outcome = Outcome { status, text: String::new(), dropped_bytes: 0, duration_ms: 0, note: None };
+                let outcome = Outcome {
+                    status,
+                    text: String::new(),
+                    dropped_bytes: 0,
+                    duration_ms: 0,
+                    note: None,
+                    examples: Vec::new(),
+                };
                 Ok(Input::ActionEnded { number, outcome })
             }
             Err(error) => Err(apart(error)),
@@ -93,5 +107,6 @@ pub(super) fn outcome(from: protocol::runner::Outcome) -> Outcome {
         dropped_bytes: from.dropped_bytes,
         duration_ms: from.duration_ms,
         note: from.note,
+        examples: Vec::new(),
     }
 }

@@ -82,7 +82,8 @@ impl Performer {
         let answer = self.sandboxes.survey(&SurveySpec { task: task.id.0, repo_key, commit, question }).await?;
         let hints = format!("{words}\n{}", failing.join("\n"));
         let most = if answer.whole { answer.files.len() } else { most };
-        let (shown, rest) = split(answer.files, &words, most);
+        let wide = round::applied(log).is_some();
+        let (shown, rest) = split(answer.files, &words, most, wide);
         let others = rest.into_iter().map(|found| found.path).take(OTHERS).collect();
         let files = shown.into_iter().filter_map(|found| shown_file(found, &hints)).collect();
         Ok(Look { files, others, base })
@@ -126,8 +127,9 @@ fn looked_before(log: &[Event]) -> bool {
 }
 
 /// What is shown, and the others. A small model gives back whatever it is shown, needed or not: so tests stay out unless the words name
-/// them (what fails of them is told), and where the words or the failing checks point at sources, these are all there is to see.
-fn split(files: Vec<Found>, words: &str, most: usize) -> (Vec<Found>, Vec<Found>) {
+/// them (what fails of them is told), and where the words or the failing checks point at sources, these are all there is to see; unless it
+/// is `wide`, for a round of answers about them did not do.
+fn split(files: Vec<Found>, words: &str, most: usize, wide: bool) -> (Vec<Found>, Vec<Found>) {
     let is_test = |found: &Found| {
         let name = found.path.rsplit('/').next().unwrap_or(&found.path);
         steers_tests(&found.path) && !words.contains(name)
@@ -138,7 +140,7 @@ fn split(files: Vec<Found>, words: &str, most: usize) -> (Vec<Found>, Vec<Found>
     let mut left = most;
     files.into_iter().partition(|found| {
         let asked = found.because.contains(&Reason::Asked);
-        let shown = left > 0 && (asked || strength(found) == strongest && !is_test(found));
+        let shown = left > 0 && (asked || (wide || strength(found) == strongest) && !is_test(found));
         left -= usize::from(shown);
         shown
     })
@@ -197,9 +199,13 @@ mod tests {
         }
     }
 
-    fn shown(files: &[(&str, &[Reason])], words: &str) -> Vec<String> {
+    fn seen(files: &[(&str, &[Reason])], words: &str, wide: bool) -> Vec<String> {
         let files = files.iter().map(|(path, because)| found(path, because)).collect();
-        split(files, words, 8).0.into_iter().map(|found| found.path).collect()
+        split(files, words, 8, wide).0.into_iter().map(|found| found.path).collect()
+    }
+
+    fn shown(files: &[(&str, &[Reason])], words: &str) -> Vec<String> {
+        seen(files, words, false)
     }
 
     #[test]
@@ -211,6 +217,7 @@ mod tests {
         assert_eq!(shown(&plain, "see test_a.py"), ["a.py", "b.py", "tests/test_a.py"], "unless somebody names them");
         let defines = [("a.py", &[text()][..]), ("b.py", &[Reason::Defines("sum".to_owned()), text()])];
         assert_eq!(shown(&defines, "sum() is wrong"), ["b.py"]);
+        assert_eq!(seen(&defines, "sum() is wrong", true), ["a.py", "b.py"], "where answers about that did not do");
         let failing = [("a.py", &[Reason::ImportedBy("t.py".to_owned())][..]), ("b.py", &[text()])];
         assert_eq!(shown(&failing, "red"), ["a.py"]);
         let named = [("a.py", &[Reason::Named][..]), ("b.py", &[Reason::Defines("sum".to_owned())])];

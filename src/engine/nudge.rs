@@ -233,7 +233,8 @@ mod tests {
     }
 
     fn took(progress: &mut Progress, action: Action, status: OutcomeStatus) {
-        let ended = Outcome { status, text: String::new(), dropped_bytes: 0, duration_ms: 1, note: None };
+        let ended =
+            Outcome { status, text: String::new(), dropped_bytes: 0, duration_ms: 1, note: None, examples: Vec::new() };
         progress.take(&Call::Action { action }, &ended);
     }
 

@@ -186,7 +186,14 @@ mod tests {
             arguments: serde_json::json!({}),
             call: Call::Action { action },
         };
-        let outcome = Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 1500, note: None };
+        let outcome = Outcome {
+            status,
+            text: text.into(),
+            dropped_bytes: 0,
+            duration_ms: 1500,
+            note: None,
+            examples: Vec::new(),
+        };
         let now = ran(&outcome);
         render(&fence, &call, &outcome, "action 1 of 5", &Runs { now: now.as_ref(), before: None }, 100)
     }
@@ -237,7 +244,8 @@ mod tests {
                 text: "fine".into(),
                 dropped_bytes: 0,
                 duration_ms: 0,
-                note: None
+                note: None,
+                examples: Vec::new()
             })
             .is_some()
         );
@@ -251,7 +259,14 @@ mod tests {
         let call = CallRequest { id, name, arguments, call: Call::Action { action } };
         let text =
             format!("made a.py: 1 lines\n{}\na.py:1: syntax error near `)`\n>    1\tf)\n", protocol::mistakes::HEAD);
-        let outcome = Outcome { status: OutcomeStatus::Ok, text, dropped_bytes: 0, duration_ms: 1, note: None };
+        let outcome = Outcome {
+            status: OutcomeStatus::Ok,
+            text,
+            dropped_bytes: 0,
+            duration_ms: 1,
+            note: None,
+            examples: Vec::new(),
+        };
         let runs = Runs { now: None, before: None };
         let (told, error) = render(&fence, &call, &outcome, "action 1 of 5", &runs, 1000);
         assert!(!error && told.contains("\nNote: it was written, and what was written has a mistake;"), "{told}");

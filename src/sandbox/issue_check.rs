@@ -1,86 +1,54 @@
-//! What the issue's own check said of a candidate, as it stands in the result of a try.
+//! What the issue's own check says of a candidate.
 //!
-//! Owns: comparing its runs before and after the answer, and the lines of the result that tell of it. A part counts only if it does not hold
-//! without the answer: what the issue says of the fault itself, or what holds anyway, says nothing. Words of the sandbox: shown, used to
-//! choose between candidates, and believed by nobody. Tests: below; with real interpreters: `tests/trees/issue_check.rs`.
+//! Owns: reading what its program printed, and comparing its runs before and after the answer. A part counts only if it does not hold
+//! without the answer: what the issue says of the fault itself, or what holds anyway, says nothing. Printed by code under review: shown
+//! as such, used to choose between candidates, and believed by nobody. Tests: below; with real interpreters: `tests/trees/issue_check.rs`.
 
 use std::collections::BTreeMap;
 
-use domain::IssueCheck;
-use protocol::mistakes;
+use domain::{Example, IssueCheck, MOST_SEEN};
 use protocol::runner::Outcome;
 
-/// Stands before the lines about it, as a line of its own.
-pub const HEAD: &str = "the issue's own check:";
+use crate::text;
+
 /// How its program begins its line for each part.
 const PART: &str = "caisson-example ";
-const HOLDS: &str = "- holds: ";
-const FAILS: &str = "- fails: ";
 
-/// The lines about a check that ran `before` and `after`; none where no part of it counts.
-pub(super) fn report(check: &IssueCheck, before: &Outcome, after: &Outcome) -> Option<String> {
+/// The parts of a check that ran `before` and `after` and did not hold before.
+pub(super) fn compare(check: &IssueCheck, before: &Outcome, after: &Outcome) -> Vec<Example> {
     let (before, after) = (parts(before), parts(after));
-    let lines = (1_usize..).zip(&check.says).filter_map(|(number, says)| {
-        let held = before.get(&number).is_some_and(Option::is_none);
-        match after.get(&number) {
-            _ if held => None,
-            Some(None) => Some(format!("{HOLDS}{says}\n")),
-            Some(Some(seen)) => Some(format!("{FAILS}{says}; it gives {seen}\n")),
-            None => Some(format!("{FAILS}{says}; it could not be run\n")),
-        }
-    });
-    let lines: String = lines.collect();
-    (!lines.is_empty()).then_some(lines)
-}
-
-/// Each part by its number, with what was seen where it does not hold.
-fn parts(ran: &Outcome) -> BTreeMap<usize, Option<String>> {
-    let told = ran.text.lines().filter_map(|line| {
-        let (number, said) = line.strip_prefix(PART)?.split_once(' ')?;
-        let seen = said.strip_prefix("gives ").map(|seen| seen.replace(mistakes::HEAD, "…").replace(HEAD, "…"));
-        Some((number.parse().ok()?, seen))
-    });
-    told.collect()
-}
-
-/// What a try's result says of the check.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reading<'a> {
-    /// The parts that hold, as the issue says them.
-    pub holds: Vec<&'a str>,
-    /// Those that do not, with what was seen.
-    pub fails: Vec<&'a str>,
-}
-
-/// The lines about the check in a result, as they stand there.
-pub fn lines(text: &str) -> Option<&str> {
-    section(text).map(|(_, lines)| lines.trim_end())
-}
-
-/// Reads the lines about the check out of a result.
-pub fn read(text: &str) -> Reading<'_> {
-    let mut reading = Reading::default();
-    for line in lines(text).unwrap_or_default().lines() {
-        reading.holds.extend(line.strip_prefix(HOLDS));
-        reading.fails.extend(line.strip_prefix(FAILS));
+    if before.is_empty() && after.is_empty() {
+        // It could not be run at all: that is no candidate's fault.
+        return Vec::new();
     }
-    reading
+    let held = |number: &usize| before.get(number).is_some_and(Option::is_none);
+    let numbered = (1_usize..).zip(&check.says).filter(|(number, _)| !held(number));
+    let example = |(number, says): (usize, &String)| {
+        let (holds, seen) = match after.get(&number) {
+            Some(None) => (true, String::new()),
+            Some(Some(seen)) => (false, seen.clone()),
+            None => (false, String::new()),
+        };
+        Example { says: says.clone(), holds, seen }
+    };
+    numbered.map(example).collect()
 }
 
-/// The result without what is told of the check.
-pub fn without(text: &str) -> &str {
-    section(text).map_or(text, |(ran, _)| ran)
-}
-
-/// What a failing line says that the issue asks, without what was seen instead.
-pub fn asked(failing: &str) -> &str {
-    failing.rsplit_once("; it ").map_or(failing, |(asked, _)| asked)
-}
-
-/// What was printed, and the lines about the check up to those about mistakes.
-fn section(text: &str) -> Option<(&str, &str)> {
-    let (ran, rest) = text.split_once(&format!("\n{HEAD}\n"))?;
-    Some((ran, rest.split(mistakes::HEAD).next().unwrap_or(rest)))
+/// Each part by its number, with what was seen where it does not hold. The first line about a part counts.
+fn parts(ran: &Outcome) -> BTreeMap<usize, Option<String>> {
+    let mut out = BTreeMap::new();
+    for line in ran.text.lines() {
+        let Some((number, said)) = line.strip_prefix(PART).and_then(|rest| rest.split_once(' ')) else { continue };
+        let seen = match said.strip_prefix("gives ") {
+            Some(seen) => Some(text::cut(&text::one_line(seen), MOST_SEEN).0.to_owned()),
+            None if said == "holds" => None,
+            None => continue,
+        };
+        if let Ok(number) = number.parse() {
+            out.entry(number).or_insert(seen);
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -98,22 +66,26 @@ mod tests {
         Outcome { status: Status::Ok, text: text.into(), dropped_bytes: 0, duration_ms: 1, note: None }
     }
 
+    fn told(says: &[&str], before: &str, after: &str) -> Vec<String> {
+        let shown = |it: Example| format!("{} {} {}", it.says, it.holds, it.seen).trim_end().to_owned();
+        compare(&made(says), &ran(before), &ran(after)).into_iter().map(shown).collect()
+    }
+
     #[test]
     fn a_part_counts_if_it_does_not_hold_before() {
-        let check = made(&["a", "b", "c"]);
-        let before = ran("caisson-example 1 holds\n\ncaisson-example 2 gives 3\n");
-        let after = ran("caisson-example 1 gives 9\nnoise\ncaisson-example 2 holds\n");
-        let lines = report(&check, &before, &after).expect("two count");
-        assert_eq!(lines, "- holds: b\n- fails: c; it could not be run\n");
-        let text = format!("Ran 4 tests\nOK\n{HEAD}\n{lines}");
-        let reading = read(&text);
-        assert_eq!((reading.holds, reading.fails.clone()), (vec!["b"], vec!["c; it could not be run"]));
-        assert_eq!((asked(reading.fails[0]), without(&text)), ("c", "Ran 4 tests\nOK"));
-        assert_eq!(
-            report(&check, &after, &after).as_deref(),
-            Some("- fails: a; it gives 9\n- fails: c; it could not be run\n")
-        );
-        assert_eq!(report(&made(&["a"]), &before, &after), None, "what holds anyway says nothing");
-        assert_eq!(read("plain"), Reading::default());
+        let before = "caisson-example 1 holds\n\ncaisson-example 2 gives 3\n";
+        let after = "caisson-example 1 gives 9\nnoise\ncaisson-example 2 holds\n";
+        assert_eq!(told(&["a", "b", "c"], before, after), ["b true", "c false"]);
+        assert_eq!(told(&["a", "b"], after, before), ["a true"]);
+        assert_eq!(told(&["a"], before, after), [""; 0], "what holds anyway says nothing");
+        assert_eq!(told(&["a"], "", "caisson-example 1 gives 9"), ["a false 9"]);
+        assert_eq!(told(&["a"], "SyntaxError", "SyntaxError"), [""; 0], "one that cannot be run says nothing");
+    }
+
+    #[test]
+    fn what_was_printed_is_one_short_line_and_the_first_one_counts() {
+        let long = format!("caisson-example 1 gives {}\u{1b}[31m\ncaisson-example 1 holds\n", "x".repeat(300));
+        assert_eq!(told(&["a"], "", &long), [format!("a false {}", "x".repeat(MOST_SEEN))]);
+        assert_eq!(told(&["a"], "caisson-example 1 gives 1", "caisson-example 1 holds indeed"), ["a false"]);
     }
 }

@@ -5,7 +5,7 @@
 
 use protocol::runner::Outcome;
 
-use super::verify::{Laid, exit_code, tail};
+use super::verify::{exit_code, tail};
 use super::{Result, SandboxError, Sandboxes, VerifySpec};
 
 /// How one command ended.
@@ -28,7 +28,7 @@ impl Sandboxes {
     /// # Errors
     /// As [`Sandboxes::verify`]; a command that fails or hangs is no error.
     pub async fn run_on(&self, spec: &VerifySpec, side: &str) -> Result<Ran> {
-        let outcome = self.run_tests(spec, &spec.commit, command(spec)?, side, Laid::default()).await?;
+        let outcome = self.run_tests(spec, &spec.commit, command(spec)?, side, &[]).await?;
         Ok(Ran::of(&outcome))
     }
 

@@ -7,17 +7,14 @@
 
 use std::collections::HashMap;
 
-use domain::{BaseTests, Commit, IssueCheck, NewFile, Verdict, VerdictKind};
+use domain::{BaseTests, Commit, Verdict, VerdictKind};
 use protocol::broker::{ChamberSpec, Purpose};
-use protocol::mistakes;
 use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
 
 use super::detect::{Detected, WANTED, steers_tests, test_command};
-use super::issue_check;
-use super::link::LinkError;
 use super::mirror::Lent;
 use super::report;
-use super::room::{self, Room, Work};
+use super::room::{self, Passing, Room, Work};
 use super::{Result, SandboxError, Sandboxes, VerifySpec};
 use crate::git::listing::Change;
 
@@ -26,15 +23,18 @@ pub const TAIL: usize = 6_000;
 /// Names of missing tests that are kept.
 const MISSING: usize = 50;
 
-/// What is laid over a commit before a command runs on it.
-#[derive(Default)]
-pub(super) struct Laid<'a> {
-    /// Files as they stand in the base.
-    pub from_base: &'a [Change],
-    /// Files as a whole.
-    pub over: &'a [NewFile],
-    /// Run before the files are laid over, and after the command.
-    pub check: Option<&'a IssueCheck>,
+/// A sandbox of its own without a network, which holds a commit and what the base's setup left. Removed when this is dropped.
+pub(super) struct Apart {
+    pub room: Room,
+    lent: Option<Lent>,
+    _passing: Passing,
+}
+
+impl Apart {
+    /// One piece of work in it; each has another `id`.
+    pub(super) async fn run(&self, id: u64, op: Op, wall_ms: u64, output_bytes: u64) -> Result<Outcome> {
+        self.room.link.run(id, op, Limits { wall_ms, output_bytes }).await.map_err(|e| room::from_link(&e))
+    }
 }
 
 impl Sandboxes {
@@ -62,7 +62,7 @@ impl Sandboxes {
             let head = self.base_run(spec, &test.command, "head").await?;
             (head.clone(), head, None)
         } else {
-            let head = self.run_tests(spec, &spec.commit, &test.command, "head", Laid::default());
+            let head = self.run_tests(spec, &spec.commit, &test.command, "head", &[]);
             // Two at a time: the commit's own run, and beside it what it is compared with.
             let others = async {
                 let base = self.base_run(spec, &test.command, "base").await?;
@@ -112,37 +112,31 @@ impl Sandboxes {
         if steering.is_empty() {
             return Ok(None);
         }
-        self.run_tests(spec, &spec.commit, command, "base-tests", Laid { from_base: &steering, ..Laid::default() })
-            .await
-            .map(Some)
+        self.run_tests(spec, &spec.commit, command, "base-tests", &steering).await.map(Some)
     }
 
-    /// A candidate: `files` laid over `spec.commit` in a sandbox of its own, and `spec.command` run there; the issue's check before and
-    /// after that. Nothing of it is kept.
-    ///
-    /// # Errors
-    /// As [`Sandboxes::verify`]. Files that cannot be written are an outcome, as is a command that fails.
-    pub async fn try_out(
-        &self,
-        spec: &VerifySpec,
-        files: &[NewFile],
-        check: Option<&IssueCheck>,
-        number: u32,
-    ) -> Result<Outcome> {
-        let command = spec.command.as_deref().unwrap_or("true");
-        let laid = Laid { from_base: &[], over: files, check };
-        self.run_tests(spec, &spec.commit, command, &format!("try-{number}"), laid).await
-    }
-
-    /// Runs the tests of `commit`, with other files laid over it.
+    /// Runs the tests of `commit`, with these files as the base has them.
     pub(super) async fn run_tests(
         &self,
         spec: &VerifySpec,
         commit: &Commit,
         command: &str,
         side: &str,
-        laid: Laid<'_>,
+        from_base: &[Change],
     ) -> Result<Outcome> {
+        let done = async {
+            let apart = self.apart(spec, commit, side).await?;
+            if !from_base.is_empty() {
+                self.put_back(&apart.room, spec, from_base, apart.lent.as_ref()).await?;
+            }
+            apart.run(1, Op::Bash { command: command.to_owned() }, spec.wall_ms, MAX_TEXT).await
+        };
+        gone_is_failed(done.await)
+    }
+
+    /// # Errors
+    /// As [`Sandboxes::verify`].
+    pub(super) async fn apart(&self, spec: &VerifySpec, commit: &Commit, side: &str) -> Result<Apart> {
         let chamber = ChamberSpec {
             name: format!("verify-{}-{}-{}-{side}", spec.task, commit.short(), spec.tries),
             task: Some(spec.task),
@@ -157,68 +151,13 @@ impl Sandboxes {
             layered: false,
         };
         // Removed when this ends, however it ends.
-        let _passing = self.passing(&chamber.name);
-        let done = async {
-            let lent = self.mirrors.current(&spec.repo_key);
-            let (room, lent) = self.stocked(&chamber, &spec.repo_key, commit, 1, lent).await?;
-            // What the base's setup left, whatever the branch says: it has no network to make its own.
-            let setup = self.records.get(spec.task).and_then(|record| record.setup);
-            self.bring_setup(&room, setup.as_deref()).await?;
-            if !laid.from_base.is_empty() {
-                self.put_back(&room, spec, laid.from_base, lent.as_ref()).await?;
-            }
-            self.run_in(&room, command, laid, Limits { wall_ms: spec.wall_ms, output_bytes: MAX_TEXT }).await
-        };
-        match done.await {
-            // Tests that kill their own runner have failed, whatever else they are.
-            Err(SandboxError::Gone(why)) => Ok(Outcome {
-                status: Status::Failed { reason: why.to_string() },
-                text: String::new(),
-                dropped_bytes: 0,
-                duration_ms: 0,
-                note: None,
-            }),
-            other => other,
-        }
-    }
-
-    /// The command, in a sandbox that holds the commit.
-    async fn run_in(&self, room: &Room, command: &str, laid: Laid<'_>, limits: Limits) -> Result<Outcome> {
-        let mut ids = 1..;
-        let mut run = |op: Op| room.link.run(ids.next().unwrap_or_default(), op, limits);
-        let bash = |command: &str| Op::Bash { command: command.to_owned() };
-        let write = |files: &[NewFile]| Op::WriteFiles {
-            files: files.iter().map(|file| (file.path.clone(), file.content.clone())).collect(),
-        };
-        let gone = |e: LinkError| room::from_link(&e);
-        if laid.over.is_empty() {
-            return run(bash(command)).await.map_err(gone);
-        }
-        let mut before = None;
-        if let Some(check) = laid.check {
-            run(write(std::slice::from_ref(&check.file))).await.map_err(gone)?;
-            before = Some(run(bash(&check.command)).await.map_err(gone)?);
-            // The project's own checks do not meet it.
-            run(bash(&format!("rm -f -- '{}'", check.file.path))).await.map_err(gone)?;
-        }
-        let written = run(write(laid.over)).await.map_err(gone)?;
-        if written.status != Status::Ok {
-            return Ok(written);
-        }
-        let mut ran = run(bash(command)).await.map_err(gone)?;
-        // As much as is kept of the base's run, which it is held against; nothing printed passes for what the host adds.
-        ran.text = tail(&ran).replace(mistakes::HEAD, "(mistakes in what was written)").replace(issue_check::HEAD, "…");
-        if let (Some(check), Some(before)) = (laid.check, before) {
-            run(write(std::slice::from_ref(&check.file))).await.map_err(gone)?;
-            let after = run(bash(&check.command)).await.map_err(gone)?;
-            if let Some(lines) = issue_check::report(check, &before, &after) {
-                ran.text = format!("{}\n{}\n{lines}", ran.text.trim_end(), issue_check::HEAD);
-            }
-        }
-        if let Some(seen) = mistakes::findings(&written.text) {
-            ran.text = format!("{}\n{}\n{seen}\n", ran.text, mistakes::HEAD);
-        }
-        Ok(ran)
+        let passing = self.passing(&chamber.name);
+        let lent = self.mirrors.current(&spec.repo_key);
+        let (room, lent) = self.stocked(&chamber, &spec.repo_key, commit, 1, lent).await?;
+        // What the base's setup left, whatever the branch says: it has no network to make its own.
+        let setup = self.records.get(spec.task).and_then(|record| record.setup);
+        self.bring_setup(&room, setup.as_deref()).await?;
+        Ok(Apart { room, lent, _passing: passing })
     }
 
     /// Brings files to what they are in the base: those it has are checked out, the others removed.
@@ -240,6 +179,20 @@ impl Sandboxes {
             room.must(work.input(&mut &names[..]), "putting the base's tests in place").await?;
         }
         Ok(())
+    }
+}
+
+/// Tests that kill their own runner have failed, whatever else they are.
+pub(super) fn gone_is_failed(done: Result<Outcome>) -> Result<Outcome> {
+    match done {
+        Err(SandboxError::Gone(why)) => Ok(Outcome {
+            status: Status::Failed { reason: why.to_string() },
+            text: String::new(),
+            dropped_bytes: 0,
+            duration_ms: 0,
+            note: None,
+        }),
+        other => other,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The check made from an issue's own examples, run by real interpreters before and after an answer.
 
 use caisson::engine::style::check;
-use caisson::sandbox::{VerifySpec, issue_check};
+use caisson::sandbox::VerifySpec;
 use domain::{IssueCheck, Look, NewFile, ShownFile};
 use protocol::broker::ChamberLimits;
 
@@ -17,7 +17,7 @@ fn made(words: &str, files: &Files<'_>) -> IssueCheck {
         because: String::new(),
         lines: Vec::new(),
     });
-    check::of(&[words], &Look { files: shown.collect(), ..Look::default() }).expect("an example")
+    check::of(&[words], &Look { files: shown.collect(), ..Look::default() }, &[]).expect("an example")
 }
 
 /// What holds and what fails of the check over an answer, and the command's own output.
@@ -35,11 +35,11 @@ async fn tried(world: &World, check: &IssueCheck, answer: &Files<'_>, command: &
     };
     let new = |(path, text): &(&str, &str)| NewFile { path: (*path).to_owned(), content: (*text).to_owned() };
     let files: Vec<NewFile> = answer.iter().map(new).collect();
-    let ran = world.sandboxes.try_out(&spec, &files, Some(check), 1).await.unwrap();
+    let (ran, examples) = world.sandboxes.try_out(&spec, &files, Some(check), 1).await.unwrap();
     assert!(world.left().await.is_empty(), "a chamber is left");
-    let reading = issue_check::read(&ran.text);
-    let fails = reading.fails.iter().map(|line| (*line).to_owned()).collect();
-    (reading.holds.len(), fails, issue_check::without(&ran.text).to_owned())
+    let fails = examples.iter().filter(|one| !one.holds).map(|one| format!("{}: {}", one.says, one.seen));
+    let fails: Vec<String> = fails.collect();
+    (examples.len() - fails.len(), fails, ran.text)
 }
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn python_examples_tell_a_right_answer_from_a_wrong_one_and_the_command_do
     let wrong = [("durations/parse.py", "def parse(text):\n    return 130\n")];
     let (holds, fails, _) = tried(&world, &check, &wrong, "true").await;
     assert_eq!((holds, fails.len()), (0, 3), "{fails:?}");
-    assert_eq!(fails[0], "`parse(\"2:05\")` should give `125`; it gives 130");
+    assert_eq!(fails[0], "`parse(\"2:05\")` should give `125`: 130");
     let (holds, fails, _) = tried(&world, &check, &[("durations/parse.py", "def parse(\n")], "true").await;
     assert_eq!((holds, fails.len()), (0, 3), "{fails:?}");
 }
@@ -84,7 +84,7 @@ async fn javascript_examples_of_a_function_that_is_yet_to_be_made() {
     assert_eq!((holds, fails), (1, vec![]));
     let wrong = made("text.toUpperCase()");
     let (holds, fails, _) = tried(&world, &check, &[("src/case.js", &wrong)], "true").await;
-    assert_eq!((holds, fails), (0, vec!["`capitalize('a b')` should give `'A b'`; it gives 'A B'".to_owned()]));
+    assert_eq!((holds, fails), (0, vec!["`capitalize('a b')` should give `'A b'`: 'A B'".to_owned()]));
 }
 
 #[tokio::test]
@@ -106,5 +106,29 @@ async fn rust_examples_are_compared_by_their_debug_text() {
     assert_eq!((holds, fails), (2, vec![]));
     let wrong = "pub fn half(n: u32) -> Result<u32, String> {\n    assert!(n % 2 == 0);\n    Ok(n / 2)\n}\n";
     let (holds, fails, _) = tried(&world, &check, &[("src/lib.rs", wrong)], "true").await;
-    assert_eq!((holds, fails), (1, vec!["`half(1)` should give `Err(\"odd\")`; it gives a panic".to_owned()]));
+    assert_eq!((holds, fails), (1, vec!["`half(1)` should give `Err(\"odd\")`: a panic".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_line_that_fails_takes_no_other_with_it_and_a_check_that_never_runs_says_nothing() {
+    let base = [(
+        "shop/text.py",
+        "import sys\n\nprint = None\n\n\ndef quit_now():\n    sys.exit(3)\n\n\ndef two():\n    return 1\n",
+    )];
+    let world = World::with(&base, |_| {}).await;
+    let words = "```python\n$ this is no Python\ntwo()  # 2\n```\n`quit_now()` raises `SystemExit`, `two()` == 2.\n\
+        ```python\nx = two(\ntwo() # 2\n```\n";
+    let check = made(words, &base);
+    let right = "import sys\n\nprint = None\n\n\ndef quit_now():\n    sys.exit(3)\n\n\ndef two():\n    return 2\n";
+    let (holds, fails, _) = tried(&world, &check, &[("shop/text.py", right)], "true").await;
+    assert_eq!((holds, fails), (1, vec![]), "what ends the program is an answer like any other: {:?}", check.says);
+    let mut broken = check.clone();
+    broken.command = "no-such-program".to_owned();
+    let (holds, fails, _) = tried(&world, &broken, &[("shop/text.py", right)], "true").await;
+    assert_eq!((holds, fails), (0, vec![]), "no candidate's fault");
+    let mut taken = check.clone();
+    taken.file.path = "shop/text.py".to_owned();
+    let (holds, fails, printed) =
+        tried(&world, &taken, &[("shop/text.py", right)], "grep -c 'return 2' shop/text.py").await;
+    assert_eq!((holds, fails, printed.trim()), (0, vec![], "1"), "a file of the repository is no check");
 }

@@ -163,6 +163,7 @@ pub(super) fn interrupt(draft: &mut Draft, why: &str) {
             dropped_bytes: 0,
             duration_ms: 0,
             note: Some(format!("{why}; this action may have run, wholly or in part")),
+            examples: Vec::new(),
         };
         draft.emit(Event::ActionFinished { number, outcome });
     }

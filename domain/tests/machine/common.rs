@@ -57,6 +57,7 @@ pub fn ok() -> Outcome {
         dropped_bytes: 0,
         duration_ms: 1,
         note: None,
+        examples: Vec::new(),
     }
 }
 

@@ -146,7 +146,11 @@ impl EvalArgs {
     /// A [`Complaint`] when the forge that was named is the one that is worked with.
     fn is_another_forge(&self, process: &Process) -> Result<()> {
         let Some(named) = &self.forge else { return Ok(()) };
-        let at = |url: &Url| (url.host_str().map(str::to_owned), url.port_or_known_default());
+        if !named.username().is_empty() || named.password().is_some() || named.query().is_some() {
+            let complaint = Complaint::new("--forge takes an address without a name, a password or a query");
+            return Err(complaint.attempt("the admin's token belongs into the file of --forge-admin").into());
+        }
+        let at = |url: &Url| (host(url), url.port_or_known_default());
         let ours = [&process.forge.url, &process.forge.public_url];
         if ours.into_iter().flatten().any(|url| at(url) == at(named)) {
             let what = format!("{named} is the forge of your configuration, and is not touched");
@@ -227,6 +231,15 @@ impl EvalArgs {
             return Ok(Process::from_layers(file, "", &|name| std::env::var(name).ok())?);
         }
         Ok(Process::load(file)?)
+    }
+}
+
+/// A host as it is compared: this machine has several names.
+fn host(url: &Url) -> String {
+    let name = url.host_str().unwrap_or_default().trim_end_matches('.').to_lowercase();
+    match name.as_str() {
+        "127.0.0.1" | "[::1]" => "localhost".to_owned(),
+        _ => name,
     }
 }
 

@@ -9,7 +9,7 @@ use domain::{Action, Call, CallRequest, Look, MOST_FILES, NewFile};
 use serde_json::json;
 
 use super::blocks::{Piece, pieces};
-use super::{First, part};
+use super::{First, check, part};
 use crate::sandbox::detect::steers_tests;
 
 /// Where the example conversation's file lies: models copy it.
@@ -28,14 +28,23 @@ struct Block<'a> {
 }
 
 /// The answer's calls: the files tried apart (with the issue's own check, where there is one), or written at once and then checked. None where nothing usable was given back.
-pub(super) fn calls(files: Vec<NewFile>, command: Option<&str>, first: First, turn: u32) -> Vec<CallRequest> {
+pub(super) fn calls(
+    files: Vec<NewFile>,
+    command: Option<&str>,
+    first: &First,
+    look: &Look,
+    turn: u32,
+) -> Vec<CallRequest> {
     if files.is_empty() || files.len() > MOST_FILES {
         return Vec::new();
     }
     let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let paths = json!({ "paths": paths });
     let made = match (command.map(str::to_owned), first) {
-        (Some(command), First::Tried(check)) => vec![("try", paths, Action::Try { files, command, check })],
+        (Some(command), First::Tried { words }) => {
+            let check = check::of(&[words.as_str()], look, &files).map(Box::new);
+            vec![("try", paths, Action::Try { files, command, check })]
+        }
         (Some(command), First::Written) => {
             let run = ("bash", json!({ "command": command }), Action::Bash { command });
             vec![("write_files", paths, Action::WriteFiles { files }), run]

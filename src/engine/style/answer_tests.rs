@@ -80,8 +80,9 @@ fn the_files_and_their_check_are_two_calls_and_a_try_is_one() {
     let names =
         |calls: &[CallRequest]| calls.iter().map(|call| format!("{} {}", call.id, call.name)).collect::<Vec<_>>();
     let check = Some("make test");
-    assert_eq!(names(&calls(files(), check, First::Written, 4)), ["call_4_0 write_files", "call_4_1 bash"]);
-    assert_eq!(names(&calls(files(), check, First::Tried(None), 4)), ["call_4_0 try"]);
-    assert_eq!(names(&calls(files(), None, First::Tried(None), 4)), ["call_4_0 write_files"], "nothing to try it with");
-    assert!(calls(super::files("I can't.", &look, ""), check, First::Tried(None), 4).is_empty());
+    let tried = First::Tried { words: String::new() };
+    assert_eq!(names(&calls(files(), check, &First::Written, &look, 4)), ["call_4_0 write_files", "call_4_1 bash"]);
+    assert_eq!(names(&calls(files(), check, &tried, &look, 4)), ["call_4_0 try"]);
+    assert_eq!(names(&calls(files(), None, &tried, &look, 4)), ["call_4_0 write_files"], "nothing to try it with");
+    assert!(calls(super::files("I can't.", &look, ""), check, &tried, &look, 4).is_empty());
 }

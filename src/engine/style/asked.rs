@@ -11,6 +11,7 @@ use regex::Regex;
 
 use super::blocks::{Piece, pieces};
 use super::definitions;
+use crate::text;
 
 static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z_$][\w$]*").expect("a literal"));
 static STRING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'"#).expect("a literal"));
@@ -43,10 +44,53 @@ const KINDS: [&str; 18] = [
     "attribute",
 ];
 
+/// What blocks of code are said to be.
+const CODE: [&str; 14] =
+    ["py", "python", "js", "javascript", "ts", "typescript", "rs", "rust", "go", "java", "c", "cpp", "ruby", "jsx"];
+/// Bytes of an issue that are looked at, and the most of what is said to be missing.
+const WORDS: usize = 32 << 10;
+const MOST: usize = 5;
+/// Where so many other files are known, there may be more.
+const FILES: usize = 100;
+
 /// Called in many an example, and made by nobody.
-const COMMON: [&str; 20] = [
-    "return", "if", "for", "while", "switch", "match", "catch", "def", "function", "assert", "print", "println", "len",
-    "str", "int", "log", "require", "import", "raise", "throw",
+const COMMON: [&str; 36] = [
+    "return",
+    "if",
+    "for",
+    "while",
+    "switch",
+    "match",
+    "catch",
+    "def",
+    "function",
+    "assert",
+    "print",
+    "println",
+    "len",
+    "str",
+    "int",
+    "log",
+    "require",
+    "import",
+    "raise",
+    "throw",
+    "list",
+    "dict",
+    "set",
+    "tuple",
+    "sorted",
+    "sum",
+    "min",
+    "max",
+    "map",
+    "filter",
+    "range",
+    "open",
+    "isinstance",
+    "stringify",
+    "vec",
+    "format",
 ];
 
 /// What an issue names that is not there yet.
@@ -59,19 +103,21 @@ pub(super) struct Asked {
 impl Asked {
     /// `words` are the issue's; `look` is what was shown of the workspace.
     pub(super) fn of(words: &str, look: &Look) -> Asked {
+        let words = text::cut(words, WORDS).0;
         let there = || look.files.iter().map(|file| &file.path).chain(&look.others);
         let known = |path: &str| there().any(|it| it == path || it.ends_with(&format!("/{path}")));
         let mut paths: Vec<String> = Vec::new();
         for found in PATH.find_iter(words) {
             let path = found.as_str().trim_start_matches("./");
-            if path.contains('/') && !path.starts_with('/') && !known(path) && !paths.iter().any(|it| it == path) {
+            let odd = path.starts_with('/') || path.contains("node_modules/") || look.others.len() >= FILES;
+            if path.contains('/') && !odd && paths.len() < MOST && !known(path) && !paths.iter().any(|it| it == path) {
                 paths.push(path.to_owned());
             }
         }
         let mut names = named(words);
         let shown: BTreeSet<&str> =
             look.files.iter().flat_map(|file| NAME.find_iter(&file.text)).map(|found| found.as_str()).collect();
-        names.retain(|name| name.len() > 2 && !shown.contains(name.as_str()) && !COMMON.contains(&name.as_str()));
+        names.retain(|name| name.len() > 2 && !shown.contains(name.as_str()));
         Asked { paths, names }
     }
 
@@ -87,7 +133,7 @@ impl Asked {
             |file: &NewFile| look.files.iter().any(|shown| shown.path == file.path) || look.others.contains(&file.path);
         let only_new = !files.is_empty() && !files.iter().any(there) && !look.files.is_empty();
         let unused = only_new.then(|| "no file that was there before uses what is new".to_owned());
-        paths.chain(names).chain(unused).collect()
+        paths.chain(names).chain(unused).take(MOST).collect()
     }
 }
 
@@ -99,8 +145,11 @@ fn named(words: &str) -> BTreeSet<String> {
             // Four blanks make a block of code, too.
             Piece::Line(line) if line.starts_with("    ") && !line.contains('`') => code(line, &mut out),
             Piece::Line(line) => prose(line, &mut out),
-            Piece::Block { info: "sh" | "bash" | "console" | "shell" | "text" | "toml" | "ini" | "json", .. } => {}
-            Piece::Block { text, .. } => text.lines().for_each(|line| code(line, &mut out)),
+            Piece::Block { info, text, .. } if CODE.contains(&info) => {
+                text.lines().for_each(|line| code(line, &mut out));
+            }
+            // Output, commands, data.
+            Piece::Block { .. } => {}
         }
     }
     out
@@ -119,8 +168,10 @@ fn code(line: &str, out: &mut BTreeSet<String>) {
     let begins = given.find('(').unwrap_or(0);
     out.extend(CALLED.captures_iter(given).filter_map(|found| {
         let name = found.get(1)?;
+        let called = given[name.end()..].trim_start().starts_with('(');
         // Arguments of a definition have their types behind them: those of a call are keys.
-        (name.start() > begins || given[name.end()..].trim_start().starts_with('(')).then(|| name.as_str().to_owned())
+        let meant = if called { !COMMON.contains(&name.as_str()) } else { name.start() > begins };
+        meant.then(|| name.as_str().to_owned())
     }));
 }
 
@@ -180,6 +231,8 @@ mod tests {
             ),
             ("```python\nmd = make(link_rel=\"x\")\n```", &["link_rel"]),
             ("Run `python3 -m unittest`:\n```sh\nmake(all)\n```", &[]),
+            ("```\nTraceback (most recent call last):\n  at _compile (node:1)\n```", &[]),
+            ("```js\nletters = split('a')\n```", &["split"]),
             (
                 "Add\n\n    def round_to(seconds, size):\n        return (seconds + size // 2) // size * size\n",
                 &["round_to"],

@@ -6,11 +6,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use domain::{BaseRun, Look, NewFile, Outcome, OutcomeStatus};
+use domain::{BaseRun, Example, Look, NewFile, Outcome, OutcomeStatus};
 
 use super::asked::Asked;
 use super::settled::passed;
-use crate::sandbox::{issue_check, items};
+use crate::sandbox::items;
 
 /// One answer that was tried.
 #[derive(Debug, Clone, Copy)]
@@ -40,8 +40,7 @@ impl Wanted {
 
 /// Whether the issue's own examples hold with it, and did not before.
 pub(super) fn is_shown(one: &Candidate<'_>) -> bool {
-    let reading = issue_check::read(&one.ended.text);
-    !reading.holds.is_empty() && reading.fails.is_empty()
+    !one.ended.examples.is_empty() && one.ended.examples.iter().all(|example| example.holds)
 }
 
 /// Whether it does more than what was written in the round before.
@@ -61,8 +60,8 @@ pub(super) fn verdict(one: &Candidate<'_>, base: Option<&BaseRun>) -> Option<&'s
 }
 
 /// What the issue gives as examples and the candidate does not do.
-pub fn unmet<'a>(one: &Candidate<'a>) -> Vec<&'a str> {
-    issue_check::read(&one.ended.text).fails
+pub fn unmet<'a>(one: &Candidate<'a>) -> Vec<&'a Example> {
+    one.ended.examples.iter().filter(|example| !example.holds).collect()
 }
 
 /// The one that lacks least of what the issue asks, then the one that the checks have least against.
@@ -78,8 +77,9 @@ pub(super) fn nearest<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: 
 pub(super) fn best<'a>(all: &[Candidate<'a>], base: Option<&BaseRun>, asked: &Wanted) -> Option<Candidate<'a>> {
     let alike = |one: &Candidate<'_>| all.iter().filter(|other| same(one, other)).count();
     // What no candidate does tells none from another.
-    let met: BTreeSet<&str> = all.iter().flat_map(|one| issue_check::read(&one.ended.text).holds).collect();
-    let missed = |one: &Candidate<'_>| unmet(one).iter().filter(|it| met.contains(issue_check::asked(it))).count();
+    let held = all.iter().flat_map(|one| &one.ended.examples).filter(|example| example.holds);
+    let met: BTreeSet<&str> = held.map(|example| example.says.as_str()).collect();
+    let missed = |one: &Candidate<'_>| unmet(one).iter().filter(|it| met.contains(it.says.as_str())).count();
     let worth = |one: &&Candidate<'_>| {
         (
             !passed(one.ended),
@@ -111,8 +111,7 @@ pub fn newly(ended: &Outcome, base: Option<&BaseRun>) -> usize {
     if passed(ended) {
         return 0;
     }
-    let (before, now) =
-        (base.map(|base| items::read(&base.tail)).unwrap_or_default(), items::read(issue_check::without(&ended.text)));
+    let (before, now) = (base.map(|base| items::read(&base.tail)).unwrap_or_default(), items::read(&ended.text));
     if now.is_empty() { usize::MAX } else { items::difference(&before, &now).new.len() }
 }
 
@@ -122,7 +121,7 @@ pub(super) fn is_flawed(ended: &Outcome) -> bool {
 }
 
 fn failing(ended: &Outcome) -> usize {
-    if passed(ended) { 0 } else { items::read(issue_check::without(&ended.text)).len() }
+    if passed(ended) { 0 } else { items::read(&ended.text).len() }
 }
 
 /// Where the checks fail on the base too: nothing fails that did not.

@@ -42,7 +42,12 @@ pub(super) fn named(line: &str) -> Option<(String, bool)> {
         if kind.starts_with("impl") {
             return Some((kind.split_whitespace().collect::<Vec<_>>().join(" "), true));
         }
-        let name = found.get(2)?.as_str().to_owned();
+        let (word, name) = (found.get(1)?, found.get(2)?);
+        // `letters` is no `let`.
+        if word.end() == name.start() && word.as_str().ends_with(char::is_alphanumeric) {
+            return None;
+        }
+        let name = name.as_str().to_owned();
         let holds = matches!(kind, "class" | "trait" | "interface" | "mod");
         // `let` within a function is a statement.
         let statement = matches!(kind, "let" | "var" | "const" | "type") && indent(line).unwrap_or(0) > 0;

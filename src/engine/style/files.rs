@@ -8,11 +8,11 @@
 use domain::{BaseRun, Event, Kind, Look, ShownFile, Task, Verb};
 use minijinja::context;
 
-use super::{First, Reader, answer, check, round, settled};
+use super::{First, Reader, answer, round, settled};
 use crate::engine::fence::seen;
 use crate::engine::{EngineConfig, failing, prompt};
 use crate::llm::{ModelRequest, Turn};
-use crate::sandbox::{issue_check, items, mistakes};
+use crate::sandbox::{items, mistakes};
 use crate::text;
 
 /// Tokens beyond half as much again as what is shown.
@@ -45,14 +45,15 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     let shown: Vec<_> = look.files.iter().flat_map(blocks).collect();
     let Failing { command, text: failed, unmet, repair } = failures(log, &self::words(task));
     let first = match round::tries(task, log) {
-        true => First::Tried(check::of(&[&title, &body, &words], look).map(Box::new)),
+        true => First::Tried { words: self::words(task) },
         false => First::Written,
     };
     let asked = format!("{title}\n{body}\n{words}\n{}", remarks.join("\n"));
     let question = prompt::render(
         "files_question",
         context! {
-            title, body => body.trim(), words => words.trim(), remarks, command, repair, unmet,
+            title, body => body.trim(), words => words.trim(), remarks, command, repair,
+            unmet => (!unmet.is_empty()).then(|| fenced(&unmet.join("\n"), "")),
             failing => failed.as_deref().map(|text| fenced(&text::visible(text), "")), shown,
         },
     );
@@ -208,7 +209,7 @@ pub fn failing(output: &str) -> Vec<String> {
 /// What was seen in the files themselves, then the first failures; where none can be read, the end of the output.
 fn shortened(output: &str) -> String {
     let seen = protocol::mistakes::findings(output);
-    let ran = issue_check::without(seen.map_or(output, |seen| &output[..output.len() - seen.len()]));
+    let ran = seen.map_or(output, |seen| &output[..output.len() - seen.len()]);
     let ran = ran.trim_end().trim_end_matches(protocol::mistakes::HEAD).trim_end();
     let text = failing::first(ran, SHOWN).unwrap_or_else(|| ran.to_owned());
     let total = text.chars().count();
@@ -225,7 +226,7 @@ fn example() -> String {
         "files_question",
         context! {
             title => "The greeting ignores the name", body, words => "", remarks => Vec::<String>::new(), command => "",
-            unmet => Vec::<String>::new(),
+            unmet => None::<String>,
             repair => false, failing => None::<String>, shown => vec![file],
         },
     )

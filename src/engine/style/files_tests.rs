@@ -68,7 +68,8 @@ fn run() -> Action {
 }
 
 pub fn acted(number: u32, turn: u32, index: u32, status: OutcomeStatus, text: &str) -> [Event; 2] {
-    let outcome = Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 1, note: None };
+    let outcome =
+        Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 1, note: None, examples: Vec::new() };
     [Event::ActionStarted { number, turn, index }, Event::ActionFinished { number, outcome }]
 }
 

@@ -20,7 +20,7 @@ mod spoken;
 pub mod text;
 pub mod view;
 
-use domain::{CallRequest, IssueCheck, Look};
+use domain::{CallRequest, Look};
 
 use super::tools;
 use crate::llm::ModelResponse;
@@ -51,8 +51,10 @@ impl Style {
 #[derive(Debug, Clone, PartialEq)]
 pub enum First {
     Written,
-    /// Tried in a copy, with the issue's own check where there is one.
-    Tried(Option<Box<IssueCheck>>),
+    /// Tried in a copy, with the issue's own check where these words of it hold one.
+    Tried {
+        words: String,
+    },
 }
 
 /// How the answer to one request is read.
@@ -85,7 +87,7 @@ impl Reader {
             Reader::Files { .. } if response.truncated => Vec::new(),
             Reader::Files { look, command, asked, first } => {
                 let files = answer::files(&response.text, look, asked);
-                answer::calls(files, command.as_deref(), first.clone(), turn)
+                answer::calls(files, command.as_deref(), first, look, turn)
             }
         }
     }

@@ -5,13 +5,13 @@
 //! chosen one written into the workspace, so at most four are tried where five actions are allowed. Tests: `round_tests.rs`.
 
 use domain::{
-    Action, BaseRun, Call, CallRequest, Event, Look, NewFile, Outcome, OutcomeStatus, PauseReason, ShownFile, Task,
-    Verb,
+    Action, BaseRun, Call, CallRequest, Event, Example, Look, NewFile, Outcome, OutcomeStatus, PauseReason, ShownFile,
+    Task, Verb,
 };
 
 pub use super::choice::{Candidate, newly, unmet};
 use super::choice::{PASSES, Wanted, best, is_better, is_flawed, is_shown, nearest, verdict};
-use super::settled::{HOST, asks_for_more, end, passed, summary};
+use super::settled::{HOST, asks_for_more, changes_something, end, passed, summary};
 use super::{files, view};
 use crate::engine::turn::Answer;
 use crate::text;
@@ -96,9 +96,16 @@ pub fn mended<'a>(log: &'a [Event], words: &str) -> Option<Candidate<'a>> {
     (all.len() % 3 == 2).then(|| nearest(&all, base, &asked)).flatten()
 }
 
+fn spoken(example: &Example) -> String {
+    match example.seen.is_empty() {
+        true => format!("{}, and it could not be run", example.says),
+        false => format!("{}, and it gives {}", example.says, example.seen),
+    }
+}
+
 /// What stands against a candidate beside the checks: examples of the issue that it does not meet, and what it leaves out.
 pub fn lacking(log: &[Event], one: &Candidate<'_>, words: &str) -> Vec<String> {
-    let met = unmet(one).into_iter().map(text::visible);
+    let met = unmet(one).into_iter().map(|example| text::visible(&spoken(example)));
     met.chain(wanted(log, words).missing(one)).collect()
 }
 
@@ -138,32 +145,42 @@ pub fn again(log: &[Event], words: &str) -> Option<Look> {
 pub fn next(task: &Task, log: &[Event]) -> Step {
     let all = candidates(log);
     let base = files::base(log);
+    let before = applied(log).filter(|_| fruitless(log) > 0);
+    // What was written stays, where nothing better is found.
+    let stays = before.filter(|before| verdict(before, base).is_some());
+    let most = TRIES.min(usize::from(task.every()).saturating_sub(1));
+    let spent = asked(log) >= most + UNUSABLE;
     let Some(last) = all.last() else {
-        let stop = fruitless(log) >= ROUNDS;
-        return if stop { Step::Stop(nothing_found(log)) } else { Step::Ask };
+        return match stays.filter(|_| spent) {
+            Some(before) => Step::Say(Box::new(kept(task, &before, base))),
+            None if fruitless(log) >= ROUNDS => Step::Stop(nothing_found(log)),
+            None => Step::Ask,
+        };
     };
     let wanted = wanted(log, &files::words(task));
-    // Checks that failed before and pass now are the issue's own.
-    let mended = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
+    // Checks that failed before anything was done and pass now are the issue's own.
+    let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
+    let mended = red && !log.iter().any(changes_something);
     let proven = mended || unmet(last).is_empty() && wanted.missing(last).is_empty();
     if passed(last.ended) && !is_flawed(last.ended) && proven {
         return Step::Say(Box::new(taken(task, last, Some(PASSES))));
     }
-    let most = TRIES.min(usize::from(task.every()).saturating_sub(1));
-    if all.len() < most && asked(log) < most + UNUSABLE && tries(task, log) {
+    if all.len() < most && !spent && tries(task, log) {
         return Step::Ask;
     }
     let Some(best) = best(&all, base, &wanted) else { return Step::Ask };
-    let before = applied(log).filter(|_| fruitless(log) > 0);
     // Where the base fails alike, what fails may be the issue itself: another round tries for it.
     let ends = passed(best.ended) || before.is_some() || is_shown(&best);
-    match (verdict(&best, base).filter(|_| ends), before) {
-        (Some(_), Some(before)) if verdict(&before, base).is_some() && !is_better(&best, &before) => {
+    match (verdict(&best, base).filter(|_| ends), stays) {
+        (verdict, Some(before)) if verdict.is_none() || !is_better(&best, &before) => {
             Step::Say(Box::new(kept(task, &before, base)))
         }
-        (Some(verdict), Some(_)) => Step::Say(Box::new(taken(task, &best, Some(verdict)))),
-        (Some(verdict), None) if unmet(&best).is_empty() => Step::Say(Box::new(taken(task, &best, Some(verdict)))),
-        (None, Some(before)) if newly(before.ended, base) <= newly(best.ended, base) => Step::Stop(nothing_found(log)),
+        (Some(verdict), _) if before.is_some() || unmet(&best).is_empty() => {
+            Step::Say(Box::new(taken(task, &best, Some(verdict))))
+        }
+        (None, _) if before.is_some_and(|before| newly(before.ended, base) <= newly(best.ended, base)) => {
+            Step::Stop(nothing_found(log))
+        }
         (Some(_) | None, _) => Step::Say(Box::new(taken(task, &best, None))),
     }
 }
@@ -195,8 +212,11 @@ fn kept(task: &Task, one: &Candidate<'_>, base: Option<&BaseRun>) -> Answer {
 }
 
 fn told(one: &Candidate<'_>, verdict: &str) -> String {
-    let unmet = unmet(one).join("; ");
-    let missing = if unmet.is_empty() { unmet } else { format!(" Not reached of what the issue asks: {unmet}.") };
+    let unmet: Vec<&str> = unmet(one).into_iter().map(|example| example.says.as_str()).collect();
+    let missing = match unmet.is_empty() {
+        true => String::new(),
+        false => format!(" Not reached of what the issue asks: {}.", unmet.join("; ")),
+    };
     summary(one.said, one.files, &format!("`{}` {verdict}.{missing}", one.command))
 }
 
@@ -218,25 +238,33 @@ fn written(event: &Event) -> Option<Written<'_>> {
     files.filter(|_| model == HOST).map(|files| Written { turn: *turn, files, ends })
 }
 
+/// The candidates that the host wrote, with where in the log: those whose write happened.
+fn writes(log: &[Event]) -> impl DoubleEndedIterator<Item = (usize, Written<'_>)> {
+    log.iter().enumerate().filter_map(|(at, event)| {
+        let write = written(event)?;
+        outcome(&log[at..], write.turn, 0).is_some_and(|ended| ended.status.succeeded()).then_some((at, write))
+    })
+}
+
 /// The candidate that was written last although the checks have something against it.
 pub fn applied(log: &[Event]) -> Option<Candidate<'_>> {
-    let (at, last) = log.iter().enumerate().rev().find_map(|(at, event)| Some((at, written(event)?)))?;
+    let (at, last) = writes(log).next_back()?;
     let mut known = candidates(&log[..at]).into_iter().rev();
     known.find(|one| !last.ends && one.files == last.files)
 }
 
 /// Rounds since a person last said what to do that ended without a candidate which may end the work.
 fn fruitless(log: &[Event]) -> usize {
-    let since = log.iter().rposition(says_more).map_or(0, |at| at + 1);
-    log[since..].iter().filter_map(written).filter(|write| !write.ends).count()
+    let since = (0..log.len()).rev().find(|at| says_more(log, *at)).map_or(0, |at| at + 1);
+    writes(log).filter(|(at, write)| *at >= since && !write.ends).count()
 }
 
-fn says_more(event: &Event) -> bool {
-    match event {
+fn says_more(log: &[Event], at: usize) -> bool {
+    match &log[at] {
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
-        Event::Resumed | Event::FeedbackGiven { .. } | Event::WidenedToFix { .. } | Event::VerdictReturned { .. } => {
-            true
-        }
+        // Other pauses leave the round as it is.
+        Event::Resumed => was_stuck(&log[..at]),
+        Event::FeedbackGiven { .. } | Event::WidenedToFix { .. } | Event::VerdictReturned { .. } => true,
         _ => false,
     }
 }

@@ -4,8 +4,7 @@ use super::*;
 use crate::engine::style::files::tests::{
     acted, answered, asked as request_of, changes, looked, question, requested, unittest,
 };
-use crate::sandbox::issue_check;
-use domain::{TaskId, Usage};
+use domain::{Example, TaskId, Usage};
 
 const GREEN: &str = "Ran 4 tests in 0.001s\n\nOK\n";
 
@@ -45,6 +44,12 @@ fn spoken(answer: Answer, number: u32) -> Vec<Event> {
     let mut log = vec![Event::TurnCompleted { turn, text, calls, usage, micro_usd: 0, duration_ms: 0, model }];
     log.extend(acted(number, turn, 0, OutcomeStatus::Ok, ""));
     log
+}
+
+/// What the workspace holds is in a commit.
+fn sealed() -> Event {
+    let commit = domain::Commit::parse(&"a".repeat(40)).expect("a commit");
+    Event::TreeUnchanged { n: 1, commit, left_out: vec![] }
 }
 
 fn chosen(answer: &Answer) -> (&str, bool) {
@@ -143,11 +148,7 @@ fn two_rounds_without_a_good_candidate_ask_a_person() {
     if let Event::DecisionUsed { decision, .. } = &mut approved {
         decision.verb = Verb::Approve { checkpoint: None, commit: None, next: 0 };
     }
-    log.push(Event::TreeUnchanged {
-        n: 1,
-        commit: domain::Commit::parse(&"a".repeat(40)).expect("a commit"),
-        left_out: vec![],
-    });
+    log.push(sealed());
     log.push(approved);
     assert_eq!(step(&log), Step::Ask);
     for turn in 6..=9 {
@@ -196,50 +197,55 @@ fn a_write_of_the_host_that_did_not_happen_ends_no_round() {
     assert_eq!(chosen(&said(&log)), ("good", true), "it is written once more");
 }
 
-fn examples(met: &[&str], unmet: &[&str]) -> String {
-    let lines = met
-        .iter()
-        .map(|it| format!("- holds: {it}\n"))
-        .chain(unmet.iter().map(|it| format!("- fails: {it}; it gives 3\n")));
-    format!("{GREEN}{}\n{}", issue_check::HEAD, lines.collect::<String>())
+/// One answer that passes the project's checks, with what the issue's own check says of it.
+fn shown(turn: u32, content: &str, met: &[&str], unmet: &[&str]) -> Vec<Event> {
+    let mut log = tried(turn, content, 0, GREEN);
+    let one = |holds: bool, says: &&str| {
+        let seen = if holds { "" } else { "3" };
+        Example { says: (*says).into(), holds, seen: seen.into() }
+    };
+    let examples = met.iter().map(|it| one(true, it)).chain(unmet.iter().map(|it| one(false, it))).collect();
+    if let Some(Event::ActionFinished { outcome, .. }) = log.last_mut() {
+        outcome.examples = examples;
+    }
+    log
 }
 
 #[test]
 fn what_the_issue_gives_as_examples_decides_between_answers_that_pass() {
     let mut log = begun(0, &[]);
-    log.extend(tried(1, "none", 0, &examples(&[], &["`f(1)` should give `2`", "`f(9)` should give `9`"])));
+    log.extend(shown(1, "none", &[], &["`f(1)` should give `2`", "`f(9)` should give `9`"]));
     assert_eq!(step(&log), Step::Ask, "it passes the project's checks, and is not taken at once");
-    log.extend(tried(2, "one of them, longer", 0, &examples(&["`f(1)` should give `2`"], &["`f(9)` should give `9`"])));
+    log.extend(shown(2, "one of them, longer", &["`f(1)` should give `2`"], &["`f(9)` should give `9`"]));
     log.push(looked(3, None));
     let text = question(&log);
-    assert!(text.contains("this is still wrong:\n\n- `f(9)` should give `9`; it gives 3"), "{text}");
+    assert!(text.contains("this is still wrong:\n\n```\n`f(9)` should give `9`, and it gives 3"), "{text}");
     assert!(!text.contains("fails:"), "the command passes: {text}");
     log.extend(tried(3, "worse", 1, &unittest(&["test_add"])));
-    log.extend(tried(4, "none again", 0, &examples(&[], &["`f(1)` should give `2`", "`f(9)` should give `9`"])));
+    log.extend(shown(4, "none again", &[], &["`f(1)` should give `2`", "`f(9)` should give `9`"]));
     let answer = said(&log);
     assert_eq!(chosen(&answer), ("one of them, longer", false), "another round tries for the rest");
     log.extend(spoken(answer, 5));
     log.push(looked(6, None));
-    assert!(question(&log).contains("`f(9)` should give `9`; it gives 3"));
+    assert!(question(&log).contains("`f(9)` should give `9`, and it gives 3"));
     for turn in 6..=8 {
-        log.extend(tried(turn, "again", 0, &examples(&["`f(1)` should give `2`"], &["`f(9)` should give `9`"])));
+        log.extend(shown(turn, "again", &["`f(1)` should give `2`"], &["`f(9)` should give `9`"]));
     }
-    log.extend(tried(9, "all", 0, &examples(&["`f(1)` should give `2`", "`f(9)` should give `9`"], &[])));
+    log.extend(shown(9, "all", &["`f(1)` should give `2`", "`f(9)` should give `9`"], &[]));
     assert_eq!(chosen(&said(&log)), ("all", true));
 }
 
 #[test]
 fn an_example_that_no_answer_meets_is_told_to_the_person() {
     let mut log = begun(0, &[]);
-    let printed = examples(&[], &["`f(1)` should give `2`"]);
     for turn in 1..=4 {
-        log.extend(tried(turn, "good", 0, &printed));
+        log.extend(shown(turn, "good", &[], &["`f(1)` should give `2`"]));
     }
     let first = said(&log);
     assert_eq!(chosen(&first), ("good", false));
     log.extend(spoken(first, 5));
     for turn in 6..=9 {
-        log.extend(tried(turn, "other", 0, &printed));
+        log.extend(shown(turn, "other", &[], &["`f(1)` should give `2`"]));
     }
     let answer = said(&log);
     let [CallRequest { call: Call::Done { summary }, .. }] = answer.calls.as_slice() else { panic!("{answer:?}") };
@@ -258,11 +264,60 @@ fn an_answer_that_leaves_out_what_the_issue_names_is_not_taken_at_once() {
     log.extend(tried(2, "y", 0, GREEN));
     log.push(looked(3, None));
     let text = question(&log);
-    assert!(text.contains("- nothing is named `halve` yet"), "{text}");
+    assert!(text.contains("nothing is named `halve` yet"), "{text}");
     log.extend(tried(3, "def halve(n): …", 0, GREEN));
     assert_eq!(chosen(&said(&log)), ("def halve(n): …", true));
     log.truncate(log.len() - 3);
     log.extend(tried(3, "z", 0, GREEN));
     log.extend(tried(4, "w", 0, GREEN));
     assert!(chosen(&said(&log)).1, "names alone prove nothing: what passes is done");
+}
+
+#[test]
+fn a_write_that_did_not_happen_was_not_written() {
+    let mut log = begun(0, &[]);
+    for turn in 1..=4 {
+        log.extend(shown(turn, "good", &[], &["`f(1)` should give `2`"]));
+    }
+    let mut host = spoken(said(&log), 5);
+    if let Some(Event::ActionFinished { outcome, .. }) = host.last_mut() {
+        outcome.status = OutcomeStatus::Interrupted;
+    }
+    log.extend(host);
+    assert!(applied(&log).is_none());
+    assert_eq!(chosen(&said(&log)), ("good", false), "it is written once more, and nothing is called done");
+}
+
+#[test]
+fn what_passes_stays_where_another_round_brings_nothing_better() {
+    let mut log = begun(0, &[]);
+    for turn in 1..=4 {
+        log.extend(shown(turn, "good", &[], &["`f(1)` should give `2`"]));
+    }
+    log.extend(spoken(said(&log), 5));
+    let budget = domain::PauseReason::Budget { what: "tokens".into() };
+    log.extend([Event::Paused { reason: budget }, Event::Resumed]);
+    let mut silent = log.clone();
+    for turn in 6..=9 {
+        log.extend(tried(turn, "broken", 1, &unittest(&["test_add"])));
+    }
+    let [CallRequest { call: Call::Done { .. }, .. }] = said(&log).calls.as_slice() else { panic!("{:?}", said(&log)) };
+    for turn in 6..=11 {
+        assert_eq!(step(&silent), Step::Ask);
+        silent.push(answered(turn, Vec::new()));
+    }
+    let [CallRequest { call: Call::Done { .. }, .. }] = said(&silent).calls.as_slice() else { panic!("{silent:?}") };
+}
+
+#[test]
+fn checks_that_failed_before_prove_the_first_work_and_no_later_one() {
+    let mut log = begun(1, &["test_add"]);
+    log.extend(shown(1, "good", &[], &["`f(1)` should give `2`"]));
+    let first = said(&log);
+    assert_eq!(chosen(&first), ("good", true), "what failed and passes now is the issue's own check");
+    log.extend(spoken(first, 2));
+    log.push(sealed());
+    log.push(changes());
+    log.extend(shown(3, "as it was", &[], &["`f(1)` should give `2`"]));
+    assert_eq!(step(&log), Step::Ask, "that it stays green is no answer to what was asked since");
 }

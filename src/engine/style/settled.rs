@@ -8,7 +8,6 @@ use domain::{Action, Call, CallRequest, Event, NewFile, Outcome, OutcomeStatus, 
 use super::{files, round};
 use crate::engine::turn::Answer;
 use crate::sandbox::failures::failure;
-use crate::sandbox::issue_check;
 use crate::text;
 
 /// Answers after which the person sees what there is, where the base's own checks fail and no answer made them pass.
@@ -116,7 +115,7 @@ pub(super) fn outcomes(log: &[Event], last: usize) -> impl Iterator<Item = (&Act
 }
 
 pub(super) fn passed(ended: &Outcome) -> bool {
-    ended.status.succeeded() && failure(issue_check::without(&ended.text)).is_none()
+    ended.status.succeeded() && failure(&ended.text).is_none()
 }
 
 /// Where the checks fail on the base too: nothing fails that did not, and the model had its tries.

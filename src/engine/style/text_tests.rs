@@ -72,7 +72,8 @@ fn answered(turn: u32, text: &str) -> Event {
 }
 
 fn acted(number: u32, turn: u32, status: OutcomeStatus, text: &str) -> [Event; 2] {
-    let outcome = Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 400, note: None };
+    let outcome =
+        Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 400, note: None, examples: Vec::new() };
     [Event::ActionStarted { number, turn, index: 0 }, Event::ActionFinished { number, outcome }]
 }
 

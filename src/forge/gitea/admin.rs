@@ -44,6 +44,13 @@ impl Admin {
         Ok(found.map(|u| Account { id: u.id, login: u.login }))
     }
 
+    /// Whether there is nobody but the admin and no organisation: a forge that nobody uses yet.
+    pub async fn is_fresh(&self) -> Result<bool> {
+        let users: Option<Vec<wire::User>> = self.raw.find("/admin/users?limit=2").await?;
+        let organisations: Option<Vec<serde_json::Value>> = self.raw.find("/admin/orgs?limit=1").await?;
+        Ok(users.is_some_and(|users| users.len() < 2) && organisations.is_some_and(|all| all.is_empty()))
+    }
+
     /// Makes an account that can work at once: without `must_change_password: false` every call of it would be refused.
     /// A name that is taken is [`ForgeError::Invalid`].
     pub async fn create_account(&self, login: &str, email: &str, password: &Secret) -> Result<Account> {

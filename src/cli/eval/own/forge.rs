@@ -42,15 +42,13 @@ impl OwnForge {
     /// One that is there already, with a person of its own on it.
     ///
     /// # Errors
-    /// A [`Complaint`] when there is such a person already: then it is nobody's to throw away.
+    /// A [`Complaint`], before anything is made there, when it has an account beside the admin's or an organisation: then it is somebody's.
     pub async fn named(named: &Named) -> Result<OwnForge> {
         let accounts = Admin::new(&named.url, Secret::read(&named.admin)?, AGENT)?;
-        let known = accounts.account(HUMAN).await.with_context(|| format!("asking {} for its accounts", named.url))?;
-        if known.is_some() {
-            let what = format!("{} has an account {HUMAN} already, so somebody uses it", named.url);
-            return Err(Complaint::new(what)
-                .attempt("name a fresh forge: what a run leaves there is not taken away")
-                .into());
+        if !accounts.is_fresh().await.with_context(|| format!("asking {} for its accounts", named.url))? {
+            let what = format!("{} has accounts or organisations already, so somebody uses it", named.url);
+            let attempt = "name a fresh forge with nobody but its admin: what a run leaves there is not taken away";
+            return Err(Complaint::new(what).attempt(attempt).into());
         }
         let password = Secret::random().map_err(anyhow::Error::msg)?;
         accounts.create_account(HUMAN, &format!("{HUMAN}@caisson.invalid"), &password).await?;

@@ -1,41 +1,62 @@
+import ast
+import contextlib
 import importlib
+import io
 import sys
 
 sys.path[:0] = [".", "src", "lib"]
+_caisson = {"print": print, "repr": repr, "str": str, "eval": eval, "exec": exec}
+_caisson_scope = {"__name__": "__caisson__"}
 
 
 def _caisson_load(names, heads):
     for name in names:
         try:
             module = importlib.import_module(name)
-        except Exception:
+        except BaseException:
             continue
-        globals().update({key: value for key, value in vars(module).items() if not key.startswith("__")})
+        _caisson_scope.update({key: value for key, value in vars(module).items() if not key.startswith("__")})
     for head in heads:
-        if head not in globals():
+        if head not in _caisson_scope:
             try:
-                globals()[head] = importlib.import_module(head)
-            except Exception:
+                _caisson_scope[head] = importlib.import_module(head)
+            except BaseException:
                 pass
 
 
-def _caisson_same(got, wanted):
-    if wanted in (str(got).strip(), repr(got)):
-        return True
+def _caisson_do(code):
     try:
-        return bool(got == eval(wanted, globals()))
+        _caisson["exec"](code, _caisson_scope)
+    except BaseException:
+        pass
+
+
+def _caisson_same(got, printed, wanted):
+    try:
+        value = ast.literal_eval(wanted)
     except Exception:
+        value = None
+        if wanted in (_caisson["str"](got).strip(), _caisson["repr"](got), printed):
+            return True
+        with contextlib.suppress(BaseException):
+            return bool(got == _caisson["eval"](wanted, _caisson_scope))
         return False
+    if isinstance(value, bool) or value is None:
+        return got is value
+    return bool(got == value) and not isinstance(got, bool) or got is None and printed == wanted
 
 
 def _caisson_check(number, call, wanted, error):
+    printed = io.StringIO()
     try:
-        got = eval(call, globals())
-        holds, seen = not error and _caisson_same(got, wanted), repr(got)
-    except Exception as raised:
+        with contextlib.redirect_stdout(printed):
+            got = _caisson["eval"](call, _caisson_scope)
+        holds = not error and _caisson_same(got, printed.getvalue().strip(), wanted)
+        seen = _caisson["repr"](got)
+    except BaseException as raised:
         kinds = [kind.__name__ for kind in type(raised).__mro__]
         holds, seen = error and wanted.split(".")[-1] in kinds, f"{kinds[0]}: {raised}"
     seen = " ".join(seen.split())[:200]
-    print(f"\ncaisson-example {number} " + ("holds" if holds else f"gives {seen}"), flush=True)
+    _caisson["print"](f"\ncaisson-example {number} " + ("holds" if holds else f"gives {seen}"), flush=True)
 
 

@@ -32,18 +32,22 @@ impl Language {
     }
 }
 
-/// The check of an issue with these words, over the files that were looked at; none where they hold no example that could be run.
-pub fn of(words: &[&str], look: &Look) -> Option<IssueCheck> {
+/// The check of an issue with these words for an answer of these files; none where they hold no example that could be run.
+pub fn of(words: &[&str], look: &Look, files: &[NewFile]) -> Option<IssueCheck> {
     let lines = words::lines(words);
-    let places = places(&lines, words, look);
+    let places = places(&lines, words, look, files);
     let language = Language::of(places.first()?)?;
     let places: Vec<&str> = places.into_iter().filter(|path| Language::of(path) == Some(language)).collect();
-    let (file, command) = match language {
+    let (file, command, says) = match language {
         Language::Python => python(&lines, &places),
         Language::JavaScript => javascript(&lines, &places),
         Language::Rust => rust(&lines, &places)?,
     };
-    Some(IssueCheck { file, command, says: lines.iter().filter_map(sentence).collect() })
+    Some(IssueCheck { file, command, says })
+}
+
+fn says<'a>(lines: impl Iterator<Item = &'a Line>) -> Vec<String> {
+    lines.filter_map(sentence).collect()
 }
 
 fn sentence(line: &Line) -> Option<String> {
@@ -54,20 +58,30 @@ fn sentence(line: &Line) -> Option<String> {
     }
 }
 
-/// Where the examples' functions are defined; where one is yet to be made, the file that the issue names, then the first that is shown.
-fn places<'a>(lines: &[Line], words: &[&str], look: &'a Look) -> Vec<&'a str> {
+/// Where the examples' functions are defined, in an answer or in what was shown; where one is yet to be made, the file that the issue
+/// names, then the first that is shown. What the issue names comes last: it is loaded over the others.
+fn places<'a>(lines: &[Line], words: &[&str], look: &'a Look, files: &'a [NewFile]) -> Vec<&'a str> {
     let heads = heads(lines);
     if heads.is_empty() {
         return Vec::new();
     }
-    let sources: Vec<_> =
-        look.files.iter().filter(|file| !steers_tests(&file.path) && Language::of(&file.path).is_some()).collect();
+    let shown = look.files.iter().map(|file| (file.path.as_str(), file.text.as_str()));
+    let given = files.iter().map(|file| (file.path.as_str(), file.content.as_str()));
+    let is_source = |path: &str| !steers_tests(path) && Language::of(path).is_some();
+    let sources: Vec<(&str, &str)> = shown.chain(given).filter(|(path, _)| is_source(path)).collect();
     let defines = |text: &str| text.lines().filter_map(definitions::named).any(|(name, _)| heads.contains(&name));
-    let mut out: Vec<&str> = sources.iter().filter(|file| defines(&file.text)).map(|file| file.path.as_str()).collect();
-    if out.is_empty() {
-        let named = sources.iter().find(|file| words.iter().any(|text| text.contains(&file.path)));
-        out.extend(named.or(sources.first()).map(|file| file.path.as_str()));
+    let is_named = |path: &str| words.iter().any(|text| text.contains(path));
+    let mut out: Vec<&str> = Vec::new();
+    for (path, _) in sources.iter().filter(|(_, text)| defines(text)) {
+        if !out.contains(path) {
+            out.push(path);
+        }
     }
+    if out.is_empty() {
+        let named = sources.iter().find(|(path, _)| is_named(path));
+        out.extend(named.or(sources.first()).map(|(path, _)| *path));
+    }
+    out.sort_by_key(|path| is_named(path));
     out
 }
 
@@ -98,40 +112,39 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Numbers the examples and writes each line as code.
-fn written(lines: &[Line], example: impl Fn(usize, &str, &str, bool) -> String, setup: bool) -> String {
-    let mut out = String::new();
+/// Numbers the examples and writes each piece as a call of the harness.
+fn written<'a>(lines: impl Iterator<Item = &'a Line>, write: impl Fn(usize, &Line) -> String) -> String {
     let mut number = 0;
-    for line in lines {
-        match line {
-            Line::Setup(text) if setup => out.push_str(text),
-            Line::Setup(_) => continue,
-            Line::Example { call, wanted } => {
-                number += 1;
-                let (wanted, error) = match wanted {
-                    Wanted::Value(value) => (value, false),
-                    Wanted::Error(name) => (name, true),
-                };
-                out.push_str(&example(number, call, wanted, error));
-            }
-        }
-        out.push('\n');
-    }
-    out
+    let one = |line: &Line| {
+        number += usize::from(matches!(line, Line::Example { .. }));
+        write(number, line) + "\n"
+    };
+    lines.map(one).collect()
 }
 
-fn python(lines: &[Line], places: &[&str]) -> (NewFile, String) {
+fn wanted(wanted: &Wanted) -> (&str, bool) {
+    match wanted {
+        Wanted::Value(value) => (value, false),
+        Wanted::Error(name) => (name, true),
+    }
+}
+
+fn python(lines: &[Line], places: &[&str]) -> (NewFile, String, Vec<String>) {
     let modules: Vec<String> = places.iter().map(|path| module(path)).collect();
-    let example = |number: usize, call: &str, wanted: &str, error: bool| {
-        let error = if error { "True" } else { "False" };
-        format!("_caisson_check({number}, {}, {}, {error})", json(&call), json(&wanted))
-    };
+    let body = written(lines.iter(), |number, line| match line {
+        Line::Setup(code) => format!("_caisson_do({})", json(code)),
+        Line::Example { call, wanted } => {
+            let (value, error) = self::wanted(wanted);
+            let error = if error { "True" } else { "False" };
+            format!("_caisson_check({number}, {}, {}, {error})", json(call), json(&value))
+        }
+    });
     let load = format!("_caisson_load({}, {})\n", json(&modules), json(&heads(lines)));
-    let content = format!("{}{load}{}", include_str!("harness.py"), written(lines, example, true));
+    let content = format!("{}{load}{body}", include_str!("harness.py"));
     let path = ".caisson_issue.py".to_owned();
     // Files that are written within the same second would be taken for what was compiled before.
     let command = format!("PYTHONDONTWRITEBYTECODE=1 python3 {path}");
-    (NewFile { path, content }, command)
+    (NewFile { path, content }, command, says(lines.iter()))
 }
 
 /// `src/shop/cart.py` is imported as `shop.cart`.
@@ -141,35 +154,43 @@ fn module(path: &str) -> String {
     stem.trim_end_matches("/__init__").replace('/', ".")
 }
 
-fn javascript(lines: &[Line], places: &[&str]) -> (NewFile, String) {
+fn javascript(lines: &[Line], places: &[&str]) -> (NewFile, String, Vec<String>) {
     // What the package itself gives comes first: the files that were looked at decide.
-    let paths: Vec<String> =
-        [".".to_owned()].into_iter().chain(places.iter().map(|path| format!("./{path}"))).collect();
-    let example = |number: usize, call: &str, wanted: &str, error: bool| {
-        format!("await caissonCheck({number}, () => eval({}), {}, {error});", json(&call), json(&wanted))
-    };
-    let body = written(lines, example, true);
+    let own = places.iter().map(|path| format!("./{path}"));
+    let paths: Vec<String> = [".".to_owned()].into_iter().chain(own).collect();
+    let body = written(lines.iter(), |number, line| match line {
+        Line::Setup(code) => format!("await caissonDo({});", json(code)),
+        Line::Example { call, wanted } => {
+            let (value, error) = self::wanted(wanted);
+            format!("await caissonCheck({number}, {}, {}, {error});", json(call), json(&value))
+        }
+    });
     let content = format!(
-        "{}(async () => {{\nawait caissonLoad({});\n{body}}})().catch((raised) => {{\nconsole.log(String(raised));\nprocess.exitCode = 1;\n}});\n",
+        "{}(async () => {{\nawait caissonLoad({});\n{body}caissonEnd();\n}})();\n",
         include_str!("harness.cjs"),
         json(&paths)
     );
     let path = ".caisson_issue.cjs".to_owned();
     let command = format!("node {path}");
-    (NewFile { path, content }, command)
+    (NewFile { path, content }, command, says(lines.iter()))
 }
 
-/// An integration test of the package that the first place belongs to; lines of preparation are left out.
-fn rust(lines: &[Line], places: &[&str]) -> Option<(NewFile, String)> {
+/// An integration test of the package that the first place belongs to. Examples that other lines prepare are left out: what does not
+/// compile takes the others with it.
+fn rust(lines: &[Line], places: &[&str]) -> Option<(NewFile, String, Vec<String>)> {
     let package = match places.first()?.split_once("src/") {
         Some((package, _)) if package.is_empty() || package.ends_with('/') => package.trim_end_matches('/'),
         Some(_) | None => return None,
     };
     let folder = if package.is_empty() { ".".to_owned() } else { format!("./{package}") };
-    let example = |number: usize, call: &str, wanted: &str, _: bool| {
-        format!("    caisson_check({number}, || format!(\"{{:?}}\", {call}), {wanted:?});")
-    };
-    let body = written(lines, example, false);
+    let plain = || lines.iter().take_while(|line| matches!(line, Line::Example { .. }));
+    let body = written(plain(), |number, line| match line {
+        Line::Setup(_) => String::new(),
+        Line::Example { call, wanted } => {
+            let (value, _) = self::wanted(wanted);
+            format!("    caisson_check({number}, || format!(\"{{:?}}\", {call}), {value:?});")
+        }
+    });
     let content = format!("{}#[test]\nfn examples() {{\n{body}}}\n", include_str!("harness.rs.txt"));
     let path = format!("{folder}/tests/caisson_issue.rs").trim_start_matches("./").to_owned();
     let command = format!(
@@ -177,7 +198,8 @@ fn rust(lines: &[Line], places: &[&str]) -> Option<(NewFile, String)> {
          && sed -i \"s/CAISSON_CRATE/$name/\" tests/caisson_issue.rs \
          && cargo test -q --offline --test caisson_issue -- --nocapture"
     );
-    (!folder.contains('\'')).then_some((NewFile { path, content }, command))
+    let says = says(plain());
+    (!folder.contains('\'') && !says.is_empty()).then_some((NewFile { path, content }, command, says))
 }
 
 #[cfg(test)]
@@ -202,20 +224,23 @@ mod tests {
             ("src/shop/text.py", "def show(x):\n    return x\n"),
             ("tests/test_cart.py", "def total(): pass\n"),
         ]);
-        let check = of(&["Totals", "`total([1, 2])` should be `3`."], &look).expect("an example");
+        let check = of(&["Totals", "`total([1, 2])` should be `3`."], &look, &[]).expect("an example");
         assert_eq!(check.says, ["`total([1, 2])` should give `3`"]);
         assert!(check.file.content.contains("_caisson_load([\"shop.cart\"], [\"total\"])"), "{}", check.file.content);
         assert!(check.file.content.ends_with("_caisson_check(1, \"total([1, 2])\", \"3\", False)\n"));
-        let made = of(&["`rest(1)` gives 2, in src/shop/text.py"], &look).expect("an example");
+        let made = of(&["`rest(1)` gives 2, in src/shop/text.py"], &look, &[]).expect("an example");
         assert!(made.file.content.contains("_caisson_load([\"shop.text\"]"), "the file that the issue names");
-        assert_eq!(of(&["Totals are wrong"], &look), None);
-        assert_eq!(of(&["`f(1)` gives 2"], &Look::default()), None);
+        let new = [NewFile { path: "src/shop/sum.py".into(), content: "def rest(x):\n    return 2\n".into() }];
+        let made = of(&["`rest(1)` gives 2"], &look, &new).expect("an example");
+        assert!(made.file.content.contains("_caisson_load([\"shop.sum\"]"), "where the answer makes it");
+        assert_eq!(of(&["Totals are wrong"], &look, &[]), None);
+        assert_eq!(of(&["`f(1)` gives 2"], &Look::default(), &[]), None);
     }
 
     #[test]
     fn a_rust_example_is_a_test_of_its_package() {
         let look = look(&[("crates/roman/src/read.rs", "pub fn from_roman(text: &str) -> Result<u32, E> {\n}\n")]);
-        let check = of(&["`from_roman(\"xiv\")` gives 14"], &look).expect("an example");
+        let check = of(&["`from_roman(\"xiv\")` gives 14"], &look, &[]).expect("an example");
         assert_eq!(check.file.path, "crates/roman/tests/caisson_issue.rs");
         assert!(check.file.content.contains("caisson_check(1, || format!(\"{:?}\", from_roman(\"xiv\")), \"14\");"));
         assert!(check.command.starts_with("cd './crates/roman' && "), "{}", check.command);

@@ -1,25 +1,31 @@
 //! Literal examples in an issue's words: an expression, and what it should give.
 //!
 //! Owns: the forms in which people write them: `` `f(1)` gives `2` ``, `` `f(1) == 2` ``, a code block with `f(1)  # 2` or `>>> f(1)`.
-//! What somebody says of a fault looks the same; whoever uses them holds them against the code as it is first. Pure. Tests: below.
+//! What somebody says of a fault looks the same; whoever uses them holds them against the code as it is first. Anybody writes issues:
+//! what is read and what is kept is bounded. Pure. Tests: below.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::super::blocks::{Piece, pieces};
+use crate::text;
 
 /// The most examples that are taken.
 const MOST: usize = 8;
 /// The longest expression or value, in bytes.
 const LONGEST: usize = 200;
-/// The most lines of a block that prepare its examples.
+/// The most lines of one block, and bytes of all that prepares examples.
 const LINES: usize = 40;
+const SETUP: usize = 4 << 10;
+/// Bytes of all words, and of one line, that are looked at.
+const WORDS: usize = 32 << 10;
+const LINE: usize = 2 << 10;
 
-/// One line of what is to be run.
+/// One piece of what is to be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A line of a code block that prepares what comes.
+    /// Lines of a code block that prepare what comes.
     Setup(String),
     Example {
         call: String,
@@ -35,71 +41,65 @@ pub(super) enum Wanted {
     Error(String),
 }
 
+fn regex(text: &str) -> Regex {
+    Regex::new(text).expect("a literal")
+}
+
 static CALL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:(?:new|await)\s+)?[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*\(.*\)[\w.()\[\]'\x22]*$")
-        .expect("a literal")
+    regex(r"^(?:(?:new|await)\s+)?[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*\(.*\)[\w.()\[\]'\x22]*$")
 });
 static LITERAL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"^(?:-?\d[\d_.]*|'[^']*'|"[^"]*"|True|False|None|null|undefined|true|false|NaN|-?Infinity)"#)
-        .expect("a literal")
+    regex(r#"^(?:-?\d[\d_.]*|'[^']*'|"[^"]*"|True|False|None|null|undefined|true|false|NaN|-?Infinity)"#)
 });
-/// A value in code that is no number or text: a list, a dictionary, a variant.
+/// A value in code that is no number or text: a list, a dictionary, a tuple, a tag, a variant.
 static VALUE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:[\[({<].*|(?:\w+::)*[A-Z]\w*\(.*\)|(?:\w+::)+[A-Z]\w*|[A-Z]\w+::\w+|\d.*)$").expect("a literal")
+    regex(r#"^(?:\[.*\]|\{.*\}|\(.*[,'"\d].*\)|</?[A-Za-z].*>|(?:\w+::)*[A-Z]\w*\(.*\)|(?:\w+::)+[A-Z]\w*)$"#)
 });
-static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^[A-Za-z_][\w.]*$").expect("a literal"));
+static NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"^[A-Za-z_][\w.]*$"));
+/// All that may stand between an expression and its value: `it should give`, `is`, `→`. Anything else may speak of another thing.
+static GIVES: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^(?:(?:but|and|so)\s+)?(?:(?:it|this|that|which)\s+)?(?:(?:should|must|will|would|shall|now|always|currently|today|then|has to|only|still)\s+)*(?:returns?|gives?|is|be|becomes?|yields?|equals?|prints?|shows?|evaluates? to|results? in|->|=>|→|={1,3})(?:\s+(?:exactly|equal to))?:?$",
+    )
+});
+static RAISES: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^(?:(?:but|and|so)\s+)?(?:(?:it|this|that|which)\s+)?(?:(?:should|must|will|would|now|always|still)\s+)*(?:raises?|throws?|fails? with)(?:\s+an?)?$",
+    )
+});
 
-/// Words right before a value, the last one decides.
-const GIVES: [&str; 24] = [
-    "returns",
-    "return",
-    "gives",
-    "give",
-    "is",
-    "be",
-    "becomes",
-    "become",
-    "yields",
-    "yield",
-    "equals",
-    "equal",
-    "prints",
-    "print",
-    "shows",
-    "show",
-    "evaluates to",
-    "results in",
-    "->",
-    "=>",
-    "→",
-    "=",
-    "==",
-    "===",
-];
-const RAISES: [&str; 8] = ["raises", "raise", "throws", "throw", "a", "an", "with a", "with an"];
-/// What is not said to be so.
-const NOT: [&str; 5] = ["not", "n't", "never", "instead of", "no longer"];
-
-/// All examples of these texts, with the lines that prepare them.
+/// All examples of these texts, with what prepares them.
 pub(super) fn lines(texts: &[&str]) -> Vec<Line> {
-    let mut out: Vec<Line> = Vec::new();
-    for piece in texts.iter().flat_map(|text| pieces(text)) {
+    let (mut out, mut taken, mut setup, mut left): (Vec<Line>, _, _, _) = (Vec::new(), 0, 0, WORDS);
+    for piece in texts.iter().flat_map(|text| pieces(text::cut(text, WORDS).0)) {
+        let size = match &piece {
+            Piece::Line(line) => line.len(),
+            Piece::Block { text: code, .. } => code.len(),
+        };
+        left = left.saturating_sub(size);
+        if left == 0 || taken == MOST {
+            break;
+        }
         let found = match piece {
-            Piece::Line(line) => prose(line),
-            Piece::Block { text, .. } => block(&text),
+            Piece::Line(line) if line.len() <= LINE => prose(line),
+            Piece::Line(_) => Vec::new(),
+            Piece::Block { text: code, .. } => block(&code),
         };
         for line in found {
-            if matches!(line, Line::Setup(_)) || !out.contains(&line) {
+            match &line {
+                Line::Setup(text) => setup += text.len(),
+                Line::Example { .. } if out.contains(&line) => continue,
+                Line::Example { .. } => taken += 1,
+            }
+            if taken <= MOST && setup <= SETUP {
                 out.push(line);
             }
+            taken = taken.min(MOST);
         }
     }
-    let mut taken = 0;
-    out.retain(|line| {
-        taken += usize::from(matches!(line, Line::Example { .. }));
-        taken <= MOST || matches!(line, Line::Setup(_))
-    });
-    if out.iter().any(|line| matches!(line, Line::Example { .. })) { out } else { Vec::new() }
+    let last = out.iter().rposition(|line| matches!(line, Line::Example { .. }));
+    out.truncate(last.map_or(0, |last| last + 1));
+    out
 }
 
 /// What one line of prose says: each expression in backticks, with the values that follow it in its sentence before anything else does.
@@ -110,22 +110,32 @@ fn prose(line: &str) -> Vec<Line> {
     let parts: Vec<&str> = line.split('`').collect();
     for (at, part) in parts.iter().enumerate() {
         if at % 2 == 0 {
-            let sentence = part.split(". ").next().unwrap_or(part);
-            out.extend(call.and_then(|call| example(call, bare(sentence.trim())?)));
+            let sentence = sentence(part);
+            out.extend(call.and_then(|call| example(call, bare(sentence)?)));
             call = call.filter(|_| sentence.len() == part.len());
             continue;
         }
-        let part = part.trim();
-        let before = parts[at - 1].rsplit(". ").next().unwrap_or_default();
+        let (part, between) = (part.trim(), parts[at - 1]);
         if let Some((call, wanted)) = equation(part) {
             out.extend(example(call, wanted));
-        } else if let Some((call, wanted)) = call.and_then(|call| Some((call, said(before, part)?))) {
+        } else if let Some((call, wanted)) = call.and_then(|call| Some((call, said(between, part)?))) {
             out.extend(example(call, wanted));
         } else {
             call = is_call(part).then_some(part);
         }
     }
     out
+}
+
+/// Up to the end of the first sentence.
+fn sentence(text: &str) -> &str {
+    let end = [". ", "? ", "! "].iter().filter_map(|end| text.find(end)).min();
+    end.map_or(text, |end| &text[..end])
+}
+
+/// The last clause before a value, in lower case.
+fn clause(between: &str) -> String {
+    between.rsplit([';', ',', '(']).next().unwrap_or_default().trim().to_lowercase()
 }
 
 fn example(call: &str, wanted: Wanted) -> Option<Line> {
@@ -145,36 +155,27 @@ fn is_call(text: &str) -> bool {
 }
 
 /// The value in backticks that the words before it speak of.
-fn said(before: &str, value: &str) -> Option<Wanted> {
-    let before = words(before)?;
-    let ends = |all: &[&str]| all.iter().any(|word| ends_with(&before, word));
-    if RAISES[..4].iter().any(|word| before.contains(word)) && ends(&RAISES) && NAME.is_match(value) {
+fn said(between: &str, value: &str) -> Option<Wanted> {
+    let clause = clause(between);
+    if RAISES.is_match(&clause) && NAME.is_match(value) {
         return Some(Wanted::Error(value.to_owned()));
     }
-    let printed = ends_with(&before, "prints") || ends_with(&before, "print");
-    (ends(&GIVES) && (is_value(value) || printed)).then(|| Wanted::Value(value.to_owned()))
-}
-
-/// The words between two spans in lower case; none where they deny something.
-fn words(between: &str) -> Option<String> {
-    let lower = between.trim().trim_end_matches([':', ',']).trim().to_lowercase();
-    (!NOT.iter().any(|word| lower.contains(word))).then_some(lower)
-}
-
-fn ends_with(text: &str, word: &str) -> bool {
-    text.strip_suffix(word).is_some_and(|head| !head.ends_with(|c: char| c.is_alphanumeric()))
+    // What is printed may be any text, and often begins with a number.
+    let printed = value.starts_with(|c: char| c.is_ascii_digit()) || clause.contains("print");
+    let fits = is_value(value) || printed && value.len() <= LONGEST;
+    (GIVES.is_match(&clause) && fits).then(|| Wanted::Value(value.to_owned()))
 }
 
 /// A value without backticks behind the words that speak of it: `… gives 125`.
 fn bare(text: &str) -> Option<Wanted> {
-    words(text)?;
-    let value = text.rmatch_indices(' ').find_map(|(at, _)| {
-        let (head, rest) = (text[..at].to_lowercase(), text[at..].trim_start());
-        let spoken = GIVES.iter().any(|word| ends_with(head.trim_end_matches(':'), word));
-        let value = spoken.then(|| LITERAL.find(rest)).flatten()?.as_str().trim_end_matches('.');
-        let tail = &rest[value.len()..];
-        let ended = tail.is_empty() || tail.starts_with(['.', ',', ';', ')', ':']) || tail.starts_with(" (");
-        ended.then_some(value)
+    let value = text.split([';', ',']).find_map(|clause| {
+        clause.match_indices(' ').find_map(|(at, _)| {
+            let rest = clause[at..].trim_start();
+            let value = LITERAL.find(rest)?.as_str().trim_end_matches('.');
+            let tail = &rest[value.len()..];
+            let ended = tail.is_empty() || tail.starts_with(['.', ')', ':']) || tail.starts_with(" (");
+            (ended && GIVES.is_match(&clause[..at].trim().to_lowercase())).then_some(value)
+        })
     });
     value.map(|value| Wanted::Value(value.to_owned()))
 }
@@ -196,36 +197,52 @@ fn equation(code: &str) -> Option<(&str, Wanted)> {
 /// A code block: lines with a value in a comment or below a prompt are examples, the others prepare them.
 fn block(text: &str) -> Vec<Line> {
     let lines: Vec<&str> = text.lines().collect();
-    let prompted = lines.iter().any(|line| line.starts_with(">>> "));
-    let mut out = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        if prompted {
-            let Some(code) = line.strip_prefix(">>> ").or_else(|| line.strip_prefix("... ")) else { continue };
-            let below = lines.get(at + 1).filter(|next| !next.starts_with(">>>") && !next.trim().is_empty());
-            let value = below.map(|value| value.trim()).filter(|value| is_value(value) && is_expression(code));
-            out.push(match value {
-                Some(value) => Line::Example { call: code.to_owned(), wanted: Wanted::Value(value.to_owned()) },
-                None => Line::Setup(code.to_owned()),
-            });
-            continue;
-        }
-        let commented = ["#", "//"].iter().find_map(|mark| line.split_once(&format!(" {mark} ")));
-        let told = commented.and_then(|(code, comment)| {
-            let code = code.trim_end().trim_end_matches(';');
-            let signs = ["=>", "->", "→", "==", "returns", "gives", "="];
-            let value = signs.iter().find_map(|sign| comment.trim().strip_prefix(sign)).unwrap_or(comment).trim();
-            (is_expression(code) && is_value(value))
-                .then(|| Line::Example { call: code.to_owned(), wanted: Wanted::Value(value.to_owned()) })
-        });
-        out.push(told.unwrap_or_else(|| Line::Setup((*line).to_owned())));
+    if lines.len() > LINES {
+        return Vec::new();
     }
-    let examples = out.iter().filter(|line| matches!(line, Line::Example { .. })).count();
-    let shown = |line: &Line| !matches!(line, Line::Setup(text) if text.trim().is_empty());
-    if examples == 0 || out.len() > LINES { Vec::new() } else { out.into_iter().filter(shown).collect() }
+    let prompted = lines.iter().any(|line| line.starts_with(">>> "));
+    let mut out: Vec<Line> = Vec::new();
+    let prepares = |out: &mut Vec<Line>, code: &str| match out.last_mut() {
+        Some(Line::Setup(so_far)) => so_far.push_str(&format!("\n{code}")),
+        _ if code.trim().is_empty() => {}
+        _ => out.push(Line::Setup(code.to_owned())),
+    };
+    for (at, line) in lines.iter().enumerate() {
+        let (code, value) = if prompted {
+            let Some(code) = line.strip_prefix(">>> ").or_else(|| line.strip_prefix("... ")) else { continue };
+            let below = |by: usize| lines.get(at + by).filter(|it| !it.starts_with(">>>") && !it.trim().is_empty());
+            // Output of several lines is no value.
+            (code, below(1).filter(|_| below(2).is_none()).map(|value| value.trim()))
+        } else {
+            commented(line)
+        };
+        let shown = value.filter(|value| is_value(value)).and_then(|value| Some((printed(code)?, value)));
+        match shown {
+            Some((call, value)) => {
+                out.push(Line::Example { call: call.to_owned(), wanted: Wanted::Value(value.to_owned()) });
+            }
+            None => prepares(&mut out, code),
+        }
+    }
+    if out.iter().any(|line| matches!(line, Line::Example { .. })) { out } else { Vec::new() }
 }
 
-fn is_expression(code: &str) -> bool {
-    !code.starts_with([' ', '\t']) && code.len() <= LONGEST && CALL.is_match(code)
+/// A line's code, and the value in its comment if it has one.
+fn commented(line: &str) -> (&str, Option<&str>) {
+    let Some((code, comment)) = ["#", "//"].iter().find_map(|mark| line.split_once(&format!(" {mark} "))) else {
+        return (line, None);
+    };
+    let comment = comment.trim();
+    let signs = ["=>", "->", "→", "==", "returns ", "gives ", "= "];
+    let value = signs.iter().find_map(|sign| comment.strip_prefix(sign)).unwrap_or(comment).trim();
+    (if is_value(value) { code.trim_end().trim_end_matches(';') } else { line }, Some(value))
+}
+
+/// The expression of a line, out of what prints it; none where it is none.
+fn printed(code: &str) -> Option<&str> {
+    let inner = ["print(", "console.log("].iter().find_map(|by| code.strip_prefix(by)?.strip_suffix(')'));
+    let code = inner.unwrap_or(code);
+    (!code.starts_with([' ', '\t']) && code.len() <= LONGEST && CALL.is_match(code)).then_some(code)
 }
 
 #[cfg(test)]
@@ -277,6 +294,14 @@ mod tests {
             "a constant of 100 and `x`",
             "`f(4)` fails. The list becomes 13 long, and its length is 13.",
             "`f(4)` needs the table `SIGNS`, whose length becomes 13",
+            "With `Parser(strict=True)` the default separator is `','`",
+            "After `cart.add('x', 2)` the total should be `4`",
+            "Call `setup()` first; the port is 8080.",
+            "`list.pop()` is called when the size is 0",
+            "`f(1)` used to return `3`",
+            "```python\nparse(\"x\")  # <- raises here\n```",
+            "```python\nf(1)  # 2 spaces wide\nf(2)  # (fails)\n```",
+            "```\n>>> f(1)\n[1,\n 2]\n```",
             "`_concatValue(value, previous)`, because `lib/command.js` calls it",
             "```python\nround_to(1, 2)\n```",
             "```python\nf(1)  # this is wrong\n```",
@@ -290,7 +315,21 @@ mod tests {
         let text = "So:\n```python\nmd = make(link=\"x\")\nmd(\"[a](/b)\")   # <p>b</p>\n```\n";
         assert_eq!(found(text), ["| md = make(link=\"x\")", "md(\"[a](/b)\") = <p>b</p>"]);
         let text = "```\n>>> x = 1\n>>> f(x)\n2\n>>> g(x)\n```";
-        assert_eq!(found(text), ["| x = 1", "f(x) = 2", "| g(x)"]);
+        assert_eq!(found(text), ["| x = 1", "f(x) = 2"], "what comes after the last one prepares nothing");
         assert_eq!(found("```js\nconst a = 1;\nadd(a, 2); // => 3\n```"), ["| const a = 1;", "add(a, 2) = 3"]);
+        assert_eq!(found("```js\nconsole.log(add(2, 2)); // 4\n```"), ["add(2, 2) = 4"]);
+        assert_eq!(found("```\n>>> print(f(1))\n4\n```"), ["f(1) = 4"]);
+    }
+
+    #[test]
+    fn what_is_read_is_bounded() {
+        let many: String = (0..5_000).map(|n| format!("`f({n})` gives {n}\n")).collect();
+        assert_eq!(lines(&[&many]).len(), MOST);
+        let long = format!("`f(1)` {} gives 2", "a ".repeat(500_000));
+        assert_eq!(lines(&[&long]), []);
+        let block = format!("```python\n{}f(1)  # 2\n```", "x = 1\n".repeat(LINES + 1));
+        assert_eq!(lines(&[&block]), []);
+        let wide = format!("```python\nx = '{}'\nf(x)  # 2\n```", "y".repeat(SETUP));
+        assert_eq!(lines(&[&wide]), [], "what it needs is not there, nor is it");
     }
 }
