@@ -9,7 +9,7 @@ use protocol::mistakes;
 use protocol::runner::{MAX_TEXT, Op, Outcome, Status};
 
 use super::verify::{gone_is_failed, tail};
-use super::{Result, Sandboxes, VerifySpec, issue_check};
+use super::{Result, SandboxError, Sandboxes, VerifySpec, issue_check};
 
 /// What one run of the issue's own check may take and print.
 const CHECK_WALL_MS: u64 = 60_000;
@@ -28,16 +28,14 @@ impl Sandboxes {
         check: Option<&IssueCheck>,
         number: u32,
     ) -> Result<(Outcome, Vec<Example>)> {
-        let command = async { gone_is_failed(self.over(spec, files, number).await) };
-        let Some(check) = check else {
-            return Ok((command.await?, Vec::new()));
-        };
-        let (outcome, examples) = tokio::join!(command, self.examples(spec, files, check, number));
-        let examples = examples.unwrap_or_else(|error| {
+        let ran = gone_is_failed(self.over(spec, files, number).await)?;
+        let Some(check) = check else { return Ok((ran, Vec::new())) };
+        // One after the other: two builds at once would take each other's time.
+        let examples = self.examples(spec, files, check, number).await.unwrap_or_else(|error| {
             tracing::info!(task = spec.task, %error, "the issue's own check could not be run");
             Vec::new()
         });
-        Ok((outcome?, examples))
+        Ok((ran, examples))
     }
 
     async fn over(&self, spec: &VerifySpec, files: &[NewFile], number: u32) -> Result<Outcome> {
@@ -64,10 +62,33 @@ impl Sandboxes {
         check: &IssueCheck,
         number: u32,
     ) -> Result<Vec<Example>> {
-        let Some(before) = self.example_run(spec, &spec.base, &[], check, &format!("before-{number}")).await? else {
-            return Ok(Vec::new());
+        let key = format!(
+            "{} {} {} {}\n{}",
+            spec.repo_key,
+            spec.base.as_str(),
+            spec.image,
+            check.command,
+            check.file.content
+        );
+        let kept = self.example_base.lock().await.clone().filter(|(of, _)| *of == key);
+        let before = match kept {
+            Some((_, before)) => before,
+            None => {
+                let side = format!("before-{number}");
+                let Some(before) = self.example_run(spec, &spec.base, &[], check, &side).await? else {
+                    return Ok(Vec::new());
+                };
+                *self.example_base.lock().await = Some((key, before.clone()));
+                before
+            }
         };
-        let after = self.example_run(spec, &spec.commit, files, check, &format!("after-{number}")).await?;
+        let after = match self.example_run(spec, &spec.commit, files, check, &format!("after-{number}")).await {
+            // It ran on the base: an answer that takes its sandbox down does nothing of what is asked.
+            Err(SandboxError::Gone(_)) => {
+                Some(Outcome { status: Status::Signaled { signal: 9 }, text: String::new(), ..before.clone() })
+            }
+            other => other?,
+        };
         Ok(after.map(|after| issue_check::compare(check, &before, &after)).unwrap_or_default())
     }
 

@@ -7,31 +7,31 @@
 use std::collections::BTreeMap;
 
 use domain::{Example, IssueCheck, MOST_SEEN};
-use protocol::runner::Outcome;
+use protocol::runner::{Outcome, Status};
 
 use crate::text;
 
 /// How its program begins its line for each part.
 const PART: &str = "caisson-example ";
 
-/// The parts of a check that ran `before` and `after` and did not hold before.
+/// The parts of a check that ran `before` and `after`, did not hold before, and were run in one of them at least. None where a run did not
+/// end by itself: that is no candidate's fault.
 pub(super) fn compare(check: &IssueCheck, before: &Outcome, after: &Outcome) -> Vec<Example> {
-    let (before, after) = (parts(before), parts(after));
-    if before.is_empty() && after.is_empty() {
-        // It could not be run at all: that is no candidate's fault.
+    let by_itself = |ran: &Outcome| matches!(ran.status, Status::Ok | Status::Exited { .. } | Status::Signaled { .. });
+    if !by_itself(before) || !by_itself(after) {
         return Vec::new();
     }
-    let held = |number: &usize| before.get(number).is_some_and(Option::is_none);
-    let numbered = (1_usize..).zip(&check.says).filter(|(number, _)| !held(number));
+    let (before, after) = (parts(before), parts(after));
     let example = |(number, says): (usize, &String)| {
-        let (holds, seen) = match after.get(&number) {
-            Some(None) => (true, String::new()),
-            Some(Some(seen)) => (false, seen.clone()),
-            None => (false, String::new()),
+        let (holds, seen) = match (before.get(&number), after.get(&number)) {
+            (Some(None), _) | (None, None) => return None,
+            (_, Some(None)) => (true, String::new()),
+            (_, Some(Some(seen))) => (false, seen.clone()),
+            (Some(Some(_)), None) => (false, String::new()),
         };
-        Example { says: says.clone(), holds, seen }
+        Some(Example { says: says.clone(), holds, seen })
     };
-    numbered.map(example).collect()
+    (1_usize..).zip(&check.says).filter_map(example).collect()
 }
 
 /// Each part by its number, with what was seen where it does not hold. The first line about a part counts.
@@ -55,7 +55,6 @@ fn parts(ran: &Outcome) -> BTreeMap<usize, Option<String>> {
 mod tests {
     use super::*;
     use domain::NewFile;
-    use protocol::runner::Status;
 
     fn made(says: &[&str]) -> IssueCheck {
         let file = NewFile { path: "x.py".into(), content: String::new() };
@@ -75,11 +74,25 @@ mod tests {
     fn a_part_counts_if_it_does_not_hold_before() {
         let before = "caisson-example 1 holds\n\ncaisson-example 2 gives 3\n";
         let after = "caisson-example 1 gives 9\nnoise\ncaisson-example 2 holds\n";
-        assert_eq!(told(&["a", "b", "c"], before, after), ["b true", "c false"]);
+        assert_eq!(told(&["a", "b", "c"], before, after), ["b true"], "c was never run");
+        assert_eq!(
+            told(&["a"], "caisson-example 1 gives 2", "killed"),
+            ["a false"],
+            "an answer under which it cannot run"
+        );
         assert_eq!(told(&["a", "b"], after, before), ["a true"]);
         assert_eq!(told(&["a"], before, after), [""; 0], "what holds anyway says nothing");
         assert_eq!(told(&["a"], "", "caisson-example 1 gives 9"), ["a false 9"]);
         assert_eq!(told(&["a"], "SyntaxError", "SyntaxError"), [""; 0], "one that cannot be run says nothing");
+    }
+
+    #[test]
+    fn a_run_that_was_ended_says_nothing() {
+        let (good, mut ended) = (ran("caisson-example 1 holds"), ran("caisson-example 1 gives 2"));
+        assert_eq!(compare(&made(&["a"]), &ended, &good).len(), 1);
+        ended.status = Status::TimedOut;
+        assert_eq!(compare(&made(&["a"]), &ended, &good), []);
+        assert_eq!(compare(&made(&["a"]), &ran("caisson-example 1 gives 2"), &ended), []);
     }
 
     #[test]

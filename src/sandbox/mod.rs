@@ -279,6 +279,8 @@ pub struct Sandboxes {
     base_runs: BaseRuns,
     /// Attached chambers, by task.
     rooms: Mutex<HashMap<i64, Arc<Room>>>,
+    /// The last run of an issue's own check on a base, and what it was of: a round of candidates is held against one.
+    example_base: Mutex<Option<(String, protocol::runner::Outcome)>>,
     /// Names of chambers that a call of this process is using: reaping leaves them alone.
     busy: Arc<std::sync::Mutex<HashSet<String>>>,
     /// Berths that this process has opened (true) or closed (false). Held while the router is told anything, so that new rules
@@ -329,6 +331,7 @@ impl Sandboxes {
             mirrors,
             base_runs,
             rooms,
+            example_base: Mutex::default(),
             busy,
             doors,
             ids,

@@ -88,6 +88,27 @@ async fn the_host_runs_the_checks_asks_again_and_says_when_it_is_done() {
     assert_eq!(runs, 1, "the base's checks are run once");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_issue_gives_as_an_example_tells_an_answer_that_passes_from_one_that_does_it() {
+    let silent = WRONG.replace(", \"`python3 -m unittest\", \"AssertionError\"", "");
+    let world = World::in_files(&format!("{silent}{RIGHT}")).await;
+    let passing = "import unittest\n\n\nclass Semver(unittest.TestCase):\n    def test_nothing(self):\n        pass\n";
+    world.push(&[("tests/test_semver.py", passing)]);
+    let body = "`newer(\"1.10\", \"1.9\")` should be `True`; today it is `False`.\n\n/fix";
+    world.alice().open_issue(REPO, "Versions compare as text", body).expect("issue");
+    let task = world.until_state("final-review").await;
+    assert_eq!((task.actions, task.verdict.as_ref().map(|v| v.kind)), (4, Some(VerdictKind::Passed)));
+    let review = world.until_said(task.pull.expect("a pull request"), "Final review").await;
+    for words in [
+        "**Tried apart** — 3 candidates",
+        "The issue's own examples, as code under review printed it",
+        "fails: `newer(\"1.10\", \"1.9\")` should give `True`, and it gives False",
+        "holds: `newer(\"1.10\", \"1.9\")` should give `True`",
+    ] {
+        assert!(review.contains(words), "{words} is missing:\n{review}");
+    }
+}
+
 /// Answers after which even what did not fail fails.
 const WORSE: &str = r##"
 name = "gives files back"

@@ -168,6 +168,10 @@ fn code(line: &str, out: &mut BTreeSet<String>) {
     let begins = given.find('(').unwrap_or(0);
     out.extend(CALLED.captures_iter(given).filter_map(|found| {
         let name = found.get(1)?;
+        // What another thing does is not asked for.
+        if given[..name.start()].ends_with('.') {
+            return None;
+        }
         let called = given[name.end()..].trim_start().starts_with('(');
         // Arguments of a definition have their types behind them: those of a call are keys.
         let meant = if called { !COMMON.contains(&name.as_str()) } else { name.start() > begins };
@@ -225,10 +229,7 @@ mod tests {
             ("`new Limiter(make, { max: 1000 })` keeps `max` keys; give it a getter `size`.", &["max", "size"][..]),
             ("`Limiter.of` is slow for `debug` and `x.y`", &[]),
             ("Please give `HTMLRenderer` an argument `link_rel=None`.", &["HTMLRenderer"]),
-            (
-                "```js\nnew Limiter('--level <level>', { ignoreCase: true }).choices(['debug'])\n```",
-                &["choices", "ignoreCase"],
-            ),
+            ("```js\nnew Limiter('--level <level>', { ignoreCase: true }).choices(['debug'])\n```", &["ignoreCase"]),
             ("```python\nmd = make(link_rel=\"x\")\n```", &["link_rel"]),
             ("Run `python3 -m unittest`:\n```sh\nmake(all)\n```", &[]),
             ("```\nTraceback (most recent call last):\n  at _compile (node:1)\n```", &[]),

@@ -47,7 +47,10 @@ pub fn start(log: &[Event]) -> usize {
         Event::Resumed => was_stuck(&log[..at]),
         Event::SandboxLost { .. } => false,
         event => match written(event) {
-            Some(write) => outcome(&log[at..], write.turn, 0).is_none_or(|ended| ended.status.succeeded()),
+            // One that was refused is not tried again.
+            Some(write) => {
+                outcome(&log[at..], write.turn, 0).is_none_or(|ended| ended.status != OutcomeStatus::Interrupted)
+            }
             None => asks_for_more(event),
         },
     };
@@ -158,10 +161,10 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
         };
     };
     let wanted = wanted(log, &files::words(task));
-    // Checks that failed before anything was done and pass now are the issue's own.
+    // Checks that failed before anything was done and pass now say more than names.
     let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
     let mended = red && !log.iter().any(changes_something);
-    let proven = mended || unmet(last).is_empty() && wanted.missing(last).is_empty();
+    let proven = unmet(last).is_empty() && (mended || wanted.missing(last).is_empty());
     if passed(last.ended) && !is_flawed(last.ended) && proven {
         return Step::Say(Box::new(taken(task, last, Some(PASSES))));
     }
@@ -215,7 +218,7 @@ fn told(one: &Candidate<'_>, verdict: &str) -> String {
     let unmet: Vec<&str> = unmet(one).into_iter().map(|example| example.says.as_str()).collect();
     let missing = match unmet.is_empty() {
         true => String::new(),
-        false => format!(" Not reached of what the issue asks: {}.", unmet.join("; ")),
+        false => format!(" No answer met these examples, as they were read out of the issue: {}.", unmet.join("; ")),
     };
     summary(one.said, one.files, &format!("`{}` {verdict}.{missing}", one.command))
 }
@@ -238,25 +241,39 @@ fn written(event: &Event) -> Option<Written<'_>> {
     files.filter(|_| model == HOST).map(|files| Written { turn: *turn, files, ends })
 }
 
-/// The candidates that the host wrote, with where in the log: those whose write happened.
-fn writes(log: &[Event]) -> impl DoubleEndedIterator<Item = (usize, Written<'_>)> {
+/// What the host wrote, with where in the log, and whether it is written: some writes are refused. Those that may have happened are none.
+fn writes(log: &[Event]) -> impl DoubleEndedIterator<Item = (usize, Written<'_>, bool)> {
     log.iter().enumerate().filter_map(|(at, event)| {
         let write = written(event)?;
-        outcome(&log[at..], write.turn, 0).is_some_and(|ended| ended.status.succeeded()).then_some((at, write))
+        let ended = outcome(&log[at..], write.turn, 0).filter(|ended| ended.status != OutcomeStatus::Interrupted)?;
+        Some((at, write, ended.status.succeeded()))
     })
 }
 
-/// The candidate that was written last although the checks have something against it.
+/// The candidate that was written last although something stands against it, while it is what the workspace holds.
 pub fn applied(log: &[Event]) -> Option<Candidate<'_>> {
-    let (at, last) = writes(log).next_back()?;
-    let mut known = candidates(&log[..at]).into_iter().rev();
-    known.find(|one| !last.ends && one.files == last.files)
+    let (at, last, is_written) = writes(log).next_back()?;
+    if !is_written || last.ends || !is_there(&log[at + 1..]) {
+        return None;
+    }
+    candidates(&log[..at]).into_iter().rev().find(|one| one.files == last.files)
 }
 
-/// Rounds since a person last said what to do that ended without a candidate which may end the work.
+/// Whether the workspace holds what was written before these events.
+fn is_there(since: &[Event]) -> bool {
+    let sealed = since.iter().position(|event| matches!(event, Event::TreeSealed { .. })).unwrap_or(since.len());
+    let lost = |(at, event): (usize, &Event)| match event {
+        Event::SandboxLost { .. } => at < sealed,
+        Event::TreeRefused { .. } => true,
+        other => changes_something(other),
+    };
+    !since.iter().enumerate().any(lost)
+}
+
+/// Rounds since a person last said what to do that ended without a candidate which may end the work, or with one that was refused.
 fn fruitless(log: &[Event]) -> usize {
     let since = (0..log.len()).rev().find(|at| says_more(log, *at)).map_or(0, |at| at + 1);
-    writes(log).filter(|(at, write)| *at >= since && !write.ends).count()
+    writes(log).filter(|(at, write, is_written)| *at >= since && !(write.ends && *is_written)).count()
 }
 
 fn says_more(log: &[Event], at: usize) -> bool {

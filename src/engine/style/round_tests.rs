@@ -250,7 +250,9 @@ fn an_example_that_no_answer_meets_is_told_to_the_person() {
     let answer = said(&log);
     let [CallRequest { call: Call::Done { summary }, .. }] = answer.calls.as_slice() else { panic!("{answer:?}") };
     assert!(
-        summary.contains("passes with it. Not reached of what the issue asks: `f(1)` should give `2`"),
+        summary.contains(
+            "passes with it. No answer met these examples, as they were read out of the issue: `f(1)` should give `2`"
+        ),
         "{summary}"
     );
 }
@@ -311,13 +313,43 @@ fn what_passes_stays_where_another_round_brings_nothing_better() {
 
 #[test]
 fn checks_that_failed_before_prove_the_first_work_and_no_later_one() {
-    let mut log = begun(1, &["test_add"]);
-    log.extend(shown(1, "good", &[], &["`f(1)` should give `2`"]));
+    let asks = super::super::files::tests::asking("Give it a function `halve(n)`.");
+    let mut log = vec![asks, looked(1, Some((1, &unittest(&["test_add"]))))];
+    log.extend(tried(1, "good", 0, GREEN));
     let first = said(&log);
-    assert_eq!(chosen(&first), ("good", true), "what failed and passes now is the issue's own check");
+    assert_eq!(chosen(&first), ("good", true), "what failed and passes now says more than a name");
     log.extend(spoken(first, 2));
     log.push(sealed());
     log.push(changes());
-    log.extend(shown(3, "as it was", &[], &["`f(1)` should give `2`"]));
+    log.extend(tried(3, "as it was", 0, GREEN));
     assert_eq!(step(&log), Step::Ask, "that it stays green is no answer to what was asked since");
+}
+
+#[test]
+fn a_write_that_was_refused_ends_its_round_and_a_person_is_asked_after_two() {
+    let mut log = begun(0, &[]);
+    for round in [1, 4] {
+        log.extend(tried(round, "good", 0, GREEN));
+        let mut host = spoken(said(&log), round + 1);
+        if let Some(Event::ActionFinished { outcome, .. }) = host.last_mut() {
+            outcome.status = OutcomeStatus::Denied { reason: "a test".into() };
+        }
+        log.extend(host);
+    }
+    assert!(applied(&log).is_none() && matches!(step(&log), Step::Stop(_)), "{:?}", step(&log));
+}
+
+#[test]
+fn what_was_written_and_lost_or_written_over_is_not_called_done() {
+    let mut log = begun(0, &[]);
+    for turn in 1..=4 {
+        log.extend(shown(turn, "good", &[], &["`f(1)` should give `2`"]));
+    }
+    log.extend(spoken(said(&log), 5));
+    assert!(applied(&log).is_some());
+    let loss = domain::Loss::EngineRestarted;
+    let lost = [log.as_slice(), &[Event::SandboxLost { sentence: loss.to_string(), loss }]].concat();
+    assert!(applied(&lost).is_none());
+    let over = [log.as_slice(), &[answered(6, vec![Action::WriteFiles { files: file("other") }])]].concat();
+    assert!(applied(&over).is_none());
 }

@@ -29,11 +29,14 @@ async function caissonLoad(paths) {
 
 globalThis.require = require;
 
+let caissonReady = true;
+
 async function caissonDo(code) {
   try {
     await caissonVm.runInThisContext(code);
   } catch {
-    return;
+    // What comes after it is not what was meant.
+    caissonReady = false;
   }
 }
 
@@ -65,13 +68,20 @@ function caissonIs(raised, name) {
   return false;
 }
 
-async function caissonCheck(number, call, wanted, error) {
+async function caissonCheck(number, call, wanted, how) {
+  if (!caissonReady) return;
+  let printed = '';
+  process.stdout.write = (text) => {
+    printed += text;
+    return true;
+  };
   try {
     const got = await caissonVm.runInThisContext(`(async () => (${call}))()`);
-    caissonSay(number, !error && caissonSame(got, wanted), caissonUtil.inspect(got));
+    const shown = how === 'printed' && [CaissonString(got), printed.trim()].includes(wanted);
+    caissonSay(number, how !== 'error' && (shown || caissonSame(got, wanted)), caissonUtil.inspect(got));
   } catch (raised) {
     const kind = raised && raised.constructor ? raised.constructor.name : typeof raised;
-    caissonSay(number, error && caissonIs(raised, wanted), `${kind}: ${raised && raised.message}`);
+    caissonSay(number, how === 'error' && caissonIs(raised, wanted), `${kind}: ${raised && raised.message}`);
   }
 }
 

@@ -54,6 +54,7 @@ fn sentence(line: &Line) -> Option<String> {
     match line {
         Line::Setup(_) => None,
         Line::Example { call, wanted: Wanted::Value(value) } => Some(format!("`{call}` should give `{value}`")),
+        Line::Example { call, wanted: Wanted::Printed(text) } => Some(format!("`{call}` should print `{text}`")),
         Line::Example { call, wanted: Wanted::Error(name) } => Some(format!("`{call}` should raise `{name}`")),
     }
 }
@@ -122,10 +123,12 @@ fn written<'a>(lines: impl Iterator<Item = &'a Line>, write: impl Fn(usize, &Lin
     lines.map(one).collect()
 }
 
-fn wanted(wanted: &Wanted) -> (&str, bool) {
+/// What is wanted, and the word by which the harness knows how.
+fn wanted(wanted: &Wanted) -> (&str, &'static str) {
     match wanted {
-        Wanted::Value(value) => (value, false),
-        Wanted::Error(name) => (name, true),
+        Wanted::Value(value) => (value, "value"),
+        Wanted::Printed(text) => (text, "printed"),
+        Wanted::Error(name) => (name, "error"),
     }
 }
 
@@ -134,9 +137,8 @@ fn python(lines: &[Line], places: &[&str]) -> (NewFile, String, Vec<String>) {
     let body = written(lines.iter(), |number, line| match line {
         Line::Setup(code) => format!("_caisson_do({})", json(code)),
         Line::Example { call, wanted } => {
-            let (value, error) = self::wanted(wanted);
-            let error = if error { "True" } else { "False" };
-            format!("_caisson_check({number}, {}, {}, {error})", json(call), json(&value))
+            let (value, how) = self::wanted(wanted);
+            format!("_caisson_check({number}, {}, {}, {how:?})", json(call), json(&value))
         }
     });
     let load = format!("_caisson_load({}, {})\n", json(&modules), json(&heads(lines)));
@@ -159,10 +161,15 @@ fn javascript(lines: &[Line], places: &[&str]) -> (NewFile, String, Vec<String>)
     let own = places.iter().map(|path| format!("./{path}"));
     let paths: Vec<String> = [".".to_owned()].into_iter().chain(own).collect();
     let body = written(lines.iter(), |number, line| match line {
-        Line::Setup(code) => format!("await caissonDo({});", json(code)),
+        // What is imported was loaded before, and the script is no module.
+        Line::Setup(code) => {
+            let imports = |line: &&str| !line.starts_with("import ") && !line.contains("require(");
+            let code: Vec<&str> = code.lines().filter(imports).collect();
+            format!("await caissonDo({});", json(&code.join("\n")))
+        }
         Line::Example { call, wanted } => {
-            let (value, error) = self::wanted(wanted);
-            format!("await caissonCheck({number}, {}, {}, {error});", json(call), json(&value))
+            let (value, how) = self::wanted(wanted);
+            format!("await caissonCheck({number}, {}, {}, {how:?});", json(call), json(&value))
         }
     });
     let content = format!(
@@ -227,7 +234,7 @@ mod tests {
         let check = of(&["Totals", "`total([1, 2])` should be `3`."], &look, &[]).expect("an example");
         assert_eq!(check.says, ["`total([1, 2])` should give `3`"]);
         assert!(check.file.content.contains("_caisson_load([\"shop.cart\"], [\"total\"])"), "{}", check.file.content);
-        assert!(check.file.content.ends_with("_caisson_check(1, \"total([1, 2])\", \"3\", False)\n"));
+        assert!(check.file.content.ends_with("_caisson_check(1, \"total([1, 2])\", \"3\", \"value\")\n"));
         let made = of(&["`rest(1)` gives 2, in src/shop/text.py"], &look, &[]).expect("an example");
         assert!(made.file.content.contains("_caisson_load([\"shop.text\"]"), "the file that the issue names");
         let new = [NewFile { path: "src/shop/sum.py".into(), content: "def rest(x):\n    return 2\n".into() }];

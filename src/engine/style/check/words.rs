@@ -35,8 +35,10 @@ pub(super) enum Line {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// As it is written in code, or as it would be printed.
+    /// As it is written in code, or as its text.
     Value(String),
+    /// What is printed of it, or by it.
+    Printed(String),
     /// The name of an error.
     Error(String),
 }
@@ -163,7 +165,8 @@ fn said(between: &str, value: &str) -> Option<Wanted> {
     // What is printed may be any text, and often begins with a number.
     let printed = value.starts_with(|c: char| c.is_ascii_digit()) || clause.contains("print");
     let fits = is_value(value) || printed && value.len() <= LONGEST;
-    (GIVES.is_match(&clause) && fits).then(|| Wanted::Value(value.to_owned()))
+    let wanted = if clause.contains("print") || clause.contains("show") { Wanted::Printed } else { Wanted::Value };
+    (GIVES.is_match(&clause) && fits).then(|| wanted(value.to_owned()))
 }
 
 /// A value without backticks behind the words that speak of it: `… gives 125`.
@@ -219,7 +222,8 @@ fn block(text: &str) -> Vec<Line> {
         let shown = value.filter(|value| is_value(value)).and_then(|value| Some((printed(code)?, value)));
         match shown {
             Some((call, value)) => {
-                out.push(Line::Example { call: call.to_owned(), wanted: Wanted::Value(value.to_owned()) });
+                let wanted = if call.len() < code.len() { Wanted::Printed } else { Wanted::Value };
+                out.push(Line::Example { call: call.to_owned(), wanted: wanted(value.to_owned()) });
             }
             None => prepares(&mut out, code),
         }
@@ -253,6 +257,7 @@ mod tests {
         let shown = |line| match line {
             Line::Setup(text) => format!("| {text}"),
             Line::Example { call, wanted: Wanted::Value(value) } => format!("{call} = {value}"),
+            Line::Example { call, wanted: Wanted::Printed(text) } => format!("{call} > {text}"),
             Line::Example { call, wanted: Wanted::Error(name) } => format!("{call} ! {name}"),
         };
         lines(&[text]).into_iter().map(shown).collect()
@@ -273,7 +278,7 @@ mod tests {
             ),
             ("`from_roman(\"xiv\")` is refused today; it should be 14.", &["from_roman(\"xiv\") = 14"]),
             ("in the text (`from_roman(\"xiq\")` is `Unknown('q')`), and", &["from_roman(\"xiq\") = Unknown('q')"]),
-            ("`show(90061)` prints `25h 1m`, it should be `1d 1h`.", &["show(90061) = 25h 1m", "show(90061) = 1d 1h"]),
+            ("`show(90061)` prints `25h 1m`, it should be `1d 1h`.", &["show(90061) > 25h 1m", "show(90061) = 1d 1h"]),
             ("`add(1, 2) == 3`, and `add(1) -> 1`", &["add(1, 2) == 3".replace("==", "=").as_str(), "add(1) = 1"]),
             ("`parse('1:5')` raises a `DurationError`", &["parse('1:5') ! DurationError"]),
             ("`a.b('x')` → `[1, 2]`", &["a.b('x') = [1, 2]"]),
@@ -317,8 +322,8 @@ mod tests {
         let text = "```\n>>> x = 1\n>>> f(x)\n2\n>>> g(x)\n```";
         assert_eq!(found(text), ["| x = 1", "f(x) = 2"], "what comes after the last one prepares nothing");
         assert_eq!(found("```js\nconst a = 1;\nadd(a, 2); // => 3\n```"), ["| const a = 1;", "add(a, 2) = 3"]);
-        assert_eq!(found("```js\nconsole.log(add(2, 2)); // 4\n```"), ["add(2, 2) = 4"]);
-        assert_eq!(found("```\n>>> print(f(1))\n4\n```"), ["f(1) = 4"]);
+        assert_eq!(found("```js\nconsole.log(add(2, 2)); // 4\n```"), ["add(2, 2) > 4"]);
+        assert_eq!(found("```\n>>> print(f(1))\n4\n```"), ["f(1) > 4"]);
     }
 
     #[test]
