@@ -218,7 +218,7 @@ fn told(one: &Candidate<'_>, verdict: &str) -> String {
     let unmet: Vec<&str> = unmet(one).into_iter().map(|example| example.says.as_str()).collect();
     let missing = match unmet.is_empty() {
         true => String::new(),
-        false => format!(" No answer met these examples, as they were read out of the issue: {}.", unmet.join("; ")),
+        false => format!(" Not met, as it was read out of the issue: {}.", unmet.join("; ")),
     };
     summary(one.said, one.files, &format!("`{}` {verdict}.{missing}", one.command))
 }
