@@ -250,9 +250,7 @@ fn an_example_that_no_answer_meets_is_told_to_the_person() {
     let answer = said(&log);
     let [CallRequest { call: Call::Done { summary }, .. }] = answer.calls.as_slice() else { panic!("{answer:?}") };
     assert!(
-        summary.contains(
-            "passes with it. Not met, as it was read out of the issue: `f(1)` should give `2`"
-        ),
+        summary.contains("passes with it. Not met, as it was read out of the issue: `f(1)` should give `2`"),
         "{summary}"
     );
 }
