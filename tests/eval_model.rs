@@ -3,12 +3,11 @@
 //! toolchains that the tasks are written in.
 
 #[path = "support/engine.rs"]
-#[allow(dead_code, reason = "it makes no containers of its own")]
 mod engine;
 #[path = "support/skipped.rs"]
 mod skipped;
 
-use engine::{ROUTER, missing};
+use engine::{ROUTER, SANDBOX, missing};
 use serde_json::Value;
 use skipped::skipped;
 use std::process::Command;
@@ -18,7 +17,9 @@ fn the_three_defaults_are_measured() {
     let Ok(url) = std::env::var("CAISSON_MODEL_URL") else {
         return skipped("model", "CAISSON_MODEL_URL names no server");
     };
-    if let Some(why) = missing(&[ROUTER, "caisson-sandbox:python", "caisson-sandbox:node", "caisson-sandbox:rust"]) {
+    if let Some(why) =
+        missing(&[SANDBOX, ROUTER, "caisson-sandbox:python", "caisson-sandbox:node", "caisson-sandbox:rust"])
+    {
         return skipped("docker", &why);
     }
     let dir = tempfile::tempdir().expect("a directory");

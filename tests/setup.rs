@@ -209,6 +209,9 @@ async fn over_the_builtin_forge() {
 #[tokio::test(flavor = "multi_thread")]
 async fn over_a_real_gitea() {
     if let Some(forge) = gitea::start() {
+        let admin = Admin::new(&forge.url.parse().unwrap(), Secret::new(&forge.admin_token), "test").unwrap();
+        assert!(admin.is_fresh().await.unwrap(), "nobody but the admin");
         trip(&forge.url, &forge.admin_token).await;
+        assert!(!admin.is_fresh().await.unwrap(), "`caisson eval --forge` does not touch it any more");
     }
 }

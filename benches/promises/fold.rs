@@ -40,12 +40,8 @@ async fn filled(store: &Store) -> TaskId {
     let mut task = store.task(id).await.expect("folded");
     for i in 0..EVENTS {
         let outcome = Outcome {
-            status: OutcomeStatus::Exited { code: 0 },
-            text: "a line of output\n".repeat(20),
-            dropped_bytes: 0,
             duration_ms: 12,
-            note: None,
-            examples: Vec::new(),
+            ..Outcome::new(OutcomeStatus::Exited { code: 0 }, "a line of output\n".repeat(20))
         };
         let events = vec![Event::ActionFinished { number: i as u32, outcome }];
         let before = task.seq;

@@ -47,12 +47,8 @@ async fn live(store: &Store, n: i64, now: i64) {
         let output = |bytes: usize, number: u32| Event::ActionFinished {
             number,
             outcome: Outcome {
-                status: OutcomeStatus::Exited { code: 0 },
-                text: format!("{n} {turn} ").repeat(bytes / 8),
-                dropped_bytes: 0,
                 duration_ms: 12,
-                note: None,
-                examples: Vec::new(),
+                ..Outcome::new(OutcomeStatus::Exited { code: 0 }, format!("{n} {turn} ").repeat(bytes / 8))
             },
         };
         let events = (0..6).map(|i| output(2_000, i)).chain([output(20_000, 6)]).collect();

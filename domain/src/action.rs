@@ -241,6 +241,13 @@ pub struct Outcome {
     pub examples: Vec<Example>,
 }
 
+impl Outcome {
+    /// One of which nothing else is known.
+    pub fn new(status: OutcomeStatus, text: impl Into<String>) -> Self {
+        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, examples: Vec::new() }
+    }
+}
+
 /// One part of an issue's own check, as it was after a candidate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {

@@ -15,6 +15,13 @@ pub struct ShownFile {
     pub lines: Vec<(u32, u32)>,
 }
 
+impl ShownFile {
+    /// One of which all lines are shown.
+    pub fn whole(path: impl Into<String>, text: impl Into<String>, because: &str) -> Self {
+        Self { path: path.into(), text: text.into(), because: because.to_owned(), lines: Vec::new() }
+    }
+}
+
 /// How the project's checks end on the commit that a task began from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseRun {

@@ -110,7 +110,7 @@ mod tests {
     use domain::{CallRequest, Look, NewFile, ShownFile, Usage};
 
     fn looked(turn: u32, text: &str) -> Event {
-        let file = ShownFile { path: "a.py".into(), text: text.into(), because: String::new(), lines: Vec::new() };
+        let file = ShownFile::whole("a.py", text, "");
         Event::Looked { turn, look: Box::new(Look { files: vec![file], ..Look::default() }) }
     }
 

@@ -338,14 +338,7 @@ mod tests {
         let action = Action::EditFile { path: "a.py".into(), old: "a".into(), new: "x".into(), all: false };
         let found = "a.py:3: undefined name `x`\n>    3\tx\nb.py:1: syntax error near `)`\n>    1\t)";
         let text = format!("a.py: replaced once\n     3\tx\n{}\n{found}\n", protocol::mistakes::HEAD);
-        let outcome = Outcome {
-            status: OutcomeStatus::Ok,
-            text,
-            dropped_bytes: 0,
-            duration_ms: 1,
-            note: None,
-            examples: Vec::new(),
-        };
+        let outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Ok, text) };
         assert_eq!(mistake(&action, &outcome).as_deref(), Some("a.py:3: undefined name `x` (and 1 more)"));
         let fine = Outcome { text: "a.py: replaced once\n".into(), ..outcome };
         assert_eq!(mistake(&action, &fine), None);

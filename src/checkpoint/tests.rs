@@ -441,8 +441,7 @@ mod gathered {
     }
 
     fn acted(number: u32, turn: u32, index: u32, status: OutcomeStatus, text: &str) -> [Event; 2] {
-        let outcome =
-            Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 50, note: None, examples: Vec::new() };
+        let outcome = Outcome { duration_ms: 50, ..Outcome::new(status, text) };
         [Event::ActionStarted { number, turn, index }, Event::ActionFinished { number, outcome }]
     }
 

@@ -20,14 +20,7 @@ impl Performer {
         }
         if let Some(reason) = self.guarded(task, action).await? {
             let status = OutcomeStatus::Denied { reason };
-            let outcome = Outcome {
-                status,
-                text: String::new(),
-                dropped_bytes: 0,
-                duration_ms: 0,
-                note: None,
-                examples: Vec::new(),
-            };
+            let outcome = Outcome::new(status, "");
             return Ok(Input::ActionEnded { number, outcome });
         }
         let limits = Limits {
@@ -57,14 +50,7 @@ impl Performer {
             // One that takes its own sandbox down each time is a candidate that fails.
             Err(SandboxError::Unavailable(reason)) if tries >= MOST_TRIES => {
                 let status = OutcomeStatus::Failed { reason };
-                let outcome = Outcome {
-                    status,
-                    text: String::new(),
-                    dropped_bytes: 0,
-                    duration_ms: 0,
-                    note: None,
-                    examples: Vec::new(),
-                };
+                let outcome = Outcome::new(status, "");
                 Ok(Input::ActionEnded { number, outcome })
             }
             Err(error) => Err(apart(error)),
@@ -102,11 +88,9 @@ pub(super) fn outcome(from: protocol::runner::Outcome) -> Outcome {
         Status::Cancelled => OutcomeStatus::Interrupted,
     };
     Outcome {
-        status,
-        text: from.text,
         dropped_bytes: from.dropped_bytes,
         duration_ms: from.duration_ms,
         note: from.note,
-        examples: Vec::new(),
+        ..Outcome::new(status, from.text)
     }
 }

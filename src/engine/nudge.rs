@@ -233,8 +233,7 @@ mod tests {
     }
 
     fn took(progress: &mut Progress, action: Action, status: OutcomeStatus) {
-        let ended =
-            Outcome { status, text: String::new(), dropped_bytes: 0, duration_ms: 1, note: None, examples: Vec::new() };
+        let ended = Outcome { duration_ms: 1, ..Outcome::new(status, "") };
         progress.take(&Call::Action { action }, &ended);
     }
 

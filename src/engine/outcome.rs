@@ -186,14 +186,7 @@ mod tests {
             arguments: serde_json::json!({}),
             call: Call::Action { action },
         };
-        let outcome = Outcome {
-            status,
-            text: text.into(),
-            dropped_bytes: 0,
-            duration_ms: 1500,
-            note: None,
-            examples: Vec::new(),
-        };
+        let outcome = Outcome { duration_ms: 1500, ..Outcome::new(status, text) };
         let now = ran(&outcome);
         render(&fence, &call, &outcome, "action 1 of 5", &Runs { now: now.as_ref(), before: None }, 100)
     }
@@ -238,17 +231,7 @@ mod tests {
             assert!(list < text.find("output of bash").expect(&text), "{text}");
         }
         assert!(!rendered(OutcomeStatus::Exited { code: 2 }, "no such file").0.contains("failing"));
-        assert!(
-            ran(&Outcome {
-                status: OutcomeStatus::Ok,
-                text: "fine".into(),
-                dropped_bytes: 0,
-                duration_ms: 0,
-                note: None,
-                examples: Vec::new()
-            })
-            .is_some()
-        );
+        assert!(ran(&Outcome::new(OutcomeStatus::Ok, "fine")).is_some());
     }
 
     #[test]
@@ -259,14 +242,7 @@ mod tests {
         let call = CallRequest { id, name, arguments, call: Call::Action { action } };
         let text =
             format!("made a.py: 1 lines\n{}\na.py:1: syntax error near `)`\n>    1\tf)\n", protocol::mistakes::HEAD);
-        let outcome = Outcome {
-            status: OutcomeStatus::Ok,
-            text,
-            dropped_bytes: 0,
-            duration_ms: 1,
-            note: None,
-            examples: Vec::new(),
-        };
+        let outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Ok, text) };
         let runs = Runs { now: None, before: None };
         let (told, error) = render(&fence, &call, &outcome, "action 1 of 5", &runs, 1000);
         assert!(!error && told.contains("\nNote: it was written, and what was written has a mistake;"), "{told}");

@@ -1,8 +1,8 @@
 //! A candidate for the work, tried in sandboxes of its own over one commit.
 //!
 //! Owns the runs of a try, each in a sandbox that no other entered: the project's command over the candidate's files, and the
-//! issue's own check on the base and after them. Whatever becomes of the check is never held against the candidate. Nothing of either is
-//! kept. Tests: `tests/trees/issue_check.rs`.
+//! issue's own check on the base and after them. A check that cannot be run is not held against the candidate; one that runs on the base and
+//! not under the candidate is. Of the copies nothing is kept, of the check's last run on a base what it printed. Tests: `tests/trees/issue_check.rs`.
 
 use domain::{Commit, Example, IssueCheck, NewFile};
 use protocol::mistakes;
@@ -16,7 +16,7 @@ const CHECK_WALL_MS: u64 = 60_000;
 const CHECK_BYTES: u64 = 64 << 10;
 
 impl Sandboxes {
-    /// `files` laid over `spec.commit`, and `spec.command` run there; beside it the issue's check before and after. What came of
+    /// `files` laid over `spec.commit`, and `spec.command` run there; then the issue's check, on the base and under them. What came of
     /// the command, and the check's parts that did not hold before: none where it could not be run.
     ///
     /// # Errors

@@ -34,14 +34,7 @@ mod tests {
     fn they_are_read_out_of_successful_writes_alone() {
         let write = Action::WriteFile { path: "a.py".into(), content: "x".into() };
         let text = format!("made a.py: 1 lines\n{HEAD}\na.py:1: undefined name `x`\n>    1\tx\n");
-        let mut outcome = Outcome {
-            status: OutcomeStatus::Ok,
-            text,
-            dropped_bytes: 0,
-            duration_ms: 1,
-            note: None,
-            examples: Vec::new(),
-        };
+        let mut outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Ok, text) };
         assert_eq!(of(&write, &outcome), Some("a.py:1: undefined name `x`\n>    1\tx"));
         assert_eq!(of(&Action::Bash { command: "cat a".into() }, &outcome), None);
         outcome.status = OutcomeStatus::Failed { reason: "no".into() };

@@ -69,14 +69,7 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
         duration_ms: 1,
         model: "m".into(),
     };
-    let outcome = Outcome {
-        status: OutcomeStatus::Ok,
-        text: String::new(),
-        dropped_bytes: 0,
-        duration_ms: 1,
-        note: None,
-        examples: Vec::new(),
-    };
+    let outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Ok, "") };
     let base = Commit::parse(&"a".repeat(40)).expect("a commit");
     let inputs = [
         (50, Input::PlaceFree),

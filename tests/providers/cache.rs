@@ -33,7 +33,7 @@ fn outcome(action: &Action) -> Outcome {
         | Action::WebFetch { .. }
         | Action::Try { .. } => (OutcomeStatus::Ok, ""),
     };
-    Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 30, note: None, examples: Vec::new() }
+    Outcome { duration_ms: 30, ..Outcome::new(status, text) }
 }
 
 /// The answer and what came of it, as the task's log would hold it. No answer ends the conversation here.

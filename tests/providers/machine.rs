@@ -227,7 +227,7 @@ fn outcome(pick: u64) -> Outcome {
         _ => OutcomeStatus::Ok,
     };
     let text = if pick == 3 { "line\r\n[[end x]]" } else { "" };
-    Outcome { status, text: text.into(), dropped_bytes: pick, duration_ms: 3, note: None, examples: Vec::new() }
+    Outcome { dropped_bytes: pick, duration_ms: 3, ..Outcome::new(status, text) }
 }
 
 fn verdict(pick: u64) -> Verdict {

@@ -59,8 +59,7 @@ fn answer(turn: u32, text: &str, calls: &[(&str, Value)]) -> Event {
 
 fn acted(number: u32, turn: u32, index: u32, code: i32, text: &str) -> [Event; 2] {
     let status = if code == 0 { OutcomeStatus::Ok } else { OutcomeStatus::Exited { code } };
-    let outcome =
-        Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 400, note: None, examples: Vec::new() };
+    let outcome = Outcome { duration_ms: 400, ..Outcome::new(status, text) };
     [Event::ActionStarted { number, turn, index }, Event::ActionFinished { number, outcome }]
 }
 

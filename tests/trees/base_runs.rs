@@ -5,23 +5,8 @@ use std::sync::Arc;
 use caisson::sandbox::checks::{Standing, standing};
 use caisson::sandbox::{Gate, Sandboxes, Settings, VerifySpec};
 use domain::{Commit, Verdict, VerdictKind};
-use protocol::broker::ChamberLimits;
 
 use crate::world::{KEY, World, commit, url};
-
-fn spec(world: &World, head: &Commit, command: &str) -> VerifySpec {
-    VerifySpec {
-        task: 1,
-        commit: head.clone(),
-        base: world.base.clone(),
-        tries: 1,
-        repo_key: KEY.to_owned(),
-        image: "local".to_owned(),
-        command: Some(command.to_owned()),
-        limits: ChamberLimits::default(),
-        wall_ms: 60_000,
-    }
-}
 
 /// Once what it left is gone: the next one of the same task and commit has the same name.
 async fn verified(world: &World, sandboxes: &Sandboxes, spec: &VerifySpec) -> Verdict {
@@ -47,13 +32,14 @@ fn runs(world: &World) -> usize {
 async fn one_run_serves_the_start_every_verification_and_a_new_life() {
     let world = World::new().await;
     let command = "python3 -m unittest -v";
-    let known = world.sandboxes.checks_of_base(&spec(&world, &world.base, command)).await.expect("run").expect("known");
+    let known =
+        world.sandboxes.checks_of_base(&world.checks(&world.base, Some(command))).await.expect("run").expect("known");
     assert_eq!(standing(&known.1), Standing::Fail { tests: 1 });
     let mended = changed(&world, "def add(a, b):\n    return a + b\n").await;
-    let verdict = verified(&world, &world.sandboxes, &spec(&world, &mended, command)).await;
+    let verdict = verified(&world, &world.sandboxes, &world.checks(&mended, Some(command))).await;
     assert_eq!((verdict.kind, verdict.base_exit_code, verdict.looked_for), (VerdictKind::Passed, Some(1), 1));
     let again = changed(&world, "def add(a, b):\n    return b + a\n").await;
-    let verdict = verified(&world, &world.sandboxes, &spec(&world, &again, command)).await;
+    let verdict = verified(&world, &world.sandboxes, &world.checks(&again, Some(command))).await;
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)));
     assert_eq!(runs(&world), 1, "{:?}", world.broker.created.lock().unwrap());
 
@@ -61,16 +47,16 @@ async fn one_run_serves_the_start_every_verification_and_a_new_life() {
     let settings = Settings::new(world.dir.path().join("state"), "local");
     let next = Sandboxes::new(Arc::clone(&world.broker) as _, Some(gate), world.repos.clone(), settings, 2)
         .expect("sandboxes");
-    let verdict = verified(&world, &next, &spec(&world, &again, command)).await;
+    let verdict = verified(&world, &next, &world.checks(&again, Some(command))).await;
     assert_eq!((verdict.base_exit_code, runs(&world)), (Some(1), 1));
-    verified(&world, &next, &spec(&world, &again, "python3 -m unittest")).await;
+    verified(&world, &next, &world.checks(&again, Some("python3 -m unittest"))).await;
     assert_eq!(runs(&world), 2, "another command is another run");
 }
 
 #[tokio::test]
 async fn a_run_that_was_stopped_is_made_again() {
     let world = World::new().await;
-    let slow = VerifySpec { wall_ms: 300, ..spec(&world, &world.base, "sleep 60") };
+    let slow = VerifySpec { wall_ms: 300, ..world.checks(&world.base, Some("sleep 60")) };
     for times in 1..=2 {
         let (_, outcome) = world.sandboxes.checks_of_base(&slow).await.expect("run").expect("known");
         assert!(matches!(standing(&outcome), Standing::Stopped(_)), "{outcome:?}");
@@ -81,7 +67,7 @@ async fn a_run_that_was_stopped_is_made_again() {
 #[tokio::test]
 async fn a_file_that_cannot_be_read_is_no_run() {
     let world = World::new().await;
-    let base = spec(&world, &world.base, "python3 -m unittest -v");
+    let base = world.checks(&world.base, Some("python3 -m unittest -v"));
     world.sandboxes.checks_of_base(&base).await.expect("run");
     for entry in std::fs::read_dir(world.dir.path().join("state/base-runs")).expect("kept") {
         std::fs::write(entry.expect("read").path(), "{").expect("spoiled");

@@ -10,7 +10,6 @@ use domain::{Action, VerdictKind};
 use protocol::runner::{Limits, Status};
 
 use crate::docker::{IMAGE, in_containers};
-use crate::world::KEY;
 
 /// 3 GiB in the workspace and 2 in the home, of bytes that no file system can leave out.
 const BUILD: &str =
@@ -62,15 +61,10 @@ async fn a_build_that_leaves_five_gib_fits_an_installation_as_it_comes() {
             assert_eq!((built.text.as_str(), built.status), (BUILT, Status::Ok));
             sandboxes.remove(1).await.expect("removed");
             let verify = VerifySpec {
-                task: 1,
-                commit: world.base.clone(),
-                base: world.base.clone(),
-                tries: 1,
-                repo_key: KEY.to_owned(),
                 image: IMAGE.to_owned(),
-                command: Some(format!("mkdir -p build; {BUILD}")),
                 limits,
                 wall_ms: 300_000,
+                ..world.checks(&world.base, Some(&format!("mkdir -p build; {BUILD}")))
             };
             let verdict = sandboxes.verify(&verify).await.expect("verified");
             assert_eq!((verdict.kind, verdict.tail.as_str()), (VerdictKind::Passed, BUILT), "{verdict:?}");

@@ -118,15 +118,10 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     assert!(matches!(kept, Sealed::Unchanged { .. }), "stopped and woken, the tree is the same: {kept:?}");
     sandboxes.open(1).await.expect("open once more");
     let verify = VerifySpec {
-        task: 1,
-        commit,
-        base: world.base.clone(),
-        tries: 1,
-        repo_key: KEY.to_owned(),
         image: IMAGE.to_owned(),
-        command: Some("grep -q 'a + b' sum.py && test -s build/warm".to_owned()),
         limits,
         wall_ms: 30_000,
+        ..world.checks(&commit, Some("grep -q 'a + b' sum.py && test -s build/warm"))
     };
     let verdict = sandboxes.verify(&verify).await.expect("verified");
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)), "{verdict:?}");

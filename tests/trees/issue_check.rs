@@ -1,38 +1,21 @@
 //! The check made from an issue's own examples, run by real interpreters before and after an answer.
 
 use caisson::engine::style::check;
-use caisson::sandbox::VerifySpec;
 use domain::{IssueCheck, Look, NewFile, ShownFile};
-use protocol::broker::ChamberLimits;
 
 use crate::skipped::skipped;
-use crate::world::{KEY, World};
+use crate::world::World;
 
 type Files<'a> = [(&'a str, &'a str)];
 
 fn made(words: &str, files: &Files<'_>) -> IssueCheck {
-    let shown = files.iter().map(|(path, text)| ShownFile {
-        path: (*path).to_owned(),
-        text: (*text).to_owned(),
-        because: String::new(),
-        lines: Vec::new(),
-    });
-    check::of(&[words], &Look { files: shown.collect(), ..Look::default() }, &[]).expect("an example")
+    let files = files.iter().map(|(path, text)| ShownFile::whole(*path, *text, "")).collect();
+    check::of(words, &Look { files, ..Look::default() }, &[]).expect("an example")
 }
 
 /// What holds and what fails of the check over an answer, and the command's own output.
 async fn tried(world: &World, check: &IssueCheck, answer: &Files<'_>, command: &str) -> (usize, Vec<String>, String) {
-    let spec = VerifySpec {
-        task: 1,
-        commit: world.base.clone(),
-        base: world.base.clone(),
-        tries: 1,
-        repo_key: KEY.to_owned(),
-        image: "local".to_owned(),
-        command: Some(command.to_owned()),
-        limits: ChamberLimits::default(),
-        wall_ms: 120_000,
-    };
+    let spec = world.checks(&world.base, Some(command));
     let new = |(path, text): &(&str, &str)| NewFile { path: (*path).to_owned(), content: (*text).to_owned() };
     let files: Vec<NewFile> = answer.iter().map(new).collect();
     let (ran, examples) = world.sandboxes.try_out(&spec, &files, Some(check), 1).await.unwrap();

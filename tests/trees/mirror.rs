@@ -135,15 +135,9 @@ async fn a_checkpoint_from_it_is_the_same_commit_whatever_became_of_the_agents_g
     let sealed = plain.sandboxes.seal(&plain.seal_spec(1, 1, &base)).await.expect("sealed");
     assert!(matches!(sealed, Sealed::Commit { commit, .. } if commit == first), "as without a mirror");
     let verify = VerifySpec {
-        task: 1,
-        commit: second,
         base,
-        tries: 1,
-        repo_key: KEY.to_owned(),
-        image: "local".to_owned(),
-        command: Some("grep -q 'a + b' sum.py && test -f two.txt".to_owned()),
-        limits: ChamberLimits::default(),
         wall_ms: 30_000,
+        ..world.checks(&second, Some("grep -q 'a + b' sum.py && test -f two.txt"))
     };
     let verdict = world.sandboxes.verify(&verify).await.expect("verified");
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)), "{verdict:?}");

@@ -1,9 +1,8 @@
 //! Setup: run once on the pinned base in a sandbox of its own, handed on as a copy.
 
 use caisson::sandbox::broker::Broker as _;
-use caisson::sandbox::{PrepareSpec, SandboxError, SetupSpec, VerifySpec};
+use caisson::sandbox::{PrepareSpec, SandboxError, SetupSpec};
 use domain::{Commit, VerdictKind};
-use protocol::broker::ChamberLimits;
 
 use crate::world::{KEY, World, commit, url};
 
@@ -93,17 +92,7 @@ async fn verification_starts_from_the_bases_setup_whatever_the_branch_says() {
     world.bash(1, "echo poisoned >build/cache.txt").await;
     let branch = commit(&world.upstream(), &[(".caisson.toml", "setup = [\"echo evil\"]\n")], "work");
     world.repos.fetch(KEY, &url(&world.upstream()), None).await.expect("fetched");
-    let verify = VerifySpec {
-        task: 1,
-        commit: branch,
-        base: world.base.clone(),
-        tries: 1,
-        repo_key: KEY.to_owned(),
-        image: "local".to_owned(),
-        command: Some("grep -qx warm build/cache.txt".to_owned()),
-        limits: ChamberLimits::default(),
-        wall_ms: 60_000,
-    };
+    let verify = world.checks(&branch, Some("grep -qx warm build/cache.txt"));
     let verdict = world.sandboxes.verify(&verify).await.expect("verified");
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(0)), "{verdict:?}");
     assert_eq!(runs(&world), 1);

@@ -1,9 +1,8 @@
 //! A project tried out: what each setup command said, and checks that start with what it left.
 
 use caisson::sandbox::{PrepareSpec, SandboxError, SetupSpec, Tried, VerifySpec};
-use protocol::broker::ChamberLimits;
 
-use crate::world::{KEY, World};
+use crate::world::World;
 
 fn setup(world: &World, attempt: u32, commands: &[&str]) -> PrepareSpec {
     let commands = commands.iter().map(|&command| command.to_owned()).collect();
@@ -11,17 +10,7 @@ fn setup(world: &World, attempt: u32, commands: &[&str]) -> PrepareSpec {
 }
 
 async fn checks(world: &World, tries: u32, command: &str) -> Tried {
-    let spec = VerifySpec {
-        task: 1,
-        commit: world.base.clone(),
-        base: world.base.clone(),
-        tries,
-        repo_key: KEY.to_owned(),
-        image: "local".to_owned(),
-        command: None,
-        limits: ChamberLimits::default(),
-        wall_ms: 60_000,
-    };
+    let spec = VerifySpec { tries, ..world.checks(&world.base, None) };
     world.sandboxes.try_checks(&spec, &world.base, command, "checks").await.expect("run")
 }
 

@@ -2,22 +2,11 @@
 
 use caisson::sandbox::VerifySpec;
 use domain::{BaseTests, Commit, Verdict, VerdictKind};
-use protocol::broker::ChamberLimits;
 
 use crate::world::{FILES, KEY, World, commit, git, url};
 
 async fn verify(world: &World, head: &Commit, command: Option<&str>, wall_ms: u64) -> Verdict {
-    let spec = VerifySpec {
-        task: 1,
-        commit: head.clone(),
-        base: world.base.clone(),
-        tries: 1,
-        repo_key: KEY.to_owned(),
-        image: "local".to_owned(),
-        command: command.map(str::to_owned),
-        limits: ChamberLimits::default(),
-        wall_ms,
-    };
+    let spec = VerifySpec { wall_ms, ..world.checks(head, command) };
     let verdict = world.sandboxes.verify(&spec).await.unwrap();
     assert!(world.left().await.is_empty(), "a chamber is left");
     verdict

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use caisson::git::{RemoteUrl, Repos};
-use caisson::sandbox::{Acted, Gate, PrepareSpec, Sandboxes, SealSpec, Settings, Stretch};
+use caisson::sandbox::{Acted, Gate, PrepareSpec, Sandboxes, SealSpec, Settings, Stretch, VerifySpec};
 use domain::{Action, Commit};
 use protocol::broker::ChamberLimits;
 use protocol::router::Rule;
@@ -127,6 +127,21 @@ impl World {
             egress: vec![Rule::parse("docs.example.org").expect("a rule")],
             setup: None,
             anew: None,
+        }
+    }
+
+    /// The checks of `commit` for the first task, against the base.
+    pub fn checks(&self, commit: &Commit, command: Option<&str>) -> VerifySpec {
+        VerifySpec {
+            task: 1,
+            commit: commit.clone(),
+            base: self.base.clone(),
+            tries: 1,
+            repo_key: KEY.to_owned(),
+            image: "local".to_owned(),
+            command: command.map(str::to_owned),
+            limits: ChamberLimits::default(),
+            wall_ms: 60_000,
         }
     }
 

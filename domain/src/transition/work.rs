@@ -158,12 +158,8 @@ fn lose(draft: &mut Draft, loss: Loss) {
 pub(super) fn interrupt(draft: &mut Draft, why: &str) {
     if let Some(number) = draft.task.running {
         let outcome = Outcome {
-            status: OutcomeStatus::Interrupted,
-            text: String::new(),
-            dropped_bytes: 0,
-            duration_ms: 0,
             note: Some(format!("{why}; this action may have run, wholly or in part")),
-            examples: Vec::new(),
+            ..Outcome::new(OutcomeStatus::Interrupted, "")
         };
         draft.emit(Event::ActionFinished { number, outcome });
     }

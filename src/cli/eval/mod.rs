@@ -285,3 +285,38 @@ pub(super) async fn interrupted() -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: EvalArgs,
+    }
+
+    fn refused(forge: &str) -> Option<String> {
+        let text = "[forge]\nurl = \"http://localhost:3000/\"\npublic_url = \"https://git.example.org\"\n";
+        let process = Process::from_layers(Path::new("/x/caisson.toml"), text, &|_| None).expect("a configuration");
+        let line = Line::try_parse_from(["eval", "--forge", forge, "--forge-admin", "token"]).ok().expect("flags");
+        line.args.is_another_forge(&process).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_forge_to_throw_away_is_not_the_one_that_is_worked_with() {
+        for ours in
+            ["http://127.0.0.1:3000", "http://[::1]:3000/x", "http://LOCALHOST.:3000", "https://git.example.org:443"]
+        {
+            assert!(refused(ours).is_some_and(|said| said.contains("is not touched")), "{ours}");
+        }
+        let said = refused("http://root:s3cret@127.0.0.1:3001").expect("a password");
+        assert!(said.contains("without a name, a password") && !said.contains("s3cret"), "{said}");
+        assert_eq!(refused("http://127.0.0.1:3001"), None);
+        assert!(
+            Line::try_parse_from(["eval", "--forge", "http://127.0.0.1:3001"]).is_err(),
+            "its admin's token is missing"
+        );
+    }
+}

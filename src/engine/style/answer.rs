@@ -42,7 +42,7 @@ pub(super) fn calls(
     let paths = json!({ "paths": paths });
     let made = match (command.map(str::to_owned), first) {
         (Some(command), First::Tried { words }) => {
-            let check = check::of(&[words.as_str()], look, &files).map(Box::new);
+            let check = check::of(words, look, &files).map(Box::new);
             vec![("try", paths, Action::Try { files, command, check })]
         }
         (Some(command), First::Written) => {

@@ -1,17 +1,7 @@
 //! Answers as small models give them.
 
+use super::super::shown;
 use super::*;
-use domain::ShownFile;
-
-fn look(files: &[(&str, &str)]) -> Look {
-    let shown = files.iter().map(|(path, text)| ShownFile {
-        path: (*path).into(),
-        text: (*text).into(),
-        because: String::new(),
-        lines: Vec::new(),
-    });
-    Look { files: shown.collect(), others: vec!["lib/other.py".into()], base: None }
-}
 
 fn given(text: &str, look: &Look) -> Vec<(String, String)> {
     files(text, look, "").into_iter().map(|file| (file.path, file.content)).collect()
@@ -22,7 +12,7 @@ const FIXED: &str = "def add(a, b):\n    return a + b\n";
 
 #[test]
 fn a_block_finds_its_file() {
-    let look = look(&[("lib/calc.py", CALC), ("lib/text.py", "x = 1\n")]);
+    let look = shown(&[("lib/calc.py", CALC), ("lib/text.py", "x = 1\n")]);
     let fixed = vec![("lib/calc.py".to_owned(), FIXED.to_owned())];
     for head in
         ["lib/calc.py\n", "**lib/calc.py**\n\n", "`calc.py`:\n", "./lib/calc.py\n", "### File: path/lib/calc.py\n"]
@@ -39,7 +29,7 @@ fn a_block_finds_its_file() {
 
 #[test]
 fn the_only_file_needs_no_name_and_the_example_is_never_written() {
-    let look = look(&[("lib/calc.py", CALC)]);
+    let look = shown(&[("lib/calc.py", CALC)]);
     assert_eq!(given(&format!("```python\n{FIXED}```"), &look)[0].0, "lib/calc.py");
     assert_eq!(given(&format!("{EXAMPLE}\n```python\n{FIXED}```"), &look), [], "the example's own path");
     assert_eq!(given(&format!("path/of/file.py\n```python\n{FIXED}```"), &look), [], "a folder that is not there");
@@ -50,7 +40,7 @@ fn the_only_file_needs_no_name_and_the_example_is_never_written() {
 
 #[test]
 fn what_is_no_file_is_not_taken_for_one() {
-    let look = look(&[("lib/calc.py", CALC)]);
+    let look = shown(&[("lib/calc.py", CALC)]);
     assert_eq!(given("Run this:\n```bash\npytest\n```", &look), []);
     assert_eq!(given(&format!("lib/calc.py\n```python\n{FIXED}"), &look), [], "cut off");
     assert_eq!(given(&format!("lib/calc.py\n```python\n{CALC}```"), &look), [], "unchanged");
@@ -59,7 +49,7 @@ fn what_is_no_file_is_not_taken_for_one() {
 
 #[test]
 fn existing_tests_stand_unless_they_were_asked_for() {
-    let look = look(&[("tests/test_calc.py", "assert 1\n")]);
+    let look = shown(&[("tests/test_calc.py", "assert 1\n")]);
     let answer = "tests/test_calc.py\n```python\nassert 2\n```";
     assert_eq!(given(answer, &look), []);
     assert_eq!(files(answer, &look, "extend test_calc.py please").len(), 1);
@@ -68,14 +58,14 @@ fn existing_tests_stand_unless_they_were_asked_for() {
 #[test]
 fn a_definition_alone_replaces_that_one() {
     let long = format!("{CALC}\n\ndef sub(a, b):\n    return a - b\n\n\ndef mul(a, b):\n    return a * b\n");
-    let look = look(&[("lib/calc.py", &long)]);
+    let look = shown(&[("lib/calc.py", &long)]);
     let out = given(&format!("lib/calc.py\n```python\n{FIXED}```"), &look);
     assert_eq!(out, [("lib/calc.py".into(), long.replacen("a - b", "a + b", 1))]);
 }
 
 #[test]
 fn the_files_and_their_check_are_two_calls_and_a_try_is_one() {
-    let look = look(&[("lib/calc.py", CALC)]);
+    let look = shown(&[("lib/calc.py", CALC)]);
     let files = || files(&format!("```python\n{FIXED}```"), &look, "");
     let names =
         |calls: &[CallRequest]| calls.iter().map(|call| format!("{} {}", call.id, call.name)).collect::<Vec<_>>();

@@ -23,30 +23,11 @@ static CALLED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"([A-Za-z_$][\w$]*)\s*(?:\(|:[^:]|=[^=>])").expect("a literal"));
 
 /// Words that say that the name beside them is one of code.
-const KINDS: [&str; 18] = [
-    "function",
-    "method",
-    "option",
-    "argument",
-    "parameter",
-    "field",
-    "getter",
-    "setter",
-    "property",
-    "class",
-    "type",
-    "module",
-    "struct",
-    "enum",
-    "trait",
-    "constant",
-    "variable",
-    "attribute",
-];
+const KINDS: &str = "function method option argument parameter field getter setter property class type module struct enum trait constant \
+    variable attribute";
 
 /// What blocks of code are said to be.
-const CODE: [&str; 14] =
-    ["py", "python", "js", "javascript", "ts", "typescript", "rs", "rust", "go", "java", "c", "cpp", "ruby", "jsx"];
+const CODE: &str = "py python js javascript jsx ts typescript rs rust go java c cpp ruby";
 /// Bytes of an issue that are looked at, and the most of what is said to be missing.
 const WORDS: usize = 32 << 10;
 const MOST: usize = 5;
@@ -54,44 +35,12 @@ const MOST: usize = 5;
 const FILES: usize = 100;
 
 /// Called in many an example, and made by nobody.
-const COMMON: [&str; 36] = [
-    "return",
-    "if",
-    "for",
-    "while",
-    "switch",
-    "match",
-    "catch",
-    "def",
-    "function",
-    "assert",
-    "print",
-    "println",
-    "len",
-    "str",
-    "int",
-    "log",
-    "require",
-    "import",
-    "raise",
-    "throw",
-    "list",
-    "dict",
-    "set",
-    "tuple",
-    "sorted",
-    "sum",
-    "min",
-    "max",
-    "map",
-    "filter",
-    "range",
-    "open",
-    "isinstance",
-    "stringify",
-    "vec",
-    "format",
-];
+const COMMON: &str = "return if for while switch match catch def function assert print println len str int log require import raise throw \
+    list dict set tuple sorted sum min max map filter range open isinstance stringify vec format";
+
+fn is_among(all: &str, word: &str) -> bool {
+    all.split_whitespace().any(|one| one == word)
+}
 
 /// What an issue names that is not there yet.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -145,7 +94,7 @@ fn named(words: &str) -> BTreeSet<String> {
             // Four blanks make a block of code, too.
             Piece::Line(line) if line.starts_with("    ") && !line.contains('`') => code(line, &mut out),
             Piece::Line(line) => prose(line, &mut out),
-            Piece::Block { info, text, .. } if CODE.contains(&info) => {
+            Piece::Block { info, text, .. } if is_among(CODE, info) => {
                 text.lines().for_each(|line| code(line, &mut out));
             }
             // Output, commands, data.
@@ -174,7 +123,7 @@ fn code(line: &str, out: &mut BTreeSet<String>) {
         }
         let called = given[name.end()..].trim_start().starts_with('(');
         // Arguments of a definition have their types behind them: those of a call are keys.
-        let meant = if called { !COMMON.contains(&name.as_str()) } else { name.start() > begins };
+        let meant = if called { !is_among(COMMON, name.as_str()) } else { name.start() > begins };
         meant.then(|| name.as_str().to_owned())
     }));
 }
@@ -186,7 +135,7 @@ fn prose(line: &str, out: &mut BTreeSet<String>) {
         let word = |text: &str, last: bool| {
             let mut all = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
             let found = if last { all.next_back() } else { all.next() };
-            found.is_some_and(|word| KINDS.contains(&word.trim_end_matches('s').to_lowercase().as_str()))
+            found.is_some_and(|word| is_among(KINDS, &word.trim_end_matches('s').to_lowercase()))
         };
         let single = NAME.find(part).is_some_and(|found| found.as_str() == *part);
         let coded =
@@ -205,18 +154,8 @@ fn prose(line: &str, out: &mut BTreeSet<String>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::shown;
     use super::*;
-    use domain::ShownFile;
-
-    fn look(files: &[(&str, &str)]) -> Look {
-        let shown = files.iter().map(|(path, text)| ShownFile {
-            path: (*path).into(),
-            text: (*text).into(),
-            because: String::new(),
-            lines: Vec::new(),
-        });
-        Look { files: shown.collect(), others: vec!["src/other.js".into()], base: None }
-    }
 
     fn file(path: &str, content: &str) -> NewFile {
         NewFile { path: path.into(), content: content.into() }
@@ -224,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_is_to_be_made_is_found_in_the_words() {
-        let look = look(&[("src/limiter.js", "class Limiter { constructor(make) {} of(key) {} }")]);
+        let look = shown(&[("src/limiter.js", "class Limiter { constructor(make) {} of(key) {} }")]);
         for (words, wanted) in [
             ("`new Limiter(make, { max: 1000 })` keeps `max` keys; give it a getter `size`.", &["max", "size"][..]),
             ("`Limiter.of` is slow for `debug` and `x.y`", &[]),
@@ -249,7 +188,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_leaves_it_out_is_told_what() {
-        let look = look(&[("src/case.js", "function words() {}\nmodule.exports = { words };\n")]);
+        let look = shown(&[("src/case.js", "function words() {}\nmodule.exports = { words };\n")]);
         let asked = Asked::of("Move the function `pieces` to `src/pieces.js`", &look);
         let missing = |files: &[NewFile]| asked.missing(files, &look);
         assert_eq!(

@@ -43,11 +43,9 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     }
     let remarks = remarks(log);
     let shown: Vec<_> = look.files.iter().flat_map(blocks).collect();
-    let Failing { command, text: failed, unmet, repair } = failures(log, &self::words(task));
-    let first = match round::tries(task, log) {
-        true => First::Tried { words: self::words(task) },
-        false => First::Written,
-    };
+    let issue = self::words(task);
+    let Failing { command, text: failed, unmet, repair } = failures(log, &issue);
+    let first = if round::tries(task, log) { First::Tried { words: issue } } else { First::Written };
     let asked = format!("{title}\n{body}\n{words}\n{}", remarks.join("\n"));
     let question = prompt::render(
         "files_question",

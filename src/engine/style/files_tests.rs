@@ -41,7 +41,7 @@ pub fn asking(body: &str) -> Event {
 }
 
 pub fn looked(turn: u32, base: Option<(i32, &str)>) -> Event {
-    let file = ShownFile { path: "calc.py".into(), text: TEXT.into(), because: String::new(), lines: Vec::new() };
+    let file = ShownFile::whole("calc.py", TEXT, "");
     let base =
         base.map(|(code, tail)| BaseRun { command: "make test".into(), exit_code: Some(code), tail: tail.into() });
     Event::Looked { turn, look: Box::new(Look { files: vec![file], others: Vec::new(), base }) }
@@ -68,8 +68,7 @@ fn run() -> Action {
 }
 
 pub fn acted(number: u32, turn: u32, index: u32, status: OutcomeStatus, text: &str) -> [Event; 2] {
-    let outcome =
-        Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 1, note: None, examples: Vec::new() };
+    let outcome = Outcome { duration_ms: 1, ..Outcome::new(status, text) };
     [Event::ActionStarted { number, turn, index }, Event::ActionFinished { number, outcome }]
 }
 

@@ -92,3 +92,10 @@ impl Reader {
         }
     }
 }
+
+/// A look at these files, all of whose lines are shown.
+#[cfg(test)]
+fn shown(files: &[(&str, &str)]) -> Look {
+    let files = files.iter().map(|(path, text)| domain::ShownFile::whole(*path, *text, "")).collect();
+    Look { files, others: vec!["lib/other.py".into(), "src/other.js".into()], base: None }
+}

@@ -133,12 +133,9 @@ pub fn again(log: &[Event], words: &str) -> Option<Look> {
                 shown.text.clone_from(&file.content);
                 shown.lines = view::lines(&shown.text, words);
             }
-            None => look.files.push(ShownFile {
-                path: file.path.clone(),
-                text: file.content.clone(),
-                because: "an earlier answer made it".to_owned(),
-                lines: Vec::new(),
-            }),
+            None => {
+                look.files.push(ShownFile::whole(&file.path, &file.content, "an earlier answer made it"));
+            }
         }
     }
     Some(look)
@@ -163,8 +160,8 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
     let wanted = wanted(log, &files::words(task));
     // Checks that failed before anything was done and pass now say more than names.
     let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
-    let mended = red && !log.iter().any(changes_something);
-    let proven = unmet(last).is_empty() && (mended || wanted.missing(last).is_empty());
+    let turned_green = red && !log.iter().any(changes_something);
+    let proven = unmet(last).is_empty() && (turned_green || wanted.missing(last).is_empty());
     if passed(last.ended) && !is_flawed(last.ended) && proven {
         return Step::Say(Box::new(taken(task, last, Some(PASSES))));
     }

@@ -72,8 +72,7 @@ fn answered(turn: u32, text: &str) -> Event {
 }
 
 fn acted(number: u32, turn: u32, status: OutcomeStatus, text: &str) -> [Event; 2] {
-    let outcome =
-        Outcome { status, text: text.into(), dropped_bytes: 0, duration_ms: 400, note: None, examples: Vec::new() };
+    let outcome = Outcome { duration_ms: 400, ..Outcome::new(status, text) };
     [Event::ActionStarted { number, turn, index: 0 }, Event::ActionFinished { number, outcome }]
 }
 

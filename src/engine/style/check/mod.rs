@@ -33,7 +33,7 @@ impl Language {
 }
 
 /// The check of an issue with these words for an answer of these files; none where they hold no example that could be run.
-pub fn of(words: &[&str], look: &Look, files: &[NewFile]) -> Option<IssueCheck> {
+pub fn of(words: &str, look: &Look, files: &[NewFile]) -> Option<IssueCheck> {
     let lines = words::lines(words);
     let places = places(&lines, words, look, files);
     let language = Language::of(places.first()?)?;
@@ -61,7 +61,7 @@ fn sentence(line: &Line) -> Option<String> {
 
 /// Where the examples' functions are defined, in an answer or in what was shown; where one is yet to be made, the file that the issue
 /// names, then the first that is shown. What the issue names comes last: it is loaded over the others.
-fn places<'a>(lines: &[Line], words: &[&str], look: &'a Look, files: &'a [NewFile]) -> Vec<&'a str> {
+fn places<'a>(lines: &[Line], words: &str, look: &'a Look, files: &'a [NewFile]) -> Vec<&'a str> {
     let heads = heads(lines);
     if heads.is_empty() {
         return Vec::new();
@@ -71,7 +71,7 @@ fn places<'a>(lines: &[Line], words: &[&str], look: &'a Look, files: &'a [NewFil
     let is_source = |path: &str| !steers_tests(path) && Language::of(path).is_some();
     let sources: Vec<(&str, &str)> = shown.chain(given).filter(|(path, _)| is_source(path)).collect();
     let defines = |text: &str| text.lines().filter_map(definitions::named).any(|(name, _)| heads.contains(&name));
-    let is_named = |path: &str| words.iter().any(|text| text.contains(path));
+    let is_named = |path: &str| words.contains(path);
     let mut out: Vec<&str> = Vec::new();
     for (path, _) in sources.iter().filter(|(_, text)| defines(text)) {
         if !out.contains(path) {
@@ -211,43 +211,33 @@ fn rust(lines: &[Line], places: &[&str]) -> Option<(NewFile, String, Vec<String>
 
 #[cfg(test)]
 mod tests {
+    use super::super::shown;
     use super::*;
-    use domain::ShownFile;
-
-    fn look(files: &[(&str, &str)]) -> Look {
-        let shown = files.iter().map(|(path, text)| ShownFile {
-            path: (*path).into(),
-            text: (*text).into(),
-            because: String::new(),
-            lines: Vec::new(),
-        });
-        Look { files: shown.collect(), ..Look::default() }
-    }
 
     #[test]
     fn the_file_that_defines_what_is_called_is_loaded() {
-        let look = look(&[
+        let look = shown(&[
             ("src/shop/cart.py", "def total(items):\n    return 0\n"),
             ("src/shop/text.py", "def show(x):\n    return x\n"),
             ("tests/test_cart.py", "def total(): pass\n"),
         ]);
-        let check = of(&["Totals", "`total([1, 2])` should be `3`."], &look, &[]).expect("an example");
+        let check = of("Totals\n`total([1, 2])` should be `3`.", &look, &[]).expect("an example");
         assert_eq!(check.says, ["`total([1, 2])` should give `3`"]);
         assert!(check.file.content.contains("_caisson_load([\"shop.cart\"], [\"total\"])"), "{}", check.file.content);
         assert!(check.file.content.ends_with("_caisson_check(1, \"total([1, 2])\", \"3\", \"value\")\n"));
-        let made = of(&["`rest(1)` gives 2, in src/shop/text.py"], &look, &[]).expect("an example");
+        let made = of("`rest(1)` gives 2, in src/shop/text.py", &look, &[]).expect("an example");
         assert!(made.file.content.contains("_caisson_load([\"shop.text\"]"), "the file that the issue names");
         let new = [NewFile { path: "src/shop/sum.py".into(), content: "def rest(x):\n    return 2\n".into() }];
-        let made = of(&["`rest(1)` gives 2"], &look, &new).expect("an example");
+        let made = of("`rest(1)` gives 2", &look, &new).expect("an example");
         assert!(made.file.content.contains("_caisson_load([\"shop.sum\"]"), "where the answer makes it");
-        assert_eq!(of(&["Totals are wrong"], &look, &[]), None);
-        assert_eq!(of(&["`f(1)` gives 2"], &Look::default(), &[]), None);
+        assert_eq!(of("Totals are wrong", &look, &[]), None);
+        assert_eq!(of("`f(1)` gives 2", &Look::default(), &[]), None);
     }
 
     #[test]
     fn a_rust_example_is_a_test_of_its_package() {
-        let look = look(&[("crates/roman/src/read.rs", "pub fn from_roman(text: &str) -> Result<u32, E> {\n}\n")]);
-        let check = of(&["`from_roman(\"xiv\")` gives 14"], &look, &[]).expect("an example");
+        let look = shown(&[("crates/roman/src/read.rs", "pub fn from_roman(text: &str) -> Result<u32, E> {\n}\n")]);
+        let check = of("`from_roman(\"xiv\")` gives 14", &look, &[]).expect("an example");
         assert_eq!(check.file.path, "crates/roman/tests/caisson_issue.rs");
         assert!(check.file.content.contains("caisson_check(1, || format!(\"{:?}\", from_roman(\"xiv\")), \"14\");"));
         assert!(check.command.starts_with("cd './crates/roman' && "), "{}", check.command);

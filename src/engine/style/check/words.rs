@@ -70,16 +70,11 @@ static RAISES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// All examples of these texts, with what prepares them.
-pub(super) fn lines(texts: &[&str]) -> Vec<Line> {
-    let (mut out, mut taken, mut setup, mut left): (Vec<Line>, _, _, _) = (Vec::new(), 0, 0, WORDS);
-    for piece in texts.iter().flat_map(|text| pieces(text::cut(text, WORDS).0)) {
-        let size = match &piece {
-            Piece::Line(line) => line.len(),
-            Piece::Block { text: code, .. } => code.len(),
-        };
-        left = left.saturating_sub(size);
-        if left == 0 || taken == MOST {
+/// All examples of these words, with what prepares them.
+pub(super) fn lines(words: &str) -> Vec<Line> {
+    let (mut out, mut taken, mut setup): (Vec<Line>, _, _) = (Vec::new(), 0, 0);
+    for piece in pieces(text::cut(words, WORDS).0) {
+        if taken == MOST {
             break;
         }
         let found = match piece {
@@ -260,7 +255,7 @@ mod tests {
             Line::Example { call, wanted: Wanted::Printed(text) } => format!("{call} > {text}"),
             Line::Example { call, wanted: Wanted::Error(name) } => format!("{call} ! {name}"),
         };
-        lines(&[text]).into_iter().map(shown).collect()
+        lines(text).into_iter().map(shown).collect()
     }
 
     #[test]
@@ -329,12 +324,12 @@ mod tests {
     #[test]
     fn what_is_read_is_bounded() {
         let many: String = (0..5_000).map(|n| format!("`f({n})` gives {n}\n")).collect();
-        assert_eq!(lines(&[&many]).len(), MOST);
+        assert_eq!(lines(&many).len(), MOST);
         let long = format!("`f(1)` {} gives 2", "a ".repeat(500_000));
-        assert_eq!(lines(&[&long]), []);
+        assert_eq!(lines(&long), []);
         let block = format!("```python\n{}f(1)  # 2\n```", "x = 1\n".repeat(LINES + 1));
-        assert_eq!(lines(&[&block]), []);
+        assert_eq!(lines(&block), []);
         let wide = format!("```python\nx = '{}'\nf(x)  # 2\n```", "y".repeat(SETUP));
-        assert_eq!(lines(&[&wide]), [], "what it needs is not there, nor is it");
+        assert_eq!(lines(&wide), [], "what it needs is not there, nor is it");
     }
 }
