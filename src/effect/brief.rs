@@ -12,7 +12,7 @@ use domain::{BaseRun, Commit, Event, Input, Look, ShownFile, State, Task};
 use protocol::survey::{Found, Question, Reason};
 use std::collections::BTreeSet;
 
-/// Up to so many tokens all sources are shown: more makes a small model recite.
+/// Up to so many tokens all sources are there to be shown: more makes a small model recite.
 const SMALL: u64 = 1_000;
 /// Otherwise so many files.
 const MOST: usize = 3;
