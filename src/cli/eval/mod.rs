@@ -300,7 +300,7 @@ mod tests {
     fn refused(forge: &str) -> Option<String> {
         let text = "[forge]\nurl = \"http://localhost:3000/\"\npublic_url = \"https://git.example.org\"\n";
         let process = Process::from_layers(Path::new("/x/caisson.toml"), text, &|_| None).expect("a configuration");
-        let line = Line::try_parse_from(["eval", "--forge", forge, "--forge-admin", "token"]).ok().expect("flags");
+        let line = Line::try_parse_from(["eval", "--forge", forge, "--forge-admin", "token"]).expect("flags");
         line.args.is_another_forge(&process).err().map(|error| error.to_string())
     }
 
