@@ -55,7 +55,9 @@ macro_rules! of_tasks {
 pub(super) const LIVE: &str = of_tasks!("WHERE live ORDER BY id");
 pub(super) const LIVE_OF: &str =
     of_tasks!("WHERE repository = $1 AND live AND (issue = $2 OR pull = $2) ORDER BY id DESC LIMIT 1");
-pub(super) const KNOWN: &str = "SELECT EXISTS (SELECT 1 FROM inputs WHERE key = $1)";
+/// A text up to its kind's floor was taken up, and its key deleted with its task.
+pub(super) const KNOWN: &str = "SELECT EXISTS (SELECT 1 FROM inputs WHERE key = $1) \
+     OR EXISTS (SELECT 1 FROM floors WHERE kind = $2 AND id >= $3)";
 pub(super) const WATERMARK: &str = "SELECT at FROM watermarks WHERE repository = $1";
 
 impl Store {
@@ -115,8 +117,8 @@ impl Store {
 
     /// Whether an input was taken up before.
     pub async fn knows_input(&self, key: &str) -> Result<bool, StoreError> {
-        let known: bool = sqlx::query_scalar(KNOWN).bind(key).fetch_one(&self.readers).await?;
-        Ok(known || super::retention::below_floor(&self.readers, key).await?)
+        let (kind, id) = super::retention::text_of(key).unzip();
+        Ok(sqlx::query_scalar(KNOWN).bind(key).bind(kind).bind(id).fetch_one(&self.readers).await?)
     }
 
     /// Arrivals that nobody has taken care of, oldest first.
