@@ -32,9 +32,7 @@ pub fn request() -> Request {
 /// A task with about a thousand events, as remarks and grants would make them.
 async fn filled(store: &Store) -> TaskId {
     let envelope = Envelope { key: "opened".into(), now: 1, input: Input::Requested { request: Box::new(request()) } };
-    let mut task = Task::new(TaskId(0));
-    let step = transition(&task, &envelope);
-    step.events.iter().for_each(|event| task.apply(event));
+    let (task, step) = transition(&Task::new(TaskId(0)), &envelope);
     let new = NewTask { task, input_key: "opened".into(), now: 1, step, epoch: 1 };
     let id = store.create(new).await.expect("stored").expect("new");
     let mut task = store.task(id).await.expect("folded");

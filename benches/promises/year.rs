@@ -38,9 +38,7 @@ async fn live(store: &Store, n: i64, now: i64) {
     asked.issue = n as u64;
     let key = format!("opened:{n}");
     let input = Input::Requested { request: Box::new(asked) };
-    let mut task = Task::new(TaskId(0));
-    let step = transition(&task, &Envelope { key: key.clone(), now, input });
-    step.events.iter().for_each(|event| task.apply(event));
+    let (task, step) = transition(&Task::new(TaskId(0)), &Envelope { key: key.clone(), now, input });
     let id = store.create(NewTask { task, input_key: key, now, step, epoch: 1 }).await.expect("stored").expect("new");
     let mut task = store.task(id).await.expect("folded");
     for turn in 0..3_u32 {
@@ -62,8 +60,10 @@ async fn live(store: &Store, n: i64, now: i64) {
         let lines = (0..10).map(|i| (now * 64 + i64::from(turn) * 16 + i, now, "{\"host\":\"a.example\"}".to_owned()));
         store.keep_egress(id, lines.collect()).await.expect("kept");
     }
-    let step = transition(&task, &Envelope { key: "closed".into(), now, input: Input::IssueClosed });
-    store.append(append(&task, step, format!("issue-closed:{id}"), now)).await.expect("stored");
+    let (after, step) = transition(&task, &Envelope { key: "closed".into(), now, input: Input::IssueClosed });
+    let key = format!("issue-closed:{id}");
+    let closed = Append { task: after, expected_seq: task.seq, input_key: key, now, step, close: None, epoch: 1 };
+    store.append(closed).await.expect("stored");
 }
 
 async fn delete_what_is_old(store: &Store, now: i64) {

@@ -272,14 +272,46 @@ impl Effect {
     }
 
     pub fn lane(&self) -> Lane {
+        self.needs().lane
+    }
+
+    /// Said of every effect, one by one: a new one does not compile before it is known what it needs.
+    pub fn needs(&self) -> Needs {
+        let work = Needs { lane: Lane::Work, barrier: false, ends_with_task: true };
         match self {
+            Effect::Prepare { .. }
+            | Effect::Open { .. }
+            | Effect::Act { .. }
+            | Effect::Seal { .. }
+            | Effect::Keep { .. }
+            | Effect::Verify { .. }
+            // In the style *files* the base's checks run, and the sandbox is asked for its files.
+            | Effect::Converse { .. } => Needs { barrier: true, ..work },
+            Effect::Push { .. }
+            | Effect::OpenPull
+            | Effect::Review { .. }
+            | Effect::Recheck { .. }
+            | Effect::Advance { .. }
+            // They only take away.
+            | Effect::Rest { .. }
+            | Effect::Shelve { .. } => work,
+            Effect::Teardown => Needs { ends_with_task: false, ..work },
+            Effect::Egress { .. } => Needs { lane: Lane::Gate, barrier: false, ends_with_task: false },
             Effect::Comment { .. }
             | Effect::Label { .. }
             | Effect::CommitStatus { .. }
             | Effect::ClosePull
-            | Effect::ReadyPull => Lane::Talk,
-            Effect::Egress { .. } => Lane::Gate,
-            _ => Lane::Work,
+            | Effect::ReadyPull => Needs { lane: Lane::Talk, barrier: false, ends_with_task: false },
         }
     }
+}
+
+/// What an effect needs, and how long it is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    pub lane: Lane,
+    /// Code or data of a repository or a model comes to run in a sandbox: not begun before the barrier is proven.
+    pub barrier: bool,
+    /// Called off when its task has ended.
+    pub ends_with_task: bool,
 }

@@ -3,6 +3,9 @@
 //! No I/O, no clock, no randomness stands here: `now` is a field of the input, and everything that must happen outside is returned
 //! as an [`Effect`]. The compiler holds it so: this crate has no runtime among its dependencies. Tests: `tests/` beside this file.
 
+// A new state, event, input or effect does not compile before each place has said what it does with it.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod action;
 pub mod advance;
 pub mod budget;
@@ -26,7 +29,7 @@ pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
 pub use checkpoint::Checkpoint;
 pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
-pub use effect::{Effect, Lane, Notice};
+pub use effect::{Effect, Lane, Needs, Notice};
 pub use event::{BaseTests, Event, FileChange, SealedTree, Verdict, VerdictKind};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};

@@ -37,7 +37,7 @@ impl Loss {
             // The same work needs the same memory: once may have been bad luck.
             Loss::Memory => Some(1),
             Loss::EngineRestarted | Loss::PutAway | Loss::Outdated => None,
-            _ => Some(3),
+            Loss::Unknown | Loss::Ended | Loss::Stopped | Loss::Removed | Loss::Restarted | Loss::Untrusted => Some(3),
         }
     }
 }

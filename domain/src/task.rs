@@ -206,7 +206,14 @@ impl Task {
     pub fn next_n(&self) -> u32 {
         match &self.state {
             State::Publishing { n, .. } | State::Verifying { n, .. } => *n,
-            _ => self.published_n + 1,
+            State::Queued
+            | State::Preparing
+            | State::Running
+            | State::AwaitingReview { .. }
+            | State::FinalReview { .. }
+            | State::Approved { .. }
+            | State::Paused { .. }
+            | State::Ended { .. } => self.published_n + 1,
         }
     }
 
@@ -220,7 +227,9 @@ impl Task {
         }
     }
 
-    /// Takes one event in. Total: an event that does not fit leaves the state as it is.
+    /// Takes one event in. Total: an event that does not fit leaves the state as it is. In parts, each of which hands on what is not
+    /// its own; the last one names every event.
+    #[expect(clippy::wildcard_enum_match_arm)]
     pub fn apply(&mut self, event: &Event) {
         self.seq += 1;
         match event {
@@ -301,10 +310,10 @@ impl Task {
         // What an outdated runner handed out lies in the new sandbox, in no commit.
         self.uncommitted &= loss == Loss::Outdated;
         (self.keeping, self.not_kept) = (false, false);
-        match loss {
-            Loss::Memory => self.starved = self.starved.saturating_add(1),
-            loss if loss.tolerated().is_some() => self.losses = self.losses.saturating_add(1),
-            _ => {}
+        if loss == Loss::Memory {
+            self.starved = self.starved.saturating_add(1);
+        } else if loss.tolerated().is_some() {
+            self.losses = self.losses.saturating_add(1);
         }
     }
 
@@ -319,6 +328,7 @@ impl Task {
         self.kind == Kind::Plan || !self.uncommitted
     }
 
+    #[expect(clippy::wildcard_enum_match_arm)]
     fn apply_work(&mut self, event: &Event) {
         match event {
             Event::ModelCallStarted { worst_micro_usd, .. } => {
@@ -375,6 +385,7 @@ impl Task {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm)]
     fn apply_checkpoint(&mut self, event: &Event) {
         match event {
             Event::TreeSealed { tree, .. } => {
@@ -440,9 +451,6 @@ impl Task {
 
     /// The end, once there is one.
     pub fn end(&self) -> Option<&End> {
-        match &self.state {
-            State::Ended { end } => Some(end),
-            _ => None,
-        }
+        if let State::Ended { end } = &self.state { Some(end) } else { None }
     }
 }

@@ -30,9 +30,7 @@ pub(crate) async fn created(store: &Store, key: &str) -> Task {
 pub(crate) async fn created_in(repository: &str, store: &Store, key: &str) -> Task {
     let request = Box::new(Request { repository: repository.into(), ..request() });
     let envelope = Envelope { key: key.into(), now: 10, input: Input::Requested { request } };
-    let mut task = Task::new(TaskId(0));
-    let step = transition(&task, &envelope);
-    step.events.iter().for_each(|e| task.apply(e));
+    let (task, step) = transition(&Task::new(TaskId(0)), &envelope);
     let new = NewTask { task, input_key: envelope.key.clone(), now: 10, step, epoch: 1 };
     let id = store.create(new).await.expect("stored").expect("new");
     store.task(id).await.expect("folded")
@@ -43,9 +41,7 @@ async fn feed(store: &Store, task: &Task, key: &str, input: Input) -> Appended {
 }
 
 pub(crate) async fn feed_at(now: i64, store: &Store, task: &Task, key: &str, input: Input) -> Appended {
-    let step = transition(task, &Envelope { key: key.into(), now, input });
-    let mut after = task.clone();
-    step.events.iter().for_each(|e| after.apply(e));
+    let (after, step) = transition(task, &Envelope { key: key.into(), now, input });
     let append =
         Append { task: after, expected_seq: task.seq, input_key: key.into(), now, step, close: None, epoch: 1 };
     store.append(append).await.expect("answered")

@@ -85,9 +85,8 @@ impl Machine {
             let task = self.folded(&mut fold, id).await?;
             let now = super::now();
             let envelope = Envelope { key: key.to_owned(), now, input: input.clone() };
-            let step = transition(task, &envelope);
-            let (before, mut after) = (task.state.clone(), task.clone());
-            step.events.iter().for_each(|event| after.apply(event));
+            let before = task.state.clone();
+            let (after, step) = transition(task, &envelope);
             let wants = !step.effects.is_empty();
             let append = Append {
                 task: after.clone(),
@@ -125,8 +124,8 @@ impl Machine {
         let mut task = Task::new(TaskId(0));
         let mut step = Step::default();
         for input in std::iter::once(Input::Requested { request: Box::new(request) }).chain(more) {
-            let next = transition(&task, &Envelope { key: key.to_owned(), now, input });
-            next.events.iter().for_each(|event| task.apply(event));
+            let (after, next) = transition(&task, &Envelope { key: key.to_owned(), now, input });
+            task = after;
             step.events.extend(next.events);
             step.effects.extend(next.effects);
         }

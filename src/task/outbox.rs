@@ -206,7 +206,7 @@ impl Outbox {
             }
             return Ok(());
         }
-        let barrier = match runs_foreign_code(&row.effect) {
+        let barrier = match row.effect.needs().barrier {
             true => self.behind_barrier(bell).await,
             false => Some(Ok(())),
         };
@@ -247,11 +247,7 @@ impl Outbox {
         let began = std::time::Instant::now();
         let kind = row.effect.kind();
         let called_off = async {
-            if row.effect.lane() == Lane::Work && !matches!(row.effect, Effect::Teardown) {
-                calloff.cancelled().await
-            } else {
-                std::future::pending().await
-            }
+            if row.effect.needs().ends_with_task { calloff.cancelled().await } else { std::future::pending().await }
         };
         let performed = async {
             barrier?;
@@ -400,34 +396,6 @@ impl Outbox {
 /// A lane's name in what `/readyz` says.
 fn work(task: TaskId, lane: Lane) -> String {
     format!("task {task}, {lane:?}")
-}
-
-/// In a chamber: none of these begins before the barrier is proven. Rest and teardown only take away.
-fn runs_foreign_code(effect: &Effect) -> bool {
-    match effect {
-        Effect::Prepare { .. }
-        | Effect::Open { .. }
-        | Effect::Act { .. }
-        | Effect::Seal { .. }
-        | Effect::Keep { .. }
-        | Effect::Verify { .. }
-        // In the style *files* the base's checks run, and the sandbox is asked for its files.
-        | Effect::Converse { .. } => true,
-        Effect::Push { .. }
-        | Effect::OpenPull
-        | Effect::Review { .. }
-        | Effect::Rest { .. }
-        | Effect::Shelve { .. }
-        | Effect::Teardown
-        | Effect::ClosePull
-        | Effect::ReadyPull
-        | Effect::Recheck { .. }
-        | Effect::Advance { .. }
-        | Effect::Egress { .. }
-        | Effect::Comment { .. }
-        | Effect::Label { .. }
-        | Effect::CommitStatus { .. } => false,
-    }
 }
 
 #[cfg(test)]

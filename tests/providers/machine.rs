@@ -100,11 +100,9 @@ impl Drive<'_> {
     }
 
     fn feed(&mut self, input: Input, step: i64) -> Vec<Effect> {
-        let step = transition(&self.task, &Envelope { key: step.to_string(), now: step, input });
-        for event in step.events {
-            self.task.apply(&event);
-            self.log.push(event);
-        }
+        let (task, step) = transition(&self.task, &Envelope { key: step.to_string(), now: step, input });
+        self.task = task;
+        self.log.extend(step.events);
         step.effects
     }
 

@@ -4,6 +4,7 @@ use super::Task;
 use crate::{Advance, Event, Grant, Kind, NO_RIGHT, State};
 
 impl Task {
+    #[expect(clippy::wildcard_enum_match_arm)]
     pub(super) fn apply_decision(&mut self, event: &Event) {
         match event {
             Event::DecisionHeld { source, .. } => self.held.push(source.clone()),
@@ -29,7 +30,7 @@ impl Task {
                     self.told_no_right.insert(poster.id);
                 }
             }
-            _ => {}
+            _ => taken_before(event),
         }
     }
 
@@ -52,5 +53,57 @@ impl Task {
                 State::Running
             }
         };
+    }
+}
+
+/// Every event by its name: a new one does not compile before it has its place here and in one of the parts.
+fn taken_before(event: &Event) {
+    match event {
+        // They are said to people or to the model, and change nothing.
+        Event::Looked { .. } | Event::RouterReplaced => {}
+        Event::Requested { .. }
+        | Event::PlaceGranted
+        | Event::PlaceAwaited
+        | Event::Prepared { .. }
+        | Event::ModelCallStarted { .. }
+        | Event::ModelCallUncharged { .. }
+        | Event::TurnCompleted { .. }
+        | Event::CallAnswered { .. }
+        | Event::ActionStarted { .. }
+        | Event::ActionFinished { .. }
+        | Event::PlanUpdated { .. }
+        | Event::DoneSaid { .. }
+        | Event::Nudged { .. }
+        | Event::PublishStarted { .. }
+        | Event::TreeSealed { .. }
+        | Event::TreeUnchanged { .. }
+        | Event::TreeRefused { .. }
+        | Event::Pushed { .. }
+        | Event::PullOpened { .. }
+        | Event::VerifyStarted { .. }
+        | Event::Verified { .. }
+        | Event::VerdictReturned { .. }
+        | Event::DoneReturned { .. }
+        | Event::CheckpointPosted { .. }
+        | Event::Answered { .. }
+        | Event::CheckpointVoided { .. }
+        | Event::BudgetGranted { .. }
+        | Event::Paused { .. }
+        | Event::Resumed
+        | Event::SandboxLost { .. }
+        | Event::WorkKeeping
+        | Event::WorkKept { .. }
+        | Event::WorkNotKept { .. }
+        | Event::ConversationRestarted
+        | Event::SandboxShelved { .. }
+        | Event::Ended { .. } => {}
+        Event::DecisionHeld { .. }
+        | Event::DecisionUsed { .. }
+        | Event::DecisionRefused { .. }
+        | Event::AdvanceEnded { .. }
+        | Event::HostAllowed { .. }
+        | Event::HostDenied { .. }
+        | Event::FeedbackGiven { .. }
+        | Event::WidenedToFix { .. } => {}
     }
 }

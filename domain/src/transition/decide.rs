@@ -20,7 +20,16 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         }
         Verb::Status | Verb::Help | Verb::Unknown { .. } => return,
         Verb::Say { .. } if decision.edited || decision.right < Access::Write => return,
-        _ => {}
+        Verb::Approve { .. }
+        | Verb::Changes { .. }
+        | Verb::Stop
+        | Verb::Resume
+        | Verb::Fix { .. }
+        | Verb::Plan { .. }
+        | Verb::Say { .. }
+        | Verb::Allow { .. }
+        | Verb::Deny { .. }
+        | Verb::Budget { .. } => {}
     }
     if decision.edited {
         return refuse(draft, decision, "edited", Notice::Edited { login });
@@ -92,7 +101,12 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
                 draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
             }
             State::AwaitingReview { .. } | State::FinalReview { .. } => judge(draft, decision, None),
-            _ => early(draft, decision),
+            State::Queued
+            | State::Preparing
+            | State::Running
+            | State::Approved { .. }
+            | State::Paused { .. }
+            | State::Ended { .. } => early(draft, decision),
         },
         Verb::Status | Verb::Help | Verb::Unknown { .. } => {}
     }
@@ -185,27 +199,23 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
     let plan = draft.task.kind == Kind::Plan;
     let changes = matches!(decision.verb, Verb::Changes { .. });
     draft.emit(Event::DecisionUsed { decision: Box::new(as_used(decision, words.is_some())), n: at.n });
-    match draft.task.state.clone() {
-        State::Approved { commit, .. } => {
-            draft.say(Notice::Approved { commit: commit.clone() });
-            draft.want(Effect::CommitStatus { n: at.n, commit, state: "success".to_owned() });
-            draft.want(Effect::ReadyPull);
-            draft.want(Effect::Teardown);
-        }
-        _ => {
-            if changes {
-                work::asked_otherwise(draft);
-            }
-            if plan && !changes {
-                draft.emit(Event::WidenedToFix { words: words.unwrap_or_default() });
-            }
-            if let Some(next) = draft.task.advance.as_ref().map(|given| given.left) {
-                let login = decision.poster.login.clone();
-                draft.answer(decision.number, Notice::InAdvance { login, next });
-            }
-            draft.line_up();
-        }
+    if let State::Approved { commit, .. } = draft.task.state.clone() {
+        draft.say(Notice::Approved { commit: commit.clone() });
+        draft.want(Effect::CommitStatus { n: at.n, commit, state: "success".to_owned() });
+        draft.want(Effect::ReadyPull);
+        return draft.want(Effect::Teardown);
     }
+    if changes {
+        work::asked_otherwise(draft);
+    }
+    if plan && !changes {
+        draft.emit(Event::WidenedToFix { words: words.unwrap_or_default() });
+    }
+    if let Some(next) = draft.task.advance.as_ref().map(|given| given.left) {
+        let login = decision.poster.login.clone();
+        draft.answer(decision.number, Notice::InAdvance { login, next });
+    }
+    draft.line_up();
 }
 
 /// `/fix` under a plan's answer approves it.

@@ -35,7 +35,15 @@ fn resumed(draft: &mut Draft, login: &str) -> Option<Notice> {
             leave_pause(draft);
             Some(Notice::Resumed)
         }
-        _ => None,
+        State::Queued
+        | State::Preparing
+        | State::Running
+        | State::Publishing { .. }
+        | State::AwaitingReview { .. }
+        | State::Verifying { .. }
+        | State::FinalReview { .. }
+        | State::Approved { .. }
+        | State::Ended { .. } => None,
     }
 }
 

@@ -10,7 +10,7 @@ mod publish;
 mod shelve;
 mod work;
 
-use crate::{Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, State, Task};
+use crate::{Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, Request, State, Task};
 
 /// What came of an input: events to store, then effects to carry out, in this order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -78,26 +78,28 @@ impl Draft {
     }
 }
 
-/// Decides. `task` is the fold of the log so far; the result is to be stored in one transaction with the envelope's key.
-pub fn transition(task: &Task, envelope: &Envelope) -> Step {
+/// Decides. `task` is the fold of the log so far. Gives the task with the step's events taken in, and the step, which is to be stored in
+/// one transaction with the envelope's key.
+pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
     let before = task.state.name();
     let mut draft = Draft { task: task.clone(), now: envelope.now, step: Step::default() };
-    match &envelope.input {
-        input if !task.state.ended() => take(&mut draft, input),
+    if !task.state.ended() {
+        take(&mut draft, &envelope.input);
+    } else if let Input::EgressSet { serial, notice } = &envelope.input {
         // Who asked for it is told, also where the task ended before the router obeyed.
-        Input::EgressSet { serial, notice } => host::in_force(&mut draft, *serial, notice),
-        _ => {}
+        host::in_force(&mut draft, *serial, notice);
     }
     let after = draft.task.state.name();
     if before != after || (task.request.is_none() && draft.task.request.is_some()) {
         draft.want(Effect::Label { serial: draft.task.seq, name: after.to_owned() });
     }
-    draft.step
+    (draft.task, draft.step)
 }
 
 fn take(draft: &mut Draft, input: &Input) {
     match input {
-        Input::Requested { .. } | Input::PlaceFree => begin(draft, input),
+        Input::Requested { request } => requested(draft, request),
+        Input::PlaceFree => place_free(draft),
         Input::Settled => {}
         Input::Noticed { notice } => {
             let serial = i64::from(draft.task.seq) * 100 + 50;
@@ -154,17 +156,17 @@ fn take(draft: &mut Draft, input: &Input) {
     }
 }
 
-fn begin(draft: &mut Draft, input: &Input) {
-    match input {
-        Input::Requested { request } if draft.task.request.is_none() => {
-            draft.emit(Event::Requested { request: request.clone() });
-            draft.say(Notice::Accepted);
-        }
-        Input::PlaceFree if draft.task.state == State::Queued && draft.task.request.is_some() => {
-            draft.emit(Event::PlaceGranted);
-            go_on::again(draft);
-        }
-        _ => {}
+fn requested(draft: &mut Draft, request: &Request) {
+    if draft.task.request.is_none() {
+        draft.emit(Event::Requested { request: Box::new(request.clone()) });
+        draft.say(Notice::Accepted);
+    }
+}
+
+fn place_free(draft: &mut Draft) {
+    if draft.task.state == State::Queued && draft.task.request.is_some() {
+        draft.emit(Event::PlaceGranted);
+        go_on::again(draft);
     }
 }
 
@@ -194,7 +196,14 @@ fn failed(draft: &mut Draft, effect: &str, failure: &Failure) {
             State::Paused { .. } => {}
             // Nothing is left to do that a pause could hold up.
             State::Approved { .. } => draft.say(Notice::Trouble { sentence: sentence.clone() }),
-            _ => draft.pause(PauseReason::Blocked { sentence: sentence.clone() }),
+            State::Queued
+            | State::Preparing
+            | State::Running
+            | State::Publishing { .. }
+            | State::AwaitingReview { .. }
+            | State::Verifying { .. }
+            | State::FinalReview { .. }
+            | State::Ended { .. } => draft.pause(PauseReason::Blocked { sentence: sentence.clone() }),
         },
         Failure::ContextFull => work::window_full(draft),
         Failure::SandboxGone { loss } => work::sandbox_gone(draft, effect, *loss),

@@ -102,7 +102,16 @@ fn posted(draft: &mut Draft, n: u32, review: i64, number: i64, seen: Option<Risk
         State::Verifying { n: now, commit } if *now == n => {
             (Some(commit.clone()), is_last(draft), draft.task.verdict.clone())
         }
-        _ => return,
+        State::Queued
+        | State::Preparing
+        | State::Running
+        | State::Publishing { .. }
+        | State::AwaitingReview { .. }
+        | State::Verifying { .. }
+        | State::FinalReview { .. }
+        | State::Approved { .. }
+        | State::Paused { .. }
+        | State::Ended { .. } => return,
     };
     let risk = draft.task.risk(last).or(seen);
     let status = if last { None } else { commit.clone() };
@@ -145,7 +154,14 @@ pub(super) fn voided(draft: &mut Draft, n: u32) {
     let stands = match draft.task.underneath() {
         State::AwaitingReview { n: now, commit } => *now == n && commit.is_some(),
         State::FinalReview { n: now, .. } => *now == n,
-        _ => false,
+        State::Queued
+        | State::Preparing
+        | State::Running
+        | State::Publishing { .. }
+        | State::Verifying { .. }
+        | State::Approved { .. }
+        | State::Paused { .. }
+        | State::Ended { .. } => false,
     };
     if !stands || draft.task.checkpoint().is_none() {
         return;
@@ -170,6 +186,14 @@ fn post_again(draft: &mut Draft, n: u32) {
             draft.emit(Event::VerifyStarted { n: again, commit: commit.clone() });
             draft.want(Effect::Review { n: again, commit: Some(commit), last: true });
         }
-        _ => {}
+        State::Queued
+        | State::Preparing
+        | State::Running
+        | State::Publishing { .. }
+        | State::AwaitingReview { .. }
+        | State::Verifying { .. }
+        | State::Approved { .. }
+        | State::Paused { .. }
+        | State::Ended { .. } => {}
     }
 }

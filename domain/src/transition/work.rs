@@ -14,6 +14,8 @@ const READ_ONLY: &str =
     "not run: this task is read-only; use read_file, list_files, search or web_fetch, then call done with the answer";
 const MUST_ANSWER: &str = "not run: no actions are left; call done with the answer";
 
+/// What does not fit the state changes nothing; `take` names every input.
+#[expect(clippy::wildcard_enum_match_arm)]
 pub(super) fn worked(draft: &mut Draft, input: &Input) {
     match input {
         Input::Prepared { base, boot, image, every, note, budget } if draft.task.state == State::Preparing => {
@@ -82,14 +84,24 @@ fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
     if matches!(outcome.status, OutcomeStatus::Failed { .. } | OutcomeStatus::Denied { .. }) {
         believe_no_end(draft);
     }
+    if draft.task.state != State::Running {
+        return;
+    }
     match &outcome.status {
-        _ if draft.task.state != State::Running => {}
         OutcomeStatus::Interrupted => draft.open(),
         // Another action would only take the rest.
         OutcomeStatus::DiskSpent { what } => {
             draft.pause(PauseReason::Exhausted { what: Resource::Disk, sentence: what.clone() });
         }
-        _ => proceed(draft),
+        OutcomeStatus::Ok
+        | OutcomeStatus::Exited { .. }
+        | OutcomeStatus::Signaled { .. }
+        | OutcomeStatus::TimedOut
+        | OutcomeStatus::OutOfMemory
+        | OutcomeStatus::OutOfPids
+        | OutcomeStatus::DiskFull
+        | OutcomeStatus::Failed { .. }
+        | OutcomeStatus::Denied { .. } => proceed(draft),
     }
 }
 

@@ -131,11 +131,8 @@ impl Walk {
     fn take(&mut self, input: Input) {
         self.at += 1;
         let envelope = Envelope { key: self.at.to_string(), now: self.at, input };
-        self.last = transition(&self.task, &envelope);
-        for event in &self.last.events {
-            self.task.apply(event);
-            self.log.push(event.clone());
-        }
+        (self.task, self.last) = transition(&self.task, &envelope);
+        self.log.extend(self.last.events.iter().cloned());
     }
 
     pub fn running(kind: Kind) -> Self {
