@@ -19,6 +19,8 @@ pub struct Traps {
     pub hook_double_every: u32,
     /// Deliveries leave this late.
     pub hook_delay: Duration,
+    /// Every call of the API is answered this late.
+    pub answer_delay: Duration,
 }
 
 impl Default for Traps {
@@ -30,6 +32,7 @@ impl Default for Traps {
             hook_lose_every: 0,
             hook_double_every: 2,
             hook_delay: Duration::from_millis(50),
+            answer_delay: Duration::ZERO,
         }
     }
 }
@@ -44,6 +47,7 @@ impl Traps {
             hook_lose_every: 0,
             hook_double_every: 0,
             hook_delay: Duration::ZERO,
+            answer_delay: Duration::ZERO,
         }
     }
 }

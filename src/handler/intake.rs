@@ -1,4 +1,5 @@
-//! Stored deliveries become readings; and the bot reads again by itself, so that a lost hook loses nothing.
+//! Stored deliveries become readings; and the bot reads again by itself, so that a lost hook loses nothing. A delivery is handled once what
+//! it is about has been read: one that a crash cut short is read by the next life.
 
 use super::reader::Reader;
 use super::start::first;
@@ -10,8 +11,8 @@ use crate::store::Delivery;
 use crate::supervise::caught;
 use crate::task::now;
 use futures_util::{StreamExt, future::join_all, stream};
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -24,8 +25,20 @@ const DAY_MS: i64 = 24 * 3600 * 1000;
 /// Readings of a round side by side: one that the forge answers slowly holds up few others.
 const READINGS: usize = 4;
 
+/// A repository's key, and the number of an issue or pull request.
+type Thread = (String, u64);
+
+/// Deliveries that were taken up and are not handled yet, by their UUIDs; at most one batch.
+#[derive(Default)]
+struct Underway {
+    all: HashSet<String>,
+    /// Of threads whose reading has not begun: it will see what these are about.
+    waiting: HashMap<Thread, Vec<String>>,
+}
+
 pub struct Intake {
     reader: Arc<Reader>,
+    underway: Mutex<Underway>,
     bell: Arc<Notify>,
     stopping: CancellationToken,
 }
@@ -33,11 +46,11 @@ pub struct Intake {
 impl Intake {
     /// `bell` is rung whenever a delivery was stored.
     pub fn new(reader: Arc<Reader>, bell: Arc<Notify>, stopping: CancellationToken) -> Self {
-        Self { reader, bell, stopping }
+        Self { reader, underway: Mutex::default(), bell, stopping }
     }
 
     /// Takes deliveries until told to stop.
-    pub async fn run(&self) {
+    pub async fn run(self: &Arc<Self>) {
         while !self.stopping.is_cancelled() {
             match self.take().await {
                 Ok(0) => tokio::select! {
@@ -53,25 +66,79 @@ impl Intake {
         }
     }
 
-    async fn take(&self) -> Result<usize, Trouble> {
-        let open = self.reader.store.open_deliveries(BATCH).await?;
-        let mut numbers: BTreeSet<(String, u64)> = BTreeSet::new();
-        for delivery in &open {
-            if let Some(number) = self.woken(delivery) {
-                numbers.insert((delivery.repository.clone(), number));
+    fn underway(&self) -> MutexGuard<'_, Underway> {
+        self.underway.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many deliveries were taken up.
+    async fn take(self: &Arc<Self>) -> Result<usize, Trouble> {
+        let mut open = self.reader.store.open_deliveries(BATCH).await?;
+        open.retain(|delivery| self.underway().all.insert(delivery.uuid.clone()));
+        let (count, mut about_nothing) = (open.len(), Vec::new());
+        for delivery in open {
+            match self.woken(&delivery) {
+                Some(number) => self.wait_for((delivery.repository, number), delivery.uuid),
+                None => about_nothing.push(delivery.uuid),
             }
         }
-        for (key, number) in numbers {
-            let reader = self.reader.clone();
-            tokio::spawn(async move {
-                if let Err(trouble) = read(reader.read_soon(&key, number)).await {
-                    tracing::warn!(?trouble, key, number, "a reading failed; the next round reads it again");
-                }
-            });
-        }
-        let count = open.len();
-        self.reader.store.delivered(open.into_iter().map(|d| d.uuid).collect(), now()).await?;
+        self.handled(about_nothing).await?;
         Ok(count)
+    }
+
+    /// A reading that has not begun yet will do; otherwise there is one more.
+    fn wait_for(self: &Arc<Self>, thread: Thread, uuid: String) {
+        let mut underway = self.underway();
+        let waits = underway.waiting.entry(thread.clone()).or_default();
+        waits.push(uuid);
+        if waits.len() == 1 {
+            let this = self.clone();
+            tokio::spawn(async move { this.read_for(thread).await });
+        }
+    }
+
+    async fn read_for(&self, thread: Thread) {
+        let mut uuids = Vec::new();
+        let begun = || self.underway().waiting.remove(&thread).unwrap_or_default();
+        let seen = self.read(&thread, || uuids = begun()).await;
+        uuids.extend(begun());
+        let done = match seen {
+            Ok(()) => self.handled(uuids).await,
+            Err(trouble) => {
+                self.let_go(&uuids);
+                Err(trouble)
+            }
+        };
+        if let Err(trouble) = done {
+            tracing::warn!(?trouble, key = thread.0, number = thread.1, "deliveries stay open; they are read again");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        self.bell.notify_one();
+    }
+
+    fn let_go(&self, uuids: &[String]) {
+        let mut underway = self.underway();
+        for uuid in uuids {
+            underway.all.remove(uuid);
+        }
+    }
+
+    async fn handled(&self, uuids: Vec<String>) -> Result<(), Trouble> {
+        let done = self.reader.store.delivered(uuids.clone(), now()).await;
+        self.let_go(&uuids);
+        Ok(done?)
+    }
+
+    /// A reading that fails, or panics, fails alone and is remembered to be made again. An error: not even that could be stored.
+    async fn read(&self, (key, number): &Thread, begins: impl FnOnce() + Send) -> Result<(), Trouble> {
+        let broken = |panic| Err(Trouble::later(format!("the bot itself failed while it read this: {panic}")));
+        let reading = self.reader.read(key, *number, begins);
+        let done = caught("reading", Box::pin(reading)).await.unwrap_or_else(broken);
+        if let Err(trouble) = &done {
+            tracing::warn!(?trouble, key, number, "a reading failed; the next rounds read it again");
+            // One that panicked could not remember it itself.
+            self.reader.note(key, *number, &done).await?;
+        }
+        Ok(())
     }
 
     /// Which number a delivery is about.
@@ -103,7 +170,7 @@ impl Intake {
     async fn round(&self) -> Result<(), Trouble> {
         let clock = self.reader.forge.clock().await?;
         self.reader.machine.clock().hear(clock);
-        let mut numbers: BTreeSet<(String, u64)> = self.reader.unread_before().await?.into_iter().collect();
+        let mut numbers: BTreeSet<Thread> = self.reader.unread_before().await?.into_iter().collect();
         for row in self.reader.store.live_tasks().await? {
             numbers.insert((row.repository, row.issue as u64));
         }
@@ -120,14 +187,9 @@ impl Intake {
             }
         }
         let due = numbers.into_iter().filter(|what| !self.reader.unread.rests(what));
-        let read = |(key, number): (String, u64)| async move {
-            let done = read(self.reader.read(&key, number)).await;
-            if let Err(trouble) = &done {
-                tracing::warn!(?trouble, key, number, "a reading failed; the next rounds read it again");
-                // One that panicked could not remember it itself.
-                let noted = self.reader.note(&key, number, &done).await;
-                noted.unwrap_or_else(|trouble| tracing::error!(?trouble, key, number, "it may be read late"));
-            }
+        let read = |thread: Thread| async move {
+            let read = self.read(&thread, || ()).await;
+            read.unwrap_or_else(|trouble| tracing::error!(?trouble, ?thread, "it may be read late"));
         };
         stream::iter(due).for_each_concurrent(READINGS, read).await;
         // What failed is remembered by itself.
@@ -162,12 +224,6 @@ fn since(mark: Option<i64>, clock: i64) -> i64 {
         None => clock,
     };
     from - OVERLAP_MS
-}
-
-/// A reading that panics fails alone.
-async fn read(reading: impl Future<Output = Result<(), Trouble>>) -> Result<(), Trouble> {
-    let broken = |panic| Err(Trouble::later(format!("the bot itself failed while it read this: {panic}")));
-    caught("reading", Box::pin(reading)).await.unwrap_or_else(broken)
 }
 
 /// The number to read again. What does not fit its repository wakes nothing, nor what the bot `me` did itself: a task makes a dozen

@@ -11,7 +11,7 @@ use crate::store::Store;
 use crate::task::{Machine, Recheck};
 use domain::{Access, Commit, Decision, Input, Source, Task, TaskId};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub struct Reader {
     pub(super) config: Arc<Process>,
@@ -23,8 +23,6 @@ pub struct Reader {
     silent: HashSet<String>,
     pub(super) me: i64,
     lanes: Lanes,
-    /// Readings that wait for their lane: they will see what a further hook is about.
-    waiting: Mutex<HashSet<(String, u64)>>,
     pub(super) unread: Unread,
     /// What could not be read because the forge says no.
     pub(super) refusals: Refusals<(String, u64)>,
@@ -88,7 +86,6 @@ impl Reader {
             silent,
             me: me.id,
             lanes: Lanes::default(),
-            waiting: Mutex::default(),
             unread: Unread::default(),
             refusals: Refusals::apart(apart),
             gone: Refusals::apart(apart),
@@ -100,25 +97,11 @@ impl Reader {
         account.id >= 1 && account.id != self.me && !self.silent.contains(&account.login.to_lowercase())
     }
 
-    /// As [`Reader::read`], unless a reading that has not begun yet will do.
-    pub(super) async fn read_soon(&self, key: &str, number: u64) -> Result<(), Trouble> {
-        let what = (key.to_owned(), number);
-        let waiting = || self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if !waiting().insert(what.clone()) {
-            return Ok(());
-        }
+    /// Reads an issue or pull request; one reading of a number at a time. `begins` is called when its turn has come: what was said before
+    /// is seen.
+    pub async fn read(&self, key: &str, number: u64, begins: impl FnOnce()) -> Result<(), Trouble> {
         let _held = self.lanes.enter(key, number).await;
-        waiting().remove(&what);
-        self.read_now(key, number).await
-    }
-
-    /// Reads an issue or pull request; one reading of a number at a time.
-    pub async fn read(&self, key: &str, number: u64) -> Result<(), Trouble> {
-        let _held = self.lanes.enter(key, number).await;
-        self.read_now(key, number).await
-    }
-
-    async fn read_now(&self, key: &str, number: u64) -> Result<(), Trouble> {
+        begins();
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
         let mut done = self.read_once(entry, number).await;
         if matches!(done, Err(Trouble::Moved { .. })) {

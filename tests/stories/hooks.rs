@@ -2,9 +2,11 @@
 
 use crate::world::{FIX, REPO, World};
 use caisson::forge::{Forge, RepoRef};
+use devforge::Traps;
 use hmac::{Hmac, KeyInit, Mac};
 use reqwest::{Client, StatusCode};
 use sha2::Sha256;
+use std::time::{Duration, Instant};
 
 fn signed(secret: &str, body: &[u8]) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("any length");
@@ -84,6 +86,25 @@ async fn only_what_is_signed_and_whole_is_taken_and_once() {
     assert_eq!(post(&url, good(), "u1", "issues", body).await, (StatusCode::ACCEPTED, "stored".into()));
     assert_eq!(post(&url, good(), "u1", "issues", body).await, (StatusCode::ACCEPTED, "known".into()), "replayed");
     assert!(tasks_of(&world, 2).await.contains(&(first as i64)), "the same words, signed and whole");
+}
+
+/// Whoever is killed before has not read it, and the next life finds it open.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_is_handled_when_what_it_is_about_has_been_read() {
+    let world = World::only_hooked(FIX).await;
+    world.forge.set_traps(Traps { answer_delay: Duration::from_millis(300), ..Traps::none() });
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let end = Instant::now() + Duration::from_secs(60);
+    let open = async || world.store().open_deliveries(10).await.expect("read").len();
+    while open().await == 0 {
+        assert!(Instant::now() < end, "no delivery came");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    while open().await > 0 {
+        assert!(Instant::now() < end, "it stays open");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 1, "what it asked for was not taken up");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -102,8 +102,9 @@ impl FromRequestParts<Arc<Shared>> for Caller {
     }
 }
 
-/// While an outage is set, every call is answered with it, before anything is read.
+/// While an outage is set, every call is answered with it, before anything is read; while a delay is, that much later.
 pub(crate) async fn outage(State(shared): App, request: axum::extract::Request, next: Next) -> Response {
+    tokio::time::sleep(shared.switches.traps().answer_delay).await;
     match shared.switches.outage() {
         Some(0) => crate::traps::hang_up(),
         Some(status) => refuse::<()>(status, "").into_response(),
