@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::socket::{MsgFlags, SockaddrIn, sendto, setsockopt, sockopt};
 use protocol::probe::{By, Cast, Finding, NOT_SENT, OPEN, SENT};
@@ -62,17 +62,36 @@ fn once(cast: &Cast, interface: Option<&OsString>) -> std::io::Result<bool> {
         By::Flag => flags = MsgFlags::from_bits_retain(nix::libc::MSG_DONTROUTE),
     }
     sendto(socket.as_raw_fd(), b"caisson", &SockaddrIn::from(cast.to), flags)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
-    match socket.recv_from(&mut [0; 64]) {
-        Ok(_) => Ok(true),
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(false),
-        Err(error) => Err(error),
+    answered(&socket)
+}
+
+/// Whether somebody else answered. The kernel hands a broadcast to the sandbox's own sockets as well, and one of those beside this one may
+/// by chance have the port that was sent to.
+fn answered(socket: &UdpSocket) -> std::io::Result<bool> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        socket.set_read_timeout(Some(left))?;
+        match socket.recv_from(&mut [0; 64]) {
+            Ok((_, from)) if is_own(from) => {}
+            Ok(_) => return Ok(true),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return Ok(false),
+            Err(error) => return Err(error),
+        }
     }
+}
+
+/// Only an address of one's own can be bound.
+fn is_own(from: SocketAddr) -> bool {
+    UdpSocket::bind((from.ip(), 0)).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::{SocketAddr, SocketAddrV4};
+    use std::net::SocketAddrV4;
 
     use super::*;
 
@@ -84,6 +103,19 @@ mod tests {
             assert_eq!(tried(&Cast { check: 11, by, to }, &[]), SENT);
             assert_eq!(listener.recv(&mut [0; 64]).expect("arrived"), b"caisson".len());
         }
+        // What one of its own sockets says is nobody's answer.
+        let echo = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let SocketAddr::V4(to) = echo.local_addr().expect("its address") else { panic!("IPv4") };
+        let answering = std::thread::spawn(move || {
+            for _ in 0..ROUNDS {
+                let (_, from) = echo.recv_from(&mut [0; 64]).expect("arrived");
+                echo.send_to(b"caisson", from).expect("answered");
+            }
+        });
+        assert_eq!(tried(&Cast { check: 11, by: By::Option, to }, &[]), SENT);
+        answering.join().expect("answered each");
+        // Somebody else's is one: no interface here has an address of a documentation range.
+        assert!(!is_own("198.51.100.7:9".parse().expect("an address")));
         // Nobody may broadcast without asking.
         let to = SocketAddrV4::new(Ipv4Addr::BROADCAST, to.port());
         assert_eq!(tried(&Cast { check: 11, by: By::Group, to }, &[]), NOT_SENT);
