@@ -38,7 +38,18 @@ echo "$out/caisson.cdx.json"
 timeout 10 docker version >/dev/null 2>&1 || { echo "no container engine answers: no image was looked at"; exit 0; }
 for image in $(docker image ls --format '{{.Repository}}:{{.Tag}}' | grep -E '^caisson(-router|-sandbox)?:' | grep -v ':local$' | sort); do
     file=$out/$(tr '/:' '--' <<<"$image").cdx.json
-    docker run --rm --network none --entrypoint dpkg-query "$image" -W -f '${Package}\t${Version}\t\t\tpkg:deb/debian/${Package}@${Version}?arch=${Architecture}\n' |
-        document "$image" container "$(docker image inspect -f '{{.Id}}' "$image")" >"$file"
+    # Read from outside: the router's image holds nothing that could print it.
+    made=$(docker create --network none "$image" none)
+    trap 'docker rm "$made" >/dev/null' EXIT
+    docker cp "$made:/var/lib/dpkg/status" - | tar -xOf - | awk -v RS= '/\nStatus: install ok installed\n/ {
+        match($0, /(^|\n)Package: [^\n]*/); package = substr($0, RSTART, RLENGTH); sub(/.*: /, "", package)
+        match($0, /\nVersion: [^\n]*/); version = substr($0, RSTART + 10, RLENGTH - 10)
+        match($0, /\nArchitecture: [^\n]*/); arch = substr($0, RSTART + 15, RLENGTH - 15)
+        printf "%s\t%s\t\t\tpkg:deb/debian/%s@%s?arch=%s\n", package, version, package, version, arch
+    }' |
+        document "$image" container "$(docker image inspect -f '{{.Id}}' "$image")" >"$file.new"
+    mv "$file.new" "$file"
+    docker rm "$made" >/dev/null
+    trap - EXIT
     echo "$file"
 done

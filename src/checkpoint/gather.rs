@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Around {
     pub compare_url: Option<String>,
-    pub log_url: Option<String>,
     /// What the router refused since the last checkpoint.
     pub blocked: Vec<BlockedLine>,
     /// Where much was sent since then.
@@ -49,7 +48,6 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         },
         verdict: task.verdict.as_ref().map(verdict),
         compare_url: around.compare_url,
-        log_url: around.log_url,
         blocked: around.blocked,
         uploads: around.uploads,
         scripted: around.scripted,
@@ -325,7 +323,6 @@ fn verdict(verdict: &Verdict) -> VerdictView {
         base_tests: verdict.base_tests,
         missing: verdict.missing.clone(),
         looked_for: verdict.looked_for,
-        tries: 1,
     }
 }
 

@@ -240,9 +240,8 @@ fn verdict_line(verdict: &VerdictView, view: &CheckpointView) -> String {
         (all, 0) => format!(" · {} of the base seen again by name", count(u64::from(all), "test")),
         (_, gone) => format!(" · **{} of the base did not run**", count(gone as u64, "test")),
     };
-    let tries = if verdict.tries > 1 { format!(" · try {}", verdict.tries) } else { String::new() };
     format!(
-        "{sign} {} {}{on}, run by the bot in a fresh container{base}{tests}{names}{tries} · command from {}",
+        "{sign} {} {}{on}, run by the bot in a fresh container{base}{tests}{names} · command from {}",
         code(command),
         exit(verdict.exit_code),
         code(&verdict.chosen_by)
@@ -403,9 +402,6 @@ fn foot(view: &CheckpointView, bind: Option<&str>) -> String {
     ];
     if view.scripted {
         facts.push("the model was a recording".to_owned());
-    }
-    if let Some(url) = &view.log_url {
-        facts.push(format!("[log]({url})"));
     }
     let _ = writeln!(out, "\n<sub>{}</sub>", facts.join(" · "));
     out

@@ -58,7 +58,6 @@ fn verified(kind: VerdictKind, code: i32) -> CheckpointView {
         looked_for: 0,
         failure: None,
         base_exit: Some(1),
-        tries: 1,
     };
     CheckpointView {
         verdict: Some(verdict),
@@ -336,7 +335,6 @@ fn hostile(text: &str) -> CheckpointView {
             failure: Some(text),
             base_tests: domain::BaseTests::Same,
             base_exit: None,
-            tries: 2,
         }),
         ..CheckpointView::default()
     }

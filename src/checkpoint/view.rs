@@ -180,7 +180,6 @@ pub struct VerdictView {
     pub missing: Vec<String>,
     /// How many were looked for.
     pub looked_for: u32,
-    pub tries: u32,
 }
 
 /// Everything one review says.
@@ -221,8 +220,6 @@ pub struct CheckpointView {
     pub refused: Vec<String>,
     /// Address for people of the comparison `base...branch`; ours.
     pub compare_url: Option<String>,
-    /// Address for people of the whole log; ours.
-    pub log_url: Option<String>,
     pub verdict: Option<VerdictView>,
     /// Who is asked to answer (a forge login, shown as code).
     pub asked: Option<String>,

@@ -16,7 +16,6 @@ impl Performer {
         let reached = reached(&self.store.egress(task.id).await?, since, note);
         let around = Around {
             compare_url: self.compare_url(task),
-            log_url: None,
             blocked: reached.blocked,
             uploads: reached.uploads,
             priced: self.speaker(task).model.price() != crate::llm::Price::default(),

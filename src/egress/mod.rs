@@ -9,7 +9,6 @@ mod line;
 mod link;
 mod policy;
 mod presets;
-mod tally;
 
 #[cfg(test)]
 mod tests;
@@ -26,8 +25,6 @@ use tokio::sync::{Mutex, Notify};
 pub use line::{Line, began};
 use link::Link;
 pub use policy::{BadPolicy, overruled, policy};
-pub use tally::Blocked;
-use tally::Tally;
 
 /// The router's stdin and stdout in one.
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -85,7 +82,6 @@ struct Wanted {
 
 /// What the router tells by itself.
 struct Journal {
-    tally: StdMutex<Tally>,
     /// The newest entry seen: (boot, number).
     seen: StdMutex<Option<(String, u64)>>,
     on_entry: Option<OnEntry>,
@@ -109,7 +105,6 @@ impl Journal {
     }
 
     fn entry(&self, boot: &str, entry: &LogEntry) {
-        lock(&self.tally).count(entry);
         *lock(&self.seen) = Some((boot.to_owned(), entry.seq));
         if let Some(on_entry) = &self.on_entry {
             on_entry(boot, entry);
@@ -127,9 +122,9 @@ impl Egress {
     #[must_use]
     pub fn new(settings: Settings) -> Arc<Egress> {
         let Settings { policy, dial, on_entry, resume } = settings;
-        let (tally, seen, lost) = (StdMutex::default(), StdMutex::new(resume), Notify::new());
+        let (seen, lost) = (StdMutex::new(resume), Notify::new());
         let (boot, cut, replaced) = Default::default();
-        let journal = Arc::new(Journal { tally, seen, on_entry, lost, boot, cut, replaced });
+        let journal = Arc::new(Journal { seen, on_entry, lost, boot, cut, replaced });
         let wanted = Mutex::new(Wanted { policy, berths: BTreeMap::new(), link: None });
         let egress = Arc::new(Egress { dial, wanted, journal: journal.clone() });
         if egress.dial.is_some() {
@@ -174,22 +169,17 @@ impl Egress {
     }
 
     /// Opens a berth with these rules, or replaces the rules of one that is open. Returns once the router obeys them.
-    /// Counts of what was blocked begin anew when the berth was closed before.
     ///
     /// # Errors
     /// [`EgressError`]; a berth that was closed stays closed then, one that was open keeps its old rules.
     pub async fn open(&self, berth: u32, rules: &[Rule]) -> Result<()> {
         let mut wanted = self.wanted.lock().await;
-        let fresh = !wanted.berths.contains_key(&berth);
         let granted = async { self.link(&mut wanted).await?.grant(berth, rules).await }.await;
         if matches!(granted, Err(EgressError::Gone(_))) {
             // It may have obeyed and died before saying so: the next router is told which berths stay open.
             wanted.link = None;
         }
         granted?;
-        if fresh {
-            lock(&self.journal.tally).forget(berth);
-        }
         wanted.berths.insert(berth, rules.to_vec());
         Ok(())
     }
@@ -224,16 +214,6 @@ impl Egress {
         let mut wanted = self.wanted.lock().await;
         wanted.link = None;
         work.await
-    }
-
-    /// What was denied in the berth since it was last opened, the most frequent first. Names are untrusted text.
-    pub async fn blocked(&self, berth: u32) -> Vec<Blocked> {
-        lock(&self.journal.tally).blocked(berth)
-    }
-
-    /// Bytes (up, down) that went through the berth since it was last opened.
-    pub async fn volume(&self, berth: u32) -> (u64, u64) {
-        lock(&self.journal.tally).volume(berth)
     }
 
     /// Up to where the router's log has come: its life, and the number of the newest line. Once a berth was closed, all that

@@ -206,35 +206,23 @@ async fn refusals_are_told_apart_and_leave_the_link_whole() {
 }
 
 #[tokio::test]
-async fn blocked_hosts_are_counted_until_the_berth_is_opened_anew() {
+async fn what_was_denied_is_handed_on_before_the_berth_counts_as_closed() {
     let fake = Fake::new();
     let stored = Arc::new(Mutex::new(Vec::new()));
     let sink = stored.clone();
-    let on_entry: OnEntry = Arc::new(move |boot, entry| sink.lock().unwrap().push((boot.to_owned(), entry.seq)));
+    let on_entry: OnEntry = Arc::new(move |boot, entry| {
+        sink.lock().unwrap().push((boot.to_owned(), entry.seq, (entry.host.clone(), entry.count)));
+    });
     let resume = Some(("b1".to_owned(), 6));
     let egress = Egress::new(Settings { policy: Policy::default(), dial: None, on_entry: Some(on_entry), resume });
     egress.attach(fake.start()).await.unwrap();
     egress.close(1).await.unwrap();
-    let blocked = egress.blocked(1).await;
-    assert_eq!(
-        blocked.iter().map(|b| (b.host.as_str(), b.count)).collect::<Vec<_>>(),
-        [("evil.test", 3), ("late.test", 1)]
-    );
-    assert_eq!(*stored.lock().unwrap(), [("b1".to_owned(), 7), ("b1".to_owned(), 8)]);
+    let denied = [("evil.test", 3), ("late.test", 1)].map(|(host, count)| (host.to_owned(), count));
+    assert_eq!(stored.lock().unwrap().iter().map(|(_, _, it)| it.clone()).collect::<Vec<_>>(), denied);
+    let numbers: Vec<(String, u64)> =
+        stored.lock().unwrap().iter().map(|(boot, seq, _)| (boot.clone(), *seq)).collect();
+    assert_eq!(numbers, [("b1".to_owned(), 7), ("b1".to_owned(), 8)]);
     assert_eq!(egress.log_read(), Some(("b1".to_owned(), 8)), "the last line of what was closed too");
-    egress.open(1, &[]).await.unwrap();
-    assert_eq!(egress.blocked(1).await, []);
-}
-
-#[test]
-fn counting_stays_bounded() {
-    let mut tally = Tally::default();
-    for n in 0..1000 {
-        tally.count(&entry(n, 1, &format!("x{n}.test"), 1));
-    }
-    let blocked = tally.blocked(1);
-    assert!(blocked.len() <= 201);
-    assert_eq!(blocked.iter().map(|b| b.count).sum::<u64>(), 1000);
 }
 
 /// A configuration that was not checked, so that what stands behind the check is tried as well.
@@ -314,7 +302,11 @@ async fn the_real_gate_obeys() {
     let (reading, writing) = tokio::io::split(theirs);
     tokio::spawn(control::run(gate.clone(), "boot".into(), reading, writing));
     let known = |name: &str| matches!(gate.look_up(1, name), NameVerdict::Address(_));
-    let egress = egress(None);
+    let denied = Arc::new(Mutex::new(Vec::new()));
+    let sink = denied.clone();
+    let on_entry: OnEntry = Arc::new(move |_, entry| sink.lock().unwrap().push((entry.host.clone(), entry.port)));
+    let egress =
+        Egress::new(Settings { policy: Policy::default(), dial: None, on_entry: Some(on_entry), resume: None });
     egress.attach(Box::new(ours)).await.unwrap();
     egress.open(1, &[rule("a.test")]).await.unwrap();
     assert!(known("a.test") && !known("b.test"));
@@ -326,6 +318,6 @@ async fn the_real_gate_obeys() {
     assert!(matches!(egress.open(7, &[]).await, Err(EgressError::Refused(text)) if text.contains("does not exist")));
     egress.close(1).await.unwrap();
     assert!(!known("b.test"));
-    let blocked = egress.blocked(1).await;
-    assert!(blocked.iter().any(|it| it.host == "a.test" && it.port.is_none()), "{blocked:?}");
+    let denied = denied.lock().unwrap();
+    assert!(denied.contains(&("a.test".to_owned(), 0)), "already the look-up: {denied:?}");
 }

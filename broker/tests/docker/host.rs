@@ -204,7 +204,12 @@ struct Toothless(String);
 impl Toothless {
     fn build() -> Self {
         let tag = format!("caisson-test-toothless-{}:local", std::process::id());
-        let file = format!("FROM {}\nRUN rm $(command -v nft)\n", router_image());
+        // There is no shell in it that could remove anything.
+        let file = format!(
+            "FROM {IMAGE} AS parts\nCOPY --from={} / /image/\nRUN rm /image/usr/sbin/nft\nFROM scratch\n\
+             COPY --from=parts /image /\nENTRYPOINT [\"/usr/local/bin/caisson-router\"]\n",
+            router_image()
+        );
         let build = format!("printf '%s' \"$FILE\" | docker build -q -t {tag} -");
         let out = Command::new("sh").args(["-c", &build]).env("FILE", file).output().unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
@@ -281,7 +286,11 @@ async fn the_machine_tells_of_its_network_and_hears_who_comes() {
             let helpers =
                 || lab.docker(&["ps", "-q", "--filter", &format!("name=caisson-{}-helper", lab.installation)]);
             let id = helpers();
-            let caps = lab.docker(&["exec", &id, "grep", "-E", "^(CapEff|CapBnd|NoNewPrivs)", "/proc/1/status"]);
+            // Read from outside: its image holds nothing that could print it.
+            let pid = lab.docker(&["inspect", "-f", "{{.State.Pid}}", &id]);
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+            let wanted = |line: &&str| ["CapEff", "CapBnd", "NoNewPrivs"].iter().any(|name| line.starts_with(name));
+            let caps = status.lines().filter(wanted).collect::<Vec<_>>().join("\n");
             assert_eq!(caps, "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1");
             let stranger = UdpSocket::bind((own, 0)).unwrap();
             stranger.send_to(b"x", (own, port)).unwrap();
@@ -356,4 +365,37 @@ async fn from_its_own_container_a_broker_sees_the_machine() {
         },
     )
     .await;
+}
+
+/// What stands in the machine's network and holds NET_ADMIN has nothing else to offer: no shell, no interpreter, no other program.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_routers_image_holds_the_router_and_what_loads_its_filters_and_nothing_else_that_runs() {
+    let image = router_image();
+    if absent(&image) {
+        return;
+    }
+    let check = async move |lab: Lab| {
+        let made = lab.docker(&["create", "--network", "none", &image]);
+        let list = std::process::Command::new("sh")
+            .args(["-c", "docker export \"$0\" | tar -tvf -", &made])
+            .output()
+            .expect("docker and tar");
+        lab.docker(&["rm", &made]);
+        let all = String::from_utf8_lossy(&list.stdout);
+        let filters = ["ip6tables", "ip6tables-restore", "iptables", "iptables-restore", "nft", "xtables-nft-multi"];
+        let programs = filters.map(|name| format!("usr/sbin/{name}"));
+        // "-rwxr-xr-x 0/0 9 2026-11-24 16:00 usr/sbin/nft", "… name -> target": rights, size and name.
+        let runs = all.lines().filter_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let (rights, size, name) = (words[0], words[2], words[5]);
+            let is_library = name.ends_with(".so") || name.contains(".so.");
+            // What the engine itself puts there while it exports is empty, or no file.
+            let is_own = rights.starts_with('l') && !name.starts_with("etc/") && !name.starts_with("dev/");
+            let is_file = rights.starts_with('-') && rights.contains('x') && size != "0";
+            ((is_file || is_own) && !is_library).then(|| name.to_owned())
+        });
+        let odd: Vec<String> = runs.filter(|name| !programs.contains(name)).collect();
+        assert_eq!(odd, ["usr/local/bin/caisson-router"], "{all}");
+    };
+    run(|_| {}, check).await;
 }
