@@ -89,7 +89,7 @@ async fn round(store: &Store) -> Duration {
         store.live_tasks().await.expect("read");
         store.watermark("shop").await.expect("read");
         store.live_task_of("shop", 1).await.expect("read");
-        store.open_deliveries(200).await.expect("read");
+        store.open_deliveries(200, &[]).await.expect("read");
         for id in 0..20 {
             store.knows_input(&format!("comment:{id}#0")).await.expect("read");
         }

@@ -14,21 +14,25 @@ use futures_util::{StreamExt, future::join_all, stream};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 /// Deliveries taken in one go.
-const BATCH: u32 = 200;
+const BATCH: usize = 200;
+/// Deliveries that are being read about at the same time.
+const MOST: usize = 2_000;
 /// The forge's clock and lateness: readings overlap by this much.
 const OVERLAP_MS: i64 = 120_000;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 /// Readings of a round side by side: one that the forge answers slowly holds up few others.
 const READINGS: usize = 4;
+/// Readings side by side that deliveries ask for; of one thread there are at most two.
+const WOKEN: usize = 16;
 
 /// A repository's key, and the number of an issue or pull request.
 type Thread = (String, u64);
 
-/// Deliveries that were taken up and are not handled yet, by their UUIDs; at most one batch.
+/// Deliveries that were taken up and are not handled yet, by their UUIDs; at most [`MOST`].
 #[derive(Default)]
 struct Underway {
     all: HashSet<String>,
@@ -39,6 +43,7 @@ struct Underway {
 pub struct Intake {
     reader: Arc<Reader>,
     underway: Mutex<Underway>,
+    woken: Semaphore,
     bell: Arc<Notify>,
     stopping: CancellationToken,
 }
@@ -46,7 +51,7 @@ pub struct Intake {
 impl Intake {
     /// `bell` is rung whenever a delivery was stored.
     pub fn new(reader: Arc<Reader>, bell: Arc<Notify>, stopping: CancellationToken) -> Self {
-        Self { reader, underway: Mutex::default(), bell, stopping }
+        Self { reader, underway: Mutex::default(), woken: Semaphore::new(WOKEN), bell, stopping }
     }
 
     /// Takes deliveries until told to stop.
@@ -72,11 +77,12 @@ impl Intake {
 
     /// How many deliveries were taken up.
     async fn take(self: &Arc<Self>) -> Result<usize, Trouble> {
-        let mut open = self.reader.store.open_deliveries(BATCH).await?;
-        open.retain(|delivery| self.underway().all.insert(delivery.uuid.clone()));
+        let known: Vec<String> = self.underway().all.iter().cloned().collect();
+        let limit = BATCH.min(MOST.saturating_sub(known.len()));
+        let open = self.reader.store.open_deliveries(u32::try_from(limit).unwrap_or(u32::MAX), &known).await?;
         let (count, mut about_nothing) = (open.len(), Vec::new());
         for delivery in open {
-            match self.woken(&delivery) {
+            match self.number_of(&delivery) {
                 Some(number) => self.wait_for((delivery.repository, number), delivery.uuid),
                 None => about_nothing.push(delivery.uuid),
             }
@@ -88,6 +94,7 @@ impl Intake {
     /// A reading that has not begun yet will do; otherwise there is one more.
     fn wait_for(self: &Arc<Self>, thread: Thread, uuid: String) {
         let mut underway = self.underway();
+        underway.all.insert(uuid.clone());
         let waits = underway.waiting.entry(thread.clone()).or_default();
         waits.push(uuid);
         if waits.len() == 1 {
@@ -97,35 +104,29 @@ impl Intake {
     }
 
     async fn read_for(&self, thread: Thread) {
-        let mut uuids = Vec::new();
+        let _one = self.woken.acquire().await;
         let begun = || self.underway().waiting.remove(&thread).unwrap_or_default();
-        let seen = self.read(&thread, || uuids = begun()).await;
-        uuids.extend(begun());
+        let mut taken = None;
+        let seen = self.read(&thread, || taken = Some(begun())).await;
+        // One that never began has seen nothing, and whoever waits for it would wait for ever.
+        let uuids = taken.unwrap_or_else(begun);
         let done = match seen {
-            Ok(()) => self.handled(uuids).await,
-            Err(trouble) => {
-                self.let_go(&uuids);
-                Err(trouble)
-            }
+            Ok(()) => self.handled(uuids.clone()).await,
+            Err(trouble) => Err(trouble),
         };
         if let Err(trouble) = done {
             tracing::warn!(?trouble, key = thread.0, number = thread.1, "deliveries stay open; they are read again");
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
+        self.underway().all.retain(|uuid| !uuids.contains(uuid));
         self.bell.notify_one();
     }
 
-    fn let_go(&self, uuids: &[String]) {
-        let mut underway = self.underway();
-        for uuid in uuids {
-            underway.all.remove(uuid);
-        }
-    }
-
     async fn handled(&self, uuids: Vec<String>) -> Result<(), Trouble> {
-        let done = self.reader.store.delivered(uuids.clone(), now()).await;
-        self.let_go(&uuids);
-        Ok(done?)
+        if uuids.is_empty() {
+            return Ok(());
+        }
+        Ok(self.reader.store.delivered(uuids, now()).await?)
     }
 
     /// A reading that fails, or panics, fails alone and is remembered to be made again. An error: not even that could be stored.
@@ -142,7 +143,7 @@ impl Intake {
     }
 
     /// Which number a delivery is about.
-    fn woken(&self, delivery: &Delivery) -> Option<u64> {
+    fn number_of(&self, delivery: &Delivery) -> Option<u64> {
         let entry = self.reader.config.repository(&delivery.repository)?;
         let wake = match parse_delivery(&delivery.event_type, &delivery.body) {
             Ok(wake) => wake,

@@ -32,12 +32,15 @@ macro_rules! of_deliveries {
     };
 }
 
-pub(super) const OPEN: &str = of_deliveries!("WHERE handled_at IS NULL ORDER BY received_at LIMIT $1");
+pub(super) const OPEN: &str = of_deliveries!(
+    "WHERE handled_at IS NULL AND uuid NOT IN (SELECT value FROM json_each($2)) ORDER BY received_at LIMIT $1"
+);
 pub(super) const ABOUT: &str = of_deliveries!("WHERE repository = $1 AND about = $2 ORDER BY received_at");
 
-/// Arrivals that nobody has taken care of, oldest first.
-pub async fn open(readers: &SqlitePool, limit: u32) -> Result<Vec<Delivery>, StoreError> {
-    let rows = sqlx::query(OPEN).bind(i64::from(limit)).fetch_all(readers).await?;
+/// Arrivals that nobody has taken care of, oldest first, without these.
+pub async fn open(readers: &SqlitePool, limit: u32, without: &[String]) -> Result<Vec<Delivery>, StoreError> {
+    let without = serde_json::Value::from(without).to_string();
+    let rows = sqlx::query(OPEN).bind(i64::from(limit)).bind(without).fetch_all(readers).await?;
     Ok(rows.iter().map(one).collect())
 }
 

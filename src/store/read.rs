@@ -121,9 +121,9 @@ impl Store {
         Ok(sqlx::query_scalar(KNOWN).bind(key).bind(kind).bind(id).fetch_one(&self.readers).await?)
     }
 
-    /// Arrivals that nobody has taken care of, oldest first.
-    pub async fn open_deliveries(&self, limit: u32) -> Result<Vec<Delivery>, StoreError> {
-        deliveries::open(&self.readers, limit).await
+    /// Arrivals that nobody has taken care of, oldest first, without those of these UUIDs.
+    pub async fn open_deliveries(&self, limit: u32, without: &[String]) -> Result<Vec<Delivery>, StoreError> {
+        deliveries::open(&self.readers, limit, without).await
     }
 
     /// What was delivered about one text (`comment:17`) and is still kept, oldest first.

@@ -95,9 +95,35 @@ async fn a_delivery_is_handled_when_what_it_is_about_has_been_read() {
     world.forge.set_traps(Traps { answer_delay: Duration::from_millis(300), ..Traps::none() });
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let end = Instant::now() + Duration::from_secs(60);
-    let open = async || world.store().open_deliveries(10).await.expect("read").len();
+    let open = async || world.store().open_deliveries(10, &[]).await.expect("read").len();
     while open().await == 0 {
         assert!(Instant::now() < end, "no delivery came");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    while open().await > 0 {
+        assert!(Instant::now() < end, "it stays open");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(world.store().tasks(5).await.expect("read").len(), 1, "what it asked for was not taken up");
+}
+
+/// A reading that had begun before has not seen it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_that_comes_during_a_reading_waits_for_the_next_one() {
+    let world = World::only_hooked(FIX).await;
+    world.forge.set_traps(Traps { answer_delay: Duration::from_millis(400), ..Traps::none() });
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "Please.").expect("issue");
+    let end = Instant::now() + Duration::from_secs(60);
+    let open = async || world.store().open_deliveries(10, &[]).await.expect("read").len();
+    while open().await == 0 {
+        assert!(Instant::now() < end, "no delivery came");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    // The last answer that the reading waits for was made before.
+    tokio::time::sleep(Duration::from_millis(1000)).await;
+    world.alice().comment(REPO, issue, "/fix").expect("said");
+    while open().await < 2 {
+        assert!(Instant::now() < end, "it never came");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     while open().await > 0 {

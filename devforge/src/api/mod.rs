@@ -102,14 +102,19 @@ impl FromRequestParts<Arc<Shared>> for Caller {
     }
 }
 
-/// While an outage is set, every call is answered with it, before anything is read; while a delay is, that much later.
+/// While an outage is set, every call is answered with it, before anything is read; while a delay is, the answer is made at once and leaves
+/// that much later.
 pub(crate) async fn outage(State(shared): App, request: axum::extract::Request, next: Next) -> Response {
-    tokio::time::sleep(shared.switches.traps().answer_delay).await;
-    match shared.switches.outage() {
+    let delay = shared.switches.traps().answer_delay;
+    let response = match shared.switches.outage() {
         Some(0) => crate::traps::hang_up(),
         Some(status) => refuse::<()>(status, "").into_response(),
         None => next.run(request).await,
+    };
+    if !delay.is_zero() {
+        tokio::time::sleep(delay).await;
     }
+    response
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,8 @@ use protocol::probe::{By, Cast, Finding, NOT_SENT, OPEN, SENT};
 /// How long an answer is waited for. The first datagram to an address may be lost while the kernel asks who has it.
 const PATIENCE: Duration = Duration::from_millis(30);
 const ROUNDS: usize = 2;
+/// No interface has it (RFC 5737).
+const NOBODYS: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 7);
 /// Threads count as processes of the sandbox.
 const AT_ONCE: usize = 8;
 
@@ -84,9 +86,10 @@ fn answered(socket: &UdpSocket) -> std::io::Result<bool> {
     }
 }
 
-/// Only an address of one's own can be bound.
+/// Only an address of one's own can be bound, unless the kernel lets any be (`ip_nonlocal_bind`): then nothing is known to be one's own.
 fn is_own(from: SocketAddr) -> bool {
-    UdpSocket::bind((from.ip(), 0)).is_ok()
+    let binds = |ip: IpAddr| UdpSocket::bind((ip, 0)).is_ok();
+    binds(from.ip()) && !binds(NOBODYS.into())
 }
 
 #[cfg(test)]
@@ -114,8 +117,8 @@ mod tests {
         });
         assert_eq!(tried(&Cast { check: 11, by: By::Option, to }, &[]), SENT);
         answering.join().expect("answered each");
-        // Somebody else's is one: no interface here has an address of a documentation range.
-        assert!(!is_own("198.51.100.7:9".parse().expect("an address")));
+        // Somebody else's is one.
+        assert!(!is_own((NOBODYS, 9).into()));
         // Nobody may broadcast without asking.
         let to = SocketAddrV4::new(Ipv4Addr::BROADCAST, to.port());
         assert_eq!(tried(&Cast { check: 11, by: By::Group, to }, &[]), NOT_SENT);
