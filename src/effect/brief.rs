@@ -82,10 +82,9 @@ impl Performer {
         let answer = self.sandboxes.survey(&SurveySpec { task: task.id.0, repo_key, commit, question }).await?;
         let hints = format!("{words}\n{}", failing.join("\n"));
         let most = if answer.whole { answer.files.len() } else { most };
-        let wide = round::applied(log).is_some();
-        let (shown, rest) = split(answer.files, &words, most, wide);
+        let (shown, rest) = split(answer.files, &words, most, !failing.is_empty(), round::applied(log).is_some());
         let others = rest.into_iter().map(|found| found.path).take(OTHERS).collect();
-        let files = shown.into_iter().filter_map(|found| shown_file(found, &hints)).collect();
+        let files = shown.into_iter().filter_map(|found| shown_file(found, &hints, round::wide(log))).collect();
         Ok(Look { files, others, base })
     }
 
@@ -127,20 +126,18 @@ fn looked_before(log: &[Event]) -> bool {
 }
 
 /// What is shown, and the others. A small model gives back whatever it is shown, needed or not: so tests stay out unless the words name
-/// them (what fails of them is told), and where the words or the failing checks point at sources, these are all there is to see; unless it
-/// is `wide`, for a round of answers about them did not do.
-fn split(files: Vec<Found>, words: &str, most: usize, wide: bool) -> (Vec<Found>, Vec<Found>) {
-    let is_test = |found: &Found| {
-        let name = found.path.rsplit('/').next().unwrap_or(&found.path);
-        steers_tests(&found.path) && !words.contains(name)
-    };
+/// them and the checks pass (what fails of them is told), and where the words or the failing checks point at sources, these are all there is to
+/// see; unless it is `wide`, for a round of answers about them did not do.
+fn split(files: Vec<Found>, words: &str, most: usize, red: bool, wide: bool) -> (Vec<Found>, Vec<Found>) {
+    let is_source = |found: &Found| !steers_tests(&found.path);
+    let is_named = |found: &Found| !red && words.contains(found.path.rsplit('/').next().unwrap_or(&found.path));
     let strength = |found: &Found| found.because.iter().map(points).max().unwrap_or_default();
-    let sources = files.iter().filter(|found| !is_test(found));
-    let strongest = sources.map(strength).max().unwrap_or_default();
+    let strongest = files.iter().filter(|found| is_source(found)).map(strength).max().unwrap_or_default();
     let mut left = most;
     files.into_iter().partition(|found| {
         let asked = found.because.contains(&Reason::Asked);
-        let shown = left > 0 && (asked || (wide || strength(found) == strongest) && !is_test(found));
+        let matters = if is_source(found) { wide || strength(found) == strongest } else { is_named(found) };
+        let shown = left > 0 && (asked || matters);
         left -= usize::from(shown);
         shown
     })
@@ -173,9 +170,9 @@ fn shown_before(log: &[Event]) -> Vec<String> {
     out
 }
 
-fn shown_file(found: Found, words: &str) -> Option<ShownFile> {
+fn shown_file(found: Found, words: &str, wide: bool) -> Option<ShownFile> {
     let text = found.text.filter(|text| !text.trim().is_empty())?;
-    let lines = view::lines(&text, words);
+    let lines = view::lines(&text, words, wide);
     let strongest = found.because.iter().find(|why| **why != Reason::Asked);
     let because = strongest.map_or_else(|| EARLIER.to_owned(), because);
     Some(ShownFile { path: found.path, text, because, lines })
@@ -201,7 +198,7 @@ mod tests {
 
     fn seen(files: &[(&str, &[Reason])], words: &str, wide: bool) -> Vec<String> {
         let files = files.iter().map(|(path, because)| found(path, because)).collect();
-        split(files, words, 8, wide).0.into_iter().map(|found| found.path).collect()
+        split(files, words, 8, words == "red", wide).0.into_iter().map(|found| found.path).collect()
     }
 
     fn shown(files: &[(&str, &[Reason])], words: &str) -> Vec<String> {
@@ -215,6 +212,13 @@ mod tests {
             [("a.py", &[text()]), ("b.py", &[Reason::Whole]), ("tests/test_a.py", &[text()])];
         assert_eq!(shown(&plain, "sums are wrong"), ["a.py", "b.py"], "tests stay out");
         assert_eq!(shown(&plain, "see test_a.py"), ["a.py", "b.py", "tests/test_a.py"], "unless somebody names them");
+        let red: [(&str, &[Reason]); 2] = [("tests/test_a.py", &[Reason::Named]), ("a.py", &[text()])];
+        assert_eq!(
+            shown(&red, "test_a.py"),
+            ["tests/test_a.py", "a.py"],
+            "a test that is named is not all there is to see"
+        );
+        assert_eq!(shown(&red, "red"), ["a.py"], "what fails is told");
         let defines = [("a.py", &[text()][..]), ("b.py", &[Reason::Defines("sum".to_owned()), text()])];
         assert_eq!(shown(&defines, "sum() is wrong"), ["b.py"]);
         assert_eq!(seen(&defines, "sum() is wrong", true), ["a.py", "b.py"], "where answers about that did not do");

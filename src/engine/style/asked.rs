@@ -14,7 +14,8 @@ use super::definitions;
 use crate::text;
 
 static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z_$][\w$]*").expect("a literal"));
-static STRING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'"#).expect("a literal"));
+/// What stands between quotes.
+pub(super) static STRING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'"#).expect("a literal"));
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[\w./-]*[\w-]\.(?:py|js|mjs|cjs|jsx|ts|tsx|rs|go|java|rb|c|h|cpp)\b").expect("a literal")
 });

@@ -17,8 +17,13 @@ use crate::text;
 
 /// Tokens beyond half as much again as what is shown.
 const ANSWER: u64 = 300;
-/// Temperature of every answer after the first.
+/// Temperature of the second answer.
 const FREE: f64 = 0.7;
+/// Bytes that an answer about part of a file may be written for, where less of it is shown.
+const PART: usize = 2_000;
+/// By how much it rises with every answer that brought nothing new, and how far.
+const FREER: f64 = 0.15;
+const FREEST: f64 = 1.0;
 /// Failures that are shown.
 const SHOWN: usize = 3;
 /// The most characters of failing checks that are sent.
@@ -56,6 +61,8 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
         },
     );
     let size: usize = look.files.iter().flat_map(parts).map(|(text, _)| text.len()).sum();
+    let in_parts = look.files.iter().any(|file| !file.lines.is_empty());
+    let size = if in_parts { size.max(PART) } else { size };
     let request = ModelRequest {
         system: prompt::render("files_system", context! {}),
         turns: vec![
@@ -68,7 +75,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
         ],
         tools: Vec::new(),
         max_output_tokens: config.max_output_tokens.min(ANSWER + (size as u64) * 3 / 8),
-        temperature: Some(if tried == 0 { 0.0 } else { FREE }),
+        temperature: Some(if tried == 0 { 0.0 } else { (FREE + FREER * round::repeats(log) as f64).min(FREEST) }),
         // Another one for each task and each answer: a repeated task is another sample.
         seed: Some((task.id.0.unsigned_abs() << 16) | u64::from(task.turn & 0xffff)),
     };

@@ -93,10 +93,35 @@ fn outcome(log: &[Event], turn: u32, index: u32) -> Option<&Outcome> {
 }
 
 /// The candidate that the coming answer mends, at every third answer of a round: the one that lacks least of what the issue asks. Others
-/// are asked for anew, for small models that failed once rather find it in another try than in their own fault. `words` are the issue's.
+/// are asked for anew, for small models that failed once rather find it in another try than in their own fault; so is what follows an
+/// answer that held nothing usable, such as what it was shown. `words` are the issue's.
 pub fn mended<'a>(log: &'a [Event], words: &str) -> Option<Candidate<'a>> {
     let (all, base, asked) = (candidates(log), files::base(log), wanted(log, words));
-    (all.len() % 3 == 2).then(|| nearest(&all, base, &asked)).flatten()
+    (all.len() % 3 == 2 && unusable(log, &all) == 0).then(|| nearest(&all, base, &asked)).flatten()
+}
+
+/// Answers of the round that brought nothing new: nothing usable, or the same as one before.
+pub fn repeats(log: &[Event]) -> usize {
+    let all = candidates(log);
+    let same = all.iter().enumerate().filter(|(at, one)| all[..*at].iter().any(|before| before.files == one.files));
+    same.count() + log[start(log)..].iter().filter(|event| is_unusable(event)).count()
+}
+
+/// Answers since the newest candidate that held nothing usable.
+fn unusable(log: &[Event], all: &[Candidate<'_>]) -> usize {
+    let newest = all.last().map_or(0, |one| one.turn);
+    let since = |event: &&Event| matches!(event, Event::TurnCompleted { turn, .. } if *turn > newest);
+    log[start(log)..].iter().filter(since).filter(|event| is_unusable(event)).count()
+}
+
+fn is_unusable(event: &Event) -> bool {
+    let is_action = |request: &CallRequest| matches!(request.call, Call::Action { .. });
+    matches!(event, Event::TurnCompleted { model, calls, .. } if model != HOST && !calls.iter().any(is_action))
+}
+
+/// Whether of long files more is shown than what the issue's code names: something was written and did not do, or answers brought nothing.
+pub fn wide(log: &[Event]) -> bool {
+    log.iter().any(changes_something) || log.iter().filter(|event| is_unusable(event)).count() >= UNUSABLE
 }
 
 fn spoken(example: &Example) -> String {
@@ -127,11 +152,21 @@ fn first_look(log: &[Event]) -> Option<&Look> {
 /// None before the round's first look. `words` are the issue's, for what is shown of a long file.
 pub fn again(log: &[Event], words: &str) -> Option<Look> {
     let mut look = Look { base: None, ..first_look(log)?.clone() };
+    // What a round began with stands, unless its answers brought nothing.
+    let widened = wide(log) && !wide(&log[..start(log)]);
+    for shown in look.files.iter_mut().filter(|shown| widened && !shown.lines.is_empty()) {
+        shown.lines = view::lines(&shown.text, words, true);
+    }
     for file in mended(log, words).map(|one| one.files).unwrap_or_default() {
         match look.files.iter_mut().find(|shown| shown.path == file.path) {
             Some(shown) => {
-                shown.text.clone_from(&file.content);
-                shown.lines = view::lines(&shown.text, words);
+                let before = std::mem::replace(&mut shown.text, file.content.clone());
+                shown.lines = view::lines(&shown.text, words, wide(log));
+                if !shown.lines.is_empty() {
+                    let new = view::changed(&before, &shown.text);
+                    shown.lines.extend(new.into_iter().filter(|part| !shown.lines.contains(part)).collect::<Vec<_>>());
+                    shown.lines.sort_unstable();
+                }
             }
             None => {
                 look.files.push(ShownFile::whole(&file.path, &file.content, "an earlier answer made it"));

@@ -99,6 +99,25 @@ fn the_same_is_asked_again_and_every_third_answer_mends_the_best() {
 }
 
 #[test]
+fn after_an_answer_that_brought_nothing_new_the_question_is_another_and_freer() {
+    let mut log = begun(0, &[]);
+    log.extend(tried(1, "bad", 1, &unittest(&["test_add"])));
+    let asked = |log: &[Event]| {
+        let look = Box::new(again(log, "").expect("a look"));
+        let turn = Task::fold(TaskId(1), log).turn + 1;
+        request_of(&[log, &[Event::Looked { turn, look }]].concat()).temperature.expect("one")
+    };
+    log.extend(tried(2, "bad", 1, &unittest(&["test_add"])));
+    assert!((asked(&log) - 0.85).abs() < 1e-9, "the same once more");
+    assert!(mended(&log, "").is_some());
+    log.push(answered(3, vec![]));
+    assert!(mended(&log, "").is_none(), "it gave back what it was to mend");
+    assert!((asked(&log) - 1.0).abs() < 1e-9);
+    log.extend([answered(4, vec![]), answered(5, vec![])]);
+    assert!((asked(&log) - 1.0).abs() < 1e-9, "no further");
+}
+
+#[test]
 fn the_fifth_action_writes_the_best_and_a_person_is_asked() {
     let mut log = begun(0, &[]);
     let red = |tests: &[&str]| unittest(tests);

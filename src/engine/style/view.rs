@@ -3,7 +3,11 @@
 //! Owns: the choice. A file of up to [`LONG`] lines is shown whole. Pure. Tests: below.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
+use regex::Regex;
+
+use super::asked::STRING;
 use super::definitions::{Definition, all};
 
 /// Lines up to which a file is shown, and given back, as a whole.
@@ -11,21 +15,36 @@ pub const LONG: usize = 150;
 /// The most lines that are shown of a longer one, but for one definition that is longer by itself.
 const MOST: usize = 100;
 
-/// The lines to show, first and last, counted from 1; none = all of them. `words` are the issue's and what failing checks say.
-pub fn lines(text: &str, words: &str) -> Vec<(u32, u32)> {
+/// Code in words: between backticks, or a name that is called.
+static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"`+([^`]+)`+|([A-Za-z_$][\w$]*)\(").expect("a literal"));
+static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z_$][\w$]*").expect("a literal"));
+/// A name in so many definitions at most says which of them is meant.
+const FEW: usize = 3;
+
+/// The lines to show, first and last, counted from 1; none = all of them. `words` are the issue's and what failing checks say. Where their code
+/// names definitions these alone are shown: whatever a small model is shown it gives back, needed or not. `wide`, where answers about them did
+/// not do, also those that share other words.
+pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= LONG {
         return Vec::new();
     }
     let wanted = names(words);
     let known = all(&lines);
-    let mut scored: Vec<(usize, &Definition)> = leaves(&known).map(|one| (score(one, &lines, &wanted), one)).collect();
-    scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.first.cmp(&b.1.first)));
+    let leaves: Vec<&Definition> = leaves(&known).collect();
+    let meant = if wide { Vec::new() } else { meant(&leaves, &lines, &code(words)) };
+    let is_meant = |one: &Definition| meant.iter().find(|(it, _)| *it == one).map(|(_, by_name)| *by_name);
+    let mut scored: Vec<(bool, usize, &Definition)> = leaves
+        .into_iter()
+        .filter(|one| meant.is_empty() || is_meant(one).is_some())
+        .map(|one| (is_meant(one) == Some(true), score(one, &lines, &wanted), one))
+        .collect();
+    scored.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then(a.2.first.cmp(&b.2.first)));
     let mut chosen: Vec<(usize, usize)> = Vec::new();
     let mut room = MOST;
-    for (score, one) in scored {
+    for (_, score, one) in scored {
         let size = one.end - one.lead;
-        if score == 0 || (size > room && !chosen.is_empty()) {
+        if (score == 0 && meant.is_empty()) || (size > room && !chosen.is_empty()) {
             continue;
         }
         room = room.saturating_sub(size);
@@ -35,8 +54,46 @@ pub fn lines(text: &str, words: &str) -> Vec<(u32, u32)> {
         chosen.push((0, MOST.min(lines.len())));
     }
     chosen.sort_unstable();
+    chosen.into_iter().map(counted).collect()
+}
+
+/// The definitions of a text that another one has not, or not so.
+pub fn changed(before: &str, text: &str) -> Vec<(u32, u32)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let known = all(&lines);
+    let is_new = |one: &&Definition| !before.contains(&lines[one.first..one.end].join("\n"));
+    leaves(&known).filter(is_new).map(|one| counted((one.lead, one.end))).collect()
+}
+
+fn counted((first, end): (usize, usize)) -> (u32, u32) {
     let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
-    chosen.into_iter().map(|(first, end)| (number(first + 1), number(end))).collect()
+    (number(first + 1), number(end))
+}
+
+/// Names of code in words, without what stands in strings.
+fn code(words: &str) -> BTreeSet<String> {
+    let found = CODE.captures_iter(words).filter_map(|code| code.get(1).or(code.get(2)));
+    let plain = found.map(|code| STRING.replace_all(code.as_str(), ""));
+    plain.flat_map(|code| NAME.find_iter(&code).map(|name| name.as_str().to_owned()).collect::<Vec<_>>()).collect()
+}
+
+/// What code names, and whether by its own name: otherwise by something that stands in few of them and is no everyday word
+/// (`showDefaults`, `_max_size`).
+fn meant<'a>(leaves: &[&'a Definition], lines: &[&str], code: &BTreeSet<String>) -> Vec<(&'a Definition, bool)> {
+    let is_compound = |name: &str| name.len() > 5 && name[1..].contains(|c: char| c == '_' || c.is_uppercase());
+    let is_error = |name: &str| name.ends_with("Error") || name.ends_with("Exception") || name.starts_with("__");
+    let telling: Vec<&String> = code.iter().filter(|name| is_compound(name) && !is_error(name)).collect();
+    let body = |one: &Definition| -> BTreeSet<&str> {
+        lines[one.lead..one.end].iter().flat_map(|line| NAME.find_iter(line)).map(|name| name.as_str()).collect()
+    };
+    let bodies: Vec<BTreeSet<&str>> = leaves.iter().map(|one| body(one)).collect();
+    let few = |name: &&&String| bodies.iter().filter(|body| body.contains(name.as_str())).count() <= FEW;
+    let telling: Vec<&String> = telling.iter().filter(few).copied().collect();
+    let found = leaves.iter().zip(&bodies).filter_map(|(one, body)| {
+        let by_name = code.contains(one.name.trim_start_matches('#'));
+        (by_name || telling.iter().any(|name| body.contains(name.as_str()))).then_some((*one, by_name))
+    });
+    found.collect()
 }
 
 /// Functions, and whatever else holds no other definition.
@@ -87,10 +144,33 @@ mod tests {
 
     #[test]
     fn a_short_file_is_shown_whole_and_of_a_long_one_what_the_issue_names() {
-        assert_eq!(lines("def a():\n    pass\n", "a"), []);
+        assert_eq!(lines("def a():\n    pass\n", "a", false), []);
         let filler = |name: &str| format!("def {name}():\n{}\n", "    x = 1\n".repeat(40));
         let text = ["one", "two", "parse_header", "three"].map(filler).concat();
-        assert_eq!(lines(&text, "`parse_header` drops the last line"), [(85, 125)]);
-        assert_eq!(lines(&text, "nothing of it"), [(1, 100)], "its beginning, where nothing is named");
+        assert_eq!(lines(&text, "`parse_header` drops the last line", false), [(85, 125)]);
+        assert_eq!(lines(&text, "nothing of it", false), [(1, 100)], "its beginning, where nothing is named");
+    }
+
+    #[test]
+    fn a_changed_definition_is_found() {
+        let (before, after) = ("def a():\n    return 1\n", "def a():\n    return b()\n\n\ndef b():\n    return 1\n");
+        assert_eq!((changed(before, before), changed(before, after)), (vec![], vec![(1, 2), (5, 6)]));
+    }
+
+    #[test]
+    fn what_code_names_is_all_there_is_to_see_until_that_did_not_do() {
+        let filler = |name: &str| format!("  {name}(text) {{\n{}  }}\n", "    text = trimmed(text);\n".repeat(40));
+        let text = ["wrap", "indent", "fold"].map(filler).concat()
+            + "  head() {\n    return this.showAll;\n  }\n"
+            + &filler("tail");
+        assert_eq!(lines(&text, "`wrap` of `Help` should fold its text", false), [(1, 42)]);
+        assert_eq!(lines(&text, "wrap('a') should fold its text", false), [(1, 42)], "it is called");
+        assert_eq!(lines(&text, "`wrap` of `Help` should fold its text", true), [(1, 42), (85, 126)]);
+        assert_eq!(lines(&text, "set `showAll` to false", false), [(127, 129)], "it stands in there");
+        assert_eq!(
+            lines(&text, "`text` is lost when it is folded: see fold", false),
+            [(1, 42), (85, 126)],
+            "an everyday word"
+        );
     }
 }
