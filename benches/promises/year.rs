@@ -60,10 +60,8 @@ async fn live(store: &Store, n: i64, now: i64) {
         let lines = (0..10).map(|i| (now * 64 + i64::from(turn) * 16 + i, now, "{\"host\":\"a.example\"}".to_owned()));
         store.keep_egress(id, lines.collect()).await.expect("kept");
     }
-    let (after, step) = transition(&task, &Envelope { key: "closed".into(), now, input: Input::IssueClosed });
-    let key = format!("issue-closed:{id}");
-    let closed = Append { task: after, expected_seq: task.seq, input_key: key, now, step, close: None, epoch: 1 };
-    store.append(closed).await.expect("stored");
+    let (_, step) = transition(&task, &Envelope { key: "closed".into(), now, input: Input::IssueClosed });
+    store.append(append(&task, step, format!("issue-closed:{id}"), now)).await.expect("stored");
 }
 
 async fn delete_what_is_old(store: &Store, now: i64) {

@@ -204,16 +204,10 @@ impl Task {
 
     /// Number of the next checkpoint.
     pub fn next_n(&self) -> u32 {
-        match &self.state {
-            State::Publishing { n, .. } | State::Verifying { n, .. } => *n,
-            State::Queued
-            | State::Preparing
-            | State::Running
-            | State::AwaitingReview { .. }
-            | State::FinalReview { .. }
-            | State::Approved { .. }
-            | State::Paused { .. }
-            | State::Ended { .. } => self.published_n + 1,
+        if let State::Publishing { n, .. } | State::Verifying { n, .. } = &self.state {
+            *n
+        } else {
+            self.published_n + 1
         }
     }
 

@@ -84,7 +84,8 @@ impl Performer {
         let most = if answer.whole { answer.files.len() } else { most };
         let (shown, rest) = split(answer.files, &words, most, !failing.is_empty(), round::applied(log).is_some());
         let others = rest.into_iter().map(|found| found.path).take(OTHERS).collect();
-        let files = shown.into_iter().filter_map(|found| shown_file(found, &hints, round::wide(log))).collect();
+        let wide = round::wide(log);
+        let files = shown.into_iter().filter_map(|found| shown_file(found, &hints, wide)).collect();
         Ok(Look { files, others, base })
     }
 

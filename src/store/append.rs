@@ -51,7 +51,7 @@ pub(super) async fn input(
     task: Option<TaskId>,
     now: i64,
 ) -> Result<bool, StoreError> {
-    if super::retention::below_floor(&mut *c, key).await? {
+    if super::read::known(&mut *c, key).await? {
         return Ok(false);
     }
     let sql = "INSERT INTO inputs (key, task, at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING";

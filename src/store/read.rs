@@ -60,6 +60,11 @@ pub(super) const KNOWN: &str = "SELECT EXISTS (SELECT 1 FROM inputs WHERE key = 
      OR EXISTS (SELECT 1 FROM floors WHERE kind = $2 AND id >= $3)";
 pub(super) const WATERMARK: &str = "SELECT at FROM watermarks WHERE repository = $1";
 
+pub(super) async fn known<'c>(c: impl sqlx::SqliteExecutor<'c>, key: &str) -> Result<bool, StoreError> {
+    let (kind, id) = super::retention::text_of(key).unzip();
+    Ok(sqlx::query_scalar(KNOWN).bind(key).bind(kind).bind(id).fetch_one(c).await?)
+}
+
 impl Store {
     /// The whole log of a task, with the time of each event.
     pub async fn log(&self, task: TaskId) -> Result<Vec<(i64, Event)>, StoreError> {
@@ -117,8 +122,7 @@ impl Store {
 
     /// Whether an input was taken up before.
     pub async fn knows_input(&self, key: &str) -> Result<bool, StoreError> {
-        let (kind, id) = super::retention::text_of(key).unzip();
-        Ok(sqlx::query_scalar(KNOWN).bind(key).bind(kind).bind(id).fetch_one(&self.readers).await?)
+        known(&self.readers, key).await
     }
 
     /// Arrivals that nobody has taken care of, oldest first, without those of these UUIDs.

@@ -47,13 +47,6 @@ pub(super) fn text_of(key: &str) -> Option<(&'static str, i64)> {
     Some((kind, digits.parse().ok()?))
 }
 
-/// Whether a text is one of those whose keys were deleted: it was taken up long ago.
-pub(super) async fn below_floor<'c>(c: impl sqlx::SqliteExecutor<'c>, key: &str) -> Result<bool, StoreError> {
-    let Some((kind, id)) = text_of(key) else { return Ok(false) };
-    let sql = "SELECT EXISTS (SELECT 1 FROM floors WHERE kind = $1 AND id >= $2)";
-    Ok(sqlx::query_scalar(sql).bind(kind).bind(id).fetch_one(c).await?)
-}
-
 async fn raise_floor(c: &mut SqliteConnection, kind: &str, id: i64) -> Result<(), StoreError> {
     let sql = "INSERT INTO floors (kind, id) VALUES ($1, $2) \
                ON CONFLICT (kind) DO UPDATE SET id = excluded.id WHERE floors.id < excluded.id";

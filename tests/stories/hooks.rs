@@ -88,22 +88,27 @@ async fn only_what_is_signed_and_whole_is_taken_and_once() {
     assert!(tasks_of(&world, 2).await.contains(&(first as i64)), "the same words, signed and whole");
 }
 
+/// Waits until so many deliveries are open.
+async fn until_open(world: &World, holds: impl Fn(usize) -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let open = world.store().open_deliveries(10, &[]).await.expect("read").len();
+        if holds(open) {
+            return;
+        }
+        assert!(Instant::now() < end, "{open} are open");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
 /// Whoever is killed before has not read it, and the next life finds it open.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_is_handled_when_what_it_is_about_has_been_read() {
     let world = World::only_hooked(FIX).await;
     world.forge.set_traps(Traps { answer_delay: Duration::from_millis(300), ..Traps::none() });
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    let end = Instant::now() + Duration::from_secs(60);
-    let open = async || world.store().open_deliveries(10, &[]).await.expect("read").len();
-    while open().await == 0 {
-        assert!(Instant::now() < end, "no delivery came");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    while open().await > 0 {
-        assert!(Instant::now() < end, "it stays open");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    until_open(&world, |open| open > 0).await;
+    until_open(&world, |open| open == 0).await;
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 1, "what it asked for was not taken up");
 }
 
@@ -113,23 +118,12 @@ async fn a_delivery_that_comes_during_a_reading_waits_for_the_next_one() {
     let world = World::only_hooked(FIX).await;
     world.forge.set_traps(Traps { answer_delay: Duration::from_millis(400), ..Traps::none() });
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "Please.").expect("issue");
-    let end = Instant::now() + Duration::from_secs(60);
-    let open = async || world.store().open_deliveries(10, &[]).await.expect("read").len();
-    while open().await == 0 {
-        assert!(Instant::now() < end, "no delivery came");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    // The last answer that the reading waits for was made before.
+    until_open(&world, |open| open > 0).await;
+    // By then the last answer that the reading waits for is made; where it is not, this tests less and fails nobody.
     tokio::time::sleep(Duration::from_millis(1000)).await;
     world.alice().comment(REPO, issue, "/fix").expect("said");
-    while open().await < 2 {
-        assert!(Instant::now() < end, "it never came");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    while open().await > 0 {
-        assert!(Instant::now() < end, "it stays open");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    until_open(&world, |open| open == 2).await;
+    until_open(&world, |open| open == 0).await;
     assert_eq!(world.store().tasks(5).await.expect("read").len(), 1, "what it asked for was not taken up");
 }
 

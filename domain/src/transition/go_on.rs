@@ -27,24 +27,12 @@ pub(super) fn ordered(draft: &mut Draft, order: Order) {
 
 /// The answer to `/resume`; none where nothing is paused.
 fn resumed(draft: &mut Draft, login: &str) -> Option<Notice> {
-    match draft.task.state.clone() {
-        State::Paused { reason: PauseReason::Budget { what }, .. } => {
-            Some(Notice::BudgetNeeded { login: login.to_owned(), what })
-        }
-        State::Paused { .. } => {
-            leave_pause(draft);
-            Some(Notice::Resumed)
-        }
-        State::Queued
-        | State::Preparing
-        | State::Running
-        | State::Publishing { .. }
-        | State::AwaitingReview { .. }
-        | State::Verifying { .. }
-        | State::FinalReview { .. }
-        | State::Approved { .. }
-        | State::Ended { .. } => None,
+    let State::Paused { reason, .. } = draft.task.state.clone() else { return None };
+    if let PauseReason::Budget { what } = reason {
+        return Some(Notice::BudgetNeeded { login: login.to_owned(), what });
     }
+    leave_pause(draft);
+    Some(Notice::Resumed)
 }
 
 /// The pause is over. What would work takes its turn; what waits for a person does so at once.

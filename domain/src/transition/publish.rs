@@ -151,18 +151,8 @@ pub(super) fn voided(draft: &mut Draft, n: u32) {
         advance::end(draft, Ending::Voided, true);
     }
     let paused = matches!(draft.task.state, State::Paused { .. });
-    let stands = match draft.task.underneath() {
-        State::AwaitingReview { n: now, commit } => *now == n && commit.is_some(),
-        State::FinalReview { n: now, .. } => *now == n,
-        State::Queued
-        | State::Preparing
-        | State::Running
-        | State::Publishing { .. }
-        | State::Verifying { .. }
-        | State::Approved { .. }
-        | State::Paused { .. }
-        | State::Ended { .. } => false,
-    };
+    let stands = matches!(draft.task.underneath(),
+        State::AwaitingReview { n: now, commit: Some(_) } | State::FinalReview { n: now, .. } if *now == n);
     if !stands || draft.task.checkpoint().is_none() {
         return;
     }
@@ -176,24 +166,13 @@ pub(super) fn voided(draft: &mut Draft, n: u32) {
 
 fn post_again(draft: &mut Draft, n: u32) {
     let again = n + 1;
-    match draft.task.state.clone() {
-        State::AwaitingReview { commit: Some(commit), .. } => {
-            draft.emit(Event::PublishStarted { n: again, why: Why::Checkpoint });
-            draft.emit(Event::TreeUnchanged { n: again, commit: commit.clone(), left_out: Vec::new() });
-            draft.want(Effect::Review { n: again, commit: Some(commit), last: false });
-        }
-        State::FinalReview { commit, .. } => {
-            draft.emit(Event::VerifyStarted { n: again, commit: commit.clone() });
-            draft.want(Effect::Review { n: again, commit: Some(commit), last: true });
-        }
-        State::Queued
-        | State::Preparing
-        | State::Running
-        | State::Publishing { .. }
-        | State::AwaitingReview { .. }
-        | State::Verifying { .. }
-        | State::Approved { .. }
-        | State::Paused { .. }
-        | State::Ended { .. } => {}
+    let state = draft.task.state.clone();
+    if let State::AwaitingReview { commit: Some(commit), .. } = state {
+        draft.emit(Event::PublishStarted { n: again, why: Why::Checkpoint });
+        draft.emit(Event::TreeUnchanged { n: again, commit: commit.clone(), left_out: Vec::new() });
+        draft.want(Effect::Review { n: again, commit: Some(commit), last: false });
+    } else if let State::FinalReview { commit, .. } = state {
+        draft.emit(Event::VerifyStarted { n: again, commit: commit.clone() });
+        draft.want(Effect::Review { n: again, commit: Some(commit), last: true });
     }
 }

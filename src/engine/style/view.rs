@@ -32,19 +32,19 @@ pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     let wanted = names(words);
     let known = all(&lines);
     let leaves: Vec<&Definition> = leaves(&known).collect();
-    let meant = if wide { Vec::new() } else { meant(&leaves, &lines, &code(words)) };
-    let is_meant = |one: &Definition| meant.iter().find(|(it, _)| *it == one).map(|(_, by_name)| *by_name);
-    let mut scored: Vec<(bool, usize, &Definition)> = leaves
-        .into_iter()
-        .filter(|one| meant.is_empty() || is_meant(one).is_some())
-        .map(|one| (is_meant(one) == Some(true), score(one, &lines, &wanted), one))
-        .collect();
+    let mut meant = if wide { Vec::new() } else { meant(&leaves, &lines, &code(words)) };
+    let narrow = !meant.is_empty();
+    if !narrow {
+        meant = leaves.into_iter().map(|one| (one, false)).collect();
+    }
+    let scored = meant.into_iter().map(|(one, by_name)| (by_name, score(one, &lines, &wanted), one));
+    let mut scored: Vec<(bool, usize, &Definition)> = scored.collect();
     scored.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then(a.2.first.cmp(&b.2.first)));
     let mut chosen: Vec<(usize, usize)> = Vec::new();
     let mut room = MOST;
     for (_, score, one) in scored {
         let size = one.end - one.lead;
-        if (score == 0 && meant.is_empty()) || (size > room && !chosen.is_empty()) {
+        if (score == 0 && !narrow) || (size > room && !chosen.is_empty()) {
             continue;
         }
         room = room.saturating_sub(size);
@@ -82,13 +82,13 @@ fn code(words: &str) -> BTreeSet<String> {
 fn meant<'a>(leaves: &[&'a Definition], lines: &[&str], code: &BTreeSet<String>) -> Vec<(&'a Definition, bool)> {
     let is_compound = |name: &str| name.len() > 5 && name[1..].contains(|c: char| c == '_' || c.is_uppercase());
     let is_error = |name: &str| name.ends_with("Error") || name.ends_with("Exception") || name.starts_with("__");
-    let telling: Vec<&String> = code.iter().filter(|name| is_compound(name) && !is_error(name)).collect();
-    let body = |one: &Definition| -> BTreeSet<&str> {
+    let body = |one: &&Definition| -> BTreeSet<&str> {
         lines[one.lead..one.end].iter().flat_map(|line| NAME.find_iter(line)).map(|name| name.as_str()).collect()
     };
-    let bodies: Vec<BTreeSet<&str>> = leaves.iter().map(|one| body(one)).collect();
-    let few = |name: &&&String| bodies.iter().filter(|body| body.contains(name.as_str())).count() <= FEW;
-    let telling: Vec<&String> = telling.iter().filter(few).copied().collect();
+    let bodies: Vec<BTreeSet<&str>> = leaves.iter().map(body).collect();
+    let is_rare = |name: &str| bodies.iter().filter(|body| body.contains(name)).count() <= FEW;
+    let telling: Vec<&String> =
+        code.iter().filter(|name| is_compound(name) && !is_error(name) && is_rare(name)).collect();
     let found = leaves.iter().zip(&bodies).filter_map(|(one, body)| {
         let by_name = code.contains(one.name.trim_start_matches('#'));
         (by_name || telling.iter().any(|name| body.contains(name.as_str()))).then_some((*one, by_name))
