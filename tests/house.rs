@@ -290,3 +290,25 @@ fn every_skip_is_counted() {
         "these say by themselves that they skip; call tests/support/skipped.rs: {uncounted:?}"
     );
 }
+
+/// `docs/development.md` says so: whoever adds a command or a tool writes one file, and one line of the list.
+#[test]
+fn a_command_and_a_tool_have_one_place_each() {
+    let sources = files(&root().join("src"), &[".rs"]);
+    for (folder, word) in [("src/command", "SPEC"), ("src/engine/tools", "TOOL")] {
+        let declares = format!("const {word}: ");
+        let mut seen = 0;
+        for file in files(&root().join(folder), &[".rs"]) {
+            if !read(&file).contains(&declares) {
+                continue;
+            }
+            let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            seen += 1;
+            assert!(read(&file).contains(&format!("name: \"{name}\"")), "{} declares another one", shown(&file));
+            let listed = format!("&{name}::{word}");
+            let places = sources.iter().filter(|source| read(source).contains(&listed)).count();
+            assert_eq!(places, 1, "{name} is listed once, and told by its own declaration everywhere else");
+        }
+        assert!(seen >= 9, "{folder}: {seen} declarations were found");
+    }
+}

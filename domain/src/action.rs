@@ -73,39 +73,94 @@ pub enum Action {
     },
 }
 
-impl Action {
+/// What kind of action it is, and what is true of each of that kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActionKind {
+    Bash,
+    ReadFile,
+    WriteFile,
+    WriteFiles,
+    EditFile,
+    ListFiles,
+    Search,
+    WebFetch,
+    Try,
+}
+
+impl ActionKind {
     /// The tool's name, as the model and the review know it.
-    pub fn kind(&self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
-            Action::Bash { .. } => "bash",
-            Action::ReadFile { .. } => "read_file",
-            Action::WriteFile { .. } => "write_file",
-            Action::WriteFiles { .. } => "write_files",
-            Action::EditFile { .. } => "edit_file",
-            Action::ListFiles { .. } => "list_files",
-            Action::Search { .. } => "search",
-            Action::WebFetch { .. } => "web_fetch",
-            Action::Try { .. } => "try",
+            ActionKind::Bash => "bash",
+            ActionKind::ReadFile => "read_file",
+            ActionKind::WriteFile => "write_file",
+            ActionKind::WriteFiles => "write_files",
+            ActionKind::EditFile => "edit_file",
+            ActionKind::ListFiles => "list_files",
+            ActionKind::Search => "search",
+            ActionKind::WebFetch => "web_fetch",
+            ActionKind::Try => "try",
         }
     }
 
     /// Whether it can change the tree or runs the project's code; a read-only task takes none that does.
-    pub fn writes(&self) -> bool {
+    pub const fn writes(self) -> bool {
         match self {
-            Action::Bash { .. }
-            | Action::WriteFile { .. }
-            | Action::WriteFiles { .. }
-            | Action::EditFile { .. }
-            | Action::Try { .. } => true,
-            Action::ReadFile { .. } | Action::ListFiles { .. } | Action::Search { .. } | Action::WebFetch { .. } => {
-                false
-            }
+            ActionKind::Bash
+            | ActionKind::WriteFile
+            | ActionKind::WriteFiles
+            | ActionKind::EditFile
+            | ActionKind::Try => true,
+            ActionKind::ReadFile | ActionKind::ListFiles | ActionKind::Search | ActionKind::WebFetch => false,
+        }
+    }
+
+    /// Whether it gives files new texts, which may hold mistakes that their text alone shows.
+    pub const fn writes_texts(self) -> bool {
+        match self {
+            ActionKind::WriteFile | ActionKind::WriteFiles | ActionKind::EditFile | ActionKind::Try => true,
+            ActionKind::Bash
+            | ActionKind::ReadFile
+            | ActionKind::ListFiles
+            | ActionKind::Search
+            | ActionKind::WebFetch => false,
         }
     }
 
     /// Whether it happens outside the task's own sandbox, which stays as it is.
+    pub const fn is_apart(self) -> bool {
+        matches!(self, ActionKind::Try)
+    }
+}
+
+impl Action {
+    pub fn what(&self) -> ActionKind {
+        match self {
+            Action::Bash { .. } => ActionKind::Bash,
+            Action::ReadFile { .. } => ActionKind::ReadFile,
+            Action::WriteFile { .. } => ActionKind::WriteFile,
+            Action::WriteFiles { .. } => ActionKind::WriteFiles,
+            Action::EditFile { .. } => ActionKind::EditFile,
+            Action::ListFiles { .. } => ActionKind::ListFiles,
+            Action::Search { .. } => ActionKind::Search,
+            Action::WebFetch { .. } => ActionKind::WebFetch,
+            Action::Try { .. } => ActionKind::Try,
+        }
+    }
+
+    /// As [`ActionKind::name`].
+    pub fn kind(&self) -> &'static str {
+        self.what().name()
+    }
+
+    /// As [`ActionKind::writes`].
+    pub fn writes(&self) -> bool {
+        self.what().writes()
+    }
+
+    /// As [`ActionKind::is_apart`].
     pub fn is_apart(&self) -> bool {
-        matches!(self, Action::Try { .. })
+        self.what().is_apart()
     }
 
     /// What it was done to: a command, a path, a pattern or an address. Text of the agent: escape before showing.

@@ -1,7 +1,7 @@
 //! What a transition asks the shell to do. Each has a key and may be carried out again: `docs/effects.md` says how, for each.
 
 use crate::{Action, Bar, Budget, BudgetBar, Commit, Ending, PauseReason, Shelf, Source, Why};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A text the bot owes a person; the words stand in `src/message`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +120,51 @@ pub enum Notice {
     },
 }
 
+/// What a comment answers: no two comments of a task answer the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum To {
+    /// A step of the task: the number of events in its log then, and which of the step's effects this is.
+    Step { seq: u32, at: u32 },
+    /// The comment or review with this number on the forge.
+    Asked { number: i64 },
+    /// What was seen outside when the log had so many events.
+    Seen { seq: u32 },
+    /// The change of hosts with this serial, which the router now obeys.
+    Hosts { serial: u32 },
+}
+
+impl To {
+    fn key(self) -> String {
+        match self {
+            To::Step { seq, at } => format!("comment:step:{seq}:{at}"),
+            To::Asked { number } => format!("comment:asked:{number}"),
+            To::Seen { seq } => format!("comment:seen:{seq}"),
+            To::Hosts { serial } => format!("comment:hosts:{serial}"),
+        }
+    }
+}
+
+/// As effects have it that were stored by versions that knew one number only: negative for an answer, otherwise a hundred for each event.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredTo {
+    Now(To),
+    Serial(i64),
+}
+
+fn stored_to<'de, D: Deserializer<'de>>(deserializer: D) -> Result<To, D::Error> {
+    let step = |serial: i64| To::Step {
+        seq: u32::try_from(serial / 100).unwrap_or(u32::MAX),
+        at: u32::try_from(serial % 100).unwrap_or_default(),
+    };
+    Ok(match StoredTo::deserialize(deserializer)? {
+        StoredTo::Now(to) => to,
+        StoredTo::Serial(serial) if serial < 0 => To::Asked { number: serial.saturating_neg() },
+        StoredTo::Serial(serial) => step(serial),
+    })
+}
+
 /// Effects of one lane run in order; the lanes of a task run side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -203,7 +248,8 @@ pub enum Effect {
         notice: Notice,
     },
     Comment {
-        serial: i64,
+        #[serde(alias = "serial", deserialize_with = "stored_to")]
+        to: To,
         notice: Notice,
     },
     Label {
@@ -239,7 +285,7 @@ impl Effect {
             Effect::Recheck { n, .. } => format!("recheck:{n}"),
             Effect::Advance { n, .. } => format!("advance:{n}"),
             Effect::Egress { serial, .. } => format!("egress:{serial}"),
-            Effect::Comment { serial, .. } => format!("comment:{serial}"),
+            Effect::Comment { to, .. } => to.key(),
             Effect::Label { serial, .. } => format!("label:{serial}"),
             Effect::CommitStatus { n, state, .. } => format!("status:{n}:{state}"),
         }
@@ -314,4 +360,38 @@ pub struct Needs {
     pub barrier: bool,
     /// Called off when its task has ended.
     pub ends_with_task: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_that_was_stored_with_one_number_still_says_what_it_answers() {
+        let read = |serial: i64| {
+            let stored = format!(r#"{{"effect":"comment","serial":{serial},"notice":{{"notice":"help"}}}}"#);
+            let Effect::Comment { to, .. } = serde_json::from_str(&stored).unwrap() else { panic!("{stored}") };
+            to
+        };
+        assert_eq!(read(-17), To::Asked { number: 17 });
+        assert_eq!(read(1203), To::Step { seq: 12, at: 3 });
+    }
+
+    #[test]
+    fn no_two_comments_of_a_task_have_one_key() {
+        let all = [
+            To::Step { seq: 1, at: 2 },
+            To::Step { seq: 12, at: 0 },
+            To::Asked { number: 1 },
+            To::Seen { seq: 1 },
+            To::Hosts { serial: 1 },
+        ];
+        let keys: std::collections::BTreeSet<String> = all.into_iter().map(To::key).collect();
+        assert_eq!(keys.len(), all.len());
+        for to in all {
+            let effect = Effect::Comment { to, notice: Notice::Help };
+            let stored = serde_json::to_string(&effect).unwrap();
+            assert_eq!(serde_json::from_str::<Effect>(&stored).unwrap(), effect);
+        }
+    }
 }

@@ -23,13 +23,14 @@ pub mod task;
 pub mod transition;
 
 pub use action::{
-    Action, Call, CallRequest, Example, IssueCheck, MOST_FILES, MOST_SEEN, NewFile, Outcome, OutcomeStatus, Usage,
+    Action, ActionKind, Call, CallRequest, Example, IssueCheck, MOST_FILES, MOST_SEEN, NewFile, Outcome, OutcomeStatus,
+    Usage,
 };
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
 pub use checkpoint::Checkpoint;
 pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
-pub use effect::{Effect, Lane, Needs, Notice};
+pub use effect::{Effect, Lane, Needs, Notice, To};
 pub use event::{BaseTests, Event, FileChange, SealedTree, Verdict, VerdictKind};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};

@@ -1,24 +1,36 @@
 use super::*;
+use domain::{Item, Verb};
 use proptest::prelude::*;
 
-const BARE: Command = Command::Approve { checkpoint: None, commit: None, next: 0 };
-
-fn one(text: &str) -> Command {
-    let parsed = parse(text);
+fn one(text: &str) -> Verb {
+    let parsed = parse(text, "u7");
     assert_eq!(parsed.commands.len(), 1, "{parsed:?}");
-    parsed.commands.into_iter().next().unwrap()
+    parsed.commands.into_iter().next().unwrap().verb
+}
+
+fn strongest(text: &str) -> Option<Verb> {
+    parse(text, "u7").strongest().map(|command| command.verb.clone())
+}
+
+/// Refused as this command, with a reason.
+fn is_malformed(text: &str, name: &str) -> bool {
+    matches!(one(text), Verb::Unknown { word, why: Some(_) } if word == name)
+}
+
+fn changes(text: &str) -> Verb {
+    Verb::Changes { items: vec![Item { path: None, line: None, text: text.into(), author: "u7".into() }] }
 }
 
 fn none(text: &str) {
-    let parsed = parse(text);
+    let parsed = parse(text, "u7");
     assert!(parsed.commands.is_empty() && parsed.plain, "{text:?}: {parsed:?}");
 }
 
 #[test]
 fn a_budget_is_read_by_kind_and_nothing_doubtful_is_granted() {
     let budget = |text: &str| match one(&format!("/budget {text}")) {
-        Command::Budget(more) => Some([more.micro_usd, more.tokens, more.actions, more.work_ms]),
-        Command::Malformed { name: "budget", .. } => None,
+        Verb::Budget { more, .. } => Some([more.micro_usd, more.tokens, more.actions, more.work_ms]),
+        Verb::Unknown { word, why: Some(_) } if word == "budget" => None,
         other => panic!("{other:?}"),
     };
     let read = [
@@ -60,50 +72,48 @@ fn a_budget_is_read_by_kind_and_nothing_doubtful_is_granted() {
 #[test]
 fn each_command_is_read() {
     let approve =
-        |checkpoint, commit: Option<&str>| Command::Approve { checkpoint, commit: commit.map(str::to_owned), next: 0 };
-    assert_eq!(one("/fix"), Command::Fix(String::new()));
+        |checkpoint, commit: Option<&str>| Verb::Approve { checkpoint, commit: commit.map(str::to_owned), next: 0 };
+    assert_eq!(one("/fix"), Verb::Fix { words: String::new() });
     assert_eq!(
         one("/Fix the parser\nand its tests\r\n\r\n```\ncode\n```"),
-        Command::Fix("the parser\nand its tests\r\n\r\n```\ncode\n```".into())
+        Verb::Fix { words: "the parser\nand its tests\r\n\r\n```\ncode\n```".into() }
     );
-    assert_eq!(one("/plan where is it"), Command::Plan("where is it".into()));
+    assert_eq!(one("/plan where is it"), Verb::Plan { words: "where is it".into() });
     assert_eq!(one("  /approve  "), approve(None, None));
     assert_eq!(one("/approve c3"), approve(Some(3), None));
     assert_eq!(one("/approve 12"), approve(Some(12), None));
     assert_eq!(one("/approve F26AF04E7F"), approve(None, Some("f26af04e7f")));
-    assert!(matches!(one("/approve looks good"), Command::Malformed { name: "approve", .. }));
-    assert!(matches!(one("/approve 0"), Command::Malformed { .. }));
-    assert!(matches!(one("/revise"), Command::Malformed { name: "revise", .. }));
-    assert_eq!(one("/revise use `parse`"), Command::Revise("use `parse`".into()));
-    assert_eq!(one("/stop please"), Command::Stop);
-    assert_eq!(one("/resume"), Command::Resume);
-    assert_eq!(one("/status"), Command::Status);
-    assert_eq!(one("/help"), Command::Help);
-    assert_eq!(one("/frobnicate now"), Command::Unknown("frobnicate".into()));
+    assert!(is_malformed("/approve looks good", "approve"));
+    assert!(is_malformed("/approve 0", "approve"));
+    assert!(is_malformed("/revise", "revise"));
+    assert_eq!(one("/revise use `parse`"), changes("use `parse`"));
+    assert_eq!(one("/stop please"), Verb::Stop);
+    assert_eq!(one("/resume"), Verb::Resume);
+    assert_eq!(one("/status"), Verb::Status);
+    assert_eq!(one("/help"), Verb::Help);
+    assert_eq!(one("/frobnicate now"), Verb::Unknown { word: "frobnicate".into(), why: None });
 }
 
 #[test]
 fn an_approval_in_advance_says_how_many() {
     for next in [1, 3, 20] {
         let read = one(&format!("/approve  next  {next} "));
-        assert_eq!(read, Command::Approve { checkpoint: None, commit: None, next });
+        assert_eq!(read, Verb::Approve { checkpoint: None, commit: None, next });
     }
     for bad in
         ["next", "next 0", "next 21", "next 257", "next +3", "next -1", "next three", "next 3 4", "3 next", "next3"]
     {
-        let read = one(&format!("/approve {bad}"));
-        assert!(matches!(read, Command::Malformed { name: "approve", .. }), "{bad}: {read:?}");
+        assert!(is_malformed(&format!("/approve {bad}"), "approve"), "{bad}");
     }
 }
 
 #[test]
 fn hosts_are_normalised_or_refused() {
-    let rule = |host: &str| Rule::parse(host).unwrap();
-    let allow = |host: &str, scope| Command::Allow { host: rule(host), scope };
-    assert_eq!(one("/allow Semver.org"), allow("semver.org", Scope::Task));
-    assert_eq!(one("/allow `bücher.example:8443` repo"), allow("xn--bcher-kva.example:8443", Scope::Repository));
-    assert_eq!(one("/allow *.example.org task"), allow("*.example.org", Scope::Task));
-    assert_eq!(one("/deny semver.org:443"), Command::Deny { host: rule("semver.org:443") });
+    let allow = |host: &str, repo| Verb::Allow { host: host.to_owned(), repo, bar: None };
+    assert_eq!(one("/allow Semver.org"), allow("semver.org", false));
+    assert_eq!(one("/allow `bücher.example:8443` repo"), allow("xn--bcher-kva.example:8443", true));
+    assert_eq!(one("/allow *.example.org task"), allow("*.example.org", false));
+    assert_eq!(one("/deny semver.org:443"), Verb::Deny { host: "semver.org:443".into(), kept: false });
     for bad in [
         "",
         "https://a.example/x",
@@ -118,7 +128,7 @@ fn hosts_are_normalised_or_refused() {
         "１０.0.0.1",
         "a.example repo now",
     ] {
-        assert!(matches!(one(&format!("/allow {bad}")), Command::Malformed { name: "allow", .. }), "{bad}");
+        assert!(is_malformed(&format!("/allow {bad}"), "allow"), "{bad}");
     }
 }
 
@@ -158,50 +168,61 @@ fn no_command_hides_in_markdown() {
 
 #[test]
 fn a_command_may_follow_text() {
-    assert_eq!(one("Looks right.\n/approve\n"), BARE);
-    assert_eq!(one("> /stop\n\n/approve"), BARE);
-    assert_eq!(one("```\n/stop\n```\n/status"), Command::Status);
+    assert_eq!(one("Looks right.\n/approve\n"), Verb::approve());
+    assert_eq!(one("> /stop\n\n/approve"), Verb::approve());
+    assert_eq!(one("```\n/stop\n```\n/status"), Verb::Status);
 }
 
 #[test]
 fn stop_beats_changes_beats_approval() {
-    let parsed = parse("/approve\n/revise not yet\n/status");
-    assert_eq!(parsed.commands.len(), 3);
-    assert_eq!(parsed.strongest(), Some(&Command::Revise("not yet".into())));
-    assert_eq!(parse("/approve\n/stop\n/revise x").strongest(), Some(&Command::Stop));
-    assert_eq!(parse("/status\n/help").strongest(), Some(&Command::Status));
-    assert_eq!(parse("/status\n/approve").strongest().map(Command::name), Some("approve"));
-    assert_eq!(parse("words").strongest(), None);
-    assert_eq!(
-        parse("/approve c1\n/approve c2").strongest(),
-        Some(&Command::Approve { checkpoint: Some(1), commit: None, next: 0 })
-    );
+    let text = "/approve\n/revise not yet\n/status";
+    assert_eq!(parse(text, "u7").commands.len(), 3);
+    assert_eq!(strongest(text), Some(changes("not yet")));
+    assert_eq!(strongest("/approve\n/stop\n/revise x"), Some(Verb::Stop));
+    assert_eq!(strongest("/status\n/help"), Some(Verb::Status));
+    assert_eq!(strongest("/status\n/approve"), Some(Verb::approve()));
+    assert_eq!(strongest("/revise\n/approve"), Some(Verb::approve()), "one that can't be followed asks for nothing");
+    assert_eq!(strongest("words"), None);
+    let first = Verb::Approve { checkpoint: Some(1), commit: None, next: 0 };
+    assert_eq!(strongest("/approve c1\n/approve c2"), Some(first));
 }
 
 #[test]
 fn the_table_and_the_parser_agree() {
+    let mut names: Vec<_> = COMMANDS.iter().map(|spec| spec.name).collect();
     for spec in COMMANDS {
-        let parsed = one(&format!("/{}", spec.name));
-        assert_eq!(parsed.name(), spec.name);
-        assert!(!matches!(parsed, Command::Unknown(_)));
+        let parsed = parse(&format!("/{} 1", spec.name), "u7");
+        assert_eq!(parsed.commands[0].name, spec.name);
+        assert!(!matches!(parsed.commands[0].verb, Verb::Unknown { why: None, .. }));
         assert!(spec.syntax.starts_with(&format!("/{}", spec.name)));
     }
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), COMMANDS.len(), "two of one name");
     assert_eq!(
         answer_line(None),
         "approve this review (or `/approve`) · request changes with comments on lines · `/revise …` · `/stop`"
     );
 }
 
+#[test]
+fn the_readme_shows_this_table() {
+    let readme = include_str!("../../README.md");
+    let rows: Vec<&str> = readme.lines().filter(|line| line.starts_with("| `/")).collect();
+    let wanted: Vec<String> = COMMANDS.iter().map(|spec| format!("| `{}` | {} |", spec.syntax, spec.effect)).collect();
+    assert_eq!(rows, wanted);
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_without_panic(text in "\\PC{0,80}|[/a-z> `<!\\-\\n\\r\\t|*#]{0,80}") {
-        let parsed = parse(&text);
+        let parsed = parse(&text, "u7");
         prop_assert_eq!(parsed.plain, parsed.commands.is_empty());
     }
 
     #[test]
     fn a_quoted_text_never_commands(text in "[/a-z `\\n]{0,60}") {
         let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
-        prop_assert!(parse(&quoted).plain);
+        prop_assert!(parse(&quoted, "u7").plain);
     }
 }

@@ -5,7 +5,7 @@ use crate::checkpoint::{label, mark};
 use crate::forge::{Comment, NewStatus, StatusState};
 use crate::message::{self, About};
 use crate::store::EffectRow;
-use domain::{Commit, Effect, Input, Notice, Task};
+use domain::{Commit, Effect, Input, Notice, Task, To};
 use std::time::{Duration, Instant};
 
 /// A passing state that lasts as long is labelled.
@@ -33,13 +33,10 @@ impl Performer {
         Ok(Input::Settled)
     }
 
-    /// Whether this answers a comment of the issue: who asks there looks there. An answer's number is the question's, negative.
+    /// Whether this answers a comment of the issue: who asks there looks there.
     async fn asked_on_the_issue(&self, task: &Task, row: &EffectRow) -> Result<bool, Trouble> {
-        let Effect::Comment { serial, .. } = &row.effect else { return Ok(false) };
-        if *serial >= 0 {
-            return Ok(false);
-        }
-        let question = self.forge.comment(&self.repository(task)?.at, -serial).await?;
+        let Effect::Comment { to: To::Asked { number }, .. } = &row.effect else { return Ok(false) };
+        let question = self.forge.comment(&self.repository(task)?.at, *number).await?;
         Ok(question.is_some_and(|comment| Some(comment.issue) == task.request.as_ref().map(|it| it.issue)))
     }
 

@@ -1,6 +1,6 @@
 //! Reads a call's arguments, forgiving what models commonly do and naming what is wrong in words a model can act on.
 //!
-//! Owns: other spellings of an argument, numbers and flags written as text. Must not: know any tool. Tests: `tools_tests.rs`.
+//! Owns: other spellings of an argument, numbers and flags written as text. Must not: know any tool. Tests: `tools/tests.rs`.
 
 use serde_json::{Map, Value};
 
@@ -25,6 +25,10 @@ pub(super) struct Arguments<'a> {
 impl<'a> Arguments<'a> {
     pub(super) fn new(tool: &'a str, map: &'a Map<String, Value>) -> Self {
         Self { tool, map }
+    }
+
+    pub(super) fn tool(&self) -> &'a str {
+        self.tool
     }
 
     fn get(&self, name: &str) -> Option<&'a Value> {

@@ -19,11 +19,11 @@ enum Beside {
 
 /// What stands in `text`, written by `login`, beside `done`, in its order and each once.
 fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
-    let mut commands = command::parse(text).commands;
+    let mut commands = command::parse(text, login).commands;
     // What the operator allows was filled in since the text was read.
-    let carried_out = |command: &Command| match (super::words::verb(command, login), done) {
-        (Verb::Budget { more, .. }, Verb::Budget { more: granted, .. }) => more == *granted,
-        (verb, done) => verb == *done,
+    let carried_out = |command: &Command| match (&command.verb, done) {
+        (Verb::Budget { more, .. }, Verb::Budget { more: granted, .. }) => more == granted,
+        (verb, done) => verb == done,
     };
     if let Some(at) = commands.iter().position(carried_out) {
         commands.remove(at);
@@ -32,20 +32,13 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
     let whole = matches!(done, Verb::Changes { items } if items.iter().any(|item| item.text == text));
     let mut found = Vec::new();
     for command in commands.iter().filter(|command| !carried_out(command)) {
-        let one = match command {
-            Command::Allow { .. } | Command::Deny { .. } => continue,
-            Command::Revise(_) if whole => continue,
-            Command::Status => Beside::Status,
-            Command::Help => Beside::Help,
-            Command::Malformed { name, why } => Beside::Unknown { word: (*name).to_owned(), why: Some(why.clone()) },
-            Command::Unknown(word) => Beside::Unknown { word: word.clone(), why: None },
-            Command::Fix(_)
-            | Command::Plan(_)
-            | Command::Approve { .. }
-            | Command::Revise(_)
-            | Command::Stop
-            | Command::Budget(_)
-            | Command::Resume => Beside::Left { name: command.name().to_owned() },
+        let one = match &command.verb {
+            Verb::Allow { .. } | Verb::Deny { .. } => continue,
+            Verb::Changes { .. } if whole => continue,
+            Verb::Status => Beside::Status,
+            Verb::Help => Beside::Help,
+            Verb::Unknown { word, why } => Beside::Unknown { word: word.clone(), why: why.clone() },
+            _ => Beside::Left { name: command.name.clone() },
         };
         if !found.contains(&one) {
             found.push(one);

@@ -1,8 +1,8 @@
 //! What a text asks for: from a comment or a review to a verb (durability 4: stop > changes > approve).
 
-use crate::command::{self, Command, Scope};
+use crate::command::{self, Command, Strength};
 use crate::forge::{Comment, Review, ReviewComment, ReviewState, own_remarks};
-use domain::{Access, Account, Budget, Granters, Item, Verb};
+use domain::{Access, Account, Item, Verb};
 
 /// Hosts beyond the first that one text may name.
 const MOST_HOSTS: usize = 20;
@@ -31,36 +31,12 @@ pub(super) fn comment(comment: &Comment) -> Verb {
 }
 
 pub(super) fn text(text: &str, author: &str) -> Verb {
-    asked(text, author).unwrap_or_else(|| Verb::Say { items: vec![remark(text, author)] })
+    asked(text, author).map_or_else(|| Verb::Say { items: vec![remark(text, author)] }, |command| command.verb)
 }
 
 /// The strongest command of a text; none when it holds none.
-fn asked(text: &str, author: &str) -> Option<Verb> {
-    command::parse(text).strongest().map(|strongest| verb(strongest, author))
-}
-
-/// What a command of `author` asks for.
-pub(super) fn verb(command: &Command, author: &str) -> Verb {
-    if let Some(verb) = host(command) {
-        return verb;
-    }
-    match command {
-        Command::Fix(words) => Verb::Fix { words: words.clone() },
-        Command::Plan(words) => Verb::Plan { words: words.clone() },
-        Command::Approve { checkpoint, commit, next } => {
-            Verb::Approve { checkpoint: *checkpoint, commit: commit.clone(), next: *next }
-        }
-        Command::Revise(words) => Verb::Changes { items: vec![remark(words, author)] },
-        Command::Stop => Verb::Stop,
-        Command::Resume => Verb::Resume,
-        Command::Budget(more) => Verb::Budget { more: *more, ceiling: Budget::default(), who: Granters::Nobody },
-        Command::Status => Verb::Status,
-        Command::Help => Verb::Help,
-        Command::Malformed { name, why } => Verb::Unknown { word: (*name).to_owned(), why: Some(why.clone()) },
-        Command::Unknown(_) | Command::Allow { .. } | Command::Deny { .. } => {
-            Verb::Unknown { word: command.name().to_owned(), why: None }
-        }
-    }
+fn asked(text: &str, author: &str) -> Option<Command> {
+    command::parse(text, author).strongest().cloned()
 }
 
 /// Hosts that a text allows or denies beside its strongest word: each is carried out, in the order of the text.
@@ -70,7 +46,7 @@ pub(super) fn hosts(text: &str, strongest: &Verb) -> Vec<Verb> {
 }
 
 pub(super) fn asks_for_help(text: &str) -> bool {
-    command::parse(text).commands.contains(&Command::Help)
+    command::parse(text, "").commands.iter().any(|command| command.verb == Verb::Help)
 }
 
 /// Every host that a text allows or denies, in its order.
@@ -79,17 +55,8 @@ pub(super) fn every_host(text: &str) -> Vec<Verb> {
 }
 
 fn named(text: &str) -> impl Iterator<Item = Verb> {
-    command::parse(text).commands.into_iter().filter_map(|command| host(&command))
-}
-
-fn host(command: &Command) -> Option<Verb> {
-    match command {
-        Command::Allow { host, scope } => {
-            Some(Verb::Allow { host: host.to_string(), repo: *scope == Scope::Repository, bar: None })
-        }
-        Command::Deny { host } => Some(Verb::Deny { host: host.to_string(), kept: false }),
-        _ => None,
-    }
+    let verbs = command::parse(text, "").commands.into_iter().map(|command| command.verb);
+    verbs.filter(|verb| matches!(verb, Verb::Allow { .. } | Verb::Deny { .. }))
 }
 
 /// What a review asks for. Inline remarks count only if the reviewer handed them in with it: a reader's reply, and a later one of the
@@ -107,27 +74,18 @@ pub(super) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
         author: login.clone(),
     }));
     let said = asked(&review.body, login);
-    let by_state = match review.state {
-        ReviewState::Approved => Verb::approve(),
-        ReviewState::RequestChanges => Verb::Changes { items },
-        ReviewState::Comment => return Some(said.unwrap_or(Verb::Say { items })),
+    let (by_state, strength) = match review.state {
+        ReviewState::Approved => (Verb::approve(), Strength::Approval),
+        ReviewState::RequestChanges => (Verb::Changes { items }, Strength::Changes),
+        ReviewState::Comment => return Some(said.map_or(Verb::Say { items }, |command| command.verb)),
         ReviewState::Pending | ReviewState::RequestReview | ReviewState::Dismissed => return None,
     };
     Some(match said {
         // An approving review may say of what it is one.
-        Some(verb @ Verb::Approve { .. }) if matches!(by_state, Verb::Approve { .. }) => verb,
-        Some(verb) if strength(&verb) > strength(&by_state) => verb,
+        Some(Command { verb: verb @ Verb::Approve { .. }, .. }) if strength == Strength::Approval => verb,
+        Some(command) if command.strength > strength => command.verb,
         _ => by_state,
     })
-}
-
-fn strength(verb: &Verb) -> u8 {
-    match verb {
-        Verb::Stop => 3,
-        Verb::Changes { .. } => 2,
-        Verb::Approve { .. } => 1,
-        _ => 0,
-    }
 }
 
 #[cfg(test)]

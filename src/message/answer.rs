@@ -1,7 +1,7 @@
 //! Answers to what a person wrote. Each says what was not done, why, and what to write instead.
 
 use super::notice::About;
-use crate::command::{COMMANDS, Spec, answer_line, spec};
+use crate::command::{COMMANDS, answer_line, spec};
 use crate::text::{code, count, dollars, duration, grouped, prose};
 use domain::{Ending, Kind, State};
 use std::fmt::Write as _;
@@ -184,8 +184,8 @@ fn distance(a: &str, b: &str) -> usize {
 /// The table of commands.
 pub fn help() -> String {
     let mut out = String::from("| command | who | what it does |\n|---|---|---|\n");
-    for Spec { syntax, who, effect, .. } in COMMANDS {
-        let _ = writeln!(out, "| `{syntax}` | {} | {effect} |", who.words());
+    for spec in COMMANDS {
+        let _ = writeln!(out, "| `{}` | {} | {} |", spec.syntax, spec.who.words(), spec.effect);
     }
     out.push_str("\nA command stands at the beginning of a line, outside of quotes and code. To answer a checkpoint: ");
     out.push_str(&answer_line(None));

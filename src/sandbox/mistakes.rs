@@ -9,14 +9,7 @@ pub use protocol::mistakes::places;
 
 /// What the result of a write says of mistakes in it: each with its place, and the lines around.
 pub fn of<'a>(action: &Action, outcome: &'a Outcome) -> Option<&'a str> {
-    let wrote = match action {
-        Action::WriteFile { .. } | Action::WriteFiles { .. } | Action::EditFile { .. } | Action::Try { .. } => true,
-        Action::Bash { .. }
-        | Action::ReadFile { .. }
-        | Action::ListFiles { .. }
-        | Action::Search { .. }
-        | Action::WebFetch { .. } => false,
-    };
+    let wrote = action.what().writes_texts();
     // A try writes before it runs anything.
     (wrote && (outcome.status.succeeded() || action.is_apart()))
         .then(|| protocol::mistakes::findings(&outcome.text))

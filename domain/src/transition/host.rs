@@ -1,7 +1,7 @@
 //! `/allow` and `/deny`: what a task may reach besides what the operator allows. The log has who said so, and with what right.
 
 use super::Draft;
-use crate::{Bar, Decision, Effect, Event, Notice};
+use crate::{Bar, Decision, Effect, Event, Notice, To};
 
 pub(super) fn allow(draft: &mut Draft, decision: &Decision, host: &str, repo: bool, bar: Option<&Bar>) {
     let (login, host) = (decision.poster.login.clone(), host.to_owned());
@@ -36,5 +36,5 @@ fn bring(draft: &mut Draft, repo: bool, notice: Notice) {
 
 /// The router obeys the change with this serial: said under that serial, for several may end without an event between them.
 pub(super) fn in_force(draft: &mut Draft, serial: u32, notice: &Notice) {
-    draft.want(Effect::Comment { serial: i64::from(serial) * 100 + 60, notice: notice.clone() });
+    draft.want(Effect::Comment { to: To::Hosts { serial }, notice: notice.clone() });
 }

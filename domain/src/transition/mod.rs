@@ -10,7 +10,7 @@ mod publish;
 mod shelve;
 mod work;
 
-use crate::{Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, Request, State, Task};
+use crate::{Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, Request, State, Task, To};
 
 /// What came of an input: events to store, then effects to carry out, in this order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,13 +37,13 @@ impl Draft {
     }
 
     pub fn say(&mut self, notice: Notice) {
-        let serial = i64::from(self.task.seq) * 100 + self.step.effects.len() as i64;
-        self.want(Effect::Comment { serial, notice });
+        let at = u32::try_from(self.step.effects.len()).unwrap_or(u32::MAX);
+        self.want(Effect::Comment { to: To::Step { seq: self.task.seq, at }, notice });
     }
 
-    /// A notice in answer to the forge object with this number: its key does not depend on the log.
+    /// A notice in answer to the comment or review with this number on the forge.
     pub fn answer(&mut self, number: i64, notice: Notice) {
-        self.want(Effect::Comment { serial: -number, notice });
+        self.want(Effect::Comment { to: To::Asked { number }, notice });
     }
 
     pub fn pause(&mut self, reason: PauseReason) {
@@ -102,8 +102,8 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::PlaceFree => place_free(draft),
         Input::Settled => {}
         Input::Noticed { notice } => {
-            let serial = i64::from(draft.task.seq) * 100 + 50;
-            draft.want(Effect::Comment { serial, notice: notice.clone() });
+            let to = To::Seen { seq: draft.task.seq };
+            draft.want(Effect::Comment { to, notice: notice.clone() });
         }
         Input::Decided { decision } => decide::decided(draft, decision),
         Input::Ordered { order } => go_on::ordered(draft, *order),

@@ -14,10 +14,6 @@ use crate::sandbox::detect::steers_tests;
 
 /// Where the example conversation's file lies: models copy it.
 pub(in crate::engine) const EXAMPLE: &str = "hello/greeting.py";
-/// Words that stand where a model left a part of a file out.
-const LEFT_OUT: [&str; 6] =
-    ["existing code", "rest of the", "unchanged", "remaining code", "other methods", "... (same"];
-
 /// One code block, with the words that may name its file.
 #[derive(Debug, PartialEq)]
 struct Block<'a> {
@@ -82,13 +78,14 @@ fn content(block: &Block<'_>, path: &str, look: &Look, so_far: Option<&String>) 
     let shown = look.files.iter().find(|file| file.path == path);
     let Some(shown) = shown else {
         // Of a file that was not shown nothing is known: it can be made, and not replaced.
-        return (!look.others.iter().any(|other| other == path) && !omits(&block.text)).then(|| block.text.clone());
+        return (!look.others.iter().any(|other| other == path) && !part::omits(&block.text))
+            .then(|| block.text.clone());
     };
     let base = so_far.map_or(shown.text.as_str(), String::as_str);
     let (old, new) = (base.lines().count(), block.text.lines().count());
-    let whole = shown.lines.is_empty() && so_far.is_none() && new * 100 >= old * 60 && !omits(&block.text);
+    let whole = shown.lines.is_empty() && so_far.is_none() && new * 100 >= old * 60 && !part::omits(&block.text);
     let all_of_it = whole && (new >= old || same_beginning(base, &block.text));
-    let placed = || part::placed(base, &block.text);
+    let placed = || part::placed(base, &block.text, &shown.lines);
     match all_of_it {
         true => (block.text.trim_end() != base.trim_end()).then(|| block.text.clone()),
         false => placed().or_else(|| whole.then(|| block.text.clone())).filter(|text| text != base),
@@ -99,14 +96,6 @@ fn content(block: &Block<'_>, path: &str, look: &Look, so_far: Option<&String>) 
 fn same_beginning(a: &str, b: &str) -> bool {
     let first = |text: &str| text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
     first(a) == first(b)
-}
-
-fn omits(text: &str) -> bool {
-    let comment = |line: &&str| line.starts_with(['#', '/', '*']) || line.starts_with("...");
-    text.lines().map(str::trim).filter(comment).any(|line| {
-        let line = line.to_lowercase();
-        line.trim_matches(['#', '/', ' ', '*']) == "..." || LEFT_OUT.iter().any(|words| line.contains(words))
-    })
 }
 
 /// The answer's closed code blocks. One that never ends was cut off, and is none.

@@ -30,6 +30,11 @@ static METHOD: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a literal")
 });
 
+/// What a line assigns to that stands in no block: a table, what a module exports.
+static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)\s*(?::[^=]+)?=(?:[^=>]|$)").expect("a literal")
+});
+
 /// Columns before the first character that is no blank; none for an empty line.
 pub(super) fn indent(line: &str) -> Option<usize> {
     (!line.trim().is_empty()).then(|| line.len() - line.trim_start().len())
@@ -42,16 +47,17 @@ pub(super) fn named(line: &str) -> Option<(String, bool)> {
         if kind.starts_with("impl") {
             return Some((kind.split_whitespace().collect::<Vec<_>>().join(" "), true));
         }
-        let (word, name) = (found.get(1)?, found.get(2)?);
-        // `letters` is no `let`.
-        if word.end() == name.start() && word.as_str().ends_with(char::is_alphanumeric) {
-            return None;
+        // `letters` is no `let`, and `constructor()` a method.
+        let apart = |word: regex::Match<'_>, name: regex::Match<'_>| {
+            word.end() < name.start() || !word.as_str().ends_with(char::is_alphanumeric)
+        };
+        let words = found.get(1).zip(found.get(2));
+        if let Some((_, name)) = words.filter(|(word, name)| apart(*word, *name)) {
+            let holds = matches!(kind, "class" | "trait" | "interface" | "mod");
+            // `let` within a function is a statement.
+            let statement = matches!(kind, "let" | "var" | "const" | "type") && indent(line).unwrap_or(0) > 0;
+            return (!statement).then(|| (name.as_str().to_owned(), holds));
         }
-        let name = name.as_str().to_owned();
-        let holds = matches!(kind, "class" | "trait" | "interface" | "mod");
-        // `let` within a function is a statement.
-        let statement = matches!(kind, "let" | "var" | "const" | "type") && indent(line).unwrap_or(0) > 0;
-        return (!statement).then_some((name, holds));
     }
     let name = METHOD.captures(line)?.get(1)?.as_str().to_owned();
     let keyword =
@@ -59,10 +65,15 @@ pub(super) fn named(line: &str) -> Option<(String, bool)> {
     (!keyword).then_some((name, false))
 }
 
+/// The name that a line outside of every block assigns to.
+pub(super) fn assigned(line: &str) -> Option<&str> {
+    ASSIGNED.captures(line).and_then(|found| found.get(1)).map(|name| name.as_str())
+}
+
 /// All definitions of the text, outer ones before those within them.
 pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
     let found = lines.iter().enumerate().filter_map(|(at, line)| {
-        let (name, holds) = named(line)?;
+        let (name, holds) = named(line).or_else(|| Some((assigned(line)?.to_owned(), false)))?;
         let indent = indent(line)?;
         Some(Definition { name, holds, lead: lead(lines, at, indent), first: at, end: end(lines, at, indent), indent })
     });
@@ -113,13 +124,20 @@ mod tests {
     #[test]
     fn definitions_end_where_their_indentation_does() {
         let python = "import a\n\n@cached\ndef one(\n    x,\n):\n    return 1\n\n\nclass Two:\n    def three(self):\n        pass\n\nx = 1\n";
-        assert_eq!(seen(python), [("one".into(), 2, 3, 7), ("Two".into(), 9, 9, 12), ("three".into(), 10, 10, 12)],);
+        assert_eq!(
+            seen(python),
+            [("one".into(), 2, 3, 7), ("Two".into(), 9, 9, 12), ("three".into(), 10, 10, 12), ("x".into(), 13, 13, 14)]
+        );
         let rust = "/// Adds.\n#[inline]\npub fn add(a: u8) -> u8 {\n    if a > 1 {\n        2\n    } else {\n        1\n    }\n}\n\nimpl Set for Map {\n    fn put(&self) {}\n}\n";
         assert_eq!(
             seen(rust),
             [("add".into(), 0, 2, 9), ("impl Set for Map".into(), 10, 10, 13), ("put".into(), 11, 11, 12)],
         );
-        let script = "export class Bag {\n  add(item) {\n    if (item) {\n      let x = 1;\n    }\n  }\n}\nconst f = (a) => {\n  return a;\n};\n";
-        assert_eq!(seen(script), [("Bag".into(), 0, 0, 7), ("add".into(), 1, 1, 6), ("f".into(), 7, 7, 10)]);
+        let script = "export class Bag {\n  constructor() {\n  }\n  add(item) {\n    if (item) {\n      let x = 1;\n    }\n  }\n}\nconst f = (a) => {\n  return a;\n};\n";
+        assert_eq!(
+            seen(script),
+            [("Bag".into(), 0, 0, 9), ("constructor".into(), 1, 1, 3), ("add".into(), 3, 3, 8), ("f".into(), 9, 9, 12)]
+        );
+        assert_eq!(seen("module.exports = {\n  a,\n};\nif (a == b) {\n}\n"), [("module.exports".into(), 0, 0, 3)]);
     }
 }

@@ -5,7 +5,7 @@
 //! others wrote stands in code blocks or as the words; an answer can do nothing but write files that a person reviews, and
 //! what is run is the host's choice. Tests: `files_tests.rs`.
 
-use domain::{BaseRun, Event, Kind, Look, ShownFile, Task, Verb};
+use domain::{BaseRun, Event, Kind, Look, Request, ShownFile, Task, Verb};
 use minijinja::context;
 
 use super::{First, Reader, answer, round, settled};
@@ -41,8 +41,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     let tried = tried(log);
     let request = task.request.as_ref();
     let title = request.map(|request| text::one_line(&request.title)).unwrap_or_default();
-    let body = request.map(|request| seen(&request.body).0).unwrap_or_default();
-    let mut words = request.map(|request| seen(&request.words).0).unwrap_or_default();
+    let (body, mut words) = request.map(told).unwrap_or_default();
     for said in widened(log) {
         words = format!("{words}\n\n{}", seen(said).0).trim().to_owned();
     }
@@ -86,8 +85,24 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
 /// The title, its text, and what was said with the command.
 pub fn words(task: &Task) -> String {
     let request = task.request.as_ref();
-    let parts = request.map(|it| [text::one_line(&it.title), seen(&it.body).0, seen(&it.words).0]);
+    let parts = request.map(|it| {
+        let (body, words) = told(it);
+        [text::one_line(&it.title), body, words]
+    });
     parts.unwrap_or_default().join("\n")
+}
+
+/// The text without the command's word, and what was said with the command where that is no part of it.
+fn told(request: &Request) -> (String, String) {
+    let plain = |line: &str| {
+        let rest = ["/fix", "/plan"].iter().find_map(|word| line.trim_start().strip_prefix(word));
+        rest.filter(|rest| rest.is_empty() || rest.starts_with(' '))
+            .map_or(line.to_owned(), |rest| rest.trim().to_owned())
+    };
+    let body: Vec<String> = seen(&request.body).0.lines().map(plain).collect();
+    let (body, words) = (body.join("\n").trim().to_owned(), seen(&request.words).0.trim().to_owned());
+    let is_in_it = body.contains(&words);
+    (body, if is_in_it { String::new() } else { words })
 }
 
 /// What the host read for this turn.

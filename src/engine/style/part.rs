@@ -3,30 +3,65 @@
 //! Owns: which definition of the file each of them replaces, new imports and new definitions beside them, indentation. What cannot be
 //! placed for certain is not placed. Tests: below.
 
-use super::definitions::{Definition, all, indent, named};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::definitions::{Definition, all, assigned, indent, named};
+
+/// What only a method looks like.
+static METHOD: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\(\s*(?:&\s*(?:'\w+\s+)?)?(?:mut\s+)?(?:self|cls)\b").expect("a literal"));
 
 /// A container is replaced as a whole only by something about as long: otherwise what is missing would be lost.
 const WHOLE: usize = 70;
 /// Definitions of one block that are placed.
 const MOST: usize = 64;
 
+/// Words that stand where a model left a part of a file out.
+const LEFT_OUT: [&str; 6] =
+    ["existing code", "rest of the", "unchanged", "remaining code", "other methods", "... (same"];
+
+/// Whether something in it was left out, in words of a comment.
+pub(super) fn omits(text: &str) -> bool {
+    let comment = |line: &&str| line.starts_with(['#', '/', '*']) || line.starts_with("...");
+    text.lines().map(str::trim).filter(comment).any(|line| {
+        let line = line.to_lowercase();
+        line.trim_matches(['#', '/', ' ', '*']) == "..." || LEFT_OUT.iter().any(|words| line.contains(words))
+    })
+}
+
 /// `file` with the definitions of `block` in their places; none where the block has no definition, or one whose place is not certain.
-pub(super) fn placed(file: &str, block: &str) -> Option<String> {
+/// `shown`: the lines of the file that the model saw, first and last, counted from 1; none = all of them. Of two definitions with one name
+/// the one that was shown is meant.
+pub(super) fn placed(file: &str, block: &str, shown: &[(u32, u32)]) -> Option<String> {
     let given: Vec<&str> = block.lines().collect();
     let outer = outermost(&given);
+    let is_cut = |one: &Definition| !one.holds && omits(&given[one.first..one.end].join("\n"));
+    if all(&given).iter().any(is_cut) {
+        return None;
+    }
     // Each is looked for in the whole file.
     if outer.is_empty() || outer.len() > MOST {
         return None;
     }
-    let mut text: Vec<String> = file.lines().map(str::to_owned).collect();
-    let mut after = None;
+    let mut target = Target { text: file.lines().map(str::to_owned).collect(), given: &given, after: None };
+    let seen = seen(&target.text, shown);
     for piece in &outer {
-        after = place(&mut text, &given, piece, after)?;
+        target.place(piece, &seen, None)?;
     }
+    let mut text = target.text;
     import(&mut text, &given[..outer[0].lead]);
     let mut out = text.join("\n");
     out.push('\n');
     (out.trim_end() != file.trim_end()).then_some(out)
+}
+
+/// First lines of the definitions that were shown.
+fn seen(text: &[String], shown: &[(u32, u32)]) -> Vec<String> {
+    let lines: Vec<&str> = text.iter().map(String::as_str).collect();
+    let within = |at: usize| shown.iter().any(|(first, last)| (*first as usize..=*last as usize).contains(&(at + 1)));
+    all(&lines).iter().filter(|one| within(one.first)).map(|one| text[one.first].clone()).collect()
 }
 
 /// Definitions that stand within no other.
@@ -42,57 +77,121 @@ fn outermost(lines: &[&str]) -> Vec<Definition> {
     out
 }
 
-/// Puts one in. Gives the line after it, for a new one that follows; none of the outer kind when it has no certain place.
-#[expect(clippy::option_option, reason = "no place at all, and nothing to follow yet, differ")]
-fn place(text: &mut Vec<String>, given: &[&str], piece: &Definition, after: Option<usize>) -> Option<Option<usize>> {
-    let lines: Vec<&str> = text.iter().map(String::as_str).collect();
-    let known = all(&lines);
-    let mut same = known.iter().filter(|known| known.name == piece.name);
-    match (same.next(), same.next()) {
-        (Some(old), None) => {
-            let (old_size, new_size) = (old.end - old.first, piece.end - piece.first);
-            if piece.holds && new_size * 100 < old_size * WHOLE {
-                return within(text, given, piece).then_some(after);
+/// The file as it becomes.
+struct Target<'a> {
+    text: Vec<String>,
+    given: &'a [&'a str],
+    /// The line after what was put in last, and its indentation: something new follows it.
+    after: Option<(usize, usize)>,
+}
+
+impl Target<'_> {
+    fn all(&self) -> Vec<Definition> {
+        let lines: Vec<&str> = self.text.iter().map(String::as_str).collect();
+        all(&lines)
+    }
+
+    /// Puts one in; none when it has no certain place. `container`: the name of what holds it, where that was given with it.
+    fn place(&mut self, piece: &Definition, seen: &[String], container: Option<&str>) -> Option<()> {
+        let known = self.all();
+        let outer: Vec<&Definition> =
+            known.iter().filter(|one| one.holds && container.is_some_and(|name| one.name == name)).collect();
+        let inside = |one: &Definition| outer.iter().any(|it| it.first < one.first && one.end <= it.end);
+        let same: Vec<&Definition> =
+            known.iter().filter(|one| one.name == piece.name && (outer.is_empty() || inside(one))).collect();
+        let old = match same.as_slice() {
+            [] => return self.add(piece, &known, outer.last().copied()),
+            [only] => (*only).clone(),
+            several => {
+                let mut meant = several.iter().filter(|one| seen.contains(&self.text[one.first]));
+                let first = meant.next()?;
+                (meant.next().is_none()).then(|| (*first).clone())?
             }
-            let old = old.clone();
-            // Comments and decorators that were not given back stay.
-            let from = if piece.lead < piece.first { old.lead } else { old.first };
-            let start = if piece.lead < piece.first { piece.lead } else { piece.first };
-            let new = shifted(&given[start..piece.end], piece.indent, old.indent);
-            let end = from + new.len();
-            text.splice(from..old.end, new);
-            Some(Some(end))
+        };
+        let share = |new: usize, old: usize| new * 100 >= old * WHOLE;
+        let held = |all: &[Definition], outer: &Definition| all.iter().filter(|one| is_within(one, outer)).count();
+        let is_whole = share(piece.end - piece.first, old.end - old.first)
+            && share(held(&all(self.given), piece), held(&known, &old));
+        if piece.holds && !is_whole {
+            return self.within(piece, seen);
         }
-        (Some(_), Some(_)) => None,
-        (None, _) if piece.indent == 0 => {
-            let at = after.unwrap_or(text.len());
-            let mut new = vec![String::new()];
-            new.extend(shifted(&given[piece.lead..piece.end], 0, 0));
-            let end = at + new.len();
-            text.splice(at..at, new);
-            Some(Some(end))
+        let new = self.given(piece, old.indent);
+        // Comments and decorators that were not given back stay.
+        let from = if new.len() > piece.end - piece.first { old.lead } else { old.first };
+        self.after = Some((from + new.len(), old.indent));
+        self.text.splice(from..old.end, new);
+        Some(())
+    }
+
+    /// Its lines, so deep; what stands above it without what was left out there.
+    fn given(&self, piece: &Definition, deep: usize) -> Vec<String> {
+        let above = self.given[piece.lead..piece.first].iter().filter(|line| !omits(line));
+        let lines: Vec<&str> = above.chain(&self.given[piece.first..piece.end]).copied().collect();
+        shifted(&lines, piece.indent, deep)
+    }
+
+    /// A new one: a method behind the last of its container, or behind what was put in before it; anything else at the end, or behind that.
+    fn add(&mut self, piece: &Definition, known: &[Definition], container: Option<&Definition>) -> Option<()> {
+        // What an example assigns to is no part of the file.
+        if assigned(self.given[piece.first]).is_some_and(|name| name.contains(char::is_lowercase) && !exports(name)) {
+            return None;
         }
-        (None, _) => None,
+        let is_method = piece.indent > 0 || METHOD.is_match(self.given[piece.first]);
+        let holders = || known.iter().filter(|one| one.holds && known.iter().any(|it| is_within(it, one)));
+        let place = match (container, self.after) {
+            (Some(container), _) => last_within(container, known)?,
+            (None, Some((at, deep))) if is_method && deep > 0 => (at, deep),
+            (None, _) if is_method => {
+                let (mut all, first) = (holders(), holders().next()?);
+                all.nth(1).is_none().then(|| last_within(first, known))??
+            }
+            (None, Some((at, 0))) => (at, 0),
+            (None, _) => (behind(known).unwrap_or(self.text.len()), 0),
+        };
+        let (at, deep) = place;
+        let mut new = vec![String::new()];
+        new.extend(self.given(piece, deep));
+        self.after = Some((at + new.len(), deep));
+        self.text.splice(at..at, new);
+        Some(())
+    }
+
+    /// The definitions within a container that was given back in part.
+    fn within(&mut self, piece: &Definition, seen: &[String]) -> Option<()> {
+        let inner: Vec<Definition> = all(self.given)
+            .into_iter()
+            .filter(|one| one.first > piece.first && one.end <= piece.end && !one.holds)
+            .collect();
+        let mut reached = 0;
+        for one in &inner {
+            if one.first >= reached {
+                reached = one.end;
+                self.place(one, seen, Some(&piece.name))?;
+            }
+        }
+        (reached > 0).then_some(())
     }
 }
 
-/// The definitions within a container that was given back in part.
-fn within(text: &mut Vec<String>, given: &[&str], piece: &Definition) -> bool {
-    let inner: Vec<Definition> =
-        all(given).into_iter().filter(|one| one.first > piece.first && one.end <= piece.end && !one.holds).collect();
-    let mut reached = 0;
-    let mut any = false;
-    for one in inner {
-        if one.first < reached {
-            continue;
-        }
-        reached = one.end;
-        if place(text, given, &one, None).is_none() {
-            return false;
-        }
-        any = true;
-    }
-    any
+fn is_within(one: &Definition, container: &Definition) -> bool {
+    one.first > container.first && one.end <= container.end
+}
+
+fn exports(name: &str) -> bool {
+    name.starts_with("module.exports") || name.starts_with("exports.")
+}
+
+/// The line after the last definition, less what names them for others or tests them.
+fn behind(known: &[Definition]) -> Option<usize> {
+    let own = |one: &&Definition| one.indent == 0 && one.name != "tests" && !exports(&one.name);
+    known.iter().filter(own).map(|one| one.end).max()
+}
+
+/// The line after the container's last definition, and how deep that stands.
+fn last_within(container: &Definition, known: &[Definition]) -> Option<(usize, usize)> {
+    let inner = known.iter().filter(|one| is_within(one, container));
+    let least = inner.clone().map(|one| one.indent).min()?;
+    inner.filter(|one| one.indent == least).map(|one| (one.end, least)).max()
 }
 
 fn shifted(lines: &[&str], from: usize, to: usize) -> Vec<String> {
@@ -126,22 +225,22 @@ mod tests {
 
     #[test]
     fn one_definition_replaces_that_one() {
-        let out = placed(FILE, "def one():\n    return 2\n").unwrap();
+        let out = placed(FILE, "def one():\n    return 2\n", &[]).unwrap();
         assert_eq!(out, FILE.replace("return 1", "return 2"));
-        let method = placed(FILE, "def count(self):\n    return self.size\n").unwrap();
+        let method = placed(FILE, "def count(self):\n    return self.size\n", &[]).unwrap();
         assert_eq!(method, FILE.replace("return 0", "return self.size"), "moved to its place");
     }
 
     #[test]
     fn a_class_given_in_part_loses_nothing() {
-        let out = placed(FILE, "class Bag:\n    def count(self):\n        return 5\n").unwrap();
+        let out = placed(FILE, "class Bag:\n    def count(self):\n        return 5\n", &[]).unwrap();
         assert_eq!(out, FILE.replace("return 0", "return 5"));
     }
 
     #[test]
     fn new_imports_and_new_definitions_find_a_place() {
-        let out =
-            placed(FILE, "import os\n\ndef one():\n    return two()\n\n\ndef two():\n    return os.sep\n").unwrap();
+        let out = placed(FILE, "import os\n\ndef one():\n    return two()\n\n\ndef two():\n    return os.sep\n", &[])
+            .unwrap();
         let wanted = FILE
             .replace("import re\n", "import re\nimport os\n")
             .replace("    return 1\n", "    return two()\n\ndef two():\n    return os.sep\n");
@@ -150,9 +249,51 @@ mod tests {
 
     #[test]
     fn what_has_no_certain_place_is_not_placed() {
-        assert_eq!(placed(FILE, "x = 1\n"), None);
-        assert_eq!(placed(FILE, "    def other(self):\n        pass\n"), None);
-        assert_eq!(placed("def a():\n  1\ndef a():\n  2\n", "def a():\n  3\n"), None, "there are two");
-        assert_eq!(placed(FILE, "def one():\n    return 1\n"), None, "nothing changed");
+        assert_eq!(placed(FILE, "x = 1\n", &[]), None);
+        let two = FILE.to_owned() + "\n\nclass Box:\n    def shut(self):\n        pass\n";
+        assert_eq!(placed(&two, "    def other(self):\n        pass\n", &[]), None, "which of the two is not said");
+        assert_eq!(placed("def a():\n  1\ndef a():\n  2\n", "def a():\n  3\n", &[]), None, "there are two");
+        assert_eq!(placed(FILE, "def one():\n    return 1\n", &[]), None, "nothing changed");
+    }
+
+    #[test]
+    fn a_new_method_stands_behind_the_last_of_its_class_or_behind_the_one_given_before_it() {
+        let method = "def other(self):\n    return 1\n";
+        let end = FILE.to_owned() + "\n    def other(self):\n        return 1\n";
+        assert_eq!(placed(FILE, method, &[]).unwrap(), end);
+        assert_eq!(placed(FILE, "class Bag:\n    def other(self):\n        return 1\n", &[]).unwrap(), end);
+        let between = placed(FILE, &format!("def count(self):\n    return 5\n\n{method}"), &[]).unwrap();
+        let wanted = FILE.replace("return 0\n", "return 5\n\n    def other(self):\n        return 1\n");
+        assert_eq!(between, wanted);
+        let rust = "impl Ini {\n    fn one(&self) {}\n\n    fn get(&self) -> u8 {\n        1\n    }\n}\n";
+        let wanted = "impl Ini {\n    fn one(&self) {}\n\n    fn get(&self) -> u8 {\n        1\n    }\n\n    fn list(&self) -> u8 {\n        2\n    }\n}\n";
+        assert_eq!(placed(rust, "fn list(&self) -> u8 {\n    2\n}\n", &[]).unwrap(), wanted);
+        assert_eq!(placed(rust, "impl Ini {\n    fn list(&self) -> u8 {\n        2\n    }\n}\n", &[]).unwrap(), wanted);
+    }
+
+    #[test]
+    fn what_was_left_out_of_a_function_is_not_lost_and_words_about_it_are_not_written() {
+        assert_eq!(placed(FILE, "def one():\n    # ... existing code ...\n    return 2\n", &[]), None);
+        let out = placed(FILE, "class Bag:\n    # ... other methods\n    def count(self):\n        return 5\n", &[]);
+        assert_eq!(out.unwrap(), FILE.replace("return 0", "return 5"));
+    }
+
+    #[test]
+    fn of_two_with_one_name_the_one_in_its_class_or_the_one_that_was_shown_is_meant() {
+        let two = "class A:\n    def go(self, x):\n        return 1\n\nclass B:\n    def go(self):\n        return 1\n";
+        let (a, b) = (two.replacen("return 1", "return 2", 1), two.to_owned());
+        let second =
+            |text: &str| text.rsplit_once("return 1").map(|(head, tail)| format!("{head}return 2{tail}")).unwrap();
+        assert_eq!(placed(two, "class A:\n    def go(self, x):\n        return 2\n", &[]).unwrap(), a);
+        assert_eq!(placed(two, "def go(self):\n    return 2\n", &[(6, 7)]).unwrap(), second(&b));
+        assert_eq!(placed(two, "def go(self):\n    return 2\n", &[]), None);
+    }
+
+    #[test]
+    fn what_stands_in_no_block_is_replaced_by_its_name() {
+        let file = "const a = 1;\n\nmodule.exports = { a };\n";
+        let out = placed(file, "function b() {\n}\n\nmodule.exports = { a, b };\n", &[]).unwrap();
+        assert_eq!(out, "const a = 1;\n\nfunction b() {\n}\n\nmodule.exports = { a, b };\n");
+        assert_eq!(placed("SIZES = [1]\n", "SIZES = [1, 2]\n", &[]).unwrap(), "SIZES = [1, 2]\n");
     }
 }

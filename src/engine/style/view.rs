@@ -15,6 +15,9 @@ pub const LONG: usize = 150;
 /// The most lines that are shown of a longer one, but for one definition that is longer by itself.
 const MOST: usize = 100;
 
+/// No definition is taken to be longer.
+const LONGEST: usize = 1 << 20;
+
 /// Code in words: between backticks, or a name that is called.
 static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"`+([^`]+)`+|([A-Za-z_$][\w$]*)\(").expect("a literal"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z_$][\w$]*").expect("a literal"));
@@ -29,15 +32,23 @@ pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     if lines.len() <= LONG {
         return Vec::new();
     }
-    let wanted = names(words);
+    let mut wanted = names(words);
+    wanted.extend(wanted.iter().filter_map(|word| word.strip_suffix('s').map(str::to_owned)).collect::<Vec<_>>());
     let known = all(&lines);
     let leaves: Vec<&Definition> = leaves(&known).collect();
-    let mut meant = if wide { Vec::new() } else { meant(&leaves, &lines, &code(words)) };
+    let code = code(words);
+    let classes: Vec<&Definition> = known.iter().filter(|one| one.holds && code.contains(&one.name)).collect();
+    let mut meant = if wide { Vec::new() } else { meant(&leaves, &lines, &code, &classes, &wanted) };
     let narrow = !meant.is_empty();
     if !narrow {
         meant = leaves.into_iter().map(|one| (one, false)).collect();
     }
-    let scored = meant.into_iter().map(|(one, by_name)| (by_name, score(one, &lines, &wanted), one));
+    // Of those that are not named themselves the shortest come first: where a name is set, rather than all that is done with it.
+    let rank = |one: &Definition, by_name: bool| match narrow && !by_name {
+        true => LONGEST.saturating_sub(one.end - one.lead),
+        false => score(one, &lines, &wanted),
+    };
+    let scored = meant.into_iter().map(|(one, by_name)| (by_name, rank(one, by_name), one));
     let mut scored: Vec<(bool, usize, &Definition)> = scored.collect();
     scored.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then(a.2.first.cmp(&b.2.first)));
     let mut chosen: Vec<(usize, usize)> = Vec::new();
@@ -78,8 +89,14 @@ fn code(words: &str) -> BTreeSet<String> {
 }
 
 /// What code names, and whether by its own name: otherwise by something that stands in few of them and is no everyday word
-/// (`showDefaults`, `_max_size`).
-fn meant<'a>(leaves: &[&'a Definition], lines: &[&str], code: &BTreeSet<String>) -> Vec<(&'a Definition, bool)> {
+/// (`showDefaults`, `_max_size`), or because its class is named and the words share something with its name.
+fn meant<'a>(
+    leaves: &[&'a Definition],
+    lines: &[&str],
+    code: &BTreeSet<String>,
+    classes: &[&Definition],
+    wanted: &BTreeSet<String>,
+) -> Vec<(&'a Definition, bool)> {
     let is_compound = |name: &str| name.len() > 5 && name[1..].contains(|c: char| c == '_' || c.is_uppercase());
     let is_error = |name: &str| name.ends_with("Error") || name.ends_with("Exception") || name.starts_with("__");
     let body = |one: &&Definition| -> BTreeSet<&str> {
@@ -91,7 +108,9 @@ fn meant<'a>(leaves: &[&'a Definition], lines: &[&str], code: &BTreeSet<String>)
         code.iter().filter(|name| is_compound(name) && !is_error(name) && is_rare(name)).collect();
     let found = leaves.iter().zip(&bodies).filter_map(|(one, body)| {
         let by_name = code.contains(one.name.trim_start_matches('#'));
-        (by_name || telling.iter().any(|name| body.contains(name.as_str()))).then_some((*one, by_name))
+        let of_a_class = || classes.iter().any(|class| class.first < one.first && one.end <= class.end);
+        let is_told = || of_a_class() && names(&one.name).iter().any(|name| wanted.contains(name));
+        (by_name || telling.iter().any(|name| body.contains(name.as_str())) || is_told()).then_some((*one, by_name))
     });
     found.collect()
 }
@@ -172,5 +191,24 @@ mod tests {
             [(1, 42), (85, 126)],
             "an everyday word"
         );
+    }
+
+    #[test]
+    fn of_a_class_that_is_named_the_methods_are_shown_that_the_words_speak_of() {
+        let method = |name: &str, lines: usize| format!("    def {name}(self):\n{}\n", "        x = 1\n".repeat(lines));
+        let text = "class Renderer:\n".to_owned()
+            + &[("link", 5), ("image", 5), ("table", 150)].map(|(name, lines)| method(name, lines)).concat();
+        assert_eq!(lines(&text, "Links of `Renderer` get a title", false), [(2, 7)]);
+        assert_eq!(lines(&text, "All of `Renderer` is wrong", false), [(1, 100)], "nothing says which");
+    }
+
+    #[test]
+    fn where_a_name_is_set_comes_before_what_is_done_with_it() {
+        let text = format!(
+            "class Help {{\n  constructor() {{\n    this.showAll = false;\n  }}\n  format() {{\n{}    this.showAll;\n  }}\n  one() {{\n{}  }}\n}}\n",
+            "    x();\n".repeat(80),
+            "    y();\n".repeat(90)
+        );
+        assert_eq!(lines(&text, "set `showAll` in `one()`", false), [(2, 4), (88, 179)]);
     }
 }

@@ -1,6 +1,7 @@
 //! What is offered, and every way in which a call can be wrong.
 
 use super::*;
+use domain::Action;
 
 fn call(name: &str, arguments: Value) -> ToolCall {
     ToolCall { id: "c1".into(), name: name.into(), arguments, malformed: None }

@@ -1,0 +1,13 @@
+//! `/resume`: goes on after a pause.
+
+use super::spec::{Spec, Strength, Who};
+use domain::Verb;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "resume",
+    syntax: "/resume",
+    who: Who::Writer,
+    effect: "goes on after a pause",
+    strength: Strength::Work,
+    read: |_| Ok(Verb::Resume),
+};

@@ -1,0 +1,69 @@
+//! What a command is: how it is written, who may give it, what it asks for.
+
+use domain::Verb;
+
+/// Longest argument kept, in characters; more is cut (an issue's body belongs to the issue, not to its command).
+const MAX_WORDS: usize = 16_000;
+
+/// Who may give a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// Write access to the repository's code, asked when the command is used.
+    Writer,
+    /// Whoever can read the issue.
+    Reader,
+}
+
+impl Who {
+    /// As a person reads it in a table.
+    pub fn words(self) -> &'static str {
+        match self {
+            Who::Writer => "those who may write to the repository",
+            Who::Reader => "anyone who can read the issue",
+        }
+    }
+}
+
+/// Which command of a text is carried out where several stand in it (durability 4): the strongest; of equals the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strength {
+    Question,
+    Work,
+    Approval,
+    Changes,
+    Stop,
+}
+
+/// One command.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    pub name: &'static str,
+    pub syntax: &'static str,
+    pub who: Who,
+    /// What it does, as the help says it.
+    pub effect: &'static str,
+    pub strength: Strength,
+    /// What it asks for; otherwise why it cannot be followed, in half a sentence.
+    pub read: fn(&Argument<'_>) -> Result<Verb, String>,
+}
+
+/// What stands behind a command's word.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument<'a> {
+    /// Up to the next command or the end of the text.
+    pub(super) text: &'a str,
+    /// Login of whoever wrote it.
+    pub(super) author: &'a str,
+}
+
+impl Argument<'_> {
+    /// What stands in the command's own line.
+    pub fn line(&self) -> &str {
+        self.text.lines().next().unwrap_or_default().trim()
+    }
+
+    /// All of it, at most 16,000 characters.
+    pub fn words(&self) -> String {
+        self.text.trim().chars().take(MAX_WORDS).collect()
+    }
+}

@@ -1,0 +1,13 @@
+//! `/stop`: ends the task. Whatever stands behind it, it is a stop.
+
+use super::spec::{Spec, Strength, Who};
+use domain::Verb;
+
+pub(super) const SPEC: Spec = Spec {
+    name: "stop",
+    syntax: "/stop",
+    who: Who::Writer,
+    effect: "ends the task and closes its pull request; its branch stays",
+    strength: Strength::Stop,
+    read: |_| Ok(Verb::Stop),
+};

@@ -1,0 +1,29 @@
+//! `list_files`: lists files below a directory.
+
+use domain::{Action, ActionKind, Call, Kind};
+use serde_json::json;
+
+use super::tool::{Tool, anywhere, text};
+
+/// Directories deep, where the call does not say.
+const DEPTH: u64 = 3;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "list_files",
+    action: Some(ActionKind::ListFiles),
+    description: |_| "Lists files below a directory, without what .gitignore names.",
+    brief: |kind| (kind == Kind::Plan).then_some("List files."),
+    properties: |_| {
+        json!({
+            "path": text("the directory, relative to /workspace; left out: all of it"),
+            "glob": text("only names like this, such as *.rs or src/**/*.py"),
+            "depth": { "type": "integer", "minimum": 0, "description": "how many directories deep; 3 if left out, 0 without end" },
+        })
+    },
+    required: &[],
+    read: |arguments| {
+        let depth = u32::try_from(arguments.number("depth", DEPTH)?).unwrap_or(0);
+        let (path, glob) = (anywhere(arguments)?, arguments.optional("glob")?);
+        Ok(Call::Action { action: Action::ListFiles { path, glob, depth } })
+    },
+};

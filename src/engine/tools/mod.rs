@@ -1,0 +1,125 @@
+//! The tools: how they are offered to the model, and how its calls are read.
+//!
+//! Owns: a file for each tool (name, descriptions, JSON schema, the meaning of its arguments) and the list of them. Must not: carry
+//! anything out, count, or guard paths (the runner resolves them, and the container is the wall). Tests: `tests.rs`.
+
+mod bash;
+mod done;
+mod edit_file;
+mod list_files;
+mod read_file;
+mod search;
+mod tool;
+mod update_plan;
+mod web_fetch;
+mod write_file;
+
+use domain::{ActionKind, Call, CallRequest, Kind};
+use serde_json::{Map, Value, json};
+
+use self::tool::Tool;
+use super::arguments::Arguments;
+use crate::llm::{ToolCall, ToolSpec};
+
+/// Every tool, in the order in which they are offered.
+const TOOLS: [&Tool; 9] = [
+    &bash::TOOL,
+    &read_file::TOOL,
+    &write_file::TOOL,
+    &edit_file::TOOL,
+    &list_files::TOOL,
+    &search::TOOL,
+    &web_fetch::TOOL,
+    &update_plan::TOOL,
+    &done::TOOL,
+];
+/// The largest action, as JSON: it must fit into one frame to the runner (`protocol::runner::MAX_PAYLOAD`), with its envelope.
+const MAX_ACTION: usize = 900 << 10;
+/// How much of arguments that are no JSON the model is shown again, in characters.
+const SHOWN: usize = 200;
+
+/// What a task of this kind may call: a read-only one nothing that writes.
+fn offered(kind: Kind) -> impl Iterator<Item = &'static Tool> {
+    TOOLS.into_iter().filter(move |tool| kind == Kind::Fix || !tool.action.is_some_and(ActionKind::writes))
+}
+
+/// What is offered.
+pub fn specs(kind: Kind) -> Vec<ToolSpec> {
+    let spec = |tool: &Tool| ToolSpec {
+        name: tool.name.to_owned(),
+        description: (tool.description)(kind).to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": (tool.properties)(kind),
+            "required": tool.required,
+            "additionalProperties": false,
+        }),
+    };
+    offered(kind).map(spec).collect()
+}
+
+/// The same in few words, for small windows. What a command does as well is left out; a call of it is understood all the same.
+pub fn brief(kind: Kind) -> Vec<ToolSpec> {
+    let trimmed = |tool: &Tool| {
+        let description = (tool.brief)(kind)?.to_owned();
+        let plain = |key: &&str| ((*key).to_owned(), json!({ "type": "string" }));
+        let properties: Map<String, Value> = match tool.required {
+            [] => Map::from_iter([plain(&"path")]),
+            required => required.iter().map(plain).collect(),
+        };
+        let parameters = json!({ "type": "object", "properties": properties, "required": tool.required });
+        Some(ToolSpec { name: tool.name.to_owned(), description, parameters })
+    };
+    offered(kind).filter_map(trimmed).collect()
+}
+
+/// Reads one call. The error is written for the model: it is the call's result.
+pub fn parse(call: &ToolCall) -> Result<Call, String> {
+    let tool = known(&call.name)?;
+    let name = tool.name;
+    if let Some(raw) = &call.malformed {
+        let (start, missing) = crate::text::cut(raw, SHOWN);
+        let more = if missing > 0 { "…" } else { "" };
+        return Err(format!(
+            "{name}: the arguments are not one JSON object. Send it again, complete and with quotes and line breaks escaped. They began: {start}{more}"
+        ));
+    }
+    let empty = Map::new();
+    let read = (tool.read)(&Arguments::new(name, call.arguments.as_object().unwrap_or(&empty)))?;
+    if let Call::Action { action } = &read {
+        let size = serde_json::to_string(action).map_or(usize::MAX, |json| json.len());
+        if size > MAX_ACTION {
+            return Err(format!(
+                "{name}: {} KiB are too much for one call; {} KiB fit. Do it in parts",
+                size >> 10,
+                MAX_ACTION >> 10
+            ));
+        }
+    }
+    Ok(read)
+}
+
+/// The call as it is stored: what can't be read is kept as malformed.
+pub fn request(call: &ToolCall) -> CallRequest {
+    let read = parse(call).unwrap_or_else(|reason| Call::Malformed { reason });
+    CallRequest { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone(), call: read }
+}
+
+/// Whether a tool of ours is meant.
+pub fn is_known(name: &str) -> bool {
+    known(name).is_ok()
+}
+
+/// The tool that is meant; some models put a namespace in front.
+fn known(name: &str) -> Result<&'static Tool, String> {
+    let last = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
+    let named = |wanted: &str| TOOLS.into_iter().find(|tool| tool.name == wanted);
+    named(name).or_else(|| named(last)).ok_or_else(|| {
+        let (start, _) = crate::text::cut(name, 60);
+        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        format!("there is no tool {start:?}; the tools are {}", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests;
