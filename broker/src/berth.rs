@@ -9,10 +9,7 @@ use std::net::Ipv4Addr;
 use protocol::broker::Problem;
 use protocol::router::{Net, Pool};
 
-use crate::name::Names;
-
-/// Starting a holder takes longer with each network; beyond this it would take many seconds.
-pub const MAX_BERTHS: u32 = 64;
+use crate::name::{MAX_BERTHS, Names};
 
 /// What is tried where the operator names no network.
 pub const CANDIDATES: [&str; 5] =

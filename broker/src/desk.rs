@@ -19,9 +19,9 @@ use crate::Settings;
 use crate::able;
 use crate::berth::Place;
 use crate::engine::{self, Missing, problem};
-use crate::image::Images;
+use crate::known::{Fence, Images};
 use crate::name::{Kind, Names};
-use crate::router::{Fence, sorted};
+use crate::router::shape::sorted;
 use crate::seal::{Fittings, Host};
 use crate::seccomp;
 

@@ -14,10 +14,10 @@ use protocol::broker::{ChamberSpec, Problem, TREE};
 use crate::desk::Desk;
 use crate::engine::problem;
 use crate::name::{self, Kind};
+use crate::seal::UPPER;
 use crate::supply::directories;
 
-/// In a layer: what differs from the tree, and what the kernel needs beside it.
-pub const UPPER: &str = "upper";
+/// In a layer: what the kernel needs beside what differs from the tree.
 const WORK: &str = "work";
 /// A directory that is renamed is copied, and a file that changes lies in the layer whole: so the layer says by itself what differs.
 const PLAIN: &str = "redirect_dir=off,metacopy=off";

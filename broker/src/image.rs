@@ -1,8 +1,7 @@
 //! Images: only those the operator listed, pinned to the id they had when first used, and looked into once.
 //! Never pulls, never builds. Tests: `tests/docker.rs`.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use bollard::models::{ContainerCreateBody, ImageInspect};
 use bollard::query_parameters::{
@@ -16,15 +15,6 @@ use crate::engine::{Missing, problem, status};
 use crate::gpus::Gpus;
 use crate::name::short;
 use crate::seal;
-
-/// What was found out about images in this life of the broker.
-#[derive(Default)]
-pub struct Images {
-    /// By reference.
-    pinned: Mutex<HashMap<String, ImageInfo>>,
-    /// Ids of images that hold what a chamber needs.
-    fit: tokio::sync::Mutex<HashSet<String>>,
-}
 
 /// Bytes that are taken of what a helper says: enough for a line on each of a thousand addresses.
 const LOUDEST: usize = 128 << 10;

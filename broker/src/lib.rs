@@ -17,6 +17,7 @@ mod engine;
 mod fate;
 mod gpus;
 mod image;
+mod known;
 mod mirror;
 mod name;
 mod reap;

@@ -24,6 +24,9 @@ pub const POOL: &str = "caisson.pool";
 /// A berth's number.
 pub const BERTH: &str = "caisson.berth";
 
+/// Starting a holder takes longer with each network; beyond this it would take many seconds.
+pub const MAX_BERTHS: u32 = 64;
+
 /// What a labelled thing is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -235,8 +238,8 @@ pub fn check_spec(spec: &ChamberSpec, max_memory: u64, plain_workspaces: bool) -
     if !(limits.cpus.is_finite() && (0.01..=1024.0).contains(&limits.cpus)) {
         return Err(Problem::refused(format!("limit cpus = {} must lie between 0.01 and 1024", limits.cpus)));
     }
-    if spec.berth.is_some_and(|berth| berth >= crate::berth::MAX_BERTHS) {
-        return Err(Problem::refused(format!("there are at most {} berths", crate::berth::MAX_BERTHS)));
+    if spec.berth.is_some_and(|berth| berth >= MAX_BERTHS) {
+        return Err(Problem::refused(format!("there are at most {} berths", MAX_BERTHS)));
     }
     check_env(&spec.env)
 }

@@ -14,11 +14,13 @@ use protocol::broker::{ChamberLimits, ChamberSpec, HOME, LAYER, MIRROR, Problem,
 use sha2::{Digest, Sha256};
 
 use crate::berth::Place;
-use crate::disk::UPPER;
 use crate::gpus::Gpus;
 
 use crate::name::{self, Kind, Names};
 use crate::seccomp;
+
+/// In a layer: what differs from the tree.
+pub const UPPER: &str = "upper";
 
 /// What the engine can do, asked once.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! Signed deliveries, with Gitea's headers and habits: one try each, in order, possibly lost, late or doubled (see `traps`).
 //! Owns the queue and the payloads' outer shape; must not change the world.
 
+use crate::posting::Posting;
 use crate::traps::Switches;
 use crate::world::{Hook, Issue, Repo, World};
 use hmac::{Hmac, KeyInit, Mac};
@@ -11,16 +12,6 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 /// Gitea's `DELIVER_TIMEOUT`.
 const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// One delivery on its way.
-#[derive(Debug)]
-pub(crate) struct Posting {
-    url: String,
-    secret: String,
-    event: &'static str,
-    event_type: &'static str,
-    body: String,
-}
 
 /// The two names of an event: `X-Gitea-Event` (coarse) and `X-Gitea-Event-Type`, which differ in surprising ways.
 #[derive(Debug, Clone, Copy)]

@@ -1,38 +1,10 @@
 //! Teams of an organisation: who may what, by unit, and what Gitea tells of it.
 //! `permission` of a collaborator tells the coarse mode only: a team that is no admin's adds nothing to it, whatever its units say.
 
+pub(crate) use crate::team::{CODE, ISSUES, PULLS, Team};
 use crate::world::{Access, Repo, Result, World, refuse};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-pub(crate) const CODE: &str = "repo.code";
-pub(crate) const ISSUES: &str = "repo.issues";
-pub(crate) const PULLS: &str = "repo.pulls";
-
-#[derive(Debug, Clone)]
-pub(crate) struct Team {
-    pub id: i64,
-    pub name: String,
-    /// The mode of the team as a whole. Gitea 1.25 stores none below admin; teams that an older version made may have more.
-    pub general: Access,
-    pub units: BTreeMap<String, Access>,
-    pub members: Vec<String>,
-    /// The repositories' ids.
-    pub repos: Vec<i64>,
-}
-
-impl Team {
-    fn right(&self, unit: &str) -> Access {
-        if self.general >= Access::Admin {
-            return self.general;
-        }
-        self.units.get(unit).copied().unwrap_or(Access::None)
-    }
-
-    pub fn has(&self, login: &str) -> bool {
-        self.members.iter().any(|m| m.eq_ignore_ascii_case(login))
-    }
-}
 
 pub(crate) fn access_word(access: Access) -> &'static str {
     match access {

@@ -1,8 +1,9 @@
 //! Everything the forge remembers, in memory, and the questions about it: who is who, who may what.
 //! Must not speak HTTP or run git. Times are whole Unix seconds, as Gitea's are.
 
-use crate::hooks::Posting;
-use crate::teams::{CODE, Team};
+use crate::posting::Posting;
+pub use crate::team::Access;
+use crate::team::{CODE, Team};
 use std::collections::BTreeMap;
 use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
@@ -18,15 +19,6 @@ pub type Result<T> = std::result::Result<T, Refusal>;
 
 pub(crate) fn refuse<T>(status: u16, message: impl Into<String>) -> Result<T> {
     Err(Refusal { status, message: message.into() })
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
-    None,
-    Read,
-    Write,
-    Admin,
-    Owner,
 }
 
 #[derive(Debug, Clone)]

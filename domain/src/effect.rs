@@ -120,7 +120,7 @@ pub enum Notice {
     },
 }
 
-/// What a comment answers: no two comments of a task answer the same.
+/// What a comment answers: one text is posted for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum To {

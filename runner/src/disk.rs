@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 use nix::sys::statvfs::statvfs;
 use tokio::sync::watch;
 
+use crate::kill::kill_all;
 use crate::layer;
-use crate::quiesce::kill_all;
 
 /// Set by the broker for a workspace on disk: `<budget>:<floor>`, in bytes; 0 = none.
 pub const VARIABLE: &str = "CAISSON_DISK";

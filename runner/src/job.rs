@@ -14,11 +14,12 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::children::{Child, Exit};
+use crate::done::Done;
 use crate::files::Workspace;
 use crate::lane::Lane;
 use crate::output::{Capture, cap};
 use crate::pressure::Pressure;
-use crate::session::{Done, Session};
+use crate::session::Session;
 use crate::streams;
 
 /// Between SIGTERM and SIGKILL.

@@ -8,6 +8,7 @@
 
 mod attributes;
 mod ignored;
+mod lies;
 mod names;
 mod stream;
 

@@ -7,10 +7,12 @@
 
 mod children;
 mod disk;
+mod done;
 mod files;
 mod harden;
 mod host;
 mod job;
+mod kill;
 mod lane;
 mod layer;
 mod mistakes;
@@ -18,11 +20,13 @@ mod output;
 mod pressure;
 mod probe;
 mod quiesce;
+mod serve;
 mod session;
 mod streams;
 mod survey;
 mod table;
 mod web;
+mod written;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -93,13 +97,13 @@ fn serve() -> anyhow::Result<ExitCode> {
     let served = runtime.block_on(async {
         // Its first thread must exist before a fork bomb can take the last process slot: with one, later work only waits.
         tokio::task::spawn_blocking(|| ()).await?;
-        session::serve(host, workspace, disk).await
+        serve::serve(host, workspace, disk).await
     });
     // The end comes at once: file work that still runs is not waited for.
     runtime.shutdown_background();
     if !harden::is_init() {
         // The kernel does this when PID 1 ends.
-        quiesce::kill_all(&mut std::collections::HashSet::new());
+        kill::kill_all(&mut std::collections::HashSet::new());
     }
     served.map(|()| ExitCode::SUCCESS)
 }
@@ -110,7 +114,7 @@ fn hold() -> anyhow::Result<ExitCode> {
     runtime()?.block_on(async {
         let children = children::Children::default();
         tokio::select! {
-            () = session::terminated()? => Ok(()),
+            () = serve::terminated()? => Ok(()),
             never = children.reap() => never,
         }
     })?;

@@ -14,40 +14,20 @@ use anyhow::ensure;
 use locate::Language;
 use protocol::mistakes::{HEAD, MOST};
 use protocol::runner::{Limits, Status};
-use serde::{Deserialize, Serialize};
 
+use crate::done::Done;
 use crate::job::Job;
 use crate::lane::Lane;
-use crate::session::{Done, Session};
+use crate::session::Session;
+use crate::written::{LONGEST, Written};
 
 /// Until the child is ended, in milliseconds.
 const WALL_MS: u64 = 2_000;
-/// Longest text that is looked at, in bytes; both texts of all files of a write together have four times as much.
-const LONGEST: usize = 512 << 10;
 /// Most bytes that the child reads and may answer.
 const MAX_QUESTION: u64 = 16 << 20;
 const MAX_ANSWER: usize = 8 << 10;
 /// Characters of a line that are shown.
 const LINE: usize = 160;
-
-/// A file that was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
-    pub path: String,
-    /// Its text before; none for a new file.
-    pub before: Option<String>,
-    pub after: String,
-}
-
-impl Written {
-    /// One that can be looked at: in a known language, with a text before it that was one. `before`: bytes that stood there.
-    pub fn new(path: String, before: Option<Vec<u8>>, after: &str) -> Option<Self> {
-        Language::of(&path)?;
-        let fits = after.len() <= LONGEST && before.as_ref().is_none_or(|old| old.len() <= LONGEST);
-        let before = before.map(String::from_utf8).transpose().ok()?;
-        fits.then(|| Self { path, before, after: after.to_owned() })
-    }
-}
 
 /// The result of a write, with the mistakes that it brought.
 pub async fn told(

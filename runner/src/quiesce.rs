@@ -3,20 +3,18 @@
 //! As PID 1 one `kill(-1)` reaches every process of the sandbox and nothing else. As a plain process (tests) that call would reach the
 //! whole machine, so only our own descendants are killed, found through `/proc`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use nix::errno::Errno;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use protocol::runner::Limits;
 use tokio::time::{Instant, sleep};
 
-use crate::harden::is_init;
+use crate::done::Done;
+use crate::kill::kill_all;
 use crate::lane::Lane;
-use crate::session::{Done, Session};
+use crate::session::Session;
 
 const STEP: Duration = Duration::from_millis(5);
 
@@ -45,71 +43,4 @@ pub async fn run(session: &Arc<Session>, own: &Lane, limits: Limits) -> Done {
         return Done::failed(format!("{left} processes of the sandbox don't end"));
     }
     Done::ok(format!("{} processes ended", seen.len()))
-}
-
-/// Kills what is there; how many were still seen, the dead that nobody waited for included.
-pub fn kill_all(seen: &mut HashSet<i32>) -> usize {
-    let there = others();
-    seen.extend(&there);
-    if is_init() {
-        // One sweep by the kernel: nothing can fork its way past it, and its answer counts, whatever `/proc` shows.
-        let alone = kill(Pid::from_raw(-1), Signal::SIGKILL) == Err(Errno::ESRCH);
-        return if alone { 0 } else { there.len().max(1) };
-    }
-    for &pid in &there {
-        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-    }
-    there.len()
-}
-
-/// Every process below us. As PID 1 that is every process; one that entered the sandbox from outside has no parent in it.
-fn others() -> Vec<i32> {
-    let own = std::process::id().cast_signed();
-    let parents = processes();
-    if is_init() {
-        return parents.into_keys().filter(|&pid| pid != own).collect();
-    }
-    let below = |start: i32| {
-        let mut at = start;
-        // Parents can't form a circle, but this table was not read in one moment.
-        for _ in 0..parents.len() {
-            match parents.get(&at) {
-                Some(&parent) if parent == own => return true,
-                Some(&parent) => at = parent,
-                None => return false,
-            }
-        }
-        false
-    };
-    parents.keys().copied().filter(|&pid| below(pid)).collect()
-}
-
-/// Each process and its parent.
-fn processes() -> HashMap<i32, i32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return HashMap::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter_map(|pid| Some((pid, parent(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))).collect()
-}
-
-/// The fourth field of a stat line; the second is a name in brackets that may hold anything.
-fn parent(stat: &str) -> Option<i32> {
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_with_brackets_and_spaces_does_not_hide_the_parent() {
-        assert_eq!(parent("77 (a) b (c) S 12 77 77 0"), Some(12));
-        assert_eq!(parent("nonsense"), None);
-    }
-
-    #[test]
-    fn a_plain_process_never_counts_what_is_not_below_it() {
-        assert!(!is_init());
-        assert!(!others().contains(&1));
-        assert!(!others().contains(&std::process::id().cast_signed()));
-    }
 }

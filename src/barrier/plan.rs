@@ -188,7 +188,7 @@ fn unheard_of(names: &Names) -> LookUp {
     look_up(13, "a name nobody allowed", &names.denied)
 }
 
-fn look_up(check: u8, what: &str, name: &str) -> LookUp {
+pub(super) fn look_up(check: u8, what: &str, name: &str) -> LookUp {
     LookUp { check, what: what.to_owned(), name: name.to_owned(), reverse: false }
 }
 
@@ -235,11 +235,6 @@ pub(super) fn lent_again(names: &Names, old: Option<String>, berths: &[Berth; 2]
 /// The address that the allowed name has now.
 pub(super) fn asked_again(names: &Names) -> Plan {
     Plan { look_ups: vec![look_up(27, SYNTHETIC, &names.allowed)], ..Plan::default() }
-}
-
-/// What the neighbour of a flood asks.
-pub(super) fn during_a_flood(names: &Names) -> Plan {
-    Plan { look_ups: vec![look_up(33, super::flood::MEANWHILE, &names.denied)], ..Plan::default() }
 }
 
 /// Check 15 again, by its name and by the address it had; the router is stopped.

@@ -1,6 +1,6 @@
 //! What no type can say: the values that make no sense together. Each sentence says what to do.
 
-use super::load::Problem;
+use super::problem::Problem;
 use super::process::{Model, ModelKind, Models, Process, Repository, Role};
 use protocol::router::{BERTH_CONNECTIONS, Rule, SYNTHETIC};
 use std::net::{IpAddr, SocketAddr};

@@ -1,5 +1,6 @@
 //! Layers — defaults, file, environment — and errors that name file, line and key.
 
+use super::problem::Problem;
 use super::process::{Model, Process};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,16 +19,6 @@ const RULE_KEYS: [&str; 6] = ["host", "reason", "deny", "example", "up", "down"]
 
 /// Tables that may be repeated, with the keys that each may hold.
 const REPEATED: [(&str, &[&str]); 2] = [("repositories", &REPOSITORY_KEYS), ("egress.rule", &RULE_KEYS)];
-
-/// One thing wrong, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// 1-based line in the file; none when the value isn't from the file.
-    pub line: Option<usize>,
-    /// `forge.url`; empty when no key is to blame.
-    pub key: String,
-    pub what: String,
-}
 
 /// Why a configuration was refused.
 #[derive(Debug, thiserror::Error)]
@@ -103,12 +94,6 @@ impl Process {
         process.make_absolute(&folder);
         process.file = file.to_owned();
         Ok(process)
-    }
-}
-
-impl Problem {
-    fn plain(what: &str) -> Problem {
-        Problem { line: None, key: String::new(), what: what.to_owned() }
     }
 }
 

@@ -8,15 +8,19 @@ pub mod proposal;
 pub mod write;
 
 mod check;
+mod egress;
+mod fields;
 mod load;
 mod model;
+mod problem;
 mod rule;
 mod secret;
 #[cfg(test)]
 mod tests;
 
 pub use crate::secret::Secret;
-pub use load::{ConfigError, DEFAULTS, Problem};
+pub use load::{ConfigError, DEFAULTS};
+pub use problem::Problem;
 pub use process::Process;
 pub use rule::OperatorRule;
 pub use secret::SecretError;

@@ -3,7 +3,7 @@
 //! Owns: their shape and the choice by role. Must not: open one (`llm::open` does). What each key means stands in `defaults.toml`.
 //! Tests: `model_tests.rs`.
 
-use super::process::{address, path};
+use super::fields::{address, path};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};

@@ -4,18 +4,7 @@
 //! nothing; one that names neither leaves it to whoever looks at its files. Whether the engine has an image is not known here.
 //! Tests: below.
 
-use super::project::{Granted, Project, Wish};
-
-/// What a project said about its image.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pick {
-    /// Nothing.
-    Open,
-    /// This image or none.
-    Asked { image: String, toolchain: Option<String> },
-    /// What it asks for cannot be had: why, and what to do.
-    Refused(String),
-}
+use super::project::{Granted, Pick, Project, Wish};
 
 /// What a project without needs of its own gets, as a toolchain's name.
 const BASE: &str = "base";

@@ -1,10 +1,11 @@
 //! The process's own configuration, typed. What each key means stands in `defaults.toml`, and only there.
 
+use super::fields::{address, path};
 pub use super::model::{Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 use super::rule::OperatorRule;
 use protocol::broker::ChamberLimits;
 use protocol::router::Caps;
-use serde::{Deserialize, Deserializer, de};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -232,24 +233,6 @@ pub struct Repository {
 
 fn main_branch() -> String {
     "main".to_owned()
-}
-
-pub(super) fn address<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Url>, D::Error> {
-    let text = String::deserialize(input)?;
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let url = Url::parse(&text).map_err(|why| de::Error::custom(format!("this is no address: {why}")))?;
-    let plain = matches!(url.scheme(), "http" | "https") && url.has_host();
-    if !plain || !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-        return Err(de::Error::custom("an address is http:// or https://, a host, and no password or query"));
-    }
-    Ok(Some(url))
-}
-
-pub(super) fn path<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::Error> {
-    let text = String::deserialize(input)?;
-    Ok((!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
 impl Sandbox {

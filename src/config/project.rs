@@ -21,7 +21,6 @@
 //! minutes = 30
 //! ```
 
-use super::pick::Pick;
 use crate::text::one_line;
 use domain::{ACTIONS_PER_CHECKPOINT, Budget};
 use protocol::router::Rule;
@@ -34,6 +33,17 @@ pub const FILE: &str = ".caisson.toml";
 pub const MAX_BYTES: u64 = 64 << 10;
 /// Longest command, in bytes.
 const MAX_COMMAND: usize = 4096;
+
+/// What a project said about its image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pick {
+    /// Nothing.
+    Open,
+    /// This image or none.
+    Asked { image: String, toolchain: Option<String> },
+    /// What it asks for cannot be had: why, and what to do.
+    Refused(String),
+}
 
 /// The file as it stands. Everything in it is the repository's own word: data until narrowed by [`Project::within`].
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

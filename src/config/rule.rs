@@ -2,7 +2,6 @@
 //!
 //! Must not fill presets (that is `egress`'s) and must not judge a connection. Tests: `tests.rs`.
 
-use super::process::Egress;
 use protocol::router::{Caps, HostCap, PRESET, Rule};
 use serde::Deserialize;
 
@@ -97,29 +96,5 @@ impl OperatorRule {
             (None, false) => "ports 443 and 80".to_owned(),
         };
         format!("`{rule}` {} {whom} on {ports}", if self.deny { "denies" } else { "allows" })
-    }
-}
-
-impl Egress {
-    /// What the operator allows every task, without presets; those that say why come first.
-    pub fn allowed(&self) -> Vec<Rule> {
-        self.read(false, &self.allow, "allowed by the operator")
-    }
-
-    /// What the operator denies, whoever allows it.
-    pub fn denied(&self) -> Vec<Rule> {
-        self.read(true, &self.deny, "")
-    }
-
-    /// The names that are allowed, as they were written.
-    pub fn allowed_words(&self) -> Vec<String> {
-        let own = self.rules.iter().filter(|rule| !rule.deny).map(|rule| &rule.host);
-        own.chain(&self.allow).cloned().collect()
-    }
-
-    /// Whatever can't be read was refused when the file was loaded.
-    fn read(&self, deny: bool, list: &[String], reason: &str) -> Vec<Rule> {
-        let own = self.rules.iter().filter(|rule| rule.deny == deny).filter_map(|rule| rule.rule().ok());
-        own.chain(list.iter().filter_map(|text| Some(Rule::parse(text).ok()?.because(reason)))).collect()
     }
 }

@@ -3,7 +3,7 @@
 
 use super::act::apart;
 use super::{Feed, Performer, Trouble};
-use crate::engine::style::{files, round, view};
+use crate::engine::style::{files, record, round, view};
 use crate::sandbox::detect::steers_tests;
 use crate::sandbox::survey::because;
 use crate::sandbox::{SurveySpec, VerifySpec};
@@ -33,15 +33,15 @@ impl Performer {
         row: &EffectRow,
         feed: &dyn Feed,
     ) -> Result<Option<(Task, Vec<Event>)>, Trouble> {
-        if files::look(&log, turn).is_some() {
+        if record::look(&log, turn).is_some() {
             return Ok(Some((task.clone(), log)));
         }
-        let base = match files::base(&log) {
+        let base = match record::base(&log) {
             None if !looked_before(&log) => self.base_run(task, row.tries).await?,
             _ => None,
         };
         // Where answers are written at once, the workspace is another after each.
-        let again = round::tries(task, &log).then(|| round::again(&log, &files::words(task)));
+        let again = round::tries(task, &log).then(|| round::again(&log, &record::words(task)));
         let look = match again.flatten() {
             Some(look) => look,
             None => self.look(task, &log, base).await?,
@@ -60,13 +60,13 @@ impl Performer {
     async fn look(&self, task: &Task, log: &[Event], base: Option<BaseRun>) -> Result<Look, Trouble> {
         let request = self.request(task)?;
         let mut words = format!("{}\n{}\n{}", request.title, request.body, request.words);
-        for said in files::widened(log) {
+        for said in record::widened(log) {
             words.push_str(&format!("\n{said}"));
         }
         for remark in &task.remarks {
             words.push_str(&format!("\n{} {}", remark.path.as_deref().unwrap_or_default(), remark.text));
         }
-        let first = base.as_ref().or_else(|| files::base(log)).filter(|base| base.exit_code != Some(0));
+        let first = base.as_ref().or_else(|| record::base(log)).filter(|base| base.exit_code != Some(0));
         let failing = first.map(|base| files::failing(&base.tail)).unwrap_or_default();
         let paths = shown_before(log);
         let most = MOST.max(paths.len());

@@ -4,9 +4,9 @@
 //! choose among the images that the operator listed and can name no other. Tests: below and `tests/stories/toolchains.rs`.
 
 use super::{Performer, Repository, Trouble};
-use crate::config::pick::Pick;
 use crate::config::process::Sandbox;
 use crate::config::project::Effective;
+use crate::config::project::Pick;
 use crate::git::Repos;
 use crate::sandbox::need::{self, MAX_BYTES, Need, WANTED};
 use crate::sandbox::{SandboxError, Sandboxes};

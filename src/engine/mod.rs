@@ -6,6 +6,7 @@
 //! (`domain::transition` does), carry out a call (`sandbox`), keep anything between two calls.
 //! Tests: beside each file; whole conversations as snapshots in `history_tests.rs`.
 
+mod answer;
 mod arguments;
 pub mod budget;
 pub mod context;
@@ -24,8 +25,9 @@ pub mod turn;
 use crate::config::process::Model as Entry;
 use crate::secret::Secret;
 
+pub use answer::Answer;
 pub use fence::Fence;
-pub use turn::{Answer, Ready, Refusal, TurnError, converse, prepare};
+pub use turn::{Ready, Refusal, TurnError, converse, prepare};
 
 /// What the operator sets for every conversation.
 #[derive(Debug, Clone)]

@@ -6,9 +6,10 @@
 
 use std::time::Instant;
 
-use domain::{Call, CallRequest, Event, Failure, Input, PauseReason, Task, Usage};
+use domain::{Call, CallRequest, Event, Failure, PauseReason, Task, Usage};
 use tokio_util::sync::CancellationToken;
 
+use super::answer::Answer;
 use super::budget::{self, TooMuch};
 use super::nudge::Form;
 use super::style::{Reader, Style, files};
@@ -84,25 +85,6 @@ pub fn prepare(
     })?;
     request.max_output_tokens = allowance.max_output_tokens;
     Ok(Ready { turn: task.turn + 1, request, reader, prompt_tokens, worst_micro_usd: allowance.worst_micro_usd })
-}
-
-/// A complete answer with its charge.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    pub turn: u32,
-    pub text: String,
-    pub calls: Vec<CallRequest>,
-    pub usage: Usage,
-    pub micro_usd: u64,
-    pub duration_ms: u64,
-    pub model: String,
-}
-
-impl Answer {
-    pub fn into_input(self) -> Input {
-        let Answer { turn, text, calls, usage, micro_usd, duration_ms, model } = self;
-        Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model }
-    }
 }
 
 /// How a call ended without an answer.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::llm::Scripted;
 use crate::secret::Secret;
-use domain::{Budget, Call, TaskId};
+use domain::{Budget, Call, Input, TaskId};
 
 fn model(script: &str, context: u64) -> Scripted {
     Scripted::from_toml(&format!("name = 't'\n{script}"), context).unwrap()

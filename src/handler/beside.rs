@@ -38,7 +38,14 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
             Verb::Status => Beside::Status,
             Verb::Help => Beside::Help,
             Verb::Unknown { word, why } => Beside::Unknown { word: word.clone(), why: why.clone() },
-            _ => Beside::Left { name: command.name.clone() },
+            Verb::Approve { .. }
+            | Verb::Changes { .. }
+            | Verb::Stop
+            | Verb::Resume
+            | Verb::Fix { .. }
+            | Verb::Plan { .. }
+            | Verb::Say { .. }
+            | Verb::Budget { .. } => Beside::Left { name: command.name.clone() },
         };
         if !found.contains(&one) {
             found.push(one);

@@ -5,6 +5,7 @@
 
 mod beside;
 mod evidence;
+mod hidden;
 mod hosts;
 mod intake;
 mod moved;

@@ -1,6 +1,6 @@
 //! Reads one issue and its pull request again and feeds what is unseen, in the forge's own order.
 
-use super::unread::{Hidden, Part, Unread, counts_in_part, part};
+use super::hidden::{Hidden, Part, Unread, apart, counts_in_part, part};
 use super::words;
 use crate::config::Process;
 use crate::config::process::Repository;
@@ -76,7 +76,7 @@ impl Reader {
         silent.insert(me.login.to_lowercase());
         silent.extend(sync.map(|account| account.login.to_lowercase()));
         let store = machine.store().clone();
-        let apart = super::unread::apart(config.forge.poll_s);
+        let apart = apart(config.forge.poll_s);
         Self {
             config,
             store,

@@ -6,98 +6,13 @@
 //! repository) pauses it until a person says more.
 //! Tests: `tests/stories/unread.rs`.
 
+use super::hidden::{Failing, Hidden, Part};
 use super::reader::Reader;
 use crate::config::process::Repository;
 use crate::effect::Trouble;
 use crate::forge::ForgeError;
-use domain::{Failure, Input, PauseReason, State, TaskId, Verb};
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use domain::{Failure, Input, PauseReason, State, TaskId};
 use std::time::{Duration, Instant};
-
-/// Between two readings of what cannot be read: doubles from the first to the last.
-const FIRST_WAIT: Duration = Duration::from_secs(30);
-const LONGEST_WAIT: Duration = Duration::from_secs(600);
-
-/// Readings that come sooner one after the other are one word of the forge: hooks can cause many within a second.
-const APART: Duration = Duration::from_secs(20);
-
-/// How far apart readings must lie to be counted, for a bot that reads every `poll_s` seconds by itself.
-pub(super) fn apart(poll_s: u64) -> Duration {
-    APART.min(Duration::from_secs(poll_s) * 2 / 3)
-}
-
-/// A part of a task's threads that a reading did not get to see.
-pub(super) struct Hidden {
-    pub what: Part,
-    pub error: ForgeError,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    Issue(u64),
-    Pull(u64),
-}
-
-impl std::fmt::Display for Part {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Part::Issue(number) => write!(f, "its issue #{number}"),
-            Part::Pull(number) => write!(f, "its pull request #{number}"),
-        }
-    }
-}
-
-/// What one call of a reading gave; none and a line in `hidden` where the forge says no. Whatever passes by itself ends the reading.
-pub(super) fn part<T>(
-    what: Part,
-    answer: Result<T, ForgeError>,
-    hidden: &mut Vec<Hidden>,
-) -> Result<Option<T>, ForgeError> {
-    match answer {
-        Ok(found) => Ok(Some(found)),
-        Err(error @ (ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::TooLarge(_))) => {
-            hidden.push(Hidden { what, error });
-            Ok(None)
-        }
-        Err(other) => Err(other),
-    }
-}
-
-/// What counts of a thread of which a part is hidden: a `/stop` may stand there, so nothing that lets work go on.
-pub(super) fn counts_in_part(verb: &Verb) -> bool {
-    matches!(verb, Verb::Stop | Verb::Status | Verb::Help)
-}
-
-/// Numbers that could not be read, by repository and number.
-#[derive(Default)]
-pub(super) struct Unread(Mutex<HashMap<(String, u64), Failing>>);
-
-struct Failing {
-    since: Instant,
-    wait: Duration,
-    /// A row of the store names it, so that the next life reads it too.
-    stored: bool,
-}
-
-impl Unread {
-    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<(String, u64), Failing>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether a round should leave it out still.
-    pub fn rests(&self, what: &(String, u64)) -> bool {
-        self.all().get(what).is_some_and(|it| it.since.elapsed() < it.wait)
-    }
-
-    /// It failed for what may last: the next rounds leave it out for a while.
-    fn put_off(&self, what: &(String, u64)) {
-        if let Some(it) = self.all().get_mut(what) {
-            it.wait = (it.wait * 2).clamp(FIRST_WAIT, LONGEST_WAIT);
-            it.since = Instant::now();
-        }
-    }
-}
 
 /// What stands above a part that was not found.
 enum Above {

@@ -10,7 +10,7 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
 use super::http::{Endpoint, join, sensitive};
-use super::open::Settings;
+use super::settings::Settings;
 use super::{
     Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, ToolResult, Turn, Usage, presence, wire,
 };

@@ -13,15 +13,17 @@ mod presence;
 mod price;
 pub mod retry;
 mod scripted;
+mod settings;
 mod wire;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use open::{Kind, Models, Settings, configured, open};
+pub use open::{Kind, Models, configured, open};
 pub use presence::Presence;
 pub use scripted::Scripted;
+pub use settings::Settings;
 
 /// A model that answers one request with one complete response. Only complete responses exist: one that was cut off on
 /// its way is an error, never half a turn.

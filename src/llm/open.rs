@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::anthropic::Anthropic;
 use super::openai::OpenAi;
 use super::scripted::Scripted;
+use super::settings::Settings;
 use super::{Model, Price};
 use crate::config::process::{Model as Configured, ModelKind, Models as Entries, Role};
 use crate::secret::Secret;
@@ -26,22 +27,6 @@ pub enum Kind {
     Anthropic,
     /// The recording to replay (`scripted`'s module text describes the file).
     Scripted(PathBuf),
-}
-
-/// What a vendor's model needs. A recording uses only `context_tokens`.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// `None` is the vendor's own address. Plain `http://` is meant for loopback and a network of one's own.
-    pub base_url: Option<String>,
-    /// Sent as it is.
-    pub name: String,
-    /// `None` for local servers that want none.
-    pub key: Option<Secret>,
-    pub price: Price,
-    /// Prompt and answer together, in tokens.
-    pub context_tokens: u64,
-    /// From sending to the last byte; thinking models take minutes.
-    pub timeout: Duration,
 }
 
 /// The error is a sentence for the operator that says what to change.

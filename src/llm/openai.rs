@@ -12,7 +12,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Map, Value, json};
 
 use super::http::{Endpoint, join, sensitive};
-use super::open::Settings;
+use super::settings::Settings;
 use super::{
     Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, ToolSpec, Turn, Usage, presence, wire,
 };

@@ -1,6 +1,6 @@
 //! Answers to what a person wrote. Each says what was not done, why, and what to write instead.
 
-use super::notice::About;
+use super::about::About;
 use crate::command::{COMMANDS, answer_line, spec};
 use crate::text::{code, count, dollars, duration, grouped, prose};
 use domain::{Ending, Kind, State};

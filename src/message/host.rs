@@ -1,6 +1,6 @@
 //! Answers to `/allow` and `/deny`: what is in force now, for whom, and what the operator says against it.
 
-use super::notice::About;
+use super::about::About;
 use crate::text::{code, rule_shown};
 use domain::{Bar, State, Task};
 

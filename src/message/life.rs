@@ -1,6 +1,6 @@
 //! What happens to a task, told where it was asked for.
 
-use super::notice::About;
+use super::about::About;
 use crate::text::{code, document, prose};
 use domain::{Kind, PauseReason, Resource, Task, VerdictKind};
 

@@ -4,6 +4,7 @@
 //! go through `text`; commands are named from the table of commands that exist. Reviews are in `checkpoint`.
 //! Tests: `src/message/tests.rs` (a snapshot of each).
 
+mod about;
 mod answer;
 mod budget;
 mod host;
@@ -14,6 +15,7 @@ mod pull;
 #[cfg(test)]
 mod tests;
 
+pub use about::About;
 pub use answer::{
     advance_ended, already_live, doubtful, edited, help, in_advance, left_undone, malformed, name_the_commit, no_task,
     not_paused, nothing_to_approve, refused, stale, starts_elsewhere, status, unknown_command,
@@ -22,6 +24,6 @@ pub use host::{allowed_nowhere, taken_back};
 pub use life::{
     accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, resumed, trouble, voided,
 };
-pub use notice::{About, notice};
+pub use notice::notice;
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line};

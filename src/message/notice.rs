@@ -1,19 +1,9 @@
 //! From a notice of the task machine to its text.
 
+use super::about::About;
 use super::{answer, budget, host, life};
 use crate::text::code;
-use domain::{Notice, PauseReason, State, Task};
-
-/// What a text may say about its task.
-#[derive(Clone, Copy)]
-pub struct About<'a> {
-    /// The task as its log stands now.
-    pub task: &'a Task,
-    /// The pull request's address for people, once there is one; ours.
-    pub pull_url: Option<&'a str>,
-    /// The model was a recording.
-    pub scripted: bool,
-}
+use domain::{Notice, PauseReason, State};
 
 /// The text of a notice.
 pub fn notice(notice: &Notice, about: &About<'_>) -> String {

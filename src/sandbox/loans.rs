@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use protocol::router::LogEntry;
 use serde::{Deserialize, Serialize};
 
-use super::prepare::now_ms;
+use super::record::now_ms;
 use super::record::{Record, write_whole};
 use super::{Result, SandboxError, Sandboxes};
 

@@ -14,9 +14,8 @@ use protocol::broker::{ChamberLimits, ChamberSpec, Purpose};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::prepare::{now_ms, require_git};
-use super::record::write_whole;
-use super::room::{Passing, Room, Work};
+use super::record::{Lent, now_ms, write_whole};
+use super::room::{Passing, Room, Work, require_git};
 use super::{Result, SandboxError, Sandboxes};
 use crate::git::{Held, PackFile};
 
@@ -34,24 +33,6 @@ set -eu
 [ -d objects ] || git init --bare --quiet --template= .
 exec git --git-dir=. index-pack --stdin --fix-thin >/dev/null
 "#;
-
-/// One generation, and what was surely in it when it was lent: later it only has more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Lent {
-    pub name: String,
-    #[serde(flatten)]
-    pub held: Held,
-    /// The commit whose files lie in it, checked out, for workspaces that are layers over them.
-    #[serde(default)]
-    pub tree: Option<Commit>,
-}
-
-impl Lent {
-    /// Whether a workspace that lies over its tree begins as just this commit.
-    pub(super) fn begins_as(&self, commit: &str) -> bool {
-        self.tree.as_ref().is_some_and(|tree| tree.as_str() == commit)
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Mirror {

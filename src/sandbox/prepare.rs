@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use domain::Commit;
 use protocol::broker::{ChamberSpec, ChamberState, Purpose};
-use protocol::runner::{Status, VERSION};
+use protocol::runner::VERSION;
 use tokio::io::AsyncReadExt;
 
 use super::link::Link;
-use super::mirror::{self, Lent};
-use super::record::Record;
-use super::room::{self, Room, Work};
+use super::mirror;
+use super::record::{Lent, Record, now_ms};
+use super::room::{self, Room, Work, require_git};
 use super::{PrepareSpec, Prepared, Result, SandboxError, Sandboxes};
 use crate::git::{Held, PackFile};
 
@@ -239,22 +239,4 @@ pub(super) async fn git_or<T>(room: &Room, image: &str, done: Result<T>) -> Resu
         require_git(room, image).await?;
     }
     done
-}
-
-/// An image without git or sh cannot hold a task: said by name before anything else.
-pub(super) async fn require_git(room: &Room, image: &str) -> Result<()> {
-    let outcome = room.outcome(Work::new(["sh", "-c", "exec git --version"])).await?;
-    let program = if matches!(outcome.status, Status::Failed { .. }) { "sh" } else { "git" };
-    match room::succeeded(&outcome, program) {
-        Err(SandboxError::Refused(why)) => {
-            let said = format!("the image {image} has no working `{program}` ({why}); install it in the image");
-            Err(SandboxError::Refused(said))
-        }
-        result => result,
-    }
-}
-
-pub(super) fn now_ms() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

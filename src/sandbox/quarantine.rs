@@ -14,7 +14,8 @@ use tokio::io::AsyncReadExt;
 use tokio::task::JoinHandle;
 
 use super::cell::{DIR, Step, Stop};
-use super::mirror::{self, Lent};
+use super::mirror;
+use super::record::Lent;
 use super::room::{Passing, Room, Work};
 use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed, Stretch};
 use crate::git::{PackFile, Tree};

@@ -11,8 +11,26 @@ use domain::{Commit, Loss};
 use protocol::router::Rule;
 use serde::{Deserialize, Serialize};
 
-use super::mirror::Lent;
 use super::{Result, SandboxError};
+use crate::git::Held;
+
+/// One generation, and what was surely in it when it was lent: later it only has more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Lent {
+    pub name: String,
+    #[serde(flatten)]
+    pub held: Held,
+    /// The commit whose files lie in it, checked out, for workspaces that are layers over them.
+    #[serde(default)]
+    pub tree: Option<Commit>,
+}
+
+impl Lent {
+    /// Whether a workspace that lies over its tree begins as just this commit.
+    pub(super) fn begins_as(&self, commit: &str) -> bool {
+        self.tree.as_ref().is_some_and(|tree| tree.as_str() == commit)
+    }
+}
 
 /// One task's chamber.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -186,6 +204,12 @@ pub(super) fn write_whole(path: &Path, text: &[u8]) -> Result<()> {
 
 fn io(path: &Path, e: &std::io::Error) -> SandboxError {
     SandboxError::Unavailable(format!("{}: {e}", path.display()))
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -303,3 +303,16 @@ impl Drop for Passing {
         }
     }
 }
+
+/// An image without git or sh cannot hold a task: said by name before anything else.
+pub(super) async fn require_git(room: &Room, image: &str) -> Result<()> {
+    let outcome = room.outcome(Work::new(["sh", "-c", "exec git --version"])).await?;
+    let program = if matches!(outcome.status, Status::Failed { .. }) { "sh" } else { "git" };
+    match succeeded(&outcome, program) {
+        Err(SandboxError::Refused(why)) => {
+            let said = format!("the image {image} has no working `{program}` ({why}); install it in the image");
+            Err(SandboxError::Refused(said))
+        }
+        result => result,
+    }
+}

@@ -5,7 +5,7 @@
 //! up to that. It only saves time: without it all is checked out. Tests: `tests/trees/layers.rs`, `broker/tests/docker/layers.rs`.
 
 use super::index::LATER;
-use super::mirror::Lent;
+use super::record::Lent;
 use super::room::Work;
 use super::{Result, SandboxError, Sandboxes};
 

@@ -12,7 +12,7 @@ use protocol::broker::{ChamberSpec, Purpose};
 use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
 
 use super::detect::{Detected, WANTED, steers_tests, test_command};
-use super::mirror::Lent;
+use super::record::Lent;
 use super::report;
 use super::room::{self, Passing, Room, Work};
 use super::{Result, SandboxError, Sandboxes, VerifySpec};

@@ -1,6 +1,6 @@
 //! Under which name each repository was seen last.
 
-use super::{Store, StoreError, writer};
+use super::{Store, StoreError, queue};
 use sqlx::sqlite::SqliteConnection;
 
 /// A repository as the forge called it: by its key in the configuration and its lasting id.
@@ -20,7 +20,7 @@ impl Store {
     }
 
     pub async fn keep_address(&self, seen: Address) -> Result<(), StoreError> {
-        self.writer.ask(|answer| writer::Write::Address { seen, answer }).await
+        self.writer.ask(|answer| queue::Write::Address { seen, answer }).await
     }
 }
 

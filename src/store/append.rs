@@ -1,6 +1,6 @@
 //! Moving a task on: one savepoint holds the input's key, the events, the effects and what people ask for.
 
-use super::{StoreError, body};
+use super::{StoreError, body, inputs};
 use domain::{Call, Decision, Effect, Event, OutcomeStatus, Step, Task, TaskId, Verb};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
@@ -45,20 +45,6 @@ pub enum Appended {
     Conflict,
 }
 
-pub(super) async fn input(
-    c: &mut SqliteConnection,
-    key: &str,
-    task: Option<TaskId>,
-    now: i64,
-) -> Result<bool, StoreError> {
-    if super::read::known(&mut *c, key).await? {
-        return Ok(false);
-    }
-    let sql = "INSERT INTO inputs (key, task, at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING";
-    let done = sqlx::query(sql).bind(key).bind(task.map(|t| t.0)).bind(now).execute(c).await?;
-    Ok(done.rows_affected() > 0)
-}
-
 pub(super) async fn append(c: &mut SqliteConnection, a: &Append) -> Result<Appended, StoreError> {
     let seq: Option<i64> =
         sqlx::query_scalar("SELECT seq FROM tasks WHERE id = $1").bind(a.task.id.0).fetch_optional(&mut *c).await?;
@@ -66,7 +52,7 @@ pub(super) async fn append(c: &mut SqliteConnection, a: &Append) -> Result<Appen
     if seq != i64::from(a.expected_seq) {
         return Ok(Appended::Conflict);
     }
-    if !input(c, &a.input_key, Some(a.task.id), a.now).await? {
+    if !inputs::input(c, &a.input_key, Some(a.task.id), a.now).await? {
         return Ok(Appended::Duplicate);
     }
     if let Some(close) = a.close {
@@ -90,7 +76,7 @@ pub(super) async fn create(c: &mut SqliteConnection, new: &NewTask) -> Result<Op
                UNION ALL SELECT id FROM floors WHERE kind = 'task') AS taken";
     let next: i64 = sqlx::query_scalar(sql).fetch_one(&mut *c).await?;
     let id = TaskId(next);
-    if !input(c, &new.input_key, Some(id), new.now).await? {
+    if !inputs::input(c, &new.input_key, Some(id), new.now).await? {
         return Ok(None);
     }
     insert_task(c, id, new).await?;

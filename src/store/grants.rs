@@ -1,6 +1,6 @@
 //! Hosts that are allowed for every task of a repository: given within a task's step, taken back there or without any task.
 
-use super::{Store, StoreError, append, writer};
+use super::{Store, StoreError, inputs, queue};
 use sqlx::sqlite::SqliteConnection;
 
 /// Hosts that somebody takes back where no task is at work.
@@ -16,7 +16,7 @@ pub struct TakeBack {
 impl Store {
     /// Takes hosts back from a repository's later tasks: for each, the grants that stood. None when the text was taken up before.
     pub async fn take_back(&self, wish: TakeBack) -> Result<Option<Vec<Vec<String>>>, StoreError> {
-        self.writer.ask(|answer| writer::Write::TakeBack { wish, answer }).await
+        self.writer.ask(|answer| queue::Write::TakeBack { wish, answer }).await
     }
 }
 
@@ -24,7 +24,7 @@ pub(super) async fn take_back(
     c: &mut SqliteConnection,
     wish: &TakeBack,
 ) -> Result<Option<Vec<Vec<String>>>, StoreError> {
-    if !append::input(c, &wish.input_key, None, wish.now).await? {
+    if !inputs::input(c, &wish.input_key, None, wish.now).await? {
         return Ok(None);
     }
     let mut taken = Vec::with_capacity(wish.hosts.len());

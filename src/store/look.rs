@@ -1,6 +1,6 @@
 //! Looking into a store that a running bot may be writing: nothing is made, and nothing is brought to another shape.
 
-use super::{FILE, MIGRATIONS, Store, StoreError, writer};
+use super::{FILE, MIGRATIONS, Store, StoreError, queue};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl Store {
         if found != known {
             return Err(StoreError::Shape { found, known });
         }
-        Ok(Some(Self { writer: writer::Writer::nobody(), readers }))
+        Ok(Some(Self { writer: queue::Writer::nobody(), readers }))
     }
 }
 

@@ -9,8 +9,10 @@ mod append;
 mod body;
 mod deliveries;
 mod grants;
+mod inputs;
 mod look;
 mod outbox;
+mod queue;
 mod read;
 mod retention;
 #[cfg(test)]
@@ -88,7 +90,7 @@ pub struct Delivery {
 
 #[derive(Clone)]
 pub struct Store {
-    writer: writer::Writer,
+    writer: queue::Writer,
     readers: SqlitePool,
 }
 
@@ -119,13 +121,13 @@ impl Store {
         let reading = options.clone().read_only(true);
         let readers = SqlitePoolOptions::new().max_connections(4).connect_with(reading).await.map_err(failed)?;
         let connection = one.acquire().await.map_err(failed)?.detach();
-        let writer = writer::Writer::start(connection, options).map_err(|error| failed(sqlx::Error::Io(error)))?;
+        let writer = writer::start(connection, options).map_err(|error| failed(sqlx::Error::Io(error)))?;
         Ok(Self { writer, readers })
     }
 
     /// Begins a process life: the number that marks what it starts.
     pub async fn begin_epoch(&self, now: i64) -> Result<i64, StoreError> {
-        self.writer.ask(|answer| writer::Write::Epoch { now, answer }).await
+        self.writer.ask(|answer| queue::Write::Epoch { now, answer }).await
     }
 
     /// Stores an arrival; false when this uuid was stored before. Returns only once it is on the disk.
@@ -135,7 +137,7 @@ impl Store {
 
     /// Marks arrivals as taken care of.
     pub async fn delivered(&self, uuids: Vec<String>, now: i64) -> Result<(), StoreError> {
-        self.writer.ask(|answer| writer::Write::Delivered { uuids, now, answer }).await
+        self.writer.ask(|answer| queue::Write::Delivered { uuids, now, answer }).await
     }
 
     /// Moves a task on: input key, events, effects and projections in one transaction.
@@ -143,49 +145,49 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoTask`] when it was never begun or is deleted; whatever else says that nothing was stored.
     pub async fn append(&self, append: Append) -> Result<Appended, StoreError> {
-        self.writer.ask(|answer| writer::Write::Append { append: Box::new(append), answer }).await
+        self.writer.ask(|answer| queue::Write::Append { append: Box::new(append), answer }).await
     }
 
     /// Makes a task from its first step; none when the input key was used before.
     pub async fn create(&self, new: NewTask) -> Result<Option<domain::TaskId>, StoreError> {
-        self.writer.ask(|answer| writer::Write::Create { new: Box::new(new), answer }).await
+        self.writer.ask(|answer| queue::Write::Create { new: Box::new(new), answer }).await
     }
 
     /// Marks an input as taken up without a task (a command that was only answered); false when it was before.
     pub async fn note_input(&self, key: &str, now: i64) -> Result<bool, StoreError> {
         let key = key.to_owned();
-        self.writer.ask(|answer| writer::Write::Input { key, now, answer }).await
+        self.writer.ask(|answer| queue::Write::Input { key, now, answer }).await
     }
 
     /// Marks an effect as begun in this epoch; false when it is not open any more.
     pub async fn effect_started(&self, id: i64, epoch: i64) -> Result<bool, StoreError> {
-        self.writer.ask(|answer| writer::Write::EffectStarted { id, epoch, answer }).await
+        self.writer.ask(|answer| queue::Write::EffectStarted { id, epoch, answer }).await
     }
 
     /// Puts an effect back in line after something it needs was down.
     pub async fn effect_later(&self, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
         let trouble = trouble.to_owned();
-        self.writer.ask(|answer| writer::Write::EffectLater { id, not_before, trouble, aside: false, answer }).await
+        self.writer.ask(|answer| queue::Write::EffectLater { id, not_before, trouble, aside: false, answer }).await
     }
 
     /// As [`Store::effect_later`], and everything else of its lane goes before it from now on.
     pub async fn effect_aside(&self, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
         let trouble = trouble.to_owned();
-        self.writer.ask(|answer| writer::Write::EffectLater { id, not_before, trouble, aside: true, answer }).await
+        self.writer.ask(|answer| queue::Write::EffectLater { id, not_before, trouble, aside: true, answer }).await
     }
 
     pub async fn remember_post(&self, task: domain::TaskId, key: &str, forge_id: i64) -> Result<(), StoreError> {
         let key = key.to_owned();
-        self.writer.ask(|answer| writer::Write::Post { task, key, forge_id, answer }).await
+        self.writer.ask(|answer| queue::Write::Post { task, key, forge_id, answer }).await
     }
 
     pub async fn set_watermark(&self, repository: &str, at: i64) -> Result<(), StoreError> {
         let repository = repository.to_owned();
-        self.writer.ask(|answer| writer::Write::Watermark { repository, at, answer }).await
+        self.writer.ask(|answer| queue::Write::Watermark { repository, at, answer }).await
     }
 
     /// Keeps lines of the router's log with their task.
     pub async fn keep_egress(&self, task: domain::TaskId, lines: Vec<(i64, i64, String)>) -> Result<(), StoreError> {
-        self.writer.ask(|answer| writer::Write::Egress { task, lines, answer }).await
+        self.writer.ask(|answer| queue::Write::Egress { task, lines, answer }).await
     }
 }

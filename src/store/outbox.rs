@@ -85,7 +85,7 @@ pub(super) const WITH_EFFECTS: &str =
 impl Store {
     /// Keeps what an effect has charged for its next try: an outage then adds nothing to the log.
     pub async fn hold_charge(&self, effect: i64) -> Result<(), StoreError> {
-        self.writer.ask(|answer| super::writer::Write::HoldCharge { effect, answer }).await
+        self.writer.ask(|answer| super::queue::Write::HoldCharge { effect, answer }).await
     }
 
     /// The effect that is next in a lane of a task: the oldest; of those set aside, when nothing else is left, the one that waits least.

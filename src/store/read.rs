@@ -1,6 +1,6 @@
 //! What is read: logs to fold, and the tables a person asks.
 
-use super::{Delivery, Store, StoreError, body, deliveries, writer};
+use super::{Delivery, Store, StoreError, body, deliveries, queue};
 use domain::{Account, Event, Grant, Task, TaskId};
 use sqlx::{FromRow, Row};
 
@@ -169,7 +169,7 @@ impl Store {
     /// Whether the store can be read and written, tried with a row that really is.
     pub async fn ready(&self) -> Result<(), StoreError> {
         sqlx::query_scalar::<_, i64>("SELECT 1").fetch_one(&self.readers).await?;
-        let written = self.writer.ask(|answer| writer::Write::Try { answer });
+        let written = self.writer.ask(|answer| queue::Write::Try { answer });
         tokio::time::timeout(WRITTEN_WITHIN, written).await.map_err(|_| StoreError::Slow)?
     }
 }

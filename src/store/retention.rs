@@ -4,7 +4,7 @@
 //! Of a deleted task three numbers stay, so that nothing happens twice: see `floors` and `retired` in the migrations, and the ids of
 //! the texts it took up. Tests: `retention_tests.rs`.
 
-use super::{Store, StoreError, writer};
+use super::{Store, StoreError, queue};
 use domain::TaskId;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
@@ -145,14 +145,14 @@ impl Store {
     /// # Errors
     /// When it could not be written; nothing is deleted then.
     pub async fn delete_task(&self, task: TaskId) -> Result<Deleted, StoreError> {
-        let deleted = self.writer.ask(|answer| writer::Write::DeleteTask { task, answer }).await?;
+        let deleted = self.writer.ask(|answer| queue::Write::DeleteTask { task, answer }).await?;
         self.writer.empty_log().await?;
         Ok(deleted)
     }
 
     /// Deletes one slice of what is older than this; true when there may be more. Tasks are [`Store::overdue_tasks`]'s.
     pub async fn prune(&self, before: Before) -> Result<bool, StoreError> {
-        self.writer.ask(|answer| writer::Write::Prune { before, answer }).await
+        self.writer.ask(|answer| queue::Write::Prune { before, answer }).await
     }
 
     /// Ended tasks that nobody touched since, with the key of their repository: some of them, the oldest first,

@@ -1,19 +1,19 @@
 //! Issues and pull requests whose last reading failed: the next life reads them too.
 
-use super::{Store, StoreError, writer};
+use super::{Store, StoreError, queue};
 use sqlx::sqlite::SqliteConnection;
 
 impl Store {
     /// Remembers that a reading failed. Again is fine.
     pub async fn could_not_read(&self, repository: &str, number: u64, now: i64) -> Result<(), StoreError> {
         let repository = repository.to_owned();
-        self.writer.ask(|answer| writer::Write::Unread { repository, number, now: Some(now), answer }).await
+        self.writer.ask(|answer| queue::Write::Unread { repository, number, now: Some(now), answer }).await
     }
 
     /// It was read, or is not to be read any more.
     pub async fn read_at_last(&self, repository: &str, number: u64) -> Result<(), StoreError> {
         let repository = repository.to_owned();
-        self.writer.ask(|answer| writer::Write::Unread { repository, number, now: None, answer }).await
+        self.writer.ask(|answer| queue::Write::Unread { repository, number, now: None, answer }).await
     }
 
     /// Repository and number of each.

@@ -4,168 +4,31 @@
 //! It outlives whatever fails: a message that panics is answered with an error and undone, a connection that could not begin or end a
 //! transaction is replaced by a new one (what was open in it was never stored).
 
-use super::{Address, Append, Appended, Before, Deleted, Delivery, NewTask, StoreError, TakeBack};
-use super::{append, deliveries, grants, retention};
+use super::queue::{Answer, Message, Write, Writer};
+use super::{StoreError, append, deliveries, grants, inputs, retention};
 use domain::TaskId;
 use futures_util::FutureExt;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{Connection, Executor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 /// Messages taken into one transaction at most.
 const BATCH: usize = 256;
 
-type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
-
-pub(super) enum Write {
-    /// Writes a row as it is.
-    Try {
-        answer: Answer<()>,
-    },
-    Epoch {
-        now: i64,
-        answer: Answer<i64>,
-    },
-    Delivered {
-        uuids: Vec<String>,
-        now: i64,
-        answer: Answer<()>,
-    },
-    Append {
-        append: Box<Append>,
-        answer: Answer<Appended>,
-    },
-    Create {
-        new: Box<NewTask>,
-        answer: Answer<Option<TaskId>>,
-    },
-    Input {
-        key: String,
-        now: i64,
-        answer: Answer<bool>,
-    },
-    EffectStarted {
-        id: i64,
-        epoch: i64,
-        answer: Answer<bool>,
-    },
-    EffectLater {
-        id: i64,
-        not_before: i64,
-        trouble: String,
-        aside: bool,
-        answer: Answer<()>,
-    },
-    HoldCharge {
-        effect: i64,
-        answer: Answer<()>,
-    },
-    Post {
-        task: TaskId,
-        key: String,
-        forge_id: i64,
-        answer: Answer<()>,
-    },
-    Watermark {
-        repository: String,
-        at: i64,
-        answer: Answer<()>,
-    },
-    Egress {
-        task: TaskId,
-        lines: Vec<(i64, i64, String)>,
-        answer: Answer<()>,
-    },
-    TakeBack {
-        wish: TakeBack,
-        answer: Answer<Option<Vec<Vec<String>>>>,
-    },
-    DeleteTask {
-        task: TaskId,
-        answer: Answer<Deleted>,
-    },
-    Prune {
-        before: Before,
-        answer: Answer<bool>,
-    },
-    Unread {
-        repository: String,
-        number: u64,
-        now: Option<i64>,
-        answer: Answer<()>,
-    },
-    Address {
-        seen: Address,
-        answer: Answer<()>,
-    },
-}
-
-enum Message {
-    /// Those that have queued up are stored by one statement.
-    Delivery(deliveries::Packed, Answer<bool>),
-    Write(Write),
-    /// Brings the write-ahead log into the file and leaves it empty.
-    EmptyLog(Answer<()>),
-}
-
-#[derive(Clone)]
-pub(super) struct Writer {
-    queue: mpsc::Sender<Message>,
-    // After the queue: whoever drops the last one waits until what had queued up is stored.
-    _thread: Arc<Thread>,
-}
-
-struct Thread(Option<std::thread::JoinHandle<()>>);
-
-impl Drop for Thread {
-    fn drop(&mut self) {
-        if self.0.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the store's writer ended in a panic");
+/// On a thread of its own: what the database's thread wakes then runs at once, and not behind every request that came meanwhile.
+pub(super) fn start(connection: SqliteConnection, options: SqliteConnectOptions) -> std::io::Result<Writer> {
+    let (queue, mut inbox) = mpsc::channel(1024);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let thread = std::thread::Builder::new().name("store".to_owned());
+    let thread = thread.spawn(move || {
+        let mut line = Line { connection: Some(connection), options };
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| runtime.block_on(line.run(&mut inbox)))) {
+            broken(&crate::supervise::message(&*panic));
+            line.connection = None;
         }
-    }
-}
-
-impl Writer {
-    /// On a thread of its own: what the database's thread wakes then runs at once, and not behind every request that came meanwhile.
-    pub fn start(connection: SqliteConnection, options: SqliteConnectOptions) -> std::io::Result<Self> {
-        let (queue, mut inbox) = mpsc::channel(1024);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-        let thread = std::thread::Builder::new().name("store".to_owned());
-        let thread = thread.spawn(move || {
-            let mut line = Line { connection: Some(connection), options };
-            while let Err(panic) = catch_unwind(AssertUnwindSafe(|| runtime.block_on(line.run(&mut inbox)))) {
-                broken(&crate::supervise::message(&*panic));
-                line.connection = None;
-            }
-        })?;
-        Ok(Self { queue, _thread: Arc::new(Thread(Some(thread))) })
-    }
-
-    /// One to whom nobody listens: every write is [`StoreError::Closed`].
-    pub fn nobody() -> Self {
-        Self { queue: mpsc::channel(1).0, _thread: Arc::new(Thread(None)) }
-    }
-
-    pub async fn ask<T>(&self, write: impl FnOnce(Answer<T>) -> Write) -> Result<T, StoreError> {
-        self.send(|answer| Message::Write(write(answer))).await
-    }
-
-    pub async fn deliver(&self, delivery: Delivery) -> Result<bool, StoreError> {
-        let packed = deliveries::Packed::new(delivery);
-        self.send(|answer| Message::Delivery(packed, answer)).await
-    }
-
-    pub async fn empty_log(&self) -> Result<(), StoreError> {
-        self.send(Message::EmptyLog).await
-    }
-
-    async fn send<T>(&self, message: impl FnOnce(Answer<T>) -> Message) -> Result<T, StoreError> {
-        let (answer, reply) = oneshot::channel();
-        self.queue.send(message(answer)).await.map_err(|_| StoreError::Closed)?;
-        reply.await.map_err(|_| StoreError::Broken("nothing of this was stored".to_owned()))?
-    }
+    })?;
+    Ok(Writer::of(queue, thread))
 }
 
 /// Told to the asker once the transaction is on the disk, or has failed.
@@ -296,7 +159,7 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
         Write::Delivered { uuids, now, answer } => within!(answer, deliveries::handled(connection, &uuids, now).await),
         Write::Append { append, answer } => within!(answer, append::append(connection, &append).await),
         Write::Create { new, answer } => within!(answer, append::create(connection, &new).await),
-        Write::Input { key, now, answer } => within!(answer, append::input(connection, &key, None, now).await),
+        Write::Input { key, now, answer } => within!(answer, inputs::input(connection, &key, None, now).await),
         Write::EffectStarted { id, epoch, answer } => {
             within!(answer, super::outbox::started(connection, id, epoch).await)
         }

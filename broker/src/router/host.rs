@@ -5,7 +5,7 @@
 //! that a sandbox wrote. `docs/decisions/` names this exception. Tests: below, and `tests/docker/host.rs`.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bollard::models::ContainerCreateBody;
@@ -21,15 +21,6 @@ use crate::name::{Kind, Names};
 
 /// Who looks and listens there.
 const HOST_UID: u32 = 10004;
-
-/// What is known of the table in this life of the broker.
-#[derive(Default)]
-pub struct Fence {
-    /// When the last load that succeeded began.
-    loaded: tokio::sync::Mutex<Option<Instant>>,
-    /// Containers made so far: two requests at once must not take each other's.
-    made: AtomicU64,
-}
 
 impl Desk {
     /// How this machine's network looks now.

@@ -7,7 +7,7 @@
 mod host;
 mod pool;
 mod probe;
-mod shape;
+pub(crate) mod shape;
 mod upstream;
 mod walls;
 
@@ -22,13 +22,12 @@ use protocol::broker::{Berth, Problem, ProblemKind, RouterInfo, RouterSpec};
 use protocol::host::Network;
 use protocol::router::{Bogons, Net};
 
-use crate::berth::{Layout, MAX_BERTHS, Place};
+use crate::berth::{Layout, Place};
 use crate::desk::Desk;
 use crate::engine::{problem, status};
+use crate::name::MAX_BERTHS;
 use crate::name::{self, Kind};
-pub use host::Fence;
 use shape::Making;
-pub use shape::sorted;
 
 impl Desk {
     pub async fn router_ensure(&self, spec: &RouterSpec) -> Result<RouterInfo, Problem> {

@@ -1,8 +1,8 @@
 //! Accounts, tokens and organisations.
 
-use super::repos::{hook_json, new_hook};
+use super::parts::{hook_json, new_hook, new_label};
 use super::{App, Caller, created, no_content, text};
-use crate::world::{Label, Result, World, refuse};
+use crate::world::{Result, World, refuse};
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
@@ -128,17 +128,6 @@ pub(crate) async fn org_member(State(app): App, Path((login, member)): Path<(Str
     let world = app.world();
     let owners = world.account(&login)?.owners.clone().unwrap_or_default();
     if owners.iter().any(|o| o.eq_ignore_ascii_case(&member)) { Ok(no_content()) } else { refuse(404, "") }
-}
-
-pub(crate) fn new_label(world: &mut World, body: &Value) -> Result<Label> {
-    let color = text(body, "color").trim_start_matches('#');
-    if text(body, "name").is_empty() || color.len() != 6 || !color.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return refuse(422, "a label needs a name and a color such as #00aabb");
-    }
-    let id = world.id();
-    let exclusive = body.get("exclusive").and_then(Value::as_bool).unwrap_or(false);
-    let (name, color) = (text(body, "name").to_owned(), color.to_owned());
-    Ok(Label { id, name, color, description: text(body, "description").to_owned(), exclusive })
 }
 
 pub(crate) fn owns(world: &World, caller: &Caller, org: &str) -> Result<()> {

@@ -3,6 +3,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod issues;
+mod parts;
 pub(crate) mod pulls;
 pub(crate) mod repos;
 pub(crate) mod teams;

@@ -1,10 +1,10 @@
 //! Repositories: themselves, who may, labels, hooks, keys, protection, branches, statuses.
 
-use super::accounts::new_label;
+use super::parts::{hook_json, new_hook, new_label};
 use super::{App, Caller, ListQuery, created, no_content, text};
 use crate::git;
 use crate::teams::access_word;
-use crate::world::{Access, Hook, Result, Status, World, refuse};
+use crate::world::{Access, Result, Status, World, refuse};
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
@@ -130,15 +130,6 @@ pub(crate) async fn create_label(
     Ok(created(value))
 }
 
-/// The narrow names read back wide, as Gitea's do; the secret is never given back.
-pub(crate) fn hook_json(hook: &Hook) -> Value {
-    let events: Vec<&str> = hook.events.iter().map(|e| e.strip_suffix("_only").unwrap_or(e)).collect();
-    json!({
-        "id": hook.id, "type": "gitea", "branch_filter": "", "active": hook.active, "events": events,
-        "config": { "url": hook.url, "content_type": "json" }, "authorization_header": "",
-    })
-}
-
 pub(crate) async fn hooks(
     State(app): App,
     caller: Caller,
@@ -162,23 +153,6 @@ pub(crate) async fn create_hook(
     let value = hook_json(&hook);
     world.repos[at].hooks.push(hook);
     Ok(created(value))
-}
-
-/// A hook as a body asks for it; whoever calls puts it where it belongs.
-pub(crate) fn new_hook(world: &mut World, body: &Value) -> Result<Hook> {
-    let config = body.get("config").cloned().unwrap_or_default();
-    if text(&config, "url").is_empty() || text(&config, "content_type").is_empty() {
-        return refuse(422, "Missing config option: url, content_type");
-    }
-    let id = world.id();
-    let mut events: Vec<String> =
-        body.get("events").and_then(|e| serde_json::from_value(e.clone()).ok()).unwrap_or_default();
-    if events.is_empty() {
-        events.push("push".into());
-    }
-    let (url, secret) = (text(&config, "url").to_owned(), text(&config, "secret").to_owned());
-    let active = body.get("active").and_then(Value::as_bool).unwrap_or(false);
-    Ok(Hook { id, url, secret, events, active })
 }
 
 pub(crate) async fn delete_hook(

@@ -1,6 +1,6 @@
 //! `/budget`: the one way to more than a task was granted. Each grant is an event that names its giver.
 
-use super::{Draft, decide, go_on};
+use super::{Draft, go_on};
 use crate::{Access, Budget, BudgetBar, Decision, Event, Granters, Notice, PauseReason, State};
 
 pub(super) fn grant(draft: &mut Draft, decision: &Decision, more: &Budget, ceiling: &Budget, who: Granters) {
@@ -15,7 +15,7 @@ pub(super) fn grant(draft: &mut Draft, decision: &Decision, more: &Budget, ceili
         false => Some(BudgetBar::Who { admins: who == Granters::Admins }),
     };
     if let Some(why) = bar {
-        return decide::refuse(draft, decision, "no such grant", Notice::BudgetRefused { login, why });
+        return draft.refuse(decision, "no such grant", Notice::BudgetRefused { login, why });
     }
     draft.emit(Event::BudgetGranted { more: *more, decision: Some(Box::new(decision.clone())) });
     let lacks = draft.task.granted.exhausted(&draft.task.spent).map(str::to_owned);

@@ -1,6 +1,6 @@
 //! Decisions of people: who may, about which checkpoint, used once (security 17–19).
 
-use super::{Draft, advance, budget, go_on, host, work};
+use super::{Draft, advance, budget, go_on, host, unrun};
 use crate::{Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, NO_RIGHT, Notice, Source, State, Verb};
 
 /// A bare `/approve` this soon after a checkpoint that followed somebody else's decision may have meant the one before.
@@ -32,7 +32,7 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
         | Verb::Budget { .. } => {}
     }
     if decision.edited {
-        return refuse(draft, decision, "edited", Notice::Edited { login });
+        return draft.refuse(decision, "edited", Notice::Edited { login });
     }
     if decision.right < Access::Write {
         return no_right(draft, decision);
@@ -66,15 +66,6 @@ fn no_right(draft: &mut Draft, decision: &Decision) {
     }
     let (source, poster) = (decision.source.clone(), decision.poster.clone());
     draft.emit(Event::DecisionRefused { source, poster, reason: NO_RIGHT.to_owned() });
-}
-
-pub(super) fn refuse(draft: &mut Draft, decision: &Decision, reason: &str, notice: Notice) {
-    draft.emit(Event::DecisionRefused {
-        source: decision.source.clone(),
-        poster: decision.poster.clone(),
-        reason: reason.to_owned(),
-    });
-    draft.answer(decision.number, notice);
 }
 
 fn allowed(draft: &mut Draft, decision: &Decision) {
@@ -118,14 +109,14 @@ fn early(draft: &mut Draft, decision: &Decision) {
         draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
     } else {
         let login = decision.poster.login.clone();
-        refuse(draft, decision, "nothing to approve", Notice::NothingToApprove { login });
+        draft.refuse(decision, "nothing to approve", Notice::NothingToApprove { login });
     }
 }
 
 fn judge(draft: &mut Draft, decision: &Decision, words: Option<String>) {
     let login = decision.poster.login.clone();
     let Some(checkpoint) = draft.task.checkpoint().cloned() else {
-        return refuse(draft, decision, "no checkpoint stands", Notice::NothingToApprove { login });
+        return draft.refuse(decision, "no checkpoint stands", Notice::NothingToApprove { login });
     };
     if let Verb::Changes { items } = &decision.verb
         && decision.number <= checkpoint.number
@@ -136,12 +127,12 @@ fn judge(draft: &mut Draft, decision: &Decision, words: Option<String>) {
     }
     if decision.number <= checkpoint.number {
         let reason = format!("it was given before checkpoint {} stood", checkpoint.n);
-        return refuse(draft, decision, &reason.clone(), Notice::Stale { login, reason });
+        return draft.refuse(decision, &reason.clone(), Notice::Stale { login, reason });
     }
     if matches!(decision.verb, Verb::Approve { .. })
         && let Err((reason, notice)) = approves(draft, decision, &checkpoint)
     {
-        return refuse(draft, decision, &reason, notice);
+        return draft.refuse(decision, &reason, notice);
     }
     accept(draft, decision, &checkpoint, words);
 }
@@ -206,7 +197,7 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
         return draft.want(Effect::Teardown);
     }
     if changes {
-        work::asked_otherwise(draft);
+        unrun::asked_otherwise(draft);
     }
     if plan && !changes {
         draft.emit(Event::WidenedToFix { words: words.unwrap_or_default() });

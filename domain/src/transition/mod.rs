@@ -8,9 +8,12 @@ mod go_on;
 mod host;
 mod publish;
 mod shelve;
+mod unrun;
 mod work;
 
-use crate::{Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, Request, State, Task, To};
+use crate::{
+    Decision, Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, Request, State, Task, To,
+};
 
 /// What came of an input: events to store, then effects to carry out, in this order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -44,6 +47,16 @@ impl Draft {
     /// A notice in answer to the comment or review with this number on the forge.
     pub fn answer(&mut self, number: i64, notice: Notice) {
         self.want(Effect::Comment { to: To::Asked { number }, notice });
+    }
+
+    /// Takes nothing of a decision, writes down why, and says so.
+    pub fn refuse(&mut self, decision: &Decision, reason: &str, notice: Notice) {
+        self.emit(Event::DecisionRefused {
+            source: decision.source.clone(),
+            poster: decision.poster.clone(),
+            reason: reason.to_owned(),
+        });
+        self.answer(decision.number, notice);
     }
 
     pub fn pause(&mut self, reason: PauseReason) {

@@ -1,6 +1,6 @@
 //! From a taken tree to a posted review, and the verification between them.
 
-use super::{Draft, advance, work};
+use super::{Draft, advance, unrun};
 use crate::{Commit, Effect, Ending, Event, Input, Notice, Risk, State, VERIFY_LIMIT, Verdict, VerdictKind, Why};
 
 pub(super) fn published(draft: &mut Draft, input: &Input) {
@@ -17,7 +17,7 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         }
         (Input::TreeRefused { n, reasons }, State::Publishing { n: now, .. }) if *n == now => {
             draft.emit(Event::TreeRefused { n: *n, reasons: reasons.clone() });
-            work::tree_not_taken(draft);
+            unrun::tree_not_taken(draft);
             if draft.task.state == State::Running {
                 draft.open();
             } else {

@@ -1,13 +1,12 @@
 //! The turn loop: model answers, actions, counting, budgets.
 
 use super::Draft;
+use super::unrun::{answer, leave};
 use crate::{
     ACTIONS_PER_CHECKPOINT, Action, Call, Effect, Event, Input, Kind, Loss, MALFORMED_LIMIT, Outcome, OutcomeStatus,
     PauseReason, READ_ONLY_ACTIONS, Resource, State, Task, Why,
 };
 
-const OTHERWISE: &str = "not run: the person asked for something else; ask for it again if it is still wanted";
-const NOT_TAKEN: &str = "not run: the tree was not taken as it is; ask for it again if it is still wanted";
 const NOT_DONE: &str = "not taken: what came before it in the same answer did not happen";
 const AFTER_DONE: &str = "not run: done was said in the same turn";
 const READ_ONLY: &str =
@@ -234,11 +233,6 @@ pub(super) fn proceed(draft: &mut Draft) {
     }
 }
 
-fn answer(draft: &mut Draft, index: u32, text: &str, malformed: bool) {
-    let turn = draft.task.turn;
-    draft.emit(Event::CallAnswered { turn, index, answer: text.to_owned(), malformed });
-}
-
 /// Takes an action up; true when the loop has to wait for something outside.
 fn act(draft: &mut Draft, index: u32, action: Action, full: bool) -> bool {
     if draft.task.kind == Kind::Plan && (action.writes() || full) {
@@ -270,23 +264,6 @@ fn over_budget(draft: &mut Draft) -> bool {
         }
         None => false,
     }
-}
-
-fn leave(draft: &mut Draft, why: &str) {
-    while let Some((index, _)) = draft.task.waiting.first() {
-        let index = *index;
-        answer(draft, index, why, false);
-    }
-}
-
-/// A person asked for changes: what the answer still held is not what is wanted now.
-pub(super) fn asked_otherwise(draft: &mut Draft) {
-    leave(draft, OTHERWISE);
-}
-
-/// The tree is to be mended first.
-pub(super) fn tree_not_taken(draft: &mut Draft) {
-    leave(draft, NOT_TAKEN);
 }
 
 /// What the answer still holds is carried out first once a person approved.

@@ -32,8 +32,6 @@ use session::{End, Session};
 
 /// How long a client that is refused anyway may take to say something.
 const HEAR: Duration = Duration::from_millis(1000);
-/// So many connections at once are few: nobody waits behind one that is waited for awake.
-const FEW: usize = 4;
 
 /// Accepts until the listener fails. `most`: connections at once, all berths together.
 ///
@@ -59,11 +57,10 @@ pub async fn serve(gate: Arc<Gate>, resolver: Arc<Resolver>, listener: TcpListen
             continue;
         };
         let (gate, resolver) = (gate.clone(), resolver.clone());
-        let quiet = most - slots.available_permits() <= FEW;
         tokio::spawn(async move {
             let _slot = slot;
             match gate.admit(berth, wanted.0, wanted.1) {
-                Ok(ticket) => connection(&gate, &resolver, client, ticket, quiet).await,
+                Ok(ticket) => connection(&gate, &resolver, client, ticket).await,
                 Err(denied) => turn_away(&gate, client, berth, wanted, denied).await,
             }
         });
@@ -106,12 +103,12 @@ async fn turn_away(gate: &Gate, client: TcpStream, berth: u32, (address, port): 
 }
 
 /// One admitted connection from here to its log entry.
-async fn connection(gate: &Gate, resolver: &Resolver, client: TcpStream, ticket: Ticket, quiet: bool) {
+async fn connection(gate: &Gate, resolver: &Resolver, client: TcpStream, ticket: Ticket) {
     let started = Instant::now();
     let mut changes = gate.changes();
     // What was taken back after it was admitted and before this line is no change to come: looked at once by itself.
     changes.mark_changed();
-    let mut session = Session::new(gate, resolver, &ticket, client, quiet);
+    let mut session = Session::new(gate, resolver, &ticket, client);
     let end = {
         let mut run = std::pin::pin!(session.run());
         loop {
@@ -157,7 +154,7 @@ mod tests {
         let silent = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let resolver = Resolver::new("127.0.0.1:1".parse().unwrap());
         let before = gate.last_entry();
-        connection(&gate, &resolver, listener.accept().await.unwrap().0, ticket, true).await;
+        connection(&gate, &resolver, listener.accept().await.unwrap().0, ticket).await;
         let entry = gate.entry_after(before).expect("its line in the log");
         assert_eq!((entry.verdict, entry.reason.as_str()), (Verdict::Denied, "no longer allowed"));
         drop(silent);

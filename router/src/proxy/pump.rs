@@ -7,7 +7,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -19,9 +19,6 @@ use tokio::time::timeout;
 
 use crate::gate::Usage;
 
-/// How long an answer is waited for awake, and how often in one connection: a handshake and the first question.
-const AWAKE: Duration = Duration::from_micros(250);
-const WAITS: u32 = 6;
 const COPY: usize = 16 << 10;
 /// A direction is spliced once it carried so much.
 const SPLICE_AFTER: u64 = 256 << 10;
@@ -35,7 +32,7 @@ pub enum Way {
     Down,
 }
 
-/// Counts one connection's bytes, its rule's, and how often more its answers are waited for awake.
+/// Counts one connection's bytes and its rule's.
 #[derive(Debug)]
 pub struct Meter {
     pub up: AtomicU64,
@@ -45,8 +42,6 @@ pub struct Meter {
     start: Instant,
     /// Milliseconds after `start`.
     active: AtomicU64,
-    /// How often more an answer is waited for awake.
-    waits: AtomicU32,
 }
 
 /// What [`Meter::add`] fails with, as an `io::Error` of kind `QuotaExceeded`.
@@ -54,10 +49,9 @@ pub const OVER_CAP: &str = "the byte cap of this rule is used up";
 
 impl Meter {
     #[must_use]
-    pub fn new(usage: Arc<Usage>, caps: (u64, u64), quiet: bool) -> Meter {
-        let waits = AtomicU32::new(if quiet { WAITS } else { 0 });
+    pub fn new(usage: Arc<Usage>, caps: (u64, u64)) -> Meter {
         let (up, down, active) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        Meter { up, down, usage, caps, start: Instant::now(), active, waits }
+        Meter { up, down, usage, caps, start: Instant::now(), active }
     }
 
     /// # Errors
@@ -79,25 +73,6 @@ impl Meter {
     #[must_use]
     pub fn ms(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// Stays awake for a moment, giving way to whoever can run, until one of the two has said something: a server that is close, and a sandbox
-    /// on this machine, answer sooner than a sleeping thread is woken.
-    pub fn stay_awake(&self, one: &TcpStream, other: &TcpStream) {
-        let left = self.waits.load(Ordering::Relaxed);
-        if left == 0 {
-            return;
-        }
-        self.waits.store(left - 1, Ordering::Relaxed);
-        let begun = Instant::now();
-        while begun.elapsed() < AWAKE && is_silent(one) && is_silent(other) {
-            std::thread::yield_now();
-        }
-    }
-
-    /// Nobody is waited for awake any more.
-    pub fn rest(&self) {
-        self.waits.store(0, Ordering::Relaxed);
     }
 
     fn idle(&self) -> bool {
@@ -152,11 +127,6 @@ fn ended(from: &TcpStream) -> bool {
     matches!(found, Ok(0))
 }
 
-fn is_silent(from: &TcpStream) -> bool {
-    let look = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
-    matches!(nix_recv(from.as_raw_fd(), &mut [0], look), Err(Errno::EAGAIN))
-}
-
 async fn readable(from: &TcpStream, meter: &Meter) -> io::Result<()> {
     loop {
         match timeout(IDLE, from.readable()).await {
@@ -187,7 +157,6 @@ pub async fn pump(from: &TcpStream, to: &TcpStream, way: Way, meter: &Meter) -> 
         send(to, &bytes).await?;
         moved += bytes.len() as u64;
         meter.add(way, bytes.len())?;
-        meter.stay_awake(to, from);
     }
     match Pipe::new() {
         Some(pipe) => pipe.run(from, to, way, meter).await?,

@@ -24,8 +24,6 @@ pub const HEAD_TIME: Duration = Duration::from_secs(10);
 const SERVER_FIRST: Duration = Duration::from_millis(250);
 const CONNECT: Duration = Duration::from_secs(5);
 const TRIES: usize = 3;
-/// A server that takes the connection within this time is on this machine or beside it.
-const NEAR: Duration = Duration::from_micros(300);
 
 #[derive(Debug)]
 pub enum End {
@@ -71,15 +69,8 @@ pub fn broken(error: io::Error) -> End {
 }
 
 impl<'a> Session<'a> {
-    /// `quiet`: hardly another connection is open.
-    pub fn new(
-        gate: &'a Gate,
-        resolver: &'a Resolver,
-        ticket: &'a Ticket,
-        client: TcpStream,
-        quiet: bool,
-    ) -> Session<'a> {
-        let meter = Meter::new(ticket.usage.clone(), ticket.caps, quiet);
+    pub fn new(gate: &'a Gate, resolver: &'a Resolver, ticket: &'a Ticket, client: TcpStream) -> Session<'a> {
+        let meter = Meter::new(ticket.usage.clone(), ticket.caps);
         Session { gate, resolver, ticket, client, upstream: None, meter, sni: None, ip: None }
     }
 
@@ -195,13 +186,9 @@ impl<'a> Session<'a> {
         let mut reason = String::new();
         for address in addresses.iter().take(TRIES) {
             self.ip = Some(*address);
-            let began = Instant::now();
             match timeout(CONNECT, TcpStream::connect((*address, self.ticket.port))).await {
                 Ok(Ok(stream)) => {
                     self.upstream = Some(stream);
-                    if began.elapsed() > NEAR {
-                        self.meter.rest();
-                    }
                     return Ok(());
                 }
                 Ok(Err(error)) => reason = format!("could not connect to {address}: {}", error.kind()),
@@ -219,7 +206,6 @@ impl<'a> Session<'a> {
             send(upstream, first).await?;
             // The first words are on their way: nothing waits for this.
             super::tune(upstream);
-            self.meter.stay_awake(upstream, &self.client);
             pump(&self.client, upstream, Way::Up, &self.meter).await
         };
         let down = pump(upstream, &self.client, Way::Down, &self.meter);

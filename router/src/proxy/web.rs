@@ -49,7 +49,6 @@ impl Session<'_> {
         self.meter.add(Way::Up, request.head.len()).map_err(broken)?;
         send(upstream, &request.head).await.map_err(broken)?;
         super::tune(upstream);
-        self.meter.stay_awake(upstream, &self.client);
         if request.upgrade {
             self.websocket(upstream, rest).await
         } else {

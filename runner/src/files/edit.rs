@@ -6,7 +6,7 @@ use super::nearest::nearest;
 use super::path::show;
 use super::read::shorten;
 use super::{FileError, Said, Scope, read, write};
-use crate::mistakes::Written;
+use crate::written::Written;
 
 /// Lines shown on either side of a change.
 const AROUND: usize = 3;

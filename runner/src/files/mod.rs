@@ -19,11 +19,11 @@ use std::time::Duration;
 use protocol::runner::{Limits, Op, Status};
 use tokio_util::sync::CancellationToken;
 
+use crate::done::Done;
 use crate::lane::Lane;
-use crate::mistakes::Written;
 use crate::output::cap;
 use crate::pressure;
-use crate::session::Done;
+use crate::written::Written;
 
 pub use self::path::Workspace;
 

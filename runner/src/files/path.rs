@@ -12,6 +12,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::sys::stat::{Mode, mkdirat};
 
+pub use super::suggest::show;
 use super::{FileError, suggest};
 
 pub struct Workspace {
@@ -125,7 +126,7 @@ impl Workspace {
     pub fn explain(&self, relative: &Path, error: io::Error) -> FileError {
         let shown = show(relative);
         match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
-            Errno::ENOENT => FileError::Told(suggest::missing(self, relative)),
+            Errno::ENOENT => FileError::Told(suggest::missing(self.root(), relative)),
             Errno::EXDEV | Errno::ELOOP => FileError::Told(format!(
                 "{shown} leads through a symbolic link that is absolute or leaves the workspace; links are not followed out of it"
             )),
@@ -136,10 +137,6 @@ impl Workspace {
             _ => FileError::Io { what: shown, error },
         }
     }
-}
-
-pub fn show(relative: &Path) -> String {
-    if relative.as_os_str().is_empty() { ".".to_owned() } else { relative.display().to_string() }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 use super::path::show;
 use super::write::replace;
 use super::{FileError, Said, Scope, read};
-use crate::mistakes::Written;
+use crate::written::Written;
 
 pub fn write_files(scope: &Scope<'_>, files: &[(String, String)]) -> Result<Said, FileError> {
     let mut places = Vec::new();

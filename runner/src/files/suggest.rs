@@ -4,33 +4,31 @@ use std::path::Path;
 
 use ignore::WalkBuilder;
 
-use super::path::{Workspace, show};
-
 /// Entries looked at before giving up.
 const LOOKED_AT: usize = 20_000;
 const SUGGESTED: usize = 3;
 
 /// A sentence for a path that does not exist.
-pub fn missing(workspace: &Workspace, relative: &Path) -> String {
+pub fn missing(root: &Path, relative: &Path) -> String {
     let said = format!("no such file: {}", show(relative));
-    match similar(workspace, relative).as_slice() {
+    match similar(root, relative).as_slice() {
         [] => format!("{said} (list_files shows what is there)"),
         found => format!("{said}; did you mean {}?", found.join(" or ")),
     }
 }
 
 /// Paths with the same name elsewhere, or with a name that is nearly the same, best first.
-fn similar(workspace: &Workspace, relative: &Path) -> Vec<String> {
+fn similar(root: &Path, relative: &Path) -> Vec<String> {
     let Some(name) = relative.file_name().map(|name| name.to_string_lossy().to_lowercase()) else { return Vec::new() };
     let wanted = show(relative).to_lowercase();
-    let mut builder = WalkBuilder::new(workspace.root());
+    let mut builder = WalkBuilder::new(root);
     builder.hidden(false).require_git(false).git_global(false).filter_entry(|entry| entry.file_name() != ".git");
     let mut found: Vec<(usize, String)> = Vec::new();
     for entry in builder.build().flatten().take(LOOKED_AT).filter(|entry| entry.depth() > 0) {
         let other = entry.file_name().to_string_lossy().to_lowercase();
         let close = distance(&name, &other);
         if close <= name.chars().count() / 3 {
-            let inside = entry.path().strip_prefix(workspace.root()).unwrap_or(entry.path());
+            let inside = entry.path().strip_prefix(root).unwrap_or(entry.path());
             let inside = show(inside);
             // The name decides, then how much of the rest differs.
             found.push((close * 1000 + distance(&wanted, &inside.to_lowercase()).min(999), inside));
@@ -57,6 +55,11 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
+/// A path below the workspace, for people.
+pub fn show(relative: &Path) -> String {
+    if relative.as_os_str().is_empty() { ".".to_owned() } else { relative.display().to_string() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,10 +76,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir_all(dir.path().join("src/deep")).expect("directories");
         std::fs::write(dir.path().join("src/deep/parser.rs"), "").expect("a file");
-        let workspace = Workspace::open(dir.path()).expect("a workspace");
-        let said = missing(&workspace, Path::new("src/parser.rs"));
+        let said = missing(dir.path(), Path::new("src/parser.rs"));
         assert_eq!(said, "no such file: src/parser.rs; did you mean src/deep/parser.rs?");
-        assert!(missing(&workspace, Path::new("src/deep/praser.rs")).contains("did you mean src/deep/parser.rs?"));
-        assert!(missing(&workspace, Path::new("zebra.toml")).contains("list_files"));
+        assert!(missing(dir.path(), Path::new("src/deep/praser.rs")).contains("did you mean src/deep/parser.rs?"));
+        assert!(missing(dir.path(), Path::new("zebra.toml")).contains("list_files"));
     }
 }

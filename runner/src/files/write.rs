@@ -13,7 +13,7 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::path::show;
 use super::{FileError, Said, Scope, read};
-use crate::mistakes::Written;
+use crate::written::Written;
 
 pub fn write_file(scope: &Scope<'_>, path: &str, content: &str) -> Result<Said, FileError> {
     let relative = scope.workspace.relative(path)?;

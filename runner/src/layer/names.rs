@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 
-use super::{Later, Places, ignored, lying, stream};
+use super::lies::{is_content, lies};
+use super::{Later, Places, ignored, lying};
 
 /// More names are no help: git then looks at everything.
 const MOST: usize = 20_000;
@@ -36,7 +37,7 @@ pub fn of(places: &Places<'_>, later: &Later) -> anyhow::Result<Names> {
     // What only the tree had is as new as if it never had been.
     for path in &later.gone {
         walk.known.remove(path);
-        if stream::lies(places.workspace, path)?.as_ref().is_some_and(stream::is_content) {
+        if lies(places.workspace, path)?.as_ref().is_some_and(is_content) {
             walk.new.push((path.clone(), false));
         }
     }

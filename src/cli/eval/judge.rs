@@ -8,7 +8,7 @@ use super::tasks::{TaskDir, files};
 use crate::cli::broker_child::Lent;
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
-use crate::config::pick::Pick;
+use crate::config::project::Pick;
 use crate::config::project::{self, Project};
 use crate::effect::{Told, granted, read_toolchain};
 use crate::git::{Auth, Branch, PlainFile, RemoteUrl, Repos};

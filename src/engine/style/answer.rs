@@ -78,17 +78,18 @@ fn content(block: &Block<'_>, path: &str, look: &Look, so_far: Option<&String>) 
     let shown = look.files.iter().find(|file| file.path == path);
     let Some(shown) = shown else {
         // Of a file that was not shown nothing is known: it can be made, and not replaced.
-        return (!look.others.iter().any(|other| other == path) && !part::omits(&block.text))
+        return (!look.others.iter().any(|other| other == path) && !part::omits(&block.text, ""))
             .then(|| block.text.clone());
     };
     let base = so_far.map_or(shown.text.as_str(), String::as_str);
     let (old, new) = (base.lines().count(), block.text.lines().count());
-    let whole = shown.lines.is_empty() && so_far.is_none() && new * 100 >= old * 60 && !part::omits(&block.text);
+    let whole = shown.lines.is_empty() && so_far.is_none() && new * 100 >= old * 60 && !part::omits(&block.text, base);
     let all_of_it = whole && (new >= old || same_beginning(base, &block.text));
-    let placed = || part::placed(base, &block.text, &shown.lines);
+    let placed = || part::placed(base, &block.text, &part::Seen::of(&shown.text, &shown.lines));
     match all_of_it {
         true => (block.text.trim_end() != base.trim_end()).then(|| block.text.clone()),
-        false => placed().or_else(|| whole.then(|| block.text.clone())).filter(|text| text != base),
+        // Definitions without a certain place are no whole file either.
+        false => placed().or_else(|| (whole && !part::defines(&block.text)).then(|| block.text.clone())),
     }
 }
 

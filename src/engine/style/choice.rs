@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use domain::{BaseRun, Example, Look, NewFile, Outcome, OutcomeStatus};
 
 use super::asked::Asked;
-use super::settled::passed;
+use super::record::passed;
 use crate::sandbox::items;
 
 /// One answer that was tried.

@@ -75,9 +75,29 @@ pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
     let found = lines.iter().enumerate().filter_map(|(at, line)| {
         let (name, holds) = named(line).or_else(|| Some((assigned(line)?.to_owned(), false)))?;
         let indent = indent(line)?;
-        Some(Definition { name, holds, lead: lead(lines, at, indent), first: at, end: end(lines, at, indent), indent })
+        let end = text_end(lines, at).unwrap_or_else(|| end(lines, at, indent));
+        Some(Definition { name, holds, lead: lead(lines, at, indent), first: at, end, indent })
     });
-    found.collect()
+    let mut all: Vec<Definition> = found.collect();
+    // What stands in a text over many lines is none; an object may hold functions.
+    let mut reached = 0;
+    for at in 0..all.len() {
+        let one = &all[at];
+        if one.first < reached || assigned(lines[one.first]).is_none() {
+            continue;
+        }
+        reached = one.end;
+        all[at].holds = all.get(at + 1).is_some_and(|next| next.end <= reached && next.indent > 0);
+    }
+    all
+}
+
+/// Where a text over many lines ends that is assigned in this one.
+fn text_end(lines: &[&str], at: usize) -> Option<usize> {
+    assigned(lines[at])?;
+    let mark = ["\"\"\"", "'''", "`"].into_iter().find(|mark| lines[at].matches(mark).count() % 2 == 1)?;
+    let last = lines[at + 1..].iter().position(|line| line.contains(mark))?;
+    Some(at + last + 2)
 }
 
 fn lead(lines: &[&str], at: usize, own: usize) -> usize {

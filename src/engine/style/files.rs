@@ -5,10 +5,11 @@
 //! others wrote stands in code blocks or as the issue's words; an answer can do nothing but write files that a person reviews, and
 //! what is run is the host's choice. Tests: `files_tests.rs`.
 
-use domain::{BaseRun, Event, Kind, Look, Request, ShownFile, Task, Verb};
+use domain::{Event, Kind, Look, ShownFile, Task, Verb};
 use minijinja::context;
 
-use super::{First, Reader, answer, round, settled};
+use super::record::{self, base, changes_something, outcomes, passed, told, widened};
+use super::{First, Reader, answer, round};
 use crate::engine::fence::seen;
 use crate::engine::{EngineConfig, failing, prompt};
 use crate::llm::{ModelRequest, Turn};
@@ -37,7 +38,7 @@ pub fn fits(kind: Kind) -> bool {
 /// The request of the coming turn, and how its answer is read. `log` ends with the look of this turn.
 pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelRequest, Reader) {
     let empty = Look::default();
-    let look = look(log, task.turn + 1).unwrap_or(&empty);
+    let look = record::look(log, task.turn + 1).unwrap_or(&empty);
     let tried = tried(log);
     let request = task.request.as_ref();
     let title = request.map(|request| text::one_line(&request.title)).unwrap_or_default();
@@ -47,7 +48,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     }
     let remarks = remarks(log);
     let shown: Vec<_> = look.files.iter().flat_map(blocks).collect();
-    let issue = self::words(task);
+    let issue = record::words(task);
     let Failing { command, text: failed, unmet, repair } = failures(log, &issue);
     let first = if round::tries(task, log) { First::Tried { words: issue } } else { First::Written };
     let asked = format!("{title}\n{body}\n{words}\n{}", remarks.join("\n"));
@@ -82,45 +83,6 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     (request, Reader::Files { look: Box::new(look.clone()), command, asked, first })
 }
 
-/// The issue's title, its text, and what was said with the command.
-pub fn words(task: &Task) -> String {
-    let request = task.request.as_ref();
-    let parts = request.map(|it| {
-        let (body, words) = told(it);
-        [text::one_line(&it.title), body, words]
-    });
-    parts.unwrap_or_default().join("\n")
-}
-
-/// The issue's text without the command's word, and what was said with the command where that is no part of it.
-fn told(request: &Request) -> (String, String) {
-    let plain = |line: &str| {
-        let rest = ["/fix", "/plan"].iter().find_map(|word| line.trim_start().strip_prefix(word));
-        rest.filter(|rest| rest.is_empty() || rest.starts_with(' '))
-            .map_or(line.to_owned(), |rest| rest.trim().to_owned())
-    };
-    let body: Vec<String> = seen(&request.body).0.lines().map(plain).collect();
-    let (body, words) = (body.join("\n").trim().to_owned(), seen(&request.words).0.trim().to_owned());
-    let is_in_it = body.contains(&words);
-    (body, if is_in_it { String::new() } else { words })
-}
-
-/// What the host read for this turn.
-pub fn look(log: &[Event], turn: u32) -> Option<&Look> {
-    log.iter().rev().find_map(|event| match event {
-        Event::Looked { turn: of, look } if *of == turn => Some(&**look),
-        _ => None,
-    })
-}
-
-/// How the checks end on the commit that the task began from; none where no command is known, or before the first look.
-pub fn base(log: &[Event]) -> Option<&BaseRun> {
-    log.iter().find_map(|event| match event {
-        Event::Looked { look, .. } => look.base.as_ref(),
-        _ => None,
-    })
-}
-
 /// Answers since the task began or a person last asked for something.
 fn tried(log: &[Event]) -> usize {
     let asks = |event: &&Event| match event {
@@ -129,14 +91,6 @@ fn tried(log: &[Event]) -> usize {
         _ => true,
     };
     log.iter().rev().take_while(asks).filter(|event| matches!(event, Event::TurnCompleted { .. })).count()
-}
-
-/// What was said with `/fix` under a plan.
-pub fn widened(log: &[Event]) -> impl Iterator<Item = &str> {
-    log.iter().filter_map(|event| match event {
-        Event::WidenedToFix { words } => Some(words.as_str()),
-        _ => None,
-    })
 }
 
 /// What people asked for in reviews, the newest last.
@@ -188,20 +142,20 @@ fn failures(log: &[Event], words: &str) -> Failing {
     if let Some(one) = spoken_of {
         let unmet = round::lacking(log, &one, words);
         let flawed = protocol::mistakes::findings(&one.ended.text).is_some();
-        let text = (flawed || !settled::passed(one.ended)).then(|| shortened(&one.ended.text));
+        let text = (flawed || !passed(one.ended)).then(|| shortened(&one.ended.text));
         return Failing { command: one.command.to_owned(), text, unmet, repair: true };
     }
     let (before, round) = log.split_at(round::start(log));
     let last = round.iter().rposition(|event| matches!(event, Event::TurnCompleted { calls, .. } if !calls.is_empty()));
     let run = last.and_then(|last| {
-        settled::outcomes(round, last).find_map(|(action, ended)| match action {
-            domain::Action::Bash { command } if !settled::passed(ended) => Some((command, ended)),
+        outcomes(round, last).find_map(|(action, ended)| match action {
+            domain::Action::Bash { command } if !passed(ended) => Some((command, ended)),
             _ => None,
         })
     });
     if let Some((command, ended)) = run {
-        let written = last
-            .and_then(|last| settled::outcomes(round, last).find_map(|(action, ended)| mistakes::of(action, ended)));
+        let written =
+            last.and_then(|last| outcomes(round, last).find_map(|(action, ended)| mistakes::of(action, ended)));
         let failing = shortened(&ended.text);
         return after(command, written.map_or(failing.clone(), |seen| format!("{seen}\n\n{failing}")));
     }
@@ -213,7 +167,7 @@ fn failures(log: &[Event], words: &str) -> Failing {
     if let Some(Some(verdict)) = returned {
         return after(verdict.command.as_deref().unwrap_or_default(), shortened(&verdict.tail));
     }
-    let untouched = !log.iter().any(settled::changes_something);
+    let untouched = !log.iter().any(changes_something);
     match base(log).filter(|base| untouched && base.exit_code != Some(0)) {
         Some(base) => Failing { repair: false, ..after(&base.command, shortened(&base.tail)) },
         None => Failing::default(),

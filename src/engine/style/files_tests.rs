@@ -1,12 +1,12 @@
 //! Whole tasks in the style *files*, from their logs.
 
 use super::*;
+use crate::engine::answer::Answer;
 use crate::engine::style::settled::settled;
-use crate::engine::turn::Answer;
 use crate::secret::Secret;
 use domain::{
-    Account, Action, Budget, Call, CallRequest, Decision, Item, NewFile, Outcome, OutcomeStatus, Request, Source,
-    TaskId, Usage,
+    Account, Action, BaseRun, Budget, Call, CallRequest, Decision, Item, NewFile, Outcome, OutcomeStatus, Request,
+    Source, TaskId, Usage,
 };
 
 const TEXT: &str = "def add(a, b):\n    return a - b\n";

@@ -14,6 +14,7 @@ mod choice;
 mod definitions;
 pub mod files;
 mod part;
+pub mod record;
 pub mod round;
 mod settled;
 mod spoken;

@@ -11,9 +11,10 @@ use domain::{
 
 pub use super::choice::{Candidate, newly, unmet};
 use super::choice::{PASSES, Wanted, best, is_better, is_flawed, is_shown, nearest, verdict};
-use super::settled::{HOST, asks_for_more, changes_something, end, passed, summary};
-use super::{files, view};
-use crate::engine::turn::Answer;
+use super::record::{self, HOST, asks_for_more, changes_something, passed};
+use super::settled::{end, summary};
+use super::view;
+use crate::engine::answer::Answer;
 use crate::text;
 
 /// The most candidates of one round.
@@ -37,7 +38,7 @@ pub enum Step {
 /// Whether the coming answer is tried apart before anything is written: the last commit is what the workspace holds, and an action is
 /// left to write the chosen one.
 pub fn tries(task: &Task, log: &[Event]) -> bool {
-    !task.uncommitted && task.used + 1 < task.every() && files::base(log).is_some()
+    !task.uncommitted && task.used + 1 < task.every() && record::base(log).is_some()
 }
 
 /// Where the present round begins in the log. A sandbox that was lost begins none: tries have one of their own.
@@ -96,7 +97,7 @@ fn outcome(log: &[Event], turn: u32, index: u32) -> Option<&Outcome> {
 /// are asked for anew, for small models that failed once rather find it in another try than in their own fault; so is what follows an
 /// answer that held nothing usable, such as what it was shown. `words` are the issue's.
 pub fn mended<'a>(log: &'a [Event], words: &str) -> Option<Candidate<'a>> {
-    let (all, base, asked) = (candidates(log), files::base(log), wanted(log, words));
+    let (all, base, asked) = (candidates(log), record::base(log), wanted(log, words));
     (all.len() % 3 == 2 && unusable(log, &all) == 0).then(|| nearest(&all, base, &asked)).flatten()
 }
 
@@ -179,7 +180,7 @@ pub fn again(log: &[Event], words: &str) -> Option<Look> {
 /// What follows from the candidates so far.
 pub fn next(task: &Task, log: &[Event]) -> Step {
     let all = candidates(log);
-    let base = files::base(log);
+    let base = record::base(log);
     let before = applied(log).filter(|_| fruitless(log) > 0);
     // What was written stays, where nothing better is found.
     let stays = before.filter(|before| verdict(before, base).is_some());
@@ -192,7 +193,7 @@ pub fn next(task: &Task, log: &[Event]) -> Step {
             None => Step::Ask,
         };
     };
-    let wanted = wanted(log, &files::words(task));
+    let wanted = wanted(log, &record::words(task));
     // Checks that failed before anything was done and pass now say more than names.
     let red = base.is_some_and(|base| base.exit_code.is_some_and(|code| code != 0));
     let turned_green = red && !log.iter().any(changes_something);

@@ -3,11 +3,11 @@
 //!
 //! Owns: that judgement over the log. Tests: `files_tests.rs`.
 
-use domain::{Action, Call, CallRequest, Event, NewFile, Outcome, OutcomeStatus, Task, Verb};
+use domain::{Action, Call, CallRequest, Event, NewFile, Outcome, OutcomeStatus, Task};
 
-use super::{files, round};
-use crate::engine::turn::Answer;
-use crate::sandbox::failures::failure;
+use super::choice::newly;
+use super::record::{HOST, asks_for_more, base, outcomes, passed};
+use crate::engine::answer::Answer;
 use crate::text;
 
 /// Answers after which the person sees what there is, where the base's own checks fail and no answer made them pass.
@@ -73,58 +73,13 @@ impl Answer {
     }
 }
 
-/// Who spoke, where no model was asked.
-pub const HOST: &str = "the host";
-
-/// What a person, the forge or a loss brought since: the next answer is the model's.
-pub(super) fn asks_for_more(event: &Event) -> bool {
-    match event {
-        Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
-        Event::VerdictReturned { .. }
-        | Event::DoneReturned { .. }
-        | Event::TreeRefused { .. }
-        | Event::WidenedToFix { .. }
-        | Event::DoneSaid { .. }
-        | Event::FeedbackGiven { .. }
-        | Event::SandboxLost { .. } => true,
-        _ => false,
-    }
-}
-
-/// Whether something was asked for that changes the workspace.
-pub(super) fn changes_something(event: &Event) -> bool {
-    let changes = |request: &CallRequest| request.call.may_change_the_tree();
-    matches!(event, Event::TurnCompleted { calls, .. } if calls.iter().any(changes))
-}
-
-/// The actions of the answer at `last` that ended, with their outcomes.
-pub(super) fn outcomes(log: &[Event], last: usize) -> impl Iterator<Item = (&Action, &Outcome)> {
-    let calls: &[CallRequest] = match &log[last] {
-        Event::TurnCompleted { calls, .. } => calls,
-        _ => &[],
-    };
-    log[last..].iter().filter_map(move |event| {
-        let Event::ActionStarted { number, index, .. } = event else { return None };
-        let Call::Action { action } = &calls.get(*index as usize)?.call else { return None };
-        let ended = log[last..].iter().find_map(|event| match event {
-            Event::ActionFinished { number: ended, outcome } if ended == number => Some(outcome),
-            _ => None,
-        })?;
-        Some((action, ended))
-    })
-}
-
-pub(super) fn passed(ended: &Outcome) -> bool {
-    ended.status.succeeded() && failure(&ended.text).is_none()
-}
-
 /// Where the checks fail on the base too: nothing fails that did not, and the model had its tries.
 fn excused(log: &[Event], ended: &Outcome) -> bool {
-    let base = files::base(log).filter(|base| base.exit_code.is_some_and(|code| code != 0));
+    let base = base(log).filter(|base| base.exit_code.is_some_and(|code| code != 0));
     let Some(base) = base else { return false };
     let ended_by_itself = matches!(ended.status, OutcomeStatus::Exited { .. } | OutcomeStatus::Ok);
     let tries = log.iter().rev().take_while(|event| !asks_for_more(event)).filter(|event| answered(event)).count();
-    ended_by_itself && tries >= TRIES && round::newly(ended, Some(base)) == 0
+    ended_by_itself && tries >= TRIES && newly(ended, Some(base)) == 0
 }
 
 fn answered(event: &Event) -> bool {

@@ -11,7 +11,9 @@ use super::asked::STRING;
 use super::definitions::{Definition, all};
 
 /// Lines up to which a file is shown, and given back, as a whole.
-pub const LONG: usize = 150;
+const SHORT: usize = 40;
+/// … where the code names nothing in it, or answers about what it names did not do.
+const LONG: usize = 150;
 /// The most lines that are shown of a longer one, but for one definition that is longer by itself.
 const MOST: usize = 100;
 
@@ -29,7 +31,7 @@ const FEW: usize = 3;
 /// not do, also those that share other words.
 pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     let lines: Vec<&str> = text.lines().collect();
-    if lines.len() <= LONG {
+    if lines.len() <= if wide { LONG } else { SHORT } {
         return Vec::new();
     }
     let mut wanted = names(words);
@@ -37,9 +39,12 @@ pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     let known = all(&lines);
     let leaves: Vec<&Definition> = leaves(&known).collect();
     let code = code(words);
-    let classes: Vec<&Definition> = known.iter().filter(|one| one.holds && code.contains(&one.name)).collect();
+    let classes: Vec<&Definition> = known.iter().filter(|one| one.holds && code.all.contains(&one.name)).collect();
     let mut meant = if wide { Vec::new() } else { meant(&leaves, &lines, &code, &classes, &wanted) };
     let narrow = !meant.is_empty();
+    if !narrow && lines.len() <= LONG {
+        return Vec::new();
+    }
     if !narrow {
         meant = leaves.into_iter().map(|one| (one, false)).collect();
     }
@@ -82,10 +87,24 @@ fn counted((first, end): (usize, usize)) -> (u32, u32) {
 }
 
 /// Names of code in words, without what stands in strings.
-fn code(words: &str) -> BTreeSet<String> {
+struct Code {
+    all: BTreeSet<String>,
+    /// Those that stand by themselves, and not in a call.
+    alone: BTreeSet<String>,
+}
+
+fn code(words: &str) -> Code {
     let found = CODE.captures_iter(words).filter_map(|code| code.get(1).or(code.get(2)));
-    let plain = found.map(|code| STRING.replace_all(code.as_str(), ""));
-    plain.flat_map(|code| NAME.find_iter(&code).map(|name| name.as_str().to_owned()).collect::<Vec<_>>()).collect()
+    let plain = found.map(|code| STRING.replace_all(code.as_str(), "").into_owned());
+    let mut code = Code { all: BTreeSet::new(), alone: BTreeSet::new() };
+    for text in plain {
+        let names: Vec<&str> = NAME.find_iter(&text).map(|name| name.as_str()).collect();
+        if let [only] = names.as_slice() {
+            code.alone.insert((*only).to_owned());
+        }
+        code.all.extend(names.into_iter().map(str::to_owned));
+    }
+    code
 }
 
 /// What code names, and whether by its own name: otherwise by something that stands in few of them and is no everyday word
@@ -93,7 +112,7 @@ fn code(words: &str) -> BTreeSet<String> {
 fn meant<'a>(
     leaves: &[&'a Definition],
     lines: &[&str],
-    code: &BTreeSet<String>,
+    code: &Code,
     classes: &[&Definition],
     wanted: &BTreeSet<String>,
 ) -> Vec<(&'a Definition, bool)> {
@@ -104,13 +123,16 @@ fn meant<'a>(
     };
     let bodies: Vec<BTreeSet<&str>> = leaves.iter().map(body).collect();
     let is_rare = |name: &str| bodies.iter().filter(|body| body.contains(name)).count() <= FEW;
+    let own = |one: &Definition| code.all.contains(one.name.trim_start_matches('#'));
+    let any = leaves.iter().any(|one| own(one));
+    // Beside something that is named itself, arguments of a call in the words point at nothing.
+    let known = if any { &code.alone } else { &code.all };
     let telling: Vec<&String> =
-        code.iter().filter(|name| is_compound(name) && !is_error(name) && is_rare(name)).collect();
+        known.iter().filter(|name| is_compound(name) && !is_error(name) && is_rare(name)).collect();
     let found = leaves.iter().zip(&bodies).filter_map(|(one, body)| {
-        let by_name = code.contains(one.name.trim_start_matches('#'));
         let of_a_class = || classes.iter().any(|class| class.first < one.first && one.end <= class.end);
-        let is_told = || of_a_class() && names(&one.name).iter().any(|name| wanted.contains(name));
-        (by_name || telling.iter().any(|name| body.contains(name.as_str())) || is_told()).then_some((*one, by_name))
+        let is_told = || !any && of_a_class() && names(&one.name).iter().any(|name| wanted.contains(name));
+        (own(one) || telling.iter().any(|name| body.contains(name.as_str())) || is_told()).then_some((*one, own(one)))
     });
     found.collect()
 }

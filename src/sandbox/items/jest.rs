@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::lines::{message, number, place, regex};
-use super::{Item, Tool, node};
+use super::stack::frame;
+use super::{Item, Tool};
 
 static FILE: LazyLock<Regex> = LazyLock::new(|| regex(r"^ ?FAIL +(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?: \(.*\))?$"));
 static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^  ● (.+)$"));
@@ -43,7 +44,7 @@ fn item(name: &str, rest: &[&str], file: &str) -> Option<Item> {
     let stack = body.iter().filter(|line| line.trim_start().starts_with("at "));
     let marked = body.iter().filter_map(|line| SOURCE.captures(line)).find(|found| found.get(1).is_some());
     let marked = marked.and_then(|found| number(&found[2])).map(|line| (file.to_owned(), line));
-    let found = stack.filter_map(|line| node::frame(line)).next().or(marked);
+    let found = stack.filter_map(|line| frame(line)).next().or(marked);
     let (at, line) = found.unzip();
     let test = (!whole).then(|| name.to_owned());
     let file = at.or_else(|| Some(file.to_owned()));

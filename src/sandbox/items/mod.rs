@@ -14,6 +14,7 @@ mod node;
 mod pytest;
 mod python;
 mod rustc;
+mod stack;
 mod tap;
 #[cfg(test)]
 mod tests;

@@ -5,23 +5,16 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::lines::{indent, message, number, place, regex};
+use super::stack::frame;
 use super::{Item, Tool, tap};
 
 static FAILED: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *✖ (.+?)(?: \([\d.]+m?s\))?( # .*)?$"));
 static AT: LazyLock<Regex> = LazyLock::new(|| regex(r"^test at (.+?):(\d+):\d+$"));
-static FRAME: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"^\s*(?:at )?(?:.* \()?((?:file://)?[^\s()]+?):(\d+):\d+\)?(?: \{)?$"));
 static UNCAUGHT: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:Uncaught )?[A-Z]\w*(?: \[[\w ]+\])?: .*$"));
 static SOURCE: LazyLock<Regex> = LazyLock::new(|| regex(r"^((?:file://)?/[^:]+):(\d+)$"));
 
 /// Lines that an uncaught error may have before Node's last word.
 const CRASH: usize = 60;
-
-/// The place that a line of a stack names, if it lies in the workspace.
-pub(super) fn frame(line: &str) -> Option<(String, u32)> {
-    let found = FRAME.captures(line)?;
-    place(&found[1]).zip(number(&found[2]))
-}
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     let tap = tap::spoken(lines);

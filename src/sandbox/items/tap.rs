@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::lines::{indent, message, number, place, regex};
-use super::{Item, Tool, node};
+use super::stack::frame;
+use super::{Item, Tool};
 
 static FAILED: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *not ok \d+(?: - | )(.+?)$"));
 static LOCATION: LazyLock<Regex> = LazyLock::new(|| regex(r"^'(.+):(\d+):\d+'$"));
@@ -42,7 +43,7 @@ fn item(lines: &[&str], at: usize) -> Option<Item> {
     if value(&block, "failureType").first().is_some_and(|kind| *kind == "'subtestsFailed'") {
         return None;
     }
-    let stack = value(&block, "stack").into_iter().find_map(node::frame);
+    let stack = value(&block, "stack").into_iter().find_map(frame);
     let location = value(&block, "location").first().and_then(|text| LOCATION.captures(text));
     let location = location.and_then(|found| place(&found[1]).zip(number(&found[2])));
     let words = value(&block, "error");

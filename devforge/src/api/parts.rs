@@ -1,0 +1,42 @@
+//! Labels and hooks, which repositories and organisations have alike.
+
+use super::text;
+use crate::world::{Hook, Label, Result, World, refuse};
+use serde_json::{Value, json};
+
+pub(crate) fn new_label(world: &mut World, body: &Value) -> Result<Label> {
+    let color = text(body, "color").trim_start_matches('#');
+    if text(body, "name").is_empty() || color.len() != 6 || !color.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return refuse(422, "a label needs a name and a color such as #00aabb");
+    }
+    let id = world.id();
+    let exclusive = body.get("exclusive").and_then(Value::as_bool).unwrap_or(false);
+    let (name, color) = (text(body, "name").to_owned(), color.to_owned());
+    Ok(Label { id, name, color, description: text(body, "description").to_owned(), exclusive })
+}
+
+/// The narrow names read back wide, as Gitea's do; the secret is never given back.
+pub(crate) fn hook_json(hook: &Hook) -> Value {
+    let events: Vec<&str> = hook.events.iter().map(|e| e.strip_suffix("_only").unwrap_or(e)).collect();
+    json!({
+        "id": hook.id, "type": "gitea", "branch_filter": "", "active": hook.active, "events": events,
+        "config": { "url": hook.url, "content_type": "json" }, "authorization_header": "",
+    })
+}
+
+/// A hook as a body asks for it; whoever calls puts it where it belongs.
+pub(crate) fn new_hook(world: &mut World, body: &Value) -> Result<Hook> {
+    let config = body.get("config").cloned().unwrap_or_default();
+    if text(&config, "url").is_empty() || text(&config, "content_type").is_empty() {
+        return refuse(422, "Missing config option: url, content_type");
+    }
+    let id = world.id();
+    let mut events: Vec<String> =
+        body.get("events").and_then(|e| serde_json::from_value(e.clone()).ok()).unwrap_or_default();
+    if events.is_empty() {
+        events.push("push".into());
+    }
+    let (url, secret) = (text(&config, "url").to_owned(), text(&config, "secret").to_owned());
+    let active = body.get("active").and_then(Value::as_bool).unwrap_or(false);
+    Ok(Hook { id, url, secret, events, active })
+}

@@ -1,0 +1,43 @@
+//! How an operation ended, before it is timed and fitted into its limits.
+
+use protocol::runner::Status;
+
+pub struct Done {
+    pub status: Status,
+    pub text: String,
+    pub dropped: u64,
+    pub note: Option<String>,
+}
+
+impl Done {
+    pub fn failed(reason: impl Into<String>) -> Self {
+        Self::bare(Status::Failed { reason: reason.into() })
+    }
+
+    pub fn bare(status: Status) -> Self {
+        Self { status, text: String::new(), dropped: 0, note: None }
+    }
+
+    pub fn ok(text: String) -> Self {
+        Self { status: Status::Ok, text, dropped: 0, note: None }
+    }
+
+    /// Whatever became of a command that took too much of the disk: that is what ended it.
+    pub fn unless_disk(self, spent: Option<String>) -> Self {
+        match spent {
+            Some(what) => Self { status: Status::DiskSpent { what }, note: None, ..self },
+            None => self,
+        }
+    }
+
+    /// A tool that runs as a child prints why it failed; that is its reason.
+    pub fn or_reason(self) -> Self {
+        match self.status {
+            Status::Exited { code: crate::web::SAID_WHY } => Self { note: self.note, ..Self::failed(self.text.trim()) },
+            Status::Exited { .. } | Status::Signaled { .. } => {
+                Self { note: self.note, ..Self::failed("the page could not be turned into text") }
+            }
+            _ => self,
+        }
+    }
+}

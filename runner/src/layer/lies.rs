@@ -1,0 +1,31 @@
+//! What lies in the workspace under a name.
+
+use std::fs::Metadata;
+use std::path::Path;
+
+use super::lying;
+
+/// What lies there itself: nothing that is reached through a symbolic link does.
+///
+/// # Errors
+/// When it cannot be looked at.
+pub fn lies(workspace: &Path, path: &Path) -> anyhow::Result<Option<Metadata>> {
+    let mut at = workspace.to_owned();
+    let mut found = None;
+    for part in path {
+        if found.as_ref().is_some_and(|above: &Metadata| !above.is_dir()) {
+            return Ok(None);
+        }
+        at.push(part);
+        found = lying(&at)?;
+        if found.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(found)
+}
+
+/// A file or a symbolic link: what git stores.
+pub fn is_content(found: &Metadata) -> bool {
+    found.is_file() || found.is_symlink()
+}

@@ -1,0 +1,216 @@
+//! Takes the host's orders, starts requests, keeps their results until they are acknowledged.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use protocol::frame::{Decoder, Message};
+use protocol::runner::{FromRunner, Limits, MAX_PAYLOAD, Op, Order, Outcome, Status, ToRunner, VERSION};
+use ring::digest::{Context, SHA256};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::children::Children;
+use crate::disk::Disk;
+use crate::done::Done;
+use crate::files::{self, Workspace};
+use crate::host::Host;
+use crate::job::Job;
+use crate::lane::Lane;
+use crate::mistakes;
+use crate::output::{cap, fit};
+use crate::quiesce;
+use crate::session::Session;
+use crate::table::Admission;
+
+/// Serves until the host closes stdin for good or SIGTERM arrives.
+pub async fn serve(mut host: Host, workspace: Workspace, disk: Disk) -> anyhow::Result<()> {
+    let children = Arc::new(Children::default());
+    let session = Arc::new(Session {
+        children: Arc::clone(&children),
+        workspace: Arc::new(workspace),
+        disk,
+        teller: Arc::clone(&host.teller),
+        requests: Mutex::default(),
+        quiescing: AtomicBool::new(false),
+        boot: random()?,
+        binary: own_hash()?,
+    });
+    let terminated = terminated()?;
+    let mut decoder = Decoder::new(MAX_PAYLOAD);
+    let mut epoch = None;
+    let listen = async {
+        while let Some(piece) = host.pieces.recv().await {
+            // A frame that can't be read is another host's half sentence: skipped.
+            for payload in decoder.push(&piece).into_iter().flatten() {
+                if let Ok(message) = Message::from_payload(payload) {
+                    session.obey(&mut epoch, message);
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = terminated => Ok(()),
+        never = children.reap() => never,
+        () = listen => Ok(()),
+    }
+}
+
+/// Resolves when the process is asked to end. PID 1 gets no signal it has no handler for; the handlers stand when this returns.
+pub fn terminated() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut term = signal(SignalKind::terminate())?;
+    let mut int = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
+    })
+}
+
+fn random() -> anyhow::Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
+    Ok(hex::encode(bytes))
+}
+
+/// What the host compares with the binary that it put into the sandbox.
+fn own_hash() -> anyhow::Result<String> {
+    let mut file = std::fs::File::open("/proc/self/exe")?;
+    let mut hash = Context::new(&SHA256);
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match std::io::Read::read(&mut file, &mut buffer)? {
+            0 => return Ok(hex::encode(hash.finish())),
+            count => hash.update(&buffer[..count]),
+        }
+    }
+}
+
+impl Session {
+    fn obey(self: &Arc<Self>, highest: &mut Option<u64>, message: Message<Order>) {
+        let Message { head: Order { epoch, say }, body } = message;
+        if let ToRunner::Hello { version } = say {
+            return self.greet(highest, epoch, version);
+        }
+        if *highest != Some(epoch) {
+            let reason = format!("epoch {epoch} is not the one that said hello last");
+            self.teller.tell(FromRunner::Refused { epoch, reason });
+            return;
+        }
+        match say {
+            ToRunner::Hello { .. } => {}
+            ToRunner::Run { id, op, limits } => self.run(id, op, limits),
+            ToRunner::Input { id, offset, last } => self.with(id, |lane| lane.feed(offset, last, &body)),
+            ToRunner::Taken { id, bytes } => self.with(id, |lane| lane.open_window(bytes)),
+            ToRunner::Cancel { id } => self.with(id, |lane| lane.cancel.cancel()),
+            ToRunner::Ack { id } => self.table().acknowledge(id),
+        }
+    }
+
+    fn greet(&self, highest: &mut Option<u64>, epoch: u64, version: u32) {
+        let reason = match *highest {
+            Some(highest) if epoch < highest => format!("a host with epoch {highest} is in charge, {epoch} is older"),
+            _ if version != VERSION => format!("this runner speaks version {VERSION}, the host {version}"),
+            _ => String::new(),
+        };
+        if !reason.is_empty() {
+            self.teller.tell(FromRunner::Refused { epoch, reason });
+            return;
+        }
+        *highest = Some(epoch);
+        let table = self.table();
+        table.running(true).iter().for_each(|lane| lane.detach());
+        let (boot, runner) = (self.boot.clone(), self.binary.clone());
+        let (requests, lacks) = (table.known(), self.disk.lacks());
+        self.teller.tell(FromRunner::Hello { version: VERSION, epoch, boot, runner, requests, lacks });
+        for (id, outcome) in table.results() {
+            self.teller.tell(FromRunner::Finished { id, outcome });
+        }
+    }
+
+    /// Words for a request that is over are late, not wrong.
+    fn with(&self, id: u64, act: impl FnOnce(&Lane)) {
+        let lane = self.table().lane(id);
+        if let Some(lane) = lane {
+            act(&lane);
+        }
+    }
+
+    fn run(self: &Arc<Self>, id: u64, op: Op, limits: Limits) {
+        let admission = self.table().admit(id, op.streams());
+        match admission {
+            Admission::Running => {}
+            Admission::Finished(outcome) => {
+                self.teller.tell(FromRunner::Finished { id, outcome: *outcome });
+            }
+            Admission::Refused(reason) => {
+                let outcome = settle(Done::failed(reason), limits, Duration::ZERO);
+                self.teller.tell(FromRunner::Finished { id, outcome });
+            }
+            Admission::New(lane) => {
+                let session = Arc::clone(self);
+                tokio::spawn(async move { session.carry_through(&lane, op, limits).await });
+            }
+        }
+    }
+
+    /// Every request that was admitted finishes, even if carrying it out panics.
+    async fn carry_through(self: Arc<Self>, lane: &Arc<Lane>, op: Op, limits: Limits) {
+        let start = Instant::now();
+        let work = tokio::spawn(carry_out(Arc::clone(&self), Arc::clone(lane), op, limits));
+        let mut done = work.await.unwrap_or_else(|_| Done::failed("the runner failed while it carried this out"));
+        if let Some(reason) = lane.fault() {
+            done.status = Status::Failed { reason };
+        }
+        let outcome = settle(done, limits, start.elapsed());
+        self.table().finish(lane.id, outcome.clone());
+        self.teller.tell(FromRunner::Finished { id: lane.id, outcome });
+    }
+}
+
+/// The last word on sizes: whatever an operation made of its text, the outcome fits.
+fn settle(done: Done, limits: Limits, took: Duration) -> Outcome {
+    const SENTENCE: usize = 8 << 10;
+    let (text, dropped) = fit(done.text, cap(limits));
+    let status = match done.status {
+        Status::Failed { reason } => Status::Failed { reason: fit(reason, SENTENCE).0 },
+        Status::DiskSpent { what } => Status::DiskSpent { what: fit(what, SENTENCE).0 },
+        status => status,
+    };
+    Outcome {
+        status,
+        text,
+        dropped_bytes: done.dropped + dropped,
+        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        note: done.note.map(|note| fit(note, SENTENCE).0),
+    }
+}
+
+async fn carry_out(session: Arc<Session>, lane: Arc<Lane>, op: Op, limits: Limits) -> Done {
+    if session.quiescing.load(Ordering::SeqCst) {
+        return Done::failed("everything in the sandbox is being stopped; nothing new may start");
+    }
+    match op {
+        Op::Bash { command } => match session.disk.begin().await {
+            Ok(watched) => {
+                let done = Job::bash(command, &session.workspace).run(&session, &lane, limits).await;
+                done.unless_disk(watched.end().await)
+            }
+            Err(what) => Done::bare(Status::DiskSpent { what }),
+        },
+        op @ (Op::WriteFile { .. } | Op::WriteFiles { .. } | Op::EditFile { .. }) => match session.disk.begin().await {
+            Ok(watched) => {
+                let (done, written) = files::run(Arc::clone(&session.workspace), &lane, op, limits).await;
+                let done = done.unless_disk(watched.end().await);
+                mistakes::told(&session, &lane, done, written, limits).await
+            }
+            Err(what) => Done::bare(Status::DiskSpent { what }),
+        },
+        Op::Exec { argv, env, cwd, input, output } => {
+            let cwd = session.workspace.root().join(cwd);
+            Job { argv, env, cwd, input, output, given: None, note: None }.run(&session, &lane, limits).await
+        }
+        Op::WebFetch { url } => Job::web_fetch(url, &session.workspace).run(&session, &lane, limits).await.or_reason(),
+        Op::Quiesce => quiesce::run(&session, &lane, limits).await,
+        op @ (Op::ReadFile { .. } | Op::ListFiles { .. } | Op::Search { .. }) => {
+            files::run(Arc::clone(&session.workspace), &lane, op, limits).await.0
+        }
+    }
+}

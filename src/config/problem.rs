@@ -1,0 +1,17 @@
+//! What is wrong with a configuration.
+
+/// One thing wrong, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// 1-based line in the file; none when the value isn't from the file.
+    pub line: Option<usize>,
+    /// `forge.url`; empty when no key is to blame.
+    pub key: String,
+    pub what: String,
+}
+
+impl Problem {
+    pub(super) fn plain(what: &str) -> Problem {
+        Problem { line: None, key: String::new(), what: what.to_owned() }
+    }
+}

@@ -1,0 +1,103 @@
+//! What the log says of a task that is worked on in the style *files*. Pure.
+
+use domain::{Action, BaseRun, Call, CallRequest, Event, Look, Outcome, Request, Task, Verb};
+
+use crate::engine::fence::seen;
+use crate::sandbox::failures::failure;
+use crate::text;
+
+/// The title, its text, and what was said with the command.
+pub fn words(task: &Task) -> String {
+    let request = task.request.as_ref();
+    let parts = request.map(|it| {
+        let (body, words) = told(it);
+        [text::one_line(&it.title), body, words]
+    });
+    parts.unwrap_or_default().join("\n")
+}
+
+/// The text without the command's word, and what was said with the command where that is no part of it.
+pub(super) fn told(request: &Request) -> (String, String) {
+    let mut commanded = false;
+    let plain = |line: &str| {
+        let (word, rest) = line.trim_start().split_once(' ').unwrap_or((line.trim(), ""));
+        if !["/fix", "/plan"].iter().any(|known| word.eq_ignore_ascii_case(known)) {
+            return line.to_owned();
+        }
+        commanded = true;
+        rest.trim().to_owned()
+    };
+    let body: Vec<String> = seen(&request.body).0.lines().map(plain).collect();
+    let (body, words) = (body.join("\n").trim().to_owned(), seen(&request.words).0.trim().to_owned());
+    let is_in_it = commanded && body.contains(&words);
+    (body, if is_in_it { String::new() } else { words })
+}
+
+/// What the host read for this turn.
+pub fn look(log: &[Event], turn: u32) -> Option<&Look> {
+    log.iter().rev().find_map(|event| match event {
+        Event::Looked { turn: of, look } if *of == turn => Some(&**look),
+        _ => None,
+    })
+}
+
+/// How the checks end on the commit that the task began from; none where no command is known, or before the first look.
+pub fn base(log: &[Event]) -> Option<&BaseRun> {
+    log.iter().find_map(|event| match event {
+        Event::Looked { look, .. } => look.base.as_ref(),
+        _ => None,
+    })
+}
+
+/// What was said with `/fix` under a plan.
+pub fn widened(log: &[Event]) -> impl Iterator<Item = &str> {
+    log.iter().filter_map(|event| match event {
+        Event::WidenedToFix { words } => Some(words.as_str()),
+        _ => None,
+    })
+}
+
+/// Who spoke, where no model was asked.
+pub const HOST: &str = "the host";
+
+/// What a person, the forge or a loss brought since: the next answer is the model's.
+pub(super) fn asks_for_more(event: &Event) -> bool {
+    match event {
+        Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
+        Event::VerdictReturned { .. }
+        | Event::DoneReturned { .. }
+        | Event::TreeRefused { .. }
+        | Event::WidenedToFix { .. }
+        | Event::DoneSaid { .. }
+        | Event::FeedbackGiven { .. }
+        | Event::SandboxLost { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether something was asked for that changes the workspace.
+pub(super) fn changes_something(event: &Event) -> bool {
+    let changes = |request: &CallRequest| request.call.may_change_the_tree();
+    matches!(event, Event::TurnCompleted { calls, .. } if calls.iter().any(changes))
+}
+
+/// The actions of the answer at `last` that ended, with their outcomes.
+pub(super) fn outcomes(log: &[Event], last: usize) -> impl Iterator<Item = (&Action, &Outcome)> {
+    let calls: &[CallRequest] = match &log[last] {
+        Event::TurnCompleted { calls, .. } => calls,
+        _ => &[],
+    };
+    log[last..].iter().filter_map(move |event| {
+        let Event::ActionStarted { number, index, .. } = event else { return None };
+        let Call::Action { action } = &calls.get(*index as usize)?.call else { return None };
+        let ended = log[last..].iter().find_map(|event| match event {
+            Event::ActionFinished { number: ended, outcome } if ended == number => Some(outcome),
+            _ => None,
+        })?;
+        Some((action, ended))
+    })
+}
+
+pub(super) fn passed(ended: &Outcome) -> bool {
+    ended.status.succeeded() && failure(&ended.text).is_none()
+}

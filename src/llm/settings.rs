@@ -1,0 +1,22 @@
+//! The settings that every kind of model shares.
+
+use std::time::Duration;
+
+use super::Price;
+use crate::secret::Secret;
+
+/// What a vendor's model needs. A recording uses only `context_tokens`.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `None` is the vendor's own address. Plain `http://` is meant for loopback and a network of one's own.
+    pub base_url: Option<String>,
+    /// Sent as it is.
+    pub name: String,
+    /// `None` for local servers that want none.
+    pub key: Option<Secret>,
+    pub price: Price,
+    /// Prompt and answer together, in tokens.
+    pub context_tokens: u64,
+    /// From sending to the last byte; thinking models take minutes.
+    pub timeout: Duration,
+}

@@ -1,0 +1,14 @@
+//! What a text may say about its task.
+
+use domain::Task;
+
+/// What a text may say about its task.
+#[derive(Clone, Copy)]
+pub struct About<'a> {
+    /// The task as its log stands now.
+    pub task: &'a Task,
+    /// The pull request's address for people, once there is one; ours.
+    pub pull_url: Option<&'a str>,
+    /// The model was a recording.
+    pub scripted: bool,
+}

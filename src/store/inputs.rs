@@ -1,0 +1,20 @@
+//! Inputs that were taken up: each once.
+
+use super::StoreError;
+use domain::TaskId;
+use sqlx::sqlite::SqliteConnection;
+
+/// Whether it is new; then it is taken up from now on.
+pub(super) async fn input(
+    c: &mut SqliteConnection,
+    key: &str,
+    task: Option<TaskId>,
+    now: i64,
+) -> Result<bool, StoreError> {
+    if super::read::known(&mut *c, key).await? {
+        return Ok(false);
+    }
+    let sql = "INSERT INTO inputs (key, task, at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING";
+    let done = sqlx::query(sql).bind(key).bind(task.map(|t| t.0)).bind(now).execute(c).await?;
+    Ok(done.rows_affected() > 0)
+}

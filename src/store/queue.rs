@@ -1,0 +1,147 @@
+//! What the store's writer is asked, and the handle by which it is asked.
+
+use super::{Address, Append, Appended, Before, Deleted, Delivery, NewTask, StoreError, TakeBack, deliveries};
+use domain::TaskId;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+
+pub(super) enum Write {
+    /// Writes a row as it is.
+    Try {
+        answer: Answer<()>,
+    },
+    Epoch {
+        now: i64,
+        answer: Answer<i64>,
+    },
+    Delivered {
+        uuids: Vec<String>,
+        now: i64,
+        answer: Answer<()>,
+    },
+    Append {
+        append: Box<Append>,
+        answer: Answer<Appended>,
+    },
+    Create {
+        new: Box<NewTask>,
+        answer: Answer<Option<TaskId>>,
+    },
+    Input {
+        key: String,
+        now: i64,
+        answer: Answer<bool>,
+    },
+    EffectStarted {
+        id: i64,
+        epoch: i64,
+        answer: Answer<bool>,
+    },
+    EffectLater {
+        id: i64,
+        not_before: i64,
+        trouble: String,
+        aside: bool,
+        answer: Answer<()>,
+    },
+    HoldCharge {
+        effect: i64,
+        answer: Answer<()>,
+    },
+    Post {
+        task: TaskId,
+        key: String,
+        forge_id: i64,
+        answer: Answer<()>,
+    },
+    Watermark {
+        repository: String,
+        at: i64,
+        answer: Answer<()>,
+    },
+    Egress {
+        task: TaskId,
+        lines: Vec<(i64, i64, String)>,
+        answer: Answer<()>,
+    },
+    TakeBack {
+        wish: TakeBack,
+        answer: Answer<Option<Vec<Vec<String>>>>,
+    },
+    DeleteTask {
+        task: TaskId,
+        answer: Answer<Deleted>,
+    },
+    Prune {
+        before: Before,
+        answer: Answer<bool>,
+    },
+    Unread {
+        repository: String,
+        number: u64,
+        now: Option<i64>,
+        answer: Answer<()>,
+    },
+    Address {
+        seen: Address,
+        answer: Answer<()>,
+    },
+}
+
+pub(super) enum Message {
+    /// Those that have queued up are stored by one statement.
+    Delivery(deliveries::Packed, Answer<bool>),
+    Write(Write),
+    /// Brings the write-ahead log into the file and leaves it empty.
+    EmptyLog(Answer<()>),
+}
+
+#[derive(Clone)]
+pub(super) struct Writer {
+    queue: mpsc::Sender<Message>,
+    // After the queue: whoever drops the last one waits until what had queued up is stored.
+    _thread: Arc<Thread>,
+}
+
+struct Thread(Option<std::thread::JoinHandle<()>>);
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if self.0.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the store's writer ended in a panic");
+        }
+    }
+}
+
+impl Writer {
+    /// One whose messages are taken from the other end by this thread.
+    pub fn of(queue: mpsc::Sender<Message>, thread: std::thread::JoinHandle<()>) -> Self {
+        Self { queue, _thread: Arc::new(Thread(Some(thread))) }
+    }
+
+    /// One to whom nobody listens: every write is [`StoreError::Closed`].
+    pub fn nobody() -> Self {
+        Self { queue: mpsc::channel(1).0, _thread: Arc::new(Thread(None)) }
+    }
+
+    pub async fn ask<T>(&self, write: impl FnOnce(Answer<T>) -> Write) -> Result<T, StoreError> {
+        self.send(|answer| Message::Write(write(answer))).await
+    }
+
+    pub async fn deliver(&self, delivery: Delivery) -> Result<bool, StoreError> {
+        let packed = deliveries::Packed::new(delivery);
+        self.send(|answer| Message::Delivery(packed, answer)).await
+    }
+
+    pub async fn empty_log(&self) -> Result<(), StoreError> {
+        self.send(Message::EmptyLog).await
+    }
+
+    async fn send<T>(&self, message: impl FnOnce(Answer<T>) -> Message) -> Result<T, StoreError> {
+        let (answer, reply) = oneshot::channel();
+        self.queue.send(message(answer)).await.map_err(|_| StoreError::Closed)?;
+        reply.await.map_err(|_| StoreError::Broken("nothing of this was stored".to_owned()))?
+    }
+}
