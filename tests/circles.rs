@@ -21,10 +21,14 @@ fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
         let path = entry.path();
         if path.is_dir() {
             sources(&path, out);
-        } else if path.extension().is_some_and(|kind| kind == "rs") && !path.to_string_lossy().contains("tests") {
+        } else if path.extension().is_some_and(|kind| kind == "rs") && !is_test(&path) {
             out.push(path);
         }
     }
+}
+
+fn is_test(path: &Path) -> bool {
+    path.file_stem().is_some_and(|name| name.to_string_lossy().ends_with("tests"))
 }
 
 fn module(root: &Path, file: &Path) -> Module {
@@ -58,7 +62,7 @@ fn expand(tree: &str, before: &str, out: &mut Vec<String>) {
 
 /// Every path that a text names, in `use` and elsewhere.
 fn paths(text: &str) -> Vec<String> {
-    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let text = text.split("\nmod tests {").next().unwrap_or_default();
     let text: String = text.lines().map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
     let mut out = Vec::new();
     for found in USE.captures_iter(&text) {

@@ -23,8 +23,9 @@ mod vendor;
 use std::sync::Arc;
 use std::time::Duration;
 
+use caisson::config::process::ModelKind;
 use caisson::llm::retry::Patience;
-use caisson::llm::{Kind, Model, ModelRequest, Price, Settings, ToolCall, ToolResult, Turn, open};
+use caisson::llm::{Model, ModelRequest, Price, Settings, ToolCall, ToolResult, Turn, open};
 use caisson::secret::Secret;
 use serde_json::{Value, json};
 
@@ -35,7 +36,7 @@ pub const KEY: &str = "sk-test-0123456789";
 pub const QUICK: Patience = Patience { tries: 3, first: Duration::from_millis(5), longest: Duration::from_millis(500) };
 
 /// A client for the server at `base_url`.
-pub fn client(kind: &Kind, base_url: &str, key: &str) -> Arc<dyn Model> {
+pub fn client(kind: ModelKind, base_url: &str, key: &str) -> Arc<dyn Model> {
     let price = Price::from_dollars(3.0, 15.0, None, None).unwrap();
     let settings = Settings {
         base_url: Some(base_url.to_owned()),
@@ -45,7 +46,7 @@ pub fn client(kind: &Kind, base_url: &str, key: &str) -> Arc<dyn Model> {
         context_tokens: 100_000,
         timeout: Duration::from_millis(800),
     };
-    open(kind, settings).unwrap()
+    open(kind, None, settings).unwrap()
 }
 
 /// A conversation with all that ever went wrong in one: a call with arguments that were no JSON, a tool that was invented, an id

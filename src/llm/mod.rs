@@ -20,7 +20,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use open::{Kind, Models, configured, open};
+pub use open::{Models, configured, open};
 pub use presence::Presence;
 pub use scripted::Scripted;
 pub use settings::Settings;

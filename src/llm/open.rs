@@ -3,7 +3,7 @@
 //! Owns: the settings that every kind shares, their refusals, and the reading of the key. Must not: read the configuration
 //! file (that is `config`). Tests: below.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,17 +20,9 @@ const MIN_CONTEXT: u64 = 2048;
 /// From sending a request to the last byte of its answer: a thinking model takes minutes.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Which wire to speak.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
-    OpenAi,
-    Anthropic,
-    /// The recording to replay (`scripted`'s module text describes the file).
-    Scripted(PathBuf),
-}
-
-/// The error is a sentence for the operator that says what to change.
-pub fn open(kind: &Kind, settings: Settings) -> Result<Arc<dyn Model>, String> {
+/// One model of this kind; `script` is the recording to replay (`scripted`'s module text describes the file), which the others have not. The
+/// error is a sentence for the operator that says what to change.
+pub fn open(kind: ModelKind, script: Option<&Path>, settings: Settings) -> Result<Arc<dyn Model>, String> {
     if settings.context_tokens < MIN_CONTEXT {
         return Err(format!(
             "the model's context_tokens is {}; set what the model takes, at least {MIN_CONTEXT}",
@@ -43,15 +35,18 @@ pub fn open(kind: &Kind, settings: Settings) -> Result<Arc<dyn Model>, String> {
         _ => Ok(()),
     };
     match kind {
-        Kind::OpenAi => {
+        ModelKind::Openai => {
             vendor("OpenAI")?;
             Ok(Arc::new(OpenAi::new(settings)?))
         }
-        Kind::Anthropic => {
+        ModelKind::Anthropic => {
             vendor("Anthropic")?;
             Ok(Arc::new(Anthropic::new(settings)?))
         }
-        Kind::Scripted(path) => Ok(Arc::new(Scripted::load(path, settings.context_tokens)?)),
+        ModelKind::Scripted => {
+            let script = script.ok_or("the model is a recording, but none is named; set model.script")?;
+            Ok(Arc::new(Scripted::load(script, settings.context_tokens)?))
+        }
     }
 }
 
@@ -91,14 +86,6 @@ impl Models {
 
 /// One model of the configuration, with its key read. The error is a sentence for the operator.
 pub fn configured(model: &Configured) -> Result<Arc<dyn Model>, String> {
-    let kind = match (model.kind, &model.script) {
-        (ModelKind::Openai, _) => Kind::OpenAi,
-        (ModelKind::Anthropic, _) => Kind::Anthropic,
-        (ModelKind::Scripted, Some(path)) => Kind::Scripted(path.clone()),
-        (ModelKind::Scripted, None) => {
-            return Err("the model is a recording, but none is named; set model.script".to_owned());
-        }
-    };
     // The file's 0 for a cache price means "not given": a cache that costs nothing beside tokens that cost something isn't sold.
     let given = |price: f64| (price > 0.0).then_some(price);
     let price = Price::from_dollars(
@@ -115,7 +102,7 @@ pub fn configured(model: &Configured) -> Result<Arc<dyn Model>, String> {
         context_tokens: model.context_tokens,
         timeout: TIMEOUT,
     };
-    open(&kind, settings)
+    open(model.kind, model.script.as_deref(), settings)
 }
 
 #[cfg(test)]
@@ -133,19 +120,20 @@ mod tests {
         }
     }
 
-    fn refusal(kind: &Kind, settings: Settings) -> String {
-        open(kind, settings).err().unwrap()
+    fn refusal(kind: ModelKind, settings: Settings) -> String {
+        open(kind, Some(Path::new("/nowhere.toml")), settings).err().unwrap()
     }
 
     #[test]
     fn what_is_missing_is_named() {
-        assert!(refusal(&Kind::OpenAi, Settings { key: None, ..settings() }).contains("model.key_file"));
-        assert!(refusal(&Kind::OpenAi, Settings { name: " ".into(), ..settings() }).contains("model.name"));
-        assert!(refusal(&Kind::Anthropic, Settings { context_tokens: 0, ..settings() }).contains("context_tokens"));
+        assert!(refusal(ModelKind::Openai, Settings { key: None, ..settings() }).contains("model.key_file"));
+        assert!(refusal(ModelKind::Openai, Settings { name: " ".into(), ..settings() }).contains("model.name"));
+        assert!(refusal(ModelKind::Anthropic, Settings { context_tokens: 0, ..settings() }).contains("context_tokens"));
         assert!(
-            refusal(&Kind::Anthropic, Settings { key: Some(Secret::new("a\nb")), ..settings() }).contains("key file")
+            refusal(ModelKind::Anthropic, Settings { key: Some(Secret::new("a\nb")), ..settings() })
+                .contains("key file")
         );
-        assert!(refusal(&Kind::Scripted("/nowhere.toml".into()), settings()).contains("/nowhere.toml"));
+        assert!(refusal(ModelKind::Scripted, settings()).contains("/nowhere.toml"));
     }
 
     #[test]
@@ -178,7 +166,7 @@ mod tests {
 
     #[test]
     fn labels_say_which_wire() {
-        assert_eq!(open(&Kind::OpenAi, settings()).unwrap().label(), "m (OpenAI-compatible)");
-        assert_eq!(open(&Kind::Anthropic, settings()).unwrap().label(), "m (Anthropic)");
+        assert_eq!(open(ModelKind::Openai, None, settings()).unwrap().label(), "m (OpenAI-compatible)");
+        assert_eq!(open(ModelKind::Anthropic, None, settings()).unwrap().label(), "m (Anthropic)");
     }
 }

@@ -1,9 +1,10 @@
 //! Anthropic's wire.
 
+use caisson::config::process::ModelKind;
 use caisson::engine::style::Style;
 use caisson::engine::{self, EngineConfig};
 use caisson::llm::retry::{self, RetryError};
-use caisson::llm::{Kind, ModelError, ModelResponse, Usage};
+use caisson::llm::{ModelError, ModelResponse, Usage};
 use caisson::secret::Secret;
 use domain::{Budget, Event, Task, TaskId};
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ fn error(kind: &str, message: &str) -> Value {
 }
 
 async fn once(vendor: &Vendor, key: &str) -> Result<ModelResponse, ModelError> {
-    client(&Kind::Anthropic, &vendor.url, key).respond(&conversation()).await
+    client(ModelKind::Anthropic, &vendor.url, key).respond(&conversation()).await
 }
 
 async fn error_of(reply: Reply) -> ModelError {
@@ -55,12 +56,12 @@ async fn overload_and_limits_pass_by_themselves() {
     let overloaded = Reply::status(529, error("overloaded_error", "Overloaded"));
     let fine = Reply::ok(said(json!([{ "type": "text", "text": "ok" }]), "end_turn"));
     let vendor = Vendor::start(strict::anthropic, vec![limited, overloaded, fine]).await;
-    let model = client(&Kind::Anthropic, &vendor.url, KEY);
+    let model = client(ModelKind::Anthropic, &vendor.url, KEY);
     let response = retry::respond(model.as_ref(), &conversation(), &QUICK, &CancellationToken::new()).await.unwrap();
     assert_eq!((response.text.as_str(), vendor.seen().len()), ("ok", 3));
     let down = || Reply::status(500, error("api_error", "Internal server error"));
     let vendor = Vendor::start(strict::anthropic, vec![down(), down(), down()]).await;
-    let model = client(&Kind::Anthropic, &vendor.url, KEY);
+    let model = client(ModelKind::Anthropic, &vendor.url, KEY);
     let failed = retry::respond(model.as_ref(), &conversation(), &QUICK, &CancellationToken::new()).await.unwrap_err();
     assert!(matches!(failed, RetryError::Failed { error: ModelError::Unavailable(_), tries: 3 }));
 }
@@ -99,7 +100,7 @@ async fn the_engine_and_a_strict_server_understand_each_other() {
     let done =
         said(json!([{ "type": "tool_use", "id": "t2", "name": "done", "input": { "summary": "s" } }]), "tool_use");
     let vendor = Vendor::start(strict::anthropic, vec![Reply::ok(asks), Reply::ok(done)]).await;
-    let model = client(&Kind::Anthropic, &vendor.url, KEY);
+    let model = client(ModelKind::Anthropic, &vendor.url, KEY);
     let config = EngineConfig::new(Secret::new("k"), 1000);
     let mut log = vec![Event::Resumed];
     for turn in 1..=2 {

@@ -1,10 +1,11 @@
 //! How much of a conversation a real server reads from its cache, by its own counts. Needs a server that counts what it had
 //! cached, named by `CAISSON_MODEL_URL` (llama.cpp's does); skipped aloud without.
 
+use caisson::config::process::ModelKind as Wire;
 use caisson::engine::style::Style;
 use caisson::engine::{self, Answer, EngineConfig};
 use caisson::llm::retry::Patience;
-use caisson::llm::{Kind as Wire, Model, Price, Settings, Turn, open};
+use caisson::llm::{Model, Price, Settings, Turn, open};
 use caisson::secret::Secret;
 use domain::*;
 use std::sync::Arc;
@@ -89,7 +90,7 @@ fn local() -> Option<Arc<dyn Model>> {
         context_tokens: 16_384,
         timeout: std::time::Duration::from_secs(590),
     };
-    Some(open(&Wire::OpenAi, settings).unwrap())
+    Some(open(Wire::Openai, None, settings).unwrap())
 }
 
 /// What docs/models.md says of the forms' lengths. The counts are of the model's own tokenizer and template.

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
+use caisson::config::process::ModelKind as Wire;
 use caisson::engine::style::Style;
 use caisson::engine::{self, EngineConfig};
-use caisson::llm::{Kind as Wire, Model, Price, Settings, open};
+use caisson::llm::{Model, Price, Settings, open};
 use caisson::secret::Secret;
 use domain::*;
 use serde_json::{Value, json};
@@ -150,7 +151,7 @@ impl Drive<'_> {
         self.feed(Input::ModelCallStarting { turn, worst_micro_usd: ready.worst_micro_usd }, -1);
         if let Some(vendor) = self.vendor {
             vendor.answer(Reply::ok(match self.wire {
-                Wire::OpenAi => openai_answer(&mut self.chance),
+                Wire::Openai => openai_answer(&mut self.chance),
                 _ => anthropic_answer(&mut self.chance),
             }));
         }
@@ -266,9 +267,9 @@ fn request(kind: Kind) -> Input {
 }
 
 async fn drive(wire: Wire, seed: u64) -> (usize, usize) {
-    let check = if wire == Wire::OpenAi { strict::openai } else { strict::anthropic };
+    let check = if wire == Wire::Openai { strict::openai } else { strict::anthropic };
     let vendor = Vendor::start(check, vec![]).await;
-    let model = client(&wire, &vendor.url, KEY);
+    let model = client(wire, &vendor.url, KEY);
     let kind = if seed.is_multiple_of(3) { Kind::Plan } else { Kind::Fix };
     let chance = Chance(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let inputs = VecDeque::from([request(kind), Input::PlaceFree]);
@@ -285,7 +286,7 @@ async fn drive(wire: Wire, seed: u64) -> (usize, usize) {
 async fn whatever_a_log_holds_both_vendors_take_the_conversation() {
     let mut sum = (0, 0);
     for seed in 1..=6 {
-        for wire in [Wire::OpenAi, Wire::Anthropic] {
+        for wire in [Wire::Openai, Wire::Anthropic] {
             let (turns, decisions) = drive(wire, seed).await;
             sum = (sum.0 + turns, sum.1 + decisions);
         }
@@ -297,7 +298,7 @@ async fn whatever_a_log_holds_both_vendors_take_the_conversation() {
 fn endless(wire: &Wire) -> Value {
     let content = "again ".repeat(10_000_000 / 6);
     match wire {
-        Wire::OpenAi => {
+        Wire::Openai => {
             let function =
                 json!({ "name": "write_file", "arguments": json!({ "path": "a", "content": content }).to_string() });
             json!({ "choices": [{ "message": { "tool_calls": [{ "id": "call_1", "function": function }] } }] })
@@ -312,10 +313,10 @@ fn endless(wire: &Wire) -> Value {
 
 #[tokio::test]
 async fn an_endless_answer_is_told_to_the_model_and_the_task_goes_on() {
-    for wire in [Wire::OpenAi, Wire::Anthropic] {
-        let check = if wire == Wire::OpenAi { strict::openai } else { strict::anthropic };
+    for wire in [Wire::Openai, Wire::Anthropic] {
+        let check = if wire == Wire::Openai { strict::openai } else { strict::anthropic };
         let vendor = Vendor::start(check, vec![Reply::ok(endless(&wire))]).await;
-        let model = client(&wire, &vendor.url, KEY);
+        let model = client(wire, &vendor.url, KEY);
         let inputs = VecDeque::from([request(Kind::Fix), Input::PlaceFree]);
         let (chance, task) = (Chance(11), Task::new(TaskId(1)));
         let mut drive =
@@ -352,10 +353,10 @@ async fn a_real_model_may_say_what_it_likes() {
         context_tokens: 8192,
         timeout: std::time::Duration::from_secs(590),
     };
-    let model = open(&Wire::OpenAi, settings).unwrap();
+    let model = open(Wire::Openai, None, settings).unwrap();
     let inputs = VecDeque::from([request(Kind::Plan), Input::PlaceFree]);
     let (chance, task, model) = (Chance(7), Task::new(TaskId(1)), model.as_ref());
-    let mut drive = Drive { chance, wire: Wire::OpenAi, vendor: None, model, task, log: vec![], inputs, number: 10 };
+    let mut drive = Drive { chance, wire: Wire::Openai, vendor: None, model, task, log: vec![], inputs, number: 10 };
     drive.run(8).await;
     assert!(drive.log.iter().any(|e| matches!(e, Event::TurnCompleted { usage, .. } if usage.total() > 0)));
 }

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use caisson::config::process::ModelKind;
 use caisson::llm::retry::{self, RetryError};
-use caisson::llm::{Kind, ModelError, Usage};
+use caisson::llm::{ModelError, Usage};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -19,11 +20,11 @@ fn said(text: &str) -> Value {
 }
 
 async fn once(vendor: &Vendor, key: &str) -> Result<caisson::llm::ModelResponse, ModelError> {
-    client(&Kind::OpenAi, &vendor.url, key).respond(&conversation()).await
+    client(ModelKind::Openai, &vendor.url, key).respond(&conversation()).await
 }
 
 async fn patiently(vendor: &Vendor) -> Result<caisson::llm::ModelResponse, RetryError> {
-    let model = client(&Kind::OpenAi, &vendor.url, KEY);
+    let model = client(ModelKind::Openai, &vendor.url, KEY);
     retry::respond(model.as_ref(), &conversation(), &QUICK, &CancellationToken::new()).await
 }
 
@@ -59,7 +60,7 @@ async fn a_server_that_wants_the_newer_limit_gets_it_from_then_on() {
         if body.get("max_tokens").is_some() { Err(refused) } else { Ok(()) }
     }
     let vendor = Vendor::start(newer, vec![Reply::ok(said("a")), Reply::ok(said("b"))]).await;
-    let model = client(&Kind::OpenAi, &vendor.url, KEY);
+    let model = client(ModelKind::Openai, &vendor.url, KEY);
     assert_eq!(model.respond(&conversation()).await.unwrap().text, "a");
     assert_eq!(model.respond(&conversation()).await.unwrap().text, "b");
     assert_eq!((vendor.seen().len(), vendor.refused().len()), (2, 1), "refused once only");
@@ -113,7 +114,7 @@ async fn a_connection_that_breaks_hangs_or_never_stands_is_unavailable() {
     assert!(matches!(error_of(Reply::Cut).await, ModelError::Lost(t) if t.contains("the connection broke")));
     assert!(matches!(error_of(Reply::Hang).await, ModelError::Lost(t) if t.contains("no answer within")));
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let nobody = client(&Kind::OpenAi, &format!("http://{free}"), KEY).respond(&conversation()).await.unwrap_err();
+    let nobody = client(ModelKind::Openai, &format!("http://{free}"), KEY).respond(&conversation()).await.unwrap_err();
     assert!(matches!(nobody, ModelError::Unavailable(t) if t.contains("no connection to 127.0.0.1")));
 }
 
@@ -168,7 +169,7 @@ async fn a_redirect_is_not_followed() {
 #[tokio::test]
 async fn cancelling_ends_a_call_that_hangs() {
     let vendor = Vendor::start(anything, vec![Reply::Hang]).await;
-    let model = client(&Kind::OpenAi, &vendor.url, KEY);
+    let model = client(ModelKind::Openai, &vendor.url, KEY);
     let (request, cancel) = (conversation(), CancellationToken::new());
     let call = retry::respond(model.as_ref(), &request, &QUICK, &cancel);
     let stop = async {

@@ -1,9 +1,10 @@
 //! Whole conversations in the style *tools* as each wire carries them: several calls at once, a refused call, a checkpoint, and a long
 //! context. What is sent is what the vendors document (`strict`), and each request begins with the bytes of the one before it.
 
+use caisson::config::process::ModelKind as Wire;
 use caisson::engine::style::{Reader, Style};
 use caisson::engine::{self, EngineConfig};
-use caisson::llm::{Kind as Wire, ModelResponse, ToolCall};
+use caisson::llm::{ModelResponse, ToolCall};
 use caisson::secret::Secret;
 use domain::*;
 use serde_json::{Value, json};
@@ -122,9 +123,9 @@ fn long() -> Vec<Event> {
 }
 
 /// Sends each request of the log's conversation, the coming one too.
-async fn sent(wire: &Wire, log: &[Event]) -> Vendor {
+async fn sent(wire: Wire, log: &[Event]) -> Vendor {
     let (check, reply) = match wire {
-        Wire::OpenAi => (strict::openai as _, json!({ "choices": [{ "message": { "content": "ok" } }] })),
+        Wire::Openai => (strict::openai as _, json!({ "choices": [{ "message": { "content": "ok" } }] })),
         _ => (
             strict::anthropic as _,
             json!({ "content": [{ "type": "text", "text": "ok" }], "stop_reason": "end_turn" }),
@@ -155,8 +156,8 @@ fn messages(raw: &str) -> String {
 #[tokio::test]
 async fn each_request_begins_with_the_bytes_of_the_one_before() {
     for log in [several_at_once(), long()] {
-        for wire in [Wire::OpenAi, Wire::Anthropic] {
-            let vendor = sent(&wire, &log).await;
+        for wire in [Wire::Openai, Wire::Anthropic] {
+            let vendor = sent(wire, &log).await;
             let (raw, seen) = (vendor.raw(), vendor.seen());
             assert!(raw.len() >= 5);
             for (before, after) in raw.iter().zip(&raw[1..]) {
@@ -166,24 +167,24 @@ async fn each_request_begins_with_the_bytes_of_the_one_before() {
                 assert_eq!((&body["tools"], &body["system"]), (&seen[0]["tools"], &seen[0]["system"]));
             }
             // Asked again after a restart, the same bytes go out.
-            assert_eq!(sent(&wire, &log).await.raw(), raw);
+            assert_eq!(sent(wire, &log).await.raw(), raw);
         }
     }
 }
 
 #[tokio::test]
 async fn the_long_context_is_long() {
-    let raw = sent(&Wire::OpenAi, &long()).await.raw();
+    let raw = sent(Wire::Openai, &long()).await.raw();
     assert!(raw.last().is_some_and(|last| last.len() > 200_000), "{:?}", raw.last().map(String::len));
 }
 
 /// The last request, with what other snapshots hold left out.
 async fn last(wire: Wire) -> Value {
-    let mut body = sent(&wire, &several_at_once()).await.seen().pop().expect("a request");
+    let mut body = sent(wire, &several_at_once()).await.seen().pop().expect("a request");
     let names = |tool: &Value| tool.pointer("/function/name").or_else(|| tool.get("name")).cloned();
     body["tools"] = body["tools"].as_array().into_iter().flatten().filter_map(names).collect();
     match wire {
-        Wire::OpenAi => body["messages"][0]["content"] = json!("(the system text)"),
+        Wire::Openai => body["messages"][0]["content"] = json!("(the system text)"),
         _ => body["system"][0]["text"] = json!("(the system text)"),
     }
     body
@@ -191,7 +192,7 @@ async fn last(wire: Wire) -> Value {
 
 #[tokio::test]
 async fn several_calls_at_once_as_openai_documents_them() {
-    insta::assert_json_snapshot!(last(Wire::OpenAi).await);
+    insta::assert_json_snapshot!(last(Wire::Openai).await);
 }
 
 #[tokio::test]

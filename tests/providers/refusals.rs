@@ -2,10 +2,11 @@
 //! `caisson model list`, `caisson model check` and the doctor, with what to do; a refused system text is sent in another way.
 
 use axum::http::HeaderMap;
+use caisson::config::process::ModelKind;
 use caisson::engine::probe;
 use caisson::engine::style::Style;
 use caisson::llm::retry::{self, RetryError};
-use caisson::llm::{Kind, ModelError, ModelRequest, Turn};
+use caisson::llm::{ModelError, ModelRequest, Turn};
 use serde_json::{Value, json};
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
@@ -54,7 +55,7 @@ fn plain() -> ModelRequest {
 async fn a_refused_system_text_goes_before_the_first_words_and_the_process_remembers_it() {
     let replies = vec![Reply::ok(said("m", "one")), Reply::ok(said("m", "two"))];
     let vendor = Vendor::start(no_system, replies).await;
-    let model = client(&Kind::OpenAi, &vendor.url, KEY);
+    let model = client(ModelKind::Openai, &vendor.url, KEY);
     for wanted in ["one", "two"] {
         assert_eq!(model.respond(&conversation()).await.unwrap().text, wanted);
     }
@@ -68,7 +69,7 @@ async fn a_refused_system_text_goes_before_the_first_words_and_the_process_remem
 #[tokio::test]
 async fn a_template_that_takes_no_results_is_named_and_not_asked_again() {
     let vendor = Vendor::start(no_tools, vec![]).await;
-    let model = client(&Kind::OpenAi, &vendor.url, KEY);
+    let model = client(ModelKind::Openai, &vendor.url, KEY);
     let error = retry::respond(model.as_ref(), &conversation(), &QUICK, &CancellationToken::new()).await.unwrap_err();
     let RetryError::Failed { error: ModelError::Template(text), tries: 1 } = error else { panic!("{error:?}") };
     assert!(text.contains("roles must alternate"), "{text}");
@@ -83,20 +84,20 @@ async fn a_model_that_takes_no_results_of_tools_works_with_files() {
     let function = json!({ "name": "read_file", "arguments": "{\"path\": \"calc.py\"}" });
     let reads = json!({ "choices": [{ "message": { "tool_calls": [{ "id": "c", "type": "function", "function": function }] } }] });
     let vendor = Vendor::start(no_tools, vec![Reply::ok(reads)]).await;
-    let tries = probe::probe(client(&Kind::OpenAi, &vendor.url, KEY).as_ref(), true).await.unwrap();
+    let tries = probe::probe(client(ModelKind::Openai, &vendor.url, KEY).as_ref(), true).await.unwrap();
     assert_eq!((tries.read, tries.edit, tries.style()), (true, false, Style::Files));
 }
 
 #[tokio::test]
 async fn a_model_with_a_temperature_of_its_own_is_not_given_another() {
     let request = ModelRequest { temperature: Some(0.4), ..plain() };
-    for kind in [Kind::OpenAi, Kind::Anthropic] {
+    for kind in [ModelKind::Openai, ModelKind::Anthropic] {
         let answer = match kind {
-            Kind::OpenAi => said("m", "ok"),
+            ModelKind::Openai => said("m", "ok"),
             _ => json!({ "content": [{ "type": "text", "text": "ok" }] }),
         };
         let vendor = Vendor::start(own_temperature, vec![Reply::ok(answer.clone()), Reply::ok(answer)]).await;
-        let model = client(&kind, &vendor.url, KEY);
+        let model = client(kind, &vendor.url, KEY);
         for _ in 0..2 {
             assert_eq!(model.respond(&request).await.unwrap().text, "ok");
         }

@@ -35,6 +35,17 @@ static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)\s*(?::[^=]+)?=(?:[^=>]|$)").expect("a literal")
 });
 
+static TEXT: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"^[^"'`=]*=\s*[rfbuRFBU]{0,2}("""|'''|`)"#).expect("a literal"));
+static TABLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:export\s+)?(?:(?:const|let|var)\s+)?[A-Za-z_$][\w$.]*\s*(?::[^=]+)?=\s*[\[{]").expect("a literal")
+});
+
+/// Whether this line begins a table or an object that a name outside of every block is given.
+pub(super) fn is_table(line: &str) -> bool {
+    TABLE.is_match(line)
+}
+
 /// Columns before the first character that is no blank; none for an empty line.
 pub(super) fn indent(line: &str) -> Option<usize> {
     (!line.trim().is_empty()).then(|| line.len() - line.trim_start().len())
@@ -72,30 +83,34 @@ pub(super) fn assigned(line: &str) -> Option<&str> {
 
 /// All definitions of the text, outer ones before those within them.
 pub(super) fn all(lines: &[&str]) -> Vec<Definition> {
+    // What stands in a text over many lines is none.
+    let mut text = 0;
     let found = lines.iter().enumerate().filter_map(|(at, line)| {
+        if at < text {
+            return None;
+        }
         let (name, holds) = named(line).or_else(|| Some((assigned(line)?.to_owned(), false)))?;
         let indent = indent(line)?;
-        let end = text_end(lines, at).unwrap_or_else(|| end(lines, at, indent));
+        text = text_end(lines, at).unwrap_or(text);
+        let end = if at < text { text } else { end(lines, at, indent) };
         Some(Definition { name, holds, lead: lead(lines, at, indent), first: at, end, indent })
     });
     let mut all: Vec<Definition> = found.collect();
-    // What stands in a text over many lines is none; an object may hold functions.
-    let mut reached = 0;
+    // An object may hold functions.
     for at in 0..all.len() {
-        let one = &all[at];
-        if one.first < reached || assigned(lines[one.first]).is_none() {
-            continue;
-        }
-        reached = one.end;
-        all[at].holds = all.get(at + 1).is_some_and(|next| next.end <= reached && next.indent > 0);
+        let end = all[at].end;
+        all[at].holds |= is_table(lines[all[at].first])
+            && all.get(at + 1).is_some_and(|next| next.end <= end && next.indent > all[at].indent);
     }
     all
 }
 
 /// Where a text over many lines ends that is assigned in this one.
 fn text_end(lines: &[&str], at: usize) -> Option<usize> {
-    assigned(lines[at])?;
-    let mark = ["\"\"\"", "'''", "`"].into_iter().find(|mark| lines[at].matches(mark).count() % 2 == 1)?;
+    let mark = TEXT.captures(lines[at])?.get(1)?.as_str();
+    if lines[at].matches(mark).count() % 2 == 0 {
+        return None;
+    }
     let last = lines[at + 1..].iter().position(|line| line.contains(mark))?;
     Some(at + last + 2)
 }

@@ -1,13 +1,13 @@
 //! Definitions that a model gave back, put into the file that it was shown.
 //!
 //! Owns: which definition of the file each of them replaces, new imports and new definitions beside them, indentation. What cannot be
-//! placed for certain is not placed. Tests: below.
+//! placed for certain is not placed. Tests: `part_tests.rs`.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::definitions::{Definition, all, assigned, indent, named};
+use super::definitions::{Definition, all, assigned, indent, is_table, named};
 
 /// What only a method looks like.
 static METHOD: LazyLock<Regex> =
@@ -26,11 +26,10 @@ const LEFT_OUT: [&str; 6] =
 pub(super) fn omits(text: &str, file: &str) -> bool {
     let comment = |line: &&str| line.starts_with(['#', '/', '*']) || line.starts_with("...");
     text.lines().map(str::trim).filter(comment).any(|line| {
-        if file.lines().any(|known| known.trim() == line) {
-            return false;
-        }
-        let line = line.to_lowercase();
-        line.trim_matches(['#', '/', ' ', '*']) == "..." || LEFT_OUT.iter().any(|words| line.contains(words))
+        let small = line.to_lowercase();
+        let says =
+            small.trim_matches(['#', '/', ' ', '*']) == "..." || LEFT_OUT.iter().any(|words| small.contains(words));
+        says && !file.lines().any(|known| known.trim() == line)
     })
 }
 
@@ -39,19 +38,17 @@ pub(super) fn omits(text: &str, file: &str) -> bool {
 pub(super) fn placed(file: &str, block: &str, seen: &Seen) -> Option<String> {
     let given: Vec<&str> = block.lines().collect();
     let outer = outermost(&given);
-    let is_cut = |one: &Definition| !one.holds && omits(&given[one.first..one.end].join("\n"), file);
-    if all(&given).iter().any(is_cut) {
-        return None;
-    }
     // Each is looked for in the whole file.
     if outer.is_empty() || outer.len() > MOST {
         return None;
     }
     let text = file.lines().map(str::to_owned).collect();
-    let mut target = Target { file, text, given: &given, seen, after: None };
+    let mut target = Target { text, given: &given, seen, after: None };
     for piece in &outer {
         target.place(piece, None)?;
     }
+    // Nothing but an example's own variables.
+    target.after?;
     let mut text = target.text;
     import(&mut text, &given[..outer[0].lead]);
     let mut out = text.join("\n");
@@ -93,8 +90,6 @@ fn outermost(lines: &[&str]) -> Vec<Definition> {
 
 /// The file as it becomes.
 struct Target<'a> {
-    /// As it was.
-    file: &'a str,
     text: Vec<String>,
     given: &'a [&'a str],
     seen: &'a Seen,
@@ -111,7 +106,7 @@ impl Target<'_> {
     /// Puts one in; none when it has no certain place. `container`: the name of what holds it, where that was given with it.
     fn place(&mut self, piece: &Definition, container: Option<&str>) -> Option<()> {
         // What an example assigns to is no part of the file.
-        let is_example = |name: &str| name.contains(char::is_lowercase) && !exports(name);
+        let is_example = |name: &str| name.contains(char::is_lowercase) && !exports(name) && !self.uses(name, piece);
         let variable = assigned(self.given[piece.first]);
         let known = self.all();
         let outer: Vec<&Definition> =
@@ -134,19 +129,33 @@ impl Target<'_> {
         let held = |all: &[Definition], outer: &Definition| all.iter().filter(|one| is_within(one, outer)).count();
         let is_whole = share(piece.end - piece.first, old.end - old.first)
             && share(held(&all(self.given), piece), held(&known, &old))
-            && !omits(&self.given[piece.first..piece.end].join("\n"), self.file);
-        if (piece.holds || old.holds) && !is_whole {
+            // What was not shown cannot have been left out on purpose.
+            && self.seen.0.is_empty();
+        let (new, before) = (self.given[piece.first..piece.end].join("\n"), self.text[old.first..old.end].join("\n"));
+        let is_cut = omits(&new, &before);
+        if (piece.holds || old.holds) && (!is_whole || is_cut) {
             return self.within(piece);
         }
         // Entries of a table may have been left out.
-        let written = |lines: String| lines.chars().filter(|c| !c.is_whitespace()).count();
-        let (new, before) = (self.given[piece.first..piece.end].concat(), self.text[old.first..old.end].concat());
-        if variable.is_some() && !share(written(new), written(before)) {
+        let written = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
+        let is_long_table = is_table(&self.text[old.first]) && old.end - old.first > 1;
+        if is_cut || (is_long_table && !share(written(&new), written(&before))) {
             return None;
         }
-        let new = self.given(piece, old.indent);
+        let mut new = self.given(piece, old.indent);
+        let above = new.len() - (piece.end - piece.first);
         // Comments and decorators that were not given back stay.
-        let from = if new.len() > piece.end - piece.first { old.lead } else { old.first };
+        let decorated = |line: &str| line.trim_start().starts_with(['@']) || line.trim_start().starts_with("#[");
+        let keeps = self.text[old.lead..old.first].iter().any(|line| decorated(line))
+            && !new[..above].iter().any(|line| decorated(line));
+        if keeps {
+            new.drain(..above);
+        }
+        let from = if above > 0 && !keeps { old.lead } else { old.first };
+        // In an object the comma behind a function is not the function's.
+        if let (true, Some(last)) = (before.ends_with(','), new.last_mut().filter(|last| !last.ends_with(','))) {
+            last.push(',');
+        }
         self.after = Some((from + new.len(), old.indent));
         self.text.splice(from..old.end, new);
         Some(())
@@ -154,16 +163,34 @@ impl Target<'_> {
 
     /// Its lines, so deep; what stands above it without what was left out there.
     fn given(&self, piece: &Definition, deep: usize) -> Vec<String> {
-        let above = self.given[piece.lead..piece.first].iter().filter(|line| !omits(line, self.file));
+        let is_path = |line: &str| {
+            let text = line.trim().trim_start_matches(['#', '/']).trim();
+            text.contains('.') && !text.contains(' ') && line.trim().starts_with(['#', '/'])
+        };
+        let above = self.given[piece.lead..piece.first].iter().filter(|line| !omits(line, "") && !is_path(line));
         let lines: Vec<&str> = above.chain(&self.given[piece.first..piece.end]).copied().collect();
         shifted(&lines, piece.indent, deep)
     }
 
+    /// Whether anything else that is given says this name.
+    fn uses(&self, name: &str, piece: &Definition) -> bool {
+        let says = |line: &&str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+        let own = all(self.given)
+            .into_iter()
+            .filter(|one| one.first != piece.first && assigned(self.given[one.first]).is_none());
+        own.into_iter().any(|one| self.given[one.first..one.end].iter().any(|line| says(&line)))
+    }
+
     /// A new one: a method behind the last of its container, or behind what was put in before it; anything else at the end, or behind that.
     fn add(&mut self, piece: &Definition, known: &[Definition], container: Option<&Definition>) -> Option<()> {
+        if omits(&self.given[piece.first..piece.end].join("\n"), "") {
+            return None;
+        }
         let is_method = piece.indent > 0 || METHOD.is_match(self.given[piece.first]);
         let holders = || known.iter().filter(|one| one.holds && known.iter().any(|it| is_within(it, one)));
         let place = match (container, self.after) {
+            // In an object a comma would have to stand before it.
+            (Some(container), _) if is_table(&self.text[container.first]) => return None,
             (Some(container), _) => last_within(container, known)?,
             (None, Some((at, deep))) if is_method && deep > 0 => (at, deep),
             (None, _) if is_method => {
@@ -236,156 +263,23 @@ fn import(text: &mut Vec<String>, head: &[&str]) {
         ["import ", "from ", "use ", "const {", "#include"].iter().any(|word| line.starts_with(word))
             && named(line).is_none_or(|_| line.contains("require("))
     };
-    for line in head.iter().filter(|line| imports(line)) {
+    // One over several lines would be cut.
+    let is_open = |line: &str| line.matches(['(', '{']).count() > line.matches([')', '}']).count();
+    for line in head.iter().filter(|line| imports(line) && !is_open(line)) {
         if text.iter().any(|known| known.trim_end() == line.trim_end()) {
             continue;
         }
-        let at = text.iter().rposition(|known| imports(known)).map_or(0, |at| at + 1);
+        let last = text.iter().rposition(|known| imports(known));
+        let at = last.map_or(0, |last| match is_open(&text[last]) {
+            true => {
+                text[last..].iter().position(|line| line.starts_with([')', '}'])).map_or(last + 1, |end| last + end + 1)
+            }
+            false => last + 1,
+        });
         text.insert(at, (*line).to_owned());
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FILE: &str = "import re\n\n\ndef one():\n    return 1\n\n\nclass Bag:\n    size = 2\n\n    # How many.\n    def count(self):\n        return 0\n\n    def drop(self):\n        pass\n\n    def fill(self):\n        pass\n";
-
-    #[test]
-    fn one_definition_replaces_that_one() {
-        let out = placed(FILE, "def one():\n    return 2\n", &Seen::default()).unwrap();
-        assert_eq!(out, FILE.replace("return 1", "return 2"));
-        let method = placed(FILE, "def count(self):\n    return self.size\n", &Seen::default()).unwrap();
-        assert_eq!(method, FILE.replace("return 0", "return self.size"), "moved to its place");
-    }
-
-    #[test]
-    fn a_class_given_in_part_loses_nothing() {
-        let out = placed(FILE, "class Bag:\n    def count(self):\n        return 5\n", &Seen::default()).unwrap();
-        assert_eq!(out, FILE.replace("return 0", "return 5"));
-    }
-
-    #[test]
-    fn new_imports_and_new_definitions_find_a_place() {
-        let out = placed(
-            FILE,
-            "import os\n\ndef one():\n    return two()\n\n\ndef two():\n    return os.sep\n",
-            &Seen::default(),
-        )
-        .unwrap();
-        let wanted = FILE
-            .replace("import re\n", "import re\nimport os\n")
-            .replace("    return 1\n", "    return two()\n\ndef two():\n    return os.sep\n");
-        assert_eq!(out, wanted);
-    }
-
-    #[test]
-    fn what_has_no_certain_place_is_not_placed() {
-        assert_eq!(placed(FILE, "x = 1\n", &Seen::default()), None);
-        let two = FILE.to_owned() + "\n\nclass Box:\n    def shut(self):\n        pass\n";
-        assert_eq!(
-            placed(&two, "    def other(self):\n        pass\n", &Seen::default()),
-            None,
-            "which of the two is not said"
-        );
-        assert_eq!(
-            placed("def a():\n  1\ndef a():\n  2\n", "def a():\n  3\n", &Seen::default()),
-            None,
-            "there are two"
-        );
-        assert_eq!(placed(FILE, "def one():\n    return 1\n", &Seen::default()), None, "nothing changed");
-    }
-
-    #[test]
-    fn a_new_method_stands_behind_the_last_of_its_class_or_behind_the_one_given_before_it() {
-        let method = "def other(self):\n    return 1\n";
-        let end = FILE.to_owned() + "\n    def other(self):\n        return 1\n";
-        assert_eq!(placed(FILE, method, &Seen::default()).unwrap(), end);
-        assert_eq!(
-            placed(FILE, "class Bag:\n    def other(self):\n        return 1\n", &Seen::default()).unwrap(),
-            end
-        );
-        let between = placed(FILE, &format!("def count(self):\n    return 5\n\n{method}"), &Seen::default()).unwrap();
-        let wanted = FILE.replace("return 0\n", "return 5\n\n    def other(self):\n        return 1\n");
-        assert_eq!(between, wanted);
-        let rust = "impl Ini {\n    fn one(&self) {}\n\n    fn get(&self) -> u8 {\n        1\n    }\n}\n";
-        let wanted = "impl Ini {\n    fn one(&self) {}\n\n    fn get(&self) -> u8 {\n        1\n    }\n\n    fn list(&self) -> u8 {\n        2\n    }\n}\n";
-        assert_eq!(placed(rust, "fn list(&self) -> u8 {\n    2\n}\n", &Seen::default()).unwrap(), wanted);
-        assert_eq!(
-            placed(rust, "impl Ini {\n    fn list(&self) -> u8 {\n        2\n    }\n}\n", &Seen::default()).unwrap(),
-            wanted
-        );
-    }
-
-    #[test]
-    fn what_was_left_out_of_a_function_is_not_lost_and_words_about_it_are_not_written() {
-        assert_eq!(placed(FILE, "def one():\n    # ... existing code ...\n    return 2\n", &Seen::default()), None);
-        let out = placed(
-            FILE,
-            "class Bag:\n    # ... other methods\n    def count(self):\n        return 5\n",
-            &Seen::default(),
-        );
-        assert_eq!(out.unwrap(), FILE.replace("return 0", "return 5"));
-    }
-
-    #[test]
-    fn of_two_with_one_name_the_one_in_its_class_or_the_one_that_was_shown_is_meant() {
-        let two = "class A:\n    def go(self, x):\n        return 1\n\nclass B:\n    def go(self):\n        return 1\n";
-        let (a, b) = (two.replacen("return 1", "return 2", 1), two.to_owned());
-        let second =
-            |text: &str| text.rsplit_once("return 1").map(|(head, tail)| format!("{head}return 2{tail}")).unwrap();
-        assert_eq!(placed(two, "class A:\n    def go(self, x):\n        return 2\n", &Seen::default()).unwrap(), a);
-        assert_eq!(placed(two, "def go(self):\n    return 2\n", &Seen::of(two, &[(6, 7)])).unwrap(), second(&b));
-        assert_eq!(placed(two, "def go(self):\n    return 2\n", &Seen::default()), None);
-    }
-
-    #[test]
-    fn what_stands_in_no_block_is_replaced_by_its_name() {
-        let file = "const a = 1;\n\nmodule.exports = { a };\n";
-        let out = placed(file, "function b() {\n}\n\nmodule.exports = { a, b };\n", &Seen::default()).unwrap();
-        assert_eq!(out, "const a = 1;\n\nfunction b() {\n}\n\nmodule.exports = { a, b };\n");
-        assert_eq!(placed("SIZES = [1]\n", "SIZES = [1, 2]\n", &Seen::default()).unwrap(), "SIZES = [1, 2]\n");
-    }
-
-    #[test]
-    fn what_was_left_out_of_a_table_or_a_class_is_not_lost() {
-        let object = "module.exports = {\n  foo(a) {\n    return 1;\n  },\n  bar(b) {\n    return b;\n  },\n  baz(c) {\n    return c;\n  },\n};\n";
-        let out = placed(object, "module.exports = {\n  foo(a) {\n    return 2;\n  },\n};\n", &Seen::default());
-        assert_eq!(out.unwrap(), object.replace("return 1", "return 2"));
-        let table = "SIZES = {\n    \"a\": 1,\n    \"b\": 2,\n    \"c\": 3,\n    \"d\": 4,\n}\n";
-        assert_eq!(placed(table, "SIZES = {\"a\": 5}\n", &Seen::default()), None);
-        let class = "class A:\n".to_owned()
-            + &["a", "b", "c", "d"]
-                .map(|it| format!("    def {it}(self):\n        x = 1\n        return x\n\n"))
-                .concat();
-        let given = class
-            .replace("class A:\n", "class A:\n    # ... other methods\n")
-            .split("    def d")
-            .next()
-            .unwrap()
-            .replace("x = 1", "x = 2");
-        let out = placed(&class, &given, &Seen::default()).unwrap();
-        assert_eq!((out.matches("x = 2").count(), out.matches("def d").count(), out.contains("...")), (3, 1, false));
-    }
-
-    #[test]
-    fn an_example_beside_a_definition_is_left_out() {
-        let out = placed(FILE, "def one():\n    return 2\n\nresult = one()\nprint(result)\n", &Seen::default());
-        assert_eq!(out.unwrap(), FILE.replace("return 1", "return 2"));
-    }
-
-    #[test]
-    fn a_text_over_many_lines_is_one_definition() {
-        let file = "def main():\n    pass\n\nUSAGE = \"\"\"\nusage: prog\n\"\"\"\n";
-        let out = placed(file, "def helper():\n    pass\n", &Seen::default()).unwrap();
-        assert_eq!(out, format!("{file}\ndef helper():\n    pass\n"));
-        let out = placed(file, "USAGE = \"\"\"\nusage: program\n\"\"\"\n", &Seen::default()).unwrap();
-        assert_eq!(out, file.replace("prog", "program"));
-    }
-
-    #[test]
-    fn words_that_the_file_has_itself_leave_nothing_out() {
-        let file = "def one():\n    # skip the rest of the line\n    return 1\n";
-        assert_eq!(placed(file, &file.replace('1', "2"), &Seen::default()).unwrap(), file.replace('1', "2"));
-    }
-}
+#[path = "part_tests.rs"]
+mod tests;
