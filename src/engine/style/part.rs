@@ -38,11 +38,16 @@ pub(super) fn omits(text: &str, file: &str) -> bool {
 pub(super) fn placed(file: &str, block: &str, seen: &Seen) -> Option<String> {
     let given: Vec<&str> = block.lines().collect();
     let outer = outermost(&given);
+    let mut text: Vec<String> = file.lines().map(str::to_owned).collect();
+    // A block of nothing but imports.
+    if outer.is_empty() && given.iter().all(|line| line.trim().is_empty() || imports(line)) {
+        import(&mut text, &given);
+        return whole(&text).filter(|out| out.trim_end() != file.trim_end());
+    }
     // Each is looked for in the whole file.
     if outer.is_empty() || outer.len() > MOST {
         return None;
     }
-    let text = file.lines().map(str::to_owned).collect();
     let mut target = Target { text, given: &given, seen, after: None };
     for piece in &outer {
         target.place(piece, None)?;
@@ -51,9 +56,11 @@ pub(super) fn placed(file: &str, block: &str, seen: &Seen) -> Option<String> {
     target.after?;
     let mut text = target.text;
     import(&mut text, &given[..outer[0].lead]);
-    let mut out = text.join("\n");
-    out.push('\n');
-    (out.trim_end() != file.trim_end()).then_some(out)
+    whole(&text).filter(|out| out.trim_end() != file.trim_end())
+}
+
+fn whole(lines: &[String]) -> Option<String> {
+    (!lines.is_empty()).then(|| lines.join("\n") + "\n")
 }
 
 /// First lines of the definitions that were shown.
@@ -178,7 +185,7 @@ impl Target<'_> {
         let own = all(self.given)
             .into_iter()
             .filter(|one| one.first != piece.first && assigned(self.given[one.first]).is_none());
-        own.into_iter().any(|one| self.given[one.first..one.end].iter().any(|line| says(&line)))
+        own.into_iter().any(|one| self.given[one.first..one.end].iter().any(says))
     }
 
     /// A new one: a method behind the last of its container, or behind what was put in before it; anything else at the end, or behind that.
@@ -257,12 +264,14 @@ fn shifted(lines: &[&str], from: usize, to: usize) -> Vec<String> {
     if from == to { lines.iter().map(|line| (*line).to_owned()).collect() } else { lines.iter().map(shift).collect() }
 }
 
+/// Whether a line takes something in from elsewhere.
+pub(super) fn imports(line: &str) -> bool {
+    ["import ", "from ", "use ", "const {", "#include"].iter().any(|word| line.starts_with(word))
+        && named(line).is_none_or(|_| line.contains("require("))
+}
+
 /// Adds the imports of `head` that the file has not, after its own.
 fn import(text: &mut Vec<String>, head: &[&str]) {
-    let imports = |line: &str| {
-        ["import ", "from ", "use ", "const {", "#include"].iter().any(|word| line.starts_with(word))
-            && named(line).is_none_or(|_| line.contains("require("))
-    };
     // One over several lines would be cut.
     let is_open = |line: &str| line.matches(['(', '{']).count() > line.matches([')', '}']).count();
     for line in head.iter().filter(|line| imports(line) && !is_open(line)) {

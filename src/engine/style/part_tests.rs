@@ -165,3 +165,10 @@ fn quoted_quotes_begin_no_text_and_an_import_over_several_lines_stays_whole() {
     let out = placed(file, "import os\n\ndef one():\n    return os\n", &Seen::default()).unwrap();
     assert!(out.starts_with("from x import (\n    a,\n)\nimport os\n"), "{out}");
 }
+
+#[test]
+fn a_block_of_nothing_but_imports_adds_them() {
+    let out = placed(FILE, "import re\nfrom .util import escape\n", &Seen::default()).unwrap();
+    assert_eq!(out, FILE.replace("import re\n", "import re\nfrom .util import escape\n"));
+    assert_eq!(placed(FILE, "from bag import one\none()\n", &Seen::default()), None, "an example");
+}

@@ -9,6 +9,7 @@ use regex::Regex;
 
 use super::asked::STRING;
 use super::definitions::{Definition, all};
+use super::part::imports;
 
 /// Lines up to which a file is shown, and given back, as a whole.
 const SHORT: usize = 40;
@@ -16,6 +17,10 @@ const SHORT: usize = 40;
 const LONG: usize = 150;
 /// The most lines that are shown of a longer one, but for one definition that is longer by itself.
 const MOST: usize = 100;
+
+/// Imports are looked for in so many lines, and shown where they are no more than that.
+const TOP: usize = 40;
+const HEAD: usize = 12;
 
 /// No definition is taken to be longer.
 const LONGEST: usize = 1 << 20;
@@ -69,8 +74,16 @@ pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     if chosen.is_empty() {
         chosen.push((0, MOST.min(lines.len())));
     }
+    chosen.extend(head(&lines));
     chosen.sort_unstable();
     chosen.into_iter().map(counted).collect()
+}
+
+/// What the file takes in from elsewhere: without it a model does not see that a name is missing.
+fn head(lines: &[&str]) -> Option<(usize, usize)> {
+    let top = &lines[..TOP.min(lines.len())];
+    let (first, last) = (top.iter().position(|line| imports(line))?, top.iter().rposition(|line| imports(line))?);
+    (last - first < HEAD).then_some((first, last + 1))
 }
 
 /// The definitions of a text that another one has not, or not so.
@@ -232,5 +245,13 @@ mod tests {
             "    y();\n".repeat(90)
         );
         assert_eq!(lines(&text, "set `showAll` in `one()`", false), [(2, 4), (88, 179)]);
+    }
+
+    #[test]
+    fn of_a_file_that_is_shown_in_part_the_imports_are_shown_too() {
+        let filler = |name: &str| format!("def {name}():\n{}\n", "    x = 1\n".repeat(40));
+        let text =
+            "\"\"\"Doc.\"\"\"\n\nimport os\nfrom .util import a\n\n".to_owned() + &["one", "two"].map(filler).concat();
+        assert_eq!(lines(&text, "`two` is wrong", false), [(3, 4), (48, 88)]);
     }
 }
