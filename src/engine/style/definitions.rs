@@ -35,8 +35,7 @@ static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)\s*(?::[^=]+)?=(?:[^=>]|$)").expect("a literal")
 });
 
-static TEXT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"^[^"'`=]*=\s*[rfbuRFBU]{0,2}("""|'''|`)"#).expect("a literal"));
+static TEXT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"^[^"'`=]*=[^"'`]*?("""|'''|`)"#).expect("a literal"));
 static TABLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:export\s+)?(?:(?:const|let|var)\s+)?[A-Za-z_$][\w$.]*\s*(?::[^=]+)?=\s*[\[{]").expect("a literal")
 });

@@ -137,7 +137,7 @@ impl Target<'_> {
         let is_whole = share(piece.end - piece.first, old.end - old.first)
             && share(held(&all(self.given), piece), held(&known, &old))
             // What was not shown cannot have been left out on purpose.
-            && self.seen.0.is_empty();
+            && (self.seen.0.is_empty() || held(&known, &old) == 0);
         let (new, before) = (self.given[piece.first..piece.end].join("\n"), self.text[old.first..old.end].join("\n"));
         let is_cut = omits(&new, &before);
         if (piece.holds || old.holds) && (!is_whole || is_cut) {
@@ -145,11 +145,12 @@ impl Target<'_> {
         }
         // Entries of a table may have been left out.
         let written = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
-        let is_long_table = is_table(&self.text[old.first]) && old.end - old.first > 1;
+        let is_value = variable.is_some() || is_table(&self.text[old.first]);
+        let is_long_table = is_value && old.end - old.first > 1;
         if is_cut || (is_long_table && !share(written(&new), written(&before))) {
             return None;
         }
-        let mut new = self.given(piece, old.indent);
+        let mut new = self.given(piece, old.indent, &self.text[old.lead..old.end].join("\n"));
         let above = new.len() - (piece.end - piece.first);
         // Comments and decorators that were not given back stay.
         let decorated = |line: &str| line.trim_start().starts_with(['@']) || line.trim_start().starts_with("#[");
@@ -160,7 +161,10 @@ impl Target<'_> {
         }
         let from = if above > 0 && !keeps { old.lead } else { old.first };
         // In an object the comma behind a function is not the function's.
-        if let (true, Some(last)) = (before.ends_with(','), new.last_mut().filter(|last| !last.ends_with(','))) {
+        let is_inner = variable.is_none() && old.indent > 0;
+        if let (true, Some(last)) =
+            (is_inner && before.ends_with(','), new.last_mut().filter(|last| !last.ends_with(',')))
+        {
             last.push(',');
         }
         self.after = Some((from + new.len(), old.indent));
@@ -168,24 +172,35 @@ impl Target<'_> {
         Some(())
     }
 
-    /// Its lines, so deep; what stands above it without what was left out there.
-    fn given(&self, piece: &Definition, deep: usize) -> Vec<String> {
-        let is_path = |line: &str| {
+    /// Its lines, so deep; what stands above it without words about what was left out that are not `known`.
+    fn given(&self, piece: &Definition, deep: usize, known: &str) -> Vec<String> {
+        // A file's name above its first definition is no comment of its own.
+        let is_path = |at: usize, line: &str| {
             let text = line.trim().trim_start_matches(['#', '/']).trim();
-            text.contains('.') && !text.contains(' ') && line.trim().starts_with(['#', '/'])
+            let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+            at == 0 && piece.lead == 0 && plain && text.contains('/') && text.contains('.')
         };
-        let above = self.given[piece.lead..piece.first].iter().filter(|line| !omits(line, "") && !is_path(line));
+        let above = self.given[piece.lead..piece.first].iter().enumerate();
+        let above = above.filter(|(at, line)| !omits(line, known) && !is_path(*at, line)).map(|(_, line)| line);
         let lines: Vec<&str> = above.chain(&self.given[piece.first..piece.end]).copied().collect();
         shifted(&lines, piece.indent, deep)
     }
 
-    /// Whether anything else that is given says this name.
+    /// Whether anything else that is given takes this name from outside: it is no argument of its own, and assigned to nowhere in it.
     fn uses(&self, name: &str, piece: &Definition) -> bool {
-        let says = |line: &&str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
-        let own = all(self.given)
-            .into_iter()
-            .filter(|one| one.first != piece.first && assigned(self.given[one.first]).is_none());
-        own.into_iter().any(|one| self.given[one.first..one.end].iter().any(says))
+        let says = |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+        let assigns = |line: &str| {
+            let head = line.split_once('=').map(|(head, _)| head.split(':').next().unwrap_or_default());
+            head.is_some_and(|head| head.split_whitespace().last() == Some(name))
+        };
+        let takes = |one: &Definition| {
+            let lines = &self.given[one.first..one.end];
+            lines.iter().skip(1).any(|line| says(line))
+                && !says(lines[0])
+                && !lines.iter().skip(1).any(|line| assigns(line))
+        };
+        let others = all(self.given).into_iter().filter(|one| one.first != piece.first);
+        others.filter(|one| assigned(self.given[one.first]).is_none()).any(|one| takes(&one))
     }
 
     /// A new one: a method behind the last of its container, or behind what was put in before it; anything else at the end, or behind that.
@@ -209,7 +224,7 @@ impl Target<'_> {
         };
         let (at, deep) = place;
         let mut new = vec![String::new()];
-        new.extend(self.given(piece, deep));
+        new.extend(self.given(piece, deep, ""));
         self.after = Some((at + new.len(), deep));
         self.text.splice(at..at, new);
         Some(())

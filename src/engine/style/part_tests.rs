@@ -172,3 +172,32 @@ fn a_block_of_nothing_but_imports_adds_them() {
     assert_eq!(out, FILE.replace("import re\n", "import re\nfrom .util import escape\n"));
     assert_eq!(placed(FILE, "from bag import one\none()\n", &Seen::default()), None, "an example");
 }
+
+#[test]
+fn the_names_of_a_function_are_no_variables_of_the_file() {
+    let file = "def wrap(text):\n    return text\n";
+    let answer = "def wrap(text):\n    return text.strip()\n\ntext = load(1)\nprint(wrap(text))\n";
+    let out = placed(file, answer, &Seen::default());
+    assert_eq!(out.unwrap(), "def wrap(text):\n    return text.strip()\n");
+}
+
+#[test]
+fn a_class_without_methods_is_replaced_also_where_the_file_was_shown_in_part() {
+    let file = "class Config:\n    a: int = 1\n    b: int = 2\n";
+    let out = placed(file, &file.replace('2', "3"), &Seen::of(file, &[(1, 3)]));
+    assert_eq!(out.unwrap(), file.replace('2', "3"));
+}
+
+#[test]
+fn a_text_in_a_call_a_table_in_brackets_and_words_above_stay() {
+    let file = "def main():\n    pass\n\nUSAGE = dedent(\"\"\"\nusage: prog\n\"\"\")\n";
+    let out = placed(file, "def helper():\n    pass\n", &Seen::default()).unwrap();
+    assert_eq!(out, format!("{file}\ndef helper():\n    pass\n"));
+    let words = "KEYWORDS = (\n    \"if\",\n    \"else\",\n    \"while\",\n)\n";
+    assert_eq!(placed(words, "KEYWORDS = (\"if\",)\n", &Seen::default()), None);
+    let rust = "/// Parses a header.\n/// The rest of the line stays.\n#[case(1.5)]\nfn parse() {\n    1\n}\n";
+    assert_eq!(
+        placed(rust, &rust.replace("    1\n", "    2\n"), &Seen::default()).unwrap(),
+        rust.replace("    1\n", "    2\n")
+    );
+}
