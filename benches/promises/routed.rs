@@ -25,8 +25,8 @@ pub fn measure(all: bool) -> Vec<Line> {
     }
     let mut town = Town::new();
     let mut lines = vec![
-        visits(&town, true, "TLS connect + GET through the router", 1.45),
-        visits(&town, false, "HTTP GET through the router", 1.7),
+        visits(&town, true, "TLS connect + GET through the router", 1.6),
+        visits(&town, false, "HTTP GET through the router", 1.9),
     ];
     if !all {
         return lines;
