@@ -8,8 +8,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-const CRATES: [&str; 8] =
-    ["src", "domain/src", "broker/src", "runner/src", "router/src", "protocol/src", "locate/src", "devforge/src"];
+/// Folders whose files are one crate.
+const CRATES: [&str; 10] = [
+    "src",
+    "domain/src",
+    "broker/src",
+    "runner/src",
+    "router/src",
+    "protocol/src",
+    "locate/src",
+    "devforge/src",
+    "benches/promises",
+    "tests/stories",
+];
 
 static USE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\buse\s+([^;]+);").expect("a literal"));
 static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:crate|super|self)(?:::\w+)+").expect("a literal"));

@@ -1,89 +1,21 @@
 //! Sandboxes with a way out, on a real engine: ready from a berth, many at once, idle, and with their router replaced.
 
-use crate::chamber::{IMAGE, bare_run, docker, runner, spec, with_broker};
+use crate::chamber::{IMAGE, bare_run, docker, runner, with_broker};
 use crate::idle;
+use crate::inn::{BERTHS, Inn, Way};
 use crate::line::{Line, quantile};
 use crate::replaced;
-use async_trait::async_trait;
-use caisson::egress::{Dial, Duplex, Egress, Settings as EgressSettings};
-use caisson::sandbox::broker::{Broker, SocketBroker};
-use caisson::sandbox::link::Link;
+use caisson::egress::{Dial, Egress, Settings as EgressSettings};
+use caisson::sandbox::broker::SocketBroker;
 use protocol::broker::RouterSpec;
-use protocol::router::{Policy, Rule};
-use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
+use protocol::router::Policy;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const ROUTER: &str = "caisson-router:local";
-/// As many as a broker takes.
-pub const BERTHS: u32 = 64;
 const ROUNDS: u32 = 8;
 const AT_ONCE: u32 = 20;
-/// Each sandbox of the bench may look this up; nobody is ever asked for it.
-pub const NAME: &str = "berth.test";
-
-/// The router as `caisson serve` reaches it, again and again.
-pub struct Way {
-    pub broker: SocketBroker,
-    pub spec: Mutex<RouterSpec>,
-    /// How often it was reached.
-    pub dials: AtomicU64,
-}
-
-impl Way {
-    pub async fn ensure(&self) -> std::io::Result<()> {
-        let spec = self.spec.lock().expect("whole").clone();
-        let failed = |problem: protocol::broker::Problem| std::io::Error::other(problem.to_string());
-        self.broker.router_ensure(&spec).await.map(drop).map_err(failed)
-    }
-}
-
-#[async_trait]
-impl Dial for Way {
-    async fn dial(&self) -> std::io::Result<Box<dyn Duplex>> {
-        self.ensure().await?;
-        let stream = self.broker.router_attach().await.map_err(|problem| std::io::Error::other(problem.to_string()))?;
-        self.dials.fetch_add(1, Ordering::Relaxed);
-        Ok(Box::new(stream))
-    }
-}
-
-/// A sandbox that answered.
-pub struct Lodger {
-    pub name: String,
-    pub link: Link,
-}
-
-pub struct Inn {
-    pub way: Arc<Way>,
-    pub egress: Arc<Egress>,
-    pub installation: String,
-}
-
-impl Inn {
-    /// From nothing to a sandbox that takes actions and has its way out.
-    pub async fn ready(&self, berth: u32) -> Lodger {
-        let name = format!("berth-{berth}");
-        let broker = &self.way.broker;
-        broker.create(&spec(name.clone(), Some(berth))).await.expect("created");
-        broker.start(&name).await.expect("started");
-        let stream = Box::new(broker.attach(&name).await.expect("attached"));
-        let (link, _) = Link::attach(stream, 1).await.expect("a runner");
-        self.egress.open(berth, &[Rule::parse(NAME).expect("a rule")]).await.expect("opened");
-        Lodger { name, link }
-    }
-
-    pub async fn leave(&self, berth: u32, lodger: Lodger) {
-        self.egress.close(berth).await.expect("closed");
-        self.way.broker.remove(&lodger.name).await.expect("removed");
-    }
-
-    /// The engine's container.
-    pub fn container(&self, lodger: &Lodger) -> String {
-        format!("caisson-{}-box-{}", self.installation, lodger.name)
-    }
-}
 
 pub async fn measure() -> Vec<Line> {
     let Some(runner) = runner() else {
@@ -195,11 +127,4 @@ async fn many(inn: &Inn) -> Line {
         other,
         1.3,
     )
-}
-
-/// What a command says; it must succeed.
-pub fn said(program: &str, words: &[&str]) -> String {
-    let out = Command::new(program).args(words).output().expect(program);
-    assert!(out.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&out.stderr));
-    String::from_utf8_lossy(&out.stdout).trim().to_owned()
 }

@@ -1,6 +1,6 @@
 //! What a sandbox holds in which nothing happens: its runner, the engine's process beside it, and what its cgroup is charged for.
 
-use crate::berths::{Inn, Lodger, said};
+use crate::inn::{Inn, Lodger, said};
 use crate::line::Line;
 use std::fs;
 

@@ -19,6 +19,7 @@ mod demo {
 mod doorbell;
 mod fold;
 mod idle;
+mod inn;
 mod intake;
 mod kill;
 /// The router's own: namespaces, an internet in them, the real programs.

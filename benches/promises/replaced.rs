@@ -1,6 +1,6 @@
 //! The router replaced by another image's while every berth is held: how long, what was felt, what got out, and what goes on afterwards.
 
-use crate::berths::{BERTHS, Inn, Lodger, NAME, said};
+use crate::inn::{BERTHS, Inn, Lodger, NAME, said};
 use crate::line::{Line, ms};
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::link::Link;

@@ -61,6 +61,13 @@ pub struct Item {
     pub author: String,
 }
 
+impl Item {
+    /// A remark on the whole.
+    pub fn on_the_whole(text: &str, author: &str) -> Item {
+        Item { path: None, line: None, text: text.to_owned(), author: author.to_owned() }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]
 pub enum Verb {

@@ -1,4 +1,7 @@
 //! Ending every process of the sandbox but the runner.
+//!
+//! As PID 1 one `kill(-1)` reaches every process of the sandbox and nothing else. As a plain process (tests) that call would reach the
+//! whole machine, so only our own descendants are killed, found through `/proc`.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,4 @@
 //! Stopping everything: when this returns well, no process but the runner is left and no request runs.
-//!
-//! As PID 1 one `kill(-1)` reaches every process of the sandbox and nothing else. As a plain process (tests) that call would reach the
-//! whole machine, so only our own descendants are killed, found through `/proc`.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -22,6 +22,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use parse::{Command, Parsed, parse};
+pub use parse::{Command, Parsed, parse, without_names};
 pub use spec::{Spec, Strength, Who};
 pub use table::{COMMANDS, answer_line, spec};

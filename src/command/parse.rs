@@ -46,6 +46,19 @@ pub fn parse(text: &str, author: &str) -> Parsed {
     Parsed { plain: commands.is_empty(), commands }
 }
 
+/// The text without the names of the commands in it: of `/fix the parser` the words `the parser`.
+pub fn without_names(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for (start, word) in Lines::read(text).open {
+        if spec(&word.to_ascii_lowercase()).is_some() {
+            out.push_str(&text[from..start]);
+            from = start + 1 + word.len();
+        }
+    }
+    out + &text[from..]
+}
+
 fn command(name: String, argument: &Argument<'_>) -> Command {
     let unknown = |why| Verb::Unknown { word: name.clone(), why };
     let (strength, verb) = match spec(&name).map(|spec| (spec.strength, (spec.read)(argument))) {

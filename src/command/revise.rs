@@ -17,5 +17,5 @@ fn read(argument: &Argument<'_>) -> Result<Verb, String> {
     if text.is_empty() {
         return Err("say what to change after it".to_owned());
     }
-    Ok(Verb::Changes { items: vec![Item { path: None, line: None, text, author: argument.author.to_owned() }] })
+    Ok(Verb::Changes { items: vec![Item::on_the_whole(&text, argument.author)] })
 }

@@ -1,5 +1,9 @@
 use super::*;
-use domain::{Item, Verb};
+use domain::transition::transition;
+use domain::{
+    Access, Account, Budget, Decision, Effect, Envelope, Event, Input, Item, Kind, Notice, Request, Source, Task,
+    TaskId, Verb,
+};
 use proptest::prelude::*;
 
 fn one(text: &str) -> Verb {
@@ -18,7 +22,7 @@ fn is_malformed(text: &str, name: &str) -> bool {
 }
 
 fn changes(text: &str) -> Verb {
-    Verb::Changes { items: vec![Item { path: None, line: None, text: text.into(), author: "u7".into() }] }
+    Verb::Changes { items: vec![Item::on_the_whole(text, "u7")] }
 }
 
 fn none(text: &str) {
@@ -174,6 +178,15 @@ fn a_command_may_follow_text() {
 }
 
 #[test]
+fn the_names_of_commands_can_be_left_out_of_a_text() {
+    assert_eq!(without_names("It fails.\n\n/Fix\n").trim(), "It fails.");
+    assert_eq!(without_names("/fix the parser\nand tests").trim(), "the parser\nand tests");
+    for text in ["```\n  /fix x\n```", "> /fix", "run /fix please", "/usr/bin/env", "/frobnicate it"] {
+        assert_eq!(without_names(text), text);
+    }
+}
+
+#[test]
 fn stop_beats_changes_beats_approval() {
     let text = "/approve\n/revise not yet\n/status";
     assert_eq!(parse(text, "u7").commands.len(), 3);
@@ -203,6 +216,54 @@ fn the_table_and_the_parser_agree() {
         answer_line(None),
         "approve this review (or `/approve`) · request changes with comments on lines · `/revise …` · `/stop`"
     );
+}
+
+/// The table says who may; the machine decides it. Both say the same.
+#[test]
+fn the_machine_lets_those_give_a_command_whom_the_table_names() {
+    let person = Account { id: 8, login: "u8".into() };
+    let request = Request {
+        kind: Kind::Fix,
+        repository: "shop".into(),
+        issue: 1,
+        title: "t".into(),
+        body: String::new(),
+        words: String::new(),
+        asker: person.clone(),
+        issue_author: person.clone(),
+        source: Source::Issue(1),
+        number: 0,
+        branch: "agent/1-t".into(),
+        base_branch: "main".into(),
+        budget: Budget::default(),
+        every: 5,
+        has_upstream: false,
+        hosts: Vec::new(),
+    };
+    let task = Task::fold(TaskId(1), &[Event::Requested { request: Box::new(request) }]);
+    for spec in COMMANDS {
+        let text = format!("/{} {}", spec.name, if spec.name == "budget" { "1 usd" } else { "a.test" });
+        let verb = if spec.name == "approve" { Verb::approve() } else { one(&text) };
+        let decision = Decision {
+            source: Source::Comment(2),
+            number: 2,
+            at: 1,
+            poster: person.clone(),
+            right: Access::Read,
+            commit: None,
+            head: None,
+            base: None,
+            text_hash: String::new(),
+            edited: false,
+            in_advance: false,
+            verb,
+        };
+        let input = Input::Decided { decision: Box::new(decision) };
+        let (_, step) = transition(&task, &Envelope { key: "k".into(), now: 1, input });
+        let is_refused =
+            step.effects.iter().any(|effect| matches!(effect, Effect::Comment { notice: Notice::Refused { .. }, .. }));
+        assert_eq!(is_refused, spec.who == Who::Writer, "{}", spec.name);
+    }
 }
 
 #[test]

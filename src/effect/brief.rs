@@ -59,7 +59,7 @@ impl Performer {
 
     async fn look(&self, task: &Task, log: &[Event], base: Option<BaseRun>) -> Result<Look, Trouble> {
         let request = self.request(task)?;
-        let mut words = format!("{}\n{}\n{}", request.title, request.body, request.words);
+        let mut words = record::words(task);
         for said in record::widened(log) {
             words.push_str(&format!("\n{said}"));
         }

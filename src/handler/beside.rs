@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_a_review_says_whole_is_not_left() {
-        let item = |text: &str| domain::Item { path: None, line: None, text: text.into(), author: "u7".into() };
+        let item = |text: &str| domain::Item::on_the_whole(text, "u7");
         let text = "/revise use a set\n/status";
         let done = Verb::Changes { items: vec![item(text)] };
         assert_eq!(beside("u7", text, &done), [Beside::Status]);

@@ -21,17 +21,14 @@ pub(super) fn account(from: &crate::forge::Account) -> Account {
     Account { id: from.id, login: from.login.clone() }
 }
 
-fn remark(text: &str, author: &str) -> Item {
-    Item { path: None, line: None, text: text.to_owned(), author: author.to_owned() }
-}
-
 /// What a comment asks for.
 pub(super) fn comment(comment: &Comment) -> Verb {
     text(&comment.body, &comment.author.login)
 }
 
 pub(super) fn text(text: &str, author: &str) -> Verb {
-    asked(text, author).map_or_else(|| Verb::Say { items: vec![remark(text, author)] }, |command| command.verb)
+    asked(text, author)
+        .map_or_else(|| Verb::Say { items: vec![Item::on_the_whole(text, author)] }, |command| command.verb)
 }
 
 /// The strongest command of a text; none when it holds none.
@@ -65,7 +62,7 @@ pub(super) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> 
     let login = &review.author.login;
     let mut items: Vec<Item> = Vec::new();
     if !review.body.trim().is_empty() {
-        items.push(remark(&review.body, login));
+        items.push(Item::on_the_whole(&review.body, login));
     }
     items.extend(own_remarks(review, inline).into_iter().map(|c| Item {
         path: Some(c.path.clone()),

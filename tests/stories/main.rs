@@ -27,6 +27,7 @@ mod orders;
 mod outages;
 mod scripts;
 mod shelves;
+mod switch;
 mod toolchains;
 mod trip;
 mod turns;

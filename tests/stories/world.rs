@@ -4,8 +4,8 @@
 use crate::cuts::Cuts;
 use crate::doors::Doors;
 use crate::local_broker::LocalBroker;
-use crate::outages::Switch;
 pub use crate::scripts::FIX;
+use crate::switch::Switch;
 use caisson::barrier::{Inspector, Standing};
 use caisson::bot::{Bot, Parts};
 use caisson::config::{Process, Secret};

@@ -64,8 +64,7 @@ fn no_right(draft: &mut Draft, decision: &Decision) {
     if !draft.task.told_no_right.contains(&decision.poster.id) {
         draft.answer(decision.number, Notice::Refused { login, verb });
     }
-    let (source, poster) = (decision.source.clone(), decision.poster.clone());
-    draft.emit(Event::DecisionRefused { source, poster, reason: NO_RIGHT.to_owned() });
+    draft.refused(decision, NO_RIGHT);
 }
 
 fn allowed(draft: &mut Draft, decision: &Decision) {

@@ -24,8 +24,7 @@ pub(super) fn deny(draft: &mut Draft, decision: &Decision, host: &str, kept: boo
 
 /// One text may name several hosts: each refusal is an event, so that each has an answer of its own.
 fn refuse(draft: &mut Draft, decision: &Decision, reason: &str, notice: Notice) {
-    let (source, poster) = (decision.source.clone(), decision.poster.clone());
-    draft.emit(Event::DecisionRefused { source, poster, reason: reason.to_owned() });
+    draft.refused(decision, reason);
     draft.say(notice);
 }
 

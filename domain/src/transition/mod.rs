@@ -49,13 +49,15 @@ impl Draft {
         self.want(Effect::Comment { to: To::Asked { number }, notice });
     }
 
-    /// Takes nothing of a decision, writes down why, and says so.
+    /// Takes nothing of a decision, and writes down why.
+    pub fn refused(&mut self, decision: &Decision, reason: &str) {
+        let (source, poster) = (decision.source.clone(), decision.poster.clone());
+        self.emit(Event::DecisionRefused { source, poster, reason: reason.to_owned() });
+    }
+
+    /// As [`Draft::refused`], and says so where it was asked.
     pub fn refuse(&mut self, decision: &Decision, reason: &str, notice: Notice) {
-        self.emit(Event::DecisionRefused {
-            source: decision.source.clone(),
-            poster: decision.poster.clone(),
-            reason: reason.to_owned(),
-        });
+        self.refused(decision, reason);
         self.answer(decision.number, notice);
     }
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::nearest::nearest;
-use super::path::show;
 use super::read::shorten;
+use super::shown::show;
 use super::{FileError, Said, Scope, read, write};
 use crate::written::Written;
 

@@ -7,7 +7,7 @@ use ignore::{Walk, WalkBuilder};
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 
-use super::path::show;
+use super::shown::show;
 use super::{FileError, Scope};
 
 /// Entries that are shown.

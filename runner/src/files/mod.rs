@@ -10,6 +10,7 @@ mod path;
 mod read;
 mod search;
 mod several;
+mod shown;
 mod suggest;
 mod write;
 

@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat, openat2};
 use nix::sys::stat::{Mode, mkdirat};
 
-pub use super::suggest::show;
+use super::shown::show;
 use super::{FileError, suggest};
 
 pub struct Workspace {

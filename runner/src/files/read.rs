@@ -7,7 +7,7 @@ use std::path::Path;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 
-use super::path::show;
+use super::shown::show;
 use super::{FileError, MAX_FILE, Scope};
 
 /// Lines shown unless the caller says how many.

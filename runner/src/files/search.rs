@@ -8,7 +8,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 
 use super::list::{Filter, walk};
-use super::path::show;
+use super::shown::show;
 use super::{FileError, MAX_FILE, Scope};
 
 /// Matching lines that are shown.

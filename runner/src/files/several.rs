@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-use super::path::show;
+use super::shown::show;
 use super::write::replace;
 use super::{FileError, Said, Scope, read};
 use crate::written::Written;

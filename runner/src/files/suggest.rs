@@ -4,6 +4,8 @@ use std::path::Path;
 
 use ignore::WalkBuilder;
 
+use super::shown::show;
+
 /// Entries looked at before giving up.
 const LOOKED_AT: usize = 20_000;
 const SUGGESTED: usize = 3;
@@ -53,11 +55,6 @@ fn distance(one: &str, other: &str) -> usize {
         }
     }
     row[other.len()]
-}
-
-/// A path below the workspace, for people.
-pub fn show(relative: &Path) -> String {
-    if relative.as_os_str().is_empty() { ".".to_owned() } else { relative.display().to_string() }
 }
 
 #[cfg(test)]

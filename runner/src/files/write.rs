@@ -11,7 +11,7 @@ use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
 use nix::sys::stat::{Mode, SFlag, fchmod, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-use super::path::show;
+use super::shown::show;
 use super::{FileError, Said, Scope, read};
 use crate::written::Written;
 

@@ -35,7 +35,9 @@ static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^([A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*)\s*(?::[^=]+)?=(?:[^=>]|$)").expect("a literal")
 });
 
+/// Where a text is assigned that may go on over many lines.
 static TEXT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"^[^"'`=]*=[^"'`]*?("""|'''|`)"#).expect("a literal"));
+/// Where a table or an object is assigned in no block.
 static TABLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:export\s+)?(?:(?:const|let|var)\s+)?[A-Za-z_$][\w$.]*\s*(?::[^=]+)?=\s*[\[{]").expect("a literal")
 });

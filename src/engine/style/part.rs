@@ -15,7 +15,7 @@ static METHOD: LazyLock<Regex> =
 
 /// A container is replaced as a whole only by something about as long: otherwise what is missing would be lost.
 const WHOLE: usize = 70;
-/// Definitions of one block that are placed.
+/// Definitions of one block that are placed, those within others counted too: for each the whole file is looked through.
 const MOST: usize = 64;
 
 /// Words that stand where a model left a part of a file out.
@@ -37,30 +37,26 @@ pub(super) fn omits(text: &str, file: &str) -> bool {
 /// `seen`: the definitions that the model saw; of two with one name the one that was shown is meant.
 pub(super) fn placed(file: &str, block: &str, seen: &Seen) -> Option<String> {
     let given: Vec<&str> = block.lines().collect();
-    let outer = outermost(&given);
+    let pieces = all(&given);
     let mut text: Vec<String> = file.lines().map(str::to_owned).collect();
-    // A block of nothing but imports.
-    if outer.is_empty() && given.iter().all(|line| line.trim().is_empty() || imports(line)) {
-        import(&mut text, &given);
-        return whole(&text).filter(|out| out.trim_end() != file.trim_end());
-    }
-    // Each is looked for in the whole file.
-    if outer.is_empty() || outer.len() > MOST {
-        return None;
-    }
-    let mut target = Target { text, given: &given, seen, after: None };
-    for piece in &outer {
-        target.place(piece, None)?;
-    }
-    // Nothing but an example's own variables.
-    target.after?;
-    let mut text = target.text;
-    import(&mut text, &given[..outer[0].lead]);
-    whole(&text).filter(|out| out.trim_end() != file.trim_end())
-}
-
-fn whole(lines: &[String]) -> Option<String> {
-    (!lines.is_empty()).then(|| lines.join("\n") + "\n")
+    let head = match outermost(&pieces).as_slice() {
+        // A block of nothing but imports.
+        [] if given.iter().all(|line| line.trim().is_empty() || imports(line)) => given.as_slice(),
+        [] => return None,
+        outer => {
+            let mut target = Target { text, given: &given, pieces: &pieces, seen, after: None, left: MOST };
+            for piece in outer {
+                target.place(piece, None)?;
+            }
+            // Nothing but an example's own variables.
+            target.after?;
+            text = target.text;
+            &given[..outer[0].lead]
+        }
+    };
+    import(&mut text, head);
+    let out = text.join("\n") + "\n";
+    (out.trim_end() != file.trim_end()).then_some(out)
 }
 
 /// First lines of the definitions that were shown.
@@ -83,61 +79,60 @@ pub(super) fn defines(block: &str) -> bool {
 }
 
 /// Definitions that stand within no other.
-fn outermost(lines: &[&str]) -> Vec<Definition> {
+fn outermost(pieces: &[Definition]) -> Vec<&Definition> {
     let mut reached = 0;
-    let mut out: Vec<Definition> = Vec::new();
-    for found in all(lines) {
-        if found.first >= reached {
-            reached = found.end;
-            out.push(found);
-        }
-    }
-    out
+    let outer = pieces.iter().filter(|one| {
+        let is_outer = one.first >= reached;
+        reached = if is_outer { one.end } else { reached };
+        is_outer
+    });
+    outer.collect()
 }
 
 /// The file as it becomes.
 struct Target<'a> {
     text: Vec<String>,
     given: &'a [&'a str],
+    /// All definitions that were given.
+    pieces: &'a [Definition],
     seen: &'a Seen,
     /// The line after what was put in last, and its indentation: something new follows it.
     after: Option<(usize, usize)>,
+    /// How many more are placed.
+    left: usize,
 }
 
 impl Target<'_> {
-    fn all(&self) -> Vec<Definition> {
-        let lines: Vec<&str> = self.text.iter().map(String::as_str).collect();
-        all(&lines)
-    }
-
     /// Puts one in; none when it has no certain place. `container`: the name of what holds it, where that was given with it.
     fn place(&mut self, piece: &Definition, container: Option<&str>) -> Option<()> {
-        // What an example assigns to is no part of the file.
-        let is_example = |name: &str| name.contains(char::is_lowercase) && !exports(name) && !self.uses(name, piece);
-        let variable = assigned(self.given[piece.first]);
-        let known = self.all();
+        self.left = self.left.checked_sub(1)?;
+        let lines: Vec<&str> = self.text.iter().map(String::as_str).collect();
+        let known = all(&lines);
         let outer: Vec<&Definition> =
             known.iter().filter(|one| one.holds && container.is_some_and(|name| one.name == name)).collect();
-        let inside = |one: &Definition| outer.iter().any(|it| it.first < one.first && one.end <= it.end);
-        let same: Vec<&Definition> =
-            known.iter().filter(|one| one.name == piece.name && (outer.is_empty() || inside(one))).collect();
-        let old = match same.as_slice() {
-            [] if variable.is_some_and(is_example) => return Some(()),
-            [] => return self.add(piece, &known, outer.last().copied()),
-            [only] => (*only).clone(),
-            _ if variable.is_some_and(is_example) => return Some(()),
+        let is_inside = |one: &Definition| outer.is_empty() || outer.iter().any(|it| is_within(one, it));
+        let same: Vec<&Definition> = known.iter().filter(|one| one.name == piece.name && is_inside(one)).collect();
+        match same.as_slice() {
+            [only] => self.replace(piece, only, &known),
+            _ if self.is_example(piece) => Some(()),
+            [] => self.add(piece, &known, outer.last().copied()),
             several => {
-                let mut meant = several.iter().filter(|one| self.seen.0.contains(&self.text[one.first]));
-                let first = meant.next()?;
-                (meant.next().is_none()).then(|| (*first).clone())?
+                let mut shown = several.iter().filter(|one| self.seen.0.contains(&self.text[one.first]));
+                let (first, second) = (shown.next()?, shown.next());
+                second.is_none().then(|| self.replace(piece, first, &known))?
             }
-        };
+        }
+    }
+
+    /// In the place of this one; none where something of it would be lost.
+    fn replace(&mut self, piece: &Definition, old: &Definition, known: &[Definition]) -> Option<()> {
         let share = |new: usize, old: usize| new * 100 >= old * WHOLE;
         let held = |all: &[Definition], outer: &Definition| all.iter().filter(|one| is_within(one, outer)).count();
+        let held_before = held(known, old);
         let is_whole = share(piece.end - piece.first, old.end - old.first)
-            && share(held(&all(self.given), piece), held(&known, &old))
+            && share(held(self.pieces, piece), held_before)
             // What was not shown cannot have been left out on purpose.
-            && (self.seen.0.is_empty() || held(&known, &old) == 0);
+            && (self.seen.0.is_empty() || held_before == 0);
         let (new, before) = (self.given[piece.first..piece.end].join("\n"), self.text[old.first..old.end].join("\n"));
         let is_cut = omits(&new, &before);
         if (piece.holds || old.holds) && (!is_whole || is_cut) {
@@ -145,31 +140,33 @@ impl Target<'_> {
         }
         // Entries of a table may have been left out.
         let written = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
-        let is_value = variable.is_some() || is_table(&self.text[old.first]);
-        let is_long_table = is_value && old.end - old.first > 1;
-        if is_cut || (is_long_table && !share(written(&new), written(&before))) {
+        let is_value = self.is_variable(piece) || is_table(&self.text[old.first]);
+        let is_long_value = is_value && old.end - old.first > 1;
+        if is_cut || (is_long_value && !share(written(&new), written(&before))) {
             return None;
         }
-        let mut new = self.given(piece, old.indent, &self.text[old.lead..old.end].join("\n"));
-        let above = new.len() - (piece.end - piece.first);
-        // Comments and decorators that were not given back stay.
-        let decorated = |line: &str| line.trim_start().starts_with(['@']) || line.trim_start().starts_with("#[");
-        let keeps = self.text[old.lead..old.first].iter().any(|line| decorated(line))
-            && !new[..above].iter().any(|line| decorated(line));
-        if keeps {
-            new.drain(..above);
-        }
-        let from = if above > 0 && !keeps { old.lead } else { old.first };
+        let (from, mut lines) = self.over(piece, old);
         // In an object the comma behind a function is not the function's.
-        let is_inner = variable.is_none() && old.indent > 0;
-        if let (true, Some(last)) =
-            (is_inner && before.ends_with(','), new.last_mut().filter(|last| !last.ends_with(',')))
-        {
+        let is_inner = old.indent > 0 && !self.is_variable(piece);
+        if let Some(last) = lines.last_mut().filter(|last| is_inner && before.ends_with(',') && !last.ends_with(',')) {
             last.push(',');
         }
-        self.after = Some((from + new.len(), old.indent));
-        self.text.splice(from..old.end, new);
+        self.after = Some((from + lines.len(), old.indent));
+        self.text.splice(from..old.end, lines);
         Some(())
+    }
+
+    /// The lines that take the place of `old`, and where they begin: comments and decorators that were not given back stay.
+    fn over(&self, piece: &Definition, old: &Definition) -> (usize, Vec<String>) {
+        let decorated = |line: &str| line.trim_start().starts_with('@') || line.trim_start().starts_with("#[");
+        let lead = &self.text[old.lead..old.first];
+        let mut lines = self.given(piece, old.indent, &lead.join("\n"));
+        let above = lines.len() - (piece.end - piece.first);
+        let loses_one = lead.iter().any(|line| decorated(line)) && !lines[..above].iter().any(|line| decorated(line));
+        if loses_one {
+            lines.drain(..above);
+        }
+        (if above > 0 && !loses_one { old.lead } else { old.first }, lines)
     }
 
     /// Its lines, so deep; what stands above it without words about what was left out that are not `known`.
@@ -186,21 +183,26 @@ impl Target<'_> {
         shifted(&lines, piece.indent, deep)
     }
 
-    /// Whether anything else that is given takes this name from outside: it is no argument of its own, and assigned to nowhere in it.
-    fn uses(&self, name: &str, piece: &Definition) -> bool {
+    fn is_variable(&self, piece: &Definition) -> bool {
+        assigned(self.given[piece.first]).is_some()
+    }
+
+    /// What an example assigns to is no part of the file, unless something else that is given uses it.
+    fn is_example(&self, piece: &Definition) -> bool {
+        let is_plain = piece.name.contains(char::is_lowercase) && !exports(&piece.name);
+        let others = || self.pieces.iter().filter(|one| !self.is_variable(one));
+        self.is_variable(piece) && is_plain && !others().any(|one| self.takes(one, &piece.name))
+    }
+
+    /// Whether this definition takes a name from outside: it is no argument of its own, and assigned to nowhere in it.
+    fn takes(&self, one: &Definition, name: &str) -> bool {
         let says = |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
         let assigns = |line: &str| {
             let head = line.split_once('=').map(|(head, _)| head.split(':').next().unwrap_or_default());
             head.is_some_and(|head| head.split_whitespace().last() == Some(name))
         };
-        let takes = |one: &Definition| {
-            let lines = &self.given[one.first..one.end];
-            lines.iter().skip(1).any(|line| says(line))
-                && !says(lines[0])
-                && !lines.iter().skip(1).any(|line| assigns(line))
-        };
-        let others = all(self.given).into_iter().filter(|one| one.first != piece.first);
-        others.filter(|one| assigned(self.given[one.first]).is_none()).any(|one| takes(&one))
+        let (head, body) = (self.given[one.first], &self.given[one.first + 1..one.end]);
+        !says(head) && body.iter().any(|line| says(line)) && !body.iter().any(|line| assigns(line))
     }
 
     /// A new one: a method behind the last of its container, or behind what was put in before it; anything else at the end, or behind that.
@@ -232,21 +234,13 @@ impl Target<'_> {
 
     /// The definitions within a container that was given back in part.
     fn within(&mut self, piece: &Definition) -> Option<()> {
-        let inner: Vec<Definition> = all(self.given)
-            .into_iter()
-            .filter(|one| one.first > piece.first && one.end <= piece.end && !one.holds)
-            .collect();
-        if inner.len() > MOST {
+        let inner: Vec<Definition> =
+            self.pieces.iter().filter(|one| is_within(one, piece) && !one.holds).cloned().collect();
+        let inner = outermost(&inner);
+        if inner.is_empty() {
             return None;
         }
-        let mut reached = 0;
-        for one in &inner {
-            if one.first >= reached {
-                reached = one.end;
-                self.place(one, Some(&piece.name))?;
-            }
-        }
-        (reached > 0).then_some(())
+        inner.into_iter().try_for_each(|one| self.place(one, Some(&piece.name)))
     }
 }
 
@@ -294,14 +288,31 @@ fn import(text: &mut Vec<String>, head: &[&str]) {
             continue;
         }
         let last = text.iter().rposition(|known| imports(known));
-        let at = last.map_or(0, |last| match is_open(&text[last]) {
-            true => {
-                text[last..].iter().position(|line| line.starts_with([')', '}'])).map_or(last + 1, |end| last + end + 1)
-            }
-            false => last + 1,
-        });
+        let at = last.map_or_else(
+            || beginning(text),
+            |last| match is_open(&text[last]) {
+                true => text[last..]
+                    .iter()
+                    .position(|line| line.starts_with([')', '}']))
+                    .map_or(last + 1, |end| last + end + 1),
+                false => last + 1,
+            },
+        );
         text.insert(at, (*line).to_owned());
     }
+}
+
+/// The line before which the first import of a file may stand: behind what has to come first, and what speaks of the whole file.
+fn beginning(text: &[String]) -> usize {
+    let first = ["#!", "# ", "//!", "// ", "/*", " *", "'use strict'", "\"use strict\"", "package "];
+    let at = text.iter().take_while(|line| first.iter().any(|word| line.starts_with(word))).count();
+    let Some(mark) = ["\"\"\"", "'''"].into_iter().find(|mark| text.get(at).is_some_and(|line| line.starts_with(mark)))
+    else {
+        return at;
+    };
+    let is_one = text[at].matches(mark).count() > 1;
+    let end = text[at + 1..].iter().position(|line| line.contains(mark));
+    if is_one { at + 1 } else { end.map_or(at, |end| at + end + 2) }
 }
 
 #[cfg(test)]

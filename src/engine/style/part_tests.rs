@@ -201,3 +201,24 @@ fn a_text_in_a_call_a_table_in_brackets_and_words_above_stay() {
         rust.replace("    1\n", "    2\n")
     );
 }
+
+#[test]
+fn the_first_import_stands_behind_what_speaks_of_the_whole_file() {
+    let with = |file: &str, line: &str| placed(file, line, &Seen::default()).unwrap();
+    assert_eq!(with("//! Doc.\n\nfn a() {}\n", "use crate::b;\n"), "//! Doc.\nuse crate::b;\n\nfn a() {}\n");
+    assert_eq!(with("'use strict';\n\nf();\n", "import b from 'b';\n"), "'use strict';\nimport b from 'b';\n\nf();\n");
+    assert_eq!(
+        with("\"\"\"Doc.\n\nMore.\n\"\"\"\n\nx = 1\n", "import os\n"),
+        "\"\"\"Doc.\n\nMore.\n\"\"\"\nimport os\n\nx = 1\n"
+    );
+    assert_eq!(with("/// One.\nfn a() {}\n", "use crate::b;\n"), "use crate::b;\n/// One.\nfn a() {}\n");
+}
+
+#[test]
+fn so_many_definitions_and_no_more_are_placed() {
+    let file: String = (0..200).map(|at| format!("def f{at}():\n    return 1\n")).collect();
+    let given =
+        |most: usize| file.replace("return 1", "return 2").split_inclusive('\n').take(2 * most).collect::<String>();
+    assert_eq!(placed(&file, &given(MOST), &Seen::default()).unwrap().matches("return 2").count(), MOST);
+    assert_eq!(placed(&file, &given(MOST + 1), &Seen::default()), None);
+}

@@ -2,6 +2,7 @@
 
 use domain::{Action, BaseRun, Call, CallRequest, Event, Look, Outcome, Request, Task, Verb};
 
+use crate::command;
 use crate::engine::fence::seen;
 use crate::sandbox::failures::failure;
 use crate::text;
@@ -16,21 +17,12 @@ pub fn words(task: &Task) -> String {
     parts.unwrap_or_default().join("\n")
 }
 
-/// The text without the command's word, and what was said with the command where that is no part of it.
+/// The text without the command's name, and what was said with the command where that is no part of it.
 pub(super) fn told(request: &Request) -> (String, String) {
-    let mut commanded = false;
-    let plain = |line: &str| {
-        let (word, rest) = line.trim_start().split_once(' ').unwrap_or((line.trim(), ""));
-        if !["/fix", "/plan"].iter().any(|known| word.eq_ignore_ascii_case(known)) {
-            return line.to_owned();
-        }
-        commanded = true;
-        rest.trim().to_owned()
-    };
-    let body: Vec<String> = seen(&request.body).0.lines().map(plain).collect();
-    let (body, words) = (body.join("\n").trim().to_owned(), seen(&request.words).0.trim().to_owned());
-    let is_in_it = commanded && body.contains(&words);
-    (body, if is_in_it { String::new() } else { words })
+    let body = command::without_names(&request.body);
+    let in_the_body = body != request.body && body.contains(request.words.trim());
+    let words = if in_the_body { String::new() } else { seen(&request.words).0.trim().to_owned() };
+    (seen(&body).0.trim().to_owned(), words)
 }
 
 /// What the host read for this turn.
@@ -56,9 +48,6 @@ pub fn widened(log: &[Event]) -> impl Iterator<Item = &str> {
         _ => None,
     })
 }
-
-/// Who spoke, where no model was asked.
-pub const HOST: &str = "the host";
 
 /// What a person, the forge or a loss brought since: the next answer is the model's.
 pub(super) fn asks_for_more(event: &Event) -> bool {

@@ -11,10 +11,10 @@ use domain::{
 
 pub use super::choice::{Candidate, newly, unmet};
 use super::choice::{PASSES, Wanted, best, is_better, is_flawed, is_shown, nearest, verdict};
-use super::record::{self, HOST, asks_for_more, changes_something, passed};
+use super::record::{self, asks_for_more, changes_something, passed};
 use super::settled::{end, summary};
 use super::view;
-use crate::engine::answer::Answer;
+use crate::engine::answer::{Answer, HOST};
 use crate::text;
 
 /// The most candidates of one round.

@@ -6,8 +6,8 @@
 use domain::{Action, Call, CallRequest, Event, NewFile, Outcome, OutcomeStatus, Task};
 
 use super::choice::newly;
-use super::record::{HOST, asks_for_more, base, outcomes, passed};
-use crate::engine::answer::Answer;
+use super::record::{asks_for_more, base, outcomes, passed};
+use crate::engine::answer::{Answer, HOST};
 use crate::text;
 
 /// Answers after which the person sees what there is, where the base's own checks fail and no answer made them pass.
@@ -56,21 +56,6 @@ pub(super) fn summary(said: &str, files: &[NewFile], verdict: &str) -> String {
 pub(super) fn end(id: String, summary: String) -> CallRequest {
     let arguments = serde_json::json!({ "summary": summary });
     CallRequest { id, name: "done".to_owned(), arguments, call: Call::Done { summary } }
-}
-
-impl Answer {
-    /// What the host says in the model's place.
-    pub(super) fn of_the_host(turn: u32, calls: Vec<CallRequest>) -> Answer {
-        Answer {
-            turn,
-            text: String::new(),
-            calls,
-            usage: domain::Usage::default(),
-            micro_usd: 0,
-            duration_ms: 0,
-            model: HOST.to_owned(),
-        }
-    }
 }
 
 /// Where the checks fail on the base too: nothing fails that did not, and the model had its tries.

@@ -1,6 +1,6 @@
 //! What of a long file is shown: the definitions that the issue is about.
 //!
-//! Owns: the choice. A short file is shown whole, and a longer one of up to [`LONG`] lines where the issue's code names nothing in it. Pure. Tests: below.
+//! Owns: the choice. A short file is shown whole, and one of up to [`LONG`] lines where the issue's code names nothing in it. Pure. Tests: below.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -74,7 +74,9 @@ pub fn lines(text: &str, words: &str, wide: bool) -> Vec<(u32, u32)> {
     if chosen.is_empty() {
         chosen.push((0, MOST.min(lines.len())));
     }
-    chosen.extend(head(&lines));
+    let is_shown = |(first, end): &(usize, usize)| chosen.iter().any(|one| one.0 <= *first && *end <= one.1);
+    let head = head(&lines).filter(|head| !is_shown(head));
+    chosen.extend(head);
     chosen.sort_unstable();
     chosen.into_iter().map(counted).collect()
 }

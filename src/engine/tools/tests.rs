@@ -19,6 +19,13 @@ fn refusal(name: &str, arguments: Value) -> String {
 }
 
 #[test]
+fn a_tool_that_asks_for_an_action_has_its_name() {
+    for tool in TOOLS {
+        assert!(tool.action.is_none_or(|action| action.name() == tool.name), "{}", tool.name);
+    }
+}
+
+#[test]
 fn a_read_only_task_is_offered_nothing_that_writes() {
     let names = |kind| specs(kind).into_iter().map(|s| s.name).collect::<Vec<_>>().join(" ");
     assert_eq!(names(Kind::Fix), "bash read_file write_file edit_file list_files search web_fetch update_plan done");
