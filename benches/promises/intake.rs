@@ -1,11 +1,14 @@
-//! Webhook intake with the store against the same listener that only verifies.
+//! Webhook intake with the store, in either database, against the same listener that only verifies; and PostgreSQL against bare
+//! statements of the same size.
 
 use crate::line::{Line, ms, quantile, ratio};
+use crate::server::Server;
 use caisson::config::Secret;
 use caisson::server::{Door, Hooks, Keep, Limits, Peer, Visitors, hook_router};
-use caisson::store::{Delivery, Store, StoreError};
+use caisson::store::{Delivery, Location, Store, StoreError};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use sqlx::{Connection, Executor};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -87,10 +90,8 @@ async fn load(address: std::net::SocketAddr) -> (f64, Duration) {
     (rate, quantile(&mut all, 0.99))
 }
 
-pub async fn measure() -> Vec<Line> {
-    let dir = tempfile::tempdir().expect("a directory");
-    let store = Store::open(dir.path()).await.expect("a store");
-    let (durable, plain) = (listener(store).await, listener(Nowhere).await);
+/// The best of three, each beside the same load on a listener without a store: requests a second and the 99th percentile.
+async fn pair(plain: std::net::SocketAddr, durable: std::net::SocketAddr) -> ((f64, Duration), (f64, Duration)) {
     posts(plain, 20).await;
     posts(durable, 20).await;
     let (mut with, mut without) = ((0.0, Duration::ZERO), (0.0, Duration::ZERO));
@@ -99,10 +100,18 @@ pub async fn measure() -> Vec<Line> {
         without = if b.0 > without.0 { b } else { without };
         with = if d.0 > with.0 { d } else { with };
     }
+    (with, without)
+}
+
+pub async fn measure() -> Vec<Line> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let store = Store::open(dir.path()).await.expect("a store");
+    let (durable, plain) = (listener(store).await, listener(Nowhere).await);
+    let (with, without) = pair(plain, durable).await;
     let single = quantile(&mut posts(durable, 100).await, 0.5);
     let share = with.0 / without.0;
     let late = ratio(with.1, without.1);
-    vec![
+    let mut lines = vec![
         Line::held(
             "webhook intake, durable, 32 connections, against the same listener without a store",
             format!("{:.0}/s against {:.0}/s: {share:.2} ×", with.0, without.0),
@@ -111,5 +120,56 @@ pub async fn measure() -> Vec<Line> {
         ),
         Line::held("… its p99", format!("{} against {}: {late:.1} ×", ms(with.1), ms(without.1)), "≤ 8 ×", late <= 8.0),
         Line::shown("webhook intake, durable, 1 connection, p50", ms(single)),
+    ];
+    if let Some(server) = Server::durable() {
+        lines.extend(in_postgres(&server, plain).await);
+    }
+    lines
+}
+
+/// A server that brings what it commits to the disk, as an operator's does.
+async fn in_postgres(server: &Server, plain: std::net::SocketAddr) -> Vec<Line> {
+    let url: url::Url = server.database().parse().expect("an address");
+    let store = Store::open(Location::Postgres(url.clone())).await.expect("a store");
+    let durable = listener(store).await;
+    let (with, without) = pair(plain, durable).await;
+    let share = with.0 / without.0;
+    let bare = bare(&url).await;
+    let own = with.0 / bare;
+    vec![
+        Line::held(
+            "… in PostgreSQL",
+            format!("{:.0}/s against {:.0}/s: {share:.2} ×", with.0, without.0),
+            "≥ 0.05 ×",
+            share >= 0.05,
+        ),
+        Line::held(
+            "… against bare insertions in transactions of 32",
+            format!("{:.0}/s against {bare:.0}/s: {own:.2} ×", with.0),
+            "≥ 0.6 ×",
+            own >= 0.6,
+        ),
     ]
+}
+
+/// What a loop over one connection stores in a second: the same rows, as many in a transaction as requests come at once.
+async fn bare(url: &url::Url) -> f64 {
+    let mut connection = sqlx::PgConnection::connect(url.as_str()).await.expect("connected");
+    let body = lz4_flex::compress_prepend_size(&body());
+    let mut best = 0.0_f64;
+    for round in 0..3 {
+        let began = Instant::now();
+        for burst in 0..EACH {
+            connection.execute("BEGIN").await.expect("begun");
+            for row in 0..CONNECTIONS {
+                let sql = "INSERT INTO deliveries (uuid, repository, event_type, received_at, packing, body, about) \
+                           VALUES ($1, 'shop', 'issues', 1, 1, $2, NULL) ON CONFLICT (uuid) DO NOTHING";
+                let uuid = format!("{round}-{burst}-{row}");
+                sqlx::query(sql).bind(uuid).bind(&body).execute(&mut connection).await.expect("stored");
+            }
+            connection.execute("COMMIT").await.expect("stored");
+        }
+        best = best.max((EACH * CONNECTIONS) as f64 / began.elapsed().as_secs_f64());
+    }
+    best
 }

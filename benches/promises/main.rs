@@ -43,6 +43,9 @@ mod line;
 mod load;
 mod replaced;
 mod routed;
+#[path = "../../tests/support/postgres.rs"]
+#[allow(dead_code, reason = "tests use what the bench does not")]
+mod server;
 #[path = "../../tests/support/skipped.rs"]
 mod skipped;
 mod stage;

@@ -1,7 +1,7 @@
 //! Deletes what is over and old enough, and keeps the local repositories tidy, from time to time and in small slices.
 //!
 //! Owns when; what is old enough is the configuration's `[keep]`, how it is deleted the store's and `git`'s. Tests: below, and
-//! `src/store/retention_tests.rs`.
+//! `src/store/contract/retention.rs`.
 
 use crate::config::process::Keep;
 use crate::git::{Repos, UNBORN};

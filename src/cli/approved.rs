@@ -1,6 +1,7 @@
 //! What `caisson fetch` is told of a branch: from the store beside the bot, the evidence read again on the forge.
 
 use super::serve::USER_AGENT;
+use super::store::location;
 use super::{lock, running};
 use crate::config::process::Repository;
 use crate::config::{Process, Secret};
@@ -30,7 +31,7 @@ impl StoreSource {
         let token = Secret::read(file)?;
         let forge = Gitea::new(&url, token.clone(), USER_AGENT)?;
         let me = forge.whoami().await.context("the forge does not answer")?;
-        let store = Store::look(&config.state_dir).await?;
+        let store = Store::look(location(&config)?).await?;
         let store = store.context("there is no store yet, so no task either")?;
         Ok(Self { auth: Auth::basic(&me.login, token.expose()), config, store, forge })
     }
@@ -155,7 +156,8 @@ impl ApprovedSource for StoreSource {
     async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String> {
         match lock::take(&self.config.state_dir) {
             Ok(_lock) => {
-                let store = Store::open(&self.config.state_dir).await.map_err(|e| e.to_string())?;
+                let store =
+                    Store::open(location(&self.config).map_err(|e| e.to_string())?).await.map_err(|e| e.to_string())?;
                 let epoch = store.begin_epoch(now()).await.map_err(|e| e.to_string())?;
                 let (machine, _moved) = Machine::new(store, epoch);
                 let key = format!("fetched:{}:{commit}", offer.task);

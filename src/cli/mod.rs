@@ -17,6 +17,7 @@ mod repo;
 mod running;
 mod serve;
 mod setup;
+pub mod store;
 mod task;
 
 use crate::config::Process;
@@ -70,6 +71,9 @@ enum Command {
     Fetch(fetch::FetchArgs),
     /// Solve tasks through the whole product, judged by tests that the bot never saw.
     Eval(eval::EvalArgs),
+    /// Bring the store to another place.
+    #[command(subcommand)]
+    Store(store::StoreCommand),
     /// Look at tasks; stop one or let it go on.
     #[command(subcommand)]
     Task(task::TaskCommand),
@@ -103,6 +107,7 @@ impl Cli {
                 args.run(&source).await
             }
             Command::Eval(args) => args.run(&config).await,
+            Command::Store(store) => store.run(&config).await,
             Command::Task(task) => task.run(&config).await,
         }
     }

@@ -2,6 +2,7 @@
 //! where none runs; deleted is at once, too.
 
 use super::printer::{Complaint, Printer};
+use super::store::location;
 use super::{lock, running};
 use crate::config::Process;
 use crate::git::Repos;
@@ -19,7 +20,7 @@ pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
         printer.good(&format!("task {id} is {state}"));
         return Ok(());
     };
-    let store = Store::open(&config.state_dir).await?;
+    let store = Store::open(location(config)?).await?;
     let epoch = store.begin_epoch(now()).await?;
     // What it brings about stays in the outbox for the next `serve`.
     let (machine, _moved) = Machine::new(store, epoch);
@@ -43,7 +44,7 @@ pub async fn delete(config: &Process, id: TaskId) -> Result<()> {
         printer.hint("what git brought in within the last hour leaves the disk when the bot tidies next, within a day");
         return Ok(());
     };
-    let store = Store::open(&config.state_dir).await?;
+    let store = Store::open(location(config)?).await?;
     let epoch = store.begin_epoch(now()).await?;
     let (machine, _moved) = Machine::new(store, epoch);
     let repos = Repos::new(config.state_dir.join("repos"));

@@ -3,6 +3,7 @@
 
 use super::broker_child::Started;
 use super::printer::{Complaint, Printer};
+use super::store::location;
 use super::{broker_child, image, lock};
 use crate::barrier::FromInside;
 use crate::bot::{Bot, LogInbox, Parts, Prover, keep_log, way_out};
@@ -118,7 +119,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     let forge = Gitea::new(&url, token.clone(), USER_AGENT)?;
     let me = forge.whoami().await.with_context(|| format!("the forge at {url} does not answer the bot's token"))?;
     let sync = sync_account(config, &url).await?;
-    let store = Store::open(&config.state_dir).await?;
+    let store = Store::open(location(config)?).await?;
     let epoch = store.begin_epoch(task::now()).await?;
     let broker: Arc<dyn Broker> = Arc::new(SocketBroker::new(&config.broker.socket));
     let own_broker = broker_child::ensure(config, broker.as_ref()).await?;

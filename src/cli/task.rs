@@ -2,6 +2,7 @@
 
 use super::order;
 use super::printer::Printer;
+use super::store::location;
 use crate::config::Process;
 use crate::egress::Line;
 use crate::store::{ActionRow, Store, TaskRow};
@@ -54,7 +55,7 @@ pub enum TaskCommand {
 impl TaskCommand {
     pub async fn run(self, config: &Path) -> Result<()> {
         let config = Process::load(config)?;
-        let store = Store::look(&config.state_dir).await?;
+        let store = Store::look(location(&config)?).await?;
         match self {
             TaskCommand::List { limit, json } => list(store.as_ref(), limit, json).await,
             TaskCommand::Show { id, output, json } => show(store.as_ref(), TaskId(id), output, json).await,

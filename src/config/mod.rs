@@ -19,6 +19,7 @@ mod secret;
 mod tests;
 
 pub use crate::secret::Secret;
+pub use fields::database_address;
 pub use load::{ConfigError, DEFAULTS};
 pub use problem::Problem;
 pub use process::Process;

@@ -1,6 +1,6 @@
 //! The process's own configuration, typed. What each key means stands in `defaults.toml`, and only there.
 
-use super::fields::{address, path};
+use super::fields::{address, database, path};
 pub use super::model::{Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 use super::rule::OperatorRule;
 use protocol::broker::ChamberLimits;
@@ -19,6 +19,7 @@ pub struct Process {
     pub installation: String,
     pub max_tasks: usize,
     pub automation_accounts: Vec<String>,
+    pub store: Store,
     pub forge: Forge,
     pub listen: Listen,
     /// `[model]`, or one `[[model]]` for each.
@@ -35,6 +36,16 @@ pub struct Process {
     /// The file this came from; relative paths have been made absolute against its folder.
     #[serde(skip)]
     pub file: PathBuf,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Store {
+    /// A PostgreSQL database's address, without a password; none = SQLite in the state directory.
+    #[serde(deserialize_with = "database")]
+    pub url: Option<Url>,
+    #[serde(deserialize_with = "path")]
+    pub password_file: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -309,7 +320,7 @@ impl Process {
         fix(&mut self.state_dir);
         // The socket lives with the state unless somebody said where.
         self.broker.socket = self.state_dir.join(&self.broker.socket);
-        for optional in [&mut self.forge.token_file, &mut self.forge.sync_token_file] {
+        for optional in [&mut self.forge.token_file, &mut self.forge.sync_token_file, &mut self.store.password_file] {
             optional.iter_mut().for_each(fix);
         }
         self.models.paths().for_each(fix);

@@ -253,3 +253,32 @@ fn tables_of_another_file_are_taken_over_with_their_paths() {
     assert_eq!(model.key_file.as_deref().unwrap(), dir.path().join("theirs/model.key"));
     assert_eq!(config.sandbox.toolchains["python"], "mine");
 }
+
+#[test]
+fn a_database_is_named_without_a_password_and_says_how_the_way_there_is_protected() {
+    let url = |text: &str| load(&format!("[store]\nurl = \"{text}\"\npassword_file = \"pg\"\n"));
+    for fit in [
+        "postgres:///caisson?host=/run/postgresql",
+        "postgres://caisson@localhost/caisson",
+        "postgresql://caisson@127.0.0.1:5433/caisson",
+        "postgres://%2Frun%2Fpostgresql/caisson",
+        "postgres://caisson@db.example.org/caisson?sslmode=verify-full",
+    ] {
+        let store = url(fit).unwrap().store;
+        assert_eq!(store.url.unwrap().as_str(), fit);
+        assert_eq!(store.password_file.as_deref(), Some(Path::new("/etc/caisson/pg")));
+    }
+    for (unfit, word) in [
+        ("mysql://localhost/caisson", "postgres://"),
+        ("postgres://localhost", "/its-name"),
+        ("postgres:///caisson", "name the server"),
+        ("postgres://caisson:hunter2@localhost/caisson", "0600"),
+        ("postgres:///caisson?host=/run&password=hunter2", "0600"),
+        ("postgres://db.example.org/caisson", "sslmode=verify-full"),
+        ("postgres://localhost/caisson?host=db.example.org", "sslmode=verify-full"),
+        ("postgres://localhost/caisson?host=/run&hostaddr=198.51.100.7", "sslmode=verify-full"),
+    ] {
+        let error = url(unfit).unwrap_err().to_string();
+        assert!(error.contains("store.url") && error.contains(word) && !error.contains("hunter2"), "{unfit}: {error}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Under which name each repository was seen last.
 
 use super::{Store, StoreError, queue};
-use sqlx::sqlite::SqliteConnection;
+use sqlx::AnyConnection;
 
 /// A repository as the forge called it: by its key in the configuration and its lasting id.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -24,7 +24,7 @@ impl Store {
     }
 }
 
-pub(super) async fn keep(c: &mut SqliteConnection, seen: &Address) -> Result<(), StoreError> {
+pub(super) async fn keep(c: &mut AnyConnection, seen: &Address) -> Result<(), StoreError> {
     let sql = "INSERT INTO addresses (repository, forge_id, owner, name) VALUES ($1, $2, $3, $4) ON CONFLICT (repository) \
                DO UPDATE SET forge_id = excluded.forge_id, owner = excluded.owner, name = excluded.name";
     sqlx::query(sql).bind(&seen.repository).bind(seen.forge_id).bind(&seen.owner).bind(&seen.name).execute(c).await?;

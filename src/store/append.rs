@@ -2,8 +2,8 @@
 
 use super::{StoreError, body, inputs};
 use domain::{Call, Decision, Effect, Event, OutcomeStatus, Step, Task, TaskId, Verb};
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 /// A step of a task that exists.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub enum Appended {
     Conflict,
 }
 
-pub(super) async fn append(c: &mut SqliteConnection, a: &Append) -> Result<Appended, StoreError> {
+pub(super) async fn append(c: &mut AnyConnection, a: &Append) -> Result<Appended, StoreError> {
     let seq: Option<i64> =
         sqlx::query_scalar("SELECT seq FROM tasks WHERE id = $1").bind(a.task.id.0).fetch_optional(&mut *c).await?;
     let seq = seq.ok_or(StoreError::NoTask(a.task.id))?;
@@ -70,7 +70,7 @@ pub(super) async fn append(c: &mut SqliteConnection, a: &Append) -> Result<Appen
     Ok(Appended::Done)
 }
 
-pub(super) async fn create(c: &mut SqliteConnection, new: &NewTask) -> Result<Option<TaskId>, StoreError> {
+pub(super) async fn create(c: &mut AnyConnection, new: &NewTask) -> Result<Option<TaskId>, StoreError> {
     // A deleted task's number marks its posts on the forge: nobody else gets it.
     let sql = "SELECT MAX(id) + 1 FROM (SELECT COALESCE(MAX(id), 0) AS id FROM tasks \
                UNION ALL SELECT id FROM floors WHERE kind = 'task') AS taken";
@@ -84,7 +84,7 @@ pub(super) async fn create(c: &mut SqliteConnection, new: &NewTask) -> Result<Op
     Ok(Some(id))
 }
 
-async fn insert_task(c: &mut SqliteConnection, id: TaskId, new: &NewTask) -> Result<(), StoreError> {
+async fn insert_task(c: &mut AnyConnection, id: TaskId, new: &NewTask) -> Result<(), StoreError> {
     let sql = "INSERT INTO tasks (id, repository, issue, branch, kind, title, asker, state, live, seq, attempt, owner, epoch, \
                micro_usd, tokens, actions, created_at, updated_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, TRUE, $9, 1, '', $10, 0, 0, 0, $11, $11)";
@@ -96,7 +96,7 @@ async fn insert_task(c: &mut SqliteConnection, id: TaskId, new: &NewTask) -> Res
         .bind(request.issue as i64)
         .bind(&request.branch)
         .bind(kind)
-        .bind(&request.title)
+        .bind(body::storable(&request.title))
         .bind(&request.asker.login)
         .bind(new.task.state.name())
         .bind(i64::from(new.task.seq))
@@ -107,13 +107,7 @@ async fn insert_task(c: &mut SqliteConnection, id: TaskId, new: &NewTask) -> Res
     Ok(())
 }
 
-async fn project_task(
-    c: &mut SqliteConnection,
-    id: TaskId,
-    task: &Task,
-    now: i64,
-    epoch: i64,
-) -> Result<(), StoreError> {
+async fn project_task(c: &mut AnyConnection, id: TaskId, task: &Task, now: i64, epoch: i64) -> Result<(), StoreError> {
     let sql = "UPDATE tasks SET state = $1, live = $2, seq = $3, pull = $4, micro_usd = $5, tokens = $6, actions = $7, \
                updated_at = $8, epoch = $9 WHERE id = $10";
     sqlx::query(sql)
@@ -132,7 +126,7 @@ async fn project_task(
     Ok(())
 }
 
-async fn write_step(c: &mut SqliteConnection, id: TaskId, from: u32, step: &Step, now: i64) -> Result<(), StoreError> {
+async fn write_step(c: &mut AnyConnection, id: TaskId, from: u32, step: &Step, now: i64) -> Result<(), StoreError> {
     for (i, event) in step.events.iter().enumerate() {
         write_event(c, id, i64::from(from) + i as i64 + 1, event, now).await?;
         project(c, id, event, now).await?;
@@ -143,13 +137,7 @@ async fn write_step(c: &mut SqliteConnection, id: TaskId, from: u32, step: &Step
     Ok(())
 }
 
-async fn write_event(
-    c: &mut SqliteConnection,
-    id: TaskId,
-    seq: i64,
-    event: &Event,
-    now: i64,
-) -> Result<(), StoreError> {
+async fn write_event(c: &mut AnyConnection, id: TaskId, seq: i64, event: &Event, now: i64) -> Result<(), StoreError> {
     let stored = body::store_event(event)?;
     let mut name = None;
     if let Some((digest, bytes)) = stored.blob {
@@ -164,7 +152,7 @@ async fn write_event(
 }
 
 /// An effect that failed or was done before under the same key and is wanted again goes back in line.
-async fn write_effect(c: &mut SqliteConnection, id: TaskId, effect: &Effect, now: i64) -> Result<(), StoreError> {
+async fn write_effect(c: &mut AnyConnection, id: TaskId, effect: &Effect, now: i64) -> Result<(), StoreError> {
     let lane = super::outbox::lane(effect.lane());
     let sql = "INSERT INTO effects (task, key, kind, lane, body, state, created_at) VALUES ($1, $2, $3, $4, $5, 'pending', $6) \
                ON CONFLICT (task, key) DO UPDATE SET state = 'pending', not_before = 0, failures = 0, body = excluded.body \
@@ -175,7 +163,7 @@ async fn write_effect(c: &mut SqliteConnection, id: TaskId, effect: &Effect, now
 }
 
 /// The tables a person asks.
-async fn project(c: &mut SqliteConnection, id: TaskId, event: &Event, now: i64) -> Result<(), StoreError> {
+async fn project(c: &mut AnyConnection, id: TaskId, event: &Event, now: i64) -> Result<(), StoreError> {
     match event {
         Event::ActionStarted { number, turn, index } => action_started(c, id, *number, *turn, *index, now).await,
         Event::ActionFinished { number, outcome } => {
@@ -188,7 +176,11 @@ async fn project(c: &mut SqliteConnection, id: TaskId, event: &Event, now: i64) 
             let status = status.get("status").and_then(|s| s.as_str()).unwrap_or_default().to_owned();
             let sql = "UPDATE actions SET output = $1, status = $2, exit_code = $3, duration_ms = $4, finished_at = $5 \
                        WHERE task = $6 AND number = $7";
-            let query = sqlx::query(sql).bind(&outcome.text).bind(status).bind(code).bind(outcome.duration_ms as i64);
+            let query = sqlx::query(sql)
+                .bind(body::storable(&outcome.text))
+                .bind(status)
+                .bind(code)
+                .bind(outcome.duration_ms as i64);
             query.bind(now).bind(id.0).bind(i64::from(*number)).execute(c).await?;
             Ok(())
         }
@@ -219,7 +211,7 @@ async fn project(c: &mut SqliteConnection, id: TaskId, event: &Event, now: i64) 
 
 /// Tokens and money of the turn stand with its first action.
 async fn action_started(
-    c: &mut SqliteConnection,
+    c: &mut AnyConnection,
     id: TaskId,
     number: u32,
     turn: u32,
@@ -235,14 +227,14 @@ async fn action_started(
     let Some(Call::Action { action }) = calls.get(index as usize).map(|r| &r.call) else { return Ok(()) };
     let sql = "INSERT INTO actions (task, number, turn, kind, input, tokens, micro_usd, started_at) \
                SELECT $1, $2, $3, $4, $5, CASE WHEN taken THEN 0 ELSE $6 END, CASE WHEN taken THEN 0 ELSE $7 END, $8 \
-               FROM (SELECT EXISTS (SELECT 1 FROM actions WHERE task = $1 AND turn = $3) AS taken)";
+               FROM (SELECT EXISTS (SELECT 1 FROM actions WHERE task = $1 AND turn = $3) AS taken) AS turns";
     let query = sqlx::query(sql).bind(id.0).bind(i64::from(number)).bind(i64::from(turn)).bind(action.kind());
     let query = query.bind(serde_json::to_string(action)?).bind(usage.total() as i64).bind(micro_usd as i64).bind(now);
     query.execute(c).await?;
     Ok(())
 }
 
-async fn decision_used(c: &mut SqliteConnection, id: TaskId, n: u32, decision: &Decision) -> Result<(), StoreError> {
+async fn decision_used(c: &mut AnyConnection, id: TaskId, n: u32, decision: &Decision) -> Result<(), StoreError> {
     let verb = match decision.verb {
         Verb::Approve { .. } => "approve",
         _ => "changes",

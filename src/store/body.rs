@@ -1,4 +1,4 @@
-//! Bodies: small ones stand in their row, large ones in `blobs` under their digest.
+//! How values lie in their columns: small bodies in their row, large ones in `blobs` under their digest; texts; truth values.
 
 use super::StoreError;
 use domain::Event;
@@ -24,6 +24,22 @@ pub(super) fn store_event(event: &Event) -> Result<Stored, StoreError> {
     }
     let digest = hex::encode(Sha256::digest(text.as_bytes()));
     Ok(Stored { kind, inline: None, blob: Some((digest, text.into_bytes())) })
+}
+
+/// A truth value, selected as `CAST(… AS INTEGER)`: SQLite's own is no type of sqlx's `Any` driver.
+#[derive(sqlx::Type)]
+#[sqlx(transparent)]
+pub(super) struct Flag(i64);
+
+impl From<Flag> for bool {
+    fn from(flag: Flag) -> Self {
+        flag.0 != 0
+    }
+}
+
+/// A text as a column of either database takes it: PostgreSQL has no NUL in a text.
+pub(super) fn storable(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
 }
 
 /// Reads a body of any version ever written.

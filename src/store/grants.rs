@@ -1,7 +1,7 @@
 //! Hosts that are allowed for every task of a repository: given within a task's step, taken back there or without any task.
 
 use super::{Store, StoreError, inputs, queue};
-use sqlx::sqlite::SqliteConnection;
+use sqlx::AnyConnection;
 
 /// Hosts that somebody takes back where no task is at work.
 #[derive(Debug)]
@@ -20,10 +20,7 @@ impl Store {
     }
 }
 
-pub(super) async fn take_back(
-    c: &mut SqliteConnection,
-    wish: &TakeBack,
-) -> Result<Option<Vec<Vec<String>>>, StoreError> {
+pub(super) async fn take_back(c: &mut AnyConnection, wish: &TakeBack) -> Result<Option<Vec<Vec<String>>>, StoreError> {
     if !inputs::input(c, &wish.input_key, None, wish.now).await? {
         return Ok(None);
     }
@@ -35,11 +32,7 @@ pub(super) async fn take_back(
 }
 
 /// Without a port, a name takes back every port. What stood is returned.
-pub(super) async fn drop_named(
-    c: &mut SqliteConnection,
-    repository: &str,
-    host: &str,
-) -> Result<Vec<String>, StoreError> {
+pub(super) async fn drop_named(c: &mut AnyConnection, repository: &str, host: &str) -> Result<Vec<String>, StoreError> {
     let sql = "DELETE FROM grants WHERE repository = $1 AND (host = $2 OR substr(host, 1, length($2) + 1) = $2 || ':') \
                RETURNING host";
     let mut gone: Vec<String> = sqlx::query_scalar(sql).bind(repository).bind(host).fetch_all(c).await?;

@@ -2,11 +2,11 @@
 
 use super::StoreError;
 use domain::TaskId;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::AnyConnection;
 
 /// Whether it is new; then it is taken up from now on.
 pub(super) async fn input(
-    c: &mut SqliteConnection,
+    c: &mut AnyConnection,
     key: &str,
     task: Option<TaskId>,
     now: i64,

@@ -1,26 +1,28 @@
 //! Looking into a store that a running bot may be writing: nothing is made, and nothing is brought to another shape.
 
-use super::{FILE, MIGRATIONS, Store, StoreError, queue};
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
-use std::path::Path;
-use std::time::Duration;
+use super::{Location, Store, StoreError, queue};
+
+/// PostgreSQL's code for a table that is not there.
+const NO_TABLE: &str = "42P01";
 
 impl Store {
-    /// The store in `directory`, for reading: every write is [`StoreError::Closed`]. None where there is no store.
+    /// The store there, for reading: every write is [`StoreError::Closed`]. None where there is no store.
     ///
     /// # Errors
     /// [`StoreError::Shape`] when another version of caisson wrote it last; [`StoreError::Open`] when it cannot be read.
-    pub async fn look(directory: &Path) -> Result<Option<Self>, StoreError> {
-        let path = directory.join(FILE);
-        if !path.exists() {
+    pub async fn look(at: impl Into<Location>) -> Result<Option<Self>, StoreError> {
+        let location = at.into();
+        if !location.exists() {
             return Ok(None);
         }
-        let failed = |source| StoreError::Open { path: path.display().to_string(), source };
-        let options = SqliteConnectOptions::new().filename(&path).read_only(true).busy_timeout(Duration::from_secs(5));
-        let readers = SqlitePoolOptions::new().max_connections(2).connect_with(options).await.map_err(failed)?;
+        let readers = location.readers(2).await.map_err(|error| location.failed(error))?;
         let newest = "SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations WHERE success";
-        let found: i64 = sqlx::query_scalar(newest).fetch_one(&readers).await.map_err(failed)?;
-        let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+        let found: i64 = match sqlx::query_scalar(newest).fetch_one(&readers).await {
+            Ok(found) => found,
+            Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some(NO_TABLE) => return Ok(None),
+            Err(error) => return Err(location.failed(error)),
+        };
+        let known = location.migrations().iter().map(|migration| migration.version).max().unwrap_or(0);
         if found != known {
             return Err(StoreError::Shape { found, known });
         }
@@ -31,9 +33,11 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::location::FILE;
     use crate::store::tests::acting;
     use sqlx::Connection;
-    use sqlx::sqlite::SqliteConnection;
+    use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+    use std::path::Path;
 
     async fn by_hand(directory: &Path, sql: &'static str) -> i64 {
         let options = SqliteConnectOptions::new().filename(directory.join(FILE));

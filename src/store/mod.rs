@@ -2,21 +2,24 @@
 //!
 //! One writer, on a thread of its own, owns the one writing connection and commits what has queued up in one transaction (group commit, synchronous FULL);
 //! readers have connections of their own. Nobody is handed a transaction: [`Store::append`] is the one message by which a task moves on.
-//! SQLite is the backend; the texts keep to what PostgreSQL takes as well. Tests: `tests.rs` beside this file.
+//! It lies in SQLite or in PostgreSQL: one text of SQL for both, what differs in `location.rs`. Tests: `contract` for both, `tests.rs`
+//! for what only SQLite's file has.
 
 mod addresses;
 mod append;
 mod body;
+#[cfg(test)]
+mod contract;
+mod copy;
 mod deliveries;
 mod grants;
 mod inputs;
+mod location;
 mod look;
 mod outbox;
 mod queue;
 mod read;
 mod retention;
-#[cfg(test)]
-mod retention_tests;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unread;
@@ -24,17 +27,14 @@ mod writer;
 
 pub use addresses::Address;
 pub use append::{Append, Appended, Close, NewTask};
+pub use copy::{Copied, TABLES};
 pub use grants::TakeBack;
+pub use location::Location;
 pub use outbox::{EffectRow, EffectState};
 pub use read::{ActionRow, TaskRow};
 pub use retention::{Before, Deleted};
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
-use std::time::Duration;
-
-static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("migrations/sqlite");
+use sqlx::AnyPool;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -59,22 +59,33 @@ pub enum StoreError {
     Broken(String),
     #[error("the store does not write: other work has waited for it for seconds")]
     Slow,
+    #[error(
+        "{path} is not empty (there are rows in `{table}`): name an empty database or directory; nothing was changed there"
+    )]
+    NotEmpty { path: String, table: &'static str },
+    #[error("what was read back of `{table}` is not what was written: nothing was kept")]
+    Differs { table: &'static str },
     #[error("there is no task {0}")]
     NoTask(domain::TaskId),
     #[error("the store is closed, or was opened for looking only")]
     Closed,
 }
 
+/// PostgreSQL's code for a full disk.
+const DISK_FULL: &str = "53100";
+
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match &error {
-            sqlx::Error::Database(d) if d.message().contains("disk is full") => StoreError::DiskFull,
+            sqlx::Error::Database(d)
+                if d.message().contains("disk is full") || d.code().as_deref() == Some(DISK_FULL) =>
+            {
+                StoreError::DiskFull
+            }
             _ => StoreError::Sql(error),
         }
     }
 }
-
-const FILE: &str = "caisson.db";
 
 /// One webhook arrival.
 #[derive(Debug, Clone)]
@@ -91,37 +102,21 @@ pub struct Delivery {
 #[derive(Clone)]
 pub struct Store {
     writer: queue::Writer,
-    readers: SqlitePool,
+    readers: AnyPool,
 }
 
 impl Store {
-    /// Opens or makes the store in `directory` and brings it to the newest shape. For who holds the state directory's lock;
+    /// Opens or makes the store there and brings it to the newest shape. For who holds the state directory's lock;
     /// others take [`Store::look`].
-    pub async fn open(directory: &Path) -> Result<Self, StoreError> {
-        // Mode 0700: the store holds what people wrote and what ran.
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        let path = directory.join(FILE);
-        let failed = |source| StoreError::Open { path: path.display().to_string(), source };
-        made.map_err(|error| failed(sqlx::Error::Io(error)))?;
-        let options = SqliteConnectOptions::new()
-            .filename(&path)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            // Of a store that is made now: a delivery is a few of the usual pages, and each page is two writes to the log.
-            .page_size(8192)
-            // Pages (64 MiB): with fewer, a burst of deliveries waits for the file again and again.
-            .pragma("wal_autocheckpoint", "8192")
-            // What is deleted is overwritten.
-            .pragma("secure_delete", "ON")
-            .busy_timeout(Duration::from_secs(5))
-            .foreign_keys(true);
-        let one = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
-        MIGRATIONS.run(&one).await?;
-        let reading = options.clone().read_only(true);
-        let readers = SqlitePoolOptions::new().max_connections(4).connect_with(reading).await.map_err(failed)?;
-        let connection = one.acquire().await.map_err(failed)?.detach();
-        let writer = writer::start(connection, options).map_err(|error| failed(sqlx::Error::Io(error)))?;
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] when it cannot be reached, or another process writes into that database; [`StoreError::Migrate`] when a
+    /// newer version made it.
+    pub async fn open(at: impl Into<Location>) -> Result<Self, StoreError> {
+        let location = at.into();
+        location.make()?;
+        let writer = writer::start(location.clone()).await?;
+        let readers = location.readers(4).await.map_err(|error| location.failed(error))?;
         Ok(Self { writer, readers })
     }
 

@@ -1,9 +1,11 @@
 //! Rows of the outbox.
 
-use super::{Close, Store, StoreError};
+use super::body::Flag;
+use super::{Close, Store, StoreError, body};
 use domain::{Effect, Lane, TaskId};
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::any::AnyRow;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectState {
@@ -42,14 +44,14 @@ pub(super) fn lane(lane: Lane) -> &'static str {
     }
 }
 
-pub(super) async fn started(c: &mut SqliteConnection, id: i64, epoch: i64) -> Result<bool, StoreError> {
+pub(super) async fn started(c: &mut AnyConnection, id: i64, epoch: i64) -> Result<bool, StoreError> {
     let sql = "UPDATE effects SET state = 'started', epoch = $1, tries = tries + 1, held = FALSE \
                WHERE id = $2 AND state IN ('pending', 'started')";
     Ok(sqlx::query(sql).bind(epoch).bind(id).execute(c).await?.rows_affected() > 0)
 }
 
 pub(super) async fn later(
-    c: &mut SqliteConnection,
+    c: &mut AnyConnection,
     id: i64,
     not_before: i64,
     trouble: &str,
@@ -57,11 +59,11 @@ pub(super) async fn later(
 ) -> Result<(), StoreError> {
     let sql = "UPDATE effects SET state = 'pending', not_before = $1, trouble = $2, failures = failures + 1, aside = aside + $3 \
                WHERE id = $4 AND state = 'started'";
-    sqlx::query(sql).bind(not_before).bind(trouble).bind(i64::from(aside)).bind(id).execute(c).await?;
+    sqlx::query(sql).bind(not_before).bind(body::storable(trouble)).bind(i64::from(aside)).bind(id).execute(c).await?;
     Ok(())
 }
 
-pub(super) async fn close(c: &mut SqliteConnection, close: Close, now: i64) -> Result<(), StoreError> {
+pub(super) async fn close(c: &mut AnyConnection, close: Close, now: i64) -> Result<(), StoreError> {
     let state = if close.failed { "failed" } else { "done" };
     let sql = "UPDATE effects SET state = $1, closed_at = $2 WHERE id = $3 AND state IN ('pending', 'started')";
     sqlx::query(sql).bind(state).bind(now).bind(close.effect).execute(c).await?;
@@ -69,14 +71,14 @@ pub(super) async fn close(c: &mut SqliteConnection, close: Close, now: i64) -> R
 }
 
 /// The work of a task that has ended is not begun any more; what it owes people still is.
-pub(super) async fn drop_open(c: &mut SqliteConnection, task: TaskId, now: i64) -> Result<(), StoreError> {
+pub(super) async fn drop_open(c: &mut AnyConnection, task: TaskId, now: i64) -> Result<(), StoreError> {
     let sql = "UPDATE effects SET state = 'dropped', closed_at = $1 \
                WHERE task = $2 AND lane = 'work' AND state IN ('pending', 'started') AND kind <> 'teardown'";
     sqlx::query(sql).bind(now).bind(task.0).execute(c).await?;
     Ok(())
 }
 
-pub(super) const NEXT: &str = "SELECT id, task, key, body, state, epoch, tries, failures, not_before, trouble, held, aside FROM effects \
+pub(super) const NEXT: &str = "SELECT id, task, key, body, state, epoch, tries, failures, not_before, trouble, CAST(held AS INTEGER) AS held, aside FROM effects \
                                WHERE task = $1 AND lane = $2 AND state IN ('pending', 'started') \
                                ORDER BY aside > 0, CASE WHEN aside > 0 THEN not_before ELSE 0 END, id LIMIT 1";
 pub(super) const WITH_EFFECTS: &str =
@@ -105,7 +107,7 @@ impl Store {
     }
 }
 
-fn read(row: &sqlx::sqlite::SqliteRow) -> Result<EffectRow, StoreError> {
+fn read(row: &AnyRow) -> Result<EffectRow, StoreError> {
     let (id, key, state): (i64, String, String) = (row.get("id"), row.get("key"), row.get("state"));
     let effect = serde_json::from_str(row.get::<&str, _>("body"));
     Ok(EffectRow {
@@ -120,6 +122,6 @@ fn read(row: &sqlx::sqlite::SqliteRow) -> Result<EffectRow, StoreError> {
         not_before: row.get("not_before"),
         trouble: row.get("trouble"),
         aside: row.get("aside"),
-        held: row.get("held"),
+        held: row.get::<Flag, _>("held").into(),
     })
 }

@@ -16,6 +16,10 @@ pub(super) enum Write {
         now: i64,
         answer: Answer<i64>,
     },
+    Deliver {
+        delivery: deliveries::Packed,
+        answer: Answer<bool>,
+    },
     Delivered {
         uuids: Vec<String>,
         now: i64,
@@ -91,10 +95,8 @@ pub(super) enum Write {
 }
 
 pub(super) enum Message {
-    /// Those that have queued up are stored by one statement.
-    Delivery(deliveries::Packed, Answer<bool>),
     Write(Write),
-    /// Brings the write-ahead log into the file and leaves it empty.
+    /// Makes what was deleted unreadable: SQLite's write-ahead log is brought into the file and left empty.
     EmptyLog(Answer<()>),
 }
 
@@ -131,8 +133,8 @@ impl Writer {
     }
 
     pub async fn deliver(&self, delivery: Delivery) -> Result<bool, StoreError> {
-        let packed = deliveries::Packed::new(delivery);
-        self.send(|answer| Message::Delivery(packed, answer)).await
+        let delivery = deliveries::Packed::new(delivery);
+        self.ask(|answer| Write::Deliver { delivery, answer }).await
     }
 
     pub async fn empty_log(&self) -> Result<(), StoreError> {

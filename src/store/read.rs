@@ -1,7 +1,9 @@
 //! What is read: logs to fold, and the tables a person asks.
 
+use super::body::Flag;
 use super::{Delivery, Store, StoreError, body, deliveries, queue};
 use domain::{Account, Event, Grant, Task, TaskId};
+use sqlx::any::{AnyExecutor, AnyRow};
 use sqlx::{FromRow, Row};
 
 /// A store that takes longer to write one row is not ready.
@@ -19,6 +21,7 @@ pub struct TaskRow {
     pub title: String,
     pub asker: String,
     pub state: String,
+    #[sqlx(try_from = "Flag")]
     pub live: bool,
     pub seq: i64,
     pub micro_usd: i64,
@@ -45,7 +48,7 @@ pub struct ActionRow {
 macro_rules! of_tasks {
     ($rest:literal) => {
         concat!(
-            "SELECT id, repository, issue, pull, branch, kind, title, asker, state, live, seq, micro_usd, tokens, \
+            "SELECT id, repository, issue, pull, branch, kind, title, asker, state, CAST(live AS INTEGER) AS live, seq, micro_usd, tokens, \
              actions, created_at, updated_at FROM tasks ",
             $rest
         )
@@ -56,13 +59,14 @@ pub(super) const LIVE: &str = of_tasks!("WHERE live ORDER BY id");
 pub(super) const LIVE_OF: &str =
     of_tasks!("WHERE repository = $1 AND live AND (issue = $2 OR pull = $2) ORDER BY id DESC LIMIT 1");
 /// A text up to its kind's floor was taken up, and its key deleted with its task.
-pub(super) const KNOWN: &str = "SELECT EXISTS (SELECT 1 FROM inputs WHERE key = $1) \
-     OR EXISTS (SELECT 1 FROM floors WHERE kind = $2 AND id >= $3)";
+pub(super) const KNOWN: &str = "SELECT CAST(EXISTS (SELECT 1 FROM inputs WHERE key = $1) \
+     OR EXISTS (SELECT 1 FROM floors WHERE kind = $2 AND id >= $3) AS INTEGER)";
 pub(super) const WATERMARK: &str = "SELECT at FROM watermarks WHERE repository = $1";
 
-pub(super) async fn known<'c>(c: impl sqlx::SqliteExecutor<'c>, key: &str) -> Result<bool, StoreError> {
+pub(super) async fn known<'c>(c: impl AnyExecutor<'c>, key: &str) -> Result<bool, StoreError> {
     let (kind, id) = super::retention::text_of(key).unzip();
-    Ok(sqlx::query_scalar(KNOWN).bind(key).bind(kind).bind(id).fetch_one(c).await?)
+    let known: Flag = sqlx::query_scalar(KNOWN).bind(key).bind(kind).bind(id).fetch_one(c).await?;
+    Ok(known.into())
 }
 
 impl Store {
@@ -148,7 +152,7 @@ impl Store {
     pub async fn grants(&self, repository: &str) -> Result<Vec<Grant>, StoreError> {
         let sql = "SELECT host, by_id, by_login FROM grants WHERE repository = $1 ORDER BY host";
         let rows = sqlx::query(sql).bind(repository).fetch_all(&self.readers).await?;
-        let by = |r: &sqlx::sqlite::SqliteRow| Account { id: r.get(1), login: r.get(2) };
+        let by = |r: &AnyRow| Account { id: r.get(1), login: r.get(2) };
         Ok(rows.iter().map(|r| Grant { host: r.get(0), repo: true, by: by(r) }).collect())
     }
 

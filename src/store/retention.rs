@@ -2,12 +2,13 @@
 //! needed goes earlier. Deleted bytes are overwritten (`secure_delete`), the write-ahead log is emptied after it.
 //!
 //! Of a deleted task three numbers stay, so that nothing happens twice: see `floors` and `retired` in the migrations, and the ids of
-//! the texts it took up. Tests: `retention_tests.rs`.
+//! the texts it took up. Tests: `contract/retention.rs`.
 
+use super::body::Flag;
 use super::{Store, StoreError, queue};
 use domain::TaskId;
+use sqlx::AnyConnection;
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 /// Rows, or tasks, of one slice: between two slices whatever else waits for the writer has its turn.
 const ROWS: i64 = 500;
@@ -47,7 +48,7 @@ pub(super) fn text_of(key: &str) -> Option<(&'static str, i64)> {
     Some((kind, digits.parse().ok()?))
 }
 
-async fn raise_floor(c: &mut SqliteConnection, kind: &str, id: i64) -> Result<(), StoreError> {
+async fn raise_floor(c: &mut AnyConnection, kind: &str, id: i64) -> Result<(), StoreError> {
     let sql = "INSERT INTO floors (kind, id) VALUES ($1, $2) \
                ON CONFLICT (kind) DO UPDATE SET id = excluded.id WHERE floors.id < excluded.id";
     sqlx::query(sql).bind(kind).bind(id).execute(c).await?;
@@ -55,11 +56,11 @@ async fn raise_floor(c: &mut SqliteConnection, kind: &str, id: i64) -> Result<()
 }
 
 /// Deletes an ended task with everything of it.
-pub(super) async fn delete_task(c: &mut SqliteConnection, id: TaskId) -> Result<Deleted, StoreError> {
-    let sql = "SELECT live, repository, issue FROM tasks WHERE id = $1";
+pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Deleted, StoreError> {
+    let sql = "SELECT CAST(live AS INTEGER), repository, issue FROM tasks WHERE id = $1";
     let Some(row) = sqlx::query(sql).bind(id.0).fetch_optional(&mut *c).await? else { return Ok(Deleted::Unknown) };
-    let (live, repository, issue): (bool, String, i64) = (row.get(0), row.get(1), row.get(2));
-    if live {
+    let (live, repository, issue): (Flag, String, i64) = (row.get(0), row.get(1), row.get(2));
+    if live.into() {
         return Ok(Deleted::Live);
     }
     delete_details(c, id).await?;
@@ -87,7 +88,7 @@ pub(super) async fn delete_task(c: &mut SqliteConnection, id: TaskId) -> Result<
 }
 
 /// What only the work of a task needed.
-async fn delete_details(c: &mut SqliteConnection, id: TaskId) -> Result<(), StoreError> {
+async fn delete_details(c: &mut AnyConnection, id: TaskId) -> Result<(), StoreError> {
     let texts = TEXTS.map(|kind| format!("key NOT LIKE '{kind}:%'")).join(" AND ");
     let inputs = format!("DELETE FROM inputs WHERE task = $1 AND {texts}");
     for sql in ["DELETE FROM effects WHERE task = $1", "DELETE FROM egress WHERE task = $1", &inputs] {
@@ -107,7 +108,7 @@ pub(super) const OLD_INPUTS: &str = "SELECT key FROM inputs WHERE at < $1 AND (t
      (SELECT 1 FROM tasks WHERE tasks.id = inputs.task AND live)) ORDER BY at LIMIT $2";
 
 /// One slice of what is old enough; true when there may be more.
-pub(super) async fn prune(c: &mut SqliteConnection, before: &Before) -> Result<bool, StoreError> {
+pub(super) async fn prune(c: &mut AnyConnection, before: &Before) -> Result<bool, StoreError> {
     let mut more = false;
     if let Some(at) = before.deliveries {
         let done = sqlx::query(HANDLED).bind(at).bind(ROWS).execute(&mut *c).await?;
@@ -127,7 +128,7 @@ pub(super) async fn prune(c: &mut SqliteConnection, before: &Before) -> Result<b
     Ok(more)
 }
 
-async fn prune_inputs(c: &mut SqliteConnection, at: i64) -> Result<bool, StoreError> {
+async fn prune_inputs(c: &mut AnyConnection, at: i64) -> Result<bool, StoreError> {
     let keys: Vec<String> = sqlx::query_scalar(OLD_INPUTS).bind(at).bind(ROWS).fetch_all(&mut *c).await?;
     for key in &keys {
         if let Some((kind, id)) = text_of(key) {
@@ -158,7 +159,7 @@ impl Store {
     /// Ended tasks that nobody touched since, with the key of their repository: some of them, the oldest first,
     /// behind as many as are `left` where they are.
     pub async fn overdue_tasks(&self, before: i64, left: u32) -> Result<Vec<(TaskId, String)>, StoreError> {
-        let rows = sqlx::query(OVERDUE).bind(before).bind(TASKS).bind(left).fetch_all(&self.readers).await?;
+        let rows = sqlx::query(OVERDUE).bind(before).bind(TASKS).bind(i64::from(left)).fetch_all(&self.readers).await?;
         Ok(rows.iter().map(|row| (TaskId(row.get(0)), row.get(1))).collect())
     }
 }

@@ -1,5 +1,9 @@
+//! What only SQLite's file has, and what the contract's tests build with.
+
 use super::*;
 use domain::*;
+use sqlx::{Row, SqlitePool};
+use std::path::Path;
 
 fn request() -> Request {
     let person = Account { id: 7, login: "alice".into() };
@@ -36,7 +40,7 @@ pub(crate) async fn created_in(repository: &str, store: &Store, key: &str) -> Ta
     store.task(id).await.expect("folded")
 }
 
-async fn feed(store: &Store, task: &Task, key: &str, input: Input) -> Appended {
+pub(super) async fn feed(store: &Store, task: &Task, key: &str, input: Input) -> Appended {
     feed_at(20, store, task, key, input).await
 }
 
@@ -81,202 +85,9 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
     id
 }
 
-#[tokio::test]
-async fn what_was_under_way_is_known_by_its_time() {
-    let dir = tempfile::tempdir().expect("dir");
-    let store = Store::open(dir.path()).await.expect("open");
-    let id = acting(&store).await;
-    let mut seen = Vec::new();
-    for at in [99, 100, 150, 200, 250, 300, 9999] {
-        seen.push(store.action_at(id, at).await.expect("read"));
-    }
-    assert_eq!(seen, [None, Some(1), Some(1), Some(1), None, Some(2), Some(2)]);
-}
-
-#[tokio::test]
-async fn a_task_survives_in_its_log_even_with_a_large_body() {
-    let dir = tempfile::tempdir().expect("dir");
-    let id = {
-        let store = Store::open(dir.path()).await.expect("open");
-        created(&store, "opened:3").await.id
-    };
-    let store = Store::open(dir.path()).await.expect("open again");
-    let task = store.task(id).await.expect("folded");
-    assert_eq!(task.request.expect("request").body.len(), 6000);
-    let row = store.next_effect(id, Lane::Talk).await.expect("read").expect("a comment is owed");
-    assert_eq!(row.effect.kind(), "comment");
-}
-
-#[tokio::test]
-async fn the_same_input_is_taken_up_once() {
-    let dir = tempfile::tempdir().expect("dir");
-    let store = Store::open(dir.path()).await.expect("open");
-    let task = created(&store, "opened:3").await;
-    assert_eq!(feed(&store, &task, "place:1", Input::PlaceFree).await, Appended::Done);
-    assert_eq!(feed(&store, &task, "place:2", Input::PlaceFree).await, Appended::Conflict, "the log has moved on");
-    let task = store.task(task.id).await.expect("folded");
-    assert_eq!(feed(&store, &task, "place:1", Input::PlaceFree).await, Appended::Duplicate);
-    assert_eq!(store.task(task.id).await.expect("folded").seq, task.seq);
-}
-
 pub(super) fn delivery(uuid: &str, received_at: i64, body: &[u8]) -> Delivery {
     let (repository, event_type) = ("shop".into(), "issues".into());
     Delivery { uuid: uuid.into(), repository, event_type, about: None, body: body.to_vec(), received_at }
-}
-
-#[tokio::test]
-async fn what_was_delivered_about_a_text_is_found_again() {
-    let dir = tempfile::tempdir().expect("dir");
-    let store = Store::open(dir.path()).await.expect("open");
-    for (uuid, about, body) in [("a", Some("comment:1"), "x"), ("b", Some("comment:12"), "y"), ("c", None, "z")] {
-        let about = about.map(str::to_owned);
-        store.deliver(Delivery { about, ..delivery(uuid, 1, body.as_bytes()) }).await.expect("stored");
-    }
-    store.delivered(vec!["a".into()], 2).await.expect("marked");
-    let found = store.deliveries_about("shop", "comment:1").await.expect("read");
-    assert_eq!(found.iter().map(|d| (d.uuid.as_str(), &d.body[..])).collect::<Vec<_>>(), [("a", &b"x"[..])]);
-    assert!(store.deliveries_about("other", "comment:1").await.expect("read").is_empty());
-}
-
-#[tokio::test]
-async fn bodies_come_back_byte_for_byte_also_those_of_earlier_versions() {
-    let dir = tempfile::tempdir().expect("dir");
-    let store = Store::open(dir.path()).await.expect("open");
-    let real = include_bytes!("../../tests/fixtures/gitea-1.25.4/issue_comment-created.json");
-    for (at, body) in [&real[..], b"", b"{}"].into_iter().enumerate() {
-        assert!(store.deliver(delivery(&format!("d{at}"), at as i64, body)).await.expect("stored"));
-    }
-    let old = "INSERT INTO deliveries (uuid, repository, event_type, body, received_at) VALUES ('old', 'shop', 'issues', '{1}', 3)";
-    let damaged = "UPDATE deliveries SET body = x'ffffffff00' WHERE uuid = 'd2'";
-    let url = format!("sqlite://{}", dir.path().join("caisson.db").display());
-    let other = SqlitePool::connect(&url).await.expect("open");
-    for sql in [old, damaged] {
-        sqlx::query(sql).execute(&other).await.expect("done");
-    }
-    let bodies: Vec<Vec<u8>> =
-        store.open_deliveries(10, &[]).await.expect("read").into_iter().map(|d| d.body).collect();
-    // One that cannot be unpacked keeps nobody else waiting.
-    assert_eq!(bodies, [real.to_vec(), Vec::new(), Vec::new(), b"{1}".to_vec()]);
-}
-
-#[tokio::test]
-async fn one_uuid_is_stored_once_however_often_and_at_once_it_comes() {
-    let dir = tempfile::tempdir().expect("dir");
-    let store = Store::open(dir.path()).await.expect("open");
-    let mut works = Vec::new();
-    for i in 0..64 {
-        let store = store.clone();
-        let delivery = delivery(&format!("d{}", i % 32), i, b"{}");
-        works.push(tokio::spawn(async move { store.deliver(delivery).await.expect("stored") }));
-    }
-    let mut fresh = 0;
-    for work in works {
-        fresh += usize::from(work.await.expect("joined"));
-    }
-    assert_eq!(fresh, 32, "each uuid is stored once");
-    assert_eq!(store.open_deliveries(100, &[]).await.expect("read").len(), 32);
-}
-
-#[tokio::test]
-async fn an_end_drops_open_work_but_not_what_is_owed_to_people() {
-    let dir = tempfile::tempdir().expect("dir");
-    let store = Store::open(dir.path()).await.expect("open");
-    let task = created(&store, "opened:3").await;
-    feed(&store, &task, "place:1", Input::PlaceFree).await;
-    let task = store.task(task.id).await.expect("folded");
-    feed(&store, &task, "closed", Input::IssueClosed).await;
-    let next = store.next_effect(task.id, Lane::Work).await.expect("read").expect("teardown is left");
-    assert_eq!(next.effect, Effect::Teardown);
-    assert!(store.next_effect(task.id, Lane::Talk).await.expect("read").is_some());
-}
-
-#[tokio::test]
-async fn killed_tries_are_counted_apart_from_failures() {
-    let dir = tempfile::tempdir().expect("dir");
-    let store = Store::open(dir.path()).await.expect("open");
-    let id = created(&store, "opened:3").await.id;
-    let next = async || store.next_effect(id, Lane::Talk).await.expect("read").expect("a comment is owed");
-    let row = next().await.id;
-    for life in 1..=6 {
-        assert!(store.effect_started(row, life).await.expect("begun"), "killed in life {life}");
-    }
-    let killed = next().await;
-    assert_eq!((killed.tries, killed.failures), (6, 0), "an earlier try is seen, and costs no wait");
-    store.effect_later(row, 5, "the forge is away").await.expect("later");
-    let failed = next().await;
-    assert_eq!((failed.tries, failed.failures, failed.not_before), (6, 1, 5));
-}
-
-#[tokio::test]
-async fn what_is_set_aside_comes_after_everything_else_of_its_lane() {
-    let dir = tempfile::tempdir().expect("dir");
-    let store = Store::open(dir.path()).await.expect("open");
-    let task = created(&store, "opened:3").await;
-    let next = async || store.next_effect(task.id, Lane::Talk).await.expect("read").expect("more is owed");
-    let first = next().await;
-    assert!(store.effect_started(first.id, 1).await.expect("begun"));
-    store.effect_aside(first.id, 5, "locked").await.expect("aside");
-    let alone = next().await;
-    let mut others = Vec::new();
-    let (mut row, mut asides) = (alone.clone(), 0);
-    while row.aside == 0 {
-        others.push(row.id);
-        assert!(store.effect_started(row.id, 1).await.expect("begun"));
-        store.effect_aside(row.id, 9 + asides, "locked").await.expect("aside");
-        asides += 1;
-        row = next().await;
-    }
-    assert!(!others.is_empty() && others.iter().all(|id| *id > first.id), "a label is owed as well");
-    assert_eq!((row.id, row.aside, row.not_before), (first.id, 1, 5), "the one that waits least");
-}
-
-#[tokio::test]
-async fn a_repositorys_hosts_are_kept_until_they_are_taken_back() {
-    let dir = tempfile::tempdir().expect("dir");
-    let store = Store::open(dir.path()).await.expect("open");
-    let mut task = created(&store, "opened:3").await;
-    let mut say = async |number: i64, verb: Verb| {
-        let decision = Decision {
-            source: Source::Comment(number),
-            number,
-            at: 0,
-            poster: Account { id: 7, login: "alice".into() },
-            right: Access::Write,
-            commit: None,
-            head: None,
-            base: None,
-            text_hash: String::new(),
-            edited: false,
-            in_advance: false,
-            verb,
-        };
-        let input = Input::Decided { decision: Box::new(decision) };
-        assert_eq!(feed(&store, &task, &format!("comment:{number}"), input).await, Appended::Done);
-        task = store.task(task.id).await.expect("folded");
-        let grants = store.grants("shop").await.expect("read");
-        grants.into_iter().map(|grant| format!("{} by {}", grant.host, grant.by.login)).collect::<Vec<_>>()
-    };
-    let allow = |host: &str, repo| Verb::Allow { host: host.into(), repo, bar: None };
-    assert!(say(1, allow("a.test", false)).await.is_empty(), "for the task alone");
-    assert_eq!(say(2, allow("b.test", true)).await, ["b.test by alice"]);
-    assert_eq!(say(3, allow("b.test:22", true)).await, ["b.test by alice", "b.test:22 by alice"]);
-    assert_eq!(say(4, allow("b.testing", true)).await.len(), 3);
-    assert_eq!(say(5, Verb::Deny { host: "b.test".into(), kept: true }).await, ["b.testing by alice"]);
-    assert!(store.grants("other").await.expect("read").is_empty());
-    say(6, allow("b.test:22", true)).await;
-    let take_back = async |key: &str, repository: &str, hosts: &[&str]| {
-        let hosts = hosts.iter().map(|&host| host.to_owned()).collect();
-        let wish = TakeBack { input_key: key.to_owned(), repository: repository.to_owned(), hosts, now: 7 };
-        store.take_back(wish).await.expect("written")
-    };
-    let nothing: Vec<String> = Vec::new();
-    assert_eq!(take_back("comment:7#0", "other", &["b.test"]).await, Some(vec![nothing.clone()]), "its own alone");
-    assert_eq!(
-        take_back("comment:8#0", "shop", &["b.test", "c.test"]).await,
-        Some(vec![vec!["b.test:22".to_owned()], nothing])
-    );
-    assert_eq!(take_back("comment:8#0", "shop", &["b.testing"]).await, None, "a text is taken up once");
-    assert_eq!(store.grants("shop").await.expect("read").len(), 1);
 }
 
 /// A stored row that makes the reading of it panic: its column has another type than this version ever wrote.
@@ -336,4 +147,96 @@ async fn a_store_that_is_held_by_somebody_else_is_written_to_again_afterwards() 
     held.rollback().await.expect("let go");
     assert!(store.note_input("comment:1#0", 9).await.expect("stored"));
     store.ready().await.expect("ready");
+}
+
+/// The same tables come of both: each migration is one text, but for the two words that SQLite and PostgreSQL spell differently.
+#[test]
+fn the_migrations_of_both_databases_mean_the_same() {
+    let read = |kind: &str| {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(kind);
+        let files = std::fs::read_dir(dir).expect("there").map(|entry| entry.expect("read").path());
+        let named = |path: std::path::PathBuf| {
+            let text = std::fs::read_to_string(&path).expect("read");
+            (path.file_name().expect("a file").to_owned(), text)
+        };
+        files.map(named).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let code = |text: &str| text.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n");
+    let (sqlite, postgres) = (read("sqlite"), read("postgres"));
+    assert!(sqlite.len() >= 10 && sqlite.keys().eq(postgres.keys()));
+    for (name, text) in &sqlite {
+        let own = code(text)
+            .replace("INTEGER PRIMARY KEY AUTOINCREMENT", "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY");
+        assert_eq!(own.replace(" BLOB", " BYTEA"), code(&postgres[name]), "{name:?}");
+    }
+}
+
+/// Logs that 0.1.0 wrote, one task after the other: each later version reads them, and folds them to what they meant.
+#[test]
+fn the_log_of_an_earlier_version_still_folds() {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        task: i64,
+        seq: u32,
+        version: i64,
+        body: serde_json::Value,
+    }
+    let text = include_str!("../../tests/fixtures/logs/0.1.0.jsonl");
+    let mut tasks: std::collections::BTreeMap<i64, (Task, usize)> = Default::default();
+    let mut kinds = std::collections::BTreeSet::new();
+    for line in text.lines() {
+        let line: Line = serde_json::from_str(line).expect("a line");
+        let event = body::load_event(line.version, Some(line.body.to_string()), None).expect("it is read");
+        let again = serde_json::to_value(&event).expect("written");
+        // What this version adds may stand beside; what stood there says the same.
+        for (key, value) in line.body.as_object().expect("an object") {
+            assert_eq!(again.get(key), Some(value), "{key} of {}", line.body);
+        }
+        kinds.insert(line.body["event"].as_str().expect("a kind").to_owned());
+        let (task, _) = tasks.entry(line.task).or_insert_with(|| (Task::new(TaskId(line.task)), 0));
+        task.apply(&event);
+        assert_eq!(task.seq, line.seq);
+    }
+    let states: Vec<_> = tasks.values().map(|(task, _)| (task.state.name(), task.actions, task.spent.tokens)).collect();
+    let expected = [
+        ("final-review", 6, 6173),
+        ("running", 1, 3722),
+        ("cancelled", 1, 1827),
+        ("awaiting-review", 2, 5622),
+        ("awaiting-review", 10, 3827),
+        ("running", 1, 1870),
+        ("verifying", 1, 2862),
+        ("final-review", 3, 2726),
+        ("final-review", 6, 6112),
+        ("final-review", 4, 879),
+    ];
+    assert_eq!(states, expected);
+    assert_eq!(kinds.len(), 42);
+}
+
+/// What is asked again and again walks no whole table, however many tasks there were.
+#[tokio::test]
+async fn every_periodic_statement_uses_an_index() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    let outbox = [outbox::NEXT, outbox::WITH_EFFECTS];
+    let retention = [retention::HANDLED, retention::UNTRIMMED, retention::OVERDUE, retention::OLD_INPUTS];
+    let read = [read::LIVE, read::LIVE_OF, read::KNOWN, read::WATERMARK, deliveries::OPEN, deliveries::ABOUT];
+    let partial: Vec<String> =
+        sqlx::query_scalar("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql LIKE '% WHERE %'")
+            .fetch_all(&store.readers)
+            .await
+            .expect("read");
+    for sql in outbox.iter().chain(&retention).chain(&read) {
+        let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
+        let plan = sqlx::query(explain).fetch_all(&store.readers).await.expect("explained");
+        for step in plan.iter().map(|row| row.get::<String, _>("detail")) {
+            // Only an index of live, open, handled or ended rows may be walked: the primary key's holds all rows.
+            let index = step.split_once(" INDEX ").map(|(_, rest)| rest.split(' ').next().unwrap_or_default());
+            let small = index.is_some_and(|name| partial.iter().any(|known| known == name))
+                || step == "SCAN CONSTANT ROW"
+                || step.contains("VIRTUAL TABLE");
+            assert!(!step.starts_with("SCAN") || small, "{step}:\n{sql}");
+        }
+    }
 }

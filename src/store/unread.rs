@@ -1,7 +1,7 @@
 //! Issues and pull requests whose last reading failed: the next life reads them too.
 
 use super::{Store, StoreError, queue};
-use sqlx::sqlite::SqliteConnection;
+use sqlx::AnyConnection;
 
 impl Store {
     /// Remembers that a reading failed. Again is fine.
@@ -26,7 +26,7 @@ impl Store {
 
 /// With an instant it is remembered, without one forgotten.
 pub(super) async fn note(
-    c: &mut SqliteConnection,
+    c: &mut AnyConnection,
     repository: &str,
     number: u64,
     now: Option<i64>,

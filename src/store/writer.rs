@@ -1,34 +1,43 @@
-//! The one writer: takes what has queued up, answers when it is on the disk. Deliveries are one statement, which is its own
-//! transaction; everything else that waits is done in one transaction together.
+//! The one writer: takes what has queued up, does it in one transaction, answers when that is on the disk.
 //!
 //! It outlives whatever fails: a message that panics is answered with an error and undone, a connection that could not begin or end a
 //! transaction is replaced by a new one (what was open in it was never stored).
 
 use super::queue::{Answer, Message, Write, Writer};
-use super::{StoreError, append, deliveries, grants, inputs, retention};
+use super::{Location, StoreError, append, body, deliveries, grants, inputs, retention};
 use domain::TaskId;
 use futures_util::FutureExt;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{Connection, Executor};
+use sqlx::any::{Any, AnyArguments};
+use sqlx::{AnyConnection, Connection, Executor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// Messages taken into one transaction at most.
 const BATCH: usize = 256;
 
-/// On a thread of its own: what the database's thread wakes then runs at once, and not behind every request that came meanwhile.
-pub(super) fn start(connection: SqliteConnection, options: SqliteConnectOptions) -> std::io::Result<Writer> {
+/// Opens the store and brings it to the newest shape, on a thread of its own: what the database wakes then runs at once, and not
+/// behind every request that came meanwhile.
+pub(super) async fn start(location: Location) -> Result<Writer, StoreError> {
     let (queue, mut inbox) = mpsc::channel(1024);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let (opened, answer) = oneshot::channel();
+    let failed = |error| location.failed(sqlx::Error::Io(error));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let thread = std::thread::Builder::new().name("store".to_owned());
+    let place = location.clone();
     let thread = thread.spawn(move || {
-        let mut line = Line { connection: Some(connection), options };
+        let mut line = match runtime.block_on(Line::open(place)) {
+            Ok(line) => line,
+            Err(error) => return drop(opened.send(Err(error))),
+        };
+        let _ = opened.send(Ok(()));
         while let Err(panic) = catch_unwind(AssertUnwindSafe(|| runtime.block_on(line.run(&mut inbox)))) {
             broken(&crate::supervise::message(&*panic));
             line.connection = None;
         }
-    })?;
-    Ok(Writer::of(queue, thread))
+    });
+    let writer = Writer::of(queue, thread.map_err(failed)?);
+    answer.await.map_err(|_| StoreError::Broken("it could not be opened".to_owned()))??;
+    Ok(writer)
 }
 
 /// Told to the asker once the transaction is on the disk, or has failed.
@@ -39,39 +48,31 @@ fn broken(error: &dyn std::fmt::Display) {
     metrics::counter!("caisson_store_failures_total").increment(1);
 }
 
-/// What came in one go.
-#[derive(Default)]
-struct Batch {
-    arrived: Vec<deliveries::Packed>,
-    /// One for each arrival.
-    keepers: Vec<Answer<bool>>,
-    writes: Vec<Write>,
-    emptied: Vec<Answer<()>>,
-}
-
 /// The one writing connection. `None` after it failed.
 struct Line {
-    connection: Option<SqliteConnection>,
-    options: SqliteConnectOptions,
+    connection: Option<AnyConnection>,
+    location: Location,
 }
 
 impl Line {
+    async fn open(location: Location) -> Result<Self, StoreError> {
+        let mut connection = location.writer().await.map_err(|error| location.failed(error))?;
+        location.migrations().run(&mut connection).await?;
+        Ok(Self { connection: Some(connection), location })
+    }
+
     /// Until nobody is left who could ask.
     async fn run(&mut self, inbox: &mut mpsc::Receiver<Message>) {
         let mut messages = Vec::with_capacity(BATCH);
         while inbox.recv_many(&mut messages, BATCH).await > 0 {
-            let mut batch = Batch::default();
+            let (mut writes, mut emptied) = (Vec::with_capacity(messages.len()), Vec::new());
             for message in messages.drain(..) {
                 match message {
-                    Message::Write(write) => batch.writes.push(write),
-                    Message::EmptyLog(answer) => batch.emptied.push(answer),
-                    Message::Delivery(delivery, answer) => {
-                        batch.arrived.push(delivery);
-                        batch.keepers.push(answer);
-                    }
+                    Message::Write(write) => writes.push(write),
+                    Message::EmptyLog(answer) => emptied.push(answer),
                 }
             }
-            if let Err(error) = self.take(batch).await {
+            if let Err(error) = self.take(writes, emptied).await {
                 broken(&error);
                 self.connection = None;
             }
@@ -82,41 +83,47 @@ impl Line {
     }
 
     /// Fails when the connection is of no use any more. Whoever asked has been told by then, or is told by its answer's end.
-    async fn take(&mut self, batch: Batch) -> Result<(), sqlx::Error> {
+    async fn take(&mut self, writes: Vec<Write>, emptied: Vec<Answer<()>>) -> Result<(), sqlx::Error> {
         if self.connection.is_none() {
-            self.connection = Some(SqliteConnection::connect_with(&self.options).await?);
+            self.connection = Some(self.location.writer().await?);
         }
         let Some(connection) = &mut self.connection else { return Ok(()) };
-        // The forge waits for these, and not for long.
-        let fresh = deliveries::store(connection, &batch.arrived).await;
-        let stored = fresh.iter().all(Result::is_ok);
-        for (answer, fresh) in batch.keepers.into_iter().zip(fresh) {
-            tell(answer, fresh)(None);
+        if !writes.is_empty() {
+            together(connection, self.location.begin(), writes).await?;
         }
-        if !batch.writes.is_empty() {
-            together(connection, batch.writes).await?;
+        for answer in emptied {
+            let done = match self.location.after_deletion() {
+                Some(sql) => connection.execute(sql).await.map(drop),
+                None => Ok(()),
+            };
+            tell(answer, done.map_err(StoreError::from))(None);
         }
-        for answer in batch.emptied {
-            let emptied = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").await;
-            tell(answer, emptied.map(drop).map_err(StoreError::from))(None);
-        }
-        if stored { Ok(()) } else { Err(sqlx::Error::Protocol("deliveries could not be stored".to_owned())) }
+        Ok(())
     }
 }
 
 /// One transaction for all of them.
-async fn together(connection: &mut SqliteConnection, writes: Vec<Write>) -> Result<(), sqlx::Error> {
-    connection.execute("BEGIN IMMEDIATE").await?;
+async fn together(connection: &mut AnyConnection, begin: &'static str, writes: Vec<Write>) -> Result<(), sqlx::Error> {
+    connection.execute(begin).await?;
     let mut told: Vec<Told> = Vec::with_capacity(writes.len());
+    let mut whole = true;
     for write in writes {
-        told.push(one(connection, write).await);
+        let (tell, ended) = one(connection, write).await;
+        whole &= ended;
+        told.push(tell);
     }
-    let ended = connection.execute("COMMIT").await;
+    let ended = if whole { connection.execute("COMMIT").await.map(drop) } else { undone(connection).await };
     let text = ended.as_ref().err().map(ToString::to_string);
     for tell in told {
         tell(text.clone().map(sqlx::Error::Protocol));
     }
-    ended.map(drop)
+    ended
+}
+
+/// PostgreSQL takes the COMMIT of a failed transaction without a word, and stores nothing.
+async fn undone(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+    let _ = connection.execute("ROLLBACK").await;
+    Err(sqlx::Error::Protocol("the transaction failed: nothing of it was stored".to_owned()))
 }
 
 fn tell<T: Send + 'static>(answer: Answer<T>, result: Result<T, StoreError>) -> Told {
@@ -131,8 +138,8 @@ fn tell<T: Send + 'static>(answer: Answer<T>, result: Result<T, StoreError>) -> 
     })
 }
 
-/// Does one message between savepoints: a failing one takes nothing else with it.
-async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
+/// Does one message between savepoints: a failing one takes nothing else with it. False = even its savepoint could not be ended.
+async fn one(connection: &mut AnyConnection, write: Write) -> (Told, bool) {
     macro_rules! within {
         ($answer:expr, $work:expr) => {{
             let work = async {
@@ -146,8 +153,9 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
                 Err(StoreError::Broken(text))
             });
             let end = if result.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
-            let ended = connection.execute(end).await.map(|_| ()).map_err(StoreError::from);
-            tell($answer, result.and_then(|value| ended.map(|()| value)))
+            let ended = connection.execute(end).await;
+            let whole = ended.is_ok();
+            (tell($answer, result.and_then(|value| ended.map(|_| value).map_err(StoreError::from))), whole)
         }};
     }
     match write {
@@ -156,6 +164,7 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
             within!(answer, run_sql(sqlx::query(sql), connection).await)
         }
         Write::Epoch { now, answer } => within!(answer, epoch(connection, now).await),
+        Write::Deliver { delivery, answer } => within!(answer, deliveries::store(connection, &delivery).await),
         Write::Delivered { uuids, now, answer } => within!(answer, deliveries::handled(connection, &uuids, now).await),
         Write::Append { append, answer } => within!(answer, append::append(connection, &append).await),
         Write::Create { new, answer } => within!(answer, append::create(connection, &new).await),
@@ -191,14 +200,14 @@ async fn one(connection: &mut SqliteConnection, write: Write) -> Told {
     }
 }
 
-type Query<'q> = sqlx::query::Query<'q, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>;
+type Query<'q> = sqlx::query::Query<'q, Any, AnyArguments>;
 
-async fn run_sql(query: Query<'_>, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+async fn run_sql(query: Query<'_>, connection: &mut AnyConnection) -> Result<(), StoreError> {
     query.execute(connection).await?;
     Ok(())
 }
 
-async fn epoch(connection: &mut SqliteConnection, now: i64) -> Result<i64, StoreError> {
+async fn epoch(connection: &mut AnyConnection, now: i64) -> Result<i64, StoreError> {
     let sql = "INSERT INTO epochs (started_at) VALUES ($1) RETURNING epoch";
     let epoch = sqlx::query_scalar(sql).bind(now).fetch_one(&mut *connection).await?;
     // Numbers count up without the rows of earlier lives.
@@ -206,14 +215,10 @@ async fn epoch(connection: &mut SqliteConnection, now: i64) -> Result<i64, Store
     Ok(epoch)
 }
 
-async fn egress(
-    connection: &mut SqliteConnection,
-    task: TaskId,
-    lines: &[(i64, i64, String)],
-) -> Result<(), StoreError> {
+async fn egress(connection: &mut AnyConnection, task: TaskId, lines: &[(i64, i64, String)]) -> Result<(), StoreError> {
     let sql = "INSERT INTO egress (task, seq, at, body) VALUES ($1, $2, $3, $4) ON CONFLICT (task, seq) DO NOTHING";
     for (seq, at, body) in lines {
-        sqlx::query(sql).bind(task.0).bind(seq).bind(at).bind(body).execute(&mut *connection).await?;
+        sqlx::query(sql).bind(task.0).bind(seq).bind(at).bind(body::storable(body)).execute(&mut *connection).await?;
     }
     Ok(())
 }

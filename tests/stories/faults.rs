@@ -73,8 +73,7 @@ async fn a_stored_effect_that_cannot_be_read_is_put_aside_and_said() {
         seen.insert(reached.recv().await.expect("reached"));
     }
     world.kill();
-    let url = format!("sqlite://{}", world.config.state_dir.join("caisson.db").display());
-    let store = sqlx::SqlitePool::connect(&url).await.expect("open");
+    let store = world.by_hand().await;
     let newer = "UPDATE effects SET body = '{\"effect\":\"of_a_later_version\"}' WHERE state = 'started'";
     let changed = sqlx::query(newer).execute(&store).await.expect("changed").rows_affected();
     assert_eq!(changed, 2, "one in each lane");

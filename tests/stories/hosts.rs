@@ -1,10 +1,10 @@
 //! `/allow` and `/deny`: from a comment to the rules of a running sandbox, into the next review, and back.
 
 use crate::world::{FIX, REPO, World, held, next_second};
+use caisson::cli::store::location;
 use caisson::sandbox::broker::Broker;
 use caisson::store::{Store, TakeBack};
 use domain::TaskId;
-use sqlx::Connection;
 use std::time::{Duration, Instant};
 
 /// A world with a network and a task whose first action runs until the test lets it end; the number of its issue.
@@ -165,7 +165,7 @@ async fn a_life_cut_off_after_a_host_was_taken_back_leaves_it_to_no_sandbox() {
     world.until("an action that runs", |task| task.running.is_some()).await;
     until_told(&world, "open 0 semver.org").await;
     world.kill();
-    let cut = Store::open(&world.config.state_dir).await.expect("the store");
+    let cut = Store::open(location(&world.config).expect("a place")).await.expect("the store");
     let wish = TakeBack {
         input_key: "comment:1000#0".to_owned(),
         repository: "shop".to_owned(),
@@ -185,12 +185,18 @@ async fn a_life_cut_off_after_a_host_was_taken_back_leaves_it_to_no_sandbox() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_life_that_can_write_nothing_behind_a_tasks_beginning_keeps_what_its_text_allows() {
     let world = World::networked(FIX, "").await;
-    let url = format!("sqlite://{}", world.config.state_dir.join("caisson.db").display());
-    let mut other = sqlx::SqliteConnection::connect(&url).await.expect("the store");
+    let other = world.by_hand().await;
     // As if the life ended there: what is taken up by itself behind the opening text is never written.
-    let cut =
-        "CREATE TRIGGER cut BEFORE INSERT ON inputs WHEN NEW.key LIKE '%+0' BEGIN SELECT RAISE(ABORT, 'cut'); END";
-    sqlx::query(cut).execute(&mut other).await.expect("made");
+    let cut = match world.config.store.url {
+        None => {
+            "CREATE TRIGGER cut BEFORE INSERT ON inputs WHEN NEW.key LIKE '%+0' BEGIN SELECT RAISE(ABORT, 'cut'); END"
+        }
+        Some(_) => {
+            "CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'cut'; END $$; \
+             CREATE TRIGGER cut BEFORE INSERT ON inputs FOR EACH ROW WHEN (NEW.key LIKE '%+0') EXECUTE FUNCTION cut()"
+        }
+    };
+    sqlx::raw_sql(cut).execute(&other).await.expect("made");
     let words = "/fix\n\n/allow semver.org\n/allow crates.example";
     world.alice().open_issue(REPO, "Versions compare as text", words).expect("issue");
     let task = world.until_state("awaiting-review").await;

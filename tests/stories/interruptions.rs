@@ -71,7 +71,10 @@ async fn a_cut_review_leaves_exactly_one() {
 /// Kills the bot at many moments of one task; each time the next life goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_any_moment_the_task_goes_on() {
-    let mut world = World::new(FIX).await;
+    goes_on_through_kills(World::new(FIX).await).await;
+}
+
+pub async fn goes_on_through_kills(mut world: World) {
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until("a task", |task| task.seq > 0).await;
     let (mut approved, mut lives) = (0, 0);

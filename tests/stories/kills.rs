@@ -280,8 +280,7 @@ async fn judge(what: &str, world: &World, issue: u64, ran: &Ran) {
         let next = world.look().issue(&RepoRef::new("lab", "shop"), pull + 1).await;
         assert!(next.is_err(), "{what}: a second pull request");
     }
-    let url = format!("sqlite://{}", world.config.state_dir.join("caisson.db").display());
-    let store = sqlx::SqlitePool::connect(&url).await.expect("open");
+    let store = world.by_hand().await;
     let sql = "SELECT key, state FROM effects WHERE kind IN ('comment', 'review')";
     let rows: Vec<(String, String)> = sqlx::query_as(sql).fetch_all(&store).await.expect("read");
     store.close().await;

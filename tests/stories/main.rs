@@ -6,6 +6,10 @@
 mod doors;
 #[path = "../support/local_broker.rs"]
 mod local_broker;
+#[path = "../support/postgres.rs"]
+mod server;
+#[path = "../support/skipped.rs"]
+mod skipped;
 mod world;
 
 mod advance;
@@ -16,6 +20,7 @@ mod decisions;
 mod elsewhere;
 mod faults;
 mod files;
+mod ground;
 mod hooks;
 mod hosts;
 mod interruptions;
@@ -25,6 +30,7 @@ mod losses;
 mod models;
 mod orders;
 mod outages;
+mod postgres;
 mod scripts;
 mod shelves;
 mod switch;

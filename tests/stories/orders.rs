@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 /// The program itself, over the configuration of this world.
-async fn caisson(world: &World, args: &[&str]) -> Output {
+pub async fn caisson(world: &World, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_caisson"));
     command.arg("--config").arg(world.dir.path().join("caisson.toml")).args(args).env("NO_COLOR", "1");
     if let Some(ops) = world.is_running().then(|| world.ops()) {
@@ -16,7 +16,7 @@ async fn caisson(world: &World, args: &[&str]) -> Output {
     tokio::task::spawn_blocking(move || command.output().expect("caisson starts")).await.expect("joined")
 }
 
-fn said(out: &Output) -> String {
+pub fn said(out: &Output) -> String {
     String::from_utf8_lossy(&[out.stdout.as_slice(), &out.stderr].concat()).into_owned()
 }
 

@@ -1,17 +1,15 @@
 //! What is away for long: nothing grows by a try in vain.
 
 use crate::world::{FIX, REPO, World};
+use caisson::store::TABLES;
 use domain::Lane;
 use std::time::Duration;
 
 /// Rows of every table but the forge's own arrivals.
-async fn rows(world: &World) -> Vec<(String, i64)> {
-    let url = format!("sqlite://{}", world.config.state_dir.join("caisson.db").display());
-    let store = sqlx::SqlitePool::connect(&url).await.expect("open");
-    let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'deliveries' ORDER BY name";
-    let names: Vec<String> = sqlx::query_scalar(sql).fetch_all(&store).await.expect("read");
+async fn rows(world: &World) -> Vec<(&'static str, i64)> {
+    let store = world.by_hand().await;
     let mut rows = Vec::new();
-    for name in names {
+    for name in TABLES.into_iter().filter(|name| *name != "deliveries") {
         let sql = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {name}"));
         rows.push((name, sqlx::query_scalar(sql).fetch_one(&store).await.expect("read")));
     }

@@ -6,7 +6,10 @@ use domain::{End, Event, VerdictKind};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fix_becomes_a_reviewed_branch() {
-    let world = World::new(FIX).await;
+    reviewed_branch(&World::new(FIX).await).await;
+}
+
+pub async fn reviewed_branch(world: &World) {
     let issue = world
         .alice()
         .open_issue(REPO, "Versions compare as text", "`1.10` sorts before `1.9`.\n\n/fix")
@@ -21,11 +24,11 @@ async fn a_fix_becomes_a_reviewed_branch() {
     world.approve().await;
     let task = world.until_state("final-review").await;
     assert_eq!(task.verdict.as_ref().map(|v| v.kind), Some(VerdictKind::Passed), "{:?}", task.verdict);
-    assert_eq!(title(&world, pull).await, "WIP: Versions compare as text");
+    assert_eq!(title(world, pull).await, "WIP: Versions compare as text");
     world.approve().await;
     let task = world.until_state("approved").await;
     let ready = async {
-        while title(&world, pull).await != "Versions compare as text" {
+        while title(world, pull).await != "Versions compare as text" {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };

@@ -3,11 +3,14 @@
 
 use crate::cuts::Cuts;
 use crate::doors::Doors;
+pub use crate::ground::{REPO, TEST, git, postgres};
+use crate::ground::{add_labels, configure, push_project};
 use crate::local_broker::LocalBroker;
 pub use crate::scripts::FIX;
 use crate::switch::Switch;
 use caisson::barrier::{Inspector, Standing};
 use caisson::bot::{Bot, Parts};
+use caisson::cli::store::location;
 use caisson::config::{Process, Secret};
 use caisson::forge::{Forge, Gitea};
 use caisson::git::{Auth, Repos};
@@ -18,14 +21,10 @@ use devforge::{Access, Devforge, Options, Person};
 use domain::{Event, Task, TaskId};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use std::collections::HashMap;
-use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-pub const REPO: &str = "lab/shop";
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct World {
@@ -53,22 +52,6 @@ fn end(runtime: tokio::runtime::Runtime) {
     ended.join().expect("ended");
 }
 
-/// A port that nobody is given by chance: below those the kernel hands out, so that it is still free for the bot's next life.
-fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = 20_000 + (std::process::id() % 1_000) as u16 * 10;
-    let ports = (0..1_000).map(|_| first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 10_000 + 20_000);
-    ports.into_iter().find(|port| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a port")
-}
-
-pub fn git(dir: &Path, args: &[&str]) -> String {
-    let mut command = Command::new("git");
-    command.current_dir(dir).args(["-c", "user.name=Alice", "-c", "user.email=alice@example.org"]).args(args);
-    let out = command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").output().expect("git");
-    assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
-    String::from_utf8_lossy(&out.stdout).trim().to_owned()
-}
-
 /// Waits until the clock shows another second: the forge tells whole ones, and an edit within the same one does not show.
 pub async fn next_second() {
     let second = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs();
@@ -90,9 +73,6 @@ pub fn held() -> String {
     let wait = r#"{ name = "bash", arguments = { command = "while [ ! -e go ]; do sleep 0.02; done" } },"#;
     FIX.replacen(r#"{ name = "list_files", arguments = { path = "." } },"#, wait, 1)
 }
-
-pub const BROKEN: &str = "def newer(a, b):\n    return a > b\n";
-pub const TEST: &str = "import unittest\nfrom semver import newer\n\n\nclass Newer(unittest.TestCase):\n    def test_ten(self):\n        self.assertTrue(newer('1.10.0', '1.9.0'))\n";
 
 impl World {
     /// A world whose bot follows this recording.
@@ -208,7 +188,7 @@ impl World {
                 .await
         });
         let bot = started.await.expect("joined").expect("a bot");
-        self.looking = Some(Store::open(&self.config.state_dir).await.expect("the store"));
+        self.looking = Store::look(location(&self.config).expect("a place")).await.expect("the store");
         self.bot = Some((runtime, bot));
     }
 
@@ -259,6 +239,14 @@ impl World {
 
     pub fn store(&self) -> &Store {
         self.looking.as_ref().expect("started")
+    }
+
+    /// The database itself, for what no version of ours would write or ask.
+    pub async fn by_hand(&self) -> sqlx::AnyPool {
+        sqlx::any::install_default_drivers();
+        let file = || format!("sqlite://{}", self.config.state_dir.join("caisson.db").display());
+        let url = self.config.store.url.as_ref().map_or_else(file, ToString::to_string);
+        sqlx::AnyPool::connect(&url).await.expect("the database")
     }
 
     pub async fn task(&self) -> Task {
@@ -380,70 +368,6 @@ impl Drop for World {
     }
 }
 
-async fn configure(
-    forge: &Devforge,
-    dir: &Path,
-    more: &str,
-    sandbox: &str,
-    network: bool,
-    poll_s: u32,
-    models: &str,
-) -> Process {
-    let token = forge.add_token("caisson").expect("a token");
-    let id = {
-        let client =
-            Gitea::new(&forge.url().parse().expect("url"), Secret::new(token.clone()), "test").expect("client");
-        client.repository(&caisson::forge::RepoRef::new("lab", "shop")).await.expect("the repository").id
-    };
-    for (name, text) in [("bot.token", token.as_str()), ("shop.secret", "sekret")] {
-        Secret::new(text).write(&dir.join(name)).expect("written");
-    }
-    let text = format!(
-        "state_dir = \"state\"\n{more}\n[forge]\nurl = \"{}\"\ntoken_file = \"bot.token\"\nsettle_ms = 300\npoll_s = {poll_s}\n\
-         [listen]\nwebhooks = \"127.0.0.1:{}\"\nops = \"127.0.0.1:0\"\n{models}\
-         [sandbox]\nnetwork = \"{}\"\n{sandbox}\n\
-         [[repositories]]\nkey = \"shop\"\nowner = \"lab\"\nname = \"shop\"\nid = {id}\nsecret_files = [\"shop.secret\"]\n\
-         default_branch = \"main\"\nupstream = \"https://example.org/shop.git\"\n",
-        forge.url(),
-        free_port(),
-        if network { "router" } else { "none" }
-    );
-    let path = dir.join("caisson.toml");
-    std::fs::write(&path, text).expect("written");
-    Process::load(&path).expect("a configuration")
-}
-
-/// What `caisson repo add` sees to: labels, and that nothing else runs a push.
-async fn add_labels(forge: &Devforge) {
-    let client = reqwest::Client::new();
-    let off = client.patch(format!("{}/api/v1/repos/{REPO}", forge.url()));
-    let off = off.header("Authorization", format!("token {}", forge.admin_token()));
-    let answer = off.json(&serde_json::json!({ "has_actions": false })).send().await.expect("answered");
-    assert!(answer.status().is_success(), "{}", answer.text().await.unwrap_or_default());
-    for label in caisson::checkpoint::label::LABELS {
-        let body = serde_json::json!({ "name": label.name, "color": label.colour, "exclusive": true });
-        let url = format!("{}/api/v1/repos/{REPO}/labels", forge.url());
-        let post = client.post(url).header("Authorization", format!("token {}", forge.admin_token())).json(&body);
-        let answer = post.send().await.expect("answered");
-        assert!(answer.status().is_success(), "{}", answer.text().await.unwrap_or_default());
-    }
-}
-
-/// The first commit, pushed by the admin.
-fn push_project(forge: &Devforge, dir: &Path) {
-    let work = dir.join("project");
-    std::fs::create_dir_all(work.join("tests")).expect("made");
-    for (name, text) in [("semver.py", BROKEN), ("tests/__init__.py", ""), ("tests/test_semver.py", TEST)] {
-        std::fs::write(work.join(name), text).expect("written");
-    }
-    git(&work, &["init", "-q", "-b", "main"]);
-    git(&work, &["add", "."]);
-    git(&work, &["commit", "-q", "-m", "A shop that compares versions as text"]);
-    let header = format!("http.extraHeader=Authorization: token {}", forge.admin_token());
-    let url = format!("{}/{REPO}.git", forge.url());
-    git(&work, &["-c", &header, "push", "-q", &url, "main"]);
-}
-
 /// Plain processes have no walls to look at.
 #[derive(Default)]
 pub struct Inspected(pub Mutex<Vec<String>>);
@@ -462,7 +386,7 @@ async fn parts(
     barrier: watch::Receiver<Standing>,
     inspector: Arc<Inspected>,
 ) -> Parts {
-    let store = Store::open(&config.state_dir).await.expect("the store");
+    let store = Store::open(location(&config).expect("a place")).await.expect("the store");
     let epoch = store.begin_epoch(caisson::task::now()).await.expect("an epoch");
     let token = Secret::read(config.forge.token_file.as_deref().expect("named")).expect("a token");
     let forge = Gitea::new(config.forge.url.as_ref().expect("named"), token.clone(), "caisson-test").expect("a client");

@@ -1,7 +1,9 @@
 //! What can be judged on this machine alone: the configuration, the state directory, secrets' modes, free space. Tests: below.
 
 use super::sheet::Sheet;
+use crate::cli::store::location;
 use crate::config::Process;
+use crate::store::{Store, StoreError};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
@@ -38,11 +40,27 @@ pub(super) fn state(sheet: &mut Sheet, config: &Process) {
     }
     let forge = &config.forge;
     let keys = config.models.all().iter().map(|model| &model.key_file);
-    let named = [&forge.token_file, &forge.sync_token_file].into_iter().chain(keys).flatten();
+    let named =
+        [&forge.token_file, &forge.sync_token_file, &config.store.password_file].into_iter().chain(keys).flatten();
     for path in named.chain(config.repositories.iter().flat_map(|entry| &entry.secret_files)) {
         closed(sheet, "secrets", path, "600");
     }
     space(sheet, directory);
+}
+
+/// Whether the store can be read; nothing is made.
+pub(super) async fn store(sheet: &mut Sheet, config: &Process) {
+    let attempt = "look at [store] of the configuration; a server of PostgreSQL must run and let this user in";
+    let location = match location(config) {
+        Ok(location) => location,
+        Err(error) => return sheet.fault("store", format!("{error:#}"), attempt),
+    };
+    match Store::look(location.clone()).await {
+        Ok(Some(_)) => sheet.good("store", location.to_string()),
+        Ok(None) => sheet.note("store", format!("{location} is empty; the first `caisson serve` makes what it needs")),
+        Err(error @ StoreError::Shape { .. }) => sheet.note("store", error.to_string()),
+        Err(error) => sheet.fault("store", error.to_string(), attempt),
+    }
 }
 
 /// A file or directory that only its owner may touch, and whose owner is this process's user.

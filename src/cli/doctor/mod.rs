@@ -66,6 +66,7 @@ impl Doctor {
 
     async fn parts(&self, sheet: &mut Sheet, config: &Process) {
         local::state(sheet, config);
+        local::store(sheet, config).await;
         let running = hook::serve_answers(config).await;
         local::process(sheet, config, running);
         if let Some(accounts) = forge::accounts(sheet, config).await {

@@ -1,0 +1,72 @@
+//! `caisson store copy`: from SQLite to PostgreSQL or back. And where the configured store is, for every subcommand.
+
+use super::lock;
+use super::printer::{Complaint, Printer};
+use crate::config::{Process, Secret, database_address};
+use crate::store::{Copied, Location, Store};
+use anyhow::Result;
+use clap::Subcommand;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Copy the configured store into an empty database or directory, and compare every row. The bot must be stopped; the old store stays
+    /// as it is.
+    Copy {
+        /// postgres://… (no password in it), or a directory for a file of SQLite.
+        to: String,
+        /// A file with the password of that database, mode 0600.
+        #[arg(long, value_name = "FILE")]
+        password_file: Option<PathBuf>,
+    },
+}
+
+impl StoreCommand {
+    pub async fn run(self, config: &Path) -> Result<()> {
+        let config = Process::load(config)?;
+        let StoreCommand::Copy { to, password_file } = self;
+        let target = place(&to, password_file.as_deref())?;
+        let _lock = lock::take(&config.state_dir)?;
+        let from = location(&config)?;
+        // Opening makes what is not there: a copy of nothing would look like one of something.
+        if Store::look(from.clone()).await.ok().is_some_and(|store| store.is_none()) {
+            return Err(Complaint::new(format!("there is no store at {from}")).attempt("caisson doctor").into());
+        }
+        let printer = Printer::terminal();
+        printer.hint(&format!("from {from} to {target}"));
+        let told = |Copied { table, rows }| printer.good(&format!("{table}: {rows} rows, the same on both sides"));
+        Store::copy(&from, &target, told).await?;
+        let (url, file) = match &target {
+            Location::Directory(_) => (String::new(), None),
+            Location::Postgres(_) => (to, password_file),
+        };
+        printer.hint("now say so in caisson.toml, and start `caisson serve`; the old store is no longer written to:");
+        printer.hint(&format!("[store]\nurl = \"{url}\""));
+        if let Some(file) = file {
+            printer.hint(&format!("password_file = \"{}\"", std::path::absolute(file)?.display()));
+        }
+        if let Location::Directory(directory) = &target {
+            printer.hint(&format!("and move {} into the state directory", directory.display()));
+        }
+        Ok(())
+    }
+}
+
+/// Where the configured store is.
+///
+/// # Errors
+/// When the password's file cannot be read.
+pub fn location(config: &Process) -> Result<Location> {
+    let Some(url) = &config.store.url else { return Ok(Location::from(&config.state_dir)) };
+    let password = config.store.password_file.as_deref().map(Secret::read).transpose()?;
+    Ok(Location::postgres(url.clone(), password.as_ref()))
+}
+
+fn place(to: &str, password_file: Option<&Path>) -> Result<Location> {
+    if !to.contains("://") {
+        return Ok(Location::from(to));
+    }
+    let url = database_address(to).map_err(|why| Complaint::new("this store cannot be reached").because(why))?;
+    let password = password_file.map(Secret::read).transpose()?;
+    Ok(Location::postgres(url, password.as_ref()))
+}

@@ -1,0 +1,85 @@
+//! What every store does, whether it lies in SQLite or in PostgreSQL: each test below runs on a new one of either kind.
+
+mod deliveries;
+mod moves;
+mod postgres;
+mod retention;
+mod tasks;
+
+use super::tests::{acting, created, delivery, feed, feed_at};
+use super::*;
+use sqlx::AnyPool;
+
+#[path = "../../../tests/support/postgres.rs"]
+mod server;
+#[path = "../../../tests/support/skipped.rs"]
+mod skipped;
+
+/// A place where nothing is yet.
+pub(super) struct Fresh {
+    pub location: Location,
+    /// Of SQLite's file.
+    pub directory: Option<tempfile::TempDir>,
+}
+
+impl Fresh {
+    fn directory() -> Self {
+        let directory = tempfile::tempdir().expect("dir");
+        Self { location: Location::from(directory.path()), directory: Some(directory) }
+    }
+
+    /// None, said aloud, where PostgreSQL is not installed.
+    fn database() -> Option<Self> {
+        let url = server::Server::of_this_process()?.database();
+        Some(Self { location: Location::Postgres(url.parse().expect("an address")), directory: None })
+    }
+
+    pub async fn open(&self) -> Store {
+        Store::open(self.location.clone()).await.expect("open")
+    }
+
+    /// For what no version of ours would write.
+    pub async fn by_hand(&self) -> AnyPool {
+        self.location.by_hand().await.expect("open")
+    }
+}
+
+macro_rules! on_both {
+    ($($module:ident::$name:ident),* $(,)?) => {
+        mod on_sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$module::$name(super::Fresh::directory()).await;
+            })*
+        }
+        mod on_postgres {
+            $(#[tokio::test]
+            async fn $name() {
+                if let Some(fresh) = super::Fresh::database() {
+                    super::$module::$name(fresh).await;
+                }
+            })*
+        }
+    };
+}
+
+on_both! {
+    tasks::what_was_under_way_is_known_by_its_time,
+    tasks::a_task_survives_in_its_log_even_with_a_large_body,
+    tasks::the_same_input_is_taken_up_once,
+    tasks::an_end_drops_open_work_but_not_what_is_owed_to_people,
+    tasks::killed_tries_are_counted_apart_from_failures,
+    tasks::what_is_set_aside_comes_after_everything_else_of_its_lane,
+    tasks::a_repositorys_hosts_are_kept_until_they_are_taken_back,
+    tasks::texts_may_hold_any_character,
+    tasks::every_projection_is_read_back,
+    tasks::one_failing_message_takes_nothing_else_with_it,
+    deliveries::what_was_delivered_about_a_text_is_found_again,
+    deliveries::bodies_come_back_byte_for_byte_also_those_of_earlier_versions,
+    deliveries::one_uuid_is_stored_once_however_often_and_at_once_it_comes,
+    deliveries::those_in_hand_are_left_out_of_the_open_ones,
+    retention::a_deleted_task_leaves_no_row_and_no_byte_and_begins_nothing_anew,
+    retention::a_body_that_another_task_has_too_stays,
+    retention::what_is_old_goes_step_by_step_and_what_a_live_task_needs_stays,
+    retention::handled_deliveries_go_in_slices_and_open_ones_stay,
+}

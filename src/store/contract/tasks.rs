@@ -1,0 +1,213 @@
+//! Tasks: their log, their outbox, what people ask of them.
+
+use super::*;
+use domain::*;
+
+pub async fn what_was_under_way_is_known_by_its_time(fresh: Fresh) {
+    let store = fresh.open().await;
+    let id = acting(&store).await;
+    let mut seen = Vec::new();
+    for at in [99, 100, 150, 200, 250, 300, 9999] {
+        seen.push(store.action_at(id, at).await.expect("read"));
+    }
+    assert_eq!(seen, [None, Some(1), Some(1), Some(1), None, Some(2), Some(2)]);
+}
+
+pub async fn a_task_survives_in_its_log_even_with_a_large_body(fresh: Fresh) {
+    let id = {
+        let store = fresh.open().await;
+        created(&store, "opened:3").await.id
+    };
+    let store = fresh.open().await;
+    let task = store.task(id).await.expect("folded");
+    assert_eq!(task.request.expect("request").body.len(), 6000);
+    let row = store.next_effect(id, Lane::Talk).await.expect("read").expect("a comment is owed");
+    assert_eq!(row.effect.kind(), "comment");
+}
+
+pub async fn the_same_input_is_taken_up_once(fresh: Fresh) {
+    let store = fresh.open().await;
+    let task = created(&store, "opened:3").await;
+    assert_eq!(feed(&store, &task, "place:1", Input::PlaceFree).await, Appended::Done);
+    assert_eq!(feed(&store, &task, "place:2", Input::PlaceFree).await, Appended::Conflict, "the log has moved on");
+    let task = store.task(task.id).await.expect("folded");
+    assert_eq!(feed(&store, &task, "place:1", Input::PlaceFree).await, Appended::Duplicate);
+    assert_eq!(store.task(task.id).await.expect("folded").seq, task.seq);
+}
+
+pub async fn an_end_drops_open_work_but_not_what_is_owed_to_people(fresh: Fresh) {
+    let store = fresh.open().await;
+    let task = created(&store, "opened:3").await;
+    feed(&store, &task, "place:1", Input::PlaceFree).await;
+    let task = store.task(task.id).await.expect("folded");
+    feed(&store, &task, "closed", Input::IssueClosed).await;
+    let next = store.next_effect(task.id, Lane::Work).await.expect("read").expect("teardown is left");
+    assert_eq!(next.effect, Effect::Teardown);
+    assert!(store.next_effect(task.id, Lane::Talk).await.expect("read").is_some());
+}
+
+pub async fn killed_tries_are_counted_apart_from_failures(fresh: Fresh) {
+    let store = fresh.open().await;
+    let id = created(&store, "opened:3").await.id;
+    let next = async || store.next_effect(id, Lane::Talk).await.expect("read").expect("a comment is owed");
+    let row = next().await.id;
+    for life in 1..=6 {
+        assert!(store.effect_started(row, life).await.expect("begun"), "killed in life {life}");
+    }
+    let killed = next().await;
+    assert_eq!((killed.tries, killed.failures), (6, 0), "an earlier try is seen, and costs no wait");
+    store.effect_later(row, 5, "the forge is away").await.expect("later");
+    let failed = next().await;
+    assert_eq!((failed.tries, failed.failures, failed.not_before), (6, 1, 5));
+}
+
+pub async fn what_is_set_aside_comes_after_everything_else_of_its_lane(fresh: Fresh) {
+    let store = fresh.open().await;
+    let task = created(&store, "opened:3").await;
+    let next = async || store.next_effect(task.id, Lane::Talk).await.expect("read").expect("more is owed");
+    let first = next().await;
+    assert!(store.effect_started(first.id, 1).await.expect("begun"));
+    store.effect_aside(first.id, 5, "locked").await.expect("aside");
+    let alone = next().await;
+    let mut others = Vec::new();
+    let (mut row, mut asides) = (alone.clone(), 0);
+    while row.aside == 0 {
+        others.push(row.id);
+        assert!(store.effect_started(row.id, 1).await.expect("begun"));
+        store.effect_aside(row.id, 9 + asides, "locked").await.expect("aside");
+        asides += 1;
+        row = next().await;
+    }
+    assert!(!others.is_empty() && others.iter().all(|id| *id > first.id), "a label is owed as well");
+    assert_eq!((row.id, row.aside, row.not_before), (first.id, 1, 5), "the one that waits least");
+}
+
+pub async fn a_repositorys_hosts_are_kept_until_they_are_taken_back(fresh: Fresh) {
+    let store = fresh.open().await;
+    let mut task = created(&store, "opened:3").await;
+    let mut say = async |number: i64, verb: Verb| {
+        let decision = Decision {
+            source: Source::Comment(number),
+            number,
+            at: 0,
+            poster: Account { id: 7, login: "alice".into() },
+            right: Access::Write,
+            commit: None,
+            head: None,
+            base: None,
+            text_hash: String::new(),
+            edited: false,
+            in_advance: false,
+            verb,
+        };
+        let input = Input::Decided { decision: Box::new(decision) };
+        assert_eq!(feed(&store, &task, &format!("comment:{number}"), input).await, Appended::Done);
+        task = store.task(task.id).await.expect("folded");
+        let grants = store.grants("shop").await.expect("read");
+        grants.into_iter().map(|grant| format!("{} by {}", grant.host, grant.by.login)).collect::<Vec<_>>()
+    };
+    let allow = |host: &str, repo| Verb::Allow { host: host.into(), repo, bar: None };
+    assert!(say(1, allow("a.test", false)).await.is_empty(), "for the task alone");
+    assert_eq!(say(2, allow("b.test", true)).await, ["b.test by alice"]);
+    assert_eq!(say(3, allow("b.test:22", true)).await, ["b.test by alice", "b.test:22 by alice"]);
+    assert_eq!(say(4, allow("b.testing", true)).await.len(), 3);
+    assert_eq!(say(5, Verb::Deny { host: "b.test".into(), kept: true }).await, ["b.testing by alice"]);
+    assert!(store.grants("other").await.expect("read").is_empty());
+    say(6, allow("b.test:22", true)).await;
+    let take_back = async |key: &str, repository: &str, hosts: &[&str]| {
+        let hosts = hosts.iter().map(|&host| host.to_owned()).collect();
+        let wish = TakeBack { input_key: key.to_owned(), repository: repository.to_owned(), hosts, now: 7 };
+        store.take_back(wish).await.expect("written")
+    };
+    let nothing: Vec<String> = Vec::new();
+    assert_eq!(take_back("comment:7#0", "other", &["b.test"]).await, Some(vec![nothing.clone()]), "its own alone");
+    assert_eq!(
+        take_back("comment:8#0", "shop", &["b.test", "c.test"]).await,
+        Some(vec![vec!["b.test:22".to_owned()], nothing])
+    );
+    assert_eq!(take_back("comment:8#0", "shop", &["b.testing"]).await, None, "a text is taken up once");
+    assert_eq!(store.grants("shop").await.expect("read").len(), 1);
+}
+
+/// PostgreSQL has no NUL in a text: what a command printed is kept all the same.
+pub async fn texts_may_hold_any_character(fresh: Fresh) {
+    let store = fresh.open().await;
+    let id = acting(&store).await;
+    let task = store.task(id).await.expect("folded");
+    let outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Exited { code: 1 }, "a\0b\u{1f600}\x07") };
+    let ended = Input::ActionEnded { number: 2, outcome };
+    assert_eq!(feed(&store, &task, "k9", ended).await, Appended::Done);
+    let actions = store.actions(id).await.expect("read");
+    let last = actions.last().expect("two actions");
+    assert_eq!((last.output.as_deref(), last.exit_code), (Some("a\u{fffd}b\u{1f600}\x07"), Some(1)));
+    let log = store.log(id).await.expect("read");
+    let kept = log
+        .iter()
+        .any(|(_, event)| matches!(event, Event::ActionFinished { outcome, .. } if outcome.text.contains('\0')));
+    assert!(kept, "the log has it byte for byte");
+    store.keep_egress(id, vec![(1, 1, "\0".to_owned()), (2, 2, "x".to_owned())]).await.expect("kept");
+    assert_eq!(store.egress(id).await.expect("read"), ["\u{fffd}", "x"]);
+}
+
+pub async fn every_projection_is_read_back(fresh: Fresh) {
+    let store = fresh.open().await;
+    assert_eq!(store.begin_epoch(5).await.expect("begun") + 1, store.begin_epoch(6).await.expect("begun"));
+    let id = acting(&store).await;
+    let row = store.task_row(id).await.expect("read").expect("there");
+    assert!(row.live && row.title.starts_with("Compare"), "{row:?}");
+    assert_eq!(store.live_tasks().await.expect("read").len(), 1);
+    assert_eq!(store.live_task_of("shop", 3).await.expect("read").expect("there").id, id.0);
+    assert!(store.live_task_of("shop", 4).await.expect("read").is_none());
+    assert_eq!(store.task_of_branch("shop", "agent/3-compare").await.expect("read").expect("there").id, id.0);
+    assert_eq!(store.tasks_of_issue("shop", 3).await.expect("read"), 1);
+    assert_eq!(store.tasks_with_effects().await.expect("read"), [id]);
+    store.remember_post(id, "review:1", 5).await.expect("kept");
+    store.remember_post(id, "review:1", 6).await.expect("kept");
+    assert_eq!(store.post(id, "review:1").await.expect("read"), Some(6));
+    store.set_watermark("shop", 9).await.expect("set");
+    assert_eq!(store.watermark("shop").await.expect("read"), Some(9));
+    store.could_not_read("shop", 4, 1).await.expect("noted");
+    store.could_not_read("shop", 4, 2).await.expect("noted");
+    assert_eq!(store.unread().await.expect("read"), [("shop".to_owned(), 4)]);
+    store.read_at_last("shop", 4).await.expect("noted");
+    assert!(store.unread().await.expect("read").is_empty());
+    let seen = Address { repository: "shop".into(), forge_id: 3, owner: "o".into(), name: "n".into() };
+    store.keep_address(seen.clone()).await.expect("kept");
+    assert_eq!(store.address("shop").await.expect("read"), Some(seen));
+    let effect = store.next_effect(id, Lane::Work).await.expect("read").expect("owed");
+    store.hold_charge(effect.id).await.expect("held");
+    assert!(store.next_effect(id, Lane::Work).await.expect("read").expect("owed").held);
+    store.ready().await.expect("ready");
+    let look = Store::look(fresh.location.clone()).await.expect("looked").expect("there");
+    assert_eq!(look.tasks(10).await.expect("read").len(), 1);
+    assert!(matches!(look.set_watermark("shop", 1).await, Err(StoreError::Closed)));
+}
+
+/// What the database refuses, in the middle of others: an effect whose body breaks a rule of its table.
+pub async fn one_failing_message_takes_nothing_else_with_it(fresh: Fresh) {
+    let store = fresh.open().await;
+    let task = created(&store, "opened:3").await;
+    let twice = |key: &str| {
+        let event = Event::ActionStarted { number: 1, turn: 1, index: 0 };
+        // The log has an event of this number already: the primary key refuses it.
+        let step = Step { events: vec![event], effects: Vec::new() };
+        Append {
+            task: task.clone(),
+            expected_seq: task.seq,
+            input_key: key.into(),
+            now: 9,
+            step,
+            close: None,
+            epoch: 1,
+        }
+    };
+    let by_hand = fresh.by_hand().await;
+    let row = "INSERT INTO task_events (task, seq, at, kind, version, body) VALUES ($1, $2, 1, 'x', 1, '{}')";
+    sqlx::query(row).bind(task.id.0).bind(i64::from(task.seq) + 1).execute(&by_hand).await.expect("done");
+    let (before, refused, after) =
+        tokio::join!(store.note_input("comment:1#0", 9), store.append(twice("k")), store.note_input("comment:2#0", 9));
+    assert!(matches!(refused, Err(StoreError::Sql(_))), "{refused:?}");
+    assert!(before.expect("stored") && after.expect("stored"), "what stood in the same transaction");
+    assert!(!store.knows_input("k").await.expect("read"), "nothing of what was refused is there");
+    assert!(store.knows_input("comment:2#0").await.expect("read"));
+}

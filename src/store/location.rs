@@ -1,0 +1,260 @@
+//! Where a store is kept, and all in which SQLite and PostgreSQL differ: how a connection is prepared, how a transaction begins, what
+//! follows a deletion. Everything else is one text of SQL for both, by sqlx's `Any` driver.
+
+use super::StoreError;
+use crate::secret::Secret;
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row};
+use std::fmt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use url::Url;
+
+static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
+static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
+
+/// The file in its directory.
+pub(super) const FILE: &str = "caisson.db";
+
+/// The writer's own. Page size and journal are of a store that is made now: a delivery is a few of the usual pages, and each page
+/// is two writes to the log. The log is brought into the file after 8192 pages (64 MiB): with fewer, a burst of deliveries waits for
+/// the file again and again. What is deleted is overwritten.
+const WRITING: &str = "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+                       PRAGMA wal_autocheckpoint = 8192; PRAGMA secure_delete = ON;";
+
+/// Held by the one writer of a database for as long as its connection lives. The number is "caisson" in ASCII.
+const LOCK: &str = "SELECT pg_try_advisory_lock(27973128230760302)";
+
+const LOCK_TRIES: u32 = 30;
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
+
+/// As the driver knows it in an address's query.
+const PASSWORD: &str = "password";
+
+/// How long a server may take to answer a connection.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Number,
+    Flag,
+    Bytes,
+}
+
+pub(super) struct Column {
+    pub name: String,
+    pub kind: Kind,
+}
+
+/// A column whose numbers the database gives out, each once.
+pub(super) struct Counter {
+    pub table: &'static str,
+    pub column: &'static str,
+}
+
+/// Where a store is kept. Shown without a password.
+#[derive(Clone)]
+pub enum Location {
+    /// A directory of this machine: SQLite, one file.
+    Directory(PathBuf),
+    /// A PostgreSQL database, by an address that is good for connecting.
+    Postgres(Url),
+}
+
+impl Location {
+    /// A database's address, and the password that its server asks for.
+    pub fn postgres(mut address: Url, password: Option<&Secret>) -> Self {
+        if let Some(password) = password {
+            // In the query: an address of a socket has no place for it before the host.
+            address.query_pairs_mut().append_pair(PASSWORD, password.expose());
+        }
+        Self::Postgres(address)
+    }
+}
+
+impl<P: AsRef<Path>> From<P> for Location {
+    fn from(directory: P) -> Self {
+        Self::Directory(directory.as_ref().to_owned())
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(directory) => write!(f, "{}", directory.join(FILE).display()),
+            Self::Postgres(url) => {
+                let mut shown = url.clone();
+                let _ = shown.set_password(None);
+                shown.query_pairs_mut().clear().extend_pairs(url.query_pairs().filter(|(key, _)| key != PASSWORD));
+                write!(f, "{}", shown.as_str().trim_end_matches('?'))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Location {
+    pub(super) fn failed(&self, source: sqlx::Error) -> StoreError {
+        StoreError::Open { path: self.to_string(), source }
+    }
+
+    /// Makes what can be made without a connection: the directory, mode 0700, because the store holds what people wrote and what ran.
+    pub(super) fn make(&self) -> Result<(), StoreError> {
+        let Self::Directory(directory) = self else { return Ok(()) };
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        made.map_err(|error| self.failed(sqlx::Error::Io(error)))
+    }
+
+    /// Whether there is something to look at: a server always is.
+    pub(super) fn exists(&self) -> bool {
+        match self {
+            Self::Directory(directory) => directory.join(FILE).exists(),
+            Self::Postgres(_) => true,
+        }
+    }
+
+    pub(super) fn migrations(&self) -> &'static Migrator {
+        match self {
+            Self::Directory(_) => &SQLITE,
+            Self::Postgres(_) => &POSTGRES,
+        }
+    }
+
+    /// A connection that may write. Of a PostgreSQL database there is one at a time.
+    pub(super) async fn writer(&self) -> Result<AnyConnection, sqlx::Error> {
+        let mut connection = within(self.options(false)?.connect()).await?;
+        match self {
+            Self::Directory(_) => connection.execute(WRITING).await.map(drop)?,
+            Self::Postgres(_) => {
+                if !alone(&mut connection).await? {
+                    let _ = connection.close().await;
+                    return Err(sqlx::Error::Configuration("another caisson writes into this database".into()));
+                }
+            }
+        }
+        Ok(connection)
+    }
+
+    pub(super) async fn readers(&self, most: u32) -> Result<AnyPool, sqlx::Error> {
+        let postgres = matches!(self, Self::Postgres(_));
+        let pool = AnyPoolOptions::new().max_connections(most).acquire_timeout(CONNECTED_WITHIN);
+        let pool = pool.after_connect(move |connection, _| {
+            Box::pin(async move {
+                if postgres {
+                    connection.execute("SET default_transaction_read_only = on").await?;
+                }
+                Ok(())
+            })
+        });
+        pool.connect_with(self.options(true)?).await
+    }
+
+    /// How a transaction begins that is going to write.
+    pub(super) fn begin(&self) -> &'static str {
+        match self {
+            Self::Directory(_) => "BEGIN IMMEDIATE",
+            Self::Postgres(_) => "BEGIN",
+        }
+    }
+
+    /// What makes deleted bytes unreadable, after a deletion. A server's pages are its operator's: autovacuum frees them.
+    pub(super) fn after_deletion(&self) -> Option<&'static str> {
+        match self {
+            Self::Directory(_) => Some("PRAGMA wal_checkpoint(TRUNCATE)"),
+            Self::Postgres(_) => None,
+        }
+    }
+
+    /// The columns of a table, in order.
+    pub(super) async fn columns(&self, c: &mut AnyConnection, table: &str) -> Result<Vec<Column>, sqlx::Error> {
+        let sql = match self {
+            Self::Directory(_) => "SELECT name, type FROM pragma_table_info($1) ORDER BY cid",
+            Self::Postgres(_) => {
+                "SELECT CAST(column_name AS TEXT), CAST(data_type AS TEXT) FROM information_schema.columns \
+                 WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position"
+            }
+        };
+        let rows = sqlx::query(sql).bind(table).fetch_all(c).await?;
+        let kind = |name: &str| match name.to_ascii_uppercase().as_str() {
+            "TEXT" => Kind::Text,
+            "BOOLEAN" => Kind::Flag,
+            "BLOB" | "BYTEA" => Kind::Bytes,
+            _ => Kind::Number,
+        };
+        Ok(rows.iter().map(|row| Column { name: row.get(0), kind: kind(row.get(1)) }).collect())
+    }
+
+    /// The last number that a table gave out by itself, deleted ones too; none before the first.
+    pub(super) async fn counter(&self, c: &mut AnyConnection, of: &Counter) -> Result<Option<i64>, sqlx::Error> {
+        match self {
+            Self::Directory(_) => {
+                let sql = "SELECT seq FROM sqlite_sequence WHERE name = $1";
+                sqlx::query_scalar(sql).bind(of.table).fetch_optional(c).await
+            }
+            Self::Postgres(_) => {
+                let sql = format!("SELECT last_value FROM {}_{}_seq WHERE is_called", of.table, of.column);
+                sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_optional(c).await
+            }
+        }
+    }
+
+    pub(super) async fn set_counter(&self, c: &mut AnyConnection, of: &Counter, last: i64) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Directory(_) => {
+                sqlx::query("DELETE FROM sqlite_sequence WHERE name = $1").bind(of.table).execute(&mut *c).await?;
+                let sql = "INSERT INTO sqlite_sequence (name, seq) VALUES ($1, $2)";
+                sqlx::query(sql).bind(of.table).bind(last).execute(c).await.map(drop)
+            }
+            Self::Postgres(_) => {
+                let sql = "SELECT setval(CAST(pg_get_serial_sequence($1, $2) AS regclass), $3)";
+                sqlx::query(sql).bind(of.table).bind(of.column).bind(last).execute(c).await.map(drop)
+            }
+        }
+    }
+
+    /// A connection for what no version of ours would write.
+    #[cfg(test)]
+    pub async fn by_hand(&self) -> Result<AnyPool, sqlx::Error> {
+        AnyPoolOptions::new().max_connections(2).connect_with(self.options(false)?).await
+    }
+
+    fn options(&self, reading: bool) -> Result<AnyConnectOptions, sqlx::Error> {
+        sqlx::any::install_default_drivers();
+        let url = match self {
+            Self::Directory(directory) => {
+                // Absolute: in an address, the first part of a relative path would be a host. `%` begins an escape there.
+                let path = std::path::absolute(directory.join(FILE))?;
+                let path = path.to_string_lossy().replace('%', "%25");
+                let options = SqliteConnectOptions::new().filename(path).create_if_missing(!reading);
+                options.read_only(reading).to_url_lossy()
+            }
+            Self::Postgres(url) => url.clone(),
+        };
+        AnyConnectOptions::from_url(&url)
+    }
+}
+
+/// Takes the lock of a database. A server lets go of a killed process's lock as soon as it sees the end of its connection.
+async fn alone(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
+    for _ in 0..LOCK_TRIES {
+        if sqlx::query_scalar(LOCK).fetch_one(&mut *connection).await? {
+            return Ok(true);
+        }
+        tokio::time::sleep(LOCK_PAUSE).await;
+    }
+    Ok(false)
+}
+
+async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+    let late = |_| sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "no connection within 10 s"));
+    tokio::time::timeout(CONNECTED_WITHIN, work).await.map_err(late)?
+}
