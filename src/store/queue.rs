@@ -16,10 +16,6 @@ pub(super) enum Write {
         now: i64,
         answer: Answer<i64>,
     },
-    Deliver {
-        delivery: deliveries::Packed,
-        answer: Answer<bool>,
-    },
     Delivered {
         uuids: Vec<String>,
         now: i64,
@@ -94,7 +90,10 @@ pub(super) enum Write {
     },
 }
 
+pub(super) type Arrival = (deliveries::Packed, Answer<bool>);
+
 pub(super) enum Message {
+    Delivery(Arrival),
     Write(Write),
     /// Makes what was deleted unreadable: SQLite's write-ahead log is brought into the file and left empty.
     EmptyLog(Answer<()>),
@@ -134,7 +133,7 @@ impl Writer {
 
     pub async fn deliver(&self, delivery: Delivery) -> Result<bool, StoreError> {
         let delivery = deliveries::Packed::new(delivery);
-        self.ask(|answer| Write::Deliver { delivery, answer }).await
+        self.send(|answer| Message::Delivery((delivery, answer))).await
     }
 
     pub async fn empty_log(&self) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 //! It outlives whatever fails: a message that panics is answered with an error and undone, a connection that could not begin or end a
 //! transaction is replaced by a new one (what was open in it was never stored).
 
-use super::queue::{Answer, Message, Write, Writer};
+use super::queue::{Answer, Arrival, Message, Write, Writer};
 use super::{Location, StoreError, append, body, deliveries, grants, inputs, retention};
 use domain::TaskId;
 use futures_util::FutureExt;
@@ -65,14 +65,15 @@ impl Line {
     async fn run(&mut self, inbox: &mut mpsc::Receiver<Message>) {
         let mut messages = Vec::with_capacity(BATCH);
         while inbox.recv_many(&mut messages, BATCH).await > 0 {
-            let (mut writes, mut emptied) = (Vec::with_capacity(messages.len()), Vec::new());
+            let (mut arrived, mut writes, mut emptied) = (Vec::new(), Vec::new(), Vec::new());
             for message in messages.drain(..) {
                 match message {
+                    Message::Delivery(arrival) => arrived.push(arrival),
                     Message::Write(write) => writes.push(write),
                     Message::EmptyLog(answer) => emptied.push(answer),
                 }
             }
-            if let Err(error) = self.take(writes, emptied).await {
+            if let Err(error) = self.take(arrived, writes, emptied).await {
                 broken(&error);
                 self.connection = None;
             }
@@ -83,13 +84,18 @@ impl Line {
     }
 
     /// Fails when the connection is of no use any more. Whoever asked has been told by then, or is told by its answer's end.
-    async fn take(&mut self, writes: Vec<Write>, emptied: Vec<Answer<()>>) -> Result<(), sqlx::Error> {
+    async fn take(
+        &mut self,
+        arrived: Vec<Arrival>,
+        writes: Vec<Write>,
+        emptied: Vec<Answer<()>>,
+    ) -> Result<(), sqlx::Error> {
         if self.connection.is_none() {
             self.connection = Some(self.location.writer().await?);
         }
         let Some(connection) = &mut self.connection else { return Ok(()) };
-        if !writes.is_empty() {
-            together(connection, self.location.begin(), writes).await?;
+        if !(arrived.is_empty() && writes.is_empty()) {
+            together(connection, self.location.begin(), arrived, writes).await?;
         }
         for answer in emptied {
             let done = match self.location.after_deletion() {
@@ -103,10 +109,15 @@ impl Line {
 }
 
 /// One transaction for all of them.
-async fn together(connection: &mut AnyConnection, begin: &'static str, writes: Vec<Write>) -> Result<(), sqlx::Error> {
+async fn together(
+    connection: &mut AnyConnection,
+    begin: &'static str,
+    arrived: Vec<Arrival>,
+    writes: Vec<Write>,
+) -> Result<(), sqlx::Error> {
     connection.execute(begin).await?;
-    let mut told: Vec<Told> = Vec::with_capacity(writes.len());
-    let mut whole = true;
+    let mut told: Vec<Told> = Vec::with_capacity(arrived.len() + writes.len());
+    let mut whole = arrivals(connection, arrived, &mut told).await;
     for write in writes {
         let (tell, ended) = one(connection, write).await;
         whole &= ended;
@@ -118,6 +129,36 @@ async fn together(connection: &mut AnyConnection, begin: &'static str, writes: V
         tell(text.clone().map(sqlx::Error::Protocol));
     }
     ended
+}
+
+/// Deliveries between two savepoints for all of them: one row each, in which nothing can be wrong but the database. False as in [`one`].
+async fn arrivals(connection: &mut AnyConnection, arrived: Vec<Arrival>, told: &mut Vec<Told>) -> bool {
+    if arrived.is_empty() {
+        return true;
+    }
+    let stored = async {
+        connection.execute("SAVEPOINT arrivals").await?;
+        let mut fresh = Vec::with_capacity(arrived.len());
+        for (delivery, _) in &arrived {
+            fresh.push(deliveries::store(connection, delivery).await?);
+        }
+        Ok::<_, StoreError>(fresh)
+    };
+    let stored = stored.await;
+    let end = if stored.is_ok() { "RELEASE arrivals" } else { "ROLLBACK TO arrivals; RELEASE arrivals" };
+    let whole = connection.execute(end).await.is_ok();
+    for (at, (_, answer)) in arrived.into_iter().enumerate() {
+        told.push(tell(answer, stored.as_ref().map(|fresh| fresh[at]).map_err(same)));
+    }
+    whole
+}
+
+/// The error once more, for each who waits.
+fn same(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::DiskFull => StoreError::DiskFull,
+        other => StoreError::Sql(sqlx::Error::Protocol(other.to_string())),
+    }
 }
 
 /// PostgreSQL takes the COMMIT of a failed transaction without a word, and stores nothing.
@@ -164,7 +205,6 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (Told, bool) {
             within!(answer, run_sql(sqlx::query(sql), connection).await)
         }
         Write::Epoch { now, answer } => within!(answer, epoch(connection, now).await),
-        Write::Deliver { delivery, answer } => within!(answer, deliveries::store(connection, &delivery).await),
         Write::Delivered { uuids, now, answer } => within!(answer, deliveries::handled(connection, &uuids, now).await),
         Write::Append { append, answer } => within!(answer, append::append(connection, &append).await),
         Write::Create { new, answer } => within!(answer, append::create(connection, &new).await),
