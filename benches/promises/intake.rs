@@ -118,7 +118,12 @@ pub async fn measure() -> Vec<Line> {
             "≥ 0.12 ×",
             share >= 0.12,
         ),
-        Line::held("… its p99", format!("{} against {}: {late:.1} ×", ms(with.1), ms(without.1)), "≤ 12 ×", late <= 12.0),
+        Line::held(
+            "… its p99",
+            format!("{} against {}: {late:.1} ×", ms(with.1), ms(without.1)),
+            "≤ 12 ×",
+            late <= 12.0,
+        ),
         Line::shown("webhook intake, durable, 1 connection, p50", ms(single)),
     ];
     if let Some(server) = Server::durable() {

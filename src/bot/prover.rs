@@ -47,7 +47,7 @@ fn profiles(config: &Process) -> Vec<&'static str> {
 
 async fn key(config: &Process, broker: &dyn Broker, more: &[String]) -> Result<Key, Trouble> {
     let spec = (config.sandbox.network == Network::Router).then(|| router_spec(config));
-    let images = [std::slice::from_ref(&config.sandbox.image), &config.sandbox.images, more].concat();
+    let images = [&config.listed_images(), more].concat();
     Key::of(broker, &images, &profiles(config), spec.as_ref(), config.sandbox.limits()).await
 }
 

@@ -61,7 +61,7 @@ impl BarrierArgs {
 
     async fn test(&self, config: Process, printer: &Printer) -> Result<Report> {
         let image = self.image.clone().unwrap_or_else(|| config.sandbox.image.clone());
-        if image != config.sandbox.image && !config.sandbox.images.contains(&image) {
+        if !config.listed_images().contains(&image) {
             let what = format!("the configuration does not list the image {image}");
             return Err(Complaint::new(what).attempt("add it to sandbox.images").into());
         }

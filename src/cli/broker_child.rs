@@ -92,7 +92,7 @@ fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(log)?;
     let mut command = Command::new(own);
     command.arg("broker").arg("--socket").arg(socket).args(["--installation", &config.installation]);
-    for image in config.sandbox.all_images() {
+    for image in config.sandbox_images() {
         command.args(["--image", &image]);
     }
     command.args(["--router-image", &config.router.image]);

@@ -1,7 +1,8 @@
 //! What no type can say: the values that make no sense together. Each sentence says what to do.
 
 use super::problem::Problem;
-use super::process::{Model, ModelKind, Models, Process, Repository, Role};
+use super::process::{Budget, Model, ModelKind, Models, Process, Repository, Role, Sandbox};
+use domain::ACTIONS_PER_CHECKPOINT;
 use protocol::router::{BERTH_CONNECTIONS, Rule, SYNTHETIC};
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,6 +16,7 @@ pub(super) fn problems(config: &Process) -> Vec<Problem> {
     found.egress(config);
     for (at, repository) in config.repositories.iter().enumerate() {
         found.repository(at, repository);
+        found.own(at, repository, config);
         let twin = config.repositories[..at].iter().any(|r| r.key == repository.key || r.id == repository.id);
         found.when(
             twin,
@@ -105,34 +107,44 @@ impl Found {
 
     fn limits(&mut self, config: &Process) {
         let sandbox = &config.sandbox;
-        self.when(sandbox.image.is_empty(), "sandbox.image", "name the image that tasks run in");
-        self.when(sandbox.memory_mib < 64, "sandbox.memory_mib", "nothing runs in less than 64");
-        self.when(sandbox.pids < 16, "sandbox.pids", "a shell and its commands need at least 16");
-        self.when(!(sandbox.cpus.is_finite() && sandbox.cpus > 0.0), "sandbox.cpus", "set a number above 0");
+        self.sandbox("sandbox", sandbox);
         let workspace = "no repository fits; set at least 16, or 0 for one on disk, which disk_mib bounds";
         self.when((1..16).contains(&sandbox.workspace_mib), "sandbox.workspace_mib", workspace);
         let refused = sandbox.workspace_mib == 0 && !config.broker.plain_workspaces;
         let allow = "sandbox.workspace_mib = 0 puts workspaces on the engine's disk; allow that here, or give them memory there";
         self.when(refused, "broker.plain_workspaces", allow);
-        self.when(sandbox.action_wall_s == 0, "sandbox.action_wall_s", "set at least 1 second");
-        self.when(sandbox.verify_wall_s == 0, "sandbox.verify_wall_s", "set at least 1 second");
         self.when(sandbox.setup_wall_s == 0, "sandbox.setup_wall_s", "set at least 1 second");
         self.when(sandbox.setup_mib == 0, "sandbox.setup_mib", "nothing could be kept; set at least 1");
         let fit = sandbox.setup_total_mib >= sandbox.setup_mib.saturating_mul(2);
         self.when(!fit, "sandbox.setup_total_mib", "set at least twice sandbox.setup_mib: each result is two archives");
-        self.when(!(1..=768).contains(&sandbox.action_output_kib), "sandbox.action_output_kib", "set 1 to 768");
-        let budget = &config.budget;
-        self.when(!(budget.dollars.is_finite() && budget.dollars >= 0.0), "budget.dollars", "set 0 (no limit) or more");
-        let most = budget.most_dollars;
-        self.when(!(most.is_finite() && most >= 0.0), "budget.most_dollars", "set 0 (no ceiling) or more");
-        self.when(budget.tokens == 0, "budget.tokens", "set a number above 0");
-        self.when(budget.actions == 0, "budget.actions", "set a number above 0");
-        self.when(budget.minutes == 0, "budget.minutes", "set a number above 0");
+        self.budget("budget", &config.budget);
         self.when(
             !(1..=62).contains(&config.router.berths),
             "router.berths",
             "set 1 to 62; two more are the barrier's",
         );
+    }
+
+    /// The operator's table, or that of one repository.
+    fn sandbox(&mut self, table: &str, sandbox: &Sandbox) {
+        let key = |name: &str| format!("{table}.{name}");
+        self.when(sandbox.image.is_empty(), &key("image"), "name the image that tasks run in");
+        self.when(sandbox.memory_mib < 64, &key("memory_mib"), "nothing runs in less than 64");
+        self.when(sandbox.pids < 16, &key("pids"), "a shell and its commands need at least 16");
+        self.when(!(sandbox.cpus.is_finite() && sandbox.cpus > 0.0), &key("cpus"), "set a number above 0");
+        self.when(sandbox.action_wall_s == 0, &key("action_wall_s"), "set at least 1 second");
+        self.when(sandbox.verify_wall_s == 0, &key("verify_wall_s"), "set at least 1 second");
+        self.when(!(1..=768).contains(&sandbox.action_output_kib), &key("action_output_kib"), "set 1 to 768");
+    }
+
+    fn budget(&mut self, table: &str, budget: &Budget) {
+        let key = |name: &str| format!("{table}.{name}");
+        self.when(!(budget.dollars.is_finite() && budget.dollars >= 0.0), &key("dollars"), "set 0 (no limit) or more");
+        let most = budget.most_dollars;
+        self.when(!(most.is_finite() && most >= 0.0), &key("most_dollars"), "set 0 (no ceiling) or more");
+        self.when(budget.tokens == 0, &key("tokens"), "set a number above 0");
+        self.when(budget.actions == 0, &key("actions"), "set a number above 0");
+        self.when(budget.minutes == 0, &key("minutes"), "set a number above 0");
     }
 
     /// A rule that can't be read would silently not deny, so the whole is refused.
@@ -188,6 +200,26 @@ impl Found {
         let none = caps.wildcard_names_per_minute == 0;
         let key = "egress.caps.wildcard_names_per_minute";
         self.when(none, key, "no name under `*.suffix` could be reached; set a number above 0, or write no such rule");
+    }
+
+    /// What it has in place of the operator's tables.
+    fn own(&mut self, at: usize, repository: &Repository, config: &Process) {
+        let table = |name: &str| format!("repositories.{at}.{name}");
+        if let Some(sandbox) = &repository.sandbox {
+            self.sandbox(&table("sandbox"), sandbox);
+            let none = sandbox.networked() && !config.sandbox.networked();
+            let what = "there is no router: set sandbox.network = \"router\" for the installation, and \"none\" where a repository has none";
+            self.when(none, &table("sandbox.network"), what);
+        }
+        if let Some(budget) = &repository.budget {
+            self.budget(&table("budget"), budget);
+        }
+        let fit = repository.checkpoint.every.is_none_or(|every| (1..=ACTIONS_PER_CHECKPOINT).contains(&every));
+        self.when(
+            !fit,
+            &table("checkpoint.every"),
+            &format!("set 1 to {ACTIONS_PER_CHECKPOINT}: a person is asked at least so often"),
+        );
     }
 
     fn repository(&mut self, at: usize, repository: &Repository) {

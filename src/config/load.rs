@@ -17,6 +17,43 @@ const REPOSITORY_KEYS: [&str; 9] =
 /// Keys of one `[[egress.rule]]` table.
 const RULE_KEYS: [&str; 6] = ["host", "reason", "deny", "example", "up", "down"];
 
+/// Tables that a `[[repositories]]` may have of its own, with the keys that each may hold: they lie over the tables of the same name.
+/// What is of the whole installation (hardening, mirrors, what is kept of setup, when a sandbox is put away) is not among them.
+const OF_A_REPOSITORY: [(&str, &[&str]); 3] = [
+    (
+        "sandbox",
+        &[
+            "image",
+            "images",
+            "network",
+            "memory_mib",
+            "pids",
+            "cpus",
+            "disk_mib",
+            "tmp_mib",
+            "nofile",
+            "action_wall_s",
+            "action_output_kib",
+            "verify_wall_s",
+        ],
+    ),
+    (
+        "budget",
+        &[
+            "dollars",
+            "tokens",
+            "actions",
+            "minutes",
+            "granted_by",
+            "most_dollars",
+            "most_tokens",
+            "most_actions",
+            "most_minutes",
+        ],
+    ),
+    ("checkpoint", &["every"]),
+];
+
 /// Tables that may be repeated, with the keys that each may hold.
 const REPEATED: [(&str, &[&str]); 2] = [("repositories", &REPOSITORY_KEYS), ("egress.rule", &RULE_KEYS)];
 
@@ -78,6 +115,7 @@ impl Process {
         fill_models(&merged, &mut over);
         lay_over(&mut merged, over);
         let from_environment = apply_environment(&mut merged, "", environment).map_err(|p| fail(vec![p]))?;
+        fill_repositories(&mut merged);
         let mut process = typed(&merged).map_err(|mut problem| {
             problem.line = places.line(&problem.key);
             fail(vec![problem])
@@ -134,6 +172,19 @@ fn fill_models(defaults: &Table, over: &mut Table) {
     for entry in entries.iter_mut().filter_map(Value::as_table_mut) {
         let own = std::mem::replace(entry, default.clone());
         lay_over(entry, own);
+    }
+}
+
+/// What a repository has of its own lies over the operator's table of that name, the environment's values among it.
+fn fill_repositories(merged: &mut Table) {
+    let tables: Vec<_> = ["sandbox", "budget"].map(|name| (name, merged.get(name).cloned())).into();
+    let Some(Value::Array(entries)) = merged.get_mut("repositories") else { return };
+    for entry in entries.iter_mut().filter_map(Value::as_table_mut) {
+        for (name, table) in &tables {
+            let (Some(Value::Table(own)), Some(Value::Table(below))) = (entry.get_mut(*name), table) else { continue };
+            let over = std::mem::replace(own, below.clone());
+            lay_over(own, over);
+        }
     }
 }
 
@@ -234,6 +285,9 @@ impl Places {
             if entry.parse::<usize>().is_ok() {
                 return rest.is_empty() || holds(defaults, &format!("model.{rest}"));
             }
+            if let Some(known) = of_a_repository(key) {
+                return known;
+            }
             let repeated = REPEATED.iter().find_map(|(table, keys)| Some((key.strip_prefix(table)?, keys)));
             match repeated {
                 Some(("", _)) => true,
@@ -252,6 +306,16 @@ impl Places {
             })
             .collect()
     }
+}
+
+/// Whether `repositories.<n>.<table>.<key>` may be; none for a key that is not below such a table.
+fn of_a_repository(key: &str) -> Option<bool> {
+    let (_, rest) = key.strip_prefix("repositories.")?.split_once('.')?;
+    let (table, inner) = rest.split_once('.').unwrap_or((rest, ""));
+    let (_, keys) = OF_A_REPOSITORY.iter().find(|(name, _)| *name == table)?;
+    // An array's own entries are numbered below its key.
+    let inner = inner.split('.').next().unwrap_or_default();
+    Some(inner.is_empty() || keys.contains(&inner))
 }
 
 fn holds(table: &Table, key: &str) -> bool {

@@ -3,6 +3,7 @@
 use super::fields::{address, database, path};
 pub use super::model::{Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 use super::rule::OperatorRule;
+use domain::ACTIONS_PER_CHECKPOINT;
 use protocol::broker::ChamberLimits;
 use protocol::router::Caps;
 use serde::Deserialize;
@@ -101,7 +102,7 @@ impl Hardening {
     }
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sandbox {
     pub image: String,
@@ -153,7 +154,7 @@ pub struct Egress {
     pub caps: Caps,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     pub dollars: f64,
@@ -223,7 +224,7 @@ pub struct Broker {
 }
 
 /// One repository the bot works on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repository {
     /// Lower-case letters, digits and hyphens: the hook's path and the local repository's folder.
@@ -240,6 +241,22 @@ pub struct Repository {
     pub accepted: String,
     #[serde(default)]
     pub accepted_foreign: Vec<String>,
+    /// `[repositories.sandbox]`, filled from `[sandbox]`: [`Process::sandbox_of`].
+    #[serde(default)]
+    pub sandbox: Option<Sandbox>,
+    /// `[repositories.budget]`, filled from `[budget]`: [`Process::budget_of`].
+    #[serde(default)]
+    pub budget: Option<Budget>,
+    #[serde(default)]
+    pub checkpoint: Checkpoint,
+}
+
+/// When a person is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    /// Actions between two approvals, at most [`ACTIONS_PER_CHECKPOINT`], which it is where nothing is said.
+    pub every: Option<u8>,
 }
 
 fn main_branch() -> String {
@@ -247,6 +264,11 @@ fn main_branch() -> String {
 }
 
 impl Sandbox {
+    /// Whether there is a way out, and be it to no host.
+    pub fn networked(&self) -> bool {
+        self.network == Network::Router
+    }
+
     /// What one task's sandbox may use.
     pub fn limits(&self) -> ChamberLimits {
         ChamberLimits {
@@ -273,22 +295,57 @@ impl Sandbox {
 
     /// Every image a sandbox may be made from: `image` first, each once.
     pub fn all_images(&self) -> Vec<String> {
-        let mut all = vec![self.image.clone()];
-        for image in self.images.iter().map(String::as_str).chain(self.offered().map(|(_, image)| image)) {
-            if !all.iter().any(|known| known == image) {
-                all.push(image.to_owned());
-            }
-        }
-        all
+        let own = std::iter::once(&self.image).chain(&self.images).cloned();
+        each_once(own.chain(self.offered().map(|(_, image)| image.to_owned())))
     }
+}
+
+fn each_once(images: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for image in images {
+        if !all.contains(&image) {
+            all.push(image);
+        }
+    }
+    all
 }
 
 impl Process {
     /// Every image that is named here, the router's too.
     pub fn images(&self) -> Vec<String> {
-        let mut all = self.sandbox.all_images();
+        let mut all = self.sandbox_images();
         all.push(self.router.image.clone());
         all
+    }
+
+    /// Every image that a sandbox of any repository may be made from, each once.
+    pub fn sandbox_images(&self) -> Vec<String> {
+        each_once(self.sandboxes().flat_map(Sandbox::all_images))
+    }
+
+    /// As [`Process::sandbox_images`], without those that are offered as toolchains.
+    pub fn listed_images(&self) -> Vec<String> {
+        each_once(self.sandboxes().flat_map(|sandbox| std::iter::once(&sandbox.image).chain(&sandbox.images)).cloned())
+    }
+
+    /// The operator's table, and what repositories have of their own.
+    fn sandboxes(&self) -> impl Iterator<Item = &Sandbox> {
+        std::iter::once(&self.sandbox).chain(self.repositories.iter().filter_map(|it| it.sandbox.as_ref()))
+    }
+
+    /// What sandboxes of this repository are made with.
+    pub fn sandbox_of(&self, key: &str) -> &Sandbox {
+        self.repository(key).and_then(|repository| repository.sandbox.as_ref()).unwrap_or(&self.sandbox)
+    }
+
+    /// What a task of this repository may use.
+    pub fn budget_of(&self, key: &str) -> &Budget {
+        self.repository(key).and_then(|repository| repository.budget.as_ref()).unwrap_or(&self.budget)
+    }
+
+    /// After how many actions a task of this repository asks, 1 to [`ACTIONS_PER_CHECKPOINT`].
+    pub fn every_of(&self, key: &str) -> u8 {
+        self.repository(key).and_then(|repository| repository.checkpoint.every).unwrap_or(ACTIONS_PER_CHECKPOINT)
     }
 
     /// The repository of this key.

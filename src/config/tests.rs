@@ -282,3 +282,58 @@ fn a_database_is_named_without_a_password_and_says_how_the_way_there_is_protecte
         assert!(error.contains("store.url") && error.contains(word) && !error.contains("hunter2"), "{unfit}: {error}");
     }
 }
+
+const ENTRY: &str =
+    "[[repositories]]\nkey = \"shop\"\nowner = \"lab\"\nname = \"shop\"\nid = 1\nsecret_files = [\"s\"]\n";
+
+#[test]
+fn what_a_repository_has_of_its_own_lies_over_the_operators_tables() {
+    let own = "[repositories.sandbox]\nimage = \"big\"\nimages = [\"other\"]\nmemory_mib = 9000\nnetwork = \"none\"\n\
+               [repositories.budget]\ndollars = 9.0\n[repositories.checkpoint]\nevery = 2\n";
+    let second = ENTRY.replace("shop", "till").replace("id = 1", "id = 2");
+    let environment = |name: &str| (name == "CAISSON_SANDBOX_PIDS").then(|| "77".to_owned());
+    let text = format!("[sandbox]\ncpus = 3.0\n{ENTRY}{own}{second}");
+    let config = Process::from_layers(Path::new("/x/caisson.toml"), &text, &environment).unwrap();
+    let (shop, till) = (config.sandbox_of("shop"), config.sandbox_of("till"));
+    assert_eq!((shop.memory_mib, shop.pids, shop.cpus, shop.networked()), (9000, 77, 3.0, false));
+    assert_eq!((till.memory_mib, till.pids, till.networked()), (config.sandbox.memory_mib, 77, true));
+    assert_eq!(config.sandbox_of("nobody's"), &config.sandbox);
+    assert_eq!((config.budget_of("shop").dollars, config.budget_of("till").dollars), (9.0, config.budget.dollars));
+    assert_eq!(config.budget_of("shop").tokens, config.budget.tokens);
+    assert_eq!((config.every_of("shop"), config.every_of("till")), (2, 5));
+    let listed = config.listed_images();
+    assert!(listed.contains(&"big".to_owned()) && listed.contains(&"other".to_owned()), "{listed:?}");
+    assert!(listed.contains(&config.sandbox.image) && config.images().contains(&"big".to_owned()));
+}
+
+#[test]
+fn what_a_repository_cannot_have_of_its_own_is_refused_with_its_line() {
+    for (own, line, words) in [
+        ("[repositories.sandbox]\nhardening = \"debug\"\n", 8, "no such key"),
+        ("[repositories.sandbox.toolchains]\nrust = \"x\"\n", 8, "no such key"),
+        ("[repositories.egress]\nallow = []\n", 7, "no such key"),
+        ("[repositories.checkpoint]\nevery = 6\n", 8, "set 1 to 5"),
+        ("[repositories.checkpoint]\nevery = 0\n", 8, "set 1 to 5"),
+        ("[repositories.budget]\ntokens = 0\n", 8, "above 0"),
+        ("[repositories.sandbox]\nmemory_mib = 3\n", 8, "nothing runs"),
+    ] {
+        let error = refused(&format!("{ENTRY}{own}"));
+        assert!(error.contains(&format!(":{line}: repositories.0.")) && error.contains(words), "{own}: {error}");
+    }
+    let error =
+        refused(&format!("[sandbox]\nnetwork = \"none\"\n{ENTRY}[repositories.sandbox]\nnetwork = \"router\"\n"));
+    assert!(error.contains("repositories.0.sandbox.network") && error.contains("no router"), "{error}");
+}
+
+#[test]
+fn a_repository_that_is_added_again_keeps_its_own_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("caisson.toml");
+    std::fs::write(&path, format!("{ENTRY}[repositories.budget]\ndollars = 9.0 # ours\n")).unwrap();
+    let entry = Process::load(&path).unwrap().repositories[0].clone();
+    write::put_repository(&path, &Repository { accepted: "abc".into(), sandbox: None, budget: None, ..entry }).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("dollars = 9.0 # ours"), "{text}");
+    let config = Process::load(&path).unwrap();
+    assert_eq!((config.budget_of("shop").dollars, config.repositories[0].accepted.as_str()), (9.0, "abc"));
+}

@@ -23,10 +23,8 @@ impl Performer {
             let outcome = Outcome::new(status, "");
             return Ok(Input::ActionEnded { number, outcome });
         }
-        let limits = Limits {
-            wall_ms: self.config.sandbox.action_wall_s * 1000,
-            output_bytes: self.config.sandbox.action_output_kib << 10,
-        };
+        let sandbox = self.config.sandbox_of(&self.request(task)?.repository);
+        let limits = Limits { wall_ms: sandbox.action_wall_s * 1000, output_bytes: sandbox.action_output_kib << 10 };
         let acted = self.sandboxes.act(task.id.0, u64::from(number), action, limits).await?;
         match acted.lost {
             Some(loss) => Err(SandboxError::Gone(loss).into()),

@@ -3,12 +3,12 @@
 //! The run is kept with the base, so that verification, repair and later tasks do not make it again (`sandbox/base_runs.rs`). A base
 //! whose tests fail is nothing to tell: many tasks begin there. Tests: below and `tests/stories/base.rs`.
 
-use super::{Performer, Repository};
-use crate::config::project::Effective;
+use super::Performer;
+use super::policy::Policy;
 use crate::sandbox::checks::{Standing, standing};
 use crate::sandbox::lacks::lacks;
 use crate::sandbox::{Ran, VerifySpec};
-use domain::{Commit, Task};
+use domain::Task;
 use std::time::Duration;
 
 /// How long a task's start waits for a run that nobody made yet; verification makes the whole of it.
@@ -16,32 +16,26 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Performer {
     /// One sentence about a base whose checks do not run; none where they do, or where that is not known in time.
-    pub(super) async fn base_note(
-        &self,
-        task: &Task,
-        repository: &Repository,
-        base: &Commit,
-        effective: &Effective,
-        image: &str,
-    ) -> Option<String> {
+    pub(super) async fn base_note(&self, task: &Task, policy: &Policy<'_>, image: &str) -> Option<String> {
+        let key = &policy.repository.key;
         let spec = VerifySpec {
             task: task.id.0,
-            commit: base.clone(),
-            base: base.clone(),
+            commit: policy.base.clone(),
+            base: policy.base.clone(),
             tries: 0,
-            repo_key: repository.key.clone(),
+            repo_key: key.clone(),
             image: image.to_owned(),
-            command: effective.test.clone(),
-            limits: self.chamber_limits(),
-            wall_ms: self.config.sandbox.verify_wall_s * 1000,
+            command: policy.effective.test.clone(),
+            limits: policy.sandbox.limits(),
+            wall_ms: policy.sandbox.verify_wall_s * 1000,
         };
         match tokio::time::timeout(PATIENCE, self.sandboxes.checks_of_base(&spec)).await {
             Ok(Ok(None)) => Some(format!(
                 "No command is known that checks this project, so nothing of this task will be tested: `caisson repo try {}` looks for one.",
-                repository.key
+                key
             )),
             Ok(Ok(Some((_, outcome)))) => match standing(&outcome) {
-                Standing::Nothing => Some(says_nothing(&repository.key, &outcome)),
+                Standing::Nothing => Some(says_nothing(key, &outcome)),
                 Standing::Pass { .. } | Standing::Fail { .. } | Standing::Stopped(_) => None,
             },
             Ok(Err(error)) => {

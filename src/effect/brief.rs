@@ -104,20 +104,18 @@ impl Performer {
 
     /// What verifying `commit` takes.
     pub(super) async fn verification(&self, task: &Task, commit: &Commit, tries: i64) -> Result<VerifySpec, Trouble> {
-        let repository = self.repository(task)?;
-        let base = self.base(task)?;
-        let (_, effective) = self.effective(&repository, &base).await?;
-        let image = self.image_of(task, &base).await?;
+        let policy = self.policy(task, &self.base(task)?).await?;
+        let image = self.image_of(task, &policy).await?;
         Ok(VerifySpec {
             task: task.id.0,
             commit: commit.clone(),
-            base,
+            base: policy.base,
             tries: u32::try_from(tries).unwrap_or(u32::MAX),
-            repo_key: repository.key,
+            repo_key: policy.repository.key,
             image,
-            command: effective.test,
-            limits: self.chamber_limits(),
-            wall_ms: self.config.sandbox.verify_wall_s * 1000,
+            command: policy.effective.test,
+            limits: policy.sandbox.limits(),
+            wall_ms: policy.sandbox.verify_wall_s * 1000,
         })
     }
 }

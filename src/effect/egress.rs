@@ -3,9 +3,10 @@
 //! The rules are always made anew from the operator's configuration, the accepted project file, the task's log and the repository's
 //! grants, and told as a whole; so a repeated or late try ends at the same rules.
 
+use super::policy::Policy;
 use super::{Performer, Trouble};
 use crate::sandbox::SandboxError;
-use domain::{Commit, Grant, Input, Notice, State, Task, TaskId};
+use domain::{Grant, Input, Notice, State, Task, TaskId};
 use protocol::router::Rule;
 
 /// How long until it is tried again while the sandbox is being made.
@@ -15,7 +16,7 @@ impl Performer {
     pub(super) async fn egress(&self, task: &Task, repo: bool, serial: u32, notice: &Notice) -> Result<Input, Trouble> {
         let now = self.store.task(task.id).await?;
         match &now.base {
-            Some(base) => self.reach(&now, base).await?,
+            Some(base) => self.reach(&now, &self.policy(&now, base).await?).await?,
             None if now.state == State::Preparing => return Err(being_made()),
             // What is made later is made with what the log says then.
             None => {}
@@ -34,7 +35,10 @@ impl Performer {
             let task = self.store.task(TaskId(row.id)).await?;
             match &task.base {
                 // One that cannot be reached keeps no other from being told.
-                Some(base) => all = all.and(self.reach(&task, base).await),
+                Some(base) => {
+                    let told = async { self.reach(&task, &self.policy(&task, base).await?).await };
+                    all = all.and(told.await);
+                }
                 // It may just have got rules in which one stands that was taken back.
                 None if task.state == State::Preparing && !task.hosts.iter().all(|grant| stands(grant, &kept)) => {
                     all = Err(being_made());
@@ -47,26 +51,22 @@ impl Performer {
 
     /// What a life that was cut off may not have told the sandboxes that stand: done before anything goes on in them.
     pub async fn reach_all(&self) -> Result<(), Trouble> {
-        if !self.networked() {
-            return Ok(());
-        }
-        for repository in &self.config.repositories {
+        let networked = |key: &str| self.config.sandbox_of(key).networked();
+        for repository in self.config.repositories.iter().filter(|repository| networked(&repository.key)) {
             self.reach_repository(&repository.key, None).await?;
         }
         Ok(())
     }
 
     /// Brings the rules of a task's sandbox to what its log says now. Without a sandbox there is nothing to bring.
-    pub(super) async fn reach(&self, task: &Task, base: &Commit) -> Result<(), Trouble> {
-        if !self.networked() {
+    pub(super) async fn reach(&self, task: &Task, policy: &Policy<'_>) -> Result<(), Trouble> {
+        if !policy.sandbox.networked() {
             return Ok(());
         }
         // One at a time: rules made from an older look never come after newer ones.
         let _one = self.reaching.lock().await;
         let task = self.store.task(task.id).await?;
-        let repository = self.repository(&task)?;
-        let (_, effective) = self.effective(&repository, base).await?;
-        let mut rules = self.rules(&effective);
+        let mut rules = policy.rules.clone();
         rules.extend(self.granted_hosts(&task).await?);
         match self.sandboxes.allow(task.id.0, rules).await {
             Ok(()) | Err(SandboxError::Gone(_)) => Ok(()),
@@ -80,7 +80,7 @@ impl Performer {
         let rule =
             |grant: &Grant| Some(Rule::parse(&grant.host).ok()?.because(format!("allowed by {}", grant.by.login)));
         let rules = task.hosts.iter().filter(|grant| stands(grant, &kept)).filter_map(rule);
-        let denied = self.denied();
+        let denied = self.config.egress.denied();
         Ok(rules.filter(|rule| crate::egress::overruled(&denied, rule).is_none()).collect())
     }
 }

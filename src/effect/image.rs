@@ -3,9 +3,9 @@
 //! What a project asks for, or its files tell of, it gets or the task does not start: a person then reads what to type. The files
 //! choose among the images that the operator listed and can name no other. Tests: below and `tests/stories/toolchains.rs`.
 
-use super::{Performer, Repository, Trouble};
+use super::policy::Policy;
+use super::{Performer, Trouble};
 use crate::config::process::Sandbox;
-use crate::config::project::Effective;
 use crate::config::project::Pick;
 use crate::git::Repos;
 use crate::sandbox::need::{self, MAX_BYTES, Need, WANTED};
@@ -23,14 +23,9 @@ pub(crate) struct Chosen {
 }
 
 impl Performer {
-    pub(super) async fn image(
-        &self,
-        repository: &Repository,
-        base: &Commit,
-        effective: &Effective,
-    ) -> Result<Chosen, Trouble> {
-        let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repos, sandbox: &self.config.sandbox };
-        choice.of(&repository.key, base, &effective.image).await
+    pub(super) async fn image(&self, policy: &Policy<'_>) -> Result<Chosen, Trouble> {
+        let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repos, sandbox: policy.sandbox };
+        choice.of(&policy.repository.key, &policy.base, &policy.effective.image).await
     }
 }
 

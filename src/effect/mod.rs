@@ -13,6 +13,7 @@ mod egress;
 mod guard;
 mod image;
 mod lanes;
+mod policy;
 mod prepare;
 mod publish;
 mod repository;
@@ -25,8 +26,8 @@ mod view;
 pub use certain::{No, Refusals};
 pub(crate) use image::{Choice, Chosen, Told, read as read_toolchain};
 pub use lanes::Lanes;
+pub(crate) use policy::granted;
 pub use repository::Repository;
-pub(crate) use repository::granted;
 
 use crate::barrier::Inspector;
 use crate::config::process::Role;

@@ -1,5 +1,6 @@
 //! The sandbox: made with the repository in it, opened for work, let rest, removed.
 
+use super::policy::Policy;
 use super::{Performer, Trouble};
 use crate::git::Branch;
 use crate::sandbox::{Anew, PrepareSpec, SandboxError, SetupSpec};
@@ -17,46 +18,45 @@ impl Performer {
         };
         // Whatever happens to its branch: nothing else refers to it until the first checkpoint.
         self.repos.keep_base(&repository.key, task.id.0, &base).await?;
-        let (_, effective) = self.effective(&repository, &base).await?;
-        let chosen = self.image(&repository, &base, &effective).await?;
-        let boot = self.make(task, &base, &base, &chosen.image, None).await?;
+        let policy = self.policy(task, &base).await?;
+        let chosen = self.image(&policy).await?;
+        let boot = self.make(task, &policy, &base, &chosen.image, None).await?;
         let elsewhere = self.repos.elsewhere(&repository.key, &base).await?.sentence();
-        let checks = self.base_note(task, &repository, &base, &effective, &chosen.image).await;
+        let checks = self.base_note(task, &policy, &chosen.image).await;
         let notes: Vec<String> = chosen.note.into_iter().chain(elsewhere).chain(checks).collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
-        let budget = Some(effective.budget);
-        Ok(Input::Prepared { base, boot, image: chosen.image, every: effective.every, note, budget })
+        let (every, budget) = (policy.effective.every, Some(policy.effective.budget));
+        Ok(Input::Prepared { base, boot, image: chosen.image, every, note, budget })
     }
 
     /// Makes the task's sandbox with `tip` checked out, and opens its berth.
     async fn make(
         &self,
         task: &Task,
-        base: &Commit,
+        policy: &Policy<'_>,
         tip: &Commit,
         image: &str,
         anew: Option<Anew>,
     ) -> Result<String, Trouble> {
-        let repository = self.repository(task)?;
-        let (_, effective) = self.effective(&repository, base).await?;
+        let key = &policy.repository.key;
         // As it was fetched last. Gone from the forge: then there is no mirror of it either.
         let branch = Branch::parse(&self.request(task)?.base_branch)?;
-        let trunk = self.repos.resolve(&repository.key, &branch).await.ok();
+        let trunk = self.repos.resolve(key, &branch).await.ok();
         let spec = PrepareSpec {
             task: task.id.0,
             attempt: 1,
-            repo_key: repository.key,
+            repo_key: key.clone(),
             base: tip.clone(),
             trunk,
             image: image.to_owned(),
-            limits: self.chamber_limits(),
-            network: self.networked(),
-            egress: self.rules(&effective),
-            setup: Some(SetupSpec { commands: effective.setup, commit: base.clone() }),
+            limits: policy.sandbox.limits(),
+            network: policy.sandbox.networked(),
+            egress: policy.rules.clone(),
+            setup: Some(SetupSpec { commands: policy.effective.setup.clone(), commit: policy.base.clone() }),
             anew,
         };
         let boot = self.sandboxes.prepare(&spec).await?.boot;
-        self.reach(task, base).await?;
+        self.reach(task, policy).await?;
         if let Some(wrong) = self.mismatch(task).await? {
             // Nothing of an agent was in it yet.
             self.sandboxes.remove(task.id.0).await?;
@@ -79,9 +79,9 @@ impl Performer {
 
     /// Work goes on. A sandbox that is gone is made anew from the last commit; what was not committed is lost, and said.
     pub(super) async fn open(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
-        let base = self.base(task)?;
+        let policy = self.policy(task, &self.base(task)?).await?;
         self.warm(task)?;
-        self.reach(task, &base).await?;
+        self.reach(task, &policy).await?;
         let loss = match self.sandboxes.open(task.id.0).await {
             Ok(false) => match self.sandboxes.made_anew(task.id.0, &row.key) {
                 // An earlier try of this was cut: nobody was told yet, and the new one may not have been looked at.
@@ -93,16 +93,21 @@ impl Performer {
             Err(other) => return Err(other.into()),
         };
         tracing::warn!(task = task.id.0, why = %loss, "the sandbox is made anew");
-        self.make_anew(task, Some(Anew { by: row.key.clone(), loss })).await?;
+        self.make_from_last(task, &policy, Some(Anew { by: row.key.clone(), loss })).await?;
         Ok(Input::Opened { fresh: Some(loss) })
     }
 
+    /// A sandbox in place of the task's, from its last commit.
+    pub(super) async fn make_anew(&self, task: &Task) -> Result<(), Trouble> {
+        let policy = self.policy(task, &self.base(task)?).await?;
+        self.make_from_last(task, &policy, None).await
+    }
+
     /// From the last commit, also one that no branch has.
-    pub(super) async fn make_anew(&self, task: &Task, anew: Option<Anew>) -> Result<(), Trouble> {
-        let base = self.base(task)?;
-        let tip = task.kept.clone().or_else(|| task.head.clone()).unwrap_or_else(|| base.clone());
-        let image = self.image_of(task, &base).await?;
-        self.make(task, &base, &tip, &image, anew).await.map(drop)
+    async fn make_from_last(&self, task: &Task, policy: &Policy<'_>, anew: Option<Anew>) -> Result<(), Trouble> {
+        let tip = task.kept.as_ref().or(task.head.as_ref()).unwrap_or(&policy.base);
+        let image = self.image_of(task, policy).await?;
+        self.make(task, policy, tip, &image, anew).await.map(drop)
     }
 
     /// One that was stopped has a network anew: looked at as a new one is, but it may hold work, so it is stopped again.
@@ -121,13 +126,11 @@ impl Performer {
     }
 
     /// The image the task was begun in; one that was begun by an older version chooses again.
-    pub(super) async fn image_of(&self, task: &Task, base: &Commit) -> Result<String, Trouble> {
-        if let Some(image) = &task.image {
-            return Ok(image.clone());
+    pub(super) async fn image_of(&self, task: &Task, policy: &Policy<'_>) -> Result<String, Trouble> {
+        match &task.image {
+            Some(image) => Ok(image.clone()),
+            None => Ok(self.image(policy).await?.image),
         }
-        let repository = self.repository(task)?;
-        let (_, effective) = self.effective(&repository, base).await?;
-        Ok(self.image(&repository, base, &effective).await?.image)
     }
 
     /// A person is awaited: the sandbox keeps its files and uses no processor.

@@ -24,7 +24,7 @@ impl Performer {
         let sealed = match sealed {
             // Put away with everything that was done in a commit.
             Err(SandboxError::Gone(_)) if task.kept.is_some() && !task.uncommitted => {
-                self.make_anew(task, None).await?;
+                self.make_anew(task).await?;
                 self.sandboxes.seal(&spec).await
             }
             sealed => sealed,
@@ -59,8 +59,8 @@ impl Performer {
 
     async fn seal_spec(&self, task: &Task, n: u32, message: String, date_ms: i64) -> Result<SealSpec, Trouble> {
         let stretch = self.stretch(task, n)?;
-        let (_, effective) = self.effective(&self.repository(task)?, &stretch.base).await?;
-        Ok(SealSpec { stretch, message, date_ms, protected: effective.protected })
+        let policy = self.policy(task, &stretch.base).await?;
+        Ok(SealSpec { stretch, message, date_ms, protected: policy.effective.protected })
     }
 
     pub(super) fn stretch(&self, task: &Task, n: u32) -> Result<Stretch, Trouble> {

@@ -1,18 +1,11 @@
-//! What holds for a task's repository: its place on the forge, and the project file pinned at the task's base.
+//! A task's repository: its place on the forge, and who else would read a push to it.
 
 use super::{Performer, Trouble};
-use crate::config::Process;
-use crate::config::process::Network;
-use crate::config::project::{Effective, Granted, Project};
 use crate::forge::{RepoRef, is_accepted};
 use crate::git::{Branch, RemoteUrl};
-use domain::{ACTIONS_PER_CHECKPOINT, Commit, Request, Task};
-use protocol::broker::ChamberLimits;
-use protocol::router::Rule;
+use domain::{Commit, Request, Task};
 use std::time::{Duration, Instant};
 
-const PROJECT_FILE: &str = ".caisson.toml";
-const PROJECT_BYTES: u64 = 64 << 10;
 /// How old a look for listeners may be when a push relies on it.
 const A_MOMENT: Duration = Duration::from_secs(10);
 
@@ -23,18 +16,6 @@ pub struct Repository {
     pub url: RemoteUrl,
     pub accepted: Option<String>,
     pub accepted_foreign: Vec<String>,
-}
-
-/// What an operator grants every task.
-pub(crate) fn granted(config: &Process) -> Granted {
-    Granted {
-        image: config.sandbox.image.clone(),
-        images: config.sandbox.images.clone(),
-        toolchains: config.sandbox.offered().map(|(name, image)| (name.to_owned(), image.to_owned())).collect(),
-        egress: config.egress.allowed(),
-        every: ACTIONS_PER_CHECKPOINT,
-        budget: config.budget.granted(),
-    }
 }
 
 impl Performer {
@@ -65,46 +46,6 @@ impl Performer {
 
     pub(super) fn base(&self, task: &Task) -> Result<Commit, Trouble> {
         task.base.clone().ok_or_else(|| Trouble::blocked("the task has no base yet"))
-    }
-
-    /// The project file as it stands at the task's base, within what the operator granted.
-    pub(super) async fn effective(
-        &self,
-        repository: &Repository,
-        base: &Commit,
-    ) -> Result<(Project, Effective), Trouble> {
-        let file = self.repos.show(&repository.key, base, PROJECT_FILE, PROJECT_BYTES).await?;
-        let project = match file {
-            Some(bytes) => {
-                let text = String::from_utf8_lossy(&bytes);
-                Project::parse(PROJECT_FILE, &text).map_err(|e| Trouble::blocked(e.to_string()))?
-            }
-            None => Project::default(),
-        };
-        let effective = project.within(&granted(&self.config), repository.accepted.as_deref());
-        Ok((project, effective))
-    }
-
-    /// What a sandbox of this task may reach.
-    pub(super) fn rules(&self, effective: &Effective) -> Vec<Rule> {
-        let denied = self.denied();
-        let mut rules = granted(&self.config).egress;
-        rules.extend(effective.egress.iter().cloned());
-        rules.retain(|rule| crate::egress::overruled(&denied, rule).is_none());
-        rules
-    }
-
-    /// What the operator denies, whoever allows it.
-    pub(super) fn denied(&self) -> Vec<Rule> {
-        self.config.egress.denied()
-    }
-
-    pub(super) fn networked(&self) -> bool {
-        self.config.sandbox.network == Network::Router
-    }
-
-    pub(super) fn chamber_limits(&self) -> ChamberLimits {
-        self.config.sandbox.limits()
     }
 
     /// Looks ahead, while the tree is taken: [`Performer::nobody_listens_now`] then takes the answer once. What goes wrong here shows there.

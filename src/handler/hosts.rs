@@ -5,7 +5,7 @@
 use super::reader::Reader;
 use super::start::Text;
 use super::words;
-use crate::config::process::{Network, Repository};
+use crate::config::process::Repository;
 use crate::effect::Trouble;
 use crate::egress::overruled;
 use crate::forge::ForgeError;
@@ -55,7 +55,7 @@ impl Reader {
     /// What this installation knows of what somebody asks for: the operator's word, and the repository's grants.
     pub(super) async fn look_up(&self, entry: &Repository, verb: &mut Verb) -> Result<(), Trouble> {
         match verb {
-            Verb::Allow { bar, .. } if self.config.sandbox.network == Network::None => *bar = Some(Bar::NoNetwork),
+            Verb::Allow { bar, .. } if !self.config.sandbox_of(&entry.key).networked() => *bar = Some(Bar::NoNetwork),
             Verb::Allow { host, bar, .. } => {
                 let denied = self.config.egress.denied();
                 let over = Rule::parse(host).ok().and_then(|rule| overruled(&denied, &rule).map(Rule::to_string));
@@ -65,7 +65,8 @@ impl Reader {
                 *kept = self.store.grants(&entry.key).await?.iter().any(|grant| grant.is_named_by(host));
             }
             Verb::Budget { ceiling, who, .. } => {
-                (*ceiling, *who) = (self.config.budget.ceiling(), self.config.budget.granters());
+                let budget = self.config.budget_of(&entry.key);
+                (*ceiling, *who) = (budget.ceiling(), budget.granters());
             }
             _ => {}
         }

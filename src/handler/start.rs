@@ -192,7 +192,7 @@ impl Reader {
             number: text.number,
             branch: format!("agent/{}-{}{again}", issue.number, slug(&issue.title)),
             base_branch: entry.default_branch.clone(),
-            budget: self.config.budget.granted(),
+            budget: self.config.budget_of(&entry.key).granted(),
             every: ACTIONS_PER_CHECKPOINT,
             has_upstream: !entry.upstream.is_empty(),
             hosts: self.store.grants(&entry.key).await?,

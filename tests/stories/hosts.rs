@@ -15,7 +15,7 @@ async fn at_work() -> (World, u64) {
     (world, issue)
 }
 
-fn told(world: &World) -> Vec<String> {
+pub fn told(world: &World) -> Vec<String> {
     world.doors.as_ref().expect("a network").told.lock().expect("told").clone()
 }
 

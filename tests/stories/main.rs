@@ -30,6 +30,7 @@ mod losses;
 mod models;
 mod orders;
 mod outages;
+mod policy;
 mod postgres;
 mod scripts;
 mod shelves;

@@ -4,9 +4,7 @@ use crate::orders::{caisson, said};
 use crate::server::Server;
 use crate::world::{FIX, REPO, World, postgres};
 use crate::{interruptions, trip};
-use caisson::config::Process;
 use domain::Event;
-use std::sync::Arc;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fix_becomes_a_reviewed_branch_with_its_log_in_postgres() {
@@ -38,14 +36,10 @@ async fn a_bot_whose_store_was_copied_goes_on_in_the_other_database() {
     assert!(copied.status.success() && said(&copied).contains("task_events: "), "{}", said(&copied));
     let again = caisson(&world, &["store", "copy", url]).await;
     assert!(!again.status.success() && said(&again).contains("is not empty"), "{}", said(&again));
-    let file = world.dir.path().join("caisson.toml");
-    let text = std::fs::read_to_string(&file).expect("read");
-    std::fs::write(&file, format!("{store}\n{text}")).expect("written");
-    world.config = Arc::new(Process::load(&file).expect("a configuration"));
+    std::fs::remove_file(world.config.state_dir.join("caisson.db")).expect("the old store is of no use");
+    world.reconfigure(|text| format!("{store}\n{text}")).await;
     let looked = caisson(&world, &["task", "list"]).await;
     assert!(said(&looked).contains("awaiting-review"), "{}", said(&looked));
-    std::fs::remove_file(world.config.state_dir.join("caisson.db")).expect("the old store is of no use");
-    world.start().await;
     world.approve().await;
     world.until_state("final-review").await;
     world.approve().await;

@@ -192,6 +192,16 @@ impl World {
         self.bot = Some((runtime, bot));
     }
 
+    /// Ends the bot and starts it with another configuration, made from the text of the one it had.
+    pub async fn reconfigure(&mut self, change: impl FnOnce(String) -> String) {
+        self.kill();
+        let file = self.dir.path().join("caisson.toml");
+        let text = std::fs::read_to_string(&file).expect("read");
+        std::fs::write(&file, change(text)).expect("written");
+        self.config = Arc::new(Process::load(&file).expect("a configuration"));
+        self.start().await;
+    }
+
     /// Where health and metrics are.
     pub fn ops(&self) -> String {
         format!("http://{}", self.bot.as_ref().expect("started").1.ops)

@@ -59,8 +59,8 @@ async fn parts(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, info:
         sheet.note("engine", warning);
     }
     toolchains(sheet, config, broker).await;
-    let mut wanted: BTreeSet<&str> = config.sandbox.images.iter().map(String::as_str).collect();
-    wanted.insert(&config.sandbox.image);
+    let listed = config.listed_images();
+    let mut wanted: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
     if config.sandbox.network == Network::Router {
         wanted.insert(&config.router.image);
     }

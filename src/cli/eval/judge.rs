@@ -167,7 +167,7 @@ impl Judge {
             Some(bytes) => Project::parse(project::FILE, &String::from_utf8_lossy(&bytes))?,
             None => Project::default(),
         };
-        let candidates = match project.pick(&granted(&self.config)) {
+        let candidates = match project.pick(&granted(&self.config, key)) {
             Pick::Refused(why) => anyhow::bail!(why),
             Pick::Asked { image, .. } => vec![image],
             Pick::Open => match read_toolchain(&self.repos, key, base, &self.config.sandbox).await? {

@@ -107,6 +107,8 @@ impl Add {
             upstream: plan.source.as_str().to_owned(),
             accepted,
             accepted_foreign: foreign,
+            // Tables of its own, which an operator wrote, stay as they are.
+            ..Entry::default()
         };
         put_repository(file, &entry)?;
         printer.good(&format!("{} is ready: {}", plan.repo, on_forge.html_url));
@@ -146,16 +148,16 @@ impl Add {
         plan: &Plan,
         commit: &domain::Commit,
     ) -> Result<String> {
-        let told = read_toolchain(git, &plan.key, commit, &config.sandbox).await?;
+        let told = read_toolchain(git, &plan.key, commit, config.sandbox_of(&plan.key)).await?;
         let Some(bytes) = git.show(&plan.key, commit, project::FILE, project::MAX_BYTES).await? else {
             printer.say(&format!("no {}: the tests will be detected", project::FILE));
-            show_image(printer, config, &Project::default(), &told);
+            show_image(printer, config, &plan.key, &Project::default(), &told);
             return Ok(String::new());
         };
         let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", project::FILE))?;
         let asked = Project::parse(project::FILE, &text)?;
-        show_image(printer, config, &asked, &told);
-        let wishes = asked.wishes(&granted(config));
+        show_image(printer, config, &plan.key, &asked, &told);
+        let wishes = asked.wishes(&granted(config, &plan.key));
         if wishes.is_empty() {
             printer.good(&format!("{} asks for nothing beyond your grants", project::FILE));
             return Ok(String::new());
@@ -228,8 +230,8 @@ impl Add {
 }
 
 /// What its tasks will run in. What cannot be had is shown among its wishes.
-fn show_image(printer: &Printer, config: &Process, project: &Project, told: &Told) {
-    let (image, why) = match (project.pick(&granted(config)), told) {
+fn show_image(printer: &Printer, config: &Process, key: &str, project: &Project, told: &Told) {
+    let (image, why) = match (project.pick(&granted(config, key)), told) {
         (Pick::Refused(_), _) => return,
         (Pick::Asked { image, .. }, _) => (image, format!("as {} asks", project::FILE)),
         (Pick::Open, Told::Image { image, by }) => (image.clone(), format!("its {by} names it")),
@@ -238,9 +240,10 @@ fn show_image(printer: &Printer, config: &Process, project: &Project, told: &Tol
             let version = need.version.as_ref().map(|it| format!(", {} {}", it.by, it.text)).unwrap_or_default();
             (images.join(" or "), format!("its {} tells the toolchain {}{version}", need.by, need.toolchain))
         }
-        (Pick::Open, Told::Nothing) => {
-            (config.sandbox.image.clone(), "it names no toolchain, and no file tells one that is offered".to_owned())
-        }
+        (Pick::Open, Told::Nothing) => (
+            config.sandbox_of(key).image.clone(),
+            "it names no toolchain, and no file tells one that is offered".to_owned(),
+        ),
     };
     printer.good(&format!("its tasks run in {image}: {why}"));
 }

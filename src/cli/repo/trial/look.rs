@@ -6,7 +6,7 @@
 use super::Target;
 use super::ground::Ground;
 use crate::cli::printer::Printer;
-use crate::config::process::Network;
+use crate::config::process::Sandbox;
 use crate::config::project::{self, Project};
 use crate::config::proposal::Proposal;
 use crate::effect::{Choice, Chosen, granted};
@@ -70,11 +70,16 @@ impl<'a> Look<'a> {
         Self { ground, target, printer, attempts: 0, hosts: Vec::new() }
     }
 
+    /// What its sandboxes are made with.
+    fn sandbox(&self) -> &Sandbox {
+        self.ground.config.sandbox_of(self.target.key)
+    }
+
     pub async fn all(mut self) -> Result<Seen> {
         let Some(read) = self.read().await? else {
             return Ok(Seen { works: false, file: None, summary: Vec::new() });
         };
-        if self.ground.config.sandbox.network == Network::None {
+        if !self.sandbox().networked() {
             self.printer.warn("sandbox.network = \"none\": setup has no network either");
         }
         let before = self.as_it_is(&read).await?;
@@ -104,10 +109,10 @@ impl<'a> Look<'a> {
         let text = repos.show(key, commit, project::FILE, project::MAX_BYTES).await?;
         let text = text.map(String::from_utf8).transpose().with_context(|| format!("{} is no UTF-8", project::FILE))?;
         let project = text.as_deref().map(|text| Project::parse(project::FILE, text)).transpose()?.unwrap_or_default();
-        let grants = granted(&self.ground.config);
+        let grants = granted(&self.ground.config, key);
         let accepted = Some(self.target.accepted).filter(|hash| !hash.is_empty());
         let effective = project.within(&grants, accepted);
-        let choice = Choice { sandboxes: &self.ground.sandboxes, repos, sandbox: &self.ground.config.sandbox };
+        let choice = Choice { sandboxes: &self.ground.sandboxes, repos, sandbox: self.ground.config.sandbox_of(key) };
         let chosen = match choice.of(key, commit, &effective.image).await {
             Ok(chosen) => chosen,
             Err(trouble) => {
@@ -213,8 +218,8 @@ impl<'a> Look<'a> {
             base: self.target.commit.clone(),
             trunk: None,
             image: read.image.clone(),
-            limits: self.ground.config.sandbox.limits(),
-            network: self.ground.config.sandbox.network == Network::Router,
+            limits: self.sandbox().limits(),
+            network: self.sandbox().networked(),
             egress: read.rules.clone(),
             setup: Some(SetupSpec { commands: setup.commands.clone(), commit: self.target.commit.clone() }),
             anew: None,
@@ -273,8 +278,8 @@ impl<'a> Look<'a> {
             repo_key: self.target.key.to_owned(),
             image: read.image.clone(),
             command: Some(command.to_owned()),
-            limits: self.ground.config.sandbox.limits(),
-            wall_ms: self.ground.config.sandbox.verify_wall_s * 1000,
+            limits: self.sandbox().limits(),
+            wall_ms: self.sandbox().verify_wall_s * 1000,
         };
         Ok(self.ground.sandboxes.try_checks(&spec, self.target.commit, command, side).await?)
     }
@@ -398,7 +403,7 @@ impl<'a> Look<'a> {
     /// What in the proposal has no effect before the operator says so.
     fn wishes(&self, text: &str) -> Result<()> {
         let asked = Project::parse(project::FILE, text)?;
-        let wishes = asked.wishes(&granted(&self.ground.config));
+        let wishes = asked.wishes(&granted(&self.ground.config, self.target.key));
         if wishes.is_empty() {
             return Ok(());
         }

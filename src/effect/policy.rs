@@ -1,0 +1,56 @@
+//! What holds in one step of a task: the operator's tables for its repository, narrowed by the project file at the task's base, widened
+//! where the operator accepted that very file. Resolved once; whatever the step does takes it. Tests: `tests/stories/policy.rs`.
+
+use super::{Performer, Repository, Trouble};
+use crate::config::Process;
+use crate::config::process::Sandbox;
+use crate::config::project::{Effective, FILE, Granted, MAX_BYTES, Project};
+use domain::{Commit, Task};
+use protocol::router::Rule;
+
+/// See the module.
+pub(super) struct Policy<'a> {
+    pub repository: Repository,
+    /// The commit whose project file it is.
+    pub base: Commit,
+    /// What sandboxes of this repository are made with.
+    pub sandbox: &'a Sandbox,
+    pub effective: Effective,
+    /// What a sandbox may reach before a person allowed more: nothing that the operator denies.
+    pub rules: Vec<Rule>,
+}
+
+/// What an operator grants the tasks of a repository.
+pub(crate) fn granted(config: &Process, key: &str) -> Granted {
+    let sandbox = config.sandbox_of(key);
+    Granted {
+        image: sandbox.image.clone(),
+        images: sandbox.images.clone(),
+        toolchains: sandbox.offered().map(|(name, image)| (name.to_owned(), image.to_owned())).collect(),
+        egress: config.egress.allowed(),
+        every: config.every_of(key),
+        budget: config.budget_of(key).granted(),
+    }
+}
+
+impl Performer {
+    /// The policy of a task whose base this is.
+    pub(super) async fn policy(&self, task: &Task, base: &Commit) -> Result<Policy<'_>, Trouble> {
+        let repository = self.repository(task)?;
+        let project = match self.repos.show(&repository.key, base, FILE, MAX_BYTES).await? {
+            Some(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                Project::parse(FILE, &text).map_err(|e| Trouble::blocked(e.to_string()))?
+            }
+            None => Project::default(),
+        };
+        let granted = granted(&self.config, &repository.key);
+        let effective = project.within(&granted, repository.accepted.as_deref());
+        let denied = self.config.egress.denied();
+        let mut rules = granted.egress;
+        rules.extend(effective.egress.iter().cloned());
+        rules.retain(|rule| crate::egress::overruled(&denied, rule).is_none());
+        let sandbox = self.config.sandbox_of(&repository.key);
+        Ok(Policy { repository, base: base.clone(), sandbox, effective, rules })
+    }
+}
