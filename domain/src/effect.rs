@@ -323,31 +323,28 @@ impl Effect {
 
     /// Said of every effect, one by one: a new one does not compile before it is known what it needs.
     pub fn needs(&self) -> Needs {
-        let work = Needs { lane: Lane::Work, barrier: false, ends_with_task: true };
+        let work = Needs { lane: Lane::Work, barrier: false, ends_with_task: true, again: Again::Converges };
+        let talk = Needs { lane: Lane::Talk, ends_with_task: false, ..work };
         match self {
             Effect::Prepare { .. }
             | Effect::Open { .. }
-            | Effect::Act { .. }
             | Effect::Seal { .. }
             | Effect::Keep { .. }
-            | Effect::Verify { .. }
+            | Effect::Verify { .. } => Needs { barrier: true, ..work },
+            Effect::Act { .. } => Needs { barrier: true, again: Again::Never, ..work },
             // In the style *files* the base's checks run, and the sandbox is asked for its files.
-            | Effect::Converse { .. } => Needs { barrier: true, ..work },
+            Effect::Converse { .. } => Needs { barrier: true, again: Again::Charged, ..work },
             Effect::Push { .. }
-            | Effect::OpenPull
-            | Effect::Review { .. }
             | Effect::Recheck { .. }
             | Effect::Advance { .. }
             // They only take away.
             | Effect::Rest { .. }
             | Effect::Shelve { .. } => work,
+            Effect::OpenPull | Effect::Review { .. } => Needs { again: Again::ReadBack, ..work },
             Effect::Teardown => Needs { ends_with_task: false, ..work },
-            Effect::Egress { .. } => Needs { lane: Lane::Gate, barrier: false, ends_with_task: false },
-            Effect::Comment { .. }
-            | Effect::Label { .. }
-            | Effect::CommitStatus { .. }
-            | Effect::ClosePull
-            | Effect::ReadyPull => Needs { lane: Lane::Talk, barrier: false, ends_with_task: false },
+            Effect::Egress { .. } => Needs { lane: Lane::Gate, ends_with_task: false, ..work },
+            Effect::Comment { .. } => Needs { again: Again::ReadBack, ..talk },
+            Effect::Label { .. } | Effect::CommitStatus { .. } | Effect::ClosePull | Effect::ReadyPull => talk,
         }
     }
 }
@@ -360,6 +357,20 @@ pub struct Needs {
     pub barrier: bool,
     /// Called off when its task has ended.
     pub ends_with_task: bool,
+    pub again: Again,
+}
+
+/// What a later try does about an earlier one that may have been carried out: its answer was lost, or the process was killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// The same once more: it ends where the first would have.
+    Converges,
+    /// A request to the forge may still land: it waits for that, reads back, and posts only what is not there.
+    ReadBack,
+    /// Nothing is run a second time: whoever ran it says what came of it, or that it was interrupted.
+    Never,
+    /// The same once more, and what each try may have cost stays charged.
+    Charged,
 }
 
 #[cfg(test)]

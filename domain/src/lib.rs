@@ -30,7 +30,7 @@ pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
 pub use checkpoint::Checkpoint;
 pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
-pub use effect::{Effect, Lane, Needs, Notice, To};
+pub use effect::{Again, Effect, Lane, Needs, Notice, To};
 pub use event::{BaseTests, Event, FileChange, SealedTree, Verdict, VerdictKind};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};

@@ -39,7 +39,7 @@ use crate::git::{Auth, GitError, Meaning, Repos};
 use crate::llm::{Model, Models};
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::{EffectRow, Store, StoreError};
-use domain::{Effect, Failure, Input, Kind, Task, TaskId};
+use domain::{Again, Effect, Failure, Input, Kind, Task, TaskId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -186,6 +186,9 @@ pub struct Performer {
 impl Performer {
     /// Does one effect. `row.tries` counts the tries before this one.
     pub async fn perform(&self, task: &Task, row: &EffectRow, feed: &dyn Feed) -> Result<Input, Trouble> {
+        if self.ambiguous(row) {
+            self.settle().await;
+        }
         match &row.effect {
             Effect::Prepare { .. } => self.prepare(task).await,
             Effect::Converse { turn } => self.converse(task, *turn, row, feed).await,
@@ -219,9 +222,9 @@ impl Performer {
         }
     }
 
-    /// Whether an earlier try may have done it without our knowing.
+    /// Whether an earlier try may have posted it without our knowing.
     fn ambiguous(&self, row: &EffectRow) -> bool {
-        row.tries > 0
+        row.tries > 0 && row.effect.needs().again == Again::ReadBack
     }
 
     /// Gives what an interrupted request may still do time to land.

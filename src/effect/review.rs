@@ -35,9 +35,6 @@ impl Performer {
         let body = format!("{body}\n\n{}", mark::mark(self.mark_key.bytes(), &key));
         let new = NewReview { commit: head, body, notes };
         let _lane = self.lanes.enter(&repository.key, pull).await;
-        if self.ambiguous(row) {
-            self.settle().await;
-        }
         let place = (repository.key.clone(), pull);
         let tidy = self.tidy.lock().unwrap_or_else(PoisonError::into_inner).remove(&place) && !self.ambiguous(row);
         let review = self.converge(&repository.at, pull, &key, &new, tidy).await?;

@@ -53,7 +53,6 @@ impl Performer {
         let body = format!("{text}\n\n{}", mark::mark(self.mark_key.bytes(), &key));
         let _lane = self.lanes.enter(&repository.key, number).await;
         if self.ambiguous(row) {
-            self.settle().await;
             let mut ours: Vec<Comment> = self.forge.comments(&repository.at, number).await?;
             ours.retain(|c| {
                 c.author.id == self.me.id && mark::find(self.mark_key.bytes(), &c.body).as_deref() == Some(&key)
