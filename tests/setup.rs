@@ -169,7 +169,7 @@ async fn rotate(home: &Home, bot: &Gitea, repo: &RepoRef) {
     let secrets = home.dir.path().join("secrets");
     let (old, new) = (secrets.join("hook-my-shop"), secrets.join("hook-my-shop-2"));
     let before = bot.hooks(repo).await.unwrap();
-    assert!(home.good(&["repo", "rotate", "my-shop"]).contains("restart `caisson serve`"));
+    assert!(home.good(&["repo", "rotate", "my-shop"]).contains("start `caisson serve`, then repeat"));
     let configured = std::fs::read_to_string(home.config()).unwrap();
     let (first, second) = (configured.find("hook-my-shop-2\"").unwrap(), configured.find("hook-my-shop\"").unwrap());
     assert!(first < second, "the newest comes first: {configured}");

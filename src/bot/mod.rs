@@ -77,6 +77,8 @@ pub struct Bot {
     /// Where the hooks and the operations listener really listen.
     pub hooks: SocketAddr,
     pub ops: SocketAddr,
+    /// Told when somebody who may wishes that the process begins anew with the configuration as it is then.
+    pub anew: Arc<Notify>,
     outbox: Arc<Outbox>,
     sandboxes: Arc<Sandboxes>,
     /// No new work begins.
@@ -123,6 +125,7 @@ impl Bot {
                 bad_signatures: config.listen.bad_signatures_per_minute,
             }),
         };
+        let anew = Arc::new(Notify::new());
         let ops = Ops {
             machine: machine.clone(),
             repos: parts.repos,
@@ -132,13 +135,15 @@ impl Bot {
             token: parts.ops_token,
             barrier: parts.barrier,
             works: works.clone(),
+            config: config.clone(),
+            anew: anew.clone(),
         };
         let (door, hooks) = serve_hooks(&config, hooks, &stopping).await?;
         let (desk, ops) = serve_ops(&config, ops, &stopping).await?;
         let mut at_work = at_work;
         at_work.push(works.once("the hooks' listener", stopping.clone(), door));
         at_work.push(works.once("the operations' listener", stopping.clone(), desk));
-        Ok(Bot { machine, hooks, ops, outbox, sandboxes: parts.sandboxes, stopping, at_work })
+        Ok(Bot { machine, hooks, ops, anew, outbox, sandboxes: parts.sandboxes, stopping, at_work })
     }
 
     /// Begins nothing new, lets what is under way end, and returns; false when something had to be left to the next life.

@@ -10,6 +10,7 @@ mod trial;
 pub(super) use check::{faults, teams};
 
 use super::printer::{Complaint, Printer};
+use super::running::{self, Reload};
 use super::serve::USER_AGENT;
 use crate::config::Process;
 use crate::forge::{Account, Forge, Gitea};
@@ -36,7 +37,7 @@ pub enum RepoCommand {
     },
     /// Bring the default branch up as a task would, say what its checks lack, and propose a .caisson.toml that makes them run.
     Try(trial::Try),
-    /// Give a repository's hook a new secret, in two steps with a restart of `serve` between them; nothing is lost meanwhile.
+    /// Give a repository's hook a new secret, in two steps; a running `serve` takes up each, and nothing is lost meanwhile.
     Rotate {
         /// Which one (`caisson repo list`).
         key: String,
@@ -56,6 +57,17 @@ impl RepoCommand {
             RepoCommand::Check { key } => check::run(&config, key.as_deref(), &printer).await,
             RepoCommand::Try(args) => args.run(&config, &printer).await,
             RepoCommand::Rotate { key } => rotate::run(&config, file, &key, &printer).await,
+        }
+    }
+}
+
+/// Has the running bot take up what was written into its configuration, and says what to do `then`.
+async fn take_up(config: &Process, printer: &Printer, then: &str) {
+    match running::reload(config).await {
+        Reload::Begun => printer.good(&format!("the running `caisson serve` takes it up: {then}")),
+        Reload::NotRunning => printer.hint(&format!("start `caisson serve`, then {then}")),
+        Reload::Refused(why) => {
+            printer.warn(&format!("the running `caisson serve` does not take it up ({why}): restart it, then {then}"));
         }
     }
 }

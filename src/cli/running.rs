@@ -1,5 +1,6 @@
 //! What other subcommands say to a running `serve`: on its second listener, proven by the token in the state directory.
 
+use super::lock;
 use crate::config::{Process, Secret};
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -17,4 +18,26 @@ pub async fn tell(config: &Process, path: &str, body: &impl Serialize) -> Result
         format!("`caisson serve` works with this state directory, but does not answer on {}", config.listen.ops)
     })?;
     Ok((answer.status().as_u16(), answer.text().await.map_err(reqwest::Error::without_url)?))
+}
+
+/// What became of a wish that a running bot reads its configuration again.
+pub enum Reload {
+    /// It begins anew with it.
+    Begun,
+    /// Nobody works with the state directory.
+    NotRunning,
+    /// It goes on with what it has: why.
+    Refused(String),
+}
+
+/// Has a running bot take up what was just written into its configuration.
+pub async fn reload(config: &Process) -> Reload {
+    if lock::take(&config.state_dir).is_ok() {
+        return Reload::NotRunning;
+    }
+    match tell(config, "/reload", &()).await {
+        Ok((202, _)) => Reload::Begun,
+        Ok((status, text)) => Reload::Refused(format!("{status}: {text}")),
+        Err(error) => Reload::Refused(format!("{error:#}")),
+    }
 }

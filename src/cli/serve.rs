@@ -20,15 +20,17 @@ use crate::{task, telemetry};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::collections::HashMap;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 use tokio_util::sync::CancellationToken;
 
 pub const USER_AGENT: &str = concat!("caisson/", env!("CARGO_PKG_VERSION"));
 
-/// Runs in the foreground; SIGTERM or Ctrl-C lets work under way end, a second Ctrl-C does not wait.
+/// Runs in the foreground; SIGTERM or Ctrl-C lets work under way end, a second Ctrl-C does not wait. SIGHUP (or `caisson repo add`) reads the
+/// configuration again.
 #[derive(Debug, Args)]
 pub struct Serve {
     /// Tasks that work at the same time (instead of max_tasks of the configuration).
@@ -58,23 +60,57 @@ impl Serve {
             printer.say(&format!("  {}/{} → {}", entry.owner, entry.name, config.hook_url(&entry.key)));
         }
         if config.repositories.is_empty() {
-            printer.hint("no repository yet: `caisson repo add <git-url>`, then start again");
+            printer.hint("no repository yet: `caisson repo add <git-url>`");
         }
         if let Some(text) = image::unbuilt(&missing) {
             printer.hint(&format!("toolchains {text}"));
         }
-        let fatal = tokio::select! {
-            end = wait_for_end() => end.map(|()| None)?,
-            why = works.fatal() => Some(why),
+        let ended = tokio::select! {
+            end = wait_for_end() => end.map(|()| Ended::Asked)?,
+            why = works.fatal() => Ended::Fatal(why),
+            () = wait_for_reload(&config, &bot.anew, &printer) => Ended::Reload,
         };
         stopping.cancel();
         printer.step("stopping: work under way may end; Ctrl-C again does not wait");
         end(bot, own_broker, &printer).await?;
-        match fatal {
-            Some(why) => Err(Complaint::new("the bot had to stop").because(why).attempt("caisson serve").into()),
-            None => Ok(()),
+        match ended {
+            Ended::Asked => Ok(()),
+            Ended::Fatal(why) => {
+                Err(Complaint::new("the bot had to stop").because(why).attempt("caisson serve").into())
+            }
+            Ended::Reload => Err(begin_anew().into()),
         }
     }
+}
+
+enum Ended {
+    Asked,
+    Fatal(String),
+    Reload,
+}
+
+/// Until the configuration is to be read again and is one that could be used: SIGHUP, or a word at the operations' listener.
+async fn wait_for_reload(config: &Process, asked: &Notify, printer: &Printer) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return asked.notified().await };
+    loop {
+        tokio::select! {
+            () = asked.notified() => return,
+            _ = hangup.recv() => match config.again() {
+                Ok(_) => return,
+                Err(why) => printer.warn(&format!("the configuration cannot be used, so the one in use stays:\n{why}")),
+            },
+        }
+    }
+}
+
+/// The same process with the same arguments, from its beginning: a restart loses nothing, and this one has let go of everything. Answers only
+/// when that failed.
+fn begin_anew() -> Complaint {
+    let program = std::env::current_exe().unwrap_or_default();
+    // After an upgrade the program has another file; the kernel shows the old one's name with this behind it.
+    let program = program.to_string_lossy().trim_end_matches(" (deleted)").to_owned();
+    let why = std::process::Command::new(program).args(std::env::args_os().skip(1)).exec();
+    Complaint::new("the bot could not begin anew").because(why.to_string()).attempt("caisson serve")
 }
 
 /// Lets work under way end, then the broker that this process started; a second Ctrl-C waits for neither.

@@ -98,6 +98,18 @@ impl Process {
         Process::from_layers(file, &text, &|name| std::env::var(name).ok())
     }
 
+    /// The configuration as its file is now, for a process that goes on with the same state directory.
+    ///
+    /// # Errors
+    /// What is wrong with it, for a person to read.
+    pub fn again(&self) -> Result<Process, String> {
+        let now = Process::load(&self.file).map_err(|error| error.to_string())?;
+        match now.state_dir == self.state_dir {
+            true => Ok(now),
+            false => Err("state_dir is another one: stop `caisson serve`, and start it again".to_owned()),
+        }
+    }
+
     /// As [`Process::load`], of given text and environment. Pure but for the working directory.
     pub fn from_layers(
         file: &Path,

@@ -1,7 +1,7 @@
 //! `/healthz`, `/readyz`, `/metrics`, and what `caisson fetch` and `caisson task` say to a running bot. On loopback, on a port of its own.
 
 use crate::barrier::Standing;
-use crate::config::Secret;
+use crate::config::{Process, Secret};
 use crate::forge::Forge;
 use crate::git::{Repos, UNBORN};
 use crate::sandbox::broker::Broker;
@@ -18,7 +18,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 pub struct Ops {
     pub machine: Arc<Machine>,
@@ -30,6 +30,9 @@ pub struct Ops {
     pub token: Secret,
     pub barrier: watch::Receiver<Standing>,
     pub works: Works,
+    /// What this process runs by: read again before a wish to begin anew is granted.
+    pub config: Arc<Process>,
+    pub anew: Arc<Notify>,
 }
 
 /// What `caisson fetch` reports.
@@ -44,6 +47,7 @@ pub fn ops_router(ops: Arc<Ops>) -> Router {
         .route("/healthz", get(async || "ok"))
         .route("/readyz", get(ready))
         .route("/metrics", get(async |State(ops): State<Arc<Ops>>| ops.metrics.render()))
+        .route("/reload", post(reload))
         .route("/fetched", post(fetched))
         .route("/tasks/{id}/delete", post(deleted))
         .route("/tasks/{id}/{order}", post(ordered))
@@ -78,6 +82,15 @@ fn proven(ops: &Ops, headers: &HeaderMap) -> Result<(), (StatusCode, &'static st
         return Ok(());
     }
     Err((StatusCode::UNAUTHORIZED, "the token of the state directory is needed"))
+}
+
+/// Begins anew with the configuration as its file now is; one that would be refused changes nothing, and its problems are the answer.
+async fn reload(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<StatusCode, (StatusCode, String)> {
+    proven(&ops, &headers).map_err(|(status, why)| (status, why.to_owned()))?;
+    let now = ops.config.again().map_err(|why| (StatusCode::UNPROCESSABLE_ENTITY, why))?;
+    tracing::info!(repositories = now.repositories.len(), "the configuration is read again");
+    ops.anew.notify_one();
+    Ok(StatusCode::ACCEPTED)
 }
 
 /// The body of a good answer is the state in which the task is now.

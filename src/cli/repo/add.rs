@@ -1,7 +1,7 @@
 //! `caisson repo add`: one repository, from an address or a path to a place where tasks can start. Every step may be repeated.
 
 use super::trial::{self, Target};
-use super::{AGENT_BRANCHES, Accounts};
+use super::{AGENT_BRANCHES, Accounts, take_up};
 use crate::checkpoint::label::LABELS;
 use crate::cli::printer::{Complaint, Printer};
 use crate::cli::setup::ORGANISATION;
@@ -117,7 +117,7 @@ impl Add {
             let target = Target { key, repos: git, commit: &commit, accepted: &entry.accepted, source };
             trial::inform(config, &target, printer).await;
         }
-        printer.hint("start or restart `caisson serve`, then open an issue that begins with /fix");
+        take_up(config, printer, "open an issue that begins with /fix").await;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! `caisson repo rotate`: a new secret for a repository's hook, in two steps, so that no delivery is ever signed with a secret that the
 //! running bot does not know. First the bot learns the new one beside the old; then the forge signs with it and the old one goes.
 
-use super::Accounts;
+use super::{Accounts, take_up};
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
@@ -17,12 +17,12 @@ pub(super) async fn run(config: &Process, file: &Path, key: &str, printer: &Prin
     })?;
     match entry.secret_files.as_slice() {
         [newest, older @ ..] if !older.is_empty() => finish(config, file, entry, newest, older, printer).await,
-        _ => begin(file, entry, printer),
+        _ => begin(config, file, entry, printer).await,
     }
 }
 
 /// The bot learns the new secret.
-fn begin(file: &Path, entry: &Entry, printer: &Printer) -> Result<()> {
+async fn begin(config: &Process, file: &Path, entry: &Entry, printer: &Printer) -> Result<()> {
     let before = entry.secret_files.first().context("the repository has no hook secret: repeat `caisson repo add`")?;
     let newest = beside(before, &entry.key)?;
     Secret::random().map_err(anyhow::Error::msg)?.write(&newest)?;
@@ -30,7 +30,7 @@ fn begin(file: &Path, entry: &Entry, printer: &Printer) -> Result<()> {
     files.extend(entry.secret_files.iter().cloned());
     put_repository(file, &Entry { secret_files: files, ..entry.clone() })?;
     printer.good("a second secret is configured; the forge still signs with the first");
-    printer.hint(&format!("restart `caisson serve`, then repeat: caisson repo rotate {}", entry.key));
+    take_up(config, printer, &format!("repeat: caisson repo rotate {}", entry.key)).await;
     Ok(())
 }
 
@@ -52,7 +52,7 @@ async fn finish(
         std::fs::remove_file(old).with_context(|| format!("cannot remove {}", old.display()))?;
     }
     printer.good(&format!("hook {} signs with the new secret; the old one is gone", hook.id));
-    printer.hint("the running `caisson serve` takes both until its next start");
+    take_up(config, printer, "nothing more is to be done").await;
     Ok(())
 }
 
