@@ -6,10 +6,13 @@ use std::str::FromStr;
 use bollard::models::DeviceRequest;
 use protocol::broker::Purpose;
 
+/// The graphics processors that task chambers get; `none`, `all`, or ids with commas between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Gpus {
+    /// No graphics processor.
     #[default]
     None,
+    /// All that the engine has.
     All,
     /// In the driver's words: `0`, `GPU-…`, `MIG-…`.
     Ids(Vec<String>),

@@ -38,6 +38,7 @@ use std::time::Duration;
 /// How to start. The default is a free loopback port, a directory that goes away with the forge, and the harmless traps on.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// Which habits of a real Gitea are imitated.
     pub traps: Traps,
     /// 0 = any free port. Anything but loopback is for closed networks of the machine's own (containers).
     pub listen: SocketAddr,
@@ -78,6 +79,8 @@ impl Drop for Devforge {
 }
 
 impl Devforge {
+    /// Starts a forge on the current tokio runtime; fails if its directory can't be made or its address can't be
+    /// listened on.
     pub async fn start(options: Options) -> anyhow::Result<Self> {
         let temporary = if options.dir.is_none() { Some(tempfile::tempdir()?) } else { None };
         let root = match (&options.dir, &temporary) {
@@ -134,6 +137,8 @@ impl Devforge {
         Ok(self.shared.world().add_token(login, &name, vec!["all".into()])?.value)
     }
 
+    /// Adds an organisation whose owner is the account `owner`; 404 if there is no such account, 422 if `login` is
+    /// taken.
     pub fn add_organisation(&self, login: &str, owner: &str) -> Result<(), Refusal> {
         self.shared.world().add_organisation(login, owner).map(drop)
     }
@@ -146,6 +151,8 @@ impl Devforge {
         Ok(())
     }
 
+    /// Gives an account this right to a repository `owner/name`, in place of the one it had there; 404 if either does
+    /// not exist.
     pub fn add_collaborator(&self, repo: &str, login: &str, access: Access) -> Result<(), Refusal> {
         let (owner, name) = person::split(repo)?;
         let mut world = self.shared.world();
@@ -209,6 +216,7 @@ impl Devforge {
         &self.shared.root
     }
 
+    /// Replaces the lasting habits that [`Options::traps`] set at the start.
     pub fn set_traps(&self, traps: Traps) {
         self.shared.switches.set_traps(traps);
     }

@@ -26,6 +26,7 @@ impl Person {
         what(&mut world, at, actor)
     }
 
+    /// Login name of the account.
     pub fn login(&self) -> &str {
         &self.login
     }
@@ -35,6 +36,7 @@ impl Person {
         self.act(repo, |world, at, me| world.open_issue(at, me, title, body))
     }
 
+    /// Replaces title and text of an issue or pull request, where given; the author and writers may.
     pub fn edit_issue(&self, repo: &str, number: u64, title: Option<&str>, body: Option<&str>) -> Result<()> {
         self.act(repo, |world, at, me| world.edit_issue(at, number, me, title, body, None))
     }
@@ -44,6 +46,7 @@ impl Person {
         self.act(repo, |world, at, me| world.edit_issue(at, number, me, None, None, Some(open)))
     }
 
+    /// Closes an issue or pull request.
     pub fn close(&self, repo: &str, number: u64) -> Result<()> {
         self.set_open(repo, number, false)
     }
@@ -53,10 +56,12 @@ impl Person {
         self.act(repo, |world, at, me| world.add_comment(at, number, me, body))
     }
 
+    /// Replaces the text of a comment, or the shown text of the review with this number; the author and writers may.
     pub fn edit_comment(&self, repo: &str, id: i64, body: &str) -> Result<()> {
         self.act(repo, |world, at, me| world.edit_comment(at, id, me, body))
     }
 
+    /// Deletes a comment of an issue or pull request; the author and writers may.
     pub fn delete_comment(&self, repo: &str, id: i64) -> Result<()> {
         self.act(repo, |world, at, me| world.delete_comment(at, id, me))
     }
@@ -122,6 +127,7 @@ impl Person {
         self.act(repo, |world, at, me| world.edit_shown_review(at, number, me, "edited"))
     }
 
+    /// Takes an approval's or rejection's force away; 403 unless the person is an admin of the repository.
     pub fn dismiss(&self, repo: &str, pull: u64, review: i64) -> Result<()> {
         self.act(repo, |world, at, me| world.dismiss_review(at, pull, review, me))
     }

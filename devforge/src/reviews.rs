@@ -11,19 +11,26 @@ use std::time::Instant;
 /// An inline comment to be made.
 #[derive(Debug, Clone, Default)]
 pub struct NewNote {
+    /// Path of the file, relative to the root of the repository.
     pub path: String,
+    /// Line in the new file, counted from 1; not used if `old_line` is above 0.
     pub new_line: i64,
+    /// Line in the old file, counted from 1; 0 = the comment is on the new file.
     pub old_line: i64,
+    /// Text of the comment.
     pub body: String,
 }
 
 /// A review to be made.
 #[derive(Debug, Clone)]
 pub struct NewReview {
+    /// What the review decides; [`ReviewState::Pending`] leaves it a draft.
     pub state: ReviewState,
+    /// Text of the review; empty is refused with 422 for some states, as Gitea does.
     pub body: String,
     /// Empty: the head at this moment.
     pub commit: String,
+    /// Inline comments, which join those of a pending review of the same author.
     pub notes: Vec<NewNote>,
 }
 

@@ -6,12 +6,18 @@ pub(crate) const CODE: &str = "repo.code";
 pub(crate) const ISSUES: &str = "repo.issues";
 pub(crate) const PULLS: &str = "repo.pulls";
 
+/// Right of an account to a repository or to one unit of it; a later one includes the earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
+    /// No right; with none in any unit a private repository answers 404.
     None,
+    /// May read, comment and review.
     Read,
+    /// May push, merge, label, and edit what others wrote.
     Write,
+    /// May also dismiss reviews and change collaborators, hooks and settings.
     Admin,
+    /// Owner of the repository or of its organisation; site admins and members of a team of admins count as such.
     Owner,
 }
 

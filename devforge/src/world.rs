@@ -11,7 +11,9 @@ use tokio::sync::mpsc::UnboundedSender;
 /// Why something was refused: the HTTP status that Gitea answers, and its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
+    /// HTTP status of the answer.
     pub status: u16,
+    /// Message in the answer's body, in Gitea's words; may be empty.
     pub message: String,
 }
 
@@ -123,12 +125,18 @@ pub(crate) struct Pull {
     pub reviews: Vec<Review>,
 }
 
+/// State of a review, named as in Gitea's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewState {
+    /// `PENDING`: a draft that only its author sees.
     Pending,
+    /// `APPROVED`: approves the review's commit.
     Approved,
+    /// `COMMENT`: decides nothing.
     Comment,
+    /// `REQUEST_CHANGES`: rejects the review's commit.
     RequestChanges,
+    /// `REQUEST_REVIEW`: the account was asked for a review and has posted none since.
     RequestReview,
 }
 

@@ -9,7 +9,9 @@ pub const MOST_FILES: usize = 8;
 /// A file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewFile {
+    /// Relative to the workspace, or absolute inside it.
     pub path: String,
+    /// The whole text that the file then has.
     pub content: String,
 }
 
@@ -18,6 +20,7 @@ pub struct NewFile {
 pub struct IssueCheck {
     /// Laid into the copy for as long as it runs. Of words of the issue: foreign.
     pub file: NewFile,
+    /// Shell command that runs the check in the workspace; it prints one line for each part.
     pub command: String,
     /// What it asks, one sentence for each of its parts, which it numbers from 1 on. Foreign.
     pub says: Vec<String>,
@@ -27,47 +30,74 @@ pub struct IssueCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Action {
+    /// Runs a shell command in the workspace.
     Bash {
+        /// Command line or script, given to `bash -c`, or to `sh -c` where the image has no bash.
         command: String,
     },
     /// `from` is a 1-based line, `lines` how many (0 = to the end or the runner's cap).
     ReadFile {
+        /// File to read, relative to the workspace or absolute inside it.
         path: String,
+        /// First line to read, counted from 1.
         from: u64,
+        /// Number of lines to read; 0 reads as many as fit.
         lines: u64,
     },
+    /// Makes a file or replaces it as a whole, with its parent directories.
     WriteFile {
+        /// File to write, relative to the workspace or absolute inside it.
         path: String,
+        /// The whole text that the file then has.
         content: String,
     },
     /// All of them or none, at most [`MOST_FILES`].
     WriteFiles {
+        /// Files to make or replace as a whole.
         files: Vec<NewFile>,
     },
+    /// Replaces text inside an existing file.
     EditFile {
+        /// File to change, relative to the workspace or absolute inside it.
         path: String,
+        /// Text to replace, exactly as it stands in the file; never empty.
         old: String,
+        /// Text to put in its place; empty removes it.
         new: String,
+        /// Whether every occurrence is replaced; otherwise `old` must stand in the file exactly once.
         all: bool,
     },
+    /// Lists the files below a directory, without those that `.gitignore` names.
     ListFiles {
+        /// Directory to list, relative to the workspace; `.` is all of it.
         path: String,
+        /// Pattern that a file's name must match; none lists every file.
         glob: Option<String>,
+        /// How many directories deep to go; 0 has no limit.
         depth: u32,
     },
+    /// Finds lines by a regular expression, without files that `.gitignore` names.
     Search {
+        /// Regular expression in the syntax of Rust's `regex` crate.
         pattern: String,
+        /// File or directory to search, relative to the workspace; `.` is all of it.
         path: String,
+        /// Pattern that a file's name must match; none searches every file.
         glob: Option<String>,
     },
+    /// Fetches a page from inside the sandbox, as Markdown.
     WebFetch {
+        /// Address with the scheme `http` or `https`, without user name and password.
         url: String,
     },
     /// A candidate for the work: these files laid over the last commit in a throw-away copy without a network, and this command run
     /// there, and the issue's own check before and after. Nothing of it comes back but what it printed. Asked for by the host alone.
     Try {
+        /// The candidate: files to lay over the last commit, each as a whole.
         files: Vec<NewFile>,
+        /// Shell command that checks the project.
         command: String,
+        /// The issue's own check; none where none was made from its text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         check: Option<Box<IssueCheck>>,
     },
@@ -76,14 +106,23 @@ pub enum Action {
 /// What kind of action it is, and what is true of each of that kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionKind {
+    /// Of [`Action::Bash`].
     Bash,
+    /// Of [`Action::ReadFile`].
     ReadFile,
+    /// Of [`Action::WriteFile`].
     WriteFile,
+    /// Of [`Action::WriteFiles`].
     WriteFiles,
+    /// Of [`Action::EditFile`].
     EditFile,
+    /// Of [`Action::ListFiles`].
     ListFiles,
+    /// Of [`Action::Search`].
     Search,
+    /// Of [`Action::WebFetch`].
     WebFetch,
+    /// Of [`Action::Try`].
     Try,
 }
 
@@ -134,6 +173,7 @@ impl ActionKind {
 }
 
 impl Action {
+    /// The kind of this action, without its arguments.
     pub fn what(&self) -> ActionKind {
         match self {
             Action::Bash { .. } => ActionKind::Bash,
@@ -186,18 +226,24 @@ impl Action {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case")]
 pub enum Call {
+    /// Something to do in the sandbox; it counts towards the next checkpoint.
     Action {
+        /// The action with its arguments.
         action: Action,
     },
     /// The agent says that its work is done (or, for a read-only task, this is its answer).
     Done {
+        /// The agent's Markdown for the reviewer, or a read-only task's whole answer. Foreign.
         summary: String,
     },
+    /// Notes the agent's plan; nothing is done in the sandbox, and it does not count as an action.
     UpdatePlan {
+        /// The plan as Markdown, as the agent wrote it. Foreign.
         plan: String,
     },
     /// Not a call of a known tool with the right arguments; the reason is written for the model.
     Malformed {
+        /// Why the call cannot be carried out.
         reason: String,
     },
 }
@@ -223,22 +269,31 @@ impl Call {
 /// A call as the model made it: id and arguments are kept, for the next request must repeat them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRequest {
+    /// The call's id from the model's server, unique within one answer; made by the bot where the server gave none.
     pub id: String,
+    /// Name of the tool that was called; it may be no known tool.
     pub name: String,
+    /// Arguments of the call as a JSON object; `{}` where the model's were none.
     pub arguments: serde_json::Value,
+    /// What was read from name and arguments.
     pub call: Call,
 }
 
 /// Tokens of one model call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
+    /// Tokens of the prompt that were neither read from a cache nor written to one.
     pub input: u64,
+    /// Tokens of the answer.
     pub output: u64,
+    /// Tokens of the prompt that the server read from its cache.
     pub cache_read: u64,
+    /// Tokens of the prompt that the server wrote to its cache.
     pub cache_write: u64,
 }
 
 impl Usage {
+    /// All tokens of the call; the four counts do not overlap.
     pub fn total(&self) -> u64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
@@ -248,46 +303,63 @@ impl Usage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum OutcomeStatus {
+    /// Exit code 0, or the tool did what was asked.
     Ok,
+    /// The command ended by itself with an exit code; the runner reports code 0 as [`OutcomeStatus::Ok`].
     Exited {
+        /// Exit code of the command.
         code: i32,
     },
+    /// A signal ended the command.
     Signaled {
+        /// Number of the signal.
         signal: i32,
     },
+    /// It ran longer than an action may, and was ended.
     TimedOut,
+    /// The kernel killed a process of the sandbox for lack of memory while it ran.
     OutOfMemory,
+    /// The kernel refused a new process, because the sandbox has as many as it may.
     OutOfPids,
+    /// It failed, and no space is left in the workspace.
     DiskFull,
     /// It took more of the engine's disk than it may, and was ended with everything else that ran: the task waits for a person.
     DiskSpent {
+        /// How much of what was taken, as a sentence for a person.
         what: String,
     },
     /// The tool refused or could not: the reason is written for the model.
     Failed {
+        /// What was refused or went wrong.
         reason: String,
     },
     /// The sandbox went away while it ran: it may have happened, wholly or in part.
     Interrupted,
     /// Held back before it ran, by policy.
     Denied {
+        /// Why it was held back, written for the model.
         reason: String,
     },
 }
 
 impl OutcomeStatus {
+    /// Whether the tool did what was asked, or the command ended with exit code 0.
     pub fn succeeded(&self) -> bool {
         matches!(self, OutcomeStatus::Ok | OutcomeStatus::Exited { code: 0 })
     }
 }
 
+/// How an action ended and what it printed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
+    /// The way it ended.
     #[serde(flatten)]
     pub status: OutcomeStatus,
     /// Head and tail of what it printed. Text of the sandbox: data, never instruction.
     pub text: String,
+    /// Bytes that the runner left out between head and tail of the output; 0 where it left nothing out.
     pub dropped_bytes: u64,
+    /// Milliseconds that it took; 0 where nothing was measured, as for an action that did not run.
     pub duration_ms: u64,
     /// A sentence of the runner's about limits it hit.
     pub note: Option<String>,
@@ -308,6 +380,7 @@ impl Outcome {
 pub struct Example {
     /// As [`IssueCheck::says`]. Foreign.
     pub says: String,
+    /// Whether the part holds with the candidate.
     pub holds: bool,
     /// What came instead, at most [`MOST_SEEN`] characters on one line; empty where it could not be run. Printed by code under review.
     pub seen: String,

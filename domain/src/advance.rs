@@ -8,9 +8,13 @@ use serde::{Deserialize, Serialize};
 /// One approval in advance: whose, in which text, for how many checkpoints more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advance {
+    /// The comment or review that gave it.
     pub source: Source,
+    /// Account that gave it.
     pub poster: Account,
+    /// SHA-256 of its text when it was given, in hexadecimal; a later look must find the same.
     pub text_hash: String,
+    /// Checkpoints that it may still be used for, at most [`crate::ADVANCE_LIMIT`].
     pub left: u8,
 }
 
@@ -31,6 +35,7 @@ impl Advance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
+    /// It is the final review, which is never covered.
     Final,
     /// Nothing stands on the forge to compare with: the tree was refused, or there is no pull request.
     NoCommit,
@@ -52,16 +57,23 @@ pub enum Risk {
 pub enum Ending {
     /// Somebody who may write said something else.
     Said {
+        /// Login of whoever said it.
         login: String,
     },
+    /// The task was paused.
     Paused,
+    /// The review of the checkpoint that stood was edited or deleted on the forge.
     Voided,
     /// Its text was deleted, dismissed or changed.
     Withdrawn,
+    /// Whoever gave it may not write to the repository's code any more.
     NoRight,
+    /// The pull request's branch no longer ends at the checkpoint's commit.
     Moved {
+        /// Commit of the checkpoint, where the branch was to end.
         commit: Commit,
     },
+    /// The pull request now aims at another branch than the task's base branch.
     Retargeted,
 }
 

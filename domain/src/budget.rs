@@ -7,17 +7,24 @@ use serde::{Deserialize, Serialize};
 pub struct Budget {
     /// Millionths of a US dollar.
     pub micro_usd: u64,
+    /// Tokens of all model calls, counted as [`crate::Usage::total`] does.
     pub tokens: u64,
+    /// Actions over the whole task.
     pub actions: u64,
     /// Milliseconds of work (model calls and actions), not of waiting for a person.
     pub work_ms: u64,
 }
 
+/// What a task has used so far, in the same kinds and units as [`Budget`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
+    /// Millionths of a US dollar; a model call whose answer was lost is charged its worst case.
     pub micro_usd: u64,
+    /// Tokens of all model calls that were answered, counted as [`crate::Usage::total`] does.
     pub tokens: u64,
+    /// Actions that were taken up, denied and interrupted ones included.
     pub actions: u64,
+    /// Milliseconds of model calls and actions, not of waiting for a person.
     pub work_ms: u64,
 }
 
@@ -29,6 +36,7 @@ impl Budget {
         self.kinds().into_iter().zip(used).find(out).map(|((what, _), _)| what)
     }
 
+    /// Adds a grant kind by kind; a kind without a limit (0) keeps none.
     pub fn add(&mut self, more: &Budget) {
         let sum = |a: u64, b: u64| if a == 0 { 0 } else { a.saturating_add(b) };
         *self = self.with(more, sum);
@@ -77,9 +85,22 @@ impl Budget {
 #[serde(tag = "bar", rename_all = "snake_case")]
 pub enum BudgetBar {
     /// The operator lets nobody, or only administrators of the repository, grant more.
-    Who { admins: bool },
+    Who {
+        /// Whether administrators of the repository may; otherwise nobody may.
+        admins: bool,
+    },
     /// Nothing limits this kind.
-    Unlimited { what: String },
+    Unlimited {
+        /// Name of the kind, as [`Budget::kinds`] has it.
+        what: String,
+    },
     /// One task may have `most` in all; `left` of it is not granted yet. Both in the unit of this kind.
-    Ceiling { what: String, left: u64, most: u64 },
+    Ceiling {
+        /// Name of the kind, as [`Budget::kinds`] has it.
+        what: String,
+        /// Amount that may still be granted; 0 for nothing.
+        left: u64,
+        /// Amount that one task may have in all.
+        most: u64,
+    },
 }

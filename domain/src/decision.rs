@@ -10,16 +10,24 @@ pub const NO_RIGHT: &str = "no write access";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
+    /// No access to the code, or no such account.
     None,
+    /// May read the code.
     Read,
+    /// May write to the code: the least that a decision needs.
     Write,
+    /// Administrator of the repository, as the forge tells it.
     Admin,
+    /// Owner of the repository, as the forge tells it.
     Owner,
 }
 
+/// An account of the forge.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Account {
+    /// The forge's id of the account, which stays when the account is renamed.
     pub id: i64,
+    /// Login of the account when this was read.
     pub login: String,
 }
 
@@ -27,9 +35,12 @@ pub struct Account {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Granters {
+    /// Nobody: `/budget` is refused to everybody.
     #[default]
     Nobody,
+    /// Accounts with at least [`Access::Admin`].
     Admins,
+    /// Accounts with at least [`Access::Write`].
     Writers,
 }
 
@@ -37,8 +48,11 @@ pub enum Granters {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "from", content = "id", rename_all = "snake_case")]
 pub enum Source {
+    /// The text of an issue, by the forge's id of the issue (not its number in the repository).
     Issue(i64),
+    /// A comment of an issue or pull request, by the forge's id of the comment.
     Comment(i64),
+    /// A review of a pull request, by the forge's id of the review.
     Review(i64),
 }
 
@@ -55,9 +69,13 @@ impl std::fmt::Display for Source {
 /// One remark of a reviewer; `path` and `line` when it stands on a line of the diff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
+    /// File that the remark is about, relative to the repository's root; none for a remark on the whole.
     pub path: Option<String>,
+    /// Line in the new file; none for a remark on the whole or on a removed line.
     pub line: Option<u64>,
+    /// The remark as its author wrote it. Data.
     pub text: String,
+    /// Login of whoever wrote it.
     pub author: String,
 }
 
@@ -68,57 +86,82 @@ impl Item {
     }
 }
 
+/// What a person asks for, as read from the text or the state of a review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]
 pub enum Verb {
     /// `checkpoint` and `commit` as the person named them; `commit` may be a prefix of at least seven digits.
     /// `next` checkpoints after it are approved in advance.
     Approve {
+        /// Number of the checkpoint that was named (`c3`); none where none was named.
         checkpoint: Option<u32>,
+        /// Commit id or prefix of one that was named, in lower-case hexadecimal; none where none was named.
         commit: Option<String>,
+        /// How many later checkpoints are approved in advance, at most [`crate::ADVANCE_LIMIT`]; 0 for none.
         #[serde(default)]
         next: u8,
     },
+    /// Asks for changes, by `/revise` or by a review that requests changes.
     Changes {
+        /// What to change.
         items: Vec<Item>,
     },
+    /// `/stop`: ends the task.
     Stop,
+    /// `/resume`: ends a pause.
     Resume,
+    /// `/status`: asks where the task stands.
     Status,
+    /// `/help`: asks for the list of commands.
     Help,
+    /// `/fix`: starts a task that may write, or lets a read-only task go on as one.
     Fix {
+        /// What stands behind the command; empty where nothing does. Data.
         words: String,
     },
+    /// `/plan`: starts a read-only task.
     Plan {
+        /// What stands behind the command; empty where nothing does. Data.
         words: String,
     },
     /// A remark that decides nothing; it reaches the agent with the next decision.
     Say {
+        /// The remarks of the text.
         items: Vec<Item>,
     },
     /// `bar` is what stands against it, looked up when this was read.
     Allow {
+        /// The host as a rule of the router is written, in punycode: `host`, `host:port` or `*.suffix`.
         host: String,
+        /// Whether it is allowed for the repository's later tasks too.
         repo: bool,
+        /// Why the host can't be allowed; none where nothing stands against it.
         bar: Option<Bar>,
     },
     /// `kept`: the repository has such a grant, seen when this was read.
     Deny {
+        /// The host as a rule of the router is written; without a port it names grants of every port.
         host: String,
+        /// Whether one of the repository's lasting grants has this name.
         kept: bool,
     },
     /// Grants more. `ceiling` is the most that one task may be granted in all, `who` may grant: both the operator's, looked up
     /// when this was read.
     Budget {
+        /// Amounts to add; 0 in a kind adds nothing.
         more: Budget,
+        /// The most that one task may be granted in all; 0 in a kind is no limit.
         #[serde(default)]
         ceiling: Budget,
+        /// Who may grant.
         #[serde(default)]
         who: Granters,
     },
     /// No command, or one that can't be followed: then `why` says what is wrong with it.
     Unknown {
+        /// The word behind the slash, in lower case and without the slash.
         word: String,
+        /// What is wrong with a command that exists, as half a sentence; none where there is no such command.
         #[serde(default)]
         why: Option<String>,
     },
@@ -127,10 +170,14 @@ pub enum Verb {
 /// One decision, as evidence: who, with what right, when in the forge's order, about which commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
+    /// The text that carries it.
     pub source: Source,
     /// The forge's rising number over comments and reviews: the order that counts.
     pub number: i64,
+    /// Unix milliseconds at which the text was posted, by the bot's clock; by the forge's for the text that began a
+    /// task.
     pub at: Millis,
+    /// Account that posted the text.
     pub poster: Account,
     /// The poster's right to the code, asked when this was read.
     pub right: Access,
@@ -138,6 +185,7 @@ pub struct Decision {
     pub commit: Option<Commit>,
     /// The pull request's head and base when this was read.
     pub head: Option<Commit>,
+    /// Name of the branch that the pull request aims at; none without a pull request.
     pub base: Option<String>,
     /// SHA-256 of the text, hexadecimal; of a review with remarks, of the whole of it.
     pub text_hash: String,
@@ -146,6 +194,7 @@ pub struct Decision {
     /// It was given for this checkpoint before that stood; right, head and base are those of the moment of use.
     #[serde(default)]
     pub in_advance: bool,
+    /// What was asked for.
     pub verb: Verb,
 }
 

@@ -7,115 +7,193 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {
+    /// The task was created; says what happens next.
     Accepted,
+    /// Somebody without write access gave a command; said to each account once in a task.
     Refused {
+        /// Login of whoever asked.
         login: String,
+        /// The command's name without its slash; `comment` for a remark, `request changes` for a change request.
         verb: String,
     },
+    /// `/fix` or `/plan` where a task is already at work.
     AlreadyLive,
+    /// Nothing was taken of a text, because it was changed after it was posted.
     Edited {
+        /// Login of whoever posted it.
         login: String,
     },
+    /// An approval does not count, because it is not about what stands there now.
     Stale {
+        /// Login of whoever approved.
         login: String,
+        /// Why, as half a sentence that follows "because".
         reason: String,
     },
+    /// A bare `/approve` came within a minute of a checkpoint that followed somebody else's decision: asks which is
+    /// meant.
     Doubtful {
+        /// Login of whoever approved.
         login: String,
+        /// Number of the newest checkpoint.
         n: u32,
     },
+    /// An approval of the final review by comment did not name the commit.
     NameTheCommit {
+        /// Login of whoever approved.
         login: String,
+        /// The commit to name.
         commit: Commit,
     },
+    /// Answers `/status`.
     Status,
+    /// Answers `/help` with the list of commands.
     Help,
+    /// A slash and a word that is no command, or a command that can't be followed.
     UnknownCommand {
+        /// The word behind the slash, in lower case and without the slash.
         word: String,
+        /// What is wrong with a command that exists, as half a sentence; none where there is no such command.
         #[serde(default)]
         why: Option<String>,
     },
+    /// A host was allowed; said once the router has the rule.
     HostAllowed {
+        /// Login of whoever allowed it.
         login: String,
+        /// The host as a rule of the router is written.
         host: String,
+        /// Whether it is allowed for the repository's later tasks too.
         repo: bool,
     },
+    /// Grants of a host were taken back; said once the router has the rules.
     HostDenied {
+        /// Login of whoever took them back.
         login: String,
+        /// The name that was denied, as a rule of the router is written.
         host: String,
     },
+    /// A host can't be allowed, whoever asks.
     HostBarred {
+        /// Login of whoever asked.
         login: String,
+        /// The host as a rule of the router is written.
         host: String,
+        /// What stands against it.
         bar: Bar,
     },
+    /// `/deny` of a host that no grant names.
     NothingToDeny {
+        /// Login of whoever asked.
         login: String,
+        /// The name that was given, as a rule of the router is written.
         host: String,
     },
+    /// An approval where no checkpoint waits for one.
     NothingToApprove {
+        /// Login of whoever approved.
         login: String,
     },
     /// Changes were asked for before checkpoint `n` stood: the words wait for what is decided about that.
     RemarksKept {
+        /// Login of whoever asked for changes.
         login: String,
+        /// Number of the checkpoint that stands now.
         n: u32,
     },
+    /// `/budget` was followed.
     BudgetGranted {
+        /// Login of whoever granted it.
         login: String,
+        /// What was added; 0 in a kind adds nothing.
         more: Budget,
         /// Still used up: the task stays paused.
         lacks: Option<String>,
     },
+    /// `/budget` granted nothing.
     BudgetRefused {
+        /// Login of whoever asked.
         login: String,
+        /// Why not.
         why: BudgetBar,
     },
     /// `/resume` where only a grant helps.
     BudgetNeeded {
+        /// Login of whoever asked; `operator` for an order from the command line.
         login: String,
+        /// The kind that is used up: `money`, `tokens`, `actions` or `time`.
         what: String,
     },
+    /// `/resume` where nothing is paused.
     NotPaused {
+        /// Login of whoever asked.
         login: String,
     },
+    /// An approval was used that also covers later checkpoints.
     InAdvance {
+        /// Login of whoever approved.
         login: String,
+        /// How many later checkpoints it covers.
         next: u8,
     },
+    /// An approval in advance ended before it was used up.
     AdvanceEnded {
+        /// Login of whoever gave it.
         login: String,
+        /// Checkpoints that it was not used for.
         left: u8,
+        /// What ended it.
         why: Ending,
     },
+    /// The task is paused; says what a person can do.
     Paused {
+        /// Why it is paused.
         reason: PauseReason,
     },
+    /// `/resume` or the operator's order was followed.
     Resumed,
+    /// The answer of a read-only task; no transition asks for it, since [`Effect::Review`] posts the answer itself.
     Answer {
+        /// Number of the answer.
         n: u32,
     },
+    /// The final review was approved; says how to fetch the commit.
     Approved {
+        /// The approved commit.
         commit: Commit,
     },
+    /// A checkpoint's review was edited or deleted: it is posted again.
     Voided {
+        /// Number of the checkpoint whose review it was.
         n: u32,
     },
+    /// The task was ended by `/stop` or by the operator's order.
     Cancelled {
+        /// Login of whoever ended it; `operator` for an order from the command line.
         login: String,
     },
+    /// The issue or the pull request was closed, which ended the task without a delivery.
     Declined,
+    /// The task failed and can't go on.
     Failed {
+        /// What went wrong, as a sentence; it may hold foreign words.
         why: String,
     },
+    /// The approved commit was fetched, or the pull request was merged.
     Delivered,
+    /// The task ended because nothing happened to it for 30 days.
     Expired,
+    /// An effect can't be done yet and is tried again, or failed after the final approval, when no pause is made for
+    /// it.
     Trouble {
+        /// What is in the way.
         sentence: String,
     },
     /// The repository was renamed or given away; the task follows it. Both as `owner/name`.
     Moved {
+        /// Name before.
         from: String,
+        /// Name now.
         to: String,
     },
 }
@@ -125,13 +203,27 @@ pub enum Notice {
 #[serde(rename_all = "snake_case")]
 pub enum To {
     /// A step of the task: the number of events in its log then, and which of the step's effects this is.
-    Step { seq: u32, at: u32 },
+    Step {
+        /// Number of events in the task's log when the text was asked for.
+        seq: u32,
+        /// Place of the comment among the step's effects, counted from 0.
+        at: u32,
+    },
     /// The comment or review with this number on the forge.
-    Asked { number: i64 },
+    Asked {
+        /// The number in the forge's order over comments and reviews.
+        number: i64,
+    },
     /// What was seen outside when the log had so many events.
-    Seen { seq: u32 },
+    Seen {
+        /// Number of events in the task's log when it was seen.
+        seq: u32,
+    },
     /// The change of hosts with this serial, which the router now obeys.
-    Hosts { serial: u32 },
+    Hosts {
+        /// Serial of the [`Effect::Egress`] that changed them.
+        serial: u32,
+    },
 }
 
 impl To {
@@ -169,96 +261,144 @@ fn stored_to<'de, D: Deserializer<'de>>(deserializer: D) -> Result<To, D::Error>
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lane {
+    /// All that the other two do not have: sandbox, model, git and reviews.
     Work,
     /// The way out of the sandbox: neither a long action nor a slow forge holds it up.
     Gate,
+    /// What is said to people: comments, labels, commit statuses, closing and readying the pull request.
     Talk,
 }
 
+/// One row of a task's outbox: something to do outside, whose result comes back as an input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
+    /// Fetches the repository and makes the task's sandbox; answered by [`crate::Input::Prepared`].
     Prepare {
+        /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
     },
     /// One model call.
     Converse {
+        /// Number of the turn that the answer makes, counted from 1.
         turn: u32,
     },
+    /// One action in the sandbox; answered by [`crate::Input::ActionEnded`].
     Act {
+        /// Number of the action within the task, which is also the runner's request id.
         number: u32,
+        /// What to do.
         action: Action,
     },
+    /// Takes the sandbox's tree through the quarantine into the commit of a checkpoint.
     Seal {
+        /// Number of the checkpoint.
         n: u32,
+        /// What the publication follows from; part of the commit's message.
         why: Why,
     },
+    /// Pushes a checkpoint's commit to the agent's branch on the forge.
     Push {
+        /// Number of the checkpoint.
         n: u32,
+        /// The commit to push.
         commit: Commit,
+        /// Where the branch must stand before; none: it must not exist yet.
         expected: Option<Commit>,
     },
+    /// Opens the draft pull request, or finds the one that is open; answered by [`crate::Input::PullOpened`].
     OpenPull,
     /// Posts the review of checkpoint `n`; `last` marks the final one.
     Review {
+        /// Number of the checkpoint.
         n: u32,
+        /// The commit that the review is about; none where there is none to approve.
         commit: Option<Commit>,
+        /// Whether it is the final review.
         last: bool,
     },
+    /// Runs the project's tests on a commit in a fresh sandbox; answered by [`crate::Input::Verified`].
     Verify {
+        /// Number of the checkpoint.
         n: u32,
+        /// The commit to test.
         commit: Commit,
     },
     /// Opens the berth again before work goes on; makes the sandbox anew from the last commit if it is gone.
     Open {
+        /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
     },
     /// While a person is awaited: stops what may be stopped.
     Rest {
+        /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
     },
     /// Takes what no checkpoint has of a waiting task's sandbox into a commit of its own.
     Keep {
+        /// Number of events in the log up to its [`crate::Event::WorkKeeping`], whose time dates the commit; part of
+        /// the key.
         serial: u32,
     },
     /// Puts the sandbox of a task that waits further away.
     Shelve {
+        /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
+        /// How far to put it away.
         shelf: Shelf,
     },
+    /// Removes the task's containers and volumes, and closes its berth.
     Teardown,
+    /// Closes the pull request of a task that ended without a delivery; the branch stays.
     ClosePull,
     /// The work is approved: its pull request is no draft any more.
     ReadyPull,
     /// Reads these objects again and judges them with a fresh right and head.
     Recheck {
+        /// Number of the checkpoint that stands now.
         n: u32,
+        /// The comments and reviews that hold the decisions.
         sources: Vec<Source>,
     },
     /// Looks again at an approval given in advance, for checkpoint `n`.
     Advance {
+        /// Number of the checkpoint that it may cover.
         n: u32,
+        /// The comment or review that gave the approval.
         source: Source,
     },
     /// Brings the rules of the open berth to what is allowed now; with `repo`, those of the repository's other tasks too.
     /// Then `notice` is said.
     Egress {
+        /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
+        /// Whether the repository's other live tasks get new rules too.
         repo: bool,
+        /// What the person is answered once the router has the rules.
         notice: Notice,
     },
+    /// Posts one text on the issue or the pull request.
     Comment {
+        /// What the text answers; it makes the key.
         #[serde(alias = "serial", deserialize_with = "stored_to")]
         to: To,
+        /// What the text says.
         notice: Notice,
     },
+    /// Puts the label of a state on the issue and the pull request.
     Label {
+        /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
+        /// The state's name, as [`crate::State::name`] has it; the label is `caisson/` and this name.
         name: String,
     },
+    /// Sets the commit status `caisson` on the forge.
     CommitStatus {
+        /// Number of the checkpoint.
         n: u32,
+        /// The commit that gets the status.
         commit: Commit,
+        /// `pending`, `failure` or `success`.
         state: String,
     },
 }
@@ -291,6 +431,7 @@ impl Effect {
         }
     }
 
+    /// Name of the kind, as it is stored with the row and counted in metrics.
     pub fn kind(&self) -> &'static str {
         match self {
             Effect::Prepare { .. } => "prepare",
@@ -317,6 +458,7 @@ impl Effect {
         }
     }
 
+    /// The lane that it runs in, as [`Effect::needs`] has it.
     pub fn lane(&self) -> Lane {
         self.needs().lane
     }
@@ -352,6 +494,7 @@ impl Effect {
 /// What an effect needs, and how long it is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
+    /// The lane that it runs in.
     pub lane: Lane,
     /// Code or data of a repository or a model comes to run in a sandbox: not begun before the barrier is proven.
     pub barrier: bool,

@@ -6,10 +6,14 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
+/// One file that differs from the last checkpoint's commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
+    /// Relative to the repository's root, as lossy UTF-8. Foreign.
     pub path: String,
+    /// Lines added; 0 for a binary file.
     pub added: u64,
+    /// Lines removed; 0 for a binary file.
     pub removed: u64,
     /// "added", "modified", "deleted", "renamed", "mode", "binary".
     pub kind: String,
@@ -21,7 +25,9 @@ pub struct FileChange {
 /// One checkpoint's tree after quarantine: a commit of ours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SealedTree {
+    /// The commit that was made of the tree.
     pub commit: Commit,
+    /// Every file that differs from the commit's parent.
     pub files: Vec<FileChange>,
     /// Diff since the last checkpoint, capped.
     pub diff: String,
@@ -35,10 +41,13 @@ pub struct SealedTree {
     pub left_out: Vec<String>,
 }
 
+/// What the bot's own run of the project's tests comes to.
 #[derive(Debug, Clone, Default, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictKind {
+    /// The test command ended with exit code 0, and no test of the base's run is missing.
     Passed,
+    /// The test command ended otherwise or was ended, or tests of the base's run are missing.
     Failed,
     /// No test command is known.
     #[default]
@@ -52,7 +61,9 @@ pub enum BaseTests {
     /// Nothing that defines or steers tests differs: there is no second run to make.
     #[default]
     Same,
+    /// The second run was made.
     Ran {
+        /// Exit code of that run, 128 and the number for a signal; none where it did not end by itself.
         exit_code: Option<i32>,
     },
 }
@@ -60,12 +71,18 @@ pub enum BaseTests {
 /// What the bot's own run of the project's tests gave, on the exact commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
+    /// What the runs come to.
     pub kind: VerdictKind,
+    /// The project's test command; none where none is known.
     pub command: Option<String>,
     /// Where the command comes from: ".caisson.toml" or what it was detected by.
     pub origin: Option<String>,
+    /// Exit code on the commit, 128 and the number for a signal; none where the run did not end by itself or was not
+    /// made.
     pub exit_code: Option<i32>,
+    /// Exit code on the task's base, in the same way.
     pub base_exit_code: Option<i32>,
+    /// What the base's tests say of the commit's sources.
     #[serde(default)]
     pub base_tests: BaseTests,
     /// Tests that the base's run reported and the run they are held against did not; at most 50 names. Foreign.
@@ -76,25 +93,35 @@ pub struct Verdict {
     pub looked_for: u32,
     /// End of the output: reported by code under review.
     pub tail: String,
+    /// Milliseconds of the run on the commit; 0 where none was made.
     pub duration_ms: u64,
 }
 
+/// One entry of a task's log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
+    /// Somebody asked for the task: the first event of every log.
     Requested {
+        /// What was asked for.
         request: Box<Request>,
     },
+    /// The task got one of the `max_tasks` places: it is prepared, or goes on where it stood.
     PlaceGranted,
     /// Work may go on as soon as one of the `max_tasks` places is free.
     PlaceAwaited,
     /// `every` is what the pinned project file narrows the checkpoint to; `note` is what a person should know about the
     /// sandbox, and stands in the next review.
     Prepared {
+        /// The commit that the work begins from: the tip of the base branch when the task was first prepared.
         base: Commit,
+        /// Id of the runner's process in the new sandbox, random for each process.
         boot: String,
+        /// Name of the image that the sandbox was made from.
         image: String,
+        /// Actions between two checkpoints, at most [`crate::ACTIONS_PER_CHECKPOINT`].
         every: u8,
+        /// Sentences for a person; none where there is nothing to say.
         #[serde(default)]
         note: Option<String>,
         /// What the pinned project file narrows the budget to.
@@ -103,173 +130,270 @@ pub enum Event {
     },
     /// The host read files for the request of this turn.
     Looked {
+        /// Turn that the request is about to be made for.
         turn: u32,
+        /// What was read.
         look: Box<Look>,
     },
     /// A model call is about to be made; its worst case is charged until the answer is stored.
     ModelCallStarted {
+        /// Turn that the call is made for: one more than the last completed one.
         turn: u32,
+        /// The most that the call can cost, in millionths of a US dollar.
         worst_micro_usd: u64,
     },
     /// The model's server refused or was away: the call certainly cost nothing.
     ModelCallUncharged {
+        /// Turn that the call was made for.
         turn: u32,
     },
+    /// An answer arrived, of the model or of the host in its place; its true charge replaces the worst case.
     TurnCompleted {
+        /// Number of the turn, counted from 1 over the whole task.
         turn: u32,
+        /// What the answer says beside its calls. Foreign.
         text: String,
+        /// The answer's tool calls in their order; empty for one without any.
         calls: Vec<CallRequest>,
+        /// Tokens of the call.
         usage: Usage,
+        /// What the call cost, in millionths of a US dollar.
         micro_usd: u64,
+        /// Milliseconds of the call, with its retries.
         duration_ms: u64,
+        /// The model's label as reviews show it, or `the host`.
         model: String,
     },
     /// A call of the turn got its answer without an action: a plan noted, a malformed call, one left over at a checkpoint.
     CallAnswered {
+        /// Turn that the call belongs to.
         turn: u32,
+        /// Place of the call in its turn, counted from 0.
         index: u32,
+        /// The call's result, written for the model.
         answer: String,
+        /// Whether it counts towards [`crate::MALFORMED_LIMIT`].
         malformed: bool,
     },
     /// Counted when taken up. `number` rises over the whole task.
     ActionStarted {
+        /// Number of the action, counted from 1 over the whole task.
         number: u32,
+        /// Turn whose call asked for it.
         turn: u32,
+        /// Place of the call in its turn, counted from 0.
         index: u32,
     },
+    /// An action ended, or was interrupted.
     ActionFinished {
+        /// Number of the action, as in [`Event::ActionStarted`].
         number: u32,
+        /// How it ended.
         outcome: Outcome,
     },
+    /// The agent noted a plan, which replaces the one before.
     PlanUpdated {
+        /// The plan as Markdown. Foreign.
         plan: String,
     },
     /// The agent said that it is done.
     DoneSaid {
+        /// Turn whose call said so.
         turn: u32,
+        /// Place of the call in its turn, counted from 0.
         index: u32,
+        /// The agent's Markdown for the reviewer, or a read-only task's whole answer. Foreign.
         summary: String,
     },
     /// A turn without any call: the model is asked to use a tool.
     Nudged {
+        /// The turn without a call.
         turn: u32,
     },
     /// Everything stops; the tree is taken (a read-only task posts its answer instead).
     PublishStarted {
+        /// Number of the checkpoint that is being published.
         n: u32,
+        /// What the publication follows from.
         why: Why,
     },
+    /// The tree passed the quarantine and became a commit.
     TreeSealed {
+        /// Number of the checkpoint that is being published.
         n: u32,
+        /// The commit and what it changes.
         tree: SealedTree,
     },
+    /// The tree is the last commit's, so there is no new commit.
     TreeUnchanged {
+        /// Number of the checkpoint that is being published.
         n: u32,
+        /// The last commit on the agent's branch, or the base.
         commit: Commit,
         /// As in [`SealedTree`].
         #[serde(default)]
         left_out: Vec<String>,
     },
+    /// The tree breaks a rule, so there is no commit of it.
     TreeRefused {
+        /// Number of the checkpoint that is being published.
         n: u32,
+        /// What is wrong, one sentence each, for the agent and for a person.
         reasons: Vec<String>,
     },
+    /// The checkpoint's commit stands on the agent's branch on the forge.
     Pushed {
+        /// Number of the checkpoint that is being published.
         n: u32,
+        /// The commit that was pushed.
         commit: Commit,
     },
+    /// The draft pull request is open.
     PullOpened {
+        /// Number of the pull request in its repository.
         number: u64,
+        /// Address of the pull request for people.
         url: String,
     },
+    /// The bot's own run of the project's tests begins.
     VerifyStarted {
+        /// Number of the checkpoint that is being published.
         n: u32,
+        /// The commit that is tested.
         commit: Commit,
     },
+    /// The bot's own run of the project's tests ended.
     Verified {
+        /// Number of the checkpoint that is being published.
         n: u32,
+        /// The commit that was tested.
         commit: Commit,
+        /// What the run gave.
         verdict: Verdict,
     },
     /// The verdict goes back to the agent.
     VerdictReturned {
+        /// Number of the checkpoint that was being published; it is not posted.
         n: u32,
+        /// The failed verdict.
         verdict: Verdict,
     },
     /// Done was said, and nothing differs from the commit that the work began from: the agent is asked once more.
     DoneReturned {
+        /// Number of the checkpoint that was being published; it is not posted.
         n: u32,
     },
+    /// The review of a checkpoint stands on the pull request: a decision is awaited.
     CheckpointPosted {
+        /// Number of the checkpoint.
         n: u32,
+        /// The forge's id of the review.
         review: i64,
+        /// Number of the review in the forge's order over comments and reviews.
         number: i64,
+        /// Unix milliseconds at which the bot took up that it was posted.
         at: Millis,
+        /// The commit that is reviewed; none where there is none to approve, as for a refused tree.
         commit: Option<Commit>,
+        /// Whether it is the final review.
         last: bool,
+        /// The bot's own test run; none for a checkpoint that was not verified.
         verdict: Option<Verdict>,
     },
     /// The read-only task's answer stands on the issue.
     Answered {
+        /// Number of the answer, counted together with checkpoints.
         n: u32,
+        /// The forge's id of the comment, which is its number in the forge's order.
         number: i64,
+        /// Unix milliseconds at which the bot took up that it was posted.
         at: Millis,
     },
+    /// The review of a checkpoint was edited or deleted on the forge: it can't be approved any more.
     CheckpointVoided {
+        /// Number of the checkpoint.
         n: u32,
     },
     /// Came while a checkpoint was being published: judged again, with a fresh look, once that stands.
     DecisionHeld {
+        /// The text that carries the decision.
         source: Source,
+        /// Number of the text in the forge's order.
         number: i64,
     },
+    /// A decision about a checkpoint was accepted; work goes on, or the task is approved.
     DecisionUsed {
+        /// The decision with what was seen of it.
         decision: Box<Decision>,
+        /// Number of the checkpoint that it is about.
         n: u32,
     },
+    /// A decision was not accepted; the task stays in its state.
     DecisionRefused {
+        /// The text that carries it.
         source: Source,
+        /// Account that posted the text.
         poster: Account,
+        /// Why, in English words of the bot's; [`crate::NO_RIGHT`] for an account without write access.
         reason: String,
     },
     /// An approval in advance that was not used up.
     AdvanceEnded {
+        /// The comment or review that gave it.
         source: Source,
+        /// Checkpoints that it was not used for.
         left: u8,
+        /// What ended it.
         why: Ending,
     },
     /// `host` as a rule of the router is written.
     HostAllowed {
+        /// The allowed host: `host`, `host:port` or `*.suffix`.
         host: String,
+        /// Whether it is allowed for the repository's later tasks too.
         repo: bool,
+        /// The `/allow` that asked for it.
         decision: Box<Decision>,
     },
     /// Every grant that has this name is taken back.
     HostDenied {
+        /// The name as a rule of the router is written; without a port it names grants of every port.
         host: String,
+        /// The `/deny` that asked for it.
         decision: Box<Decision>,
     },
+    /// Remarks of somebody who may write, which reach the agent with the next decision.
     FeedbackGiven {
+        /// The remarks.
         items: Vec<Item>,
+        /// The text that carries them.
         from: Source,
     },
     /// A read-only task goes on as one that may write.
     WidenedToFix {
+        /// What stands behind `/fix`; empty where it was approved by another word. Data.
         words: String,
     },
     /// `decision` says who granted it; a log of an earlier release, where `/resume` granted, has none.
     BudgetGranted {
+        /// What was added; 0 in a kind adds nothing.
         more: Budget,
+        /// The `/budget` that granted it.
         #[serde(default)]
         decision: Option<Box<Decision>>,
     },
+    /// The task stands still until a person lets it go on.
     Paused {
+        /// Why it stands still.
         reason: PauseReason,
     },
+    /// A pause ended: the state before it is the state again.
     Resumed,
     /// The sandbox was lost and is made anew; the work since the last commit is gone.
     SandboxLost {
+        /// The loss as a sentence for a person, without a full stop.
         sentence: String,
+        /// What became of the sandbox.
         #[serde(default)]
         loss: Loss,
     },
@@ -279,19 +403,24 @@ pub enum Event {
     WorkKeeping,
     /// The sandbox is made anew from this commit, which no branch has.
     WorkKept {
+        /// The commit that holds the work.
         commit: Commit,
     },
     /// It could not be taken: the sandbox stays as long as nothing more is done in it.
     WorkNotKept {
+        /// Why not, one sentence each; empty where the task had gone on meanwhile.
         reasons: Vec<String>,
     },
     /// The conversation with the model begins anew, with what people said and where the work stands.
     ConversationRestarted,
     /// The sandbox of a task that waits was put away.
     SandboxShelved {
+        /// How far it was put away.
         shelf: Shelf,
     },
+    /// The task is over.
     Ended {
+        /// How it ended.
         end: End,
     },
 }

@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 /// One allowed host, as a rule of the router is written: `host`, `host:port`, `*.suffix`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
+    /// The rule's text, with the name in punycode.
     pub host: String,
     /// Kept for the repository's later tasks; otherwise it ends with its task.
     pub repo: bool,
+    /// Account that allowed it.
     pub by: Account,
 }
 
@@ -24,7 +26,10 @@ impl Grant {
 #[serde(tag = "bar", rename_all = "snake_case")]
 pub enum Bar {
     /// The operator's own rule that denies it.
-    Operator { rule: String },
+    Operator {
+        /// The rule of the configuration that denies it, as a rule of the router is written.
+        rule: String,
+    },
     /// Sandboxes have no network at all.
     NoNetwork,
 }

@@ -22,11 +22,13 @@ impl fmt::Display for TaskId {
 #[serde(transparent)]
 pub struct Commit(String);
 
+/// A text that is no full commit id.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not a full commit id (40 lower-case hexadecimal digits): {0:?}")]
 pub struct NotACommit(String);
 
 impl Commit {
+    /// Reads a full commit id; any other text, an abbreviated or upper-case id included, is [`NotACommit`].
     pub fn parse(text: &str) -> Result<Self, NotACommit> {
         let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
         if text.len() == 40 && text.bytes().all(hex) {
@@ -36,6 +38,7 @@ impl Commit {
         }
     }
 
+    /// The 40 digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct ShownFile {
     /// Relative to the workspace. Foreign, as is the text.
     pub path: String,
+    /// The file's whole text, whichever lines are shown.
     pub text: String,
     /// Why it was read, in words of ours.
     pub because: String,
@@ -25,6 +26,7 @@ impl ShownFile {
 /// How the project's checks end on the commit that a task began from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseRun {
+    /// The command that checks the project.
     pub command: String,
     /// None when it was ended before it could say.
     pub exit_code: Option<i32>,
@@ -35,6 +37,7 @@ pub struct BaseRun {
 /// One look at the workspace, before one model call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
+    /// Files whose text was read for the request.
     pub files: Vec<ShownFile>,
     /// Further source files there are, by path, so far as there was room.
     #[serde(default)]

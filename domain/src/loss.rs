@@ -65,6 +65,8 @@ impl fmt::Display for Loss {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
+    /// Memory of the sandbox as a whole: the kernel killed its first process.
     Memory,
+    /// Space on the engine's disk: its workspace took more than it may, or the disk is nearly full.
     Disk,
 }

@@ -7,38 +7,61 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
+    /// The actions between two checkpoints are used up, or the conversation is full and begins anew.
     Checkpoint,
+    /// The agent said that it is done: a sealed commit is verified before its review is posted.
     Done,
 }
 
+/// Why a task stands still until a person lets it go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum PauseReason {
+    /// It has used what it was granted; only a grant by `/budget` lets it go on.
     Budget {
+        /// The kind that is used up: `money`, `tokens`, `actions` or `time`.
         what: String,
     },
+    /// It makes no progress: no usable tool calls, no answer that could be stored, or a sandbox that is lost too often.
     Stuck {
+        /// What happened, without a full stop.
         sentence: String,
     },
+    /// The conversation no longer fits into the model; `/resume` begins a new one.
     ContextFull,
     /// Its sandbox ran out of something, and would again: the sentence says of how much.
     Exhausted {
+        /// What it ran out of.
         what: Resource,
+        /// What happened.
         sentence: String,
     },
     /// Something outside refused for good (a key, an image, a branch that moved): the sentence says what to do.
     Blocked {
+        /// What has to be done or what is wrong.
         sentence: String,
     },
 }
 
+/// How a task ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum End {
+    /// The approved commit was fetched, or the pull request was merged.
     Delivered,
+    /// The issue or the pull request was closed without a delivery.
     Declined,
-    Cancelled { by: String },
-    Failed { why: String },
+    /// A person ended it.
+    Cancelled {
+        /// Login of whoever ended it; `operator` for an order from the command line.
+        by: String,
+    },
+    /// Something went wrong that nothing can mend.
+    Failed {
+        /// What went wrong, as a sentence; it may hold foreign words.
+        why: String,
+    },
+    /// Nothing happened to it for 30 days.
     Expired,
 }
 
@@ -52,44 +75,69 @@ pub enum Shelf {
     Evicted,
 }
 
+/// Where a task stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
+    /// In line for a place: before its first, or to go on with work.
     Queued,
+    /// Its sandbox is being made.
     Preparing,
+    /// The agent works.
     Running,
+    /// The tree is taken, pushed and posted, or a read-only task's answer is.
     Publishing {
+        /// Number of the checkpoint that is being published.
         n: u32,
+        /// What the publication follows from.
         why: Why,
     },
     /// `commit` is none where there is no diff to approve: a refused tree, or a read-only task's answer.
     AwaitingReview {
+        /// Number of the checkpoint or answer that waits for a decision.
         n: u32,
+        /// The commit to approve.
         commit: Option<Commit>,
     },
+    /// The bot runs the project's tests on the commit, then posts the review.
     Verifying {
+        /// Number of the checkpoint that is being published.
         n: u32,
+        /// The commit that is tested.
         commit: Commit,
     },
+    /// The final review waits for a decision.
     FinalReview {
+        /// Number of the final checkpoint.
         n: u32,
+        /// The commit to approve.
         commit: Commit,
+        /// What the bot's own test run gave.
         verdict: Verdict,
     },
+    /// The final review was approved: the commit waits to be fetched or merged.
     Approved {
+        /// The approved commit.
         commit: Commit,
+        /// What the bot's own test run gave on it.
         verdict: Verdict,
     },
+    /// It stands still until a person lets it go on.
     Paused {
+        /// Why it stands still.
         reason: PauseReason,
+        /// The state before the pause, which follows it.
         from: Box<State>,
     },
+    /// It is over: no input changes it any more.
     Ended {
+        /// How it ended.
         end: End,
     },
 }
 
 impl State {
+    /// The state's name as labels, the store and the command line have it; an ended task has that of its end.
     pub fn name(&self) -> &'static str {
         match self {
             State::Queued => "queued",
@@ -111,6 +159,7 @@ impl State {
         }
     }
 
+    /// Whether the task is over.
     pub fn ended(&self) -> bool {
         matches!(self, State::Ended { .. })
     }

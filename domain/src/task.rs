@@ -9,6 +9,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+/// What a task may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -21,21 +22,32 @@ pub enum Kind {
 /// What was asked, as it stood at the command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
+    /// Whether the task may write.
     pub kind: Kind,
     /// The repository's key in the configuration.
     pub repository: String,
+    /// Number of the issue in its repository.
     pub issue: u64,
+    /// The issue's title. Data.
     pub title: String,
     /// The issue's text, then the command's own words. Data.
     pub body: String,
+    /// What stands behind the command; empty where nothing does.
     pub words: String,
+    /// Account that gave the command.
     pub asker: Account,
+    /// Account that opened the issue.
     pub issue_author: Account,
+    /// The text that holds the command.
     pub source: Source,
+    /// Number of that text in the forge's order; 0 for the issue's own text.
     pub number: i64,
     /// `agent/<issue>-<slug>[-k]`.
     pub branch: String,
+    /// Branch that the work begins from and the pull request aims at: the repository's default branch in the
+    /// configuration.
     pub base_branch: String,
+    /// What the operator grants at the beginning.
     pub budget: Budget,
     /// At most [`crate::ACTIONS_PER_CHECKPOINT`].
     pub every: u8,
@@ -46,13 +58,20 @@ pub struct Request {
     pub hosts: Vec<Grant>,
 }
 
+/// A task as its log tells it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
+    /// Number of the task; 0 before the store has given one.
     pub id: TaskId,
+    /// Where it stands.
     pub state: State,
+    /// What was asked for; none before [`Event::Requested`].
     pub request: Option<Request>,
+    /// What it may do now: a read-only task that was approved may write.
     pub kind: Kind,
+    /// The commit that the work began from; none before the first [`Event::Prepared`].
     pub base: Option<Commit>,
+    /// Id of the runner's process in the sandbox that was last prepared; none before.
     pub boot: Option<String>,
     /// The image its sandbox was made from: whatever is made for it later takes the same.
     pub image: Option<String>,
@@ -62,27 +81,39 @@ pub struct Task {
     pub head: Option<Commit>,
     /// Last commit that stands on the forge.
     pub pushed: Option<Commit>,
+    /// Number of the pull request in its repository; none before it is open.
     pub pull: Option<u64>,
+    /// Number of the last completed turn; 0 before the first.
     pub turn: u32,
+    /// Number of the last action that was taken up; 0 before the first.
     pub actions: u32,
     /// Actions since the last decision.
     pub used: u8,
+    /// Unusable calls and turns without a call since the last action, `done`, decision or resume.
     pub malformed: u8,
+    /// Failed verifications over the whole task.
     pub failures: u8,
     /// Calls of the present turn that have no answer yet, in order: (index, call).
     pub waiting: Vec<(u32, CallRequest)>,
+    /// Number of the action that is under way; none between actions.
     pub running: Option<u32>,
     /// Model calls of the coming turn that went out, and the worst case that the newest one is charged.
     pub model_starts: u8,
+    /// Millionths of a US dollar; 0 while no call is charged.
     pub model_worst: u64,
+    /// The newest plan that the agent noted, as Markdown. Foreign.
     pub plan: Option<String>,
+    /// What the agent said with its newest `done`; none before one, or after one that was returned. Foreign.
     pub summary: Option<String>,
     /// Taken from the sandbox but not yet posted.
     pub sealed: Option<Commit>,
+    /// The newest verification's verdict; none while a new publication has none yet.
     pub verdict: Option<Verdict>,
+    /// Why the newest tree was refused, one sentence each; empty unless it was.
     pub refusal: Vec<String>,
     /// A done with nothing changed was returned; the next one goes to a person.
     pub done_returned: bool,
+    /// Checkpoints and answers that were posted, oldest first, voided ones included.
     pub checkpoints: Vec<Checkpoint>,
     /// Something was done in the sandbox that is in no commit of ours.
     pub uncommitted: bool,
@@ -98,24 +129,31 @@ pub struct Task {
     pub restarted: bool,
     /// The highest number a publication has taken; each is used for one tree only.
     pub published_n: u32,
+    /// Texts with decisions that came while a checkpoint was being published and still wait to be judged.
     pub held: Vec<Source>,
     /// Accounts that were told that they may not decide here: once is enough.
     pub told_no_right: BTreeSet<i64>,
     /// Remarks that wait for the next decision.
     pub remarks: Vec<Item>,
+    /// Account whose decision was used last; none before the first.
     pub last_decider: Option<Account>,
+    /// The approval in advance that is in force; none where there is none.
     pub advance: Option<Advance>,
     /// A tree that was taken since the last checkpoint stood changes files that steer tests.
     pub steering: bool,
     /// Hosts that people allowed, and whether that changed since the last checkpoint stood.
     pub hosts: Vec<Grant>,
+    /// Whether a host was allowed or denied since the last checkpoint stood.
     pub reach_changed: bool,
+    /// What it may use over its whole life: its first budget, as narrowed, and every grant.
     pub granted: Budget,
+    /// What it has used, with the worst case of a call that is under way.
     pub spent: Spent,
     /// How far its sandbox is put away.
     pub shelf: Option<Shelf>,
     /// How often since the last decision its sandbox was lost for lack of memory, and for other reasons that count.
     pub starved: u8,
+    /// Losses since the last decision or resume, other than for lack of memory, that [`Loss::tolerated`] limits.
     pub losses: u8,
     /// The newest loss is in the log, and nothing has run since: that the sandbox is made anew is no second one.
     pub lost: bool,
@@ -124,6 +162,7 @@ pub struct Task {
 }
 
 impl Task {
+    /// A task without any event: queued, without a request.
     pub fn new(id: TaskId) -> Self {
         Task {
             id,
@@ -211,6 +250,7 @@ impl Task {
         }
     }
 
+    /// Actions that it may take until the next checkpoint, or until a read-only task must answer.
     pub fn every(&self) -> u8 {
         match self.kind {
             Kind::Plan => crate::READ_ONLY_ACTIONS,

@@ -20,7 +20,9 @@ pub const FIELDS: [Field; 3] = [Field::Path, Field::Symbols, Field::Text];
 /// What a field counts, and how much of that its length takes away (0 to 1).
 #[derive(Debug, Clone, Copy)]
 pub struct Weight {
+    /// Factor for each occurrence of a word in the field.
     pub counts: f64,
+    /// BM25's `b` for the field: 0 ignores its length, 1 divides by its length relative to the average.
     pub length: f64,
 }
 

@@ -5,12 +5,19 @@
 /// A language whose definitions can be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
+    /// `.py`, `.pyi`
     Python,
+    /// `.rs`
     Rust,
+    /// `.js`, `.mjs`, `.cjs`, `.jsx`
     JavaScript,
+    /// `.ts`, `.mts`, `.cts`
     TypeScript,
+    /// `.tsx`: TypeScript with JSX, which has a grammar of its own.
     Tsx,
+    /// `.go`
     Go,
+    /// `.java`
     Java,
 }
 
@@ -46,6 +53,7 @@ impl Language {
 /// What a file is to a programme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
+    /// Program text by its ending, and neither test nor made.
     Source,
     /// Tests, examples and measurements: what uses the program.
     Test,
@@ -96,6 +104,7 @@ pub fn stem(path: &str) -> &str {
 }
 
 impl Kind {
+    /// What the path's folders, name and ending say; the file is not read.
     pub fn of(path: &str) -> Self {
         let folders = || path.rsplit_once('/').map_or("", |(folders, _)| folders).split('/');
         let name = name(path);

@@ -5,8 +5,11 @@ use crate::index::Weight;
 /// A score by words is between 0 and 1 (the best file's); what is named adds to that.
 #[derive(Debug, Clone)]
 pub struct Tuning {
+    /// Weight of the words in a file's path.
     pub path: Weight,
+    /// Weight of the words in the names that a file defines.
     pub symbols: Weight,
+    /// Weight of the words in a file's text.
     pub text: Weight,
     /// How soon more of the same word stops to count.
     pub k1: f64,
@@ -16,6 +19,7 @@ pub struct Tuning {
     pub failed: f64,
     /// What a score by words is multiplied with in a test, and in a document or the like.
     pub test: f64,
+    /// The same factor for documents, configuration and data.
     pub beside: f64,
     /// A path or name of a file that the issue names.
     pub named: f64,
@@ -23,6 +27,7 @@ pub struct Tuning {
     pub defines: f64,
     /// What a failing check names, and what a named test imports.
     pub failing: f64,
+    /// What is added for a source that a named test imports, or that such a test is named after.
     pub imported: f64,
 }
 

@@ -42,28 +42,55 @@ pub const RUNNER: &str = "/opt/caisson/caisson-runner";
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
     /// Answer: [`EngineInfo`].
-    Hello { version: u32 },
+    Hello {
+        /// The client's [`VERSION`].
+        version: u32,
+    },
     /// Answer: null. A chamber of that name with the same spec is fine; with another one it is a conflict.
     Create(ChamberSpec),
     /// Answer: null. Already running is fine.
-    Start { name: String },
+    Start {
+        /// Name of the chamber, as in [`ChamberSpec::name`].
+        name: String,
+    },
     /// Answer: null, then the raw stream; an older stream of the same chamber ends. One that does not run, or is paused,
     /// is a conflict.
-    Attach { name: String },
+    Attach {
+        /// Name of the chamber, as in [`ChamberSpec::name`].
+        name: String,
+    },
     /// Answer: null. Already paused is fine.
-    Pause { name: String },
+    Pause {
+        /// Name of the chamber, as in [`ChamberSpec::name`].
+        name: String,
+    },
     /// Answer: null. Not paused is fine.
-    Unpause { name: String },
+    Unpause {
+        /// Name of the chamber, as in [`ChamberSpec::name`].
+        name: String,
+    },
     /// Answer: null. Kills at once; not running is fine.
-    Stop { name: String },
+    Stop {
+        /// Name of the chamber, as in [`ChamberSpec::name`].
+        name: String,
+    },
     /// Answer: null. Kills and removes the chamber and its workspace; gone is fine.
-    Remove { name: String },
+    Remove {
+        /// Name of the chamber, as in [`ChamberSpec::name`].
+        name: String,
+    },
     /// Answer: [`Chamber`] or null.
-    Inspect { name: String },
+    Inspect {
+        /// Name of the chamber, as in [`ChamberSpec::name`].
+        name: String,
+    },
     /// Answer: array of [`Chamber`], this installation's only.
     List,
     /// Answer: [`ImageInfo`], or null when the engine does not have it.
-    Image { reference: String },
+    Image {
+        /// Reference of an image the operator listed, for chambers or for the router.
+        reference: String,
+    },
     /// Answer: [`RouterInfo`]. Holder, berths, walls and router exist and run afterwards.
     RouterEnsure(RouterSpec),
     /// Answer: null, then the raw stream of the router.
@@ -74,17 +101,36 @@ pub enum Request {
     RouterStop,
     /// Answer: text. What the runner's probe found for this plan (`protocol::probe::Plan` as JSON) as the router's user in the
     /// router's network namespace, without the router between; it runs in a container of `image` that is removed at once.
-    RouterProbe { image: String, plan: String },
+    RouterProbe {
+        /// Reference of a chamber image the operator listed.
+        image: String,
+        /// The plan as JSON, at most 64 KiB.
+        plan: String,
+    },
     /// Answer: [`crate::host::Network`], of the machine that the engine runs on. `image` is the router's.
-    Host { image: String },
+    Host {
+        /// Reference of a router image the operator listed.
+        image: String,
+    },
     /// Answer: null, then the raw stream of a listener in that machine's network namespace, in the words of [`crate::host`]. It ends
     /// with the stream.
-    HostListen { image: String },
+    HostListen {
+        /// Reference of a router image the operator listed.
+        image: String,
+    },
     /// Answer: true when no such mirror is left; false while a chamber still has it.
-    RemoveMirror { name: String },
+    RemoveMirror {
+        /// Name of the mirror, as in [`ChamberSpec::mirror`].
+        name: String,
+    },
     /// Answer: array of the names removed: chambers of this installation that `keep` does not list and what they left, and
     /// mirrors that `mirrors` does not list and no chamber has.
-    Reap { keep: Vec<String>, mirrors: Vec<String> },
+    Reap {
+        /// Names of the chambers that stay.
+        keep: Vec<String>,
+        /// Names of the mirrors that stay even if no chamber has them.
+        mirrors: Vec<String>,
+    },
 }
 
 /// What a chamber is for.
@@ -133,6 +179,8 @@ pub struct ChamberSpec {
     pub name: String,
     /// The task it belongs to; only written into a label.
     pub task: Option<i64>,
+    /// What the chamber is for: it goes into a label, and decides which users, mirrors, layers and GPUs the chamber may
+    /// have.
     pub purpose: Purpose,
     /// Its user and group: of [`USERS`], for [`Purpose::Probe`] of [`PROBE_USERS`], for [`Purpose::Mirror`] of either. A mirror is
     /// its own user's alone.
@@ -141,6 +189,7 @@ pub struct ChamberSpec {
     pub image: String,
     /// Which berth's network, counted from 0; `None` = no network at all.
     pub berth: Option<u32>,
+    /// Memory, processes, processor time and disk space the chamber may use.
     pub limits: ChamberLimits,
     /// Extra environment. Anyone who may inspect containers reads it: never a secret.
     pub env: Vec<(String, String)>,
@@ -200,9 +249,13 @@ impl Default for ChamberLimits {
 /// One container, as it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chamber {
+    /// Name the client gave it in [`ChamberSpec::name`], read from its label.
     pub name: String,
+    /// What it was made for, read from its label; a word that is not known reads as [`Purpose::Task`].
     pub purpose: Purpose,
+    /// Task it belongs to, read from its label; `None` = it was made for none.
     pub task: Option<i64>,
+    /// State of its container.
     pub state: ChamberState,
     /// When it was last started, in the engine's words: another value is another boot. `None` = never started.
     pub boot: Option<String>,
@@ -210,13 +263,19 @@ pub struct Chamber {
     pub address: Option<String>,
 }
 
+/// State of a chamber's container, as the engine reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChamberState {
+    /// Made, and never started.
     Created,
+    /// Its process 1 runs.
     Running,
+    /// All its processes are frozen until [`Request::Unpause`].
     Paused,
+    /// Its process 1 has ended; [`Request::Start`] starts it again.
     Exited {
+        /// Exit code of process 1 (137 after SIGKILL); -1 when the engine reports none.
         code: i64,
         /// The best word on it is in the answer to [`Request::Inspect`]; a list doesn't ask the engine twice.
         end: End,
@@ -248,6 +307,7 @@ pub struct EngineInfo {
     pub installation: String,
     /// For example `Docker 20.10.24`.
     pub engine: String,
+    /// Release of the kernel that the engine runs on, as the engine reports it; empty when it reports none.
     pub kernel: String,
     /// `1` or `2`.
     pub cgroup: String,
@@ -279,6 +339,7 @@ pub struct EngineInfo {
     pub warnings: Vec<String>,
 }
 
+/// An image the operator listed, as the engine has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageInfo {
     /// `sha256:…`
@@ -314,13 +375,16 @@ pub struct RouterSpec {
 pub struct RouterInfo {
     /// The network all berths and the outer network are cut from.
     pub pool: String,
+    /// The berths that were asked for, in the order of their numbers.
     pub berths: Vec<Berth>,
     /// When the router was last started; another value is another boot, which denies all until told.
     pub boot: Option<String>,
 }
 
+/// One berth: the network that a sandbox is attached to, with the router as its only way out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Berth {
+    /// Number of the berth, counted from 0, as in [`ChamberSpec::berth`].
     pub number: u32,
     /// `a.b.c.d/28`
     pub subnet: String,
@@ -332,7 +396,9 @@ pub struct Berth {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer<T> {
+    /// The request was carried out; its result has the type that [`Request`] names.
     Ok(T),
+    /// The request was refused or failed; no stream follows.
     Error(Problem),
 }
 
@@ -340,10 +406,13 @@ pub enum Answer<T> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{text}")]
 pub struct Problem {
+    /// Kind of the problem, for the caller to act on.
     pub kind: ProblemKind,
+    /// What went wrong and, where that is known, what to do about it; shown to a person.
     pub text: String,
 }
 
+/// Kind of a [`Problem`]; it tells the caller whether repeating the request can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
@@ -360,14 +429,17 @@ pub enum ProblemKind {
 }
 
 impl Problem {
+    /// A problem of this kind; `text` is for a person.
     pub fn new(kind: ProblemKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into() }
     }
 
+    /// A problem of kind [`ProblemKind::Refused`]; `text` is for a person.
     pub fn refused(text: impl Into<String>) -> Self {
         Self::new(ProblemKind::Refused, text)
     }
 
+    /// A problem of kind [`ProblemKind::Unavailable`]; `text` is for a person.
     pub fn unavailable(text: impl Into<String>) -> Self {
         Self::new(ProblemKind::Unavailable, text)
     }

@@ -19,10 +19,18 @@ const HEAD_LEN: usize = 4;
 /// Why a frame was skipped, or a message could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadFrame {
+    /// The payload is longer than the reader or the writer accepts.
     #[error("a frame is longer than {max} bytes")]
-    TooLong { max: usize },
+    TooLong {
+        /// Longest payload that is accepted, in bytes.
+        max: usize,
+    },
+    /// The COBS encoding is broken, the frame is shorter than its CRC-32, or the CRC-32 does not match; the text says
+    /// which.
     #[error("a frame is damaged: {0}")]
     Damaged(&'static str),
+    /// The payload is no message: its head is missing, cut off or not the expected JSON, or a head can't be written;
+    /// the text says which.
     #[error("a message is malformed: {0}")]
     Malformed(String),
 }
@@ -116,7 +124,9 @@ fn open(mut frame: Vec<u8>, max: usize) -> Result<Vec<u8>, BadFrame> {
 /// A payload with a typed head and a raw body: `u32 LE length of the head ++ JSON head ++ body`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<T> {
+    /// The typed part, sent as JSON.
     pub head: T,
+    /// The raw bytes after the head; empty if there are none.
     pub body: Bytes,
 }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use net::{BERTH_PREFIX, Bogons, Net, NetError, Pool, SPECIAL, SYNTHETIC};
 pub use rule::{Rule, RuleError, check_name, public_suffix};
 
+/// Version of this protocol; a router refuses a `Hello` with another one.
 pub const VERSION: u32 = 1;
 /// In an operator's list of rules: what follows names a preset, filled from the configuration of the operator's own tools.
 pub const PRESET: &str = "preset:";
@@ -22,53 +23,97 @@ pub const BERTH_CONNECTIONS: u32 = 1024;
 /// The largest message either side accepts, in bytes.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
+/// Orders of the host to the router.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToRouter {
     /// Begins a control connection. Berths that aren't in `keep` are closed at once.
     /// The answer repeats the nonce: whatever came before it was meant for another host.
-    Hello { version: u32, nonce: u64, keep: Vec<u32> },
+    Hello {
+        /// The host's [`VERSION`].
+        version: u32,
+        /// Random number that the answer repeats.
+        nonce: u64,
+        /// Numbers of the berths that stay open.
+        keep: Vec<u32>,
+    },
     /// What holds for every berth; a generation at or below the current one is refused.
-    Policy { generation: u64, policy: Policy },
+    Policy {
+        /// Number of this policy, counted up by the host.
+        generation: u64,
+        /// The policy, which replaces the one before.
+        policy: Policy,
+    },
     /// Replaces what one berth may do (and opens it). Answered by `Granted` with the same serial.
-    Grant { berth: u32, serial: u64, rules: Vec<Rule> },
+    Grant {
+        /// Number of the berth, counted from 0.
+        berth: u32,
+        /// Number that the answer repeats, counted up by the host.
+        serial: u64,
+        /// The berth's own rules, judged after those of the policy.
+        rules: Vec<Rule>,
+    },
     /// Cuts the berth's connections, forgets its names, denies all. Answered by `Closed`.
-    Close { berth: u32 },
+    Close {
+        /// Number of the berth, counted from 0.
+        berth: u32,
+    },
     /// Send log entries after this number, then every new one.
-    Log { after: u64 },
+    Log {
+        /// Number of the last entry that the host has; 0, or more than the router's newest, sends all that are kept.
+        after: u64,
+    },
 }
 
+/// Answers and log entries of the router to the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromRouter {
     /// `boot` is random per start: log numbers and grants of another boot mean nothing.
     Hello {
+        /// The router's [`VERSION`].
         version: u32,
+        /// The nonce of the `Hello` that this answers.
         nonce: u64,
+        /// Id of this start of the router: 16 random bytes in hexadecimal.
         boot: String,
+        /// Generation of the policy in force; 0 = none came since the start.
         generation: u64,
     },
+    /// Answers `Policy`: it is in force.
     Applied {
+        /// The generation of that policy.
         generation: u64,
     },
+    /// Answers `Grant`: the berth is open under the granted rules.
     Granted {
+        /// Number of the berth, counted from 0.
         berth: u32,
+        /// The serial of that `Grant`.
         serial: u64,
     },
+    /// Answers `Close`: the berth's connections have ended, and all its log entries were sent before this.
     Closed {
+        /// Number of the berth, counted from 0.
         berth: u32,
     },
+    /// One entry of the log; none is sent before [`ToRouter::Log`] asks for them.
     Entry(LogEntry),
     /// A message that was not obeyed; nothing was opened by it.
     Failed {
+        /// Why it was not obeyed, for a person.
         reason: String,
     },
 }
 
+/// What became of a look-up or a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// The rules allowed it and nothing refused it later, though either side may have broken it off.
     Allowed,
+    /// Refused by a rule, a cap or a check of what was said, or cut when it was no longer allowed or reached its byte
+    /// cap.
     Denied,
     /// Allowed, but the other side couldn't be resolved or reached.
     Failed,
@@ -81,7 +126,9 @@ pub struct LogEntry {
     pub seq: u64,
     /// Unix milliseconds.
     pub ts: i64,
+    /// Number of the berth it came from.
     pub berth: u32,
+    /// What became of it.
     pub verdict: Verdict,
     /// The rule that decided, as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,14 +143,19 @@ pub struct LogEntry {
     /// The name inside TLS or in the Host header, where it was seen. Untrusted text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sni: Option<String>,
+    /// Address that was connected to, or the last one that was tried or refused; `None` = none, or many events in one
+    /// entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ip: Option<Ipv4Addr>,
     /// Bytes from the sandbox, and to it.
     pub up: u64,
+    /// Bytes to the sandbox.
     pub down: u64,
     /// From its beginning to this line; of many alike, from the first one's end.
     pub ms: u64,
+    /// Why it was refused, failed or broke off; empty if it ended in order.
     pub reason: String,
+    /// How many events this entry stands for, at least 1.
     pub count: u64,
 }
 
@@ -111,11 +163,13 @@ pub struct LogEntry {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
+    /// The operator's refusals, judged before all other rules; a rule without a port refuses every port.
     pub deny: Vec<Rule>,
     /// The operator's own, for every granted berth.
     pub allow: Vec<Rule>,
     /// Refused after resolving, besides [`SPECIAL`] and what the router was started with.
     pub private: Vec<Net>,
+    /// Limits for each berth.
     pub caps: Caps,
     /// Byte caps for single hosts (the rule's own spelling), instead of those in `caps`.
     pub host_caps: Vec<HostCap>,
@@ -135,6 +189,7 @@ pub struct Caps {
     pub wildcard_names_per_minute: u32,
     /// Bytes for each rule since the berth was opened, from the sandbox and to it.
     pub up: u64,
+    /// Bytes to the sandbox for each rule since the berth was opened.
     pub down: u64,
 }
 
@@ -144,18 +199,29 @@ impl Default for Caps {
     }
 }
 
+/// Byte caps of one rule in each berth, in place of [`Caps::up`] and [`Caps::down`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostCap {
+    /// The rule as [`Rule`] displays it, port included if it has one.
     pub rule: String,
+    /// Most bytes from the sandbox since its berth was opened.
     pub up: u64,
+    /// Most bytes to the sandbox since its berth was opened.
     pub down: u64,
 }
 
 /// What the policy says about a name or a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision<'a> {
+    /// It may, by this rule.
     Allow(&'a Rule),
-    Deny { rule: Option<&'a Rule>, reason: &'static str },
+    /// It may not.
+    Deny {
+        /// The rule of the deny list that refused; `None` = no rule allows it.
+        rule: Option<&'a Rule>,
+        /// Why, in the words of the log.
+        reason: &'static str,
+    },
 }
 
 impl Policy {

@@ -66,27 +66,59 @@ pub const MAX_REQUESTS: usize = 64;
 /// One order of one host. Orders of an epoch lower than the highest seen are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
+    /// Number of the host's life, higher for each later one.
     pub epoch: u64,
+    /// The order itself.
     pub say: ToRunner,
 }
 
+/// Orders of the host to the runner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToRunner {
     /// Begins every connection. Running requests go on, except those whose bytes stream: they are cancelled.
-    Hello { version: u32 },
+    Hello {
+        /// The host's [`VERSION`].
+        version: u32,
+    },
     /// Runs `op` unless `id` was seen before: a running one goes on, a finished one is reported again.
-    Run { id: u64, op: Op, limits: Limits },
+    Run {
+        /// Id of the request, given by the host; each is run at most once.
+        id: u64,
+        /// What is to be done.
+        op: Op,
+        /// Limits of time and output.
+        limits: Limits,
+    },
     /// Body: bytes for the request's stdin. `offset`: bytes sent before them. `last`: the end of the input.
-    Input { id: u64, offset: u64, last: bool },
+    Input {
+        /// Id of the request.
+        id: u64,
+        /// Bytes of the input that were sent before this body.
+        offset: u64,
+        /// Whether the input ends with this body.
+        last: bool,
+    },
     /// The host has taken `bytes` bytes of the request's output, counted from its beginning.
-    Taken { id: u64, bytes: u64 },
+    Taken {
+        /// Id of the request.
+        id: u64,
+        /// Bytes taken so far; `WINDOW` more may be under way.
+        bytes: u64,
+    },
     /// Ends the request as `Status::Cancelled`, with its process group.
-    Cancel { id: u64 },
+    Cancel {
+        /// Id of the request.
+        id: u64,
+    },
     /// The host has stored the result: the runner may forget it. The id stays spent.
-    Ack { id: u64 },
+    Ack {
+        /// Id of the request.
+        id: u64,
+    },
 }
 
+/// Answers and results of the runner to the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromRunner {
@@ -94,28 +126,58 @@ pub enum FromRunner {
     /// `requests`: all that are not acknowledged; the finished ones are reported again right after this. `lacks`: a sentence if
     /// the workspace lies on a disk with so little left that no work should begin.
     Hello {
+        /// The runner's [`VERSION`].
         version: u32,
+        /// Epoch of the host whose `Hello` this answers.
         epoch: u64,
+        /// 16 random bytes in hexadecimal, new for each runner process.
         boot: String,
+        /// SHA-256 of the runner's own binary, in hexadecimal.
         runner: String,
+        /// The requests that are not acknowledged yet, running and finished ones.
         requests: Vec<Known>,
+        /// Says how much of the disk is left if no work should begin; `None` = enough, or nothing is watched.
         #[serde(default)]
         lacks: Option<String>,
     },
     /// Body: bytes of the request's stdout. `offset`: bytes sent before them. `last`: nothing follows.
-    Output { id: u64, offset: u64, last: bool },
+    Output {
+        /// Id of the request.
+        id: u64,
+        /// Bytes of the output that were sent before this body.
+        offset: u64,
+        /// Whether this ends the output.
+        last: bool,
+    },
     /// The request has taken `bytes` bytes of its input, counted from its beginning.
-    Taken { id: u64, bytes: u64 },
+    Taken {
+        /// Id of the request.
+        id: u64,
+        /// Bytes taken so far; `WINDOW` more may be under way.
+        bytes: u64,
+    },
     /// Comes after all of the request's output.
-    Finished { id: u64, outcome: Outcome },
+    Finished {
+        /// Id of the request.
+        id: u64,
+        /// How it ended, repeated until `Ack`.
+        outcome: Outcome,
+    },
     /// The host that spoke with `epoch` is not obeyed.
-    Refused { epoch: u64, reason: String },
+    Refused {
+        /// The epoch of the order that was refused.
+        epoch: u64,
+        /// Why, for a person.
+        reason: String,
+    },
 }
 
 /// A request that the runner holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
+    /// Id of the request, given by the host.
     pub id: u64,
+    /// Whether its result is there and waits for `Ack`.
     pub finished: bool,
 }
 
@@ -124,24 +186,80 @@ pub struct Known {
 #[serde(rename_all = "snake_case")]
 pub enum Op {
     /// `bash -c` (or `sh -c`) in the workspace, in a process group of its own. stdin is empty, stdout and stderr are one text.
-    Bash { command: String },
+    Bash {
+        /// The command line, as the shell reads it.
+        command: String,
+    },
     /// The host's own work, such as git. `env` comes on top of the container's. `input` and `output`: stdin and stdout stream as
     /// frames (then `Outcome::text` is stderr alone); otherwise stdin is empty and both outputs are one text.
-    Exec { argv: Vec<String>, env: Vec<(String, String)>, cwd: String, input: bool, output: bool },
+    Exec {
+        /// Program and arguments; a program without a slash is looked for in `PATH`.
+        argv: Vec<String>,
+        /// Variables (name, value) on top of the runner's own environment.
+        env: Vec<(String, String)>,
+        /// Working directory, relative to the workspace or absolute.
+        cwd: String,
+        /// Whether stdin streams from the host; otherwise it is empty.
+        input: bool,
+        /// Whether stdout streams to the host; otherwise it becomes part of `Outcome::text`.
+        output: bool,
+    },
     /// Lines `from` (the first is 1) and on, at most `lines` (0: as many as fit), each with its number.
-    ReadFile { path: String, from: u64, lines: u64 },
+    ReadFile {
+        /// Path relative to the workspace, or absolute inside it.
+        path: String,
+        /// First line that is read, counted from 1; 0 counts as 1.
+        from: u64,
+        /// Most lines that are read; 0 means 2000. Fewer if the text would grow too long.
+        lines: u64,
+    },
     /// Makes or replaces a file, with its parent directories.
-    WriteFile { path: String, content: String },
+    WriteFile {
+        /// Path relative to the workspace, or absolute inside it.
+        path: String,
+        /// The whole new content.
+        content: String,
+    },
     /// Makes or replaces all of these (path, content), or none of them.
-    WriteFiles { files: Vec<(String, String)> },
+    WriteFiles {
+        /// Path, as in `WriteFile`, and whole new content of each file.
+        files: Vec<(String, String)>,
+    },
     /// Replaces `old` by `new`: the only occurrence, or with `all` every one.
-    EditFile { path: String, old: String, new: String, all: bool },
+    EditFile {
+        /// Path relative to the workspace, or absolute inside it.
+        path: String,
+        /// Text that is replaced, compared byte for byte; never empty.
+        old: String,
+        /// Text that stands in its place; must differ from `old`.
+        new: String,
+        /// Whether every occurrence is replaced; otherwise more than one is an error.
+        all: bool,
+    },
     /// Files below `path`, as deep as `depth` (0: without end), without what `.gitignore` names.
-    ListFiles { path: String, glob: Option<String>, depth: u32 },
+    ListFiles {
+        /// Directory or file to begin at: relative to the workspace, or absolute inside it.
+        path: String,
+        /// Glob over paths below `path`, or over names alone if it has no slash; only files are listed then. `None` =
+        /// everything.
+        glob: Option<String>,
+        /// Levels below `path`; 0 = all.
+        depth: u32,
+    },
     /// Lines that match a regular expression, without what `.gitignore` names.
-    Search { pattern: String, path: String, glob: Option<String> },
+    Search {
+        /// Regular expression that is matched line by line.
+        pattern: String,
+        /// Directory or file to search: relative to the workspace, or absolute inside it.
+        path: String,
+        /// Glob over paths below `path`, or over names alone if it has no slash; `None` or empty = all files.
+        glob: Option<String>,
+    },
     /// A page as Markdown, fetched from inside the sandbox like everything else.
-    WebFetch { url: String },
+    WebFetch {
+        /// Address of the page.
+        url: String,
+    },
     /// Kills every process but the runner and returns when none is left.
     Quiesce,
 }
@@ -156,7 +274,9 @@ impl Op {
 /// `wall_ms`: milliseconds until the process group is ended. `output_bytes`: cap of `Outcome::text`; 0 means `MAX_TEXT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
+    /// Milliseconds until the request is ended as [`Status::TimedOut`].
     pub wall_ms: u64,
+    /// Cap of [`Outcome::text`] in bytes, at most [`MAX_TEXT`]; 0 means [`MAX_TEXT`].
     pub output_bytes: u64,
 }
 
@@ -164,24 +284,35 @@ pub struct Limits {
 /// `note`: what else happened that explains it, for the model to read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
+    /// How the request ended.
     pub status: Status,
+    /// Its output in lossy UTF-8, with a mark in the middle where bytes were left out.
     pub text: String,
+    /// Bytes that were left out of `text`.
     pub dropped_bytes: u64,
+    /// Milliseconds from the start of the request to its result.
     pub duration_ms: u64,
+    /// What else happened, in a sentence for the model, at most 8 KiB; `None` = nothing.
     pub note: Option<String>,
 }
 
+/// How a request ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Exit code 0, or the tool did what was asked.
     Ok,
+    /// The process ended by itself with an exit code other than 0.
     Exited {
+        /// The exit code.
         code: i32,
     },
+    /// A signal ended the process.
     Signaled {
+        /// Number of the signal on Linux; 0 = the runner could not tell.
         signal: i32,
     },
+    /// [`Limits::wall_ms`] was over before it ended.
     TimedOut,
     /// The kernel killed a process of the sandbox for lack of memory meanwhile.
     OutOfMemory,
@@ -192,12 +323,15 @@ pub enum Status {
     /// The watchdog over a workspace on disk ended it, and whatever else ran: it took more than its budget, or the disk is about
     /// to be full. `what` says how much of what.
     DiskSpent {
+        /// How much of what was used, in a sentence for the model, at most 8 KiB.
         what: String,
     },
     /// It could not be done; the reason is written for the model.
     Failed {
+        /// Why, in a sentence for the model, at most 8 KiB.
         reason: String,
     },
+    /// Ended by `Cancel`, by [`Op::Quiesce`], or by a new connection because its bytes streamed.
     Cancelled,
 }
 

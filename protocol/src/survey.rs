@@ -57,6 +57,7 @@ pub struct Answer {
     pub files: Vec<Found>,
     /// Text files that were looked at, and the tokens of all sources among them.
     pub seen: u64,
+    /// Tokens of all sources among the files that were looked at.
     pub tokens: u64,
     /// Files that were not looked at: too long, no text, unreadable, or past a bound.
     pub passed_over: u64,
@@ -68,8 +69,11 @@ pub struct Answer {
 pub struct Found {
     /// Relative to the root, with `/`.
     pub path: String,
+    /// Length of its text in bytes.
     pub bytes: u64,
+    /// Length of its text in tokens, rounded up.
     pub tokens: u64,
+    /// Number of its lines.
     pub lines: u32,
     /// To compare within one answer; it has no unit.
     pub score: f64,
@@ -90,7 +94,9 @@ pub struct Found {
 pub struct Part {
     /// As it stands there; of a method with its class: `Session.send`.
     pub name: String,
+    /// First line, counted from 1.
     pub first: u32,
+    /// Last line, included.
     pub last: u32,
 }
 

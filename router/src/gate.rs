@@ -22,7 +22,9 @@ const ASK_RATE: f64 = 1000.0;
 /// Bytes a rule let through since its berth was opened.
 #[derive(Debug, Default)]
 pub struct Usage {
+    /// Bytes from the sandbox.
     pub up: AtomicU64,
+    /// Bytes to the sandbox.
     pub down: AtomicU64,
 }
 
@@ -45,6 +47,7 @@ struct State {
     epochs: u64,
 }
 
+/// Policy, berths, names and log of a running router, shared by resolver, proxy and control.
 pub struct Gate {
     pool: Pool,
     berths: u32,
@@ -57,22 +60,31 @@ pub struct Gate {
     pub logged: Notify,
 }
 
+/// Answer to a look-up.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NameVerdict {
+    /// The name is allowed; its synthetic address in this berth.
     Address(Ipv4Addr),
+    /// The name is not allowed: answered as NXDOMAIN.
     Denied,
 }
 
 /// The right to one connection; counts against the berth's cap until it is dropped.
 #[derive(Debug)]
 pub struct Ticket {
+    /// Number of the berth the connection came from.
     pub berth: u32,
+    /// Name that the connection's synthetic address stands for, lower case without a final dot.
     pub name: Arc<str>,
+    /// Port the connection was made to.
     pub port: u16,
+    /// Rule that allowed it.
     pub rule: Rule,
+    /// What the rule let through in this berth, counted for all of its connections together.
     pub usage: Arc<Usage>,
     /// Most bytes (up, down) for the rule in all.
     pub caps: (u64, u64),
+    /// Whether a TLS hello that may hide another name (ECH) is refused, by the policy at admission.
     pub refuse_ech: bool,
     epoch: u64,
     open: Arc<AtomicU32>,
@@ -87,11 +99,16 @@ impl Drop for Ticket {
 /// A connection that isn't allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denied {
+    /// Name that the connection's address stands for; `None` where it stands for none, the berth is closed, or a
+    /// look-up was denied.
     pub name: Option<Arc<str>>,
+    /// Rule that refused, or that would have allowed it but for a cap; `None` = neither.
     pub rule: Option<Rule>,
+    /// Why, in the words of the log.
     pub reason: &'static str,
 }
 
+/// The time now in Unix milliseconds; 0 if the clock stands before 1970.
 #[must_use]
 pub fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -182,6 +199,7 @@ impl Gate {
         self.state().bogons.refuses(address)
     }
 
+    /// Writes an event to the log and wakes whoever sends the log to the host.
     pub fn log(&self, event: Event) {
         self.ring().push(event, now_ms());
         self.logged.notify_one();
@@ -201,16 +219,19 @@ impl Gate {
         }
     }
 
+    /// The first entry after number `seq` that is still kept; `None` = there is none.
     #[must_use]
     pub fn entry_after(&self, seq: u64) -> Option<LogEntry> {
         self.ring().after(seq).cloned()
     }
 
+    /// Number of the newest log entry; 0 = none yet.
     #[must_use]
     pub fn last_entry(&self) -> u64 {
         self.ring().last()
     }
 
+    /// Generation of the policy in force; 0 = none came yet.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.state().generation

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use protocol::router::SYNTHETIC;
 
+/// The synthetic addresses of all berths, by address and by name.
 #[derive(Default)]
 pub struct Names {
     by_address: HashMap<Ipv4Addr, (u32, Arc<str>)>,
@@ -51,6 +52,7 @@ impl Names {
         self.by_address.get(&address).filter(|(owner, _)| *owner == berth).map(|(_, name)| name.clone())
     }
 
+    /// Frees all addresses of a berth.
     pub fn forget(&mut self, berth: u32) {
         for address in self.by_name.remove(&berth).unwrap_or_default().into_values() {
             self.by_address.remove(&address);

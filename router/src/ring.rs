@@ -24,16 +24,27 @@ const SAME: Duration = Duration::from_millis(1500);
 /// What is known about an event before it is numbered.
 #[derive(Clone, Debug)]
 pub struct Event {
+    /// Number of the berth it came from.
     pub berth: u32,
+    /// What became of it.
     pub verdict: Verdict,
+    /// Rule that decided; `None` = no single rule did.
     pub rule: Option<Rule>,
+    /// Name that was asked for; empty if it is not known.
     pub host: String,
+    /// Port; 0 for a look-up.
     pub port: u16,
+    /// Name seen in the TLS hello or the Host header; untrusted text.
     pub sni: Option<String>,
+    /// Address that was connected to, or the last one that was tried or refused; `None` = there was none.
     pub ip: Option<Ipv4Addr>,
+    /// Bytes from the sandbox.
     pub up: u64,
+    /// Bytes to the sandbox.
     pub down: u64,
+    /// Milliseconds it lasted.
     pub ms: u64,
+    /// Why it was refused, failed or broke off; empty if it ended in order.
     pub reason: String,
 }
 
@@ -45,11 +56,13 @@ pub struct Bucket {
 }
 
 impl Bucket {
+    /// A bucket with a whole `burst` of events left.
     #[must_use]
     pub fn full(burst: f64) -> Bucket {
         Bucket { level: burst, at: Instant::now() }
     }
 
+    /// Takes one event out at the time `now`, after adding `rate` events a second up to `burst`; false if none is left.
     pub fn take(&mut self, burst: f64, rate: f64, now: Instant) -> bool {
         let grown = self.level + now.saturating_duration_since(self.at).as_secs_f64() * rate;
         self.level = grown.min(burst);
@@ -66,6 +79,7 @@ type Kind = (u32, Verdict, String, u16, String);
 /// Added up, how many, and when the first one was written (Unix milliseconds).
 type Sum = (Event, u64, i64);
 
+/// The newest entries of the log, and the sums of what came too fast to be written one by one.
 #[derive(Default)]
 pub struct Ring {
     entries: VecDeque<LogEntry>,

@@ -14,16 +14,20 @@ pub const PROXY_PORT: u16 = 15001;
 /// Where the resolver listens; the walls redirect port 53 of the gateways here, so no privileged port is needed.
 pub const DNS_PORT: u16 = 15053;
 
+/// Settings from arguments and environment, the same for `walls` and `serve`.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// Network that the berths are cut from.
     pub pool: Pool,
     /// Berths are the pool's first so many networks.
     pub berths: u32,
+    /// Name server that allowed names are asked of, always IPv4; port 53 unless it was given with another.
     pub upstream: SocketAddr,
     /// Ranges that are refused besides the special ones.
     pub private: Vec<Net>,
     /// Parts of the special ranges that are reached nevertheless (a lab's documentation addresses).
     pub public: Vec<Net>,
+    /// User id that may open connections to the outside; [`PROXY_UID`] unless it was given.
     pub proxy_uid: u32,
 }
 

@@ -36,9 +36,12 @@ const UNTRIED: &str = "untried";
 pub enum Origin {
     /// The official image of this version at this registry.
     Official {
+        /// The registry's host name, such as `docker.io`.
         registry: String,
+        /// The toolchain's version, as it stands in the tag of the official image.
         version: String,
     },
+    /// A toolchain of this machine, whose files are copied into the image.
     Host(Found),
 }
 

@@ -22,9 +22,13 @@ const TAIL: usize = 12;
 /// What the builder said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
+    /// The builder begins a step of the Dockerfile.
     Step {
+        /// Number of the step, counted from 1.
         number: u32,
+        /// How many steps there are.
         of: u32,
+        /// Instruction of the step, on one line.
         what: String,
     },
     /// A line of what a step wrote. Not ours: escape before showing.
@@ -34,9 +38,11 @@ pub enum Progress {
 /// An image that stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
+    /// Reference of the image, such as `caisson-sandbox:rust`.
     pub tag: String,
     /// What its tools said.
     pub version: Option<String>,
+    /// The engine's id of the image, `sha256:…`.
     pub id: String,
     /// Bytes.
     pub size: u64,

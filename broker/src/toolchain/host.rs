@@ -13,7 +13,9 @@ use super::kind::{Kind, suits, version_in};
 /// A toolchain of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
+    /// Absolute path of its directory, without symbolic links.
     pub dir: PathBuf,
+    /// Version that its compiler or interpreter reports, such as `1.95.0`.
     pub version: String,
     /// What of the directory is copied, relative to it.
     parts: Vec<&'static str>,

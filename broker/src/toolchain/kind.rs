@@ -7,6 +7,7 @@ pub const PLACE: &str = "/opt/toolchain";
 /// One of them; its name is a profile's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
+    /// Name of the toolchain and of its profile, such as `rust`.
     pub name: &'static str,
     /// The official image without its registry; `{}` is the version.
     official: &'static str,

@@ -15,6 +15,7 @@ pub const BASE: &str = "base";
 /// One toolchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
+    /// Name in the list, and tag of its image in [`REPOSITORY`].
     pub name: &'static str,
     own: &'static str,
 }

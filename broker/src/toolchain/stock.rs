@@ -14,6 +14,7 @@ use crate::engine::{Missing, is_conflict, is_gone, problem};
 /// One image that was made here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
+    /// The engine's id of the image, `sha256:…`.
     pub id: String,
     /// Which image it is: the reference it had when it was made.
     pub made_as: String,
@@ -45,8 +46,24 @@ pub struct Stock {
 /// What a pruning did with one image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pruned {
-    Removed { made_as: String, id: String, size: u64 },
-    Kept { made_as: String, id: String, because: String },
+    /// Nothing needed the image, and the engine removed it.
+    Removed {
+        /// Reference the image had when it was made.
+        made_as: String,
+        /// The engine's id of the image, `sha256:…`.
+        id: String,
+        /// Size of the image in bytes.
+        size: u64,
+    },
+    /// Something still needs the image, and it stays.
+    Kept {
+        /// Reference the image had when it was made.
+        made_as: String,
+        /// The engine's id of the image, `sha256:…`.
+        id: String,
+        /// Why it was kept, for a person.
+        because: String,
+    },
 }
 
 impl Stock {

@@ -18,7 +18,9 @@ use crate::{
 /// What came of an input: events to store, then effects to carry out, in this order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Step {
+    /// Events to append to the task's log, in order.
     pub events: Vec<Event>,
+    /// Effects to put into the outbox, in order.
     pub effects: Vec<Effect>,
 }
 

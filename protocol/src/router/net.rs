@@ -43,16 +43,22 @@ pub const SPECIAL: [&str; 18] = [
 /// An IPv4 network in CIDR form; host bits are always zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Net {
+    /// The network's lowest address.
     pub addr: Ipv4Addr,
+    /// Length of the prefix in bits, 0 to 32.
     pub prefix: u8,
 }
 
+/// Why a text, or an address with a prefix, is no network or no [`Pool`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NetError {
+    /// It is not an IPv4 address with a prefix of 0 to 32; the text as given, cut at 64 characters.
     #[error("`{0}` is no IPv4 network; write address/prefix, such as 10.90.0.0/20")]
     Syntax(String),
+    /// Host bits are set; the text as given, and the network that has them cleared.
     #[error("`{0}` has bits set beyond its prefix; did you mean {1}?")]
     HostBits(String, Net),
+    /// This network can't be a [`Pool`].
     #[error("the berth pool `{0}` must be between /12 and /28 and lie in private address space")]
     Pool(Net),
 }
@@ -69,6 +75,7 @@ impl Net {
         if net.addr == addr { Ok(net) } else { Err(NetError::HostBits(text(), net)) }
     }
 
+    /// Whether the address lies in this network.
     #[must_use]
     pub fn contains(&self, addr: Ipv4Addr) -> bool {
         u32::from(addr) & mask(self.prefix) == u32::from(self.addr)
@@ -131,6 +138,7 @@ impl Pool {
         if inside && (12..=BERTH_PREFIX).contains(&net.prefix) { Ok(Pool(net)) } else { Err(NetError::Pool(net)) }
     }
 
+    /// The network that berths are cut from.
     #[must_use]
     pub fn net(&self) -> Net {
         self.0

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 /// `host` is an exact name or `*.suffix`, lower case ASCII without a final dot. `port` `None` means 443 and 80.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Rule {
+    /// Exact name, or `*.suffix` for every name below the suffix but not the suffix itself.
     pub host: String,
+    /// TCP port; without one a rule allows 443 and 80, and in a deny list refuses every port.
     #[serde(default)]
     pub port: Option<u16>,
     /// Why it stands: shown in reviews and in the log.
@@ -18,22 +20,32 @@ pub struct Rule {
     pub reason: String,
 }
 
+/// Why a text is no rule; the message says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
+    /// The text is empty or nothing but white space.
     #[error("a rule names a host: write `host`, `host:port` or `*.suffix`")]
     Empty,
+    /// It has a `/`, `@` or `?`; the text, cut at 100 characters.
     #[error("`{0}` is a URL; write the host alone, such as `docs.example.org` or `docs.example.org:8443`")]
     Url(String),
+    /// It is an IPv4 or IPv6 address, in any spelling; the text, cut at 100 characters if it is long.
     #[error("`{0}` is an address; rules name hosts, because the router judges by name")]
     Address(String),
+    /// What follows the colon is no number from 1 to 65535; that part, cut at 20 characters.
     #[error("`{0}` is no port; write a number from 1 to 65535")]
     Port(String),
+    /// It has characters beyond ASCII; the text, cut at 100 characters.
     #[error("`{0}` isn't ASCII; write its punycode form (`xn--…`), so that look-alikes can be told apart")]
     NotAscii(String),
+    /// It is no host name of at least two labels by RFC 1123; the name, cut at 100 characters, and what is wrong with
+    /// it.
     #[error("`{0}` is no host name: {1}")]
     Name(String, &'static str),
+    /// A `*` stands elsewhere than in front as `*.`; the text, cut at 100 characters.
     #[error("`*` stands only at the front, as `*.example.org`; `{0}` has it elsewhere")]
     Star(String),
+    /// Anybody can register names below the suffix of this wildcard; the suffix without `*.`.
     #[error("`*.{0}` would allow names that anyone can register; name a host, or a suffix that one owner holds")]
     PublicSuffix(String),
 }
@@ -114,12 +126,14 @@ impl Rule {
         Ok(Rule { host, port, reason: String::new() })
     }
 
+    /// The same rule with this [`Rule::reason`].
     #[must_use]
     pub fn because(mut self, reason: impl Into<String>) -> Rule {
         self.reason = reason.into();
         self
     }
 
+    /// Whether the host is a `*.suffix`.
     #[must_use]
     pub fn is_wildcard(&self) -> bool {
         self.host.starts_with("*.")

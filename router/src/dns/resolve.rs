@@ -27,14 +27,19 @@ const FAILURE_SECONDS: u32 = 2;
 /// Questions at once: more than one berth's connections, so that no sandbox alone can use them up.
 const QUESTIONS: usize = 384;
 
+/// Why a name has no addresses that may be connected to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
+    /// The name server answered NXDOMAIN, or has no IPv4 address for the name.
     #[error("the name does not exist")]
     NotFound,
+    /// This one of the name's addresses must not be connected to.
     #[error("the name server gave {0}, which is not a public address")]
     Private(Ipv4Addr),
+    /// No usable answer came in any of the tries.
     #[error("the name server did not answer")]
     Silent,
+    /// The name server answered with this response code (RFC 1035 §4.1.1), which is neither NOERROR nor NXDOMAIN.
     #[error("the name server could not say (code {0})")]
     Server(u8),
 }
@@ -43,6 +48,7 @@ pub enum ResolveError {
 type Kept = (Instant, Found);
 type Found = Result<Arc<[Ipv4Addr]>, ResolveError>;
 
+/// Asks one upstream name server for A records and caches answers and failures.
 pub struct Resolver {
     upstream: SocketAddr,
     cache: Mutex<HashMap<String, Kept>>,
@@ -50,6 +56,7 @@ pub struct Resolver {
 }
 
 impl Resolver {
+    /// A resolver that will ask the name server at `upstream`; nothing is sent yet.
     #[must_use]
     pub fn new(upstream: SocketAddr) -> Resolver {
         Resolver { upstream, cache: Mutex::default(), slots: Semaphore::new(QUESTIONS) }

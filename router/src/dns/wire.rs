@@ -5,38 +5,57 @@
 
 use std::net::Ipv4Addr;
 
+/// Record type of an IPv4 address (RFC 1035 §3.2.2).
 pub const A: u16 = 1;
+/// Record type of an alias (RFC 1035 §3.2.2).
 pub const CNAME: u16 = 5;
+/// Record type of an IPv6 address (RFC 3596 §2.1).
 pub const AAAA: u16 = 28;
+/// Query type for all records, written `*` (RFC 1035 §3.2.3).
 pub const ANY: u16 = 255;
 const IN: u16 = 1;
 
+/// Response code: no error (RFC 1035 §4.1.1).
 pub const NOERROR: u8 = 0;
+/// Response code: the query is malformed (RFC 1035 §4.1.1).
 pub const FORMERR: u8 = 1;
+/// Response code: the server failed (RFC 1035 §4.1.1).
 pub const SERVFAIL: u8 = 2;
+/// Response code: the name does not exist (RFC 1035 §4.1.1).
 pub const NXDOMAIN: u8 = 3;
+/// Response code: this kind of query is not supported (RFC 1035 §4.1.1).
 pub const NOTIMP: u8 = 4;
 
 /// The largest query that is read, in bytes. A name has at most 255, and EDNS options are small.
 pub const MAX_QUERY: usize = 2048;
 
+/// A query for one name, as a sandbox sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
+    /// Id the client chose; the answer repeats it.
     pub id: u16,
     /// Lower case, without the final dot; empty for the root. Bytes that no host name has are shown as `?`.
     pub name: String,
+    /// Query type, such as [`A`] or [`AAAA`].
     pub kind: u16,
+    /// Whether recursion was asked for (the RD bit); the answer repeats it.
     pub recursion: bool,
     /// The question as it came: an answer repeats it, with the client's own upper and lower case.
     question: Vec<u8>,
 }
 
+/// What to do with a message that is no plain query for one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadQuery {
     /// No answer: not a query, or too broken to answer.
     Ignore,
     /// Answer with this code.
-    Answer { id: u16, code: u8 },
+    Answer {
+        /// Id of the query.
+        id: u16,
+        /// Response code, such as [`FORMERR`].
+        code: u8,
+    },
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -137,8 +156,10 @@ pub fn question(id: u16, name: &str) -> Vec<u8> {
     out
 }
 
+/// What the upstream name server answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
+    /// Response code, the low four bits of the flags, such as [`NOERROR`].
     pub code: u8,
     /// Cut short: ask again by TCP.
     pub truncated: bool,

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::pump::send;
 
+/// How a denial is told to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Voice {
     /// The client speaks HTTP: answer with this status.
@@ -21,7 +22,10 @@ pub enum Voice {
     None,
 }
 
+/// TLS alert `access_denied` (RFC 8446 §6.2), for what is not allowed.
 pub const ACCESS_DENIED: u8 = 49;
+/// TLS alert `internal_error` (RFC 8446 §6.2), for a name without public addresses, or a server that could not be
+/// reached.
 pub const INTERNAL_ERROR: u8 = 80;
 
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -13,7 +13,9 @@ const MAX_FIELDS: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Refusal {
+    /// HTTP status of the answer: 400 for a malformed request, 403 for one that is not allowed.
     pub status: u16,
+    /// Why, in the words of the log and of the answer.
     pub reason: String,
     /// The host that was asked for instead, where there was one.
     pub host: Option<String>,
@@ -34,7 +36,9 @@ fn shorten(text: &str) -> String {
 /// How much of the connection belongs to the request after its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
+    /// So many bytes; 0 if the request has no `Content-Length`.
     Length(u64),
+    /// Chunked transfer coding (RFC 9112 §7.1), followed by [`Chunks`].
     Chunked,
 }
 
@@ -43,6 +47,7 @@ pub enum Body {
 pub struct Request {
     /// The head as it is sent on: origin form, one Host, `Connection: close` (or the upgrade).
     pub head: Vec<u8>,
+    /// What follows the head.
     pub body: Body,
     /// A websocket: nothing more passes before the server agreed with 101.
     pub upgrade: bool,

@@ -12,6 +12,7 @@ const CLIENT_HELLO: u8 = 1;
 const SERVER_NAME: u16 = 0;
 const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
 
+/// What a ClientHello says about the server it is meant for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
     /// Lower case, as the client wrote it otherwise.
@@ -20,14 +21,19 @@ pub struct Hello {
     pub ech: bool,
 }
 
+/// Why the bytes are not one well-formed ClientHello with at most one server name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HelloError {
+    /// The first record is not a TLS handshake record.
     #[error("not TLS")]
     NotTls,
+    /// It is not whole within [`MAX_WIRE`] bytes, or has more than 256 extensions.
     #[error("TLS hello too long")]
     TooLong,
+    /// It breaks the format of a record, of the ClientHello or of its server name.
     #[error("malformed TLS hello")]
     Malformed,
+    /// It has more than one server name, or the same extension twice.
     #[error("more than one server name in the TLS hello")]
     Ambiguous,
 }

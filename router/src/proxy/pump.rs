@@ -26,16 +26,21 @@ const PIPE: usize = 512 << 10;
 /// Without a byte in either direction for so long, the connection is over.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
+/// Direction in which bytes move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
+    /// From the sandbox to the server.
     Up,
+    /// From the server to the sandbox.
     Down,
 }
 
 /// Counts one connection's bytes and its rule's.
 #[derive(Debug)]
 pub struct Meter {
+    /// Bytes of this connection from the sandbox.
     pub up: AtomicU64,
+    /// Bytes of this connection to the sandbox.
     pub down: AtomicU64,
     usage: Arc<Usage>,
     caps: (u64, u64),
@@ -48,6 +53,7 @@ pub struct Meter {
 pub const OVER_CAP: &str = "the byte cap of this rule is used up";
 
 impl Meter {
+    /// A meter that also counts into `usage`, up to the `caps` (up, down) in bytes.
     #[must_use]
     pub fn new(usage: Arc<Usage>, caps: (u64, u64)) -> Meter {
         let (up, down, active) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
@@ -70,6 +76,7 @@ impl Meter {
         Ok(())
     }
 
+    /// Milliseconds since the meter was made.
     #[must_use]
     pub fn ms(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
