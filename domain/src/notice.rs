@@ -1,0 +1,293 @@
+//! Texts that the bot owes people, and what each of them answers.
+
+use crate::{Bar, Budget, BudgetBar, Commit, Ending, PauseReason};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A text the bot owes a person; the words stand in `src/message`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "notice", rename_all = "snake_case")]
+pub enum Notice {
+    /// The task was created; says what happens next.
+    Accepted,
+    /// Somebody without write access gave a command; said to each account once in a task.
+    Refused {
+        /// Login of whoever asked.
+        login: String,
+        /// The command's name without its slash; `comment` for a remark, `request changes` for a change request.
+        verb: String,
+    },
+    /// `/fix` or `/plan` where a task is already at work.
+    AlreadyLive,
+    /// Nothing was taken of a text, because it was changed after it was posted.
+    Edited {
+        /// Login of whoever posted it.
+        login: String,
+    },
+    /// An approval does not count, because it is not about what stands there now.
+    Stale {
+        /// Login of whoever approved.
+        login: String,
+        /// Why, as half a sentence that follows "because".
+        reason: String,
+    },
+    /// A bare `/approve` came within a minute of a checkpoint that followed somebody else's decision: asks which is
+    /// meant.
+    Doubtful {
+        /// Login of whoever approved.
+        login: String,
+        /// Number of the newest checkpoint.
+        n: u32,
+    },
+    /// An approval of the final review by comment did not name the commit.
+    NameTheCommit {
+        /// Login of whoever approved.
+        login: String,
+        /// The commit to name.
+        commit: Commit,
+    },
+    /// Answers `/status`.
+    Status,
+    /// Answers `/help` with the list of commands.
+    Help,
+    /// A slash and a word that is no command, or a command that can't be followed.
+    UnknownCommand {
+        /// The word behind the slash, in lower case and without the slash.
+        word: String,
+        /// What is wrong with a command that exists, as half a sentence; none where there is no such command.
+        #[serde(default)]
+        why: Option<String>,
+    },
+    /// A host was allowed; said once the router has the rule.
+    HostAllowed {
+        /// Login of whoever allowed it.
+        login: String,
+        /// The host as a rule of the router is written.
+        host: String,
+        /// Whether it is allowed for the repository's later tasks too.
+        repo: bool,
+    },
+    /// Grants of a host were taken back; said once the router has the rules.
+    HostDenied {
+        /// Login of whoever took them back.
+        login: String,
+        /// The name that was denied, as a rule of the router is written.
+        host: String,
+    },
+    /// A host can't be allowed, whoever asks.
+    HostBarred {
+        /// Login of whoever asked.
+        login: String,
+        /// The host as a rule of the router is written.
+        host: String,
+        /// What stands against it.
+        bar: Bar,
+    },
+    /// `/deny` of a host that no grant names.
+    NothingToDeny {
+        /// Login of whoever asked.
+        login: String,
+        /// The name that was given, as a rule of the router is written.
+        host: String,
+    },
+    /// An approval where no checkpoint waits for one.
+    NothingToApprove {
+        /// Login of whoever approved.
+        login: String,
+    },
+    /// Changes were asked for before checkpoint `n` stood: the words wait for what is decided about that.
+    RemarksKept {
+        /// Login of whoever asked for changes.
+        login: String,
+        /// Number of the checkpoint that stands now.
+        n: u32,
+    },
+    /// `/budget` was followed.
+    BudgetGranted {
+        /// Login of whoever granted it.
+        login: String,
+        /// What was added; 0 in a kind adds nothing.
+        more: Budget,
+        /// Still used up: the task stays paused.
+        lacks: Option<String>,
+    },
+    /// `/budget` granted nothing.
+    BudgetRefused {
+        /// Login of whoever asked.
+        login: String,
+        /// Why not.
+        why: BudgetBar,
+    },
+    /// `/resume` where only a grant helps.
+    BudgetNeeded {
+        /// Login of whoever asked; `operator` for an order from the command line.
+        login: String,
+        /// The kind that is used up: `money`, `tokens`, `actions` or `time`.
+        what: String,
+    },
+    /// `/resume` where nothing is paused.
+    NotPaused {
+        /// Login of whoever asked.
+        login: String,
+    },
+    /// An approval was used that also covers later checkpoints.
+    InAdvance {
+        /// Login of whoever approved.
+        login: String,
+        /// How many later checkpoints it covers.
+        next: u8,
+    },
+    /// An approval in advance ended before it was used up.
+    AdvanceEnded {
+        /// Login of whoever gave it.
+        login: String,
+        /// Checkpoints that it was not used for.
+        left: u8,
+        /// What ended it.
+        why: Ending,
+    },
+    /// The task is paused; says what a person can do.
+    Paused {
+        /// Why it is paused.
+        reason: PauseReason,
+    },
+    /// `/resume` or the operator's order was followed.
+    Resumed,
+    /// The answer of a read-only task; no transition asks for it, since [`Effect::Review`] posts the answer itself.
+    Answer {
+        /// Number of the answer.
+        n: u32,
+    },
+    /// The final review was approved; says how to fetch the commit.
+    Approved {
+        /// The approved commit.
+        commit: Commit,
+    },
+    /// A checkpoint's review was edited or deleted: it is posted again.
+    Voided {
+        /// Number of the checkpoint whose review it was.
+        n: u32,
+    },
+    /// The task was ended by `/stop` or by the operator's order.
+    Cancelled {
+        /// Login of whoever ended it; `operator` for an order from the command line.
+        login: String,
+    },
+    /// The issue or the pull request was closed, which ended the task without a delivery.
+    Declined,
+    /// The task failed and can't go on.
+    Failed {
+        /// What went wrong, as a sentence; it may hold foreign words.
+        why: String,
+    },
+    /// The approved commit was fetched, or the pull request was merged.
+    Delivered,
+    /// The task ended because nothing happened to it for 30 days.
+    Expired,
+    /// An effect can't be done yet and is tried again, or failed after the final approval, when no pause is made for
+    /// it.
+    Trouble {
+        /// What is in the way.
+        sentence: String,
+    },
+    /// The repository was renamed or given away; the task follows it. Both as `owner/name`.
+    Moved {
+        /// Name before.
+        from: String,
+        /// Name now.
+        to: String,
+    },
+}
+
+/// What a comment answers: one text is posted for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum To {
+    /// A step of the task: the number of events in its log then, and which of the step's effects this is.
+    Step {
+        /// Number of events in the task's log when the text was asked for.
+        seq: u32,
+        /// Place of the comment among the step's effects, counted from 0.
+        at: u32,
+    },
+    /// The comment or review with this number on the forge.
+    Asked {
+        /// The number in the forge's order over comments and reviews.
+        number: i64,
+    },
+    /// What was seen outside when the log had so many events.
+    Seen {
+        /// Number of events in the task's log when it was seen.
+        seq: u32,
+    },
+    /// The change of hosts with this serial, which the router now obeys.
+    Hosts {
+        /// Serial of the [`Effect::Egress`] that changed them.
+        serial: u32,
+    },
+}
+
+impl To {
+    pub(crate) fn key(self) -> String {
+        match self {
+            To::Step { seq, at } => format!("comment:step:{seq}:{at}"),
+            To::Asked { number } => format!("comment:asked:{number}"),
+            To::Seen { seq } => format!("comment:seen:{seq}"),
+            To::Hosts { serial } => format!("comment:hosts:{serial}"),
+        }
+    }
+}
+
+/// As effects have it that were stored by versions that knew one number only: negative for an answer, otherwise a hundred for each event.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredTo {
+    Now(To),
+    Serial(i64),
+}
+
+pub(crate) fn stored_to<'de, D: Deserializer<'de>>(deserializer: D) -> Result<To, D::Error> {
+    let step = |serial: i64| To::Step {
+        seq: u32::try_from(serial / 100).unwrap_or(u32::MAX),
+        at: u32::try_from(serial % 100).unwrap_or_default(),
+    };
+    Ok(match StoredTo::deserialize(deserializer)? {
+        StoredTo::Now(to) => to,
+        StoredTo::Serial(serial) if serial < 0 => To::Asked { number: serial.saturating_neg() },
+        StoredTo::Serial(serial) => step(serial),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Effect;
+
+    #[test]
+    fn a_comment_that_was_stored_with_one_number_still_says_what_it_answers() {
+        let read = |serial: i64| {
+            let stored = format!(r#"{{"effect":"comment","serial":{serial},"notice":{{"notice":"help"}}}}"#);
+            let Effect::Comment { to, .. } = serde_json::from_str(&stored).unwrap() else { panic!("{stored}") };
+            to
+        };
+        assert_eq!(read(-17), To::Asked { number: 17 });
+        assert_eq!(read(1203), To::Step { seq: 12, at: 3 });
+    }
+
+    #[test]
+    fn no_two_comments_of_a_task_have_one_key() {
+        let all = [
+            To::Step { seq: 1, at: 2 },
+            To::Step { seq: 12, at: 0 },
+            To::Asked { number: 1 },
+            To::Seen { seq: 1 },
+            To::Hosts { serial: 1 },
+        ];
+        let keys: std::collections::BTreeSet<String> = all.into_iter().map(To::key).collect();
+        assert_eq!(keys.len(), all.len());
+        for to in all {
+            let effect = Effect::Comment { to, notice: Notice::Help };
+            let stored = serde_json::to_string(&effect).unwrap();
+            assert_eq!(serde_json::from_str::<Effect>(&stored).unwrap(), effect);
+        }
+    }
+}
