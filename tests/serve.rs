@@ -239,11 +239,18 @@ async fn an_outdated_runner_is_named_by_every_command_that_would_use_it() {
     term(&mut serve);
 }
 
-/// The status of a request over HTTP/1.1; 0 while nobody listens.
-fn status(port: u16, path: &str) -> u16 {
+/// The status of a request over HTTP/1.1, with what a forge would send if it had this secret; 0 while nobody listens.
+fn status(port: u16, path: &str, secret: &Secret) -> u16 {
+    use hmac::{Hmac, KeyInit, Mac};
     use std::io::{Read, Write};
     let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", port)) else { return 0 };
-    let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(secret.expose().as_bytes()).unwrap();
+    mac.update(b"{}");
+    let signature = hex::encode(mac.finalize().into_bytes());
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: x\r\nx-gitea-delivery: 1\r\nx-gitea-event-type: issues\r\n\
+         x-hub-signature-256: sha256={signature}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}"
+    );
     let mut answer = String::new();
     let done = stream.write_all(head.as_bytes()).and_then(|()| stream.read_to_string(&mut answer));
     done.ok().and_then(|_| answer.split(' ').nth(1)?.parse().ok()).unwrap_or_default()
@@ -254,15 +261,17 @@ async fn a_repository_that_is_added_is_taken_up_by_the_running_bot() {
     let Some(home) = Home::new("reload").await else { return };
     let mut serve = home.serving();
     let (hook, file) = ("/webhooks/gitea/my-shop", home.dir.path().join("caisson.toml"));
-    assert_eq!(status(home.ports[0], hook), 404, "nobody knows it yet");
-    assert_eq!(status(home.ports[1], "/reload"), 401, "not without the token of the state directory");
+    let wrong = Secret::new("x");
+    assert_eq!(status(home.ports[0], hook, &wrong), 401, "nobody knows it yet");
+    assert_eq!(status(home.ports[1], "/reload", &wrong), 401, "not without the token of the state directory");
     // What cannot be used changes nothing.
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, format!("nonsense = 1\n{text}")).unwrap();
-    let hang_up = || Command::new("kill").args(["-HUP", &serve.id().to_string()]).status().unwrap();
+    let pid = serve.id().to_string();
+    let hang_up = || assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
     hang_up();
     std::thread::sleep(Duration::from_millis(500));
-    assert_eq!(status(home.ports[0], hook), 404, "it goes on");
+    assert_eq!(status(home.ports[0], hook, &wrong), 401, "it goes on");
     std::fs::write(&file, text).unwrap();
     let project = home.dir.path().join("my-shop");
     let git = |args: &[&str]| {
@@ -275,14 +284,15 @@ async fn a_repository_that_is_added_is_taken_up_by_the_running_bot() {
     let added = home.run(&["repo", "add", &project.display().to_string(), "--no-try"]);
     let said = String::from_utf8_lossy(&added.stdout).into_owned() + &String::from_utf8_lossy(&added.stderr);
     assert!(added.status.success() && said.contains("takes it up"), "{said}");
-    tokio::task::block_in_place(|| {
-        until("the hook is known", || ![0, 404].contains(&status(home.ports[0], hook)));
-    });
+    let entry = caisson::config::Process::load(&file).unwrap().repositories.remove(0);
+    let secret = Secret::from_file(&entry.secret_files[0]).unwrap();
+    let answers = |wanted: u16| until("the hooks' listener", || status(home.ports[0], hook, &secret) == wanted);
+    tokio::task::block_in_place(|| answers(202));
     assert!(serve.try_wait().unwrap().is_none() && home.broker_lives(), "the same process");
     // A second time, by the signal: the process that began anew hears it, too.
-    assert!(Command::new("kill").args(["-HUP", &serve.id().to_string()]).status().unwrap().success());
-    tokio::task::block_in_place(|| until("it begins anew", || status(home.ports[0], hook) == 0));
-    tokio::task::block_in_place(|| until("it listens again", || ![0, 404].contains(&status(home.ports[0], hook))));
+    hang_up();
+    tokio::task::block_in_place(|| answers(0));
+    tokio::task::block_in_place(|| answers(202));
     term(&mut serve);
     assert!(!home.broker_lives());
     assert_eq!(home.standing(), "");
