@@ -10,6 +10,7 @@ use std::path::Path;
 pub struct Secret(String);
 
 impl Secret {
+    /// Takes the text as it is, an empty one too.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -19,6 +20,7 @@ impl Secret {
         &self.0
     }
 
+    /// Whether there is no text in it, so that it protects nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

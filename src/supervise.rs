@@ -61,10 +61,12 @@ impl Works {
         self.lock().iter().map(|(work, why)| format!("{work}: {why}")).collect()
     }
 
+    /// Says what is wrong with a work, in place of what was said of it before.
     pub fn set_wrong(&self, work: &str, why: impl Into<String>) {
         self.lock().insert(work.to_owned(), why.into());
     }
 
+    /// Nothing is wrong with this work any more.
     pub fn well(&self, work: &str) {
         self.lock().remove(work);
     }

@@ -137,6 +137,7 @@ pub const PRIVATE: &str = "private-";
 
 /// A name server that a router of the barrier's own asks: names that begin so are private, others don't exist.
 pub struct Upstream {
+    /// Where it listens over UDP: what the router under test is given as its upstream resolver.
     pub at: SocketAddr,
     asked: Heard,
     work: JoinHandle<()>,

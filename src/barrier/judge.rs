@@ -13,16 +13,20 @@ use crate::text::{cut, one_line};
 /// Mismatches that are shown of one check.
 const SHOWN: usize = 3;
 
+/// How one check of the barrier came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// Every finding is as expected.
     Holds,
+    /// A finding is missing, unexpected or wrong.
     Mismatch,
     /// It has no object here: `seen` says why.
     NotApplicable,
 }
 
 impl Verdict {
+    /// As tables for people show it; a mismatch stands in capitals.
     pub fn word(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -35,11 +39,15 @@ impl Verdict {
 /// One check, as it came out.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
+    /// The check's fixed number, from 1, as SECURITY.md names it.
     pub number: u8,
+    /// What is checked, in a few words of ours.
     pub check: &'static str,
+    /// What is to be seen where the check holds, in words for people.
     pub expected: &'static str,
     /// Words of a sandbox: untrusted.
     pub seen: String,
+    /// Whether what was seen is what was expected.
     pub verdict: Verdict,
 }
 

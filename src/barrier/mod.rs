@@ -73,17 +73,21 @@ impl From<std::io::Error> for Trouble {
 
 /// What is tested, and with what.
 pub struct Ground {
+    /// The broker that makes and removes the sandboxes under test.
     pub broker: Arc<dyn Broker>,
     /// `None` = sandboxes have no network.
     pub way: Option<Way>,
+    /// Reference of the image that the sandboxes under test are made from.
     pub image: String,
     /// The operator's own, which holds git: what fills a repository's mirror.
     pub own_image: String,
     /// Hardening profile: `sealed` or `debug`.
     pub profile: String,
+    /// What each sandbox may use; the checks expect exactly these limits inside it.
     pub limits: ChamberLimits,
     /// Where a secret is planted.
     pub state_dir: PathBuf,
+    /// The epoch with which this process attaches to the sandboxes' runners: a runner obeys the highest it has seen.
     pub epoch: u64,
     /// Addresses that belong to nobody here and are tried all the same: private samples, a public resolver.
     pub strangers: Vec<IpAddr>,
@@ -91,7 +95,9 @@ pub struct Ground {
 
 /// The way out, with two berths that no task uses.
 pub struct Way {
+    /// The client of the router under test.
     pub egress: Arc<Egress>,
+    /// One for each of the two sandboxes.
     pub berths: [Berth; 2],
     /// A router of the test's own asks a name server of the test's own; another's is not ours to watch.
     pub upstream: Option<Upstream>,
@@ -136,11 +142,15 @@ impl ExpectedWay {
 /// How it came out.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
+    /// Whether no check came out as a mismatch.
     pub held: bool,
+    /// Reference of the image that was tried.
     pub image: String,
+    /// Hardening profile that was tried: `sealed` or `debug`.
     pub profile: String,
     /// Addresses of the machine itself that were tried; none without a network.
     pub machine: Vec<IpAddr>,
+    /// One row for each check, in the order of their numbers.
     pub rows: Vec<Row>,
 }
 

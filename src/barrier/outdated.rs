@@ -9,7 +9,9 @@ use protocol::runner::Mark;
 /// A runner that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outdated {
+    /// Which file does not fit, and how: a sentence without a full stop.
     pub what: String,
+    /// What the operator has to do: words that follow "has to", without a full stop.
     pub attempt: String,
 }
 

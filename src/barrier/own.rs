@@ -35,7 +35,9 @@ pub trait Inspector: Send + Sync {
 
 /// The real one.
 pub struct FromInside {
+    /// Says what lies around a task's sandbox, and runs the probe in it.
     pub sandboxes: Arc<Sandboxes>,
+    /// Opens the listeners outside the sandbox that must not hear it.
     pub broker: Arc<dyn Broker>,
     /// What listens on the machine's side of a berth is of this image.
     pub router_image: String,

@@ -34,6 +34,7 @@ const SYSCTLS: &[&str] = &[
 /// May tasks start?
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
+    /// The barrier holds on this machine as it is now.
     Proven,
     /// Not yet: what is being done, or why it can't be.
     Waiting(String),
@@ -67,14 +68,19 @@ pub struct Machine {
 /// Everything a proof depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Key {
+    /// Release of the kernel that the engine runs on; empty where the engine reports none.
     pub kernel: String,
     /// The kernel's boot id.
     pub boot: String,
+    /// Name and version of the container engine, for example `Docker 20.10.24`.
     pub engine: String,
     /// sha256 of what the engine says of its own configuration.
     pub daemon: String,
+    /// sha256 of the seccomp profile `sealed`, hex.
     pub seccomp: String,
+    /// Kernel settings that isolation rests on, by their path below `/proc/sys`; empty text where one can't be read.
     pub sysctls: BTreeMap<String, String>,
+    /// sha256 of the runner that sandboxes get, hex.
     pub runner: String,
     /// Hardening profiles that sandboxes are made with.
     pub profiles: Vec<String>,
@@ -85,6 +91,7 @@ pub struct Key {
     /// What of the machine's own network a berth depends on; `None` without one.
     #[serde(default)]
     pub machine: Option<Machine>,
+    /// What each sandbox may use.
     pub limits: ChamberLimits,
     /// This program's version: the checks themselves.
     pub version: String,
@@ -144,6 +151,7 @@ impl Key {
 /// What was found the last time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
+    /// What was tried, and on which machine.
     pub key: Key,
     /// Unix milliseconds.
     pub at: i64,

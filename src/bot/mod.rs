@@ -47,22 +47,37 @@ const DRAIN: Duration = Duration::from_secs(20);
 
 /// What a bot is made from.
 pub struct Parts {
+    /// The configuration of this process.
     pub config: Arc<Process>,
+    /// Where tasks, their logs, deliveries and effects are kept.
     pub store: Store,
+    /// The number of this process's life, from [`Store::begin_epoch`].
     pub epoch: i64,
+    /// The forge, as the bot's own account sees it.
     pub forge: Arc<dyn Forge>,
+    /// The bot's own account on the forge.
     pub me: Account,
+    /// The account that keeps default branches in step; its words never count. None where none is configured.
     pub sync: Option<Account>,
+    /// The credential with which git fetches from and pushes to the forge.
     pub auth: Auth,
+    /// The way to the container engine.
     pub broker: Arc<dyn Broker>,
+    /// The sandboxes of all tasks.
     pub sandboxes: Arc<Sandboxes>,
     /// Asked before anything of an agent runs in a sandbox.
     pub inspector: Arc<dyn Inspector>,
+    /// The configured models, by role.
     pub models: Models,
+    /// The bot's bare repositories in the state directory.
     pub repos: Repos,
+    /// Key of the marks in the bot's own posts and of each conversation's fence; kept for the life of the installation.
     pub mark_key: Secret,
+    /// The token that `caisson fetch` and `caisson task` show to the operations listener.
     pub ops_token: Secret,
+    /// Secrets of the repositories' hooks by the repository's key; two of them while one is being replaced.
     pub hook_secrets: HashMap<String, Vec<Secret>>,
+    /// Renders what `/metrics` answers.
     pub metrics: PrometheusHandle,
     /// No task starts, and no foreign code runs, before it says so.
     pub barrier: watch::Receiver<Standing>,
@@ -72,10 +87,13 @@ pub struct Parts {
     pub cut: Option<Cut>,
 }
 
+/// A bot that runs until [`Bot::stop`].
 pub struct Bot {
+    /// The driver of all tasks.
     pub machine: Arc<Machine>,
     /// Where the hooks and the operations listener really listen.
     pub hooks: SocketAddr,
+    /// Address of the operations listener: health, metrics, and what the operator's subcommands say.
     pub ops: SocketAddr,
     /// Told when somebody who may wishes that the process begins anew with the configuration as it is then.
     pub anew: Arc<Notify>,
@@ -87,6 +105,10 @@ pub struct Bot {
 }
 
 impl Bot {
+    /// Starts every part, and opens both listeners.
+    ///
+    /// # Errors
+    /// When local files or the store cannot be read, or a listener's port cannot be opened.
     pub async fn start(parts: Parts) -> Result<Bot> {
         let stopping = CancellationToken::new();
         let locks = parts.repos.forget_locks().context("the local repositories cannot be read")?;

@@ -17,6 +17,7 @@ const EXPIRES_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Between two searches for tasks that nobody touches any more.
 const EXPIRY: Duration = Duration::from_secs(60 * 60);
 
+/// Gives free places to tasks in line, and ends tasks that nobody has touched for 30 days.
 pub struct Places {
     machine: Arc<Machine>,
     barrier: watch::Receiver<Standing>,
@@ -25,6 +26,8 @@ pub struct Places {
 }
 
 impl Places {
+    /// `max` is how many tasks may work at the same time, at least 1. No place is given while `barrier` is neither
+    /// proven nor refused.
     pub fn new(
         machine: Arc<Machine>,
         barrier: watch::Receiver<Standing>,
@@ -34,6 +37,7 @@ impl Places {
         Self { machine, barrier, max: max.max(1), stopping }
     }
 
+    /// Runs until `stopping`: looks at the line whenever it may have moved, and every 5 s.
     pub async fn run(self) {
         let line = self.machine.line();
         let mut barrier = self.barrier.clone();

@@ -23,6 +23,7 @@ const AGAIN: Duration = Duration::from_secs(15);
 /// After a mismatch. What mends it may be nothing that a proof's key knows of.
 const MENDED: Duration = Duration::from_secs(300);
 
+/// Proves the barrier, and tells the bot's parts how it stands.
 pub struct Prover {
     config: Arc<Process>,
     broker: Arc<dyn Broker>,

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 /// What stands outside the task's log.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
+    /// Address for people of the comparison between base branch and task branch; none where it cannot be made.
     pub compare_url: Option<String>,
     /// What the router refused since the last checkpoint.
     pub blocked: Vec<BlockedLine>,

@@ -7,9 +7,11 @@ use super::view::VerdictKind;
 pub struct Label {
     /// The state's name, as `domain::State::name` has it.
     pub state: &'static str,
+    /// The label's name on the forge: `caisson/` and the state's name.
     pub name: &'static str,
     /// Six hexadecimal digits without `#`.
     pub colour: &'static str,
+    /// What the state means, as the forge shows it beside the label.
     pub description: &'static str,
 }
 

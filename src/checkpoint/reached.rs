@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the router's log tells of the time since a checkpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Reached {
+    /// What was refused: one for each host and port, in their order.
     pub blocked: Vec<BlockedLine>,
     /// The largest first.
     pub uploads: Vec<UploadLine>,

@@ -13,6 +13,7 @@ pub struct ActionLine {
     pub kind: String,
     /// Foreign: its main argument — the command, the path, the address.
     pub what: String,
+    /// How it ended; [`ActionResult::Interrupted`] also where the log has no end of it.
     pub result: ActionResult,
     /// Foreign: the first mistake in what it wrote, as the sandbox told it.
     pub mistake: Option<String>,
@@ -27,13 +28,35 @@ pub enum ActionResult {
     /// Lines read, listed or found.
     Lines(u64),
     /// Lines added and removed in a file.
-    Changed { added: u64, removed: u64 },
+    Changed {
+        /// Lines added.
+        added: u64,
+        /// Lines removed.
+        removed: u64,
+    },
     /// A command's end. `note` is foreign (a test summary); `failed`: it sums up a failure; `ms` is how long it ran.
-    Exited { code: i32, note: Option<String>, failed: bool, ms: u64 },
+    Exited {
+        /// The exit code.
+        code: i32,
+        /// The line of the output that sums up a test run or a failure; none where there is none. Foreign.
+        note: Option<String>,
+        /// Whether `note` sums up a failure.
+        failed: bool,
+        /// Milliseconds that the command ran.
+        ms: u64,
+    },
     /// Ended by a signal of this number.
-    Signaled { signal: i32, ms: u64 },
+    Signaled {
+        /// The signal's number.
+        signal: i32,
+        /// Milliseconds that the command ran.
+        ms: u64,
+    },
     /// It ran into its wall-clock limit.
-    TimedOut { ms: u64 },
+    TimedOut {
+        /// Milliseconds that it ran.
+        ms: u64,
+    },
     /// Memory, processes or disk ran out; the word says which (ours).
     Exhausted(&'static str),
     /// The router refused it.
@@ -51,7 +74,9 @@ pub enum ActionResult {
 pub struct FileLine {
     /// Foreign.
     pub path: String,
+    /// Lines added since the last checkpoint.
     pub added: u64,
+    /// Lines removed since the last checkpoint.
     pub removed: u64,
 }
 
@@ -62,6 +87,7 @@ pub struct DiffPart {
     pub path: String,
     /// What it is and how large; ours.
     pub about: String,
+    /// A binary file: its text is not shown.
     pub binary: bool,
     /// Foreign: as git writes it.
     pub text: String,
@@ -74,6 +100,7 @@ pub struct DiffPart {
 pub struct EvidenceLine {
     /// Foreign.
     pub command: String,
+    /// The command's exit code.
     pub exit_code: i32,
     /// Foreign: the summary line of a test run.
     pub note: Option<String>,
@@ -97,7 +124,9 @@ pub struct Candidate {
 pub struct BlockedLine {
     /// Foreign.
     pub host: String,
+    /// The port that was asked for; 0 where the name was only looked up.
     pub port: u16,
+    /// How often it was refused.
     pub count: u64,
     /// Foreign in part: what the rule that refused it says; empty when no rule allows it.
     pub why: String,
@@ -110,6 +139,7 @@ pub struct BlockedLine {
 pub struct UploadLine {
     /// Foreign: a name, or the wildcard under which there were some; empty when there were too many to tell apart.
     pub host: String,
+    /// Bytes sent to it since the last checkpoint.
     pub bytes: u64,
     /// Why its rule stands.
     pub because: String,
@@ -122,9 +152,11 @@ pub struct HostLine {
     pub host: String,
     /// A forge login, shown as code.
     pub by: String,
+    /// Whether it was allowed or taken back, and for what.
     pub change: HostChange,
 }
 
+/// How a person changed what may be reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostChange {
     /// For this task.
@@ -134,15 +166,18 @@ pub enum HostChange {
     Repository,
     /// For the repository, before this task began.
     Before,
+    /// A grant was taken back (`/deny`).
     TakenBack,
 }
 
 /// Spent so far, in this task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
+    /// Tokens of all model calls that were answered, prompts included.
     pub tokens: u64,
     /// Micro-dollars; 0 and `priced` false where the model has no price.
     pub cost_micros: u64,
+    /// Whether the model has a price.
     pub priced: bool,
     /// Micro-dollars granted; none = the budget isn't in money.
     pub granted_micros: Option<u64>,
@@ -153,7 +188,9 @@ pub struct Spent {
 /// What the bot's own run of the checks said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerdictKind {
+    /// They ended with exit code 0, and no test of the base that was looked for is missing.
     Passed,
+    /// They failed, were ended before they could say, or tests of the base are missing.
     Failed,
     /// There was nothing to run.
     None,
@@ -162,7 +199,9 @@ pub enum VerdictKind {
 /// The verdict of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerdictView {
+    /// Whether the checks passed.
     pub kind: VerdictKind,
+    /// Exit code on this commit, 128 + n after signal n; none when nothing ran or it did not end by itself.
     pub exit_code: Option<i32>,
     /// Foreign: the command that ran; none when nothing was found to run.
     pub command: Option<String>,
@@ -185,10 +224,13 @@ pub struct VerdictView {
 /// Everything one review says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointView {
+    /// The task's number.
     pub task: i64,
     /// This checkpoint's number, from 1.
     pub n: u32,
+    /// Actions since the last checkpoint, in the order they were taken up.
     pub actions: Vec<ActionLine>,
+    /// Candidates that were tried since the last checkpoint, in their order.
     pub candidates: Vec<Candidate>,
     /// Files that the host read for the model since the last checkpoint: a foreign path, and why (ours; names in it are foreign).
     pub looked: Vec<(String, String)>,
@@ -198,6 +240,7 @@ pub struct CheckpointView {
     pub summary: String,
     /// Foreign: what comes next, in the agent's words.
     pub next: String,
+    /// Files changed since the last checkpoint, with their lines.
     pub files: Vec<FileLine>,
     /// Foreign paths among `files` that define or steer tests.
     pub steering: Vec<String>,
@@ -205,21 +248,28 @@ pub struct CheckpointView {
     pub diff: Vec<DiffPart>,
     /// Foreign: paths that stayed out of the commit as by-products of known tools.
     pub left_out: Vec<String>,
+    /// Commands since the last checkpoint and how they ended; if any of them has a test summary, only those that have
+    /// one.
     pub evidence: Vec<EvidenceLine>,
+    /// What the router refused since the last checkpoint.
     pub blocked: Vec<BlockedLine>,
     /// Where unusually much was sent, since the last checkpoint.
     pub uploads: Vec<UploadLine>,
     /// What people changed about the hosts that may be reached, since the last checkpoint.
     pub hosts: Vec<HostLine>,
+    /// What the task has used up so far.
     pub spent: Spent,
     /// None when there is no commit: nothing changed, or the tree was refused.
     pub commit: Option<String>,
+    /// The task's own branch, without `refs/heads/`.
     pub branch: String,
+    /// The branch that the task began from and that the pull request goes to, without `refs/heads/`.
     pub base_branch: String,
     /// Foreign reasons why the tree was refused; not empty = no commit.
     pub refused: Vec<String>,
     /// Address for people of the comparison `base...branch`; ours.
     pub compare_url: Option<String>,
+    /// The last verification's verdict; none before there is one.
     pub verdict: Option<VerdictView>,
     /// Who is asked to answer (a forge login, shown as code).
     pub asked: Option<String>,

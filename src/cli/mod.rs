@@ -90,6 +90,10 @@ impl Cli {
         })
     }
 
+    /// Carries out the subcommand.
+    ///
+    /// # Errors
+    /// A [`printer::Complaint`], or a chain of errors that one can be made from.
     pub async fn run(self) -> anyhow::Result<()> {
         let config = self.config();
         match self.command {

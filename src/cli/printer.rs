@@ -12,6 +12,7 @@ use std::sync::Mutex;
 /// What went wrong, told to a person: what, why, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Complaint {
+    /// What went wrong: the line that is printed after `error:`.
     pub what: String,
     /// Causes, outermost first.
     pub why: Vec<String>,
@@ -20,15 +21,18 @@ pub struct Complaint {
 }
 
 impl Complaint {
+    /// One without causes and without advice.
     pub fn new(what: impl Into<String>) -> Complaint {
         Complaint { what: what.into(), ..Complaint::default() }
     }
 
+    /// Adds a cause below those that it has.
     pub fn because(mut self, why: impl Into<String>) -> Complaint {
         self.why.push(why.into());
         self
     }
 
+    /// Says what to try, in place of what was said before.
     pub fn attempt(mut self, attempt: impl Into<String>) -> Complaint {
         self.attempt = attempt.into();
         self

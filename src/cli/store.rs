@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::Subcommand;
 use std::path::{Path, PathBuf};
 
+/// Bring the store to another place.
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
     /// Copy the configured store into an empty database or directory, and compare every row. The bot must be stopped; the old store stays
@@ -22,6 +23,10 @@ pub enum StoreCommand {
 }
 
 impl StoreCommand {
+    /// Carries out the subcommand, and prints what was copied.
+    ///
+    /// # Errors
+    /// When there is no store to copy, another process works with the state directory, or the copy fails.
     pub async fn run(self, config: &Path) -> Result<()> {
         let config = Process::load(config)?;
         let StoreCommand::Copy { to, password_file } = self;

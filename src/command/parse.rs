@@ -12,6 +12,8 @@ use std::ops::Range;
 pub struct Command {
     /// The word after the slash, in lower case; it may be no command.
     pub name: String,
+    /// How it ranks among the commands of its text; [`Strength::Question`] where it is no command or cannot be
+    /// followed.
     pub strength: Strength,
     /// What it asks for; [`Verb::Unknown`] where it is no command, or written so that it cannot be followed.
     pub verb: Verb,

@@ -27,21 +27,30 @@ impl Who {
 /// Which command of a text is carried out where several stand in it (durability 4): the strongest; of equals the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strength {
+    /// Asks for an answer and changes nothing.
     Question,
+    /// Begins work or lets it go on, or changes what a task may use or reach.
     Work,
+    /// Approves a checkpoint.
     Approval,
+    /// Asks for changes.
     Changes,
+    /// Ends the task.
     Stop,
 }
 
 /// One command.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
+    /// The word after the slash, in lower case.
     pub name: &'static str,
+    /// How it is written, slash and arguments included, as the help shows it.
     pub syntax: &'static str,
+    /// Who may give it.
     pub who: Who,
     /// What it does, as the help says it.
     pub effect: &'static str,
+    /// How it ranks among the commands of one text.
     pub strength: Strength,
     /// What it asks for; otherwise why it cannot be followed, in half a sentence.
     pub read: fn(&Argument<'_>) -> Result<Verb, String>,

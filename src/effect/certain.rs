@@ -15,7 +15,9 @@ const FIND: Duration = Duration::from_secs(5);
 /// What a forge says that may pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum No {
+    /// There is no such thing, or the bot's account may not see it.
     Missing,
+    /// The token is refused, or the bot's account lacks the right.
     Forbidden,
     /// Its present state is in the way: archived, locked, closed.
     State,
@@ -35,6 +37,7 @@ impl<K> Default for Refusals<K> {
 }
 
 impl<K> Refusals<K> {
+    /// One that leaves out refusals which come sooner than `apart` after the last that counted.
     pub fn apart(apart: Duration) -> Self {
         Self { apart, heard: Mutex::default() }
     }

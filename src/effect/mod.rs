@@ -49,22 +49,29 @@ use std::time::Instant;
 pub enum Trouble {
     /// Something it needs is down or busy: again later, after `after_ms` or the outbox's own back-off.
     Later {
+        /// What is in the way, for people to read.
         sentence: String,
+        /// Milliseconds that the other side asked to wait; none where it named no time.
         after_ms: Option<u64>,
     },
     /// The repository has another address: again once it was looked up.
     Moved {
+        /// What the forge or git said.
         sentence: String,
     },
     /// The forge says no, which counts only once it is certain.
     Doubtful {
+        /// Which kind of "no" it was.
         no: No,
+        /// What the forge or git said.
         sentence: String,
     },
+    /// It cannot be done as things stand: the effect ends with this failure.
     Failed(Failure),
 }
 
 impl Trouble {
+    /// [`Trouble::Later`] with the outbox's own back-off.
     pub fn later(sentence: impl Into<String>) -> Self {
         Trouble::Later { sentence: sentence.into(), after_ms: None }
     }
@@ -144,7 +151,9 @@ pub trait Feed: Send + Sync {
 
 /// A model, and what every conversation with it is made from.
 pub struct Speaker {
+    /// The model that is asked.
     pub model: Arc<dyn Model>,
+    /// What the operator set for its conversations, and the key of their fences.
     pub engine: EngineConfig,
 }
 
@@ -155,23 +164,35 @@ impl Speaker {
     }
 }
 
+/// Carries out effects of all tasks, and holds whatever they need.
 pub struct Performer {
+    /// The configuration of this process.
     pub config: Arc<Process>,
+    /// Where tasks, their logs and effects are kept.
     pub store: Store,
+    /// The forge, as the bot's own account sees it.
     pub forge: Arc<dyn Forge>,
+    /// Where each configured repository is on the forge now.
     pub whereabouts: Arc<Whereabouts>,
     /// The bot's own account.
     pub me: Account,
+    /// The credential with which git fetches from and pushes to the forge.
     pub auth: Auth,
+    /// The sandboxes of all tasks.
     pub sandboxes: Arc<Sandboxes>,
+    /// Asked before anything of an agent runs in a sandbox.
     pub inspector: Arc<dyn Inspector>,
+    /// The model that works on `/fix`.
     pub worker: Speaker,
+    /// The model that answers `/plan`.
     pub planner: Speaker,
     /// How the worker is talked to, once it is known.
     pub style: tokio::sync::OnceCell<Style>,
+    /// The bot's bare repositories in the state directory.
     pub repos: Repos,
     /// Signs the marks by which our own posts are found again.
     pub mark_key: Secret,
+    /// The number of this process's life, from [`Store::begin_epoch`].
     pub epoch: i64,
     /// Held while rules are made and told to the router.
     pub reaching: tokio::sync::Mutex<()>,

@@ -11,10 +11,16 @@ const A_MOMENT: Duration = Duration::from_secs(10);
 
 /// A configured repository, ready to be used.
 pub struct Repository {
+    /// The repository's key in the configuration.
     pub key: String,
+    /// Its owner and name on the forge now.
     pub at: RepoRef,
+    /// The address that git fetches from and pushes to.
     pub url: RemoteUrl,
+    /// Hash of the project file that the operator accepted; none where none was.
     pub accepted: Option<String>,
+    /// What else may run or read a push: names that the operator accepted, as [`crate::forge::Forge::foreign`] gives
+    /// them.
     pub accepted_foreign: Vec<String>,
 }
 

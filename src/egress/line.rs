@@ -5,13 +5,16 @@
 use protocol::router::LogEntry;
 use serde::{Deserialize, Serialize};
 
+/// One line of the router's log as the store keeps it, in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
+    /// Number of the task that held the berth; 0 in a line that is too old to have it.
     #[serde(default)]
     pub task: i64,
     /// None: nothing was under way, so a process did it that an action had left behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<u32>,
+    /// What the router wrote.
     #[serde(flatten)]
     pub entry: LogEntry,
 }

@@ -41,6 +41,7 @@ pub trait Dial: Send + Sync {
 /// Gets every log entry, in order, with the router's boot (numbers start anew with each).
 pub type OnEntry = Arc<dyn Fn(&str, &LogEntry) + Send + Sync>;
 
+/// Why the router was not brought to what is wanted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EgressError {
     /// Try again later: sandboxes reach nothing meanwhile.
@@ -51,20 +52,25 @@ pub enum EgressError {
     Refused(String),
 }
 
+/// A result of the router's client.
 pub type Result<T> = std::result::Result<T, EgressError>;
 
 /// How long between attempts to reach a router that is gone.
 const AGAIN: Duration = Duration::from_millis(250);
 
+/// What a client of the router is made from.
 pub struct Settings {
+    /// What holds for every berth, until [`Egress::set_policy`] puts another in its place.
     pub policy: Policy,
     /// Without it only [`Egress::attach`] brings a router.
     pub dial: Option<Arc<dyn Dial>>,
+    /// Called with every entry of the router's log; none = nobody is told.
     pub on_entry: Option<OnEntry>,
     /// The last log entry that was stored: (boot, number).
     pub resume: Option<(String, u64)>,
 }
 
+/// The router's client. It keeps what is wanted, whether or not a router is at hand.
 pub struct Egress {
     dial: Option<Arc<dyn Dial>>,
     wanted: Mutex<Wanted>,

@@ -8,16 +8,24 @@ pub const HOST: &str = "the host";
 /// A complete answer with its charge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
+    /// Number of the turn within its task, from 1.
     pub turn: u32,
+    /// What was said beside the calls; empty where nothing was. Foreign.
     pub text: String,
+    /// What it asks for, in the order of the answer.
     pub calls: Vec<CallRequest>,
+    /// Tokens as the server counted them, or our estimate where it counted none.
     pub usage: Usage,
+    /// What it cost, in micro-dollars; 0 where the model has no price.
     pub micro_usd: u64,
+    /// Milliseconds from the first request to the whole answer, tries and waits in between included.
     pub duration_ms: u64,
+    /// The model's label, or "the host" where no model was asked.
     pub model: String,
 }
 
 impl Answer {
+    /// The answer as an input of the task.
     pub fn into_input(self) -> Input {
         let Answer { turn, text, calls, usage, micro_usd, duration_ms, model } = self;
         Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model }

@@ -13,9 +13,13 @@ const MIN_OUTPUT: u64 = 256;
 /// What is left of each kind; `None` has no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
+    /// Micro-dollars.
     pub micro_usd: Option<u64>,
+    /// Tokens of prompts and answers together.
     pub tokens: Option<u64>,
+    /// Number of actions.
     pub actions: Option<u64>,
+    /// Milliseconds of model calls and actions.
     pub work_ms: Option<u64>,
 }
 
@@ -33,6 +37,7 @@ pub fn left(granted: &Budget, spent: &Spent) -> Left {
 /// A call that fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
+    /// The longest answer to ask for, in tokens.
     pub max_output_tokens: u64,
     /// Charged before the call is made, and replaced by what it cost once its answer is stored.
     pub worst_micro_usd: u64,
@@ -41,6 +46,7 @@ pub struct Allowance {
 /// Why a call doesn't fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TooMuch {
+    /// The prompt leaves no room in the model's context for even a short answer.
     Context,
     /// The budget's field, named as [`Budget::exhausted`] does.
     Budget(&'static str),

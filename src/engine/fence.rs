@@ -34,6 +34,7 @@ impl Fence {
         Self { nonce: hex::encode(&mac.finalize().into_bytes()[..8]) }
     }
 
+    /// The task's mark: 16 hexadecimal digits.
     pub fn nonce(&self) -> &str {
         &self.nonce
     }

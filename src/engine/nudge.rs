@@ -13,7 +13,9 @@ use super::prompt;
 /// How a conversation is led: with tools, or in blocks of plain text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
+    /// The model calls tools by their schemas.
     Tools,
+    /// The model writes one command or one file in each answer.
     Text,
 }
 

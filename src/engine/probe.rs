@@ -21,12 +21,16 @@ const LONGEST: u64 = 300;
 /// What the tries gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tries {
+    /// It asked to read the file.
     pub read: bool,
+    /// It changed the file rightly; false also where the try before failed.
     pub edit: bool,
+    /// It ran the tests; false also where a try before failed.
     pub check: bool,
 }
 
 impl Tries {
+    /// [`Style::Tools`] where every try succeeded, otherwise [`Style::Files`].
     pub fn style(&self) -> Style {
         if self.read && self.edit && self.check { Style::Tools } else { Style::Files }
     }

@@ -24,24 +24,39 @@ pub const TEMPLATE_ADVICE: &str = "Start its server with a template that knows t
 /// A call that may be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ready {
+    /// Number of the turn within its task, from 1.
     pub turn: u32,
+    /// What is sent to the model.
     pub request: ModelRequest,
+    /// How its answer is read.
     pub reader: Reader,
     /// Estimated.
     pub prompt_tokens: u64,
+    /// The most that the call may cost, in micro-dollars; charged before the call is made.
     pub worst_micro_usd: u64,
 }
 
 /// Why no call is made. The task pauses with [`Refusal::reason`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
+    /// Prompt and answer, in tokens, do not fit into the model's context.
     #[error("the conversation has about {prompt_tokens} tokens, and the model holds {context_tokens} with its answer")]
-    ContextFull { prompt_tokens: u64, context_tokens: u64 },
+    ContextFull {
+        /// Tokens of the prompt, estimated.
+        prompt_tokens: u64,
+        /// Tokens that the model holds, its answer included.
+        context_tokens: u64,
+    },
+    /// The call's worst case is more than the budget has left; `what` names the budget's field.
     #[error("the next call may cost more {what} than is left")]
-    Budget { what: &'static str },
+    Budget {
+        /// The budget's field, named as [`domain::Budget::exhausted`] does.
+        what: &'static str,
+    },
 }
 
 impl Refusal {
+    /// What the task pauses with.
     pub fn reason(&self) -> PauseReason {
         match self {
             Refusal::ContextFull { .. } => PauseReason::ContextFull,
@@ -90,12 +105,20 @@ pub fn prepare(
 /// How a call ended without an answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnError {
+    /// The call was cancelled; it may have been charged.
     #[error("cancelled")]
     Cancelled,
     /// Nothing is wrong with the task: try again later, not before `after_ms` where the server named a time.
     /// `may_cost`: the request went out, so its worst case stays charged.
     #[error("{sentence}")]
-    Later { sentence: String, after_ms: Option<u64>, may_cost: bool },
+    Later {
+        /// What is in the way, for people to read.
+        sentence: String,
+        /// Milliseconds that the server asked to wait; none where it named no time.
+        after_ms: Option<u64>,
+        /// Whether the call may have been charged.
+        may_cost: bool,
+    },
     /// A person must act first.
     #[error("{0:?}")]
     Failed(Failure),

@@ -15,7 +15,9 @@ pub use crate::sandbox::policy::shown;
 /// One path that needs a person's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
+    /// Relative to the repository's root. Foreign: escape before showing.
     pub path: String,
+    /// What it does by itself, in words that follow the path.
     pub why: String,
 }
 
@@ -24,6 +26,7 @@ pub struct Finding {
 pub struct Findings {
     /// Sentences; no flag helps.
     pub never: Vec<String>,
+    /// Paths that are taken only if the caller named each of them.
     pub ask: Vec<Finding>,
     /// Sentences.
     pub notes: Vec<String>,

@@ -21,11 +21,15 @@ use judge::Findings;
 /// What the bot knows about a branch of one of its tasks.
 #[derive(Debug, Clone)]
 pub struct Offer {
+    /// The task's number.
     pub task: i64,
+    /// The title of the task's issue. Foreign.
     pub title: String,
+    /// The task's own branch.
     pub branch: Branch,
     /// Where the branch lies, as this machine reaches the forge.
     pub url: RemoteUrl,
+    /// The credential for `url`; none = git asks without one.
     pub auth: Option<Auth>,
     /// The commit of the default branch the task started from.
     pub base: Commit,
@@ -40,6 +44,7 @@ pub struct Offer {
 /// A final approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
+    /// The commit that was approved.
     pub commit: Commit,
     /// Login of who gave it.
     pub by: String,
@@ -48,6 +53,7 @@ pub struct Approved {
 /// Whether an approval can still be relied on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
+    /// It was read again on the forge, and counts.
     Stands,
     /// Dismissed, edited, deleted, or its giver lost the right: why, for a person.
     Withdrawn(String),
@@ -71,19 +77,24 @@ pub trait ApprovedSource: Send + Sync {
 pub struct Wanted {
     /// Any directory inside the clone.
     pub clone: PathBuf,
+    /// The branch's name on the forge, without `refs/heads/`.
     pub branch: String,
     /// A new branch instead of changes in the work tree.
     pub as_branch: bool,
     /// Paths that were looked at and are wanted although they act by themselves.
     pub accept: Vec<String>,
+    /// Take the newest commit although nobody gave the final approval.
     pub unreviewed: bool,
+    /// Take it although its tests failed, or there are none.
     pub unverified: bool,
 }
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Brought {
+    /// The task's number.
     pub task: i64,
+    /// The commit that was brought.
     pub commit: Commit,
     /// Status letter and path of each file.
     pub files: Vec<(char, String)>,
@@ -101,6 +112,7 @@ pub struct Brought {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Refusal {
+    /// What is in the way, in one sentence.
     pub what: String,
     /// One line each.
     pub reasons: Vec<String>,

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+/// Why a call to the forge has no result. Texts name the call and the forge's own words.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum ForgeError {
     /// Not there, or not to be seen by this account.
@@ -24,7 +25,12 @@ pub enum ForgeError {
     Invalid(String),
     /// Nothing was done; the forge is away, overloaded, or answered a read with a 5xx.
     #[error("the forge cannot be reached or is overloaded: {text}")]
-    Unavailable { text: String, retry_after_ms: Option<u64> },
+    Unavailable {
+        /// The call, and what went wrong.
+        text: String,
+        /// Milliseconds that the forge asked to wait; none where it named no time.
+        retry_after_ms: Option<u64>,
+    },
     /// A write was sent and its answer is lost or a 5xx: it may have happened or still happen.
     #[error("the forge did not say whether it was done: {0}")]
     Ambiguous(String),

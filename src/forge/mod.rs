@@ -20,6 +20,7 @@ pub use signature::{SignatureError, verify};
 pub use types::*;
 pub use whereabouts::Whereabouts;
 
+/// The result of a call to the forge.
 pub type Result<T> = std::result::Result<T, ForgeError>;
 
 /// One account's view of a forge.
@@ -57,6 +58,7 @@ pub trait Forge: Send + Sync {
     /// off or hidden from it.
     async fn lists(&self, repo: &RepoRef, pulls: bool) -> Result<()>;
 
+    /// One issue or pull request, by its number.
     async fn issue(&self, repo: &RepoRef, number: u64) -> Result<Issue>;
 
     /// Whether nobody without the right to write the code can have changed an issue's text since it was opened: it was not touched;
@@ -79,6 +81,7 @@ pub trait Forge: Send + Sync {
     /// An empty body is [`ForgeError::Invalid`]. A number that isn't there can come as `Ambiguous` (Gitea answers 500).
     async fn post_comment(&self, repo: &RepoRef, issue: u64, body: &str) -> Result<Comment>;
 
+    /// Replaces the text of a plain comment.
     async fn edit_comment(&self, repo: &RepoRef, id: i64, body: &str) -> Result<()>;
 
     /// Already gone is `Ok`.
@@ -88,6 +91,7 @@ pub trait Forge: Send + Sync {
     /// [`ForgeError::NotFound`] right after a push is no verdict: the new branch shows up late (seen: 0.6 s); repeat for ten seconds.
     async fn open_pull(&self, repo: &RepoRef, new: &NewPull) -> Result<PullRequest>;
 
+    /// One pull request, by its number.
     async fn pull(&self, repo: &RepoRef, number: u64) -> Result<PullRequest>;
 
     /// Every pull request, open, closed or merged, whose head branch is `branch` *of this repository*, in ascending number.
@@ -126,6 +130,7 @@ pub trait Forge: Send + Sync {
     /// The newest status of each context at a commit (40 hexadecimal digits).
     async fn statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>>;
 
+    /// Adds a status to a commit (40 hexadecimal digits); earlier ones of the same context stay, and the newest counts.
     async fn post_status(&self, repo: &RepoRef, commit: &str, new: &NewStatus) -> Result<()>;
 
     /// The commit at the tip of a branch; `None` if there is no such branch.

@@ -6,14 +6,19 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use thiserror::Error;
 
+/// Why a delivery's signature proves nothing.
 #[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
 pub enum SignatureError {
+    /// The header is not there, or has nothing after `sha256=`.
     #[error("no signature: send X-Hub-Signature-256 (the hook has no secret?)")]
     Missing,
+    /// The header is not `sha256=` and 64 hexadecimal digits.
     #[error("the signature is not `sha256=` and 64 hexadecimal digits")]
     Malformed,
+    /// The signature was made with none of the valid secrets, or over another body.
     #[error("the signature does not match: the hook's secret is another one")]
     Mismatch,
+    /// No secret that isn't empty was given.
     #[error("no secret is configured for this repository, so nothing can be verified")]
     NoSecret,
 }

@@ -8,11 +8,14 @@ use std::fmt;
 /// A repository by its address. Names are what the forge calls them now; the lasting identity is [`Repository::id`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RepoRef {
+    /// Login of the account or name of the organisation that owns it.
     pub owner: String,
+    /// Its name under that owner.
     pub name: String,
 }
 
 impl RepoRef {
+    /// The repository `owner/name`; whether there is one is not looked at.
     pub fn new(owner: impl Into<String>, name: impl Into<String>) -> Self {
         Self { owner: owner.into(), name: name.into() }
     }
@@ -27,7 +30,9 @@ impl fmt::Display for RepoRef {
 /// Who did something. An id below 1 is a ghost (a deleted account) or a system actor and never has rights.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Account {
+    /// The account's lasting id on the forge.
     pub id: i64,
+    /// The account's login; it can be given up and taken by another account.
     pub login: String,
 }
 
@@ -35,41 +40,63 @@ pub struct Account {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
+    /// No right at all, or one that is not known.
     None,
+    /// May read the code.
     Read,
+    /// May read the code and push to it.
     Write,
+    /// May change the repository's settings as well.
     Admin,
+    /// The forge's `owner`: owns the repository, or the organisation that has it.
     Owner,
 }
 
+/// A repository as the forge has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repository {
     /// Stays when the repository is renamed or moved.
     pub id: i64,
+    /// Login of the account or name of the organisation that owns it now.
     pub owner: String,
+    /// Its name under that owner now.
     pub name: String,
+    /// Name of the default branch, without `refs/heads/`.
     pub default_branch: String,
     /// No push yet, as the forge sees it: it can stay true for a moment after the first one.
     pub empty: bool,
+    /// Not visible to everybody.
     pub private: bool,
+    /// Archived: the forge takes no changes.
     pub archived: bool,
     /// For git over HTTP.
     pub clone_url: String,
+    /// Address for people.
     pub html_url: String,
 }
 
+/// An issue, or a pull request seen as one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
+    /// Its id on the whole forge, which addresses do not show.
     pub id: i64,
+    /// Its number in its repository, from 1: `#7` is 7.
     pub number: u64,
+    /// Its title as it is now. Foreign.
     pub title: String,
+    /// Its text as it is now, in Markdown; empty where there is none. Foreign.
     pub body: String,
+    /// Who opened it.
     pub author: Account,
+    /// False once it was closed.
     pub open: bool,
+    /// When it was opened, in Unix milliseconds.
     pub created_at: i64,
+    /// When the forge says that it changed last, in Unix milliseconds.
     pub updated_at: i64,
     /// Issues and pull requests share one numbering; a pull request is an issue too.
     pub is_pull: bool,
+    /// Address for people.
     pub html_url: String,
 }
 
@@ -80,57 +107,88 @@ pub struct Comment {
     pub id: i64,
     /// The issue's or pull request's number.
     pub issue: u64,
+    /// Who wrote it.
     pub author: Account,
+    /// Its text as it is now, in Markdown. Foreign.
     pub body: String,
+    /// When it was written, in Unix milliseconds.
     pub created_at: i64,
     /// Differs from `created_at` once edited — by the author or by anyone with write access.
     pub updated_at: i64,
+    /// Address for people.
     pub html_url: String,
 }
 
+/// A pull request as the forge has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullRequest {
+    /// Its id on the whole forge, which addresses do not show.
     pub id: i64,
+    /// Its number in its repository, in one numbering with issues.
     pub number: u64,
+    /// Its title as it is now. Foreign.
     pub title: String,
+    /// Its text as it is now, in Markdown; empty where there is none. Foreign.
     pub body: String,
+    /// False once it was closed or merged.
     pub open: bool,
+    /// Whether it was merged.
     pub merged: bool,
+    /// Whether the forge holds it for a draft.
     pub draft: bool,
+    /// Name of the branch it takes from, without `refs/heads/`; the last name where the branch was deleted.
     pub head_ref: String,
+    /// The newest commit of that branch that the forge knows of: 40 hexadecimal digits.
     pub head_sha: String,
+    /// Name of the branch it goes to, without `refs/heads/`.
     pub base_ref: String,
+    /// The commit of the base branch, as the forge gives it: 40 hexadecimal digits.
     pub base_sha: String,
     /// `owner/name` of the repository that holds the head branch; none if it was deleted.
     pub head_repo: Option<String>,
+    /// Who opened it.
     pub author: Account,
+    /// Address for people.
     pub html_url: String,
+    /// When it was opened, in Unix milliseconds.
     pub created_at: i64,
+    /// When the forge says that it changed last, in Unix milliseconds.
     pub updated_at: i64,
 }
 
 /// A pull request to open, both branches in the same repository. A title that begins with `WIP: ` makes it a draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewPull {
+    /// The pull request's title.
     pub title: String,
+    /// Its text, in Markdown.
     pub body: String,
+    /// Name of the branch to take from, without `refs/heads/`.
     pub head: String,
+    /// Name of the branch it goes to, without `refs/heads/`.
     pub base: String,
 }
 
 /// What to change in a pull request; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PullEdit {
+    /// Another title.
     pub title: Option<String>,
+    /// Another text, in Markdown.
     pub body: Option<String>,
+    /// `true` opens it again, `false` closes it.
     pub open: Option<bool>,
 }
 
+/// The kind of a review, or what became of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewState {
+    /// Submitted without a verdict.
     Comment,
+    /// Submitted as an approval.
     Approved,
+    /// Submitted as a request for changes.
     RequestChanges,
     /// Not submitted; only its author sees it.
     Pending,
@@ -140,71 +198,104 @@ pub enum ReviewState {
     Dismissed,
 }
 
+/// A review of a pull request, without its inline comments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
     /// The review's own id: for [`super::Forge::review_comments`] and [`super::Forge::delete_review`].
     pub id: i64,
     /// The N of `#issuecomment-N` in `html_url`, in one sequence with [`Comment::id`]. 0 where there is none (a pending review).
     pub number: i64,
+    /// Who gave it, or, for [`ReviewState::RequestReview`], who was asked.
     pub author: Account,
+    /// Which kind of review it is.
     pub state: ReviewState,
+    /// Its text as it is now, in Markdown; empty where there is none. Foreign.
     pub body: String,
     /// The commit that was reviewed, as the reviewer gave or saw it. Compare it with the head; a forge's own "stale" lags by seconds.
     pub commit: String,
+    /// When it was submitted, in Unix milliseconds.
     pub submitted_at: i64,
+    /// When it was changed last, in Unix milliseconds; never before `submitted_at`.
     pub updated_at: i64,
     /// How many inline comments belong to it, replies included.
     pub comments: u32,
+    /// Address for people.
     pub html_url: String,
 }
 
 /// A comment on a line. Its author need not be the review's: replies of others are listed under the review they answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewComment {
+    /// The inline comment's own id on the forge.
     pub id: i64,
+    /// The review under which it is listed, by [`Review::id`].
     pub review: i64,
+    /// Who wrote it.
     pub author: Account,
+    /// The file it stands in, relative to the repository's root. Foreign.
     pub path: String,
     /// Line in the new file; none for a comment on a removed line.
     pub line: Option<u64>,
+    /// Its text as it is now, in Markdown. Foreign.
     pub body: String,
+    /// When it was written, in Unix milliseconds.
     pub created_at: i64,
+    /// When it was changed last, in Unix milliseconds.
     pub updated_at: i64,
 }
 
 /// A COMMENT review with inline notes: never an approval, which is for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewReview {
+    /// The commit that is reviewed: its full id in hexadecimal digits.
     pub commit: String,
+    /// The review's text, in Markdown.
     pub body: String,
+    /// Its inline comments.
     pub notes: Vec<Note>,
 }
 
+/// One inline comment of a review that is to be posted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
+    /// The file it stands in, relative to the repository's root.
     pub path: String,
     /// Line in the new file, from 1.
     pub line: u64,
+    /// Its text, in Markdown.
     pub body: String,
 }
 
+/// The state that a commit status gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StatusState {
+    /// `pending`: no result yet. Also any word of the forge that is not known.
     Pending,
+    /// `success`: what was checked holds.
     Success,
+    /// `error`: the check itself went wrong. The bot never posts it.
     Error,
+    /// `failure`: what was checked does not hold.
     Failure,
+    /// `warning`. The bot never posts it.
     Warning,
+    /// `skipped`. The bot never posts it.
     Skipped,
 }
 
+/// A commit status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
+    /// What the status is about, such as `caisson`: of several with one context the newest counts.
     pub context: String,
+    /// The state that this status gives its context.
     pub state: StatusState,
+    /// One line for people; empty where there is none.
     pub description: String,
+    /// Address for people that it links to; empty = none.
     pub target_url: String,
 }
 
+/// A commit status that is to be posted.
 pub type NewStatus = Status;

@@ -8,6 +8,7 @@ use crate::config::process::Repository;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+/// The present owner and name of each configured repository, as the forge told them in this life of the process.
 pub struct Whereabouts {
     forge: Arc<dyn Forge>,
     /// By the repository's key in the configuration.
@@ -15,6 +16,7 @@ pub struct Whereabouts {
 }
 
 impl Whereabouts {
+    /// Knows no repository yet: each is looked up by [`Whereabouts::look`].
     pub fn new(forge: Arc<dyn Forge>) -> Self {
         Self { forge, seen: RwLock::default() }
     }

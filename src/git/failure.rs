@@ -62,6 +62,7 @@ const FORBIDDEN: [&str; 5] = [
 ];
 
 impl GitError {
+    /// What stands behind this failure, and so whether trying again can help.
     pub fn meaning(&self) -> Meaning {
         match self {
             Self::TimedOut { .. } | Self::Io(_) => Meaning::Away,

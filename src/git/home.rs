@@ -42,6 +42,7 @@ pub struct Home {
 /// A three-way merge, made without touching anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
+    /// The merged tree.
     Tree(Tree),
     /// Paths that both sides changed.
     Conflict(Vec<String>),

@@ -13,7 +13,9 @@ const DIRECTORY: &str = "040000";
 /// One line of `diff-tree --raw`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
+    /// The file's mode before, as six octal digits; `000000` where it was not there.
     pub old_mode: String,
+    /// The file's mode now, as six octal digits; `000000` for a deletion.
     pub new_mode: String,
     /// The new object's id; zeros for a deletion.
     pub id: String,
@@ -24,6 +26,7 @@ pub struct Change {
 }
 
 impl Change {
+    /// Whether the path is no longer there.
     pub fn deleted(&self) -> bool {
         self.status == 'D'
     }
@@ -38,8 +41,11 @@ impl Change {
 /// One entry of the whole new tree, directories included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
+    /// The entry's mode, as six octal digits.
     pub mode: String,
+    /// Id of the entry's object: 40 hexadecimal digits.
     pub id: String,
+    /// Bytes as they stand in the tree, relative to its root.
     pub path: Vec<u8>,
 }
 

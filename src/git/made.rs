@@ -17,7 +17,9 @@ const WHO: &str = "Caisson <caisson@localhost> 1700000000 +0000";
 pub struct PlainFile {
     /// Relative, with `/` between its parts.
     pub path: String,
+    /// The file's content.
     pub bytes: Vec<u8>,
+    /// Mode 100755 instead of 100644.
     pub executable: bool,
 }
 

@@ -41,20 +41,43 @@ pub use secrets::{Leak, Leaks};
 /// What went wrong with git, for a person to read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
+    /// No program `git` was found.
     #[error("git is not installed: install the package `git` (2.38 or newer) and try again")]
     Missing,
+    /// A name, path or repository that git is not given, or that stands otherwise than it must; the sentence says
+    /// which.
     #[error("{0}")]
     Invalid(String),
+    /// `git <verb>` took longer than `seconds`, and was killed.
     #[error("git {verb} did not end within {seconds} s and was stopped")]
-    TimedOut { verb: &'static str, seconds: u64 },
+    TimedOut {
+        /// git's subcommand.
+        verb: &'static str,
+        /// The time that it had.
+        seconds: u64,
+    },
+    /// More than `cap` bytes came, or would have come, from git.
     #[error("git {verb} gave more than {cap} bytes and was stopped")]
-    TooLarge { verb: &'static str, cap: u64 },
+    TooLarge {
+        /// git's subcommand.
+        verb: &'static str,
+        /// The most bytes that were allowed.
+        cap: u64,
+    },
     /// `said` is the end of git's stderr: text from outside, escape before showing.
     #[error("git {verb} failed (exit code {code}): {said}")]
-    Failed { verb: &'static str, code: i32, said: String },
+    Failed {
+        /// git's subcommand.
+        verb: &'static str,
+        /// Its exit code; 128 + n after signal n.
+        code: i32,
+        /// The end of git's stderr. Foreign.
+        said: String,
+    },
     /// The object or ref is not there.
     #[error("{0}")]
     NotFound(String),
+    /// Files or pipes failed, or git's answer could not be read.
     #[error("{0}")]
     Io(String),
 }

@@ -40,6 +40,7 @@ impl Branch {
         Ok(Self(name.to_owned()))
     }
 
+    /// The name without `refs/heads/`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -70,6 +71,7 @@ impl Tree {
         }
     }
 
+    /// The id: 40 lower-case hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -123,6 +125,7 @@ impl RemoteUrl {
             .then(|| Self { text: text.to_owned(), protocol: "ssh" })
     }
 
+    /// The address as it was given.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -16,7 +16,9 @@ use super::{GitError, Repos};
 /// What a store holds already: everything that `head` reaches down to `shallow`, whose parents it lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
+    /// The newest commit of what is held.
     pub head: Commit,
+    /// The commits that are held without their parents; none = the whole history is held.
     pub shallow: Vec<Commit>,
 }
 
@@ -48,7 +50,9 @@ impl PackFile {
 /// What an import may cost.
 #[derive(Debug, Clone, Copy)]
 pub struct PackLimits {
+    /// Largest pack that is taken, in bytes.
     pub pack_bytes: u64,
+    /// How long git may take, and how much processor time it may use in it.
     pub time: Duration,
 }
 

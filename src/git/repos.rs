@@ -23,9 +23,13 @@ pub struct Repos {
 /// One push of one commit to one branch.
 #[derive(Debug)]
 pub struct PushSpec<'a> {
+    /// The repository that is pushed to.
     pub url: &'a RemoteUrl,
+    /// The credential for `url`; none = git asks without one.
     pub auth: Option<&'a Auth>,
+    /// The branch that is pushed to.
     pub branch: &'a Branch,
+    /// The commit that the branch is to stand at.
     pub new: &'a Commit,
     /// Where the branch must stand for the push to happen; `None` = it must not exist.
     pub expected_old: Option<&'a Commit>,
@@ -37,7 +41,10 @@ pub enum Pushed {
     /// It stands there; perhaps since an earlier try.
     Done,
     /// Somebody else moved or deleted the branch; `found` is where it stands now.
-    Moved { found: Option<Commit> },
+    Moved {
+        /// Where the branch stands now; none = it was deleted.
+        found: Option<Commit>,
+    },
 }
 
 /// `refs/caisson/<task>/<n>`: the commit of a task's n-th checkpoint, kept whatever the forge forgets; 0 is its base.

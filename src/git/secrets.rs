@@ -45,6 +45,7 @@ static SET: LazyLock<RegexSet> = LazyLock::new(|| {
 /// Something that looks like a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leak {
+    /// What it looks like, in words of ours with an article: `a private key`.
     pub what: &'static str,
     /// Foreign: escape before showing.
     pub path: String,
@@ -55,7 +56,9 @@ pub struct Leak {
 /// What a look through the history gave.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leaks {
+    /// What was found, the newest commits first; at most 20.
     pub found: Vec<Leak>,
+    /// How many commits were looked through.
     pub commits: usize,
     /// False when time, size or the number of findings ended it early.
     pub whole: bool,

@@ -40,6 +40,7 @@ struct Underway {
     waiting: HashMap<Thread, Vec<String>>,
 }
 
+/// Takes up stored deliveries, and has what they are about read.
 pub struct Intake {
     reader: Arc<Reader>,
     underway: Mutex<Underway>,

@@ -13,6 +13,7 @@ use domain::{Access, Commit, Decision, Input, Source, Task, TaskId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// Reads issues and pull requests, and feeds what is new in them to their tasks.
 pub struct Reader {
     pub(super) config: Arc<Process>,
     pub(super) store: Store,
@@ -64,6 +65,8 @@ impl Thread {
 }
 
 impl Reader {
+    /// `me` is the bot's own account and `sync` the one that keeps default branches in step: words of neither count,
+    /// nor those of the configuration's automation accounts.
     pub fn new(
         config: Arc<Process>,
         forge: Arc<dyn Forge>,

@@ -48,10 +48,13 @@ pub trait Model: Send + Sync {
 /// One request: the whole conversation, rebuilt from the task's log each time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelRequest {
+    /// The instructions that come before the conversation.
     pub system: String,
     /// Starts with `User`; `Results` always follows an `Assistant` with calls and answers each of them once, in order.
     pub turns: Vec<Turn>,
+    /// The tools that are offered; empty = none.
     pub tools: Vec<ToolSpec>,
+    /// The longest answer that is asked for, in tokens.
     pub max_output_tokens: u64,
     /// How free the choice of each token is, from 0 on; none = the server's own default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,8 +82,19 @@ impl ModelRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Turn {
-    User { text: String },
-    Assistant { text: String, calls: Vec<ToolCall> },
+    /// What the model is told or asked.
+    User {
+        /// The words.
+        text: String,
+    },
+    /// An earlier answer: its text, and the calls that it asked for.
+    Assistant {
+        /// What the model said beside its calls; empty where it said nothing.
+        text: String,
+        /// What it asked for, in its order.
+        calls: Vec<ToolCall>,
+    },
+    /// What came of the calls of the answer before, one for each.
     Results(Vec<ToolResult>),
 }
 
@@ -97,8 +111,11 @@ impl Turn {
 /// A tool as it is offered to the model. `parameters` is a JSON Schema of type `object`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
+    /// The name by which the model calls it.
     pub name: String,
+    /// What it does, for the model to read.
     pub description: String,
+    /// A JSON Schema of type `object` for its arguments.
     pub parameters: Value,
 }
 
@@ -113,6 +130,7 @@ impl ToolSpec {
 pub struct ToolCall {
     /// Unique within its response; made by us where the server sent none.
     pub id: String,
+    /// The tool's name as the model wrote it; there may be no such tool.
     pub name: String,
     /// An object, or `{}` when [`ToolCall::malformed`] says why there is none.
     pub arguments: Value,
@@ -130,8 +148,11 @@ impl ToolCall {
 /// What came of one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
+    /// The [`ToolCall::id`] that it answers.
     pub call_id: String,
+    /// The tool's name, as the call had it.
     pub name: String,
+    /// What the model reads of it.
     pub text: String,
     /// The call failed or wasn't carried out (a command that exits with 1 did run: that is no error of the tool).
     pub error: bool,
@@ -140,8 +161,11 @@ pub struct ToolResult {
 /// One complete answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelResponse {
+    /// What it says beside its calls; empty where it says nothing. Foreign.
     pub text: String,
+    /// The calls that it asks for, in its order.
     pub calls: Vec<ToolCall>,
+    /// The tokens that it took.
     pub usage: Usage,
     /// The answer ended because `max_output_tokens` was reached.
     pub truncated: bool,
@@ -151,9 +175,13 @@ pub struct ModelResponse {
 /// The four numbers don't overlap: `input` is what was neither read from nor written to a cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
+    /// Tokens of the prompt that no cache took part in.
     pub input: u64,
+    /// Tokens of the answer.
     pub output: u64,
+    /// Tokens of the prompt that were read from a cache.
     pub cache_read: u64,
+    /// Tokens of the prompt that were written to a cache.
     pub cache_write: u64,
 }
 
@@ -163,6 +191,7 @@ impl Usage {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
+    /// Tokens of prompt and answer together.
     pub fn total(&self) -> u64 {
         self.prompt().saturating_add(self.output)
     }
@@ -171,9 +200,13 @@ impl Usage {
 /// Micro-dollars for a million tokens of each sort (1_000_000 = one dollar for a million tokens).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
+    /// For tokens of the prompt that no cache took part in.
     pub input: u64,
+    /// For tokens of the answer.
     pub output: u64,
+    /// For tokens of the prompt that are read from a cache.
     pub cache_read: u64,
+    /// For tokens of the prompt that are written to a cache.
     pub cache_write: u64,
 }
 
@@ -182,7 +215,10 @@ pub struct Price {
 pub enum ModelError {
     /// 429, or the vendor's own word for it. Try again, not before the time named.
     #[error("the model's server asks us to slow down")]
-    RateLimited { retry_after_ms: Option<u64> },
+    RateLimited {
+        /// Milliseconds that the server asked to wait; none where it named no time.
+        retry_after_ms: Option<u64>,
+    },
     /// Not reached, or refused with 5xx: nothing was charged. Try again.
     #[error("the model can't be reached: {0}")]
     Unavailable(String),
@@ -207,7 +243,10 @@ pub enum ModelError {
     /// The answer was longer than one of `max_output_tokens` can be, and was not read to its end. `limit` is in bytes. The model
     /// is told; it is charged as the longest answer.
     #[error("the model's answer is longer than {limit} bytes")]
-    TooLong { limit: u64 },
+    TooLong {
+        /// The most bytes that are read of an answer.
+        limit: u64,
+    },
 }
 
 impl ModelError {

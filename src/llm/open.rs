@@ -73,6 +73,7 @@ impl Models {
         Ok(Self { roles })
     }
 
+    /// The model for a role: its own, or the worker's where it has none.
     pub fn of(&self, role: Role) -> Arc<dyn Model> {
         let found = self.roles.iter().find(|(known, _)| *known == role);
         found.map(|(_, model)| model.clone()).expect("every role has a model: the configuration's worker has the rest")

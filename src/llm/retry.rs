@@ -30,11 +30,17 @@ impl Default for Patience {
 /// How a call with retries ended without an answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RetryError {
+    /// `cancel` fired; a request that was on its way was dropped.
     #[error("cancelled")]
     Cancelled,
     /// The last refusal, after so many requests.
     #[error("{error} (tried {tries} times)")]
-    Failed { error: ModelError, tries: u32 },
+    Failed {
+        /// The last refusal.
+        error: ModelError,
+        /// Requests that were sent.
+        tries: u32,
+    },
 }
 
 /// Asks until there is an answer, the patience ends, the request wasn't just turned away, or `cancel` fires (which drops a request on

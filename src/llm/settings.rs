@@ -14,6 +14,7 @@ pub struct Settings {
     pub name: String,
     /// `None` for local servers that want none.
     pub key: Option<Secret>,
+    /// What its tokens cost; all zero where they cost nothing.
     pub price: Price,
     /// Prompt and answer together, in tokens.
     pub context_tokens: u64,

@@ -5,10 +5,12 @@ use crate::text::prose;
 /// Characters of one line of what was seen.
 const MAX_LINE: usize = 400;
 
+/// The pull request's title.
 pub fn proposal_title() -> String {
     "Let sandboxes run this project's checks".to_owned()
 }
 
+/// The message of its commit.
 pub fn proposal_commit() -> String {
     "Let sandboxes run this project's checks\n\nProposed by `caisson repo try`, which saw these commands work on the commit before.\n"
         .to_owned()

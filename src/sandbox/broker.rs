@@ -21,6 +21,7 @@ use tokio::net::UnixStream;
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
+/// The broker's answer, or why there is none.
 pub type Result<T> = std::result::Result<T, Problem>;
 
 /// Containers, as the sandboxes need them. Every call may be repeated; [`ProblemKind::Unavailable`] asks for it.
@@ -30,21 +31,27 @@ pub trait Broker: Send + Sync {
     async fn hello(&self) -> Result<EngineInfo>;
     /// Exists with the same spec = done; with another spec = conflict.
     async fn create(&self, spec: &ChamberSpec) -> Result<()>;
+    /// Running already = done; a paused chamber is a conflict.
     async fn start(&self, name: &str) -> Result<()>;
     /// The runner's stdin and stdout. Who attaches last has them: an older stream of the same chamber ends.
     async fn attach(&self, name: &str) -> Result<Box<dyn Stream>>;
+    /// Suspends every process in it. Paused already = done; one that does not run is a conflict.
     async fn pause(&self, name: &str) -> Result<()>;
+    /// Lets a paused chamber go on. Not paused = done.
     async fn unpause(&self, name: &str) -> Result<()>;
     /// Kills every process in it. Its workspace in memory is gone with them.
     async fn stop(&self, name: &str) -> Result<()>;
     /// Gone = done.
     async fn remove(&self, name: &str) -> Result<()>;
+    /// How a chamber stands; `None` = there is none of this name.
     async fn inspect(&self, name: &str) -> Result<Option<Chamber>>;
+    /// All chambers of this installation, running or not.
     async fn list(&self) -> Result<Vec<Chamber>>;
     /// `None` = the engine does not have it. One that the operator did not list is refused.
     async fn image(&self, reference: &str) -> Result<Option<ImageInfo>>;
     /// Holder, berths, walls and router exist and run afterwards.
     async fn router_ensure(&self, spec: &RouterSpec) -> Result<RouterInfo>;
+    /// The router's stdin and stdout.
     async fn router_attach(&self) -> Result<Box<dyn Stream>>;
     /// The router starts anew; networks and chambers stay.
     async fn router_restart(&self) -> Result<()>;

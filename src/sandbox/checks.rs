@@ -12,9 +12,15 @@ use super::{ran, report};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// They ended with 0. `tests`: how many ran; none where the output does not tell.
-    Pass { tests: Option<u64> },
+    Pass {
+        /// How many tests ran; none where the output does not tell.
+        tests: Option<u64>,
+    },
     /// Tests ran, and the exit code is not 0.
-    Fail { tests: u64 },
+    Fail {
+        /// How many tests ran.
+        tests: u64,
+    },
     /// Not one test ran.
     Nothing,
     /// They did not end by themselves: what ran out.
@@ -38,6 +44,7 @@ impl Standing {
     }
 }
 
+/// How a run of checks stands, from how it ended and what it printed.
 pub fn standing(outcome: &Outcome) -> Standing {
     match &outcome.status {
         Status::TimedOut => return Standing::Stopped("they took longer than they may (`sandbox.verify_wall_s`)"),

@@ -6,6 +6,7 @@
 /// A test command and what it was recognised by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected {
+    /// A line for a shell, run at the project's root.
     pub command: String,
     /// The file that decided.
     pub by: &'static str,

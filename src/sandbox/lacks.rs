@@ -15,18 +15,25 @@ const MOST: usize = 6;
 pub enum Lack {
     /// A name that could not be reached. 0 = only looked up.
     Host {
+        /// The name, in lower case.
         host: String,
+        /// The port that was tried; 443 where only an output tells of it.
         port: u16,
     },
     /// A toolchain of another version.
     Toolchain {
+        /// Name of the toolchain, as images are named by it.
         toolchain: &'static str,
+        /// The version that is wanted, as the output spells it, a sign such as `^` included. Foreign.
         wanted: String,
     },
+    /// A program that is not there, by its name. Foreign.
     Program(String),
     /// Something that a package manager would have installed.
     Package {
+        /// Whose package it is, as people say it: `Python`, `npm`, `Rust` or `Go`.
         of: &'static str,
+        /// Name of the package, or of the module that is missing. Foreign.
         name: String,
     },
 }
@@ -155,6 +162,7 @@ impl Lack {
         }
     }
 
+    /// What is missing, in a sentence without a full stop.
     pub fn sentence(&self) -> String {
         match self {
             Self::Host { host, port: 0 | 80 | 443 } => format!("the host {host} was not reached"),

@@ -45,7 +45,10 @@ pub enum LinkError {
     Protocol(String),
     /// More bytes came than the caller allowed; the request was cancelled.
     #[error("more than {cap} bytes came out of the sandbox")]
-    TooLarge { cap: u64 },
+    TooLarge {
+        /// The most bytes that the caller allowed.
+        cap: u64,
+    },
     /// No answer within the request's time.
     #[error("the sandbox did not answer in time")]
     Timeout,

@@ -94,6 +94,7 @@ pub enum SandboxError {
     Limit(String),
 }
 
+/// What a sandbox answers, or why it did not do what was asked.
 pub type Result<T> = std::result::Result<T, SandboxError>;
 
 /// What holds for all sandboxes of this bot.
@@ -123,11 +124,13 @@ pub struct Settings {
     pub diff_bytes: usize,
     /// Name and mail address of the commits' author.
     pub author: (String, String),
+    /// Bounds on what a checkpoint may contain.
     pub policy: policy::Limits,
     /// Wall clock of one setup command.
     pub setup_wall_ms: u64,
     /// Largest archive that setup may leave, and all of them together.
     pub setup_bytes: u64,
+    /// Largest size of all kept archives together, in bytes.
     pub setup_total_bytes: u64,
 }
 
@@ -158,14 +161,19 @@ impl Settings {
 /// A sandbox to be made.
 #[derive(Debug, Clone)]
 pub struct PrepareSpec {
+    /// The task's number; part of the chamber's name.
     pub task: i64,
+    /// A number in the chamber's name: a sandbox that stands under another one is not taken up again.
     pub attempt: u32,
+    /// The repository's key in the configuration.
     pub repo_key: String,
     /// The commit the work starts from (for a later checkpoint: the last sealed one).
     pub base: Commit,
     /// Where the default branch stands now: what the repository's mirror holds. `None` = the sandbox is made without one.
     pub trunk: Option<Commit>,
+    /// Reference of the image that the sandbox is made from.
     pub image: String,
+    /// What the sandbox may use.
     pub limits: ChamberLimits,
     /// `false` = no network at all.
     pub network: bool,
@@ -187,6 +195,7 @@ pub struct Prepared {
 /// How an action ended.
 #[derive(Debug, Clone)]
 pub struct Acted {
+    /// How it ended, and what it printed.
     pub outcome: Outcome,
     /// The chamber went away or was restarted meanwhile: the action may have run, wholly or in part.
     pub lost: Option<Loss>,
@@ -195,9 +204,11 @@ pub struct Acted {
 /// The actions between two checkpoints, by what they started from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stretch {
+    /// The task's number.
     pub task: i64,
     /// The checkpoint that will end it.
     pub n: u32,
+    /// The repository's key in the configuration.
     pub repo_key: String,
     /// The last published commit, which becomes the parent.
     pub parent: Commit,
@@ -208,6 +219,7 @@ pub struct Stretch {
 /// A checkpoint to be taken.
 #[derive(Debug, Clone)]
 pub struct SealSpec {
+    /// What the commit covers: the actions since the last published commit.
     pub stretch: Stretch,
     /// The commit's whole message, ours.
     pub message: String,
@@ -220,8 +232,11 @@ pub struct SealSpec {
 /// What came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sealed {
+    /// The tree was taken into a commit, which lies in the bot's repository and on no branch yet.
     Commit {
+        /// The commit, whose parent is [`Stretch::parent`].
         commit: Commit,
+        /// Changed files since the parent, with their lines.
         files: Vec<FileChange>,
         /// Since the parent, capped.
         diff: String,
@@ -233,9 +248,15 @@ pub enum Sealed {
         left_out: Vec<String>,
     },
     /// The tree is the parent's, but for what stayed out.
-    Unchanged { left_out: Vec<String> },
+    Unchanged {
+        /// Paths that stayed out as by-products of known tools; a directory ends with `/`.
+        left_out: Vec<String>,
+    },
     /// The tree breaks a rule; each reason is a sentence that the agent and the person can act on.
-    Refused { reasons: Vec<String> },
+    Refused {
+        /// Each reason is a sentence.
+        reasons: Vec<String>,
+    },
 }
 
 impl Sealed {
@@ -251,15 +272,21 @@ impl Sealed {
 /// A commit whose tests are to be run.
 #[derive(Debug, Clone)]
 pub struct VerifySpec {
+    /// The task's number; part of the chamber's name.
     pub task: i64,
+    /// The commit whose tests are run.
     pub commit: Commit,
+    /// The commit that the task began from: its run is what the commit's run is held against.
     pub base: Commit,
     /// Which try it is: part of the chamber's name.
     pub tries: u32,
+    /// The repository's key in the configuration.
     pub repo_key: String,
+    /// Reference of the image that the runs' sandboxes are made from.
     pub image: String,
     /// From the pinned `.caisson.toml`; `None` = detect from the base commit.
     pub command: Option<String>,
+    /// What each of these sandboxes may use.
     pub limits: ChamberLimits,
     /// Wall clock of one run.
     pub wall_ms: u64,

@@ -24,9 +24,11 @@ const MAX_VERSION: usize = 30;
 /// A toolchain that a project needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
+    /// The toolchain's name, as images are named by it: `python`, `rust`, `node` and the like.
     pub toolchain: &'static str,
     /// The file that tells of it.
     pub by: &'static str,
+    /// The version that the project names; none where it names none, or no certain one.
     pub version: Option<Version>,
 }
 

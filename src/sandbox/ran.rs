@@ -19,6 +19,7 @@ pub struct Ran {
     pub failed: Vec<String>,
     /// The end of the output.
     pub tail: String,
+    /// Milliseconds that it ran.
     pub duration_ms: u64,
 }
 
@@ -61,6 +62,7 @@ impl Ran {
         exit_code(&outcome.status)
     }
 
+    /// Whether it ended by itself with exit code 0.
     pub fn passed(&self) -> bool {
         self.exit_code == Some(0)
     }

@@ -33,10 +33,13 @@ const TOKEN: u64 = 4;
 /// What is asked, and of which commit's files.
 #[derive(Debug, Clone)]
 pub struct SurveySpec {
+    /// The task's number, whose sandbox is asked.
     pub task: i64,
+    /// The repository's key in the configuration.
     pub repo_key: String,
     /// Only files that it has are told.
     pub commit: Commit,
+    /// What the runner is asked.
     pub question: Question,
 }
 
@@ -51,7 +54,9 @@ pub struct Surveyed {
     pub strange: usize,
     /// Text files that were looked at, tokens of all sources among them, and files that were not looked at: the sandbox's own word.
     pub seen: u64,
+    /// Tokens (bytes / 4) of all sources among the files that were looked at.
     pub tokens: u64,
+    /// Files that were not looked at: too long, no text, unreadable, or past a bound.
     pub passed_over: u64,
 }
 

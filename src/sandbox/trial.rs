@@ -11,11 +11,14 @@ use super::{PrepareSpec, Result, SandboxError, Sandboxes, VerifySpec};
 /// One command, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
+    /// The line that the shell ran. Foreign.
     pub command: String,
+    /// How it ended, and what it printed.
     pub outcome: Outcome,
 }
 
 impl Tried {
+    /// Whether it ended by itself with exit code 0.
     pub fn worked(&self) -> bool {
         matches!(self.outcome.status, Status::Ok | Status::Exited { code: 0 })
     }

@@ -42,6 +42,7 @@ struct Seen {
 }
 
 impl Visitors {
+    /// Nobody was seen yet; each address may do what `limits` says.
     pub fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self { limits, seen: Mutex::default() })
     }
@@ -93,7 +94,9 @@ impl Drop for Seat {
 
 /// The listener of the hooks.
 pub struct Door {
+    /// The open port that connections come in by.
     pub listener: TcpListener,
+    /// Counts the connections of each address.
     pub visitors: Arc<Visitors>,
 }
 

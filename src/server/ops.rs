@@ -20,15 +20,23 @@ use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use tokio::sync::{Notify, watch};
 
+/// What the operations listener needs to answer.
 pub struct Ops {
+    /// The driver of all tasks, with the store.
     pub machine: Arc<Machine>,
+    /// The bot's bare repositories, from which a deleted task's refs go.
     pub repos: Repos,
+    /// The forge, asked for its version by `/readyz`.
     pub forge: Arc<dyn Forge>,
+    /// The broker, greeted by `/readyz`.
     pub broker: Arc<dyn Broker>,
+    /// Renders what `/metrics` answers.
     pub metrics: PrometheusHandle,
     /// Who holds it may say that a branch was fetched, and give orders: it lies in the state directory.
     pub token: Secret,
+    /// How the barrier stands: not ready before it is proven.
     pub barrier: watch::Receiver<Standing>,
+    /// The long-running works: each with which something is wrong makes the bot not ready.
     pub works: Works,
     /// What this process runs by: read again before a wish to begin anew is granted.
     pub config: Arc<Process>,
@@ -38,10 +46,13 @@ pub struct Ops {
 /// What `caisson fetch` reports.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct FetchedReport {
+    /// The task's number.
     pub task: i64,
+    /// The commit that lies in a developer's clone now.
     pub commit: Commit,
 }
 
+/// The routes of the operations listener, which is meant for loopback: reading needs no token, orders and reports do.
 pub fn ops_router(ops: Arc<Ops>) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok"))

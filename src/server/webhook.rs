@@ -30,9 +30,13 @@ impl Keep for Store {
 
 /// What the listener needs: secrets by repository key (two while rotating), the store, and the bell of the intake.
 pub struct Hooks<K = Store> {
+    /// Secrets of the hooks by the repository's key; two of them while one is being replaced.
     pub secrets: HashMap<String, Vec<Secret>>,
+    /// Where a delivery is kept before it is answered.
     pub store: K,
+    /// Rung whenever a delivery was stored.
     pub bell: Arc<Notify>,
+    /// What each address did: bad signatures are counted there.
     pub visitors: Arc<Visitors>,
 }
 

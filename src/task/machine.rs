@@ -19,6 +19,7 @@ pub enum Fed {
 
 type Slot = Arc<tokio::sync::Mutex<Option<Task>>>;
 
+/// Feeds inputs to tasks; the one place where a task's state moves.
 pub struct Machine {
     store: Store,
     epoch: i64,
@@ -32,16 +33,20 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// With it comes what the outbox waits for: the number of each task that moved. `epoch` is from
+    /// [`Store::begin_epoch`].
     pub fn new(store: Store, epoch: i64) -> (Arc<Self>, mpsc::UnboundedReceiver<TaskId>) {
         let (moved, inbox) = mpsc::unbounded_channel();
         let (folds, line, clock) = Default::default();
         (Arc::new(Self { store, epoch, folds, moved, line, clock }), inbox)
     }
 
+    /// Where tasks, their logs and effects are kept.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
+    /// The number of this process's life.
     pub fn epoch(&self) -> i64 {
         self.epoch
     }

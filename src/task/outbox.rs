@@ -51,11 +51,14 @@ fn wait_ms(failures: i64, asked_ms: Option<u64>) -> i64 {
 /// Reads forge objects again and judges them anew: the handlers' part.
 #[async_trait::async_trait]
 pub trait Recheck: Send + Sync {
+    /// Reads these comments and reviews of a task again, and feeds each that is a decision, with the right and the head
+    /// as they are now. `n` is the checkpoint that was being published when they came.
     async fn recheck(&self, task: &Task, n: u32, sources: &[Source]) -> Result<(), Trouble>;
     /// What an approval given in advance says now, after everything that was said since was taken up; none when it is gone.
     async fn advance(&self, task: &Task, source: &Source) -> Result<Option<Decision>, Trouble>;
 }
 
+/// Carries out the effects of all tasks, each lane of a task in order.
 pub struct Outbox {
     machine: Arc<Machine>,
     performer: Arc<Performer>,
@@ -70,6 +73,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
+    /// `recheck` reads the forge as the handlers do; `cut` is for tests alone. Nothing runs before [`Outbox::run`].
     pub fn new(
         machine: Arc<Machine>,
         performer: Arc<Performer>,

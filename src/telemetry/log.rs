@@ -20,10 +20,13 @@ pub enum Format {
 /// Why logging could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
+    /// `CAISSON_LOG` is no filter; the text says why.
     #[error("CAISSON_LOG: {0}; write for example CAISSON_LOG=info or CAISSON_LOG=caisson=debug")]
     Filter(String),
+    /// `CAISSON_LOG_FORMAT` is neither `text` nor `json`; the text is its value.
     #[error("CAISSON_LOG_FORMAT: {0:?} is no format; write text or json")]
     Format(String),
+    /// A recorder of metrics is installed in this process already.
     #[error("metrics are already being recorded in this process")]
     Recorder,
 }

@@ -7,17 +7,22 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 /// How a metric moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
+    /// It only rises, from 0 at the start of the process.
     Counter,
+    /// Durations in seconds, counted into buckets.
     Histogram,
 }
 
 /// One metric as `/metrics` shows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
+    /// Its full name, as `/metrics` shows it.
     pub name: &'static str,
+    /// How it moves.
     pub kind: MetricKind,
     /// Its label's name; empty where it has none.
     pub labels: &'static str,
+    /// What it means, in a sentence for people.
     pub help: &'static str,
 }
 

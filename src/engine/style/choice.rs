@@ -15,10 +15,15 @@ use crate::sandbox::items;
 /// One answer that was tried.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
+    /// Number of the turn that gave it, from 1.
     pub turn: u32,
+    /// The text of the answer that gave it. Foreign.
     pub said: &'a str,
+    /// The files that it changes, each as a whole.
     pub files: &'a [NewFile],
+    /// The command that checks the project, which ran over these files.
     pub command: &'a str,
+    /// How that run ended, the issue's own examples included.
     pub ended: &'a Outcome,
 }
 

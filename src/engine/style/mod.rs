@@ -32,13 +32,17 @@ pub use settled::settled;
 /// How a model is talked to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Style {
+    /// The whole conversation with the tools' schemas; the model works by itself.
     #[default]
     Tools,
+    /// The whole conversation in plain words; one command or one file in each answer.
     Text,
+    /// One short question with files, changed files back; the host runs the checks.
     Files,
 }
 
 impl Style {
+    /// The style's name: `tools`, `text` or `files`.
     pub fn word(self) -> &'static str {
         match self {
             Style::Tools => "tools",
@@ -51,9 +55,11 @@ impl Style {
 /// What is done first with files that an answer gives.
 #[derive(Debug, Clone, PartialEq)]
 pub enum First {
+    /// They are written into the workspace.
     Written,
     /// Tried in a copy, with the issue's own check where these words of it hold one.
     Tried {
+        /// The words, from which its own check is made.
         words: String,
     },
 }
@@ -63,15 +69,20 @@ pub enum First {
 pub enum Reader {
     /// `spoken`: calls that stand in the text count where the answer has none in their proper place.
     Tools {
+        /// Whether calls in the text count.
         spoken: bool,
     },
+    /// The first block of the text is a command or a file.
     Text,
+    /// Blocks of the text are files, changed in part or as a whole.
     Files {
+        /// What the model was shown of the workspace, and which other files there are.
         look: Box<Look>,
         /// What checks the project.
         command: Option<String>,
         /// Paths that a person named: tests among them may be changed.
         asked: String,
+        /// What is done first with the files.
         first: First,
     },
 }

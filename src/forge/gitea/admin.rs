@@ -27,11 +27,17 @@ pub struct Admin {
 /// Whether something was made now or was there before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Made {
+    /// It was made now.
     New,
+    /// It was there before.
     Before,
 }
 
 impl Admin {
+    /// `base` is the forge's address, `token` a site admin's.
+    ///
+    /// # Errors
+    /// When an HTTP client cannot be made.
     pub fn new(base: &Url, token: Secret, user_agent: &str) -> Result<Self> {
         let http = raw::http_client(user_agent)?;
         let raw = Raw::new(http.clone(), base, Credential::Token(token));

@@ -29,9 +29,13 @@ pub const HOOK_EVENTS: [&str; 11] = [
 /// A hook as the forge tells it; its secret is never told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookInfo {
+    /// The hook's id on the forge.
     pub id: i64,
+    /// Where it delivers to; empty where the forge tells no address.
     pub url: String,
+    /// Whether the forge delivers through it.
     pub active: bool,
+    /// What it delivers, in the forge's names of events.
     pub events: Vec<String>,
 }
 
@@ -56,6 +60,7 @@ impl Gitea {
         Ok(())
     }
 
+    /// Makes `branch` (a name without `refs/heads/`) the repository's default branch.
     pub async fn set_default_branch(&self, repo: &RepoRef, branch: &str) -> Result<()> {
         self.raw.put(Method::PATCH, &base(repo), Some(&json!({ "default_branch": branch }))).await
     }
@@ -137,6 +142,7 @@ impl Gitea {
         Ok(self.raw.find::<wire::Protection>(&path).await?.is_some_and(|p| guards(&p, pushers)))
     }
 
+    /// All hooks of the repository; those of its organisation are not among them.
     pub async fn hooks(&self, repo: &RepoRef) -> Result<Vec<HookInfo>> {
         let found: Vec<wire::Hook> = self.raw.pages(&format!("{}/hooks", base(repo))).await?;
         let info = |h: wire::Hook| HookInfo {

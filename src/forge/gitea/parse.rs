@@ -6,14 +6,23 @@ use crate::forge::event::{Wake, WakeKind};
 use serde::Deserialize;
 use thiserror::Error;
 
+/// Why a delivery is not understood.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ParseError {
+    /// The body is no JSON, or a field that is read has another type than it should.
     #[error("the body is not the JSON of a delivery: {0}")]
     Json(String),
+    /// Its event type has a repository, and the body names none.
     #[error("the body names no repository")]
     NoRepository,
+    /// The body lacks a field that its event type has; `missing` names it.
     #[error("the body does not fit the event type {event_type:?}: {missing} is missing")]
-    Disagrees { event_type: String, missing: &'static str },
+    Disagrees {
+        /// The delivery's event type, as its header gives it.
+        event_type: String,
+        /// The field that is missing.
+        missing: &'static str,
+    },
 }
 
 #[derive(Deserialize)]
@@ -82,18 +91,22 @@ pub fn parse_delivery(event_type: &str, body: &[u8]) -> Result<Wake, ParseError>
 /// What a delivery tells of one text: evidence of what was written, never itself a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
+    /// What was done to the text.
     pub act: Act,
     /// Empty but for an issue.
     pub title: String,
+    /// The text itself, of the issue or comment; empty where the delivery has none.
     pub body: String,
 }
 
+/// What a delivery says was done to a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     /// It was written, and said this then.
     Posted,
     /// Somebody changed it.
     Edited,
+    /// Anything else, such as a deletion.
     Other,
 }
 

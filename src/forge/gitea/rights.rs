@@ -16,6 +16,7 @@ const ISSUES: &str = "repo.issues";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Team {
     id: i64,
+    /// The team's name in its organisation.
     pub name: String,
     /// Its right to the code.
     pub code: Access,

@@ -45,6 +45,7 @@ const FIXED: [&str; 15] = [
 /// A command, and what it was recognised by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
+    /// A line for a shell, run at the project's root. Foreign.
     pub command: String,
     /// A file, and where in it: `package.json, scripts.lint`.
     pub by: String,
@@ -53,16 +54,22 @@ pub struct Found {
 /// Commands that set a project up, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {
+    /// Lines for a shell, in their order. Foreign.
     pub commands: Vec<String>,
+    /// As [`Found::by`].
     pub by: String,
 }
 
 /// What was found, each list with the best first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Commands {
+    /// Ways to set the project up, of which one is enough.
     pub setups: Vec<Setup>,
+    /// Commands that build it.
     pub builds: Vec<Found>,
+    /// Commands that look for mistakes without running it: linters, type checkers.
     pub lints: Vec<Found>,
+    /// Commands that run its tests.
     pub tests: Vec<Found>,
 }
 

@@ -10,8 +10,11 @@ use super::{Item, Tool};
 /// What a run has that the one before had not, what both have, and what only the one before had.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference<'a> {
+    /// Items that only the later run has.
     pub new: Vec<&'a Item>,
+    /// Items that both runs have, as the later one tells them.
     pub still: Vec<&'a Item>,
+    /// Items that only the earlier run has.
     pub gone: Vec<&'a Item>,
 }
 

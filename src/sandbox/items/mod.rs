@@ -34,27 +34,35 @@ const HELD: usize = 200;
 /// Who reported an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tool {
+    /// Python's `unittest`.
     Unittest,
+    /// Python's `pytest`.
     Pytest,
     /// `cargo test`, and panics of what it runs.
     Cargo,
     /// The compiler, whoever called it.
     Rustc,
+    /// The linter `cargo clippy`.
     Clippy,
     /// Node's own test runner in both of its forms, and programs that end with an error nobody caught.
     Node,
+    /// The test runner Jest.
     Jest,
+    /// The TypeScript compiler.
     Tsc,
+    /// `go test`, with what did not build for it.
     Go,
 }
 
 /// One failure. Every text in it is foreign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
+    /// Who reported it.
     pub tool: Tool,
     /// Inside the workspace and relative to it: of a chain of calls, the innermost place there. (Go names files of tests without
     /// their folder; `test` has the package then.)
     pub file: Option<String>,
+    /// Line in that file, from 1; none where the tool named none.
     pub line: Option<u32>,
     /// At most 600 characters over several lines; what was expected and what came instead are kept longest.
     pub message: String,

@@ -95,15 +95,20 @@ impl Default for Limits {
 /// A new object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
+    /// The object's id: 40 hexadecimal digits.
     pub id: String,
+    /// Its type in git's word: `blob`, `tree`, or what no tree can hold.
     pub kind: String,
+    /// Its size unpacked, in bytes.
     pub bytes: u64,
 }
 
 /// Everything the rules look at.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
+    /// What differs from the tree of the parent.
     pub changes: Vec<Change>,
+    /// The whole new tree, directories included.
     pub entries: Vec<Entry>,
     /// Targets of the symbolic links of the tree, by path.
     pub links: HashMap<Vec<u8>, Vec<u8>>,

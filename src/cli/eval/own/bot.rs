@@ -27,11 +27,13 @@ pub struct Plan {
     pub without: Vec<String>,
     /// Images a sandbox may be made from, and the router's.
     pub images: Vec<String>,
+    /// Reference of the router's image.
     pub router_image: String,
     /// Further flags of its broker.
     pub broker: Vec<String>,
 }
 
+/// An installation of its own: a broker and `caisson serve` as child processes.
 pub struct Bot {
     plan: Plan,
     ops: String,
@@ -41,6 +43,10 @@ pub struct Bot {
 }
 
 impl Bot {
+    /// Chooses two free ports of the loopback interface for the bot's listeners; nothing is started yet.
+    ///
+    /// # Errors
+    /// When no port can be opened.
     pub fn new(mut plan: Plan) -> Result<Bot> {
         let (hooks, ops) = (free_port()?, free_port()?);
         let own = [
@@ -62,6 +68,7 @@ impl Bot {
         command
     }
 
+    /// Path of its configuration file.
     pub fn config(&self) -> PathBuf {
         self.plan.dir.join("caisson.toml")
     }
@@ -71,6 +78,10 @@ impl Bot {
         format!("{} --config {}", self.plan.program.display(), self.config().display())
     }
 
+    /// Runs a subcommand of `caisson` on this installation to its end, and gives what it wrote to stdout.
+    ///
+    /// # Errors
+    /// When it cannot be started or fails; the error carries what it wrote.
     pub fn say(&self, words: &[&str]) -> Result<String> {
         run(&mut self.command(words))
     }
@@ -142,6 +153,7 @@ impl Bot {
         [&mut self.broker, &mut self.serve].into_iter().flatten().try_for_each(Beside::alive)
     }
 
+    /// The last 25 lines of the log of `caisson serve`; empty when it was not started.
     pub fn tail(&self) -> String {
         self.serve.as_ref().map(Beside::tail).unwrap_or_default()
     }

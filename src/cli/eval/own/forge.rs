@@ -20,7 +20,9 @@ const START: Duration = Duration::from_secs(30);
 pub const HUMAN: &str = "dev";
 const SCOPES: [&str; 4] = ["write:issue", "write:repository", "read:user", "read:organization"];
 
+/// A forge for one run, with a person's account on it.
 pub struct OwnForge {
+    /// Base address of the forge.
     pub url: Url,
     /// A file with the admin's token.
     pub admin: PathBuf,
@@ -33,6 +35,7 @@ pub struct OwnForge {
 /// A forge that somebody started for this.
 #[derive(Debug, Clone)]
 pub struct Named {
+    /// Base address of the forge.
     pub url: Url,
     /// A file with a site admin's token.
     pub admin: PathBuf,

@@ -9,7 +9,9 @@ use url::Url;
 /// Not the bot's own: a forge's log tells the two apart.
 pub const AGENT: &str = "caisson-person";
 
+/// A person's account on the forge, at work in one repository.
 pub struct Person {
+    /// The forge as this account sees it.
     pub forge: Gitea,
     http: reqwest::Client,
     api: String,
@@ -17,6 +19,10 @@ pub struct Person {
 }
 
 impl Person {
+    /// `url` is the forge's base address, `token` the person's own.
+    ///
+    /// # Errors
+    /// When an HTTP client cannot be made.
     pub fn new(url: &Url, repo: &RepoRef, token: Secret) -> Result<Person> {
         let api = format!("{}/api/v1/repos/{}/{}", url.as_str().trim_end_matches('/'), repo.owner, repo.name);
         let http = reqwest::Client::builder().user_agent(AGENT).no_proxy().build()?;
@@ -41,6 +47,10 @@ impl Person {
         Ok((number, issue["html_url"].as_str().unwrap_or_default().to_owned()))
     }
 
+    /// Approves a pull request at the commit that `review` is about.
+    ///
+    /// # Errors
+    /// When the forge is away or refuses.
     pub async fn approve(&self, pull: u64, review: &Review) -> Result<()> {
         let body = json!({ "event": "APPROVED", "commit_id": review.commit, "body": "" });
         self.post(&format!("pulls/{pull}/reviews"), &body).await.map(|_| ())

@@ -66,6 +66,7 @@ impl Beside {
         let _ = self.child.wait();
     }
 
+    /// The last 25 lines of its log; empty when the log cannot be read.
     pub fn tail(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
