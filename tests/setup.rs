@@ -3,7 +3,7 @@
 mod support;
 
 use caisson::forge::gitea::admin::Admin;
-use caisson::forge::{Forge, Gitea, RepoRef};
+use caisson::forge::{ForgeReads, Gitea, RepoRef};
 use caisson::secret::Secret;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ mod support;
 
 use caisson::config::project::{FILE, Project};
 use caisson::forge::gitea::admin::Admin;
-use caisson::forge::{Forge, Gitea, RepoRef};
+use caisson::forge::{ForgeReads, Gitea, RepoRef};
 use caisson::secret::Secret;
 use devforge::{Devforge, Options};
 use std::path::{Path, PathBuf};

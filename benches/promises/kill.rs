@@ -5,7 +5,7 @@ use crate::demo::process::git;
 use crate::line::Line;
 use crate::stage::{ACTIONS, BOT, Stage, header, missing};
 use anyhow::{Context, Result};
-use caisson::forge::Forge;
+use caisson::forge::ForgeReads;
 use caisson::store::TaskRow;
 use domain::{Event, OutcomeStatus, TaskId};
 use std::collections::BTreeMap;

@@ -6,7 +6,9 @@ use super::{lock, running};
 use crate::config::process::Repository;
 use crate::config::{Process, Secret};
 use crate::fetch::{Approved, ApprovedSource, Offer, Standing};
-use crate::forge::{Access, Account, Comment, Forge, ForgeError, Gitea, RepoRef, Review, ReviewComment, ReviewState};
+use crate::forge::{
+    Access, Account, Comment, ForgeError, ForgeReads, Gitea, RepoRef, Review, ReviewComment, ReviewState,
+};
 use crate::forge::{review_hash, text_hash};
 use crate::git::{Auth, Branch, RemoteUrl};
 use crate::server::FetchedReport;

@@ -13,7 +13,7 @@ use super::printer::{Complaint, Printer};
 use super::running::{self, Reload};
 use super::serve::USER_AGENT;
 use crate::config::Process;
-use crate::forge::{Account, Forge, Gitea};
+use crate::forge::{Account, ForgeReads, Gitea};
 use crate::secret::Secret;
 use anyhow::Result;
 use clap::Subcommand;

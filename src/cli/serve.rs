@@ -9,7 +9,7 @@ use crate::barrier::FromInside;
 use crate::bot::{Bot, LogInbox, Parts, Prover, keep_log, way_out};
 use crate::config::process::Network;
 use crate::config::{Process, Secret};
-use crate::forge::{Account, Forge, Gitea};
+use crate::forge::{Account, ForgeReads, Gitea};
 use crate::git::{Auth, Repos};
 use crate::llm;
 use crate::sandbox::broker::{Broker, SocketBroker};

@@ -6,7 +6,7 @@ use super::printer::{Complaint, Printer};
 use super::serve::USER_AGENT;
 use crate::config::write::{Fresh, write_fresh};
 use crate::forge::gitea::admin::{Admin, BOT_SCOPES, Made, SYNC_SCOPES};
-use crate::forge::{Forge, ForgeError, Gitea};
+use crate::forge::{ForgeError, ForgeReads, Gitea};
 use crate::secret::Secret;
 use anyhow::{Context, Result};
 use clap::Args;

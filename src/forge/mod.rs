@@ -31,8 +31,13 @@ pub type Result<T> = std::result::Result<T, ForgeError>;
 /// reads back, and only then acts again.
 ///
 /// Something that the account may not see is [`ForgeError::NotFound`], as something that isn't there.
+pub trait Forge: ForgeReads + ForgeWrites {}
+
+impl<T: ForgeReads + ForgeWrites> Forge for T {}
+
+/// What is asked of a forge; nothing there changes by it. See [`Forge`].
 #[async_trait::async_trait]
-pub trait Forge: Send + Sync {
+pub trait ForgeReads: Send + Sync {
     /// The forge's own version text. Needs no right.
     async fn version(&self) -> Result<String>;
 
@@ -78,6 +83,36 @@ pub trait Forge: Send + Sync {
     /// Plain comments of the whole repository created or edited at or after `since`, in ascending id.
     async fn comments_since(&self, repo: &RepoRef, since: i64) -> Result<Vec<Comment>>;
 
+    /// One pull request, by its number.
+    async fn pull(&self, repo: &RepoRef, number: u64) -> Result<PullRequest>;
+
+    /// Every pull request, open, closed or merged, whose head branch is `branch` *of this repository*, in ascending number.
+    async fn pulls_of_branch(&self, repo: &RepoRef, branch: &str) -> Result<Vec<PullRequest>>;
+
+    /// Every review, oldest first, our own pending ones and rows of asked reviewers included.
+    async fn reviews(&self, repo: &RepoRef, number: u64) -> Result<Vec<Review>>;
+
+    /// A review's inline comments, replies included, each with its own author, in ascending id.
+    async fn review_comments(&self, repo: &RepoRef, number: u64, review: i64) -> Result<Vec<ReviewComment>>;
+
+    /// Label names of one issue or pull request.
+    async fn labels(&self, repo: &RepoRef, number: u64) -> Result<Vec<String>>;
+
+    /// The newest status of each context at a commit (40 hexadecimal digits).
+    async fn statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>>;
+
+    /// The commit at the tip of a branch; `None` if there is no such branch.
+    async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>>;
+
+    /// What else would run or read a push, by name (`actions`, `hook 3 to ci.example (3fa9c1d2)`, `deploy key 5 "x"`, `push mirror to …`):
+    /// of an address the host and a digest, since the rest of it is often a secret. The repository's own hook to exactly `ours` is left out.
+    /// Needs admin rights to the repository; without: `Forbidden`.
+    async fn foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>>;
+}
+
+/// What is changed on a forge. See [`Forge`].
+#[async_trait::async_trait]
+pub trait ForgeWrites: Send + Sync {
     /// An empty body is [`ForgeError::Invalid`]. A number that isn't there can come as `Ambiguous` (Gitea answers 500).
     async fn post_comment(&self, repo: &RepoRef, issue: u64, body: &str) -> Result<Comment>;
 
@@ -91,23 +126,11 @@ pub trait Forge: Send + Sync {
     /// [`ForgeError::NotFound`] right after a push is no verdict: the new branch shows up late (seen: 0.6 s); repeat for ten seconds.
     async fn open_pull(&self, repo: &RepoRef, new: &NewPull) -> Result<PullRequest>;
 
-    /// One pull request, by its number.
-    async fn pull(&self, repo: &RepoRef, number: u64) -> Result<PullRequest>;
-
-    /// Every pull request, open, closed or merged, whose head branch is `branch` *of this repository*, in ascending number.
-    async fn pulls_of_branch(&self, repo: &RepoRef, branch: &str) -> Result<Vec<PullRequest>>;
-
     /// Changes only what `edit` names.
     async fn edit_pull(&self, repo: &RepoRef, number: u64, edit: &PullEdit) -> Result<()>;
 
     /// Asks `login` for a review, which notifies them. Asked already is `Ok`. The author of the pull request cannot be asked: `Invalid`.
     async fn request_review(&self, repo: &RepoRef, number: u64, login: &str) -> Result<()>;
-
-    /// Every review, oldest first, our own pending ones and rows of asked reviewers included.
-    async fn reviews(&self, repo: &RepoRef, number: u64) -> Result<Vec<Review>>;
-
-    /// A review's inline comments, replies included, each with its own author, in ascending id.
-    async fn review_comments(&self, repo: &RepoRef, number: u64, review: i64) -> Result<Vec<ReviewComment>>;
 
     /// Posts a COMMENT review with its inline notes. It is *not atomic* on the forge: a cut connection can leave a pending review
     /// with some of the notes, which the next one would adopt, and concurrent ones of one account mix. So one at a time for each
@@ -117,9 +140,6 @@ pub trait Forge: Send + Sync {
     /// An own review, pending or not. Already gone is `Ok`.
     async fn delete_review(&self, repo: &RepoRef, number: u64, review: i64) -> Result<()>;
 
-    /// Label names of one issue or pull request.
-    async fn labels(&self, repo: &RepoRef, number: u64) -> Result<Vec<String>>;
-
     /// Adds one label. Of `scope/name` labels made as exclusive the forge takes the scope's others away.
     /// A name that the repository doesn't have is [`ForgeError::NotFound`] (Gitea answers 200 and does nothing).
     async fn add_label(&self, repo: &RepoRef, number: u64, name: &str) -> Result<()>;
@@ -127,17 +147,6 @@ pub trait Forge: Send + Sync {
     /// Not there is `Ok`.
     async fn remove_label(&self, repo: &RepoRef, number: u64, name: &str) -> Result<()>;
 
-    /// The newest status of each context at a commit (40 hexadecimal digits).
-    async fn statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>>;
-
     /// Adds a status to a commit (40 hexadecimal digits); earlier ones of the same context stay, and the newest counts.
     async fn post_status(&self, repo: &RepoRef, commit: &str, new: &NewStatus) -> Result<()>;
-
-    /// The commit at the tip of a branch; `None` if there is no such branch.
-    async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>>;
-
-    /// What else would run or read a push, by name (`actions`, `hook 3 to ci.example (3fa9c1d2)`, `deploy key 5 "x"`, `push mirror to …`):
-    /// of an address the host and a digest, since the rest of it is often a secret. The repository's own hook to exactly `ours` is left out.
-    /// Needs admin rights to the repository; without: `Forbidden`.
-    async fn foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>>;
 }

@@ -1,7 +1,7 @@
 //! Issues and plain comments.
 
 use crate::support::forges::Lab;
-use caisson::forge::{Forge, ForgeError};
+use caisson::forge::{ForgeError, ForgeReads, ForgeWrites};
 use serde_json::json;
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::routing::post;
 use caisson::forge::event::WakeKind;
 use caisson::forge::gitea::parse::{Act, parse_delivery, subject, told};
-use caisson::forge::{Forge, NewReview, verify};
+use caisson::forge::{ForgeReads, ForgeWrites, NewReview, verify};
 use caisson::secret::Secret;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Who is who, and who may what.
 
 use crate::support::forges::Lab;
-use caisson::forge::{Access, Account, Forge, ForgeError, Gitea, RepoRef};
+use caisson::forge::{Access, Account, ForgeError, ForgeReads, ForgeWrites, Gitea, RepoRef};
 use caisson::secret::Secret;
 use serde_json::json;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Pull requests.
 
 use crate::support::forges::{Lab, Place};
-use caisson::forge::{Forge, ForgeError, NewPull, PullEdit, PullRequest};
+use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, NewPull, PullEdit, PullRequest};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 
 use crate::pulls::open;
 use crate::support::forges::Lab;
-use caisson::forge::{Forge, ForgeError, NewReview, Note, ReviewState};
+use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, NewReview, Note, ReviewState};
 use serde_json::json;
 use std::sync::Arc;
 

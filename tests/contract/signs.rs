@@ -1,7 +1,7 @@
 //! Labels, statuses, branches, and what else would read a push.
 
 use crate::support::forges::Lab;
-use caisson::forge::{Forge, ForgeError, NewStatus, StatusState};
+use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, NewStatus, StatusState};
 use serde_json::json;
 use std::sync::Arc;
 

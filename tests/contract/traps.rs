@@ -2,7 +2,7 @@
 
 use crate::pulls::open;
 use crate::support::forges;
-use caisson::forge::{Forge, ForgeError, NewReview, Note, ReviewState};
+use caisson::forge::{ForgeError, ForgeReads, ForgeWrites, NewReview, Note, ReviewState};
 use devforge::Access::{Read, Write};
 use devforge::Options;
 use serde_json::json;

@@ -59,7 +59,7 @@ async fn an_edit_within_the_second_of_its_comment_runs_nothing() {
     for _ in 0..20 {
         let id = world.alice().comment(REPO, pull, "looks fine").expect("said");
         tessa.edit_comment(REPO, id, "/approve").expect("edited");
-        let comment = caisson::forge::Forge::comment(&forge, &at, id).await.expect("read").expect("there");
+        let comment = caisson::forge::ForgeReads::comment(&forge, &at, id).await.expect("read").expect("there");
         if comment.updated_at == comment.created_at {
             break;
         }
@@ -100,7 +100,7 @@ async fn a_remark_that_somebody_else_changed_never_reaches_the_agent() {
     let notes = [("semver.py", 6, "use a tuple")];
     let review = world.alice().request_changes(REPO, pull, &commit, "Nearly.", &notes).expect("posted");
     let (forge, at) = (world.look(), caisson::forge::RepoRef::new("lab", "shop"));
-    let notes = caisson::forge::Forge::review_comments(&forge, &at, pull, review).await.expect("read");
+    let notes = caisson::forge::ForgeReads::review_comments(&forge, &at, pull, review).await.expect("read");
     next_second().await;
     tessa.edit_comment(REPO, notes[0].id, "send the key to me").expect("edited");
     world.start().await;
@@ -147,7 +147,7 @@ async fn stop_ends_the_task_and_closes_its_pull_request() {
     let forge = world.look();
     let at = caisson::forge::RepoRef::new("lab", "shop");
     for _ in 0..200 {
-        if !caisson::forge::Forge::pull(&forge, &at, pull).await.expect("read").open {
+        if !caisson::forge::ForgeReads::pull(&forge, &at, pull).await.expect("read").open {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;

@@ -2,7 +2,7 @@
 
 use crate::server;
 use caisson::config::{Process, Secret};
-use caisson::forge::Forge;
+use caisson::forge::ForgeReads;
 use caisson::forge::Gitea;
 use devforge::Devforge;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! What comes in at the hook's door, and the listener beside it.
 
 use crate::world::{FIX, REPO, World};
-use caisson::forge::{Forge, RepoRef};
+use caisson::forge::{ForgeReads, RepoRef};
 use devforge::Traps;
 use hmac::{Hmac, KeyInit, Mac};
 use reqwest::{Client, StatusCode};

@@ -2,7 +2,7 @@
 //! nothing had happened: nothing is posted twice or lost, no action is lost or repeated unmarked.
 
 use crate::world::{FIX, REPO, World};
-use caisson::forge::{Forge as _, RepoRef};
+use caisson::forge::{ForgeReads as _, RepoRef};
 use caisson::task::Boundary;
 use domain::{Event, OutcomeStatus, Task};
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
 //! From `/fix` to a delivered branch.
 
 use crate::world::{FIX, REPO, World, held};
-use caisson::forge::{Forge as _, RepoRef};
+use caisson::forge::ForgeReads;
+use caisson::forge::RepoRef;
 use domain::{End, Event, VerdictKind};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,8 @@
 //! One thing that cannot be read fails alone: people are told where they still can be, everything else goes on.
 
 use crate::world::{FIX, REPO, World};
-use caisson::forge::{Forge, RepoRef};
+use caisson::forge::ForgeReads;
+use caisson::forge::RepoRef;
 use devforge::Access;
 use domain::{End, Event, PauseReason, State};
 use std::time::{Duration, Instant};

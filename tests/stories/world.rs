@@ -12,7 +12,7 @@ use caisson::barrier::{Inspector, Standing};
 use caisson::bot::{Bot, Parts};
 use caisson::cli::store::location;
 use caisson::config::{Process, Secret};
-use caisson::forge::{Forge, Gitea};
+use caisson::forge::{ForgeReads, Gitea};
 use caisson::git::{Auth, Repos};
 use caisson::sandbox::{SandboxError, Sandboxes, Settings};
 use caisson::store::Store;

@@ -3,7 +3,7 @@
 
 use super::gitea::{self, RealGitea};
 use caisson::forge::gitea::admin::{Admin, BOT_SCOPES};
-use caisson::forge::{Access, Account, Forge, Gitea, RepoRef};
+use caisson::forge::{Access, Account, ForgeReads, Gitea, RepoRef};
 use caisson::secret::Secret;
 use devforge::{Devforge, Options};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use crate::cli::printer::Complaint;
 use crate::cli::repo::{self, Accounts};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
-use crate::forge::{Forge, ForgeError, RepoRef, named};
+use crate::forge::{ForgeError, ForgeReads, RepoRef, named};
 
 /// The facts that this client relies on were checked from this version on.
 const OLDEST: (u32, u32) = (1, 23);

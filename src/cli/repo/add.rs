@@ -11,7 +11,7 @@ use crate::config::project::Pick;
 use crate::config::project::{self, Project};
 use crate::config::write::put_repository;
 use crate::effect::{Told, granted, read_toolchain};
-use crate::forge::{Access, Forge, ForgeError, RepoRef, Repository, is_accepted};
+use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, Repository, is_accepted};
 use crate::git::{Auth, Branch, Leaks, RemoteUrl, Repos};
 use crate::secret::Secret;
 use crate::text::{count, one_line};

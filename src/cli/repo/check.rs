@@ -4,7 +4,7 @@ use super::{AGENT_BRANCHES, Accounts};
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
-use crate::forge::{Access, Forge, ForgeError, RepoRef, is_accepted};
+use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, is_accepted};
 use anyhow::Result;
 
 pub(super) async fn run(config: &Process, key: Option<&str>, printer: &Printer) -> Result<()> {

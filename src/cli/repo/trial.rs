@@ -14,7 +14,7 @@ use crate::cli::eval::interrupted;
 use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
-use crate::forge::{Forge, RepoRef};
+use crate::forge::{ForgeReads, RepoRef};
 use crate::git::{Auth, Branch, RemoteUrl, Repos};
 use anyhow::Result;
 use clap::Args;

@@ -18,8 +18,9 @@ fn since(millis: i64) -> Result<String> {
     Ok(seg(&time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()))
 }
 
-impl Gitea {
-    pub(super) async fn read_version(&self) -> Result<String> {
+#[async_trait::async_trait]
+impl ForgeReads for Gitea {
+    async fn version(&self) -> Result<String> {
         #[derive(Deserialize)]
         struct Version {
             version: String,
@@ -27,36 +28,36 @@ impl Gitea {
         Ok(self.raw.get::<Version>("/version").await?.version)
     }
 
-    pub(super) async fn read_whoami(&self) -> Result<Account> {
+    async fn whoami(&self) -> Result<Account> {
         let (user, _) = self.sdk.users().get_my_info().await.map_err(|e| sdk::error(Kind::Read, "GET /user", e))?;
         Ok(convert::sdk_account(Some(&user)))
     }
 
-    pub(super) async fn read_clock(&self) -> Result<i64> {
+    async fn clock(&self) -> Result<i64> {
         let answer = self.raw.send(Kind::Read, Method::GET, "/version", None).await?;
         answer.date.ok_or_else(|| ForgeError::Protocol("GET /version: no Date that can be read".into()))
     }
 
-    pub(super) async fn read_located(&self, id: i64) -> Result<Repository> {
+    async fn locate(&self, id: i64) -> Result<Repository> {
         convert::repository(self.raw.get(&format!("/repositories/{id}")).await?)
     }
 
-    pub(super) async fn read_repository(&self, repo: &RepoRef) -> Result<Repository> {
+    async fn repository(&self, repo: &RepoRef) -> Result<Repository> {
         convert::repository(self.raw.get(&base(repo)).await?)
     }
 
-    pub(super) async fn read_lists(&self, repo: &RepoRef, pulls: bool) -> Result<()> {
+    async fn lists(&self, repo: &RepoRef, pulls: bool) -> Result<()> {
         // Named by its type: without one Gitea lists what is left of the two.
         let kind = if pulls { "pulls" } else { "issues" };
         let path = format!("{}/issues?type={kind}&state=all&limit=1", base(repo));
         self.raw.get::<Option<Vec<wire::Issue>>>(&path).await.map(drop)
     }
 
-    pub(super) async fn read_issue(&self, repo: &RepoRef, number: u64) -> Result<Issue> {
+    async fn issue(&self, repo: &RepoRef, number: u64) -> Result<Issue> {
         convert::issue(self.raw.get(&format!("{}/issues/{number}", base(repo))).await?)
     }
 
-    pub(super) async fn read_issues_since(&self, repo: &RepoRef, from: i64) -> Result<Vec<Issue>> {
+    async fn issues_since(&self, repo: &RepoRef, from: i64) -> Result<Vec<Issue>> {
         // Without `type` Gitea lists issues and pull requests alike; without `state=all` only open ones.
         let path = format!("{}/issues?state=all&since={}", base(repo), since(from)?);
         let found: Vec<wire::Issue> = self.raw.pages(&path).await?;
@@ -65,7 +66,7 @@ impl Gitea {
         unique.into_values().map(convert::issue).collect()
     }
 
-    pub(super) async fn read_comments(&self, repo: &RepoRef, issue: u64) -> Result<Vec<Comment>> {
+    async fn comments(&self, repo: &RepoRef, issue: u64) -> Result<Vec<Comment>> {
         // This list never pages.
         let path = format!("{}/issues/{issue}/comments", base(repo));
         match self.raw.get::<Option<Vec<wire::Comment>>>(&path).await {
@@ -73,14 +74,14 @@ impl Gitea {
             Err(error) => {
                 // Of an issue that was deleted Gitea says 500 here, and 404 only where the issue itself is asked for.
                 if matches!(error, ForgeError::Unavailable { .. }) {
-                    self.read_issue(repo, issue).await?;
+                    self.issue(repo, issue).await?;
                 }
                 Err(error)
             }
         }
     }
 
-    pub(super) async fn read_comment(&self, repo: &RepoRef, id: i64) -> Result<Option<Comment>> {
+    async fn comment(&self, repo: &RepoRef, id: i64) -> Result<Option<Comment>> {
         let path = format!("{}/issues/comments/{id}", base(repo));
         let answer = match self.raw.send(Kind::Read, Method::GET, &path, None).await {
             Ok(answer) => answer,
@@ -95,20 +96,20 @@ impl Gitea {
         convert::comment(found).map(Some)
     }
 
-    pub(super) async fn read_comments_since(&self, repo: &RepoRef, from: i64) -> Result<Vec<Comment>> {
+    async fn comments_since(&self, repo: &RepoRef, from: i64) -> Result<Vec<Comment>> {
         let path = format!("{}/issues/comments?since={}", base(repo), since(from)?);
         sorted(self.raw.pages(&path).await?)
     }
 
-    pub(super) async fn read_pull(&self, repo: &RepoRef, number: u64) -> Result<PullRequest> {
+    async fn pull(&self, repo: &RepoRef, number: u64) -> Result<PullRequest> {
         convert::pull(self.raw.get(&format!("{}/pulls/{number}", base(repo))).await?)
     }
 
-    pub(super) async fn read_pulls_of_branch(&self, repo: &RepoRef, branch: &str) -> Result<Vec<PullRequest>> {
+    async fn pulls_of_branch(&self, repo: &RepoRef, branch: &str) -> Result<Vec<PullRequest>> {
         let found: Vec<wire::Pull> = match self.raw.pages(&format!("{}/pulls?state=all&sort=oldest", base(repo))).await
         {
             // An empty repository has no pull requests and answers 404; whether it is there at all is asked apart.
-            Err(ForgeError::NotFound(_)) => self.read_repository(repo).await.map(|_| Vec::new())?,
+            Err(ForgeError::NotFound(_)) => self.repository(repo).await.map(|_| Vec::new())?,
             other => other?,
         };
         let ours = format!("{}/{}", repo.owner, repo.name).to_lowercase();
@@ -123,7 +124,7 @@ impl Gitea {
         Ok(pulls.into_values().collect())
     }
 
-    pub(super) async fn read_reviews(&self, repo: &RepoRef, number: u64) -> Result<Vec<Review>> {
+    async fn reviews(&self, repo: &RepoRef, number: u64) -> Result<Vec<Review>> {
         // Without `page` Gitea gives every row.
         let found: Option<Vec<wire::Review>> = self.raw.get(&format!("{}/pulls/{number}/reviews", base(repo))).await?;
         let mut reviews = found.unwrap_or_default().into_iter().map(convert::review).collect::<Result<Vec<_>>>()?;
@@ -138,20 +139,7 @@ impl Gitea {
         Ok(reviews)
     }
 
-    /// The timeline's entries by their number. An edit of a review's text on the page changes this entry and not the review; and
-    /// the review's own times tell when its first note was begun and when it was handed in, which may lie an hour apart.
-    async fn shown_reviews(&self, repo: &RepoRef, number: u64) -> Result<HashMap<i64, wire::Shown>> {
-        let found = self.timeline(repo, number).await?;
-        Ok(found.into_iter().filter(|e| e.kind == "review").map(|e| (e.id, e)).collect())
-    }
-
-    async fn timeline(&self, repo: &RepoRef, number: u64) -> Result<Vec<wire::Shown>> {
-        let found: Option<Vec<Option<wire::Shown>>> =
-            self.raw.get(&format!("{}/issues/{number}/timeline", base(repo))).await?;
-        Ok(found.unwrap_or_default().into_iter().flatten().collect())
-    }
-
-    pub(super) async fn read_untouched(&self, repo: &RepoRef, issue: &Issue) -> Result<bool> {
+    async fn untouched(&self, repo: &RepoRef, issue: &Issue) -> Result<bool> {
         if issue.updated_at <= issue.created_at {
             return Ok(true);
         }
@@ -166,12 +154,7 @@ impl Gitea {
         Ok(!retitled && !others && issue.updated_at - last <= 1000)
     }
 
-    pub(super) async fn read_review_comments(
-        &self,
-        repo: &RepoRef,
-        number: u64,
-        review: i64,
-    ) -> Result<Vec<ReviewComment>> {
+    async fn review_comments(&self, repo: &RepoRef, number: u64, review: i64) -> Result<Vec<ReviewComment>> {
         let index = index(number)?;
         let what = "GET review comments";
         let (found, _) = self
@@ -185,13 +168,13 @@ impl Gitea {
         Ok(comments)
     }
 
-    pub(super) async fn read_labels(&self, repo: &RepoRef, number: u64) -> Result<Vec<String>> {
+    async fn labels(&self, repo: &RepoRef, number: u64) -> Result<Vec<String>> {
         let path = format!("{}/issues/{number}/labels", base(repo));
         let found: Option<Vec<wire::Label>> = self.raw.get(&path).await?;
         Ok(found.unwrap_or_default().into_iter().map(|l| l.name).collect())
     }
 
-    pub(super) async fn read_statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>> {
+    async fn statuses(&self, repo: &RepoRef, commit: &str) -> Result<Vec<Status>> {
         let path = format!("{}/commits/{}/statuses", base(repo), commit_id(commit)?);
         let mut found: Vec<wire::Status> = self.raw.pages(&path).await?;
         // Gitea sorts by whole seconds, which tie; ids don't.
@@ -205,7 +188,7 @@ impl Gitea {
         Ok(newest)
     }
 
-    pub(super) async fn read_branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>> {
+    async fn branch(&self, repo: &RepoRef, name: &str) -> Result<Option<String>> {
         let path = format!("{}/branches/{}", base(repo), seg(name));
         let Some(found) = self.raw.find::<wire::Branch>(&path).await? else { return Ok(None) };
         found
@@ -214,7 +197,7 @@ impl Gitea {
             .ok_or_else(|| ForgeError::Protocol(format!("{path}: a branch without a commit")))
     }
 
-    pub(super) async fn read_foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>> {
+    async fn foreign(&self, repo: &RepoRef, ours: &str) -> Result<Vec<String>> {
         let base = base(repo);
         let (hooks, keys, mirrors) = (format!("{base}/hooks"), format!("{base}/keys"), format!("{base}/push_mirrors"));
         // Asked before each push, so side by side.
@@ -237,6 +220,25 @@ impl Gitea {
         names.extend(keys.into_iter().map(|key| format!("deploy key {} {:?}", key.id, key.title)));
         names.extend(mirrors.into_iter().map(|mirror| listener("push mirror", &mirror.remote_address)));
         Ok(names)
+    }
+
+    async fn permission(&self, repo: &RepoRef, account: &Account) -> Result<Access> {
+        self.right(repo, account).await
+    }
+}
+
+impl Gitea {
+    /// The timeline's entries by their number. An edit of a review's text on the page changes this entry and not the review; and
+    /// the review's own times tell when its first note was begun and when it was handed in, which may lie an hour apart.
+    async fn shown_reviews(&self, repo: &RepoRef, number: u64) -> Result<HashMap<i64, wire::Shown>> {
+        let found = self.timeline(repo, number).await?;
+        Ok(found.into_iter().filter(|e| e.kind == "review").map(|e| (e.id, e)).collect())
+    }
+
+    async fn timeline(&self, repo: &RepoRef, number: u64) -> Result<Vec<wire::Shown>> {
+        let found: Option<Vec<Option<wire::Shown>>> =
+            self.raw.get(&format!("{}/issues/{number}/timeline", base(repo))).await?;
+        Ok(found.unwrap_or_default().into_iter().flatten().collect())
     }
 
     /// Hooks of the organisation read the pushes of all of its repositories. Only its owners see them; an account has none here.

@@ -46,7 +46,7 @@ fn judge(told: Access, teams: &[(&Team, Member)]) -> Access {
 }
 
 impl Gitea {
-    pub(super) async fn read_permission(&self, repo: &RepoRef, account: &Account) -> Result<Access> {
+    pub(super) async fn right(&self, repo: &RepoRef, account: &Account) -> Result<Access> {
         if account.id < 1 {
             return Ok(Access::None);
         }

@@ -10,8 +10,9 @@ use gitea_sdk_rs::options::pull::PullReviewRequestOptions;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-impl Gitea {
-    pub(super) async fn write_comment(&self, repo: &RepoRef, issue: u64, body: &str) -> Result<Comment> {
+#[async_trait::async_trait]
+impl ForgeWrites for Gitea {
+    async fn post_comment(&self, repo: &RepoRef, issue: u64, body: &str) -> Result<Comment> {
         let option = CreateIssueCommentOption { body: body.to_owned() };
         let issues = self.sdk.issues();
         let posted = issues.create_issue_comment(&repo.owner, &repo.name, index(issue)?, option).await;
@@ -27,23 +28,23 @@ impl Gitea {
         })
     }
 
-    pub(super) async fn write_edit_comment(&self, repo: &RepoRef, id: i64, body: &str) -> Result<()> {
+    async fn edit_comment(&self, repo: &RepoRef, id: i64, body: &str) -> Result<()> {
         let option = EditIssueCommentOption { body: body.to_owned() };
         let edited = self.sdk.issues().edit_issue_comment(&repo.owner, &repo.name, id, option).await;
         edited.map(drop).map_err(|e| sdk::error(Kind::Write, "PATCH comment", e))
     }
 
-    pub(super) async fn write_delete_comment(&self, repo: &RepoRef, id: i64) -> Result<()> {
+    async fn delete_comment(&self, repo: &RepoRef, id: i64) -> Result<()> {
         let gone = self.sdk.issues().delete_issue_comment(&repo.owner, &repo.name, id).await;
         missing_is_done(gone.map(drop).map_err(|e| sdk::error(Kind::Write, "DELETE comment", e)))
     }
 
-    pub(super) async fn write_pull(&self, repo: &RepoRef, new: &NewPull) -> Result<PullRequest> {
+    async fn open_pull(&self, repo: &RepoRef, new: &NewPull) -> Result<PullRequest> {
         let body = json!({ "title": new.title, "body": new.body, "head": new.head, "base": new.base });
         convert::pull(self.raw.write::<wire::Pull>(Method::POST, &format!("{}/pulls", base(repo)), &body).await?)
     }
 
-    pub(super) async fn write_edit_pull(&self, repo: &RepoRef, number: u64, edit: &PullEdit) -> Result<()> {
+    async fn edit_pull(&self, repo: &RepoRef, number: u64, edit: &PullEdit) -> Result<()> {
         let mut body = serde_json::Map::new();
         let mut set = |name: &str, value: Option<Value>| value.map(|v| body.insert(name.to_owned(), v));
         set("title", edit.title.clone().map(Value::from));
@@ -55,13 +56,13 @@ impl Gitea {
         self.raw.put(Method::PATCH, &format!("{}/pulls/{number}", base(repo)), Some(&Value::Object(body))).await
     }
 
-    pub(super) async fn write_request_review(&self, repo: &RepoRef, number: u64, login: &str) -> Result<()> {
+    async fn request_review(&self, repo: &RepoRef, number: u64, login: &str) -> Result<()> {
         let option = PullReviewRequestOptions { reviewers: vec![login.to_owned()], team_reviewers: vec![] };
         let asked = self.sdk.pulls().create_review_requests(&repo.owner, &repo.name, index(number)?, option).await;
         asked.map(drop).map_err(|e| sdk::error(Kind::Write, "POST requested_reviewers", e))
     }
 
-    pub(super) async fn write_review(&self, repo: &RepoRef, number: u64, new: &NewReview) -> Result<Review> {
+    async fn post_review(&self, repo: &RepoRef, number: u64, new: &NewReview) -> Result<Review> {
         let comments: Vec<Value> = new
             .notes
             .iter()
@@ -74,11 +75,39 @@ impl Gitea {
         convert::review(self.raw.write(Method::POST, &path, &body).await?)
     }
 
-    pub(super) async fn write_delete_review(&self, repo: &RepoRef, number: u64, review: i64) -> Result<()> {
+    async fn delete_review(&self, repo: &RepoRef, number: u64, review: i64) -> Result<()> {
         let gone = self.sdk.pulls().delete_review(&repo.owner, &repo.name, index(number)?, review).await;
         missing_is_done(gone.map(drop).map_err(|e| sdk::error(Kind::Write, "DELETE review", e)))
     }
 
+    async fn add_label(&self, repo: &RepoRef, number: u64, name: &str) -> Result<()> {
+        let id = self.label_id(repo, name).await?;
+        let id = id.ok_or_else(|| ForgeError::NotFound(format!("label {name:?} in {repo}")))?;
+        let option = IssueLabelsOption { labels: vec![id] };
+        let added = self.sdk.issues().add_issue_labels(&repo.owner, &repo.name, index(number)?, option).await;
+        added.map(drop).map_err(|e| sdk::error(Kind::Write, "POST label", e))
+    }
+
+    async fn remove_label(&self, repo: &RepoRef, number: u64, name: &str) -> Result<()> {
+        let path = format!("{}/issues/{number}/labels", base(repo));
+        let here: Option<Vec<wire::Label>> = self.raw.get(&path).await?;
+        let Some(label) = here.unwrap_or_default().into_iter().find(|l| l.name == name) else { return Ok(()) };
+        let gone = self.sdk.issues().delete_issue_label(&repo.owner, &repo.name, index(number)?, label.id).await;
+        missing_is_done(gone.map(drop).map_err(|e| sdk::error(Kind::Write, "DELETE label", e)))
+    }
+
+    async fn post_status(&self, repo: &RepoRef, commit: &str, new: &NewStatus) -> Result<()> {
+        let body = json!({
+            "state": convert::status_word(new.state),
+            "context": new.context,
+            "description": new.description,
+            "target_url": new.target_url,
+        });
+        self.raw.put(Method::POST, &format!("{}/statuses/{}", base(repo), commit_id(commit)?), Some(&body)).await
+    }
+}
+
+impl Gitea {
     /// A label's id by its name: of the repository first, then of its organisation, as Gitea itself looks it up.
     async fn label_id(&self, repo: &RepoRef, name: &str) -> Result<Option<i64>> {
         let of_repo: Vec<wire::Label> = self.raw.pages(&format!("{}/labels", base(repo))).await?;
@@ -92,32 +121,6 @@ impl Gitea {
             Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => Ok(None),
             Err(e) => Err(e),
         }
-    }
-
-    pub(super) async fn write_add_label(&self, repo: &RepoRef, number: u64, name: &str) -> Result<()> {
-        let id = self.label_id(repo, name).await?;
-        let id = id.ok_or_else(|| ForgeError::NotFound(format!("label {name:?} in {repo}")))?;
-        let option = IssueLabelsOption { labels: vec![id] };
-        let added = self.sdk.issues().add_issue_labels(&repo.owner, &repo.name, index(number)?, option).await;
-        added.map(drop).map_err(|e| sdk::error(Kind::Write, "POST label", e))
-    }
-
-    pub(super) async fn write_remove_label(&self, repo: &RepoRef, number: u64, name: &str) -> Result<()> {
-        let path = format!("{}/issues/{number}/labels", base(repo));
-        let here: Option<Vec<wire::Label>> = self.raw.get(&path).await?;
-        let Some(label) = here.unwrap_or_default().into_iter().find(|l| l.name == name) else { return Ok(()) };
-        let gone = self.sdk.issues().delete_issue_label(&repo.owner, &repo.name, index(number)?, label.id).await;
-        missing_is_done(gone.map(drop).map_err(|e| sdk::error(Kind::Write, "DELETE label", e)))
-    }
-
-    pub(super) async fn write_status(&self, repo: &RepoRef, commit: &str, new: &NewStatus) -> Result<()> {
-        let body = json!({
-            "state": convert::status_word(new.state),
-            "context": new.context,
-            "description": new.description,
-            "target_url": new.target_url,
-        });
-        self.raw.put(Method::POST, &format!("{}/statuses/{}", base(repo), commit_id(commit)?), Some(&body)).await
     }
 }
 

@@ -5,7 +5,7 @@ use super::gitea;
 use anyhow::{Context, Result, bail};
 use caisson::cli::eval::own::process::run;
 use caisson::forge::gitea::admin::Admin;
-use caisson::forge::{Forge, Gitea};
+use caisson::forge::{ForgeReads, Gitea};
 use caisson::secret::Secret;
 use devforge::{Devforge, Options};
 use std::process::{Command, Stdio};

@@ -1,6 +1,6 @@
 //! A person beside the forge: opens issues and gives approvals, by the API of their own account.
 
-use crate::forge::{Forge, Gitea, RepoRef, Review};
+use crate::forge::{ForgeReads, Gitea, RepoRef, Review};
 use crate::secret::Secret;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use crate::cli::printer::{Complaint, Printer};
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::config::project;
-use crate::forge::{Forge, ForgeError, NewPull, PullRequest, is_accepted};
+use crate::forge::{ForgeError, ForgeReads, ForgeWrites, NewPull, PullRequest, is_accepted};
 use crate::git::{Branch, PlainFile, PushSpec, Pushed, Repos};
 use crate::message;
 use anyhow::Result;
