@@ -236,8 +236,6 @@ pub enum Input {
     PullClosed {
         /// Whether it was merged.
         merged: bool,
-        /// Login of whoever closed it; the bot does not ask and leaves it empty.
-        by: String,
     },
     /// The review of a checkpoint was found edited or deleted on the forge.
     CheckpointVoided {

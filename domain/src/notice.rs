@@ -152,11 +152,6 @@ pub enum Notice {
     },
     /// `/resume` or the operator's order was followed.
     Resumed,
-    /// The answer of a read-only task; no transition asks for it, since [`Effect::Review`] posts the answer itself.
-    Answer {
-        /// Number of the answer.
-        n: u32,
-    },
     /// The final review was approved; says how to fetch the commit.
     Approved {
         /// The approved commit.

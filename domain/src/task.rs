@@ -71,8 +71,6 @@ pub struct Task {
     pub kind: Kind,
     /// The commit that the work began from; none before the first [`Event::Prepared`].
     pub base: Option<Commit>,
-    /// Id of the runner's process in the sandbox that was last prepared; none before.
-    pub boot: Option<String>,
     /// The image its sandbox was made from: whatever is made for it later takes the same.
     pub image: Option<String>,
     /// What a person should know about that sandbox.
@@ -170,7 +168,6 @@ impl Task {
             request: None,
             kind: Kind::Fix,
             base: None,
-            boot: None,
             image: None,
             note: None,
             head: None,
@@ -276,11 +273,11 @@ impl Task {
             }
             Event::PlaceAwaited => self.next = Some(Box::new(std::mem::replace(&mut self.state, State::Queued))),
             Event::PlaceGranted => self.state = self.next.take().map_or(State::Preparing, |next| *next),
-            Event::Prepared { base, boot, image, every, note, budget } => {
+            Event::Prepared { base, boot: _, image, every, note, budget } => {
                 self.narrow(*every, budget.as_ref());
                 self.head.get_or_insert_with(|| base.clone());
                 self.base.get_or_insert_with(|| base.clone());
-                (self.boot, self.image) = (Some(boot.clone()), Some(image.clone()));
+                self.image = Some(image.clone());
                 self.note.clone_from(note);
                 self.state = State::Running;
             }

@@ -301,7 +301,7 @@ impl Reader {
 
     async fn notice_ends(&self, id: TaskId, thread: &Thread) -> Result<(), Trouble> {
         if let Some(pull) = thread.pull.as_ref().filter(|p| p.merged || !p.open) {
-            let input = Input::PullClosed { merged: pull.merged, by: String::new() };
+            let input = Input::PullClosed { merged: pull.merged };
             self.machine.feed(id, &format!("pull-closed:{id}"), input, None).await?;
         } else if !thread.open {
             self.machine.feed(id, &format!("issue-closed:{id}"), Input::IssueClosed, None).await?;

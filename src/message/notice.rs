@@ -32,7 +32,6 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::NotPaused { login } => answer::not_paused(login, about),
         Notice::Paused { reason } => life::paused(reason),
         Notice::Resumed => life::resumed(about),
-        Notice::Answer { n } => life::plan_answer(about.task, *n, about.scripted),
         Notice::Approved { commit } => life::approved(commit.as_str(), about),
         Notice::Voided { n } => life::voided(*n),
         Notice::Cancelled { login } => life::cancelled(login, about),

@@ -92,7 +92,6 @@ fn every_notice() {
         },
         Notice::Paused { reason: PauseReason::Blocked { sentence: branch_moved("agent/1-x", None, Some(&commit())) } },
         Notice::Resumed,
-        Notice::Answer { n: 1 },
         Notice::Approved { commit: commit() },
         Notice::Voided { n: 2 },
         Notice::Cancelled { login: login() },
@@ -188,7 +187,7 @@ fn a_plan_is_quoted_and_leads_on() {
     let mut task = task(Kind::Plan, State::Running);
     insta::assert_snapshot!("plan_accepted", said(Notice::Accepted, &task));
     task.summary = Some("# Plan\n\n1. change `newer` (see #3, @bob)\n2. add a test\n".into());
-    insta::assert_snapshot!("plan_answer", said(Notice::Answer { n: 1 }, &task));
+    insta::assert_snapshot!("plan_answer", plan_answer(&task, 1, false));
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::AdvanceRead { n, decision } => advance::read(draft, *n, decision.as_deref()),
         Input::EgressSet { serial, notice } => host::in_force(draft, *serial, notice),
         Input::IssueClosed => draft.end(End::Declined, Notice::Declined),
-        Input::PullClosed { merged, .. } => pull_closed(draft, *merged),
+        Input::PullClosed { merged } => pull_closed(draft, *merged),
         Input::Fetched { commit } => {
             if matches!(&draft.task.state, State::Approved { commit: approved, .. } if approved == commit) {
                 draft.end(End::Delivered, Notice::Delivered);
