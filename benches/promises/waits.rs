@@ -5,7 +5,7 @@ use crate::line::{Line, ms, quantile, ratio};
 use crate::stage::{Stage, clone, missing, timed_push, until};
 use anyhow::Result;
 use caisson::forge::ForgeWrites;
-use caisson::forge::{NewReview};
+use caisson::forge::NewReview;
 use caisson::store::Store;
 use domain::{Event, Why};
 use std::path::Path;

@@ -178,10 +178,14 @@ pub enum Notice {
     Delivered,
     /// The task ended because nothing happened to it for 30 days.
     Expired,
-    /// An effect can't be done yet and is tried again, or failed after the final approval, when no pause is made for
-    /// it.
+    /// A step waits for something that is down, and is tried again by itself.
     Trouble {
-        /// What is in the way.
+        /// What is down, for a person to read.
+        sentence: String,
+    },
+    /// After the final approval a step could not be done, and is not tried again.
+    LeftUndone {
+        /// What could not be done and why, for a person to read.
         sentence: String,
     },
     /// The repository was renamed or given away; the task follows it. Both as `owner/name`.

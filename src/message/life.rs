@@ -154,6 +154,15 @@ pub fn trouble(sentence: &str) -> String {
     )
 }
 
+/// A step after the final approval that stays undone.
+pub fn left_undone(sentence: &str) -> String {
+    format!(
+        "One step after the approval could not be done and is not tried again: {}. The approved work stands as it is: `caisson fetch` \
+         brings it home.",
+        prose(sentence, MAX_REASON).trim_end_matches('.')
+    )
+}
+
 /// The repository has another name on the forge.
 pub fn moved(from: &str, to: &str) -> String {
     format!(

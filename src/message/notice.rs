@@ -40,6 +40,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::Delivered => life::delivered(),
         Notice::Expired => life::expired(about),
         Notice::Trouble { sentence } => life::trouble(sentence),
+        Notice::LeftUndone { sentence } => life::left_undone(sentence),
         Notice::Moved { from, to } => life::moved(from, to),
     }
 }

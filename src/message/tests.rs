@@ -100,6 +100,7 @@ fn every_notice() {
         Notice::Delivered,
         Notice::Expired,
         Notice::Trouble { sentence: "the model answers 529".into() },
+        Notice::LeftUndone { sentence: "the sandbox could not be put away".into() },
         Notice::Trouble {
             sentence: "the disk is full: nothing was stored; free some space, the bot goes on by itself".into(),
         },

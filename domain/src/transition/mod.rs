@@ -212,7 +212,7 @@ fn failed(draft: &mut Draft, effect: &str, failure: &Failure) {
         Failure::Blocked { sentence } => match draft.task.state {
             State::Paused { .. } => {}
             // Nothing is left to do that a pause could hold up.
-            State::Approved { .. } => draft.say(Notice::Trouble { sentence: sentence.clone() }),
+            State::Approved { .. } => draft.say(Notice::LeftUndone { sentence: sentence.clone() }),
             State::Queued
             | State::Preparing
             | State::Running
