@@ -60,6 +60,7 @@ const REPEATED: [(&str, &[&str]); 2] = [("repositories", &REPOSITORY_KEYS), ("eg
 /// Why a configuration was refused.
 #[derive(Debug, thiserror::Error)]
 pub struct ConfigError {
+    /// The configuration file, by the path that was given to load it.
     pub file: PathBuf,
     /// Never empty.
     pub problems: Vec<Problem>,

@@ -11,15 +11,20 @@ use std::fmt;
 use std::path::PathBuf;
 use url::Url;
 
+/// Protocol of a model's server, or a recording in place of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelKind {
+    /// Anthropic's Messages API.
     Anthropic,
+    /// OpenAI's Chat Completions API, which local servers speak too.
     Openai,
+    /// A recording, for tests and the demo; no server is asked.
     Scripted,
 }
 
 impl ModelKind {
+    /// Its spelling in the configuration.
     pub fn word(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -44,6 +49,7 @@ pub enum Role {
 }
 
 impl Role {
+    /// Its spelling in the configuration.
     pub fn word(self) -> &'static str {
         match self {
             Self::Worker => "worker",
@@ -54,6 +60,7 @@ impl Role {
     }
 }
 
+/// One model: `[model]`, or one `[[model]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
@@ -61,22 +68,34 @@ pub struct Model {
     pub id: String,
     /// Empty = every role for the only entry, none for one of several.
     pub roles: Vec<Role>,
+    /// Protocol of its server, or a recording in place of one.
     pub kind: ModelKind,
+    /// The server's address; none = the provider's own.
     #[serde(deserialize_with = "address")]
     pub base_url: Option<Url>,
+    /// The model's name, as the provider spells it; not used for a recording.
     pub name: String,
+    /// File with the API key; none = no key is sent, which only a server named by `base_url` may accept.
     #[serde(deserialize_with = "path")]
     pub key_file: Option<PathBuf>,
+    /// File with the recording; only for [`ModelKind::Scripted`].
     #[serde(deserialize_with = "path")]
     pub script: Option<PathBuf>,
+    /// Tokens that a request and its answer may hold together; at least twice `max_output_tokens`.
     pub context_tokens: u64,
+    /// Longest answer that is asked for, in tokens; above 0.
     pub max_output_tokens: u64,
+    /// How it is talked to.
     pub style: ModelStyle,
+    /// How much of the rules it is told in the style `tools`.
     pub prompt: PromptLength,
     /// Dollars for a million tokens, as the other three.
     pub price_input: f64,
+    /// Dollars for a million output tokens.
     pub price_output: f64,
+    /// Dollars for a million tokens read from the provider's prompt cache; 0 = the same as `price_input`.
     pub price_cache_read: f64,
+    /// Dollars for a million tokens written to the provider's prompt cache; 0 = a quarter more than `price_input`.
     pub price_cache_write: f64,
 }
 
@@ -112,12 +131,16 @@ impl Model {
 pub enum ModelStyle {
     /// As three tries show; a vendor's own server is taken to hold a model that works with tools.
     Auto,
+    /// It works by itself, by tool calls.
     Tools,
+    /// It works by itself, with one command or file in each answer; for models without tool calls.
     Text,
+    /// It is shown the issue and files and gives changed files back, and the host runs the checks; for small models.
     Files,
 }
 
 impl ModelStyle {
+    /// Its spelling in the configuration.
     pub fn word(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -134,7 +157,9 @@ impl ModelStyle {
 pub enum PromptLength {
     /// Short for a small window.
     Auto,
+    /// Without the rules that the host enforces anyway.
     Short,
+    /// All of the rules.
     Long,
 }
 
@@ -147,6 +172,7 @@ pub struct Models {
 }
 
 impl Models {
+    /// All entries, in the order of the configuration.
     pub fn all(&self) -> &[Model] {
         &self.entries
     }
@@ -162,6 +188,7 @@ impl Models {
         self.of(Role::Worker)
     }
 
+    /// The entry with this `id`, if there is one.
     pub fn by_id(&self, id: &str) -> Option<&Model> {
         self.entries.iter().find(|entry| entry.id == id)
     }

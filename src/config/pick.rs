@@ -12,6 +12,7 @@ const BASE: &str = "base";
 const MAX_REFERENCE: usize = 255;
 
 impl Project {
+    /// Which image the file asks for, and whether `granted` has it.
     pub fn pick(&self, granted: &Granted) -> Pick {
         if let Some(image) = &self.image {
             if *image == granted.image || granted.images.contains(image) {

@@ -7,6 +7,7 @@ pub struct Problem {
     pub line: Option<usize>,
     /// `forge.url`; empty when no key is to blame.
     pub key: String,
+    /// What is wrong and what to do about it, for the operator to read.
     pub what: String,
 }
 

@@ -16,22 +16,36 @@ use url::Url;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
+    /// Folder of the store, the local repositories and this installation's keys; made with mode 0700.
     pub state_dir: PathBuf,
+    /// Short name in every container, network and volume of this installation; unique among those of one engine.
     pub installation: String,
+    /// Tasks that work at the same time, at least 1; a task that waits for a person does not count.
     pub max_tasks: usize,
+    /// Logins whose words never count, besides the bot's own two accounts; compared without regard to case.
     pub automation_accounts: Vec<String>,
+    /// `[store]`: the database.
     pub store: Store,
+    /// `[forge]`: the forge, and the bot's accounts there.
     pub forge: Forge,
+    /// `[listen]`: the HTTP listeners.
     pub listen: Listen,
     /// `[model]`, or one `[[model]]` for each.
     #[serde(rename = "model")]
     pub models: Models,
+    /// `[sandbox]`: what sandboxes are made with where a repository has no table of its own.
     pub sandbox: Sandbox,
+    /// `[router]`: the way out of sandboxes.
     pub router: Router,
+    /// `[egress]`: what sandboxes may reach.
     pub egress: Egress,
+    /// `[budget]`: what a task may use where its repository has no table of its own.
     pub budget: Budget,
+    /// `[keep]`: how long what is over is kept.
     pub keep: Keep,
+    /// `[broker]`: the way to the container engine.
     pub broker: Broker,
+    /// One `[[repositories]]` each; empty before the first `caisson repo add`.
     #[serde(default)]
     pub repositories: Vec<Repository>,
     /// The file this came from; relative paths have been made absolute against its folder.
@@ -39,47 +53,66 @@ pub struct Process {
     pub file: PathBuf,
 }
 
+/// `[store]`: the database with tasks, logs and deliveries.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Store {
     /// A PostgreSQL database's address, without a password; none = SQLite in the state directory.
     #[serde(deserialize_with = "database")]
     pub url: Option<Url>,
+    /// File with the password of the PostgreSQL user; none = connect without one.
     #[serde(deserialize_with = "path")]
     pub password_file: Option<PathBuf>,
 }
 
+/// `[forge]`: where the forge is, and the bot's two accounts there.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Forge {
+    /// The forge's address as the bot reaches it; none before `caisson setup`.
     #[serde(deserialize_with = "address")]
     pub url: Option<Url>,
+    /// The forge's address in people's browsers; none = `url`.
     #[serde(deserialize_with = "address")]
     pub public_url: Option<Url>,
+    /// Address of the webhook listener as the forge reaches it, without a path; none = `http://<listen.webhooks>`.
     #[serde(deserialize_with = "address")]
     pub bot_url: Option<Url>,
+    /// File with the token of the account that works; none = not set.
     #[serde(deserialize_with = "path")]
     pub token_file: Option<PathBuf>,
+    /// File with the token of the account that keeps the default branch in step; none = not set.
     #[serde(deserialize_with = "path")]
     pub sync_token_file: Option<PathBuf>,
+    /// How long an interrupted request may still take effect before its outcome is judged, in milliseconds.
     pub settle_ms: u64,
+    /// Pause between two readings of the forge that no webhook asked for, in seconds; at least 1.
     pub poll_s: u64,
 }
 
+/// `[listen]`: the two HTTP listeners and their limits.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Listen {
+    /// Address and port that take webhooks.
     pub webhooks: SocketAddr,
+    /// Address and port of `/healthz`, `/readyz` and `/metrics`; meant for loopback.
     pub ops: SocketAddr,
+    /// Largest webhook body that is taken, in bytes; at least 4096.
     pub max_body_bytes: usize,
+    /// Connections that one client address may hold at once on the webhook listener.
     pub connections_per_address: u32,
+    /// Webhooks with a wrong signature from one client address in a minute, before it is turned away.
     pub bad_signatures_per_minute: u32,
 }
 
+/// Network of a task's sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
+    /// Through the router, to allowed names only.
     Router,
+    /// No network at all.
     None,
 }
 
@@ -94,6 +127,7 @@ pub enum Hardening {
 }
 
 impl Hardening {
+    /// Its spelling in the configuration.
     pub fn word(self) -> &'static str {
         match self {
             Self::Sealed => "sealed",
@@ -102,69 +136,114 @@ impl Hardening {
     }
 }
 
+/// `[sandbox]`, or one repository's over it: what sandboxes are made from, and what each may use.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sandbox {
+    /// Reference of the image for a task whose repository picks none.
     pub image: String,
+    /// References of further images that a repository may pick.
     pub images: Vec<String>,
     /// Images by the toolchain's name; an empty one is not offered.
     pub toolchains: BTreeMap<String, String>,
+    /// Whether sandboxes have a network.
     pub network: Network,
+    /// Profile of the broker for tasks' sandboxes; what tests and checks run in is always sealed.
     pub hardening: Hardening,
+    /// Memory, in MiB; at least 64.
     pub memory_mib: u64,
+    /// Processes and threads at once; at least 16.
     pub pids: u32,
+    /// Processor cores, above 0; `1.5` is one and a half.
     pub cpus: f64,
+    /// Size of the workspace in memory, in MiB; 0 = workspace and home on the engine's disk.
     pub workspace_mib: u64,
+    /// Most that workspace and home on disk may take together, in MiB; 0 = no limit.
     pub disk_mib: u64,
+    /// Free space that a disk with workspaces must keep, at least a fiftieth of it, in MiB; 0 = not checked.
     pub disk_floor_mib: u64,
+    /// Size of `/tmp`, which is in memory, in MiB; also of the home where the workspace is in memory.
     pub tmp_mib: u64,
+    /// Open files of one process.
     pub nofile: u64,
+    /// Longest run of one action, in seconds; at least 1.
     pub action_wall_s: u64,
+    /// Longest output of one action, in KiB, 1 to 768; the middle of a longer one is left out.
     pub action_output_kib: u64,
+    /// Longest run of one verification, in seconds; at least 1.
     pub verify_wall_s: u64,
+    /// Size from which a repository is kept in an engine volume and not sent into each sandbox, in MiB; 0 = always.
     pub mirror_from_mib: u64,
+    /// Longest run of one setup command, in seconds; at least 1.
     pub setup_wall_s: u64,
+    /// Largest size of each of the two archives with what setup left for one state of a repository, in MiB; at least 1.
     pub setup_mib: u64,
+    /// Most that the results of setup take in all, in MiB; beyond it the longest unused one is deleted.
     pub setup_total_mib: u64,
+    /// How long a task waits before its sandbox with a workspace on disk is stopped, in seconds; 0 = never.
     pub stop_after_s: u64,
+    /// How long a task waits before its sandbox is removed, in seconds; 0 = never.
     pub evict_after_s: u64,
+    /// Age from which the sandbox of a waiting task is removed, in seconds; 0 = never.
     pub max_age_s: u64,
 }
 
+/// `[router]`: the only way out of sandboxes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Router {
+    /// Reference of the router's image.
     pub image: String,
+    /// How many sandboxes can have a network at the same time, 1 to 62; the barrier's self-test takes two more.
     pub berths: u32,
+    /// Range of addresses that the networks of sandboxes are cut from, such as `10.213.0.0/20`.
     pub pool: String,
+    /// Resolver for allowed names, as an address with or without a port; empty = the machine's own.
     pub upstream: String,
 }
 
+/// `[egress]`: what sandboxes may reach.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Egress {
+    /// Names that every sandbox may reach: `host`, `host:port`, `*.suffix` or `preset:name`; empty = none.
     pub allow: Vec<String>,
+    /// Names that no sandbox may reach, whoever allows them; written as in `allow`.
     pub deny: Vec<String>,
     /// `[[egress.rule]]`: rules that say why they stand.
     #[serde(default, rename = "rule")]
     pub rules: Vec<OperatorRule>,
+    /// Networks, such as `10.1.0.0/16`, that no allowed name may resolve to, besides private and special ones.
     pub private_ranges: Vec<String>,
+    /// Whether a TLS hello with an Encrypted Client Hello (ECH), which may hide another name, is refused.
     pub refuse_ech: bool,
+    /// Upload to one host since the last checkpoint above which the review names the host, in KiB.
     pub upload_note_kib: u64,
+    /// `[egress.caps]`: limits of each sandbox's connections, names and bytes.
     pub caps: Caps,
 }
 
+/// `[budget]`, or one repository's over it: what a task may use, and how much more it may be granted.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
+    /// US dollars before a task pauses; 0 = no limit.
     pub dollars: f64,
+    /// Tokens of all model calls before a task pauses; above 0.
     pub tokens: u64,
+    /// Actions before a task pauses; above 0.
     pub actions: u32,
+    /// Minutes of work (model calls and actions, not waiting) before a task pauses; above 0.
     pub minutes: u32,
+    /// Who may grant more.
     pub granted_by: GrantedBy,
+    /// Most US dollars that one task may be granted in all, `dollars` included; 0 = no ceiling.
     pub most_dollars: f64,
+    /// As `most_dollars`, in tokens.
     pub most_tokens: u64,
+    /// As `most_dollars`, in actions.
     pub most_actions: u32,
+    /// As `most_dollars`, in minutes of work.
     pub most_minutes: u32,
 }
 
@@ -172,8 +251,11 @@ pub struct Budget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GrantedBy {
+    /// Accounts with at least write access to the repository's code.
     Writers,
+    /// Accounts with at least admin access to the repository.
     Admins,
+    /// No account.
     Nobody,
 }
 
@@ -188,6 +270,7 @@ impl Budget {
         amounts(self.most_dollars, self.most_tokens, self.most_actions, self.most_minutes)
     }
 
+    /// `granted_by` as the task machine takes it.
     pub fn granters(&self) -> domain::Granters {
         match self.granted_by {
             GrantedBy::Writers => domain::Granters::Writers,
@@ -207,19 +290,25 @@ fn amounts(dollars: f64, tokens: u64, actions: u32, minutes: u32) -> domain::Bud
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keep {
+    /// How long handled webhook deliveries are kept, in days.
     pub deliveries_days: u32,
+    /// How long the outbox, input keys and router's log of an ended task are kept, in days.
     pub details_days: u32,
+    /// How long an ended task itself is kept, with its log, outputs, decisions and checkpoints, in days.
     pub tasks_days: u32,
 }
 
+/// `[broker]`: the way to the container engine; all but the socket is for the broker that `caisson serve` starts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Broker {
+    /// Path of the broker's Unix socket; a relative one is below `state_dir`.
     pub socket: PathBuf,
     /// Empty = the engine's default.
     pub runtime: String,
     /// `none`, `all`, or ids; the broker judges it.
     pub gpus: String,
+    /// Whether sandboxes may have workspace and home on the engine's disk, which has no quota for them.
     pub plain_workspaces: bool,
 }
 
@@ -229,16 +318,24 @@ pub struct Broker {
 pub struct Repository {
     /// Lower-case letters, digits and hyphens: the hook's path and the local repository's folder.
     pub key: String,
+    /// Account or organisation that owns it on the forge, as written when it was added.
     pub owner: String,
+    /// Its name on the forge, without the owner, as written when it was added.
     pub name: String,
+    /// The forge's number of it, above 0, which stays when it is renamed; every webhook is matched against it.
     pub id: i64,
+    /// Files with the webhook's secret, the newest first; two while it is being changed, otherwise one.
     pub secret_files: Vec<PathBuf>,
+    /// Branch that tasks begin from and pull requests aim at.
     #[serde(default = "main_branch")]
     pub default_branch: String,
+    /// Path or URL of the repository that this one was copied from; empty = none.
     #[serde(default)]
     pub upstream: String,
+    /// SHA-256, in hexadecimal, of the `.caisson.toml` whose wishes the operator accepted; empty = none.
     #[serde(default)]
     pub accepted: String,
+    /// Webhooks, deploy keys and the like on the forge that are not the bot's, each accepted by name.
     #[serde(default)]
     pub accepted_foreign: Vec<String>,
     /// `[repositories.sandbox]`, filled from `[sandbox]`: [`Process::sandbox_of`].
@@ -247,6 +344,7 @@ pub struct Repository {
     /// `[repositories.budget]`, filled from `[budget]`: [`Process::budget_of`].
     #[serde(default)]
     pub budget: Option<Budget>,
+    /// `[repositories.checkpoint]`: when a person is asked.
     #[serde(default)]
     pub checkpoint: Checkpoint,
 }

@@ -40,7 +40,12 @@ pub enum Pick {
     /// Nothing.
     Open,
     /// This image or none.
-    Asked { image: String, toolchain: Option<String> },
+    Asked {
+        /// The image's reference.
+        image: String,
+        /// Name of the toolchain it was picked by; none where the file names the image itself.
+        toolchain: Option<String>,
+    },
     /// What it asks for cannot be had: why, and what to do.
     Refused(String),
 }
@@ -49,21 +54,28 @@ pub enum Pick {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Project {
+    /// Command that verification runs; none = one is found by the files of the task's base commit.
     pub test: Option<String>,
+    /// Commands that run before the agent enters a sandbox; without effect until the operator accepted the file.
     pub setup: Vec<String>,
+    /// Reference of the image it asks for, in place of `toolchain`.
     pub image: Option<String>,
+    /// Name of the toolchain it asks for, such as `rust` or `rust@1.95`.
     #[serde(alias = "profile")]
     pub toolchain: Option<String>,
     /// Rules as written (`host`, `host:port`, `*.suffix`).
     pub egress: Vec<String>,
     /// Glob patterns, relative to the root.
     pub protected: Vec<String>,
+    /// `[checkpoint]`: how often a person is asked.
     pub checkpoint: Checkpoint,
+    /// `[budget]`: what a task may use.
     pub budget: Limits,
     #[serde(skip)]
     hash: String,
 }
 
+/// `[checkpoint]`: can only ask a person more often than the operator does.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Checkpoint {
@@ -77,8 +89,11 @@ pub struct Checkpoint {
 pub struct Limits {
     /// US dollars.
     pub usd: Option<f64>,
+    /// Tokens of all model calls; none = the operator's limit.
     pub tokens: Option<u64>,
+    /// Actions over the whole task; none = the operator's limit.
     pub actions: Option<u64>,
+    /// Minutes of work (model calls and actions, not waiting); none = the operator's limit.
     pub minutes: Option<u64>,
 }
 
@@ -86,10 +101,13 @@ pub struct Limits {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {}{text}", key.as_ref().map(|k| format!("`{k}`: ")).unwrap_or_default())]
 pub struct ProjectError {
+    /// Name of the file, as given to [`Project::parse`].
     pub file: String,
     /// Counted from 1.
     pub line: usize,
+    /// The key to blame, without its table; none when it is not known.
     pub key: Option<String>,
+    /// What is wrong, for a person to read.
     pub text: String,
 }
 
@@ -106,6 +124,7 @@ pub struct Granted {
     pub egress: Vec<Rule>,
     /// At most 5.
     pub every: u8,
+    /// What a task may use; 0 = no limit of that kind.
     pub budget: Budget,
 }
 
@@ -130,14 +149,19 @@ impl std::fmt::Display for Wish {
 /// What holds for a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effective {
+    /// The image that the project asks for, or why it is refused.
     pub image: Pick,
+    /// Command that verification runs; none = one is found by the files of the task's base commit.
     pub test: Option<String>,
     /// Empty unless the wishes were accepted.
     pub setup: Vec<String>,
     /// Rules beyond the operator's own; empty unless the wishes were accepted.
     pub egress: Vec<Rule>,
+    /// Glob patterns, relative to the root, of files that the agent may not change, on top of the defaults.
     pub protected: Vec<String>,
+    /// Actions between two approvals, 1 to 5.
     pub every: u8,
+    /// What a task may use; 0 = no limit of that kind.
     pub budget: Budget,
 }
 

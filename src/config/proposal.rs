@@ -10,12 +10,16 @@ use toml_edit::{Array, DocumentMut, Item, Value};
 /// Keys, each with where it is from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Proposal {
+    /// Name of the toolchain, and where it is from; none = the key stays as it is, as for the others.
     pub toolchain: Option<(String, String)>,
+    /// Setup commands, in order, and where they are from.
     pub setup: Option<(Vec<String>, String)>,
+    /// Command that verification runs, and where it is from.
     pub test: Option<(String, String)>,
 }
 
 impl Proposal {
+    /// Whether it changes no key.
     pub fn is_empty(&self) -> bool {
         self.toolchain.is_none() && self.setup.is_none() && self.test.is_none()
     }

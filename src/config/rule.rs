@@ -12,7 +12,9 @@ const MAX_REASON: usize = 120;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OperatorRule {
+    /// `host`, `host:port` or `*.suffix`; no preset.
     pub host: String,
+    /// Why the rule stands, in one line of 1 to 120 characters; shown in the router's log and in reviews.
     pub reason: String,
     /// It refuses instead of allowing.
     #[serde(default)]
@@ -23,6 +25,7 @@ pub struct OperatorRule {
     /// Bytes, instead of those in `egress.caps`.
     #[serde(default)]
     pub up: Option<u64>,
+    /// Bytes to the sandbox, as `up` for bytes from it.
     #[serde(default)]
     pub down: Option<u64>,
 }

@@ -61,14 +61,38 @@ impl Secret {
 /// Why a secret could not be had.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
+    /// The file could not be read as UTF-8 text.
     #[error("{path}: can't read this secret: {source}; check the path and the file's owner")]
-    Unreadable { path: String, source: io::Error },
+    Unreadable {
+        /// The secret's file.
+        path: String,
+        /// Why it could not be read.
+        source: io::Error,
+    },
+    /// The new file could not be made or written, or there were no random bytes for it.
     #[error("{path}: can't write this secret: {source}; if the file is already there, remove it first")]
-    Unwritable { path: String, source: io::Error },
+    Unwritable {
+        /// The secret's file.
+        path: String,
+        /// What failed; [`io::ErrorKind::AlreadyExists`] where the file was there.
+        source: io::Error,
+    },
+    /// The file's mode gives rights to every user of the machine.
     #[error("{path}: every user of this machine may read this secret; run: chmod 600 {path}")]
-    Open { path: String },
+    Open {
+        /// The secret's file.
+        path: String,
+    },
+    /// The file holds nothing but white space.
     #[error("{path}: the file is empty; put the secret into it")]
-    Empty { path: String },
+    Empty {
+        /// The secret's file.
+        path: String,
+    },
+    /// There is a line break or another control character inside the secret.
     #[error("{path}: a secret is one line; this file holds more")]
-    Lines { path: String },
+    Lines {
+        /// The secret's file.
+        path: String,
+    },
 }

@@ -10,21 +10,42 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value, value};
 /// Why the file could not be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
+    /// The file could not be read, or its replacement not written.
     #[error("{path}: {source}; check that the folder exists and is yours")]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// The configuration file.
+        path: PathBuf,
+        /// What failed.
+        source: io::Error,
+    },
+    /// The file is no TOML, or a key is no table where one is needed.
     #[error("{path}: this is no TOML: {why}; repair it first")]
-    Toml { path: PathBuf, why: String },
+    Toml {
+        /// The configuration file.
+        path: PathBuf,
+        /// What is wrong, for a person to read.
+        why: String,
+    },
+    /// A first configuration was to be written where there is a file.
     #[error("{path}: there is already a configuration; use it, or name another file with --config")]
-    Exists { path: PathBuf },
+    Exists {
+        /// The file that is there.
+        path: PathBuf,
+    },
 }
 
 /// What `caisson setup` knows when it writes the first file. Paths may be relative to the file's folder.
 #[derive(Clone, Debug, Default)]
 pub struct Fresh {
+    /// `forge.url`; empty = not set, as for the others.
     pub forge_url: String,
+    /// `forge.public_url`.
     pub public_url: String,
+    /// `forge.bot_url`.
     pub bot_url: String,
+    /// `forge.token_file`.
     pub token_file: String,
+    /// `forge.sync_token_file`.
     pub sync_token_file: String,
 }
 

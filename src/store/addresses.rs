@@ -6,9 +6,13 @@ use sqlx::AnyConnection;
 /// A repository as the forge called it: by its key in the configuration and its lasting id.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Address {
+    /// The repository's key in the configuration.
     pub repository: String,
+    /// The forge's number of the repository, which stays when it is renamed.
     pub forge_id: i64,
+    /// Owner when it was seen last.
     pub owner: String,
+    /// Name without the owner, when it was seen last.
     pub name: String,
 }
 
@@ -19,6 +23,7 @@ impl Store {
         Ok(sqlx::query_as(sql).bind(repository).fetch_optional(&self.readers).await?)
     }
 
+    /// Stores the name, in place of what was kept for the same key.
     pub async fn keep_address(&self, seen: Address) -> Result<(), StoreError> {
         self.writer.ask(|answer| queue::Write::Address { seen, answer }).await
     }

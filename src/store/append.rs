@@ -12,32 +12,46 @@ pub struct Append {
     pub task: Task,
     /// Number of events before the step.
     pub expected_seq: u32,
+    /// Key under which the input is taken up once, such as `comment:17`.
     pub input_key: String,
+    /// When the input was taken up, in Unix milliseconds.
     pub now: i64,
+    /// The events and effects to store.
     pub step: Step,
     /// The effect whose result this input is.
     pub close: Option<Close>,
+    /// Number of the process life, from [`Store::begin_epoch`](super::Store::begin_epoch).
     pub epoch: i64,
 }
 
+/// The effect that a step closes.
 #[derive(Debug, Clone, Copy)]
 pub struct Close {
+    /// The effect's number in the outbox, [`EffectRow::id`](super::EffectRow::id).
     pub effect: i64,
+    /// Whether it is closed as failed, and not as done.
     pub failed: bool,
 }
 
 /// The first step of a task. The number it gets is not known before: `task.id` is not looked at.
 #[derive(Debug)]
 pub struct NewTask {
+    /// The task after the step.
     pub task: Task,
+    /// Key under which the input is taken up once, such as `comment:17`.
     pub input_key: String,
+    /// When the input was taken up, in Unix milliseconds.
     pub now: i64,
+    /// The events and effects to store.
     pub step: Step,
+    /// Number of the process life, from [`Store::begin_epoch`](super::Store::begin_epoch).
     pub epoch: i64,
 }
 
+/// What became of an append; only [`Appended::Done`] stored anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appended {
+    /// The step is stored.
     Done,
     /// The input was taken up before.
     Duplicate,

@@ -36,7 +36,9 @@ const COUNTERS: [Counter; 2] =
 /// How many rows of a table were copied, and are the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copied {
+    /// The table's name, one of [`TABLES`].
     pub table: &'static str,
+    /// Number of rows.
     pub rows: u64,
 }
 

@@ -8,8 +8,11 @@ use sqlx::AnyConnection;
 pub struct TakeBack {
     /// The text's key: it is taken up once.
     pub input_key: String,
+    /// The repository's key in the configuration.
     pub repository: String,
+    /// Hosts as they were named; one without a port stands for all its ports.
     pub hosts: Vec<String>,
+    /// When the text was taken up, in Unix milliseconds.
     pub now: i64,
 }
 

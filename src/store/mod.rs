@@ -36,37 +36,76 @@ pub use retention::{Before, Deleted};
 
 use sqlx::AnyPool;
 
+/// Why the store could not be opened, read, written or copied.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// The database could not be made or reached, or another process writes into it.
     #[error("the store at {path} cannot be opened: {source}")]
-    Open { path: String, source: sqlx::Error },
+    Open {
+        /// SQLite's file, or the PostgreSQL database's address without a password.
+        path: String,
+        /// What failed, an I/O error of this machine included.
+        source: sqlx::Error,
+    },
+    /// It could not be brought to the newest schema, for example because a newer version made it.
     #[error("the store was made by a newer or damaged version: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
+    /// A store that was to be looked at only has the schema of another version.
     #[error(
         "the store has the shape of {} version of caisson ({found}; this one knows {known}): look with that version, or start `caisson serve` of this one first",
         if found < known { "an older" } else { "a newer" }
     )]
-    Shape { found: i64, known: i64 },
+    Shape {
+        /// Number of the newest migration that the store has.
+        found: i64,
+        /// Number of the newest migration that this version knows.
+        known: i64,
+    },
+    /// The database reported a full disk; nothing was stored.
     #[error("the disk is full: nothing was stored; free some space, the bot goes on by itself")]
     DiskFull,
+    /// Any other error of the database or of the connection to it.
     #[error("the store failed: {0}")]
     Sql(sqlx::Error),
+    /// An event or an effect could not be written as JSON, or a stored event not be read.
     #[error("a stored body cannot be read: {0}")]
     Body(#[from] serde_json::Error),
+    /// An open effect is none that this version knows.
     #[error("the stored effect {key} cannot be read: {source}")]
-    Effect { id: i64, key: String, source: serde_json::Error },
+    Effect {
+        /// The effect's number in the outbox.
+        id: i64,
+        /// The effect's key, unique within its task.
+        key: String,
+        /// Why its body could not be read.
+        source: serde_json::Error,
+    },
+    /// The writer panicked or ended before it answered; nothing of this write was stored.
     #[error("the store broke off while it wrote: {0}")]
     Broken(String),
+    /// [`Store::ready`] wrote no row within 10 seconds.
     #[error("the store does not write: other work has waited for it for seconds")]
     Slow,
+    /// The target of [`Store::copy`] has rows; nothing was copied.
     #[error(
         "{path} is not empty (there are rows in `{table}`): name an empty database or directory; nothing was changed there"
     )]
-    NotEmpty { path: String, table: &'static str },
+    NotEmpty {
+        /// The target, as in [`StoreError::Open`].
+        path: String,
+        /// The first table with rows.
+        table: &'static str,
+    },
+    /// Rows that [`Store::copy`] read back differ from those it wrote; nothing was kept.
     #[error("what was read back of `{table}` is not what was written: nothing was kept")]
-    Differs { table: &'static str },
+    Differs {
+        /// The table of those rows.
+        table: &'static str,
+    },
+    /// The task was never begun, or is deleted.
     #[error("there is no task {0}")]
     NoTask(domain::TaskId),
+    /// A write that nobody takes: the writer has ended, or the store was opened by [`Store::look`].
     #[error("the store is closed, or was opened for looking only")]
     Closed,
 }
@@ -90,15 +129,21 @@ impl From<sqlx::Error> for StoreError {
 /// One webhook arrival.
 #[derive(Debug, Clone)]
 pub struct Delivery {
+    /// The forge's id of the delivery, from the header `X-Gitea-Delivery`.
     pub uuid: String,
+    /// The repository's key in the configuration.
     pub repository: String,
+    /// The forge's name of the event, from the header `X-Gitea-Event-Type`.
     pub event_type: String,
     /// The text that it is about (`comment:17`, `issue:5`), by which it is found again as evidence.
     pub about: Option<String>,
+    /// The request's body as it came, JSON; empty when a stored one cannot be unpacked.
     pub body: Vec<u8>,
+    /// When it arrived, in Unix milliseconds of this machine's clock.
     pub received_at: i64,
 }
 
+/// An open store: its one writer, and connections for reading. Clones share both.
 #[derive(Clone)]
 pub struct Store {
     writer: queue::Writer,
@@ -171,11 +216,14 @@ impl Store {
         self.writer.ask(|answer| queue::Write::EffectLater { id, not_before, trouble, aside: true, answer }).await
     }
 
+    /// Keeps the forge's id of the comment or review that the effect of this key posted, in place of an earlier one.
     pub async fn remember_post(&self, task: domain::TaskId, key: &str, forge_id: i64) -> Result<(), StoreError> {
         let key = key.to_owned();
         self.writer.ask(|answer| queue::Write::Post { task, key, forge_id, answer }).await
     }
 
+    /// Keeps a mark in Unix milliseconds of the forge's clock: for a repository's key, how far it has been read; for
+    /// `first:<key>`, when it was read first.
     pub async fn set_watermark(&self, repository: &str, at: i64) -> Result<(), StoreError> {
         let repository = repository.to_owned();
         self.writer.ask(|answer| queue::Write::Watermark { repository, at, answer }).await

@@ -7,19 +7,27 @@ use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
+/// State of an effect that is still open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectState {
+    /// Not begun, or put back in line to be tried again.
     Pending,
+    /// Begun by the process life in [`EffectRow::epoch`]; its result is not stored.
     Started,
 }
 
 /// An effect that is still open.
 #[derive(Debug, Clone)]
 pub struct EffectRow {
+    /// Its number in the outbox.
     pub id: i64,
+    /// The task that wants it.
     pub task: TaskId,
+    /// Its key, unique within the task, such as `act:3`.
     pub key: String,
+    /// What is to be done.
     pub effect: Effect,
+    /// Whether it was begun.
     pub state: EffectState,
     /// The process life that started it, if one did.
     pub epoch: Option<i64>,
@@ -27,7 +35,9 @@ pub struct EffectRow {
     pub tries: i64,
     /// Times something it needs was down.
     pub failures: i64,
+    /// Not tried again before this, in Unix milliseconds; 0 = at once.
     pub not_before: i64,
+    /// Why it was last put back in line; none = it never was.
     pub trouble: Option<String>,
     /// Times it was set aside because the forge forbids it: everything else of its lane goes before it.
     pub aside: i64,

@@ -12,36 +12,63 @@ const WRITTEN_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
 /// One line of `caisson task list`.
 #[derive(Debug, Clone, FromRow, serde::Serialize)]
 pub struct TaskRow {
+    /// Number of the task, counted from 1.
     pub id: i64,
+    /// The repository's key in the configuration.
     pub repository: String,
+    /// Number of the issue in its repository.
     pub issue: i64,
+    /// Number of the pull request in its repository; none before it is open.
     pub pull: Option<i64>,
+    /// The agent's branch on the forge, `agent/<issue>-<slug>[-k]`.
     pub branch: String,
+    /// What was asked for: `fix` or `plan`.
     pub kind: String,
+    /// The issue's title when the task began; untrusted text.
     pub title: String,
+    /// Login of the account that gave the command.
     pub asker: String,
+    /// Name of the state, such as `running` or `awaiting-review`.
     pub state: String,
+    /// Whether it has not ended.
     #[sqlx(try_from = "Flag")]
     pub live: bool,
+    /// Number of events in its log.
     pub seq: i64,
+    /// Millionths of a US dollar that it has used.
     pub micro_usd: i64,
+    /// Tokens of all its model calls.
     pub tokens: i64,
+    /// Actions it has used.
     pub actions: i64,
+    /// When it was created, in Unix milliseconds.
     pub created_at: i64,
+    /// When its log last grew, in Unix milliseconds.
     pub updated_at: i64,
 }
 
+/// One action of a task, as `caisson task show` lists it.
 #[derive(Debug, Clone, FromRow, serde::Serialize)]
 pub struct ActionRow {
+    /// Number of the action within its task, counted from 1.
     pub number: i64,
+    /// Number of the model's turn that asked for it.
     pub turn: i64,
+    /// Name of the action's kind, such as `bash` or `read_file`.
     pub kind: String,
+    /// The whole action as JSON.
     pub input: String,
+    /// What it answered; none while it runs.
     pub output: Option<String>,
+    /// How it ended, such as `ok`, `exited` or `timed_out`; none while it runs.
     pub status: Option<String>,
+    /// Exit code, 0 for every action that ended as `ok`; none while it runs, and for every other end than `exited`.
     pub exit_code: Option<i64>,
+    /// How long it ran, in milliseconds; none while it runs.
     pub duration_ms: Option<i64>,
+    /// Tokens of its whole turn if it is the turn's first action, otherwise 0.
     pub tokens: i64,
+    /// Millionths of a US dollar for its whole turn if it is the turn's first action, otherwise 0.
     pub micro_usd: i64,
 }
 
@@ -84,6 +111,7 @@ impl Store {
         Ok(Task::fold(task, log.iter().map(|(_, e)| e)))
     }
 
+    /// Tasks of all repositories that have not ended, in order of their numbers.
     pub async fn live_tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
         Ok(sqlx::query_as(LIVE).fetch_all(&self.readers).await?)
     }
@@ -94,6 +122,7 @@ impl Store {
         Ok(sqlx::query_as(sql).bind(i64::from(limit)).fetch_all(&self.readers).await?)
     }
 
+    /// The row of one task; none when there is no task of this number.
     pub async fn task_row(&self, task: TaskId) -> Result<Option<TaskRow>, StoreError> {
         let sql = of_tasks!("WHERE id = $1");
         Ok(sqlx::query_as(sql).bind(task.0).fetch_optional(&self.readers).await?)
@@ -118,6 +147,7 @@ impl Store {
         Ok(n as u32)
     }
 
+    /// All actions of a task, in order of their numbers.
     pub async fn actions(&self, task: TaskId) -> Result<Vec<ActionRow>, StoreError> {
         let sql = "SELECT number, turn, kind, input, output, status, exit_code, duration_ms, tokens, micro_usd \
                    FROM actions WHERE task = $1 ORDER BY number";
@@ -139,11 +169,13 @@ impl Store {
         deliveries::about(&self.readers, repository, about).await
     }
 
+    /// The forge's id that [`Store::remember_post`] kept under this key; none when nothing was kept.
     pub async fn post(&self, task: TaskId, key: &str) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT forge_id FROM posts WHERE task = $1 AND key = $2";
         Ok(sqlx::query_scalar(sql).bind(task.0).bind(key).fetch_optional(&self.readers).await?)
     }
 
+    /// The mark that [`Store::set_watermark`] kept, in Unix milliseconds of the forge's clock; none before the first.
     pub async fn watermark(&self, repository: &str) -> Result<Option<i64>, StoreError> {
         Ok(sqlx::query_scalar(WATERMARK).bind(repository).fetch_optional(&self.readers).await?)
     }

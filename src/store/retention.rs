@@ -33,10 +33,12 @@ pub struct Before {
 pub enum Deleted {
     /// Its rows are gone. Its refs in the local repository of this key are not the store's: `Repos::forget_task`.
     Gone {
+        /// The repository's key in the configuration.
         repository: String,
     },
     /// It has not ended: nothing was deleted.
     Live,
+    /// There is no task of this number.
     Unknown,
 }
 
