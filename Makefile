@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 ARGS ?=
 
-.PHONY: help check test soak build images bom demo bench fuzz up down clean-docker
+.PHONY: help check docs test soak build images bom demo bench fuzz up down clean-docker
 
 help: ## this list
 	@echo 'Caisson. Prerequisite: cargo 1.95 or newer; the rest is installed or named by the target that needs it.'; echo
@@ -11,6 +11,9 @@ help: ## this list
 
 check: ## form, lints, scripts, licences, unused dependencies (cargo-deny, cargo-machete, shellcheck); CAISSON_ADVISORIES
 	@tests/support/check.sh
+
+docs: ## the documentation of every crate, in target/doc; a warning is a failure
+	@RUSTDOCFLAGS=-Dwarnings cargo doc --locked --workspace --no-deps
 
 test: ## every test; starts an installed dockerd where none answers; skips are counted at the end. ARGS='…' goes to cargo test
 	@tests/support/test.sh $(ARGS)

@@ -247,6 +247,7 @@ pub struct Needs {
     pub barrier: bool,
     /// Called off when its task has ended.
     pub ends_with_task: bool,
+    /// What a later try does.
     pub again: Again,
 }
 

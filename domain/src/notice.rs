@@ -220,7 +220,7 @@ pub enum To {
     },
     /// The change of hosts with this serial, which the router now obeys.
     Hosts {
-        /// Serial of the [`Effect::Egress`] that changed them.
+        /// Serial of the [`crate::Effect::Egress`] that changed them.
         serial: u32,
     },
 }

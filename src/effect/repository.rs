@@ -19,7 +19,7 @@ pub struct Repository {
     pub url: RemoteUrl,
     /// Hash of the project file that the operator accepted; none where none was.
     pub accepted: Option<String>,
-    /// What else may run or read a push: names that the operator accepted, as [`crate::forge::Forge::foreign`] gives
+    /// What else may run or read a push: names that the operator accepted, as [`crate::forge::ForgeReads::foreign`] gives
     /// them.
     pub accepted_foreign: Vec<String>,
 }

@@ -8,7 +8,7 @@ pub enum ForgeError {
     /// Not there, or not to be seen by this account.
     #[error("the forge has no {0} (or this account may not see it)")]
     NotFound(String),
-    /// The forge redirects. If the repository has another name now, [`crate::forge::Forge::locate`] finds it by its id.
+    /// The forge redirects. If the repository has another name now, [`crate::forge::ForgeReads::locate`] finds it by its id.
     #[error("the forge redirects to another address: {0}")]
     Moved(String),
     /// The answer is larger than is read.

@@ -201,7 +201,7 @@ pub enum ReviewState {
 /// A review of a pull request, without its inline comments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
-    /// The review's own id: for [`super::Forge::review_comments`] and [`super::Forge::delete_review`].
+    /// The review's own id: for [`super::ForgeReads::review_comments`] and [`super::ForgeWrites::delete_review`].
     pub id: i64,
     /// The N of `#issuecomment-N` in `html_url`, in one sequence with [`Comment::id`]. 0 where there is none (a pending review).
     pub number: i64,

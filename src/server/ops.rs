@@ -40,6 +40,7 @@ pub struct Ops {
     pub works: Works,
     /// What this process runs by: read again before a wish to begin anew is granted.
     pub config: Arc<Process>,
+    /// Told when the process is to begin anew with the configuration as its file then is.
     pub anew: Arc<Notify>,
 }
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# `make check`: form, lints, scripts, licences and sources of what we depend on, known vulnerabilities, dependencies that nothing uses.
+# `make check`: form, lints, documentation without a warning, scripts, licences and sources of what we depend on, known vulnerabilities, dependencies that nothing uses.
 # Runs all, then says what failed. A tool that is not installed is a failure; CAISSON_SKIP=deny,machete,shellcheck (set by .ci/run
 # when it could not be had) passes over it aloud.
 #
@@ -35,6 +35,7 @@ advisories() {
 
 run cargo fmt --all --check
 run cargo clippy --locked --workspace --all-targets -- -D warnings
+run make --no-print-directory docs
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
 # Single quotes are meant (2016), arguments may be left out (2119), traps call functions (2317).
 skipped shellcheck || run shellcheck -x -P SCRIPTDIR -e SC2016,SC2119,SC2317 "${scripts[@]}"

@@ -326,6 +326,20 @@ fn what_is_blocked_pauses_and_a_resume_wants_the_same_step_again() {
 }
 
 #[test]
+fn what_cannot_be_done_after_the_approval_is_said_and_changes_nothing() {
+    let mut walk = Walk::at_final();
+    walk.decide(approval(101));
+    assert_eq!(walk.task.state.name(), "approved");
+    let failure = Failure::Blocked { sentence: "no".into() };
+    let (task, step) = transition(
+        &walk.task,
+        &Envelope { key: "k".into(), now: 99, input: Input::EffectFailed { effect: "rest:1".into(), failure } },
+    );
+    let said = |effect: &Effect| matches!(effect, Effect::Comment { notice: Notice::LeftUndone { .. }, .. });
+    assert!(step.effects.iter().any(said) && task.state.name() == "approved", "{step:?}");
+}
+
+#[test]
 fn a_waiting_sandbox_is_put_away_rung_by_rung() {
     let idled = |shelf| Input::Idled { shelf };
     let shelved = |walk: &Walk| walk.log.iter().filter(|e| matches!(e, Event::SandboxShelved { .. })).count();

@@ -26,9 +26,13 @@ pub fn program() -> std::path::PathBuf {
     env!("CARGO_BIN_EXE_caisson-router").into()
 }
 
+/// A router between sandboxes and a small internet.
 pub struct Lab {
+    /// The real program, in a namespace of its own.
     pub router: Router,
+    /// Servers that it may reach.
     pub internet: Internet,
+    /// The namespaces and what joins them.
     pub net: Net,
 }
 
@@ -51,6 +55,7 @@ impl Lab {
         Some(lab)
     }
 
+    /// What runs in the sandbox of this berth.
     pub fn sandbox(&self, berth: u32) -> Sandbox<'_> {
         Sandbox { net: &self.net, berth }
     }

@@ -1,6 +1,6 @@
 //! What of a long file is shown: the definitions that the issue is about.
 //!
-//! Owns: the choice. A short file is shown whole, and one of up to [`LONG`] lines where the issue's code names nothing in it. Pure. Tests: below.
+//! Owns: the choice. A short file is shown whole, and one of up to `LONG` lines where the issue's code names nothing in it. Pure. Tests: below.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
