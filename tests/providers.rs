@@ -79,7 +79,7 @@ pub fn conversation() -> ModelRequest {
             user("checkpoint 1 was approved"),
             user("mind the README"),
         ],
-        tools: caisson::engine::tools::specs(domain::Kind::Fix),
+        tools: caisson::engine::tools::specs(domain::TaskKind::Fix),
         max_output_tokens: 500,
         temperature: None,
         seed: None,

@@ -10,7 +10,7 @@ const EVENTS: usize = 1000;
 pub fn request() -> Request {
     let person = Account { id: 7, login: "alice".into() };
     Request {
-        kind: Kind::Fix,
+        kind: TaskKind::Fix,
         repository: "shop".into(),
         issue: 3,
         title: "Compare versions as numbers".into(),

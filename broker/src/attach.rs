@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::desk::Desk;
 use crate::engine::problem;
-use crate::name::Kind;
+use crate::name::ResourceKind;
 
 /// As much as the runner puts into one frame.
 const PIECE: usize = 256 << 10;
@@ -36,8 +36,8 @@ impl Desk {
     }
 
     pub async fn attach_router(&self) -> Result<Attached, Problem> {
-        let name = self.names.router_part(Kind::Router);
-        let found = self.find(&name, Kind::Router).await?;
+        let name = self.names.router_part(ResourceKind::Router);
+        let found = self.find(&name, ResourceKind::Router).await?;
         let running = found.as_ref().and_then(|it| it.state.as_ref()?.running) == Some(true);
         match found.and_then(|it| it.id) {
             Some(id) if running => self.open(&id).await,

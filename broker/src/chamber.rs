@@ -16,7 +16,7 @@ use crate::berth::{Layout, Place};
 use crate::desk::Desk;
 use crate::engine::{Missing, is_conflict, is_gone, problem, status};
 use crate::image::no_gpu;
-use crate::name::{self, Kind};
+use crate::name::{self, ResourceKind};
 use crate::seal;
 
 /// The exit code of a process that SIGKILL ended.
@@ -28,7 +28,7 @@ impl Desk {
         crate::seccomp::profile(&spec.profile)?;
         let _floor = self.floor.read().await;
         self.in_lane(&spec.name, async {
-            if let Some(found) = self.find(&self.names.chamber(&spec.name), Kind::Chamber).await? {
+            if let Some(found) = self.find(&self.names.chamber(&spec.name), ResourceKind::Chamber).await? {
                 return same(spec, &found);
             }
             let (image, runner) = self.chamber_image(&spec.image).await?;
@@ -123,7 +123,7 @@ impl Desk {
 
     /// Without taking the floor: for those who hold it.
     pub async fn remove_now(&self, name: &str) -> Result<(), Problem> {
-        if let Some(found) = self.find(&self.names.chamber(name), Kind::Chamber).await? {
+        if let Some(found) = self.find(&self.names.chamber(name), ResourceKind::Chamber).await? {
             self.remove_container(&found.id.unwrap_or_default()).await?;
         }
         self.remove_workspace(name).await
@@ -131,14 +131,14 @@ impl Desk {
 
     pub async fn inspect(&self, name: &str) -> Result<Option<Chamber>, Problem> {
         name::check_chamber(name)?;
-        let Some(found) = self.find(&self.names.chamber(name), Kind::Chamber).await? else { return Ok(None) };
+        let Some(found) = self.find(&self.names.chamber(name), ResourceKind::Chamber).await? else { return Ok(None) };
         let mut chamber = described(&found);
         chamber.state = self.fate(&found, chamber.state).await;
         Ok(Some(chamber))
     }
 
     pub async fn list(&self) -> Result<Vec<Chamber>, Problem> {
-        let filters = self.names.filter(Some(Kind::Chamber));
+        let filters = self.names.filter(Some(ResourceKind::Chamber));
         let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
         let docker = self.docker()?;
         let mut chambers = Vec::new();
@@ -155,7 +155,7 @@ impl Desk {
     /// Id and state of one that must be there.
     pub async fn chamber(&self, name: &str) -> Result<(String, ChamberState), Problem> {
         name::check_chamber(name)?;
-        let found = self.find(&self.names.chamber(name), Kind::Chamber).await?;
+        let found = self.find(&self.names.chamber(name), ResourceKind::Chamber).await?;
         let found = found.ok_or_else(|| Problem::new(ProblemKind::NotFound, format!("there is no chamber {name}")))?;
         let state = state(found.state.as_ref());
         Ok((found.id.unwrap_or_default(), state))
@@ -191,7 +191,7 @@ impl Desk {
         };
         let network = self.docker()?.inspect_network(&self.names.berth(number), None).await.or_gone()?;
         let labels = network.ok_or_else(absent)?.labels;
-        if !self.names.owns(labels.as_ref(), Kind::Berth) {
+        if !self.names.owns(labels.as_ref(), ResourceKind::Berth) {
             return Err(Problem::refused(format!("network {} is not this installation's", self.names.berth(number))));
         }
         let pool = labels.unwrap_or_default().remove(name::POOL).unwrap_or_default();
@@ -216,7 +216,7 @@ impl Desk {
     /// Makes one of the volumes of a workspace: where it lies, in the engine's words.
     pub async fn workspace_volume(&self, volume: VolumeCreateRequest) -> Result<String, Problem> {
         let made = self.docker()?.create_volume(volume).await.map_err(problem)?;
-        if self.names.owns(Some(&made.labels), Kind::Workspace) {
+        if self.names.owns(Some(&made.labels), ResourceKind::Workspace) {
             return Ok(made.mountpoint);
         }
         Err(Problem::refused(format!("volume {} is not this installation's; remove it by hand", made.name)))
@@ -231,7 +231,7 @@ impl Desk {
     async fn remove_own(&self, volume: &str) -> Result<(), Problem> {
         let docker = self.docker()?;
         let Some(found) = docker.inspect_volume(volume).await.or_gone()? else { return Ok(()) };
-        if !self.names.owns(Some(&found.labels), Kind::Workspace) {
+        if !self.names.owns(Some(&found.labels), ResourceKind::Workspace) {
             return Err(Problem::refused(format!("volume {volume} is not this installation's and is not touched")));
         }
         docker.remove_volume(volume, None::<RemoveVolumeOptions>).await.or_gone().map(|_| ())

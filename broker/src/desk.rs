@@ -20,7 +20,7 @@ use crate::able;
 use crate::berth::Place;
 use crate::engine::{self, Missing, problem};
 use crate::known::{Fence, Images};
-use crate::name::{Kind, Names};
+use crate::name::{Names, ResourceKind};
 use crate::router::shape::sorted;
 use crate::seal::{Fittings, Host};
 use crate::seccomp;
@@ -145,7 +145,7 @@ impl Desk {
     }
 
     /// A container by its engine name, if it is ours and of that kind. One of the same name that is not ours is a refusal.
-    pub async fn find(&self, name: &str, kind: Kind) -> Result<Option<ContainerInspectResponse>, Problem> {
+    pub async fn find(&self, name: &str, kind: ResourceKind) -> Result<Option<ContainerInspectResponse>, Problem> {
         let Some(found) = self.docker()?.inspect_container(name, None).await.or_gone()? else { return Ok(None) };
         let labels = found.config.as_ref().and_then(|config| config.labels.as_ref());
         if self.names.owns(labels, kind) {

@@ -13,7 +13,7 @@ use protocol::broker::{ChamberSpec, Problem, TREE};
 
 use crate::desk::Desk;
 use crate::engine::problem;
-use crate::name::{self, Kind};
+use crate::name::{self, ResourceKind};
 use crate::seal::UPPER;
 use crate::supply::directories;
 
@@ -58,7 +58,7 @@ impl Desk {
     }
 
     fn volume_of(&self, spec: &ChamberSpec, name: String, options: HashMap<String, String>) -> VolumeCreateRequest {
-        let mut labels = self.names.labels(Kind::Workspace);
+        let mut labels = self.names.labels(ResourceKind::Workspace);
         labels.insert(name::NAME.into(), spec.name.clone());
         VolumeCreateRequest {
             name: Some(name),

@@ -146,7 +146,7 @@ impl Desk {
 
     /// A helper that an earlier life left, or that has done its work.
     pub async fn discard_helper(&self, name: &str) -> Result<(), Problem> {
-        let Some(found) = self.find(name, crate::name::Kind::Helper).await? else { return Ok(()) };
+        let Some(found) = self.find(name, crate::name::ResourceKind::Helper).await? else { return Ok(()) };
         let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
         let id = found.id.unwrap_or_default();
         self.docker()?.remove_container(&id, Some(options)).await.or_gone().map(|_| ())

@@ -9,7 +9,7 @@ use protocol::broker::{ChamberSpec, Problem, ProblemKind, Purpose};
 
 use crate::desk::Desk;
 use crate::engine::{Missing, problem};
-use crate::name::{self, Kind};
+use crate::name::{self, ResourceKind};
 
 impl Desk {
     /// The mirror of a chamber that is about to be made: made for whoever fills it, there already for everybody else (the engine
@@ -44,7 +44,7 @@ impl Desk {
     }
 
     fn mirror_volume(&self, mirror: &str, user: u32) -> VolumeCreateRequest {
-        let mut labels = self.names.labels(Kind::Mirror);
+        let mut labels = self.names.labels(ResourceKind::Mirror);
         labels.insert(name::NAME.into(), mirror.to_owned());
         labels.insert(name::USER.into(), user.to_string());
         VolumeCreateRequest {
@@ -56,7 +56,7 @@ impl Desk {
     }
 
     fn must_be_ours(&self, volume: &str, labels: &HashMap<String, String>) -> Result<(), Problem> {
-        if self.names.owns(Some(labels), Kind::Mirror) {
+        if self.names.owns(Some(labels), ResourceKind::Mirror) {
             return Ok(());
         }
         Err(Problem::refused(format!(

@@ -9,7 +9,7 @@ use protocol::broker::{ChamberSpec, PROBE_USERS, Problem, Purpose, USERS};
 
 /// Whose it is.
 pub const INSTALLATION: &str = "caisson.installation";
-/// What it is; see [`Kind`].
+/// What it is; see [`ResourceKind`].
 pub const KIND: &str = "caisson.kind";
 /// A chamber's name as the client knows it, also on its workspace.
 pub const NAME: &str = "caisson.name";
@@ -29,7 +29,7 @@ pub const MAX_BERTHS: u32 = 64;
 
 /// What a labelled thing is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ResourceKind {
     Chamber,
     Workspace,
     /// The volume that holds a repository's history.
@@ -45,7 +45,7 @@ pub enum Kind {
     Outer,
 }
 
-impl Kind {
+impl ResourceKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Chamber => "chamber",
@@ -112,12 +112,12 @@ impl Names {
         format!("caisson-{}-helper-{what}", self.installation)
     }
 
-    pub fn router_part(&self, kind: Kind) -> String {
+    pub fn router_part(&self, kind: ResourceKind) -> String {
         format!("caisson-{}-{}", self.installation, kind.as_str())
     }
 
     /// What is about to take its place.
-    pub fn next(&self, kind: Kind) -> String {
+    pub fn next(&self, kind: ResourceKind) -> String {
         format!("{}-next", self.router_part(kind))
     }
 
@@ -131,20 +131,20 @@ impl Names {
     }
 
     /// The labels that everything has.
-    pub fn labels(&self, kind: Kind) -> HashMap<String, String> {
+    pub fn labels(&self, kind: ResourceKind) -> HashMap<String, String> {
         HashMap::from([
             (INSTALLATION.to_owned(), self.installation.clone()),
             (KIND.to_owned(), kind.as_str().to_owned()),
         ])
     }
 
-    pub fn owns(&self, labels: Option<&HashMap<String, String>>, kind: Kind) -> bool {
+    pub fn owns(&self, labels: Option<&HashMap<String, String>>, kind: ResourceKind) -> bool {
         let is = |key: &str, value: &str| labels.and_then(|all| all.get(key)).is_some_and(|it| it == value);
         is(INSTALLATION, &self.installation) && is(KIND, kind.as_str())
     }
 
     /// For the engine's list calls.
-    pub fn filter(&self, kind: Option<Kind>) -> HashMap<String, Vec<String>> {
+    pub fn filter(&self, kind: Option<ResourceKind>) -> HashMap<String, Vec<String>> {
         let mut labels = vec![format!("{INSTALLATION}={}", self.installation)];
         labels.extend(kind.map(|kind| format!("{KIND}={}", kind.as_str())));
         HashMap::from([("label".to_owned(), labels)])
@@ -396,10 +396,10 @@ mod tests {
     fn only_the_right_labels_make_it_ours() {
         let names = Names::new("one").unwrap();
         let other = Names::new("two").unwrap();
-        assert!(names.owns(Some(&names.labels(Kind::Chamber)), Kind::Chamber));
-        assert!(!names.owns(Some(&names.labels(Kind::Helper)), Kind::Chamber));
-        assert!(!names.owns(Some(&other.labels(Kind::Chamber)), Kind::Chamber));
-        assert!(!names.owns(None, Kind::Chamber));
+        assert!(names.owns(Some(&names.labels(ResourceKind::Chamber)), ResourceKind::Chamber));
+        assert!(!names.owns(Some(&names.labels(ResourceKind::Helper)), ResourceKind::Chamber));
+        assert!(!names.owns(Some(&other.labels(ResourceKind::Chamber)), ResourceKind::Chamber));
+        assert!(!names.owns(None, ResourceKind::Chamber));
     }
 
     #[test]

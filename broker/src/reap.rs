@@ -10,7 +10,7 @@ use protocol::broker::{Problem, Purpose};
 
 use crate::desk::Desk;
 use crate::engine::{is_conflict, is_gone, problem, status};
-use crate::name::{self, Kind};
+use crate::name::{self, ResourceKind};
 
 impl Desk {
     /// Chambers that `keep` does not name, workspaces without a chamber, mirrors that `mirrors` does not name and nothing uses,
@@ -35,10 +35,10 @@ impl Desk {
                 removed.push(chamber.name);
             }
         }
-        removed.extend(self.reap_containers(&[Kind::Helper]).await?);
+        removed.extend(self.reap_containers(&[ResourceKind::Helper]).await?);
         removed.extend(self.reap_volumes(keep, mirrors).await?);
-        if self.find(&self.names.router_part(Kind::Holder), Kind::Holder).await?.is_none() {
-            removed.extend(self.reap_containers(&[Kind::Walls, Kind::Router]).await?);
+        if self.find(&self.names.router_part(ResourceKind::Holder), ResourceKind::Holder).await?.is_none() {
+            removed.extend(self.reap_containers(&[ResourceKind::Walls, ResourceKind::Router]).await?);
             removed.extend(self.reap_networks(image).await?);
         }
         Ok(removed)
@@ -68,7 +68,7 @@ impl Desk {
     }
 
     async fn reap_way_out(&self) -> Result<Vec<String>, Problem> {
-        self.reap_containers(&[Kind::Router, Kind::Walls, Kind::Holder]).await
+        self.reap_containers(&[ResourceKind::Router, ResourceKind::Walls, ResourceKind::Holder]).await
     }
 
     /// Everything: chambers, the way out, networks, volumes, and the table.
@@ -85,7 +85,7 @@ impl Desk {
         Ok(removed)
     }
 
-    async fn reap_containers(&self, kinds: &[Kind]) -> Result<Vec<String>, Problem> {
+    async fn reap_containers(&self, kinds: &[ResourceKind]) -> Result<Vec<String>, Problem> {
         let mut removed = Vec::new();
         for &kind in kinds {
             let filters = self.names.filter(Some(kind));
@@ -110,9 +110,9 @@ impl Desk {
         let mut removed = Vec::new();
         for volume in volumes {
             let named = |list: &[String]| volume.labels.get(name::NAME).is_some_and(|name| list.contains(name));
-            let workspace = self.names.owns(Some(&volume.labels), Kind::Workspace) && !named(keep);
-            let mirror = self.names.owns(Some(&volume.labels), Kind::Mirror) && !named(mirrors);
-            let old_runner = self.names.owns(Some(&volume.labels), Kind::Runner) && volume.name != current;
+            let workspace = self.names.owns(Some(&volume.labels), ResourceKind::Workspace) && !named(keep);
+            let mirror = self.names.owns(Some(&volume.labels), ResourceKind::Mirror) && !named(mirrors);
+            let old_runner = self.names.owns(Some(&volume.labels), ResourceKind::Runner) && volume.name != current;
             if (workspace || mirror || old_runner) && self.remove_volume(&volume.name).await? {
                 removed.push(volume.name);
             }
@@ -134,7 +134,9 @@ impl Desk {
         let filters = self.names.filter(None);
         let options = ListNetworksOptionsBuilder::default().filters(&filters).build();
         let found = self.docker()?.list_networks(Some(options)).await.map_err(problem)?;
-        let ours = |labels: Option<&_>| self.names.owns(labels, Kind::Berth) || self.names.owns(labels, Kind::Outer);
+        let ours = |labels: Option<&_>| {
+            self.names.owns(labels, ResourceKind::Berth) || self.names.owns(labels, ResourceKind::Outer)
+        };
         let ours = found.into_iter().filter(|network| ours(network.labels.as_ref()));
         Ok(ours.filter_map(|network| Some((network.name.clone()?, network))).collect())
     }
@@ -162,7 +164,7 @@ impl Desk {
 
     /// An image that can take the table away: what walls or holder are of, otherwise one that the operator listed.
     async fn table_image(&self) -> Result<Option<String>, Problem> {
-        for kind in [Kind::Walls, Kind::Holder] {
+        for kind in [ResourceKind::Walls, ResourceKind::Holder] {
             if let Some(found) = self.find(&self.names.router_part(kind), kind).await? {
                 return Ok(found.image);
             }

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::berth::Place;
 use crate::gpus::Gpus;
 
-use crate::name::{self, Kind, Names};
+use crate::name::{self, Names, ResourceKind};
 use crate::seccomp;
 
 /// In a layer: what differs from the tree.
@@ -112,7 +112,7 @@ pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result
     let limits =
         ChamberLimits { memory_bytes: 256 << 20, pids: 64, cpus: 1.0, tmp_bytes: 16 << 20, ..Default::default() };
     let mut body = sealed(names, *USERS.start(), &limits, "sealed", fit)?;
-    body.labels = Some(names.labels(Kind::Helper));
+    body.labels = Some(names.labels(ResourceKind::Helper));
     body.entrypoint = Some(command.iter().map(|&word| word.to_owned()).collect());
     body.open_stdin = Some(false);
     body.working_dir = Some("/tmp".into());
@@ -123,7 +123,7 @@ pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result
 pub fn workspace(names: &Names, spec: &ChamberSpec, (uid, gid): (u64, u64)) -> VolumeCreateRequest {
     let (uid, gid) = (uid + u64::from(spec.user), gid + u64::from(spec.user));
     let bytes = spec.limits.workspace_bytes;
-    let mut labels = names.labels(Kind::Workspace);
+    let mut labels = names.labels(ResourceKind::Workspace);
     labels.insert(name::NAME.into(), spec.name.clone());
     let inodes = (bytes / 2048).clamp(10_000, 4_000_000);
     let options = format!("size={bytes},nr_inodes={inodes},uid={uid},gid={gid},mode=0755,nosuid,nodev");
@@ -144,7 +144,7 @@ pub fn spec_hash(spec: &ChamberSpec) -> Result<String, Problem> {
 }
 
 fn labels(names: &Names, spec: &ChamberSpec) -> Result<HashMap<String, String>, Problem> {
-    let mut labels = names.labels(Kind::Chamber);
+    let mut labels = names.labels(ResourceKind::Chamber);
     // Set even when empty: an image could bring a label of that name.
     labels.insert(name::TASK.into(), spec.task.map(|id| id.to_string()).unwrap_or_default());
     labels.insert(name::NAME.into(), spec.name.clone());
@@ -175,7 +175,7 @@ fn sealed(
         stdin_once: Some(false),
         stop_signal: Some("SIGKILL".into()),
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..Default::default() }),
-        labels: Some(names.labels(Kind::Helper)),
+        labels: Some(names.labels(ResourceKind::Helper)),
         host_config: Some(host_config(user, limits, profile, fit)),
         networking_config: fit.place.map(networking),
         ..Default::default()

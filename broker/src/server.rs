@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use protocol::broker::{Answer, MAX_LINE, Problem, Request};
+use protocol::broker::{BrokerAnswer, MAX_LINE, Problem, Request};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -140,9 +140,9 @@ async fn serve_one(desk: &Desk, stream: UnixStream, stop: CancellationToken) {
         Err(problem) => Err(problem),
     };
     let (answer, attached) = match reply {
-        Ok(Reply::Line(value)) => (line(&Answer::Ok(value)), None),
-        Ok(Reply::Stream(attached)) => (line(&Answer::Ok(())), Some(attached)),
-        Err(problem) => (line(&Answer::<()>::Error(problem)), None),
+        Ok(Reply::Line(value)) => (line(&BrokerAnswer::Ok(value)), None),
+        Ok(Reply::Stream(attached)) => (line(&BrokerAnswer::Ok(())), Some(attached)),
+        Err(problem) => (line(&BrokerAnswer::<()>::Error(problem)), None),
     };
     if stream.write_all(&answer).await.is_err() {
         return;
@@ -225,7 +225,7 @@ fn said(value: impl Serialize) -> Result<Reply, Problem> {
     serde_json::to_value(value).map(Reply::Line).map_err(|error| Problem::refused(error.to_string()))
 }
 
-fn line(answer: &Answer<impl Serialize>) -> Vec<u8> {
+fn line(answer: &BrokerAnswer<impl Serialize>) -> Vec<u8> {
     let mut text = serde_json::to_vec(answer).unwrap_or_default();
     text.push(b'\n');
     text

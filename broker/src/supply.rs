@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::desk::Desk;
 use crate::engine::{is_gone, problem};
-use crate::name::Kind;
+use crate::name::ResourceKind;
 use crate::seal::runner_directory;
 
 /// A tar archive's block, in bytes.
@@ -32,12 +32,12 @@ impl Desk {
         let request = VolumeCreateRequest {
             name: Some(volume.clone()),
             driver: Some("local".into()),
-            labels: Some(self.names.labels(Kind::Runner)),
+            labels: Some(self.names.labels(ResourceKind::Runner)),
             ..Default::default()
         };
         // Creating one that exists answers the old one: a foreign one of that name is not ours to fill.
         let made = docker.create_volume(request).await.map_err(problem)?;
-        if !self.names.owns(Some(&made.labels), Kind::Runner) {
+        if !self.names.owns(Some(&made.labels), ResourceKind::Runner) {
             return Err(Problem::refused(format!(
                 "volume {volume} does not carry this installation's label; remove it"
             )));
@@ -64,7 +64,7 @@ impl Desk {
         ContainerCreateBody {
             image: Some(image.to_owned()),
             entrypoint: Some(vec![RUNNER.into()]),
-            labels: Some(self.names.labels(Kind::Helper)),
+            labels: Some(self.names.labels(ResourceKind::Helper)),
             host_config: Some(HostConfig {
                 network_mode: Some("none".into()),
                 cap_drop: Some(vec!["ALL".into()]),

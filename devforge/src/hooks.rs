@@ -15,23 +15,23 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The two names of an event: `X-Gitea-Event` (coarse) and `X-Gitea-Event-Type`, which differ in surprising ways.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kind(pub &'static str, pub &'static str);
+pub(crate) struct HookKind(pub &'static str, pub &'static str);
 
-pub(crate) const ISSUES: Kind = Kind("issues", "issues");
-pub(crate) const ISSUE_LABEL: Kind = Kind("issues", "issue_label");
-pub(crate) const ISSUE_COMMENT: Kind = Kind("issue_comment", "issue_comment");
-pub(crate) const PULL_COMMENT: Kind = Kind("issue_comment", "pull_request_comment");
-pub(crate) const PULL: Kind = Kind("pull_request", "pull_request");
-pub(crate) const PULL_SYNC: Kind = Kind("pull_request", "pull_request_sync");
-pub(crate) const PULL_LABEL: Kind = Kind("pull_request", "pull_request_label");
-pub(crate) const REVIEW_REQUEST: Kind = Kind("pull_request", "pull_request_review_request");
-pub(crate) const APPROVED: Kind = Kind("pull_request_approved", "pull_request_review_approved");
-pub(crate) const REJECTED: Kind = Kind("pull_request_rejected", "pull_request_review_rejected");
-pub(crate) const REVIEW_COMMENT: Kind = Kind("pull_request_comment", "pull_request_review_comment");
-pub(crate) const PUSH: Kind = Kind("push", "push");
-pub(crate) const CREATE: Kind = Kind("create", "create");
-pub(crate) const DELETE: Kind = Kind("delete", "delete");
-pub(crate) const STATUS: Kind = Kind("status", "status");
+pub(crate) const ISSUES: HookKind = HookKind("issues", "issues");
+pub(crate) const ISSUE_LABEL: HookKind = HookKind("issues", "issue_label");
+pub(crate) const ISSUE_COMMENT: HookKind = HookKind("issue_comment", "issue_comment");
+pub(crate) const PULL_COMMENT: HookKind = HookKind("issue_comment", "pull_request_comment");
+pub(crate) const PULL: HookKind = HookKind("pull_request", "pull_request");
+pub(crate) const PULL_SYNC: HookKind = HookKind("pull_request", "pull_request_sync");
+pub(crate) const PULL_LABEL: HookKind = HookKind("pull_request", "pull_request_label");
+pub(crate) const REVIEW_REQUEST: HookKind = HookKind("pull_request", "pull_request_review_request");
+pub(crate) const APPROVED: HookKind = HookKind("pull_request_approved", "pull_request_review_approved");
+pub(crate) const REJECTED: HookKind = HookKind("pull_request_rejected", "pull_request_review_rejected");
+pub(crate) const REVIEW_COMMENT: HookKind = HookKind("pull_request_comment", "pull_request_review_comment");
+pub(crate) const PUSH: HookKind = HookKind("push", "push");
+pub(crate) const CREATE: HookKind = HookKind("create", "create");
+pub(crate) const DELETE: HookKind = HookKind("delete", "delete");
+pub(crate) const STATUS: HookKind = HookKind("status", "status");
 
 /// Whether a hook's list of events covers an event type, with the widening names that Gitea accepts.
 fn covers(events: &[String], event_type: &str) -> bool {
@@ -50,7 +50,7 @@ fn covers(events: &[String], event_type: &str) -> bool {
 }
 
 impl World {
-    fn emit(&self, at: usize, kind: Kind, actor: i64, mut body: Map<String, Value>) {
+    fn emit(&self, at: usize, kind: HookKind, actor: i64, mut body: Map<String, Value>) {
         let repo = &self.repos[at];
         body.insert("repository".into(), self.repo_json(repo, Some(self.login_of(actor))));
         body.insert("sender".into(), self.user_json(actor));
@@ -59,14 +59,14 @@ impl World {
         }
     }
 
-    fn post(&self, hook: &Hook, Kind(event, event_type): Kind, body: &Map<String, Value>) {
+    fn post(&self, hook: &Hook, HookKind(event, event_type): HookKind, body: &Map<String, Value>) {
         let body = serde_json::to_string_pretty(body).unwrap_or_default();
         let posting = Posting { url: hook.url.clone(), secret: hook.secret.clone(), event, event_type, body };
         // The queue ends with the forge; a delivery after that has nobody to go to.
         let _ = self.postings.send(posting);
     }
 
-    pub fn emit_issue(&self, at: usize, number: u64, kind: Kind, action: &str, actor: i64, changes: Option<Value>) {
+    pub fn emit_issue(&self, at: usize, number: u64, kind: HookKind, action: &str, actor: i64, changes: Option<Value>) {
         let repo = &self.repos[at];
         let Some(issue) = repo.issues.get(&number) else { return };
         let mut body = fields(json!({ "action": action, "number": number, "commit_id": "" }));
@@ -103,7 +103,7 @@ impl World {
     }
 
     /// A review's delivery names neither the review nor its commit: only its kind and its text.
-    pub fn emit_review(&self, at: usize, number: u64, kind: Kind, content: &str, actor: i64) {
+    pub fn emit_review(&self, at: usize, number: u64, kind: HookKind, content: &str, actor: i64) {
         let repo = &self.repos[at];
         let Some(issue) = repo.issues.get(&number) else { return };
         let body = fields(json!({
@@ -127,7 +127,7 @@ impl World {
     }
 
     /// `create` and `delete` carry the short name.
-    pub fn emit_ref(&self, at: usize, kind: Kind, reference: &str, sha: &str, actor: i64) {
+    pub fn emit_ref(&self, at: usize, kind: HookKind, reference: &str, sha: &str, actor: i64) {
         let (ref_type, short) = match reference.strip_prefix("refs/tags/") {
             Some(tag) => ("tag", tag),
             None => ("branch", reference.strip_prefix("refs/heads/").unwrap_or(reference)),

@@ -40,7 +40,7 @@ pub use look::{BaseRun, Look, ShownFile};
 pub use loss::{Loss, Resource};
 pub use notice::{Notice, To};
 pub use state::{End, PauseReason, Shelf, State, Why};
-pub use task::{Kind, Request, Task};
+pub use task::{Request, Task, TaskKind};
 pub use transition::{Step, transition};
 
 /// Actions between two approvals. An operator or a project can only lower it.

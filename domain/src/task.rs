@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// What a task may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum TaskKind {
     /// May write; stops at every fifth action.
     Fix,
     /// Read-only; answers in a comment.
@@ -23,7 +23,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Whether the task may write.
-    pub kind: Kind,
+    pub kind: TaskKind,
     /// The repository's key in the configuration.
     pub repository: String,
     /// Number of the issue in its repository.
@@ -68,7 +68,7 @@ pub struct Task {
     /// What was asked for; none before [`Event::Requested`].
     pub request: Option<Request>,
     /// What it may do now: a read-only task that was approved may write.
-    pub kind: Kind,
+    pub kind: TaskKind,
     /// The commit that the work began from; none before the first [`Event::Prepared`].
     pub base: Option<Commit>,
     /// The image its sandbox was made from: whatever is made for it later takes the same.
@@ -166,7 +166,7 @@ impl Task {
             id,
             state: State::Queued,
             request: None,
-            kind: Kind::Fix,
+            kind: TaskKind::Fix,
             base: None,
             image: None,
             note: None,
@@ -250,8 +250,8 @@ impl Task {
     /// Actions that it may take until the next checkpoint, or until a read-only task must answer.
     pub fn every(&self) -> u8 {
         match self.kind {
-            Kind::Plan => crate::READ_ONLY_ACTIONS,
-            Kind::Fix => self
+            TaskKind::Plan => crate::READ_ONLY_ACTIONS,
+            TaskKind::Fix => self
                 .request
                 .as_ref()
                 .map_or(crate::ACTIONS_PER_CHECKPOINT, |r| r.every.clamp(1, crate::ACTIONS_PER_CHECKPOINT)),
@@ -356,7 +356,7 @@ impl Task {
 
     /// Whether everything the sandbox holds, but for files that git ignores, is in a commit of ours, or was never to be kept.
     pub fn all_committed(&self) -> bool {
-        self.kind == Kind::Plan || !self.uncommitted
+        self.kind == TaskKind::Plan || !self.uncommitted
     }
 
     #[expect(clippy::wildcard_enum_match_arm)]

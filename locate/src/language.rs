@@ -52,7 +52,7 @@ impl Language {
 
 /// What a file is to a programme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FileKind {
     /// Program text by its ending, and neither test nor made.
     Source,
     /// Tests, examples and measurements: what uses the program.
@@ -103,7 +103,7 @@ pub fn stem(path: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }
 
-impl Kind {
+impl FileKind {
     /// What the path's folders, name and ending say; the file is not read.
     pub fn of(path: &str) -> Self {
         let folders = || path.rsplit_once('/').map_or("", |(folders, _)| folders).split('/');
@@ -137,21 +137,21 @@ mod tests {
     #[test]
     fn what_a_file_is_follows_from_its_path() {
         for (path, kind) in [
-            ("src/click/core.py", Kind::Source),
-            ("src/click/testing.py", Kind::Source),
-            ("tests/test_core.py", Kind::Test),
-            ("lib/view.test.js", Kind::Test),
-            ("command_test.go", Kind::Test),
-            ("src/main/java/a/GsonTest.java", Kind::Test),
-            ("crates/core/main.rs", Kind::Source),
-            ("crates/core/tests.rs", Kind::Test),
-            ("lib/native.c", Kind::Source),
-            ("README.md", Kind::Beside),
-            ("Cargo.toml", Kind::Beside),
-            ("Cargo.lock", Kind::Made),
-            ("vendor/x/y.go", Kind::Made),
+            ("src/click/core.py", FileKind::Source),
+            ("src/click/testing.py", FileKind::Source),
+            ("tests/test_core.py", FileKind::Test),
+            ("lib/view.test.js", FileKind::Test),
+            ("command_test.go", FileKind::Test),
+            ("src/main/java/a/GsonTest.java", FileKind::Test),
+            ("crates/core/main.rs", FileKind::Source),
+            ("crates/core/tests.rs", FileKind::Test),
+            ("lib/native.c", FileKind::Source),
+            ("README.md", FileKind::Beside),
+            ("Cargo.toml", FileKind::Beside),
+            ("Cargo.lock", FileKind::Made),
+            ("vendor/x/y.go", FileKind::Made),
         ] {
-            assert_eq!(Kind::of(path), kind, "{path}");
+            assert_eq!(FileKind::of(path), kind, "{path}");
         }
         assert_eq!((stem("a/.bashrc"), stem("a/b.tar.gz"), ending("Makefile")), (".bashrc", "b.tar", ""));
     }

@@ -20,7 +20,7 @@ mod wanted;
 mod words;
 
 pub use index::Weight;
-pub use language::{Kind, Language};
+pub use language::{FileKind, Language};
 pub use mistakes::{Mistake, mistakes};
 pub use parts::parts;
 pub use survey::{survey, survey_with};

@@ -8,7 +8,7 @@ use protocol::survey::{MAX_REASONS, Reason};
 
 use crate::imports;
 use crate::index::{self, Counts, Field, Share, Terms};
-use crate::language::{Kind, Language, name};
+use crate::language::{FileKind, Language, name};
 use crate::outline::Outline;
 use crate::tuning::Tuning;
 use crate::wanted::Names;
@@ -24,7 +24,7 @@ const WORDS: usize = 5;
 #[derive(Debug)]
 pub struct File {
     pub path: String,
-    pub kind: Kind,
+    pub kind: FileKind,
     pub bytes: u64,
     pub lines: u32,
     pub counts: Counts,
@@ -74,12 +74,12 @@ pub fn rank(files: &[File], wanted: &Wanted, tuning: &Tuning) -> Vec<Ranked> {
     out
 }
 
-fn factor(kind: Kind, tuning: &Tuning) -> f64 {
+fn factor(kind: FileKind, tuning: &Tuning) -> f64 {
     match kind {
-        Kind::Source => 1.0,
-        Kind::Test => tuning.test,
-        Kind::Beside => tuning.beside,
-        Kind::Made => 0.05,
+        FileKind::Source => 1.0,
+        FileKind::Test => tuning.test,
+        FileKind::Beside => tuning.beside,
+        FileKind::Made => 0.05,
     }
 }
 
@@ -148,7 +148,7 @@ fn chains(files: &[File], wanted: &Wanted, tuning: &Tuning, out: &mut Signals) {
                     meant && (many > 1 || defined(file, &chain[1]))
                 })
             };
-            for (at, file) in files.iter().enumerate().filter(|(_, file)| file.kind < Kind::Beside) {
+            for (at, file) in files.iter().enumerate().filter(|(_, file)| file.kind < FileKind::Beside) {
                 if of_file(file) && !out[at].iter().any(|(_, known)| *known == why) {
                     out[at].push((strength * 0.8, why.clone()));
                 }
@@ -159,13 +159,13 @@ fn chains(files: &[File], wanted: &Wanted, tuning: &Tuning, out: &mut Signals) {
 
 /// Sources that a named test imports, or that it is named after.
 fn imported(files: &[File], tuning: &Tuning, out: &mut Signals) {
-    let is_test = |at: &usize| files[*at].kind == Kind::Test && !out[*at].is_empty();
+    let is_test = |at: &usize| files[*at].kind == FileKind::Test && !out[*at].is_empty();
     let tests: Vec<usize> = (0..files.len()).filter(is_test).collect();
     for test in tests.into_iter().take(TESTS).map(|at| &files[at]) {
         let language = Language::of(&test.path);
         let texts = test.outline.as_ref().map(|outline| outline.imports.as_slice()).unwrap_or_default();
         let ends = language.map(|language| imports::meant(&test.path, texts, language)).unwrap_or_default();
-        let sources = || files.iter().enumerate().filter(|(_, file)| file.kind == Kind::Source);
+        let sources = || files.iter().enumerate().filter(|(_, file)| file.kind == FileKind::Source);
         let meant: BTreeSet<usize> =
             sources().filter(|(_, file)| imports::is_meant(&file.path, &ends)).map(|(at, _)| at).collect();
         for (at, file) in sources() {

@@ -5,10 +5,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use protocol::survey::{Answer, Found, LONG, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_TEXTS, Question, Reason};
+use protocol::survey::{Found, LONG, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_TEXTS, Question, Reason, SurveyAnswer};
 
 use crate::index::{self, Counts, Field, Terms};
-use crate::language::{Kind, Language};
+use crate::language::{FileKind, Language};
 use crate::outline::Outline;
 use crate::parts;
 use crate::rank::{self, File, Ranked, Wanted};
@@ -25,23 +25,23 @@ const OUTLINING: Duration = Duration::from_secs(8);
 const LISTS: usize = 400 << 10;
 
 /// Answers a question about the tree below `root`.
-pub fn survey(root: &Path, question: &Question) -> Answer {
+pub fn survey(root: &Path, question: &Question) -> SurveyAnswer {
     survey_with(root, question, &Tuning::default())
 }
 
 /// The same with other numbers, for measuring.
-pub fn survey_with(root: &Path, question: &Question, tuning: &Tuning) -> Answer {
+pub fn survey_with(root: &Path, question: &Question, tuning: &Tuning) -> SurveyAnswer {
     let tree = Tree::below(root);
     let wanted = wanted(question, tuning);
     let (mut files, unread) = read(&tree, &wanted.terms);
     outline(&tree, &mut files, &wanted.terms, tuning);
     let ranked = rank::rank(&files, &wanted, tuning);
     let told = choose(&files, ranked, question);
-    Answer {
+    SurveyAnswer {
         whole: told.whole,
         files: tell(&tree, &mut files, told, question),
         seen: files.len() as u64,
-        tokens: files.iter().filter(|file| file.kind == Kind::Source).map(|file| file.bytes / 4).sum(),
+        tokens: files.iter().filter(|file| file.kind == FileKind::Source).map(|file| file.bytes / 4).sum(),
         passed_over: tree.passed_over + unread,
     }
 }
@@ -76,7 +76,7 @@ fn read(tree: &Tree, terms: &Terms) -> (Vec<File>, u64) {
 fn outline(tree: &Tree, files: &mut [File], terms: &Terms, tuning: &Tuning) {
     let counts: Vec<&Counts> = files.iter().map(|file| &file.counts).collect();
     let scores = index::score(terms, &counts, [tuning.path, tuning.symbols, tuning.text], tuning.k1);
-    let known = |at: &usize| files[*at].kind < Kind::Beside && Language::of(&files[*at].path).is_some();
+    let known = |at: &usize| files[*at].kind < FileKind::Beside && Language::of(&files[*at].path).is_some();
     let mut order: Vec<usize> = (0..files.len()).filter(known).collect();
     order.sort_by(|a, b| scores[*b].0.total_cmp(&scores[*a].0).then(a.cmp(b)));
     let (mut left, end) = (OUTLINED_BYTES, Instant::now() + OUTLINING);
@@ -104,11 +104,12 @@ struct Told {
 
 /// Which files are told: those that were asked for, then all sources where they are few, otherwise the best.
 fn choose(files: &[File], ranked: Vec<Ranked>, question: &Question) -> Told {
-    let tokens =
-        |most: Kind| -> u64 { files.iter().filter(|file| file.kind <= most).map(|file| file.bytes.div_ceil(4)).sum() };
-    let number = |most: Kind| files.iter().filter(|file| file.kind <= most).count();
-    let small = |most: &Kind| tokens(*most) <= question.whole && (1..=MAX_FILES).contains(&number(*most));
-    let whole = [Kind::Test, Kind::Source].into_iter().find(small);
+    let tokens = |most: FileKind| -> u64 {
+        files.iter().filter(|file| file.kind <= most).map(|file| file.bytes.div_ceil(4)).sum()
+    };
+    let number = |most: FileKind| files.iter().filter(|file| file.kind <= most).count();
+    let small = |most: &FileKind| tokens(*most) <= question.whole && (1..=MAX_FILES).contains(&number(*most));
+    let whole = [FileKind::Test, FileKind::Source].into_iter().find(small);
     let asked = |at: usize| question.paths.iter().position(|path| *path == files[at].path);
     let most = question.most.min(MAX_FILES);
     let (mut first, rest): (Vec<Ranked>, Vec<Ranked>) = ranked.into_iter().partition(|one| asked(one.at).is_some());

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ignore::WalkBuilder;
 use protocol::survey::MAX_PATH;
 
-use crate::language::Kind;
+use crate::language::FileKind;
 
 /// Longest file that is read, in bytes.
 pub const LONGEST: u64 = 512 << 10;
@@ -26,7 +26,7 @@ const ENTRIES: usize = 400_000;
 pub struct Entry {
     /// Relative to the root, with `/`.
     pub path: String,
-    pub kind: Kind,
+    pub kind: FileKind,
     pub bytes: u64,
 }
 
@@ -60,7 +60,7 @@ impl Tree {
             let size = found.metadata().map(|it| it.len());
             match (path, size) {
                 (Some(path), Ok(bytes)) if bytes <= LONGEST && fits(path) => {
-                    entries.push(Entry { path: path.to_owned(), kind: Kind::of(path), bytes });
+                    entries.push(Entry { path: path.to_owned(), kind: FileKind::of(path), bytes });
                 }
                 _ => passed_over += 1,
             }

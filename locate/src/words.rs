@@ -42,20 +42,20 @@ pub fn each_word(text: &str, mut each: impl FnMut(&str)) {
                 part.clear();
             }
         };
-        let mut before = Kind::Mark;
+        let mut before = CharKind::Mark;
         let mut rest = run.chars().peekable();
         while let Some(c) = rest.next() {
-            let kind = Kind::of(c);
-            let next_is_small = rest.peek().is_some_and(|next| Kind::of(*next) == Kind::Small);
+            let kind = CharKind::of(c);
+            let next_is_small = rest.peek().is_some_and(|next| CharKind::of(*next) == CharKind::Small);
             let begins = match kind {
-                Kind::Mark => true,
-                Kind::Large => before == Kind::Small || (before == Kind::Large && next_is_small),
-                Kind::Small | Kind::Digit => false,
+                CharKind::Mark => true,
+                CharKind::Large => before == CharKind::Small || (before == CharKind::Large && next_is_small),
+                CharKind::Small | CharKind::Digit => false,
             };
             if begins {
                 give(&mut part, &mut whole);
             }
-            if kind != Kind::Mark {
+            if kind != CharKind::Mark {
                 part.extend(c.to_lowercase());
             }
             before = kind;
@@ -68,14 +68,14 @@ pub fn each_word(text: &str, mut each: impl FnMut(&str)) {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharKind {
     Small,
     Large,
     Digit,
     Mark,
 }
 
-impl Kind {
+impl CharKind {
     fn of(c: char) -> Self {
         match c {
             '_' => Self::Mark,

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use caisson_locate::survey;
-use protocol::survey::{Answer, Question, Reason};
+use protocol::survey::{Question, Reason, SurveyAnswer};
 
 const CLIENT: &str = "class Client:\n    def send(self, request):\n        return self.retry(request)\n\n    def retry(self, request):\n        pass\n";
 const CACHE: &str =
@@ -37,21 +37,21 @@ fn package() -> tempfile::TempDir {
     ])
 }
 
-fn ask(root: &Path, words: &str) -> Answer {
+fn ask(root: &Path, words: &str) -> SurveyAnswer {
     survey(root, &Question { words: words.to_owned(), most: 10, ..Question::default() })
 }
 
-fn failing(root: &Path, line: &str) -> Answer {
+fn failing(root: &Path, line: &str) -> SurveyAnswer {
     let question =
         Question { words: "It fails".to_owned(), failing: vec![line.to_owned()], most: 10, ..Question::default() };
     survey(root, &question)
 }
 
-fn paths(answer: &Answer) -> Vec<&str> {
+fn paths(answer: &SurveyAnswer) -> Vec<&str> {
     answer.files.iter().map(|file| file.path.as_str()).collect()
 }
 
-fn because<'a>(answer: &'a Answer, path: &str) -> &'a [Reason] {
+fn because<'a>(answer: &'a SurveyAnswer, path: &str) -> &'a [Reason] {
     &answer.files.iter().find(|file| file.path == path).unwrap().because
 }
 
@@ -166,5 +166,5 @@ fn words_that_match_nothing_give_nothing() {
     assert!(ask(dir.path(), "zebra ... the of").files.is_empty());
     assert!(ask(dir.path(), "").files.is_empty());
     let empty = tempfile::tempdir().unwrap();
-    assert_eq!(ask(empty.path(), "cache"), Answer::default());
+    assert_eq!(ask(empty.path(), "cache"), SurveyAnswer::default());
 }

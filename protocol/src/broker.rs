@@ -41,65 +41,65 @@ pub const RUNNER: &str = "/opt/caisson/caisson-runner";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// Answer: [`EngineInfo`].
+    /// BrokerAnswer: [`EngineInfo`].
     Hello {
         /// The client's [`VERSION`].
         version: u32,
     },
-    /// Answer: null. A chamber of that name with the same spec is fine; with another one it is a conflict.
+    /// BrokerAnswer: null. A chamber of that name with the same spec is fine; with another one it is a conflict.
     Create(ChamberSpec),
-    /// Answer: null. Already running is fine.
+    /// BrokerAnswer: null. Already running is fine.
     Start {
         /// Name of the chamber, as in [`ChamberSpec::name`].
         name: String,
     },
-    /// Answer: null, then the raw stream; an older stream of the same chamber ends. One that does not run, or is paused,
+    /// BrokerAnswer: null, then the raw stream; an older stream of the same chamber ends. One that does not run, or is paused,
     /// is a conflict.
     Attach {
         /// Name of the chamber, as in [`ChamberSpec::name`].
         name: String,
     },
-    /// Answer: null. Already paused is fine.
+    /// BrokerAnswer: null. Already paused is fine.
     Pause {
         /// Name of the chamber, as in [`ChamberSpec::name`].
         name: String,
     },
-    /// Answer: null. Not paused is fine.
+    /// BrokerAnswer: null. Not paused is fine.
     Unpause {
         /// Name of the chamber, as in [`ChamberSpec::name`].
         name: String,
     },
-    /// Answer: null. Kills at once; not running is fine.
+    /// BrokerAnswer: null. Kills at once; not running is fine.
     Stop {
         /// Name of the chamber, as in [`ChamberSpec::name`].
         name: String,
     },
-    /// Answer: null. Kills and removes the chamber and its workspace; gone is fine.
+    /// BrokerAnswer: null. Kills and removes the chamber and its workspace; gone is fine.
     Remove {
         /// Name of the chamber, as in [`ChamberSpec::name`].
         name: String,
     },
-    /// Answer: [`Chamber`] or null.
+    /// BrokerAnswer: [`Chamber`] or null.
     Inspect {
         /// Name of the chamber, as in [`ChamberSpec::name`].
         name: String,
     },
-    /// Answer: array of [`Chamber`], this installation's only.
+    /// BrokerAnswer: array of [`Chamber`], this installation's only.
     List,
-    /// Answer: [`ImageInfo`], or null when the engine does not have it.
+    /// BrokerAnswer: [`ImageInfo`], or null when the engine does not have it.
     Image {
         /// Reference of an image the operator listed, for chambers or for the router.
         reference: String,
     },
-    /// Answer: [`RouterInfo`]. Holder, berths, walls and router exist and run afterwards.
+    /// BrokerAnswer: [`RouterInfo`]. Holder, berths, walls and router exist and run afterwards.
     RouterEnsure(RouterSpec),
-    /// Answer: null, then the raw stream of the router.
+    /// BrokerAnswer: null, then the raw stream of the router.
     RouterAttach,
-    /// Answer: null. Starts the router anew beside its holder; networks stay.
+    /// BrokerAnswer: null. Starts the router anew beside its holder; networks stay.
     RouterRestart,
-    /// Answer: null. Kills the router alone: every sandbox reaches nothing until it is ensured again. Not running is fine.
+    /// BrokerAnswer: null. Kills the router alone: every sandbox reaches nothing until it is ensured again. Not running is fine.
     RouterStop,
-    /// Answer: text. What the runner's probe found for this plan (`protocol::probe::Plan` as JSON) as the router's user in the
+    /// BrokerAnswer: text. What the runner's probe found for this plan (`protocol::probe::Plan` as JSON) as the router's user in the
     /// router's network namespace, without the router between; it runs in a container of `image` that is removed at once.
     RouterProbe {
         /// Reference of a chamber image the operator listed.
@@ -107,23 +107,23 @@ pub enum Request {
         /// The plan as JSON, at most 64 KiB.
         plan: String,
     },
-    /// Answer: [`crate::host::Network`], of the machine that the engine runs on. `image` is the router's.
+    /// BrokerAnswer: [`crate::host::Network`], of the machine that the engine runs on. `image` is the router's.
     Host {
         /// Reference of a router image the operator listed.
         image: String,
     },
-    /// Answer: null, then the raw stream of a listener in that machine's network namespace, in the words of [`crate::host`]. It ends
+    /// BrokerAnswer: null, then the raw stream of a listener in that machine's network namespace, in the words of [`crate::host`]. It ends
     /// with the stream.
     HostListen {
         /// Reference of a router image the operator listed.
         image: String,
     },
-    /// Answer: true when no such mirror is left; false while a chamber still has it.
+    /// BrokerAnswer: true when no such mirror is left; false while a chamber still has it.
     RemoveMirror {
         /// Name of the mirror, as in [`ChamberSpec::mirror`].
         name: String,
     },
-    /// Answer: array of the names removed: chambers of this installation that `keep` does not list and what they left, and
+    /// BrokerAnswer: array of the names removed: chambers of this installation that `keep` does not list and what they left, and
     /// mirrors that `mirrors` does not list and no chamber has.
     Reap {
         /// Names of the chambers that stay.
@@ -395,7 +395,7 @@ pub struct Berth {
 /// One answer line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer<T> {
+pub enum BrokerAnswer<T> {
     /// The request was carried out; its result has the type that [`Request`] names.
     Ok(T),
     /// The request was refused or failed; no stream follows.
@@ -464,9 +464,9 @@ mod tests {
 
     #[test]
     fn answers_read_as_documented() {
-        let ok = serde_json::to_string(&Answer::Ok(Some(3))).unwrap();
+        let ok = serde_json::to_string(&BrokerAnswer::Ok(Some(3))).unwrap();
         assert_eq!(ok, r#"{"ok":3}"#);
-        let no: Answer<()> = Answer::Error(Problem::refused("no"));
+        let no: BrokerAnswer<()> = BrokerAnswer::Error(Problem::refused("no"));
         assert_eq!(serde_json::to_string(&no).unwrap(), r#"{"error":{"kind":"refused","text":"no"}}"#);
     }
 

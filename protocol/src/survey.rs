@@ -1,6 +1,6 @@
 //! What the host asks of `caisson-runner survey ROOT`, and what that answers: which files of a tree matter to an issue's words.
 //!
-//! One JSON text on its standard input ([`Question`]), one on its standard output ([`Answer`]). The program runs in the sandbox as whoever
+//! One JSON text on its standard input ([`Question`]), one on its standard output ([`SurveyAnswer`]). The program runs in the sandbox as whoever
 //! works there: the host believes nothing of an answer that it has not looked at (`src/sandbox/survey.rs`). Whoever computes it:
 //! `locate/`. Counts of lines begin with 1; tokens are bytes / 4.
 
@@ -50,7 +50,7 @@ pub struct Question {
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answer {
+pub struct SurveyAnswer {
     /// The files are all sources that there are.
     pub whole: bool,
     /// The best first.

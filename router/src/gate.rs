@@ -60,7 +60,7 @@ pub struct Gate {
     pub logged: Notify,
 }
 
-/// Answer to a look-up.
+/// DnsAnswer to a look-up.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NameVerdict {
     /// The name is allowed; its synthetic address in this berth.

@@ -75,7 +75,7 @@ impl Bucket {
     }
 }
 
-type Kind = (u32, Verdict, String, u16, String);
+type EntryKey = (u32, Verdict, String, u16, String);
 /// Added up, how many, and when the first one was written (Unix milliseconds).
 type Sum = (Event, u64, i64);
 
@@ -85,7 +85,7 @@ pub struct Ring {
     entries: VecDeque<LogEntry>,
     last: u64,
     buckets: HashMap<u32, Bucket>,
-    waiting: HashMap<Kind, Sum>,
+    waiting: HashMap<EntryKey, Sum>,
     lately: HashMap<(u32, String), Instant>,
 }
 

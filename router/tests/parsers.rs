@@ -187,7 +187,7 @@ fn queries_are_read_and_answered() {
     assert_eq!(wire::parse_query(&answer), Err(BadQuery::Ignore));
     let mut pointer = bytes.clone();
     pointer[12] = 0xc0;
-    assert!(matches!(wire::parse_query(&pointer), Err(BadQuery::Answer { code: wire::FORMERR, .. })));
+    assert!(matches!(wire::parse_query(&pointer), Err(BadQuery::DnsAnswer { code: wire::FORMERR, .. })));
     assert_eq!(wire::parse_query(&vec![0; 5000]), Err(BadQuery::Ignore));
 }
 

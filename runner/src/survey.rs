@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
-use protocol::survey::{Answer, MAX_ANSWER, Question};
+use protocol::survey::{MAX_ANSWER, Question, SurveyAnswer};
 
 /// Longest question, in bytes of JSON.
 const MAX_QUESTION: u64 = 1 << 20;
@@ -30,7 +30,7 @@ pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode
 }
 
 /// As JSON within the bound: the last files lose their texts first, then their parts, then are left out.
-fn fit(mut answer: Answer) -> anyhow::Result<Vec<u8>> {
+fn fit(mut answer: SurveyAnswer) -> anyhow::Result<Vec<u8>> {
     loop {
         let text = serde_json::to_vec(&answer)?;
         if text.len() as u64 <= MAX_ANSWER {
@@ -66,14 +66,15 @@ mod tests {
         // A byte of these is six in JSON.
         let text = "\u{1}".repeat(100 << 10);
         let files = (0..3).map(|at| found(format!("{at}.rs"), Some(text.clone()))).collect();
-        let answer = Answer { whole: true, files, ..Answer::default() };
-        let told: Answer = serde_json::from_slice(&fit(answer).unwrap()).unwrap();
+        let answer = SurveyAnswer { whole: true, files, ..SurveyAnswer::default() };
+        let told: SurveyAnswer = serde_json::from_slice(&fit(answer).unwrap()).unwrap();
         let texts: Vec<bool> = told.files.iter().map(|file| file.text.is_some()).collect();
         assert_eq!((texts, told.whole), (vec![true, false, false], true));
         assert!(told.files.iter().all(|file| file.parts.len() == 1));
         let files = (0..3).map(|at| found(format!("{at}{}", "x".repeat(400 << 10)), None)).collect();
-        let told: Answer =
-            serde_json::from_slice(&fit(Answer { whole: true, files, ..Answer::default() }).unwrap()).unwrap();
+        let told: SurveyAnswer =
+            serde_json::from_slice(&fit(SurveyAnswer { whole: true, files, ..SurveyAnswer::default() }).unwrap())
+                .unwrap();
         assert_eq!((told.files.len(), told.whole), (2, false));
     }
 }

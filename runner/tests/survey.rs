@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use common::{LIMITS, Runner, exec};
 use protocol::runner::Status;
-use protocol::survey::{Answer, MAX_ANSWER, MAX_TEXTS, Question, Reason};
+use protocol::survey::{MAX_ANSWER, MAX_TEXTS, Question, Reason, SurveyAnswer};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_caisson-runner");
 
@@ -22,7 +22,7 @@ fn survey(root: &Path, question: &[u8]) -> Output {
     child.wait_with_output().expect("it ends")
 }
 
-fn answer(root: &Path, question: &Question) -> Answer {
+fn answer(root: &Path, question: &Question) -> SurveyAnswer {
     let out = survey(root, &serde_json::to_vec(question).expect("JSON"));
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     assert!(out.stdout.len() as u64 <= MAX_ANSWER);
@@ -96,7 +96,7 @@ async fn process_1_starts_it_as_a_child_and_survives_its_end() {
     let work = exec(&[PROGRAM, "survey", "."], true, true);
     let done = link.stream(1, work, LIMITS, Some(&mut &question[..]), Some(&mut out), MAX_ANSWER).await;
     assert_eq!(done.expect("an outcome").status, Status::Ok);
-    let told: Answer = serde_json::from_slice(&out).expect("an answer");
+    let told: SurveyAnswer = serde_json::from_slice(&out).expect("an answer");
     assert_eq!(told.files[0].path, "a.py");
     let killed = exec(&["sh", "-c", &format!("{PROGRAM} survey . & kill -9 $!; wait $!")], false, false);
     let done = link.run(2, killed, LIMITS).await.expect("an outcome");

@@ -394,13 +394,15 @@ proptest! {
 mod gathered {
     use super::super::gather::{Around, gather};
     use super::*;
-    use domain::{Account, Action, Budget, Call, CallRequest, Commit, Event, Kind, Outcome, OutcomeStatus, Request};
+    use domain::{
+        Account, Action, Budget, Call, CallRequest, Commit, Event, Outcome, OutcomeStatus, Request, TaskKind,
+    };
     use domain::{FileChange, SealedTree, Source, Task, TaskId, Usage, Why};
 
     fn request() -> Event {
         let alice = Account { id: 2, login: "alice".into() };
         let request = Request {
-            kind: Kind::Fix,
+            kind: TaskKind::Fix,
             repository: "semver".into(),
             issue: 1,
             title: "t".into(),

@@ -9,8 +9,8 @@ use crate::config::{Process, write};
 use crate::sandbox::broker::{Broker, SocketBroker};
 use crate::text::cut;
 use ::broker::toolchain::{
-    BASE, Built, DEFAULT_BASE, Image, Kind, Origin, Profile, Progress, Pruned, Stock, Toolchains, find_on_host, kind,
-    kinds, profile, profiles, tag,
+    BASE, Built, DEFAULT_BASE, Image, OfficialToolchain, Origin, Profile, Progress, Pruned, Stock, Toolchains,
+    find_on_host, kind, kinds, profile, profiles, tag,
 };
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -279,7 +279,7 @@ struct Wanted<'a> {
 
 /// One that does not come from Debian's packages.
 struct Brought<'a> {
-    kind: Kind,
+    kind: OfficialToolchain,
     version: Option<&'a str>,
     origin: Origin,
 }

@@ -1,8 +1,8 @@
 use super::*;
 use domain::transition::transition;
 use domain::{
-    Access, Account, Budget, Decision, Effect, Envelope, Event, Input, Item, Kind, Notice, Request, Source, Task,
-    TaskId, Verb,
+    Access, Account, Budget, Decision, Effect, Envelope, Event, Input, Item, Notice, Request, Source, Task, TaskId,
+    TaskKind, Verb,
 };
 use proptest::prelude::*;
 
@@ -223,7 +223,7 @@ fn the_table_and_the_parser_agree() {
 fn the_machine_lets_those_give_a_command_whom_the_table_names() {
     let person = Account { id: 8, login: "u8".into() };
     let request = Request {
-        kind: Kind::Fix,
+        kind: TaskKind::Fix,
         repository: "shop".into(),
         issue: 1,
         title: "t".into(),

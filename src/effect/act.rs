@@ -3,7 +3,7 @@
 
 use super::{Performer, Trouble};
 use crate::sandbox::SandboxError;
-use domain::{Action, Input, IssueCheck, Kind, NewFile, Outcome, OutcomeStatus, Task};
+use domain::{Action, Input, IssueCheck, NewFile, Outcome, OutcomeStatus, Task, TaskKind};
 use protocol::runner::{Limits, Status};
 
 /// How often a try that was cut off is made again.
@@ -57,7 +57,7 @@ impl Performer {
 
     /// The chamber that will judge what comes out is made while the work goes on.
     pub(super) fn warm(&self, task: &Task) -> Result<(), Trouble> {
-        if task.kind == Kind::Fix {
+        if task.kind == TaskKind::Fix {
             self.sandboxes.warm(&self.stretch(task, task.next_n())?);
         }
         Ok(())

@@ -39,7 +39,7 @@ use crate::git::{Auth, GitError, Meaning, Repos};
 use crate::llm::{Model, Models};
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::{EffectRow, Store, StoreError};
-use domain::{Again, Effect, Failure, Input, Kind, Task, TaskId};
+use domain::{Again, Effect, Failure, Input, Task, TaskId, TaskKind};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
@@ -238,8 +238,8 @@ impl Performer {
     /// Who answers in this task as it is now: a plan that is carried out is the worker's.
     fn speaker(&self, task: &Task) -> &Speaker {
         match task.kind {
-            Kind::Fix => &self.worker,
-            Kind::Plan => &self.planner,
+            TaskKind::Fix => &self.worker,
+            TaskKind::Plan => &self.planner,
         }
     }
 

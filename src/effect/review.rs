@@ -9,7 +9,7 @@ use crate::checkpoint::{self, mark};
 use crate::forge::{ForgeError, NewReview, Note, RepoRef, Review, ReviewState};
 use crate::message;
 use crate::store::EffectRow;
-use domain::{Commit, Input, Kind, Task};
+use domain::{Commit, Input, Task, TaskKind};
 use std::sync::PoisonError;
 
 impl Performer {
@@ -105,8 +105,8 @@ impl Performer {
     /// Where there is no pull request, words go to the issue: a read-only task's answer, or a checkpoint without a change.
     async fn answer(&self, task: &Task, row: &EffectRow, n: u32) -> Result<Input, Trouble> {
         let text = match task.kind {
-            Kind::Plan => message::plan_answer(task, n, self.speaker(task).model.scripted()),
-            Kind::Fix => checkpoint::render_checkpoint(&self.view(task, n, false).await?),
+            TaskKind::Plan => message::plan_answer(task, n, self.speaker(task).model.scripted()),
+            TaskKind::Fix => checkpoint::render_checkpoint(&self.view(task, n, false).await?),
         };
         let request = self.request(task)?;
         let comment = self.post_once(task, row, request.issue, &text).await?;

@@ -7,7 +7,7 @@ pub const HOST: &str = "the host";
 
 /// A complete answer with its charge.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct TurnAnswer {
     /// Number of the turn within its task, from 1.
     pub turn: u32,
     /// What was said beside the calls; empty where nothing was. Foreign.
@@ -24,16 +24,16 @@ pub struct Answer {
     pub model: String,
 }
 
-impl Answer {
+impl TurnAnswer {
     /// The answer as an input of the task.
     pub fn into_input(self) -> Input {
-        let Answer { turn, text, calls, usage, micro_usd, duration_ms, model } = self;
+        let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model } = self;
         Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model }
     }
 
     /// What the host says in the model's place.
-    pub fn of_the_host(turn: u32, calls: Vec<CallRequest>) -> Answer {
-        Answer {
+    pub fn of_the_host(turn: u32, calls: Vec<CallRequest>) -> TurnAnswer {
+        TurnAnswer {
             turn,
             text: String::new(),
             calls,

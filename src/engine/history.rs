@@ -7,7 +7,8 @@
 //! outside a fence. Tests: `history_tests.rs`.
 
 use domain::{
-    Call, CallRequest, Commit, Decision, Event, Item, Kind, Loss, Outcome, Request, Task, Verb, Verdict, VerdictKind,
+    Call, CallRequest, Commit, Decision, Event, Item, Loss, Outcome, Request, Task, TaskKind, Verb, Verdict,
+    VerdictKind,
 };
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,9 +47,9 @@ pub fn request(task: &Task, log: &[Event], form: Form, config: &EngineConfig) ->
     let (template, tools) = match (form, task.kind, config.brief) {
         (Form::Text, _, _) => ("text_system", Vec::new()),
         (Form::Tools, kind, true) => {
-            (if kind == Kind::Fix { "short_system" } else { "short_plan" }, tools::brief(kind))
+            (if kind == TaskKind::Fix { "short_system" } else { "short_plan" }, tools::brief(kind))
         }
-        (Form::Tools, kind, false) => (if kind == Kind::Fix { "system" } else { "plan" }, tools::specs(kind)),
+        (Form::Tools, kind, false) => (if kind == TaskKind::Fix { "system" } else { "plan" }, tools::specs(kind)),
     };
     let repository = task.request.as_ref().map(|r| fence.inline(&r.repository)).unwrap_or_default();
     let values =
@@ -84,7 +85,7 @@ struct Replay<'a> {
     calling: bool,
     unheard: Vec<&'a String>,
     request: Option<&'a Request>,
-    kind: Kind,
+    kind: TaskKind,
     used: u8,
     head: Option<&'a Commit>,
     /// What each command last reported in this conversation, and the host's own checks.
@@ -121,7 +122,7 @@ impl<'a> Replay<'a> {
             calling: false,
             unheard: Vec::new(),
             request: None,
-            kind: Kind::Fix,
+            kind: TaskKind::Fix,
             used: 0,
             head: None,
             ran: BTreeMap::new(),
@@ -140,7 +141,7 @@ impl<'a> Replay<'a> {
             Event::ActionStarted { number, index, .. } => self.started(*number, *index),
             Event::ActionFinished { number, outcome } => self.finished(*number, outcome),
             Event::DoneSaid { index, .. } => {
-                let noted = if self.kind == Kind::Plan { NOTED_ANSWER } else { NOTED_DONE };
+                let noted = if self.kind == TaskKind::Plan { NOTED_ANSWER } else { NOTED_DONE };
                 self.result(*index, noted.to_owned(), false);
             }
             Event::Nudged { .. } => self.nudged(),
@@ -227,8 +228,8 @@ impl<'a> Replay<'a> {
 
     fn every(&self) -> u8 {
         match self.kind {
-            Kind::Plan => domain::READ_ONLY_ACTIONS,
-            Kind::Fix => self.request.map_or(domain::ACTIONS_PER_CHECKPOINT, |r| r.every),
+            TaskKind::Plan => domain::READ_ONLY_ACTIONS,
+            TaskKind::Fix => self.request.map_or(domain::ACTIONS_PER_CHECKPOINT, |r| r.every),
         }
     }
 
@@ -246,7 +247,7 @@ impl<'a> Replay<'a> {
         };
         let values = context! {
             asker, words,
-            read_only => request.kind == Kind::Plan,
+            read_only => request.kind == TaskKind::Plan,
             issue => request.issue,
             repository => self.fence.inline(&request.repository),
             base_branch => self.fence.inline(&request.base_branch),
@@ -314,8 +315,8 @@ impl<'a> Replay<'a> {
         let (used, every) = (self.used, self.every());
         let place = match (self.kind, used >= every) {
             (_, false) => format!("action {used} of {every}"),
-            (Kind::Fix, true) => format!("action {used} of {every}: a checkpoint comes next"),
-            (Kind::Plan, true) => format!("action {used} of {every}: answer with done now"),
+            (TaskKind::Fix, true) => format!("action {used} of {every}: a checkpoint comes next"),
+            (TaskKind::Plan, true) => format!("action {used} of {every}: answer with done now"),
         };
         if let Some(open) = &mut self.open {
             open.actions.push((number, index as usize, place));
@@ -368,7 +369,7 @@ impl<'a> Replay<'a> {
         self.used = 0;
         let mut items = std::mem::take(&mut self.remarks);
         let values = context! {
-            n, login => self.fence.inline(&decision.poster.login), every => self.every(), read_only => self.kind == Kind::Plan,
+            n, login => self.fence.inline(&decision.poster.login), every => self.every(), read_only => self.kind == TaskKind::Plan,
         };
         match &decision.verb {
             Verb::Changes { items: more } => {
@@ -376,7 +377,7 @@ impl<'a> Replay<'a> {
                 self.say("revise", values);
             }
             // A plan's approval is said by the event that widens the task.
-            _ if self.kind == Kind::Plan => {}
+            _ if self.kind == TaskKind::Plan => {}
             _ => self.say("approved", values),
         }
         if !items.is_empty() {
@@ -385,7 +386,7 @@ impl<'a> Replay<'a> {
     }
 
     fn widened(&mut self, words: &str) {
-        self.kind = Kind::Fix;
+        self.kind = TaskKind::Fix;
         let file = if self.form == Form::Text { "text_widened" } else { "widened" };
         self.ask(prompt::render(file, context! { every => self.every() }));
         let (words, _) = seen(words);

@@ -25,7 +25,7 @@ pub mod turn;
 use crate::config::process::Model as Entry;
 use crate::secret::Secret;
 
-pub use answer::Answer;
+pub use answer::TurnAnswer;
 pub use fence::Fence;
 pub use turn::{Ready, Refusal, TurnError, converse, prepare};
 

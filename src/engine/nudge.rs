@@ -4,7 +4,7 @@
 //! only one name is taken, of letters, digits and `_./-`: it stands outside a fence. Pure, from the log alone. Must not: count
 //! (`domain` does). Tests: below and in `history_tests.rs`.
 
-use domain::{Action, Call, Kind, Outcome, Request};
+use domain::{Action, Call, Outcome, Request, TaskKind};
 use minijinja::{Value, context};
 
 use super::fence::seen;
@@ -68,21 +68,21 @@ impl Progress {
         }
     }
 
-    fn next(&self, kind: Kind) -> Step {
+    fn next(&self, kind: TaskKind) -> Step {
         match (kind, self.changed, self.checked) {
-            (Kind::Plan, _, _) if self.looked => Step::Done,
-            (Kind::Fix, true, None) => Step::Check,
-            (Kind::Fix, true, Some(true)) => Step::Done,
-            (Kind::Fix, true, Some(false)) => Step::Change,
-            (Kind::Fix, false, _) if self.looked => Step::Change,
-            (Kind::Plan | Kind::Fix, _, _) => Step::Look,
+            (TaskKind::Plan, _, _) if self.looked => Step::Done,
+            (TaskKind::Fix, true, None) => Step::Check,
+            (TaskKind::Fix, true, Some(true)) => Step::Done,
+            (TaskKind::Fix, true, Some(false)) => Step::Change,
+            (TaskKind::Fix, false, _) if self.looked => Step::Change,
+            (TaskKind::Plan | TaskKind::Fix, _, _) => Step::Look,
         }
     }
 }
 
 /// What the question is filled with.
 pub(super) struct Task<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: TaskKind,
     pub(super) form: Form,
     pub(super) request: Option<&'a Request>,
     pub(super) progress: &'a Progress,
@@ -94,7 +94,7 @@ impl Task<'_> {
         let step = self.progress.next(self.kind);
         let (name, arguments, command) = self.example();
         let values = context! {
-            nth, name, arguments, command, read_only => self.kind == Kind::Plan, step => self.words(step), tool => self.tool(step),
+            nth, name, arguments, command, read_only => self.kind == TaskKind::Plan, step => self.words(step), tool => self.tool(step),
         };
         prompt::render(self.file("nudge", "text_nudge"), values)
     }
@@ -243,23 +243,23 @@ mod tests {
     fn the_next_step_follows_from_what_was_done() {
         let mut progress = Progress::default();
         let run = || Action::Bash { command: "make test".into() };
-        assert_eq!((progress.next(Kind::Fix), progress.next(Kind::Plan)), (Step::Look, Step::Look));
+        assert_eq!((progress.next(TaskKind::Fix), progress.next(TaskKind::Plan)), (Step::Look, Step::Look));
         took(&mut progress, Action::ReadFile { path: "a.py".into(), from: 1, lines: 0 }, OutcomeStatus::Ok);
-        assert_eq!((progress.next(Kind::Fix), progress.next(Kind::Plan)), (Step::Change, Step::Done));
+        assert_eq!((progress.next(TaskKind::Fix), progress.next(TaskKind::Plan)), (Step::Change, Step::Done));
         let write = Action::WriteFile { path: "a.py".into(), content: String::new() };
         took(&mut progress, write.clone(), OutcomeStatus::Failed { reason: "full".into() });
-        assert_eq!(progress.next(Kind::Fix), Step::Change, "it was not written");
+        assert_eq!(progress.next(TaskKind::Fix), Step::Change, "it was not written");
         took(&mut progress, write, OutcomeStatus::Ok);
-        assert_eq!(progress.next(Kind::Fix), Step::Check);
+        assert_eq!(progress.next(TaskKind::Fix), Step::Check);
         took(&mut progress, run(), OutcomeStatus::Exited { code: 1 });
-        assert_eq!(progress.next(Kind::Fix), Step::Change);
+        assert_eq!(progress.next(TaskKind::Fix), Step::Change);
         took(&mut progress, run(), OutcomeStatus::Exited { code: 0 });
-        assert_eq!(progress.next(Kind::Fix), Step::Done);
+        assert_eq!(progress.next(TaskKind::Fix), Step::Done);
     }
 
     #[test]
     fn no_question_is_asked_twice_in_either_form() {
-        for (form, kind) in [(Form::Tools, Kind::Fix), (Form::Tools, Kind::Plan), (Form::Text, Kind::Fix)] {
+        for (form, kind) in [(Form::Tools, TaskKind::Fix), (Form::Tools, TaskKind::Plan), (Form::Text, TaskKind::Fix)] {
             let task = Task { kind, form, request: None, progress: &Progress::default() };
             let all: std::collections::BTreeSet<String> = (1..=4).map(|nth| task.nudge(nth)).collect();
             assert_eq!(all.len(), 4, "{form:?}");

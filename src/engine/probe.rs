@@ -89,7 +89,7 @@ pub async fn takes_results(model: &dyn Model) -> Result<(), ModelError> {
 /// The three that the tries need: what is sent is read by the model, too.
 fn offered() -> Vec<ToolSpec> {
     let needed = |tool: &ToolSpec| matches!(tool.name.as_str(), "read_file" | "edit_file" | "bash");
-    tools::specs(domain::Kind::Fix).into_iter().filter(needed).collect()
+    tools::specs(domain::TaskKind::Fix).into_iter().filter(needed).collect()
 }
 
 async fn step(model: &dyn Model, turns: &[Turn], spoken: bool) -> Result<Vec<Action>, ModelError> {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use domain::{Call, CallRequest, Event, Failure, PauseReason, Task, Usage};
 use tokio_util::sync::CancellationToken;
 
-use super::answer::Answer;
+use super::answer::TurnAnswer;
 use super::budget::{self, TooMuch};
 use super::nudge::Form;
 use super::style::{Reader, Style, files};
@@ -141,7 +141,7 @@ pub async fn converse(
     ready: &Ready,
     patience: &Patience,
     cancel: &CancellationToken,
-) -> Result<Answer, TurnError> {
+) -> Result<TurnAnswer, TurnError> {
     let started = Instant::now();
     let response = match retry::respond(model, &ready.request, patience, cancel).await {
         Err(RetryError::Failed { error: ModelError::TooLong { limit }, .. }) => {
@@ -158,7 +158,7 @@ pub async fn converse(
         ),
         false => response.text,
     };
-    Ok(Answer {
+    Ok(TurnAnswer {
         turn: ready.turn,
         text,
         calls,
@@ -175,7 +175,7 @@ pub async fn converse(
 }
 
 /// The turn of an answer that was too long to be read: one call that cannot be carried out, whose result says so.
-fn unread(model: &dyn Model, ready: &Ready, limit: u64, started: Instant) -> Answer {
+fn unread(model: &dyn Model, ready: &Ready, limit: u64, started: Instant) -> TurnAnswer {
     let reason = format!(
         "your last answer was longer than {} KiB and was not read, so nothing of it was carried out. An answer holds at most {} tokens: \
          write large files in parts, and repeat nothing",
@@ -188,7 +188,7 @@ fn unread(model: &dyn Model, ready: &Ready, limit: u64, started: Instant) -> Ans
         arguments: serde_json::json!({}),
         call: Call::Malformed { reason },
     };
-    Answer {
+    TurnAnswer {
         turn: ready.turn,
         text: String::new(),
         calls: vec![call],

@@ -17,7 +17,7 @@ fn task(granted: Budget) -> Task {
     Task { granted, ..Task::new(TaskId(1)) }
 }
 
-async fn ask(script: &str) -> Result<Answer, TurnError> {
+async fn ask(script: &str) -> Result<TurnAnswer, TurnError> {
     let model = model(script, 100_000);
     let ready = prepare(&task(Budget::default()), &[], Style::Tools, &config(), &model).unwrap();
     let once = Patience { tries: 1, ..Patience::default() };

@@ -8,7 +8,7 @@ use crate::effect::Trouble;
 use crate::forge::{Account, Issue, RepoRef, Review, ReviewState, text_hash};
 use crate::message;
 use crate::task::now;
-use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Kind, Request, Source, Verb};
+use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Request, Source, TaskKind, Verb};
 use std::collections::HashMap;
 
 /// A text where no task is at work: it may ask for one.
@@ -111,8 +111,8 @@ impl Reader {
     /// Takes a text up; true when a task began.
     async fn take_text(&self, entry: &Repository, issue: &Issue, text: Text, key: &str) -> Result<bool, Trouble> {
         let (kind, asked) = match &text.verb {
-            Verb::Fix { words } => (Kind::Fix, words.clone()),
-            Verb::Plan { words } => (Kind::Plan, words.clone()),
+            Verb::Fix { words } => (TaskKind::Fix, words.clone()),
+            Verb::Plan { words } => (TaskKind::Plan, words.clone()),
             Verb::Say { .. } => return Ok(false),
             other => {
                 let help = matches!(other, Verb::Help) || words::asks_for_help(&text.body);
@@ -127,7 +127,7 @@ impl Reader {
         }
         let right = self.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
-            let verb = if kind == Kind::Fix { "fix" } else { "plan" };
+            let verb = if kind == TaskKind::Fix { "fix" } else { "plan" };
             self.refuse_once(entry, issue.number, key, &text.author, verb).await?;
             return Ok(false);
         }
@@ -174,7 +174,7 @@ impl Reader {
         entry: &Repository,
         issue: &Issue,
         text: &Text,
-        kind: Kind,
+        kind: TaskKind,
         asked: String,
     ) -> Result<Request, Trouble> {
         let earlier = self.store.tasks_of_issue(&entry.key, issue.number).await?;

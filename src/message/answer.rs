@@ -3,7 +3,7 @@
 use super::about::About;
 use crate::command::{COMMANDS, answer_line, spec};
 use crate::text::{code, count, dollars, duration, grouped, prose};
-use domain::{Ending, Kind, State};
+use domain::{Ending, State, TaskKind};
 use std::fmt::Write as _;
 
 /// Characters of what was wrong with a command.
@@ -204,7 +204,7 @@ pub fn status(about: &About<'_>) -> String {
     };
     if let Some(request) = &task.request {
         row("asked by", code(&request.asker.login));
-        if task.kind == Kind::Fix {
+        if task.kind == TaskKind::Fix {
             row("branch", code(&request.branch));
         }
     }

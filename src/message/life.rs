@@ -2,7 +2,7 @@
 
 use super::about::About;
 use crate::text::{code, document, prose};
-use domain::{Kind, PauseReason, Resource, Task, VerdictKind};
+use domain::{PauseReason, Resource, Task, TaskKind, VerdictKind};
 
 /// Longest answer of a read-only task that is shown, in characters.
 const MAX_ANSWER: usize = 24_000;
@@ -12,14 +12,14 @@ const MAX_REASON: usize = 600;
 pub fn accepted(about: &About<'_>) -> String {
     let id = about.task.id;
     match about.task.kind {
-        Kind::Fix => {
+        TaskKind::Fix => {
             let branch = about.task.request.as_ref().map(|r| code(&r.branch)).unwrap_or_default();
             format!(
                 "Task {id} is on it. What happens next: an agent works in a sealed container; after at most {} actions its work appears on {branch} as a review on a draft pull request, and nothing goes on until somebody who may write to the repository approves. `/status` says where it stands, `/stop` ends it.",
                 about.task.every()
             )
         }
-        Kind::Plan => format!(
+        TaskKind::Plan => format!(
             "Task {id} is on it. It only reads: after at most {} actions its plan is posted here. Nothing is changed and no branch is made. `/stop` ends it.",
             about.task.every()
         ),

@@ -1,12 +1,12 @@
 use super::*;
 use domain::{
-    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Kind, Notice, PauseReason, Request, Resource,
-    Source, State, Task, TaskId, Verdict, VerdictKind,
+    Account, Bar, Budget, BudgetBar, Commit, Ending, Event, Grant, Notice, PauseReason, Request, Resource, Source,
+    State, Task, TaskId, TaskKind, Verdict, VerdictKind,
 };
 
 const COMMIT: &str = "f26af04e7f0123456789012345678901234567ab";
 
-fn task(kind: Kind, state: State) -> Task {
+fn task(kind: TaskKind, state: State) -> Task {
     let person = Account { id: 2, login: "alice".into() };
     let request = Request {
         kind,
@@ -105,7 +105,7 @@ fn every_notice() {
             sentence: "the disk is full: nothing was stored; free some space, the bot goes on by itself".into(),
         },
     ];
-    let task = task(Kind::Fix, review);
+    let task = task(TaskKind::Fix, review);
     let texts: Vec<_> = all.into_iter().map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
     insta::assert_snapshot!("notices", texts.join("\n"));
 }
@@ -137,7 +137,7 @@ fn budgets() {
         },
         Notice::BudgetNeeded { login: login(), what: "tokens".into() },
     ];
-    let task = task(Kind::Fix, State::Running);
+    let task = task(TaskKind::Fix, State::Running);
     let texts: Vec<_> = all.into_iter().map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
     insta::assert_snapshot!("budgets", texts.join("\n"));
 }
@@ -166,7 +166,7 @@ fn hosts_and_approvals_in_advance() {
         Notice::AdvanceEnded { login: login(), left: 2, why: Ending::Said { login: "alice".into() } },
         Notice::AdvanceEnded { login: login(), left: 1, why: Ending::Moved { commit: commit() } },
     ];
-    let mut task = task(Kind::Fix, State::AwaitingReview { n: 2, commit: Some(commit()) });
+    let mut task = task(TaskKind::Fix, State::AwaitingReview { n: 2, commit: Some(commit()) });
     let by = Account { id: 2, login: "alice".into() };
     task.hosts = vec![Grant { host: "*.semver.org".into(), repo: false, by }];
     let texts: Vec<_> = all.into_iter().map(|n| format!("--- {n:?}\n{}\n", said(n.clone(), &task))).collect();
@@ -185,7 +185,7 @@ fn hosts_and_approvals_in_advance() {
 
 #[test]
 fn a_plan_is_quoted_and_leads_on() {
-    let mut task = task(Kind::Plan, State::Running);
+    let mut task = task(TaskKind::Plan, State::Running);
     insta::assert_snapshot!("plan_accepted", said(Notice::Accepted, &task));
     task.summary = Some("# Plan\n\n1. change `newer` (see #3, @bob)\n2. add a test\n".into());
     insta::assert_snapshot!("plan_answer", plan_answer(&task, 1, false));
@@ -194,7 +194,7 @@ fn a_plan_is_quoted_and_leads_on() {
 #[test]
 fn an_approval_says_what_was_checked() {
     let state = |kind| State::Approved { commit: commit(), verdict: verdict(kind) };
-    let mut task = task(Kind::Fix, state(VerdictKind::Passed));
+    let mut task = task(TaskKind::Fix, state(VerdictKind::Passed));
     let mut texts = Vec::new();
     for kind in [VerdictKind::Passed, VerdictKind::Failed, VerdictKind::None] {
         task.verdict = Some(verdict(kind));
@@ -206,7 +206,7 @@ fn an_approval_says_what_was_checked() {
 #[test]
 fn the_final_review_names_its_commit_everywhere() {
     let state = State::FinalReview { n: 3, commit: commit(), verdict: verdict(VerdictKind::Passed) };
-    assert!(said(Notice::Status, &task(Kind::Fix, state)).contains("`/approve f26af04e7f`"));
+    assert!(said(Notice::Status, &task(TaskKind::Fix, state)).contains("`/approve f26af04e7f`"));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_login_mentions_nobody() {
         Notice::UnknownCommand { word: "x`@all".into(), why: None },
         Notice::Failed { why: "@all see #1".into() },
     ] {
-        let text = said(given, &task(Kind::Fix, review.clone()));
+        let text = said(given, &task(TaskKind::Fix, review.clone()));
         for event in pulldown_cmark::Parser::new(&text) {
             if let pulldown_cmark::Event::Text(words) = event {
                 assert!(!words.contains(['@', '#']), "{text}");

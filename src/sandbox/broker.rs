@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use protocol::broker::{
-    Answer, Chamber, ChamberSpec, EngineInfo, ImageInfo, MAX_LINE, Problem, ProblemKind, Request, RouterInfo,
+    BrokerAnswer, Chamber, ChamberSpec, EngineInfo, ImageInfo, MAX_LINE, Problem, ProblemKind, Request, RouterInfo,
     RouterSpec, VERSION,
 };
 use protocol::host::Network;
@@ -111,9 +111,9 @@ impl SocketBroker {
         }
         stream.write_all(&line).await.map_err(|error| self.unreachable(&error))?;
         let answer = read_line(&mut stream).await.map_err(|error| self.unreachable(&error))?;
-        match serde_json::from_slice::<Answer<T>>(&answer) {
-            Ok(Answer::Ok(value)) => Ok((value, stream)),
-            Ok(Answer::Error(problem)) => Err(problem),
+        match serde_json::from_slice::<BrokerAnswer<T>>(&answer) {
+            Ok(BrokerAnswer::Ok(value)) => Ok((value, stream)),
+            Ok(BrokerAnswer::Error(problem)) => Err(problem),
             Err(error) => Err(Problem::new(ProblemKind::Engine, format!("the broker's answer is unreadable: {error}"))),
         }
     }

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 
 use domain::Commit;
 use protocol::survey::{
-    Answer, Found, MAX_ANSWER, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_PARTS, MAX_PATH, MAX_REASONS, MAX_TEXTS, Part,
-    Question, Reason,
+    Found, MAX_ANSWER, MAX_FILES, MAX_NAME, MAX_NAMES, MAX_PARTS, MAX_PATH, MAX_REASONS, MAX_TEXTS, Part, Question,
+    Reason, SurveyAnswer,
 };
 
 use super::room::Work;
@@ -80,7 +80,7 @@ impl Sandboxes {
 fn judge(answer: &[u8], question: &Question, known: &HashSet<&str>) -> Result<Surveyed> {
     let refused =
         |why: &str| SandboxError::Refused(format!("the sandbox's answer about relevant files is not believed: {why}"));
-    let told: Answer =
+    let told: SurveyAnswer =
         serde_json::from_slice(answer).map_err(|e| refused(text::cut(&text::one_line(&e.to_string()), 200).0))?;
     let most = if told.whole { MAX_FILES } else { MAX_FILES.min(question.most.max(question.paths.len())) };
     if told.files.len() > most {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     fn judged(files: Vec<Found>) -> Result<Surveyed> {
-        let answer = serde_json::to_vec(&Answer { files, seen: 9, ..Answer::default() }).unwrap();
+        let answer = serde_json::to_vec(&SurveyAnswer { files, seen: 9, ..SurveyAnswer::default() }).unwrap();
         let question = Question { most: 3, texts: 1000, ..Question::default() };
         judge(&answer, &question, &KNOWN.into_iter().collect())
     }

@@ -1,7 +1,7 @@
 //! A whole store from one place to another: every row of every table, in one transaction, read back and compared before anybody is told
 //! that it is there. The source stays as it is, and nobody writes into it meanwhile. Tests: `contract/moves.rs`.
 
-use super::location::{Column, Counter, Kind};
+use super::location::{Column, ColumnKind, Counter};
 use super::{Location, Store, StoreError, body};
 use futures_util::TryStreamExt;
 use sha2::{Digest, Sha256};
@@ -117,7 +117,7 @@ async fn rows(
 
 fn select(table: &str, columns: &[Column]) -> String {
     let each = columns.iter().map(|column| match column.kind {
-        Kind::Flag => format!("CAST({} AS INTEGER)", column.name),
+        ColumnKind::Flag => format!("CAST({} AS INTEGER)", column.name),
         _ => column.name.clone(),
     });
     format!("SELECT {} FROM {table}", each.collect::<Vec<_>>().join(", "))
@@ -126,10 +126,10 @@ fn select(table: &str, columns: &[Column]) -> String {
 fn read(row: &AnyRow, columns: &[Column]) -> Result<Vec<Value>, sqlx::Error> {
     let one = |(at, column): (usize, &Column)| {
         Ok(match column.kind {
-            Kind::Text => Value::Text(row.try_get::<Option<String>, _>(at)?.map(|text| body::storable(&text))),
-            Kind::Number => Value::Number(row.try_get(at)?),
-            Kind::Flag => Value::Flag(row.try_get::<Option<i64>, _>(at)?.map(|flag| flag != 0)),
-            Kind::Bytes => Value::Bytes(row.try_get(at)?),
+            ColumnKind::Text => Value::Text(row.try_get::<Option<String>, _>(at)?.map(|text| body::storable(&text))),
+            ColumnKind::Number => Value::Number(row.try_get(at)?),
+            ColumnKind::Flag => Value::Flag(row.try_get::<Option<i64>, _>(at)?.map(|flag| flag != 0)),
+            ColumnKind::Bytes => Value::Bytes(row.try_get(at)?),
         })
     };
     columns.iter().enumerate().map(one).collect()

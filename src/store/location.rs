@@ -38,7 +38,7 @@ const PASSWORD: &str = "password";
 const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnKind {
     Text,
     Number,
     Flag,
@@ -47,7 +47,7 @@ pub(super) enum Kind {
 
 pub(super) struct Column {
     pub name: String,
-    pub kind: Kind,
+    pub kind: ColumnKind,
 }
 
 /// A column whose numbers the database gives out, each once.
@@ -185,10 +185,10 @@ impl Location {
         };
         let rows = sqlx::query(sql).bind(table).fetch_all(c).await?;
         let kind = |name: &str| match name.to_ascii_uppercase().as_str() {
-            "TEXT" => Kind::Text,
-            "BOOLEAN" => Kind::Flag,
-            "BLOB" | "BYTEA" => Kind::Bytes,
-            _ => Kind::Number,
+            "TEXT" => ColumnKind::Text,
+            "BOOLEAN" => ColumnKind::Flag,
+            "BLOB" | "BYTEA" => ColumnKind::Bytes,
+            _ => ColumnKind::Number,
         };
         Ok(rows.iter().map(|row| Column { name: row.get(0), kind: kind(row.get(1)) }).collect())
     }

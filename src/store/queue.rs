@@ -5,98 +5,98 @@ use domain::TaskId;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
-pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 pub(super) enum Write {
     /// Writes a row as it is.
     Try {
-        answer: Answer<()>,
+        answer: Reply<()>,
     },
     Epoch {
         now: i64,
-        answer: Answer<i64>,
+        answer: Reply<i64>,
     },
     Delivered {
         uuids: Vec<String>,
         now: i64,
-        answer: Answer<()>,
+        answer: Reply<()>,
     },
     Append {
         append: Box<Append>,
-        answer: Answer<Appended>,
+        answer: Reply<Appended>,
     },
     Create {
         new: Box<NewTask>,
-        answer: Answer<Option<TaskId>>,
+        answer: Reply<Option<TaskId>>,
     },
     Input {
         key: String,
         now: i64,
-        answer: Answer<bool>,
+        answer: Reply<bool>,
     },
     EffectStarted {
         id: i64,
         epoch: i64,
-        answer: Answer<bool>,
+        answer: Reply<bool>,
     },
     EffectLater {
         id: i64,
         not_before: i64,
         trouble: String,
         aside: bool,
-        answer: Answer<()>,
+        answer: Reply<()>,
     },
     HoldCharge {
         effect: i64,
-        answer: Answer<()>,
+        answer: Reply<()>,
     },
     Post {
         task: TaskId,
         key: String,
         forge_id: i64,
-        answer: Answer<()>,
+        answer: Reply<()>,
     },
     Watermark {
         repository: String,
         at: i64,
-        answer: Answer<()>,
+        answer: Reply<()>,
     },
     Egress {
         task: TaskId,
         lines: Vec<(i64, i64, String)>,
-        answer: Answer<()>,
+        answer: Reply<()>,
     },
     TakeBack {
         wish: TakeBack,
-        answer: Answer<Option<Vec<Vec<String>>>>,
+        answer: Reply<Option<Vec<Vec<String>>>>,
     },
     DeleteTask {
         task: TaskId,
-        answer: Answer<Deleted>,
+        answer: Reply<Deleted>,
     },
     Prune {
         before: Before,
-        answer: Answer<bool>,
+        answer: Reply<bool>,
     },
     Unread {
         repository: String,
         number: u64,
         now: Option<i64>,
-        answer: Answer<()>,
+        answer: Reply<()>,
     },
     Address {
         seen: Address,
-        answer: Answer<()>,
+        answer: Reply<()>,
     },
 }
 
-pub(super) type Arrival = (deliveries::Packed, Answer<bool>);
+pub(super) type Arrival = (deliveries::Packed, Reply<bool>);
 
 pub(super) enum Message {
     Delivery(Arrival),
     Write(Write),
     /// Makes what was deleted unreadable: SQLite's write-ahead log is brought into the file and left empty.
-    EmptyLog(Answer<()>),
+    EmptyLog(Reply<()>),
 }
 
 #[derive(Clone)]
@@ -127,7 +127,7 @@ impl Writer {
         Self { queue: mpsc::channel(1).0, _thread: Arc::new(Thread(None)) }
     }
 
-    pub async fn ask<T>(&self, write: impl FnOnce(Answer<T>) -> Write) -> Result<T, StoreError> {
+    pub async fn ask<T>(&self, write: impl FnOnce(Reply<T>) -> Write) -> Result<T, StoreError> {
         self.send(|answer| Message::Write(write(answer))).await
     }
 
@@ -140,7 +140,7 @@ impl Writer {
         self.send(Message::EmptyLog).await
     }
 
-    async fn send<T>(&self, message: impl FnOnce(Answer<T>) -> Message) -> Result<T, StoreError> {
+    async fn send<T>(&self, message: impl FnOnce(Reply<T>) -> Message) -> Result<T, StoreError> {
         let (answer, reply) = oneshot::channel();
         self.queue.send(message(answer)).await.map_err(|_| StoreError::Closed)?;
         reply.await.map_err(|_| StoreError::Broken("nothing of this was stored".to_owned()))?

@@ -8,7 +8,7 @@ use std::path::Path;
 fn request() -> Request {
     let person = Account { id: 7, login: "alice".into() };
     Request {
-        kind: Kind::Fix,
+        kind: TaskKind::Fix,
         repository: "shop".into(),
         issue: 3,
         title: "Compare versions as numbers".into(),

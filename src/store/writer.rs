@@ -3,7 +3,7 @@
 //! It outlives whatever fails: a message that panics is answered with an error and undone, a connection that could not begin or end a
 //! transaction is replaced by a new one (what was open in it was never stored).
 
-use super::queue::{Answer, Arrival, Message, Write, Writer};
+use super::queue::{Arrival, Message, Reply, Write, Writer};
 use super::{Location, StoreError, append, body, deliveries, grants, inputs, retention};
 use domain::TaskId;
 use futures_util::FutureExt;
@@ -88,7 +88,7 @@ impl Line {
         &mut self,
         arrived: Vec<Arrival>,
         writes: Vec<Write>,
-        emptied: Vec<Answer<()>>,
+        emptied: Vec<Reply<()>>,
     ) -> Result<(), sqlx::Error> {
         if self.connection.is_none() {
             self.connection = Some(self.location.writer().await?);
@@ -167,7 +167,7 @@ async fn undone(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     Err(sqlx::Error::Protocol("the transaction failed: nothing of it was stored".to_owned()))
 }
 
-fn tell<T: Send + 'static>(answer: Answer<T>, result: Result<T, StoreError>) -> Told {
+fn tell<T: Send + 'static>(answer: Reply<T>, result: Result<T, StoreError>) -> Told {
     Box::new(move |failed| {
         let result = match failed {
             Some(error) if error.to_string().contains("disk is full") => Err(StoreError::DiskFull),

@@ -110,7 +110,7 @@ async fn the_engine_and_a_strict_server_understand_each_other() {
         assert!(ready.worst_micro_usd > 1000);
         let answer = engine::converse(model.as_ref(), &ready, &QUICK, &CancellationToken::new()).await.unwrap();
         assert_eq!((answer.turn, answer.micro_usd), (turn, 20 * 3 + 8 * 15 + 100 * 3 + 19));
-        let engine::Answer { turn, text, calls, usage, micro_usd, duration_ms, model } = answer;
+        let engine::TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model } = answer;
         log.push(Event::TurnCompleted { turn, text, calls, usage, micro_usd, duration_ms, model });
         log.push(Event::CallAnswered { turn, index: 0, answer: "`command` must be a string".into(), malformed: true });
     }

@@ -3,7 +3,7 @@
 
 use caisson::config::process::ModelKind as Wire;
 use caisson::engine::style::Style;
-use caisson::engine::{self, Answer, EngineConfig};
+use caisson::engine::{self, EngineConfig, TurnAnswer};
 use caisson::llm::retry::Patience;
 use caisson::llm::{Model, Price, Settings, Turn, open};
 use caisson::secret::Secret;
@@ -38,8 +38,8 @@ fn outcome(action: &Action) -> Outcome {
 }
 
 /// The answer and what came of it, as the task's log would hold it. No answer ends the conversation here.
-fn record(log: &mut Vec<Event>, number: &mut u32, answer: Answer) {
-    let Answer { turn, text, calls, usage, micro_usd, duration_ms, model } = answer;
+fn record(log: &mut Vec<Event>, number: &mut u32, answer: TurnAnswer) {
+    let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model } = answer;
     let stored = calls.clone();
     log.push(Event::TurnCompleted { turn, text, calls: stored, usage, micro_usd, duration_ms, model });
     if calls.is_empty() {

@@ -166,8 +166,8 @@ impl Drive<'_> {
     fn review(&mut self, n: u32, commit: Option<Commit>, pick: u64) {
         self.number += 1;
         self.inputs.push_back(match self.task.kind {
-            Kind::Plan => Input::AnswerPosted { n, number: self.number },
-            Kind::Fix => Input::ReviewPosted { n, review: self.number, number: self.number, risk: None },
+            TaskKind::Plan => Input::AnswerPosted { n, number: self.number },
+            TaskKind::Fix => Input::ReviewPosted { n, review: self.number, number: self.number, risk: None },
         });
         let item = Item { path: Some("a.rs".into()), line: Some(3), text: "why?".into(), author: "alice".into() };
         if pick == 1 {
@@ -244,7 +244,7 @@ fn verdict(pick: u64) -> Verdict {
     }
 }
 
-fn request(kind: Kind) -> Input {
+fn request(kind: TaskKind) -> Input {
     let request = Request {
         kind,
         repository: "demo".into(),
@@ -270,7 +270,7 @@ async fn drive(wire: Wire, seed: u64) -> (usize, usize) {
     let check = if wire == Wire::Openai { strict::openai } else { strict::anthropic };
     let vendor = Vendor::start(check, vec![]).await;
     let model = client(wire, &vendor.url, KEY);
-    let kind = if seed.is_multiple_of(3) { Kind::Plan } else { Kind::Fix };
+    let kind = if seed.is_multiple_of(3) { TaskKind::Plan } else { TaskKind::Fix };
     let chance = Chance(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let inputs = VecDeque::from([request(kind), Input::PlaceFree]);
     let task = Task::new(TaskId(seed as i64));
@@ -317,7 +317,7 @@ async fn an_endless_answer_is_told_to_the_model_and_the_task_goes_on() {
         let check = if wire == Wire::Openai { strict::openai } else { strict::anthropic };
         let vendor = Vendor::start(check, vec![Reply::ok(endless(&wire))]).await;
         let model = client(wire, &vendor.url, KEY);
-        let inputs = VecDeque::from([request(Kind::Fix), Input::PlaceFree]);
+        let inputs = VecDeque::from([request(TaskKind::Fix), Input::PlaceFree]);
         let (chance, task) = (Chance(11), Task::new(TaskId(1)));
         let mut drive =
             Drive { chance, wire, vendor: Some(&vendor), model: model.as_ref(), task, log: vec![], inputs, number: 10 };
@@ -354,7 +354,7 @@ async fn a_real_model_may_say_what_it_likes() {
         timeout: std::time::Duration::from_secs(590),
     };
     let model = open(Wire::Openai, None, settings).unwrap();
-    let inputs = VecDeque::from([request(Kind::Plan), Input::PlaceFree]);
+    let inputs = VecDeque::from([request(TaskKind::Plan), Input::PlaceFree]);
     let (chance, task, model) = (Chance(7), Task::new(TaskId(1)), model.as_ref());
     let mut drive = Drive { chance, wire: Wire::Openai, vendor: None, model, task, log: vec![], inputs, number: 10 };
     drive.run(8).await;

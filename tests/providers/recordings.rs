@@ -21,7 +21,7 @@ fn commit(digit: char) -> Commit {
 pub fn began(title: &str, body: &str) -> Vec<Event> {
     let alice = Account { id: 1, login: "alice".into() };
     let request = Request {
-        kind: Kind::Fix,
+        kind: TaskKind::Fix,
         repository: "demo".into(),
         issue: 3,
         title: title.into(),

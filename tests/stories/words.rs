@@ -1,7 +1,7 @@
 //! Plans, status, refusals: what is only said.
 
 use crate::world::{FIX, REPO, World, next_second};
-use domain::Kind;
+use domain::TaskKind;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_reads_answers_and_may_become_a_fix() {
@@ -22,7 +22,7 @@ call = [{ name = "bash", arguments = { command = "echo '# parsed' >> semver.py" 
     assert!(task.pull.is_none() && task.pushed.is_none(), "a plan writes nothing");
     world.alice().comment(REPO, issue, "/fix").expect("said");
     let task = world.until("a pull request", |task| task.pull.is_some()).await;
-    assert_eq!(task.kind, Kind::Fix);
+    assert_eq!(task.kind, TaskKind::Fix);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,7 +17,7 @@ use super::shape::part;
 use crate::attach::Attached;
 use crate::desk::Desk;
 use crate::engine::problem;
-use crate::name::{Kind, Names};
+use crate::name::{Names, ResourceKind};
 
 /// Who looks and listens there.
 const HOST_UID: u32 = 10004;
@@ -70,7 +70,8 @@ impl Desk {
     /// Before a chamber with a berth is started: the table stands, whatever became of it since. Whoever comes while it is being
     /// loaded shares the next load with all who wait.
     pub async fn fenced(&self) -> Result<(), Problem> {
-        let walls = self.find(&self.names.router_part(Kind::Walls), Kind::Walls).await?.and_then(|it| it.image);
+        let walls =
+            self.find(&self.names.router_part(ResourceKind::Walls), ResourceKind::Walls).await?.and_then(|it| it.image);
         let absent =
             || Problem::new(ProblemKind::NotFound, "there is no way out to stand on yet; set up the router first");
         self.fence(&walls.ok_or_else(absent)?).await
@@ -108,7 +109,7 @@ impl Desk {
     /// This installation's berths: the interface of each one's bridge, and the network's name.
     async fn bridges(&self) -> Result<BTreeMap<String, String>, Problem> {
         let networks = self.own_networks().await?;
-        let berths = networks.into_iter().filter(|(_, it)| self.names.owns(it.labels.as_ref(), Kind::Berth));
+        let berths = networks.into_iter().filter(|(_, it)| self.names.owns(it.labels.as_ref(), ResourceKind::Berth));
         let named = |id: Option<String>| {
             // So Docker names the bridge of a network that was given no name for it.
             let id = id.filter(|id| id.len() >= 12)?;
@@ -154,7 +155,7 @@ fn loading(names: &Names, image: &str, words: &[String]) -> Result<ContainerCrea
 
 fn on_host(names: &Names, image: &str, user: &str, words: &[String]) -> Result<ContainerCreateBody, Problem> {
     let words: Vec<String> = std::iter::once("host".to_owned()).chain(words.iter().cloned()).collect();
-    let mut body = part(names, image, Kind::Helper, user, &words, 64 << 20, 16)?;
+    let mut body = part(names, image, ResourceKind::Helper, user, &words, 64 << 20, 16)?;
     let host = body.host_config.get_or_insert_default();
     host.network_mode = Some("host".into());
     // A remapped engine refuses the one namespace without the other; without remapping it means nothing.

@@ -26,7 +26,7 @@ use crate::berth::{Layout, Place};
 use crate::desk::Desk;
 use crate::engine::{problem, status};
 use crate::name::MAX_BERTHS;
-use crate::name::{self, Kind};
+use crate::name::{self, ResourceKind};
 use shape::Making;
 
 impl Desk {
@@ -59,8 +59,8 @@ impl Desk {
             ipv6: self.host().await?.ipv6,
         };
         let (holder, boot) = self.holder(&making, &places).await?;
-        self.part(Kind::Walls, making.walls(&holder, &boot)?).await?;
-        let router = self.part(Kind::Router, making.router(&holder, &boot)?).await?;
+        self.part(ResourceKind::Walls, making.walls(&holder, &boot)?).await?;
+        let router = self.part(ResourceKind::Router, making.router(&holder, &boot)?).await?;
         let berth = |(number, place): (u32, &Place)| Berth {
             number,
             subnet: place.subnet.to_string(),
@@ -90,7 +90,8 @@ impl Desk {
     }
 
     async fn router_id(&self) -> Result<String, Problem> {
-        let found = self.find(&self.names.router_part(Kind::Router), Kind::Router).await?.and_then(|it| it.id);
+        let found =
+            self.find(&self.names.router_part(ResourceKind::Router), ResourceKind::Router).await?.and_then(|it| it.id);
         found.ok_or_else(|| Problem::new(ProblemKind::NotFound, "there is no router yet; set it up first"))
     }
 
@@ -115,10 +116,10 @@ impl Desk {
 
     /// Its id and which life of it this is. It runs, and stands in every berth.
     async fn holder(&self, making: &Making<'_>, places: &[Place]) -> Result<(String, String), Problem> {
-        let name = self.names.router_part(Kind::Holder);
+        let name = self.names.router_part(ResourceKind::Holder);
         let body = making.holder()?;
         let wanted = hash(&body);
-        let mut found = self.find(&name, Kind::Holder).await?;
+        let mut found = self.find(&name, ResourceKind::Holder).await?;
         // Another image alone is no reason: the holder only holds.
         if let Some(old) = &found
             && !is_made_so(old, &wanted)
@@ -129,14 +130,14 @@ impl Desk {
         }
         let holder = match found {
             Some(holder) => holder,
-            None => self.make(&name, Kind::Holder, body).await?,
+            None => self.make(&name, ResourceKind::Holder, body).await?,
         };
         let id = holder.id.clone().unwrap_or_default();
         self.join(&holder, &id, places).await?;
         if !is_running(&holder) {
             self.docker()?.start_container(&id, None).await.map_err(problem)?;
         }
-        let boot = self.must_find(&name, Kind::Holder).await?;
+        let boot = self.must_find(&name, ResourceKind::Holder).await?;
         let boot = started(&boot).ok_or_else(|| ended("holder", &boot))?;
         Ok((id, boot))
     }
@@ -157,7 +158,7 @@ impl Desk {
 
     /// Walls or router: as wanted and running, or made anew. The new one is started beside the old one, which goes only then:
     /// rules and gateways stand all the while, and a new router waits for the old one's ports.
-    async fn part(&self, kind: Kind, body: ContainerCreateBody) -> Result<ContainerInspectResponse, Problem> {
+    async fn part(&self, kind: ResourceKind, body: ContainerCreateBody) -> Result<ContainerInspectResponse, Problem> {
         let name = self.names.router_part(kind);
         let old = self.find(&name, kind).await?;
         if let Some(found) = old.as_ref().filter(|it| is_running(it) && is_made_so(it, &hash(&body))) {
@@ -169,7 +170,7 @@ impl Desk {
         }
         let id = self.make(&beside, kind, body).await?.id.unwrap_or_default();
         let started = match kind {
-            Kind::Walls => self.start_walls(&id).await,
+            ResourceKind::Walls => self.start_walls(&id).await,
             _ => self.docker()?.start_container(&id, None).await.map_err(problem),
         };
         if let Err(problem) = started {
@@ -187,7 +188,7 @@ impl Desk {
     async fn make(
         &self,
         name: &str,
-        kind: Kind,
+        kind: ResourceKind,
         body: ContainerCreateBody,
     ) -> Result<ContainerInspectResponse, Problem> {
         let options = CreateContainerOptionsBuilder::default().name(name).build();
@@ -195,7 +196,7 @@ impl Desk {
         self.must_find(name, kind).await
     }
 
-    async fn must_find(&self, name: &str, kind: Kind) -> Result<ContainerInspectResponse, Problem> {
+    async fn must_find(&self, name: &str, kind: ResourceKind) -> Result<ContainerInspectResponse, Problem> {
         let found = self.find(name, kind).await?;
         found.ok_or_else(|| {
             Problem::unavailable(format!("container {name} went away while it was being set up; try again"))

@@ -4,7 +4,7 @@ use protocol::broker::{Problem, ProblemKind, RUNNER};
 
 use super::shape::ROUTER_UID;
 use crate::desk::Desk;
-use crate::name::Kind;
+use crate::name::ResourceKind;
 use crate::seal;
 
 /// A longer plan is nobody's.
@@ -16,7 +16,8 @@ impl Desk {
         if plan.len() > LONGEST {
             return Err(Problem::refused(format!("a plan of {} bytes; at most {LONGEST} are taken", plan.len())));
         }
-        let holder = self.find(&self.names.router_part(Kind::Holder), Kind::Holder).await?.and_then(|it| it.id);
+        let holder =
+            self.find(&self.names.router_part(ResourceKind::Holder), ResourceKind::Holder).await?.and_then(|it| it.id);
         let holder =
             holder.ok_or_else(|| Problem::new(ProblemKind::NotFound, "there is no router yet; set it up first"))?;
         let (image, runner) = self.chamber_image(image).await?;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::berth::{Layout, Place};
-use crate::name::{self, Kind, Names};
+use crate::name::{self, Names, ResourceKind};
 use crate::seal::no_ipv6;
 use crate::seccomp;
 
@@ -43,7 +43,7 @@ impl Making<'_> {
     /// Owns the namespace, on the outer network.
     pub fn holder(&self) -> Result<ContainerCreateBody, Problem> {
         let user = format!("{HOLDER_UID}:{HOLDER_UID}");
-        let mut body = part(self.names, self.image, Kind::Holder, &user, &["hold".to_owned()], 64 << 20, 16)?;
+        let mut body = part(self.names, self.image, ResourceKind::Holder, &user, &["hold".to_owned()], 64 << 20, 16)?;
         let host = body.host_config.get_or_insert_default();
         host.network_mode = Some(self.names.outer());
         host.sysctls = Some(sysctls(self.ipv6));
@@ -53,7 +53,7 @@ impl Making<'_> {
 
     /// Rules and gateways. `boot` names the holder's life: in another one everything is made anew.
     pub fn walls(&self, holder: &str, boot: &str) -> Result<ContainerCreateBody, Problem> {
-        let mut body = part(self.names, self.image, Kind::Walls, "0:0", &self.words("walls"), 128 << 20, 32)?;
+        let mut body = part(self.names, self.image, ResourceKind::Walls, "0:0", &self.words("walls"), 128 << 20, 32)?;
         let host = body.host_config.get_or_insert_default();
         host.cap_add = Some(vec!["NET_ADMIN".into()]);
         // The engine's own profile: rules are loaded over a kind of socket that ours closes.
@@ -65,7 +65,7 @@ impl Making<'_> {
     /// Resolver and proxy, spoken to over stdin and stdout.
     pub fn router(&self, holder: &str, boot: &str) -> Result<ContainerCreateBody, Problem> {
         let user = format!("{ROUTER_UID}:{ROUTER_UID}");
-        let mut body = part(self.names, self.image, Kind::Router, &user, &self.words("serve"), 1 << 30, 256)?;
+        let mut body = part(self.names, self.image, ResourceKind::Router, &user, &self.words("serve"), 1 << 30, 256)?;
         body.open_stdin = Some(true);
         body.stdin_once = Some(false);
         let host = body.host_config.get_or_insert_default();
@@ -103,7 +103,7 @@ impl Making<'_> {
 pub fn part(
     names: &Names,
     image: &str,
-    kind: Kind,
+    kind: ResourceKind,
     user: &str,
     words: &[String],
     memory: i64,
@@ -176,13 +176,13 @@ fn ulimit(name: &str, value: i64) -> ResourcesUlimits {
 /// The holder's own network, an ordinary bridge.
 pub fn outer_network(names: &Names, layout: &Layout) -> NetworkCreateRequest {
     let options = [("com.docker.network.bridge.enable_icc", "false")];
-    network(names.outer(), labels(names, Kind::Outer, layout), layout.outer().to_string(), None, &options)
+    network(names.outer(), labels(names, ResourceKind::Outer, layout), layout.outer().to_string(), None, &options)
 }
 
 /// A chamber's network. Not internal, since the engine would then drop what the router must see; without an address of
 /// the host on it; masquerading left on, since without it the host redirects frames to published ports.
 pub fn berth_network(names: &Names, layout: &Layout, number: u32, place: &Place) -> NetworkCreateRequest {
-    let mut labels = labels(names, Kind::Berth, layout);
+    let mut labels = labels(names, ResourceKind::Berth, layout);
     labels.insert(name::BERTH.into(), number.to_string());
     let within = Some((place.range.to_string(), place.gateway.to_string()));
     let options = [("com.docker.network.bridge.inhibit_ipv4", "true")];
@@ -198,7 +198,7 @@ pub fn joining(holder: &str, place: &Place) -> NetworkConnectRequest {
     }
 }
 
-fn labels(names: &Names, kind: Kind, layout: &Layout) -> HashMap<String, String> {
+fn labels(names: &Names, kind: ResourceKind, layout: &Layout) -> HashMap<String, String> {
     let mut labels = names.labels(kind);
     labels.insert(name::POOL.into(), layout.whole().to_string());
     labels

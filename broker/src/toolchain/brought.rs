@@ -20,7 +20,7 @@ use tokio_util::io::ReaderStream;
 
 use super::build::{Built, Progress, alone};
 use super::host::Found;
-use super::kind::{Kind, PLACE, version_in};
+use super::kind::{OfficialToolchain, PLACE, version_in};
 use super::profile::{BASE, DOCKERFILE, Profile, REPOSITORY, profile};
 use super::{CONTENT, FROM, IMAGE, Toolchains};
 use crate::engine::{is_gone, problem};
@@ -60,7 +60,7 @@ impl Toolchains {
     /// A registry that is away or has no such image, a step that failed, or a tool that does not run in it: then with what it wrote.
     pub async fn bring(
         &self,
-        kind: Kind,
+        kind: OfficialToolchain,
         origin: &Origin,
         (tag, base): (&str, &str),
         fresh: bool,
@@ -189,7 +189,7 @@ impl Toolchains {
     }
 
     /// Runs the tools of a toolchain in an image, as a sandbox would: what the first one said.
-    pub(super) async fn tried(&self, image: &str, kind: Kind) -> Result<String, Problem> {
+    pub(super) async fn tried(&self, image: &str, kind: OfficialToolchain) -> Result<String, Problem> {
         let docker = &self.docker;
         let made = docker.create_container(None::<CreateContainerOptions>, sealed(image, &script(kind.tools))).await;
         let id = made.map_err(problem)?.id;
@@ -221,7 +221,7 @@ impl Toolchains {
     }
 }
 
-fn recipe(kind: Kind, copied: bool) -> String {
+fn recipe(kind: OfficialToolchain, copied: bool) -> String {
     // Scripts name the interpreter where it lay.
     let bring = match (copied, kind.lies) {
         (true, _) => format!(

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::kept;
-use super::kind::{Kind, suits, version_in};
+use super::kind::{OfficialToolchain, suits, version_in};
 
 /// A toolchain of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Found {
 }
 
 /// The toolchain of that version, otherwise the one that is used here; `Err` says what was looked at.
-pub fn find(kind: Kind, wanted: Option<&str>) -> Result<Found, String> {
+pub fn find(kind: OfficialToolchain, wanted: Option<&str>) -> Result<Found, String> {
     let mut seen = Vec::new();
     for dir in places(kind.name) {
         let Ok(dir) = dir.canonicalize() else { continue };

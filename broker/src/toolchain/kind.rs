@@ -6,7 +6,7 @@ pub const PLACE: &str = "/opt/toolchain";
 
 /// One of them; its name is a profile's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct OfficialToolchain {
     /// Name of the toolchain and of its profile, such as `rust`.
     pub name: &'static str,
     /// The official image without its registry; `{}` is the version.
@@ -21,8 +21,8 @@ pub struct Kind {
     pub tools: &'static [&'static str],
 }
 
-const KINDS: [Kind; 5] = [
-    Kind {
+const KINDS: [OfficialToolchain; 5] = [
+    OfficialToolchain {
         name: "rust",
         official: "library/rust:{}-slim-bookworm",
         lies: "rustc --print sysroot",
@@ -30,7 +30,7 @@ const KINDS: [Kind; 5] = [
         variables: "CARGO_HOME=/home/agent/.cargo",
         tools: &["rustc --version", "cargo --version"],
     },
-    Kind {
+    OfficialToolchain {
         name: "go",
         official: "library/golang:{}-bookworm",
         lies: "go env GOROOT",
@@ -38,7 +38,7 @@ const KINDS: [Kind; 5] = [
         variables: "GOPATH=/home/agent/go GOTOOLCHAIN=local",
         tools: &["go version", "gofmt </dev/null", "go vet -h 2>&1 | grep -q vet"],
     },
-    Kind {
+    OfficialToolchain {
         name: "node",
         official: "library/node:{}-bookworm-slim",
         lies: "",
@@ -46,7 +46,7 @@ const KINDS: [Kind; 5] = [
         variables: "",
         tools: &["node --version", "npm --version"],
     },
-    Kind {
+    OfficialToolchain {
         name: "python",
         official: "library/python:{}-slim-bookworm",
         lies: "",
@@ -58,7 +58,7 @@ const KINDS: [Kind; 5] = [
             "python3 -m pip --version",
         ],
     },
-    Kind {
+    OfficialToolchain {
         name: "java",
         official: "library/eclipse-temurin:{}-jdk-jammy",
         lies: "printenv JAVA_HOME",
@@ -69,16 +69,16 @@ const KINDS: [Kind; 5] = [
 ];
 
 /// Those there are.
-pub fn kinds() -> impl Iterator<Item = Kind> {
+pub fn kinds() -> impl Iterator<Item = OfficialToolchain> {
     KINDS.into_iter()
 }
 
 /// The one of that name.
-pub fn kind(name: &str) -> Option<Kind> {
+pub fn kind(name: &str) -> Option<OfficialToolchain> {
     kinds().find(|it| it.name == name)
 }
 
-impl Kind {
+impl OfficialToolchain {
     /// Its official image at a registry, such as `docker.io`.
     pub fn official(&self, registry: &str, version: &str) -> String {
         format!("{registry}/{}", self.official.replace("{}", version))

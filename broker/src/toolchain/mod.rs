@@ -24,7 +24,7 @@ use crate::engine::{self, Missing, problem};
 pub use brought::{Origin, tag};
 pub use build::{Built, Progress};
 pub use host::{Found, find as find_on_host};
-pub use kind::{Kind, kind, kinds, suits};
+pub use kind::{OfficialToolchain, kind, kinds, suits};
 pub use profile::{BASE, DOCKERFILE, Profile, REPOSITORY, profile, profiles};
 pub use stock::{Image, Pruned, Stock};
 

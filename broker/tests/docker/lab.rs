@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use caisson_broker::{Broker, Settings, teardown};
-use protocol::broker::{Answer, ChamberLimits, ChamberSpec, PROBE_USERS, Problem, Purpose, Request};
+use protocol::broker::{BrokerAnswer, ChamberLimits, ChamberSpec, PROBE_USERS, Problem, Purpose, Request};
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
@@ -158,8 +158,8 @@ impl Lab {
         let mut answer = String::new();
         stream.read_line(&mut answer).await.unwrap();
         match serde_json::from_str(&answer).unwrap() {
-            Answer::Ok(value) => Ok((value, stream)),
-            Answer::Error(problem) => Err(problem),
+            BrokerAnswer::Ok(value) => Ok((value, stream)),
+            BrokerAnswer::Error(problem) => Err(problem),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What people's decisions make of a task: the fold's part that is about them.
 
 use super::Task;
-use crate::{Advance, Event, Grant, Kind, NO_RIGHT, State};
+use crate::{Advance, Event, Grant, NO_RIGHT, State, TaskKind};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -23,7 +23,7 @@ impl Task {
                 self.remarks.extend(items.iter().cloned());
                 self.held.retain(|source| source != from);
             }
-            Event::WidenedToFix { .. } => self.kind = Kind::Fix,
+            Event::WidenedToFix { .. } => self.kind = TaskKind::Fix,
             Event::DecisionRefused { source, poster, reason } => {
                 self.held.retain(|s| s != source);
                 if reason == NO_RIGHT {

@@ -1,7 +1,9 @@
 //! Decisions of people: who may, about which checkpoint, used once (security 17–19).
 
 use super::{Draft, advance, budget, go_on, host, unrun};
-use crate::{Access, Checkpoint, Commit, Decision, Effect, End, Event, Kind, NO_RIGHT, Notice, Source, State, Verb};
+use crate::{
+    Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, Notice, Source, State, TaskKind, Verb,
+};
 
 /// A bare `/approve` this soon after a checkpoint that followed somebody else's decision may have meant the one before.
 const DOUBT_MS: i64 = 60_000;
@@ -77,7 +79,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         Verb::Deny { host, kept } => host::deny(draft, decision, host, *kept),
         Verb::Plan { .. } => draft.answer(decision.number, Notice::AlreadyLive),
         Verb::Fix { words } => {
-            if draft.task.kind == Kind::Plan && matches!(draft.task.state, State::AwaitingReview { .. }) {
+            if draft.task.kind == TaskKind::Plan && matches!(draft.task.state, State::AwaitingReview { .. }) {
                 judge(draft, decision, Some(words.clone()));
             } else {
                 draft.answer(decision.number, Notice::AlreadyLive);
@@ -186,7 +188,7 @@ fn about_commit(
 }
 
 fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option<String>) {
-    let plan = draft.task.kind == Kind::Plan;
+    let plan = draft.task.kind == TaskKind::Plan;
     let changes = matches!(decision.verb, Verb::Changes { .. });
     draft.emit(Event::DecisionUsed { decision: Box::new(as_used(decision, words.is_some())), n: at.n });
     if let State::Approved { commit, .. } = draft.task.state.clone() {

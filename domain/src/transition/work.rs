@@ -3,8 +3,8 @@
 use super::Draft;
 use super::unrun::{answer, leave};
 use crate::{
-    ACTIONS_PER_CHECKPOINT, Action, Call, Effect, Event, Input, Kind, Loss, MALFORMED_LIMIT, Outcome, OutcomeStatus,
-    PauseReason, READ_ONLY_ACTIONS, Resource, State, Task, Why,
+    ACTIONS_PER_CHECKPOINT, Action, Call, Effect, Event, Input, Loss, MALFORMED_LIMIT, Outcome, OutcomeStatus,
+    PauseReason, READ_ONLY_ACTIONS, Resource, State, Task, TaskKind, Why,
 };
 
 const NOT_DONE: &str = "not taken: what came before it in the same answer did not happen";
@@ -185,7 +185,7 @@ pub(super) fn window_full(draft: &mut Draft) {
     if draft.task.turn == 0 || draft.task.restarted {
         let sentence = "not even the beginning of a conversation about this task fits into the model; let the operator choose one that holds more, or end this task and ask for less at once".to_owned();
         draft.pause(PauseReason::Blocked { sentence });
-    } else if draft.task.kind == Kind::Fix && draft.task.uncommitted {
+    } else if draft.task.kind == TaskKind::Fix && draft.task.uncommitted {
         draft.emit(Event::ConversationRestarted);
         checkpoint(draft);
     } else {
@@ -217,7 +217,7 @@ pub(super) fn proceed(draft: &mut Draft) {
         let next = draft.task.waiting.first().map(|(index, request)| (*index, request.call.clone()));
         match next {
             Some((index, Call::Done { summary })) => return done(draft, index, summary),
-            _ if full && draft.task.kind == Kind::Fix => return checkpoint(draft),
+            _ if full && draft.task.kind == TaskKind::Fix => return checkpoint(draft),
             None => return converse(draft),
             Some((index, Call::Malformed { reason })) => answer(draft, index, &reason, true),
             Some((index, Call::UpdatePlan { plan })) => {
@@ -235,7 +235,7 @@ pub(super) fn proceed(draft: &mut Draft) {
 
 /// Takes an action up; true when the loop has to wait for something outside.
 fn act(draft: &mut Draft, index: u32, action: Action, full: bool) -> bool {
-    if draft.task.kind == Kind::Plan && (action.writes() || full) {
+    if draft.task.kind == TaskKind::Plan && (action.writes() || full) {
         answer(draft, index, if full { MUST_ANSWER } else { READ_ONLY }, true);
         return false;
     }
@@ -280,7 +280,7 @@ fn done(draft: &mut Draft, index: u32, summary: String) {
     let n = draft.task.next_n();
     draft.emit(Event::PublishStarted { n, why: Why::Done });
     match draft.task.kind {
-        Kind::Fix => draft.want(Effect::Seal { n, why: Why::Done }),
-        Kind::Plan => draft.want(Effect::Review { n, commit: None, last: false }),
+        TaskKind::Fix => draft.want(Effect::Seal { n, why: Why::Done }),
+        TaskKind::Plan => draft.want(Effect::Review { n, commit: None, last: false }),
     }
 }

@@ -13,7 +13,7 @@ pub fn person(id: i64) -> Account {
     Account { id, login: format!("p{id}") }
 }
 
-pub fn request(kind: Kind) -> Request {
+pub fn request(kind: TaskKind) -> Request {
     Request {
         kind,
         repository: "shop".into(),
@@ -104,7 +104,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(kind: TaskKind) -> Self {
         Walk::asked(request(kind))
     }
 
@@ -135,7 +135,7 @@ impl Walk {
         self.log.extend(self.last.events.iter().cloned());
     }
 
-    pub fn running(kind: Kind) -> Self {
+    pub fn running(kind: TaskKind) -> Self {
         let mut walk = Walk::new(kind);
         walk.feed(Input::PlaceFree);
         walk.feed(prepared());
@@ -175,7 +175,7 @@ impl Walk {
 
     /// At checkpoint 1, posted with the forge's number 100.
     pub fn at_checkpoint() -> Self {
-        let mut walk = Walk::running(Kind::Fix);
+        let mut walk = Walk::running(TaskKind::Fix);
         walk.answer(vec![bash(); 5]).acts(5).sealed(1);
         walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
         walk
@@ -203,7 +203,7 @@ impl Walk {
     }
 
     pub fn at_final() -> Self {
-        let mut walk = Walk::running(Kind::Fix);
+        let mut walk = Walk::running(TaskKind::Fix);
         walk.answer(vec![bash(), done()]).acts(1).sealed(1).verdict(1, VerdictKind::Passed);
         walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
         walk

@@ -21,7 +21,7 @@ fn hosts(task: &Task) -> Vec<&str> {
 
 #[test]
 fn a_writer_allows_and_takes_back_and_is_answered_once_it_is_so() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash()]).decide(allow(101, "a.test"));
     assert_eq!((hosts(&walk.task), walk.task.state.name()), (vec!["a.test"], "running"));
     let [Effect::Egress { serial, repo: false, notice }] = &walk.last.effects[..] else {
@@ -41,7 +41,7 @@ fn a_writer_allows_and_takes_back_and_is_answered_once_it_is_so() {
 
 #[test]
 fn who_takes_a_host_back_is_answered_though_the_task_ended_before_the_router_obeyed() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash()]).decide(allow(101, "a.test")).decide(deny(102, "a.test"));
     let [Effect::Egress { serial, notice, .. }] = &walk.last.effects.clone()[..] else {
         panic!("{:?}", walk.last.effects)
@@ -90,7 +90,7 @@ fn a_name_without_a_port_takes_back_every_port() {
 #[test]
 fn what_the_repository_was_allowed_is_there_from_the_beginning_and_deny_takes_it_back() {
     let known = Grant { host: "a.test".into(), repo: true, by: person(9) };
-    let mut walk = Walk::asked(Request { hosts: vec![known], ..request(Kind::Fix) });
+    let mut walk = Walk::asked(Request { hosts: vec![known], ..request(TaskKind::Fix) });
     assert_eq!(hosts(&walk.task), ["a.test"]);
     let verb = Verb::Deny { host: "a.test".into(), kept: true };
     walk.decide(Decision { verb, ..approval(101) });
@@ -112,7 +112,7 @@ proptest! {
     #[test]
     fn grants_follow_the_log(said in prop::collection::vec((any::<bool>(), 0usize..3, any::<bool>()), 0..40)) {
         let names = ["a.test", "a.test:22", "b.test"];
-        let mut walk = Walk::running(Kind::Fix);
+        let mut walk = Walk::running(TaskKind::Fix);
         let mut expected: BTreeSet<&str> = BTreeSet::new();
         for (at, (allows, which, may)) in said.into_iter().enumerate() {
             let number = 101 + at as i64;

@@ -57,7 +57,7 @@ struct Shell {
 
 impl Shell {
     fn new(budget: u64) -> Shell {
-        let asked = Request { budget: Budget { actions: budget, ..Budget::default() }, ..request(Kind::Fix) };
+        let asked = Request { budget: Budget { actions: budget, ..Budget::default() }, ..request(TaskKind::Fix) };
         let mut walk = Walk::asked(asked);
         walk.crowded = true;
         Shell { walk, open: Vec::new(), said: Vec::new(), number: 100, commits: 0 }

@@ -30,7 +30,7 @@ fn resume(walk: &mut Walk) {
 #[test]
 fn whatever_ended_it_the_action_is_marked_and_it_is_made_anew_from_the_last_commit() {
     for loss in COUNTED.into_iter().chain([Loss::Memory, Loss::EngineRestarted]) {
-        let mut walk = Walk::running(Kind::Fix);
+        let mut walk = Walk::running(TaskKind::Fix);
         walk.answer(vec![bash(), bash()]);
         gone(&mut walk, loss);
         assert!(walk.wants("open") && walk.task.used == 1, "{loss:?}");
@@ -44,7 +44,7 @@ fn whatever_ended_it_the_action_is_marked_and_it_is_made_anew_from_the_last_comm
 #[test]
 fn an_end_that_was_said_right_behind_an_action_that_did_not_happen_is_no_end() {
     let done = || call(Call::Done { summary: "all of it".into() });
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), done()]);
     gone(&mut walk, Loss::Removed);
     walk.feed(Input::Opened { fresh: Some(Loss::Removed) });
@@ -53,7 +53,7 @@ fn an_end_that_was_said_right_behind_an_action_that_did_not_happen_is_no_end() {
 
 #[test]
 fn lack_of_memory_is_tried_again_once_and_then_a_person_is_asked() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), bash(), bash()]);
     gone(&mut walk, Loss::Memory);
     walk.feed(Input::Opened { fresh: Some(Loss::Memory) });
@@ -74,7 +74,7 @@ fn lack_of_memory_is_tried_again_once_and_then_a_person_is_asked() {
 #[test]
 fn other_losses_are_mended_three_times_and_an_engines_restart_as_often_as_it_takes() {
     for loss in COUNTED {
-        let mut walk = Walk::running(Kind::Plan);
+        let mut walk = Walk::running(TaskKind::Plan);
         for times in 1..=4 {
             walk.answer(vec![call(Call::Action { action: Action::WebFetch { url: "u".into() } })]);
             gone(&mut walk, loss);
@@ -83,7 +83,7 @@ fn other_losses_are_mended_three_times_and_an_engines_restart_as_often_as_it_tak
             walk.feed(Input::Opened { fresh: Some(loss) });
         }
     }
-    let mut walk = Walk::running(Kind::Plan);
+    let mut walk = Walk::running(TaskKind::Plan);
     for _ in 0..10 {
         walk.answer(vec![call(Call::Action { action: Action::WebFetch { url: "u".into() } })]);
         gone(&mut walk, Loss::EngineRestarted);
@@ -103,7 +103,7 @@ fn a_loss_that_is_found_when_work_goes_on_is_told_then() {
 
 #[test]
 fn one_that_is_lost_while_its_task_is_paused_leaves_nothing_hanging() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash()]);
     walk.feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
     gone(&mut walk, Loss::Stopped);
@@ -114,7 +114,7 @@ fn one_that_is_lost_while_its_task_is_paused_leaves_nothing_hanging() {
 
 #[test]
 fn one_that_is_lost_before_its_tree_is_taken_shows_the_last_commit() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5]).acts(5);
     let failure = Failure::SandboxGone { loss: Loss::EngineRestarted };
     walk.feed(Input::EffectFailed { effect: "seal:1".into(), failure });
@@ -124,7 +124,7 @@ fn one_that_is_lost_before_its_tree_is_taken_shows_the_last_commit() {
 
 #[test]
 fn one_that_is_lost_while_it_is_made_is_made_again_and_not_for_ever() {
-    let mut walk = Walk::new(Kind::Fix);
+    let mut walk = Walk::new(TaskKind::Fix);
     walk.feed(Input::PlaceFree);
     let mut keys = Vec::new();
     for _ in 0..3 {
@@ -139,7 +139,7 @@ fn one_that_is_lost_while_it_is_made_is_made_again_and_not_for_ever() {
 
 #[test]
 fn a_router_that_was_replaced_is_noted_and_changes_nothing() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash()]);
     let before = (walk.task.state.clone(), walk.task.running);
     walk.feed(Input::RouterReplaced);

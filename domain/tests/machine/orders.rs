@@ -5,7 +5,7 @@ use caisson_domain::*;
 
 #[test]
 fn stop_ends_a_task_wherever_it_is() {
-    for mut walk in [Walk::new(Kind::Fix), Walk::running(Kind::Fix), Walk::at_checkpoint()] {
+    for mut walk in [Walk::new(TaskKind::Fix), Walk::running(TaskKind::Fix), Walk::at_checkpoint()] {
         walk.feed(Input::Ordered { order: Order::Stop });
         assert_eq!(walk.task.end(), Some(&End::Cancelled { by: "operator".into() }));
         assert!(walk.wants("teardown"));
@@ -15,7 +15,7 @@ fn stop_ends_a_task_wherever_it_is() {
 
 #[test]
 fn resume_goes_on_with_what_is_paused_and_changes_nothing_else() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.feed(Input::PauseAsked { reason: PauseReason::Blocked { sentence: "s".into() } });
     walk.feed(Input::Ordered { order: Order::Resume });
     assert_eq!(walk.task.state, State::Running);

@@ -17,7 +17,7 @@ fn blocked(effect: &str) -> Input {
 
 #[test]
 fn an_action_that_is_blocked_has_an_end_and_a_resume_goes_on_with_the_next() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), bash()]).feed(blocked("act:1"));
     assert_eq!((walk.task.state.name(), walk.task.running), ("paused", None));
     let marked = |e: &Event| matches!(e, Event::ActionFinished { number: 1, outcome } if outcome.status == OutcomeStatus::Interrupted);
@@ -29,7 +29,7 @@ fn an_action_that_is_blocked_has_an_end_and_a_resume_goes_on_with_the_next() {
 #[test]
 fn an_action_that_ends_while_the_task_is_paused_or_in_line_is_taken_in() {
     for crowded in [false, true] {
-        let mut walk = Walk::running(Kind::Fix);
+        let mut walk = Walk::running(TaskKind::Fix);
         walk.answer(vec![bash(), bash()]).feed(blocked("egress:1"));
         assert_eq!(walk.task.state.name(), "paused", "the way out failed beside it");
         walk.crowded = crowded;
@@ -51,7 +51,7 @@ fn an_action_that_ends_while_the_task_is_paused_or_in_line_is_taken_in() {
 
 #[test]
 fn after_a_failed_verification_a_pause_while_publishing_takes_the_tree_anew() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), done()]).acts(1).sealed(1).verdict(1, VerdictKind::Failed);
     walk.feed(Input::Opened { fresh: None }).answer(vec![bash(), bash(), done()]).acts(2);
     walk.feed(blocked("seal:2")).decide(said(101, Verb::Resume));
@@ -61,7 +61,7 @@ fn after_a_failed_verification_a_pause_while_publishing_takes_the_tree_anew() {
 
 #[test]
 fn a_verdict_that_goes_back_to_the_agent_is_not_final_after_a_pause_either() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5].into_iter().chain([done()]).collect()).acts(5).sealed(1);
     walk.verdict(1, VerdictKind::Failed);
     assert!(walk.last.effects.iter().any(|e| matches!(e, Effect::Review { last: false, .. })), "{:?}", walk.last);
@@ -85,7 +85,7 @@ fn a_review_that_is_edited_during_a_pause_is_void_and_posted_again_afterwards() 
 
 #[test]
 fn what_was_held_is_judged_when_a_pause_ends() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5]).acts(5).decide(approval(105));
     walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
     walk.feed(blocked("recheck:1")).decide(said(106, Verb::Resume));
@@ -95,7 +95,7 @@ fn what_was_held_is_judged_when_a_pause_ends() {
 
 #[test]
 fn changes_asked_for_while_publishing_keep_their_words_and_decide_nothing_unseen() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5]).acts(5);
     let early = said(99, Verb::Changes { items: vec![remark("use a set")] });
     walk.decide(early.clone());
@@ -105,7 +105,7 @@ fn changes_asked_for_while_publishing_keep_their_words_and_decide_nothing_unseen
     assert_eq!(walk.notice(), Some(&Notice::RemarksKept { login: "p7".into(), n: 1 }));
     assert_eq!((walk.task.remarks.len(), walk.task.held.len()), (1, 0));
     // Asked for after the checkpoint stood, though it was read before we knew: it decides.
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5]).acts(5);
     let late = said(101, Verb::Changes { items: vec![remark("use a set")] });
     walk.decide(late.clone());
@@ -122,11 +122,11 @@ fn every_way_into_work_takes_a_place() {
     let mut changed = Walk::at_checkpoint();
     changed.crowded = true;
     changed.decide(said(101, Verb::Changes { items: Vec::new() }));
-    let mut resumed = Walk::running(Kind::Fix);
+    let mut resumed = Walk::running(TaskKind::Fix);
     resumed.answer(vec![bash()]).feed(blocked("act:1"));
     resumed.crowded = true;
     resumed.decide(said(101, Verb::Resume));
-    let mut plan = Walk::running(Kind::Plan);
+    let mut plan = Walk::running(TaskKind::Plan);
     plan.answer(vec![done()]).feed(Input::AnswerPosted { n: 1, number: 100 });
     plan.crowded = true;
     plan.decide(said(101, Verb::Fix { words: String::new() }));
@@ -143,12 +143,12 @@ fn every_way_into_work_takes_a_place() {
 
 #[test]
 fn what_is_in_no_commit_is_kept_before_its_sandbox_goes() {
-    let mut paused = Walk::running(Kind::Fix);
+    let mut paused = Walk::running(TaskKind::Fix);
     paused.answer(vec![bash(), bash()]).acts(1).feed(Input::ActionEnded {
         number: 2,
         outcome: Outcome { status: OutcomeStatus::DiskSpent { what: "w".into() }, ..ok() },
     });
-    let mut refused = Walk::running(Kind::Fix);
+    let mut refused = Walk::running(TaskKind::Fix);
     refused.answer(vec![bash(); 5]).acts(5).feed(Input::TreeRefused { n: 1, reasons: vec!["a link".into()] });
     refused.feed(Input::AnswerPosted { n: 1, number: 90 });
     let idle = |walk: &mut Walk| {
@@ -164,7 +164,7 @@ fn what_is_in_no_commit_is_kept_before_its_sandbox_goes() {
         assert_ne!(walk.task.head, walk.task.kept, "the next checkpoint still shows all of it");
     }
     // What cannot be kept stays where it is, until something else was done in it.
-    let mut stuck = Walk::running(Kind::Fix);
+    let mut stuck = Walk::running(TaskKind::Fix);
     stuck.answer(vec![bash()]).acts(1).feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
     idle(&mut stuck);
     stuck.feed(Input::WorkNotKept { reasons: vec!["a link".into()] });
@@ -178,7 +178,7 @@ fn what_is_in_no_commit_is_kept_before_its_sandbox_goes() {
 
 #[test]
 fn kept_work_outlives_a_sandbox_that_is_gone_when_its_tree_is_taken() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5]).acts(5).feed(blocked("seal:1")).feed(Input::Idled { shelf: Shelf::Evicted });
     walk.feed(Input::WorkKept { commit: commit(ONE) }).decide(said(101, Verb::Resume));
     assert!(walk.wants("seal"));
@@ -193,11 +193,11 @@ fn full() -> Input {
 
 #[test]
 fn a_full_window_shows_what_was_done_and_the_conversation_begins_anew() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash()]).acts(1).feed(full());
     assert!(walk.wants("seal") && walk.log.contains(&Event::ConversationRestarted));
     assert_eq!(walk.task.state, State::Publishing { n: 1, why: Why::Checkpoint });
-    let mut waits = Walk::running(Kind::Plan);
+    let mut waits = Walk::running(TaskKind::Plan);
     waits.answer(vec![call(Call::UpdatePlan { plan: "p".into() })]).feed(full());
     assert!(matches!(waits.task.state, State::Paused { reason: PauseReason::ContextFull, .. }));
     waits.decide(said(101, Verb::Resume)).feed(Input::Opened { fresh: None });
@@ -211,7 +211,7 @@ fn a_full_window_shows_what_was_done_and_the_conversation_begins_anew() {
 
 #[test]
 fn only_a_grant_ends_a_pause_for_the_budget_and_it_names_its_giver() {
-    let asked = Request { budget: Budget { actions: 1, ..Budget::default() }, ..request(Kind::Fix) };
+    let asked = Request { budget: Budget { actions: 1, ..Budget::default() }, ..request(TaskKind::Fix) };
     let mut walk = Walk::asked(asked);
     walk.feed(Input::PlaceFree).feed(prepared()).answer(vec![bash(), bash()]).acts(1);
     assert!(matches!(walk.task.state, State::Paused { reason: PauseReason::Budget { .. }, .. }));
@@ -242,7 +242,7 @@ fn only_a_grant_ends_a_pause_for_the_budget_and_it_names_its_giver() {
 
 #[test]
 fn a_repository_narrows_the_budget_once_and_never_widens_it() {
-    let asked = Request { budget: Budget { actions: 50, tokens: 100, ..Budget::default() }, ..request(Kind::Fix) };
+    let asked = Request { budget: Budget { actions: 50, tokens: 100, ..Budget::default() }, ..request(TaskKind::Fix) };
     let mut walk = Walk::asked(asked);
     let narrower = Budget { actions: 4, tokens: 900, micro_usd: 5, ..Budget::default() };
     let prepared = Input::Prepared {
@@ -276,7 +276,7 @@ fn who_waits_in_line_gives_way_to_who_has_the_place_and_loses_nothing() {
     assert!(committed.wants("shelve"), "{:?}", committed.last);
     committed.feed(Input::PlaceFree);
     assert!(committed.wants("open") && committed.task.shelf.is_none());
-    let mut cut = Walk::running(Kind::Fix);
+    let mut cut = Walk::running(TaskKind::Fix);
     cut.answer(vec![bash(); 5]).acts(5).feed(blocked("seal:1"));
     cut.crowded = true;
     cut.decide(said(101, Verb::Resume)).feed(Input::Idled { shelf: Shelf::Evicted });
@@ -287,7 +287,7 @@ fn who_waits_in_line_gives_way_to_who_has_the_place_and_loses_nothing() {
 
 #[test]
 fn what_an_outdated_runner_handed_out_is_still_in_no_commit() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash()]).acts(1).feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
     walk.decide(said(101, Verb::Resume)).feed(Input::Opened { fresh: Some(Loss::Outdated) });
     walk.feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
@@ -298,7 +298,7 @@ fn what_an_outdated_runner_handed_out_is_still_in_no_commit() {
 #[test]
 fn a_sandbox_that_was_woken_in_vain_rests_again() {
     for shelf in [None, Some(Shelf::Stopped)] {
-        let mut walk = Walk::running(Kind::Fix);
+        let mut walk = Walk::running(TaskKind::Fix);
         walk.answer(vec![bash()])
             .acts(1)
             .feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
@@ -313,7 +313,7 @@ fn a_sandbox_that_was_woken_in_vain_rests_again() {
 
 #[test]
 fn what_was_granted_before_the_beginning_stays_granted() {
-    let asked = Request { budget: Budget { actions: 50, ..Budget::default() }, ..request(Kind::Fix) };
+    let asked = Request { budget: Budget { actions: 50, ..Budget::default() }, ..request(TaskKind::Fix) };
     let mut walk = Walk::asked(asked);
     walk.decide(said(1, more_actions()));
     assert_eq!(walk.task.granted.actions, 60);

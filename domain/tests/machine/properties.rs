@@ -332,7 +332,7 @@ proptest! {
 
     #[test]
     fn no_action_goes_past_an_unapproved_checkpoint_and_there_is_one_end(steps in moves()) {
-        let mut walk = Walk::running(Kind::Fix);
+        let mut walk = Walk::running(TaskKind::Fix);
         let mut number = 100;
         let mut effects = 0;
         for step in steps {
@@ -364,7 +364,7 @@ proptest! {
 
     #[test]
     fn any_prefix_of_a_log_folds_to_what_it_counts(steps in moves()) {
-        let mut walk = Walk::running(Kind::Fix);
+        let mut walk = Walk::running(TaskKind::Fix);
         let mut number = 100;
         for step in steps {
             play(&mut walk, step, &mut number);
@@ -377,7 +377,7 @@ proptest! {
 
     #[test]
     fn events_survive_being_stored(steps in moves()) {
-        let mut walk = Walk::running(Kind::Fix);
+        let mut walk = Walk::running(TaskKind::Fix);
         let mut number = 100;
         for step in steps {
             play(&mut walk, step, &mut number);

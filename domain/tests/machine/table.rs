@@ -23,7 +23,7 @@ fn the_whole_way_to_delivered() {
 
 #[test]
 fn the_fifth_action_stops_everything_and_what_the_answer_still_holds_comes_first_after_the_approval() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 7]).acts(5);
     assert_eq!(walk.task.state, State::Publishing { n: 1, why: Why::Checkpoint });
     assert!(walk.wants("seal") && !walk.wants("act"));
@@ -38,7 +38,7 @@ fn the_fifth_action_stops_everything_and_what_the_answer_still_holds_comes_first
 
 #[test]
 fn what_the_answer_still_held_is_not_run_where_changes_are_asked_for() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 7]).acts(5);
     walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
     walk.decide(Decision { verb: Verb::Changes { items: Vec::new() }, ..approval(101) });
@@ -52,7 +52,7 @@ fn what_the_answer_still_held_is_not_run_where_changes_are_asked_for() {
 #[test]
 fn a_done_over_nothing_is_returned_once_and_then_a_person_is_asked() {
     let nothing = |n| Input::TreeUnchanged { n, commit: commit(BASE), left_out: Vec::new() };
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), done()]).acts(1).feed(nothing(1));
     assert_eq!((walk.task.state.name(), walk.task.summary.as_ref()), ("running", None));
     assert!(walk.wants("open") && !walk.wants("review"));
@@ -66,7 +66,7 @@ fn a_done_over_nothing_is_returned_once_and_then_a_person_is_asked() {
 
 #[test]
 fn a_done_over_nothing_at_the_fifth_action_is_for_a_person() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), bash(), bash(), bash(), bash(), done()]).acts(5);
     walk.feed(Input::TreeUnchanged { n: 1, commit: commit(BASE), left_out: Vec::new() });
     assert!(walk.wants("review") && !walk.wants("open"), "{:?}", walk.last);
@@ -74,7 +74,7 @@ fn a_done_over_nothing_at_the_fifth_action_is_for_a_person() {
 
 #[test]
 fn done_right_after_the_fifth_action_goes_to_verification() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     let mut calls = vec![bash(); 5];
     calls.push(done());
     walk.answer(calls).acts(5);
@@ -123,7 +123,7 @@ fn who_may_not_is_told_so_once_in_a_task() {
 
 #[test]
 fn an_approval_that_comes_while_publishing_is_held_and_looked_at_again() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5]).acts(5);
     walk.decide(approval(101));
     assert_eq!(walk.task.state.name(), "publishing");
@@ -172,7 +172,7 @@ fn the_final_approval_names_its_commit() {
 
 #[test]
 fn a_failed_verification_goes_back_twice_then_to_a_person() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     for n in 1..=3 {
         walk.answer(vec![bash(), done()]).acts(1);
         if n == 1 {
@@ -193,7 +193,7 @@ fn a_failed_verification_goes_back_twice_then_to_a_person() {
 
 #[test]
 fn a_model_that_is_away_costs_nothing_and_pauses_nothing() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     for _ in 0..10 {
         walk.feed(Input::ModelCallStarting { turn: 1, worst_micro_usd: 10 });
         walk.feed(Input::ModelCallRefused { turn: 1 });
@@ -203,11 +203,11 @@ fn a_model_that_is_away_costs_nothing_and_pauses_nothing() {
 
 #[test]
 fn a_refused_tree_goes_to_the_agent_or_without_actions_left_to_a_person() {
-    let mut early = Walk::running(Kind::Fix);
+    let mut early = Walk::running(TaskKind::Fix);
     early.answer(vec![bash(), done()]).acts(1);
     early.feed(Input::TreeRefused { n: 1, reasons: vec!["a symlink".into()] });
     assert_eq!(early.task.state.name(), "running");
-    let mut late = Walk::running(Kind::Fix);
+    let mut late = Walk::running(TaskKind::Fix);
     late.answer(vec![bash(); 5]).acts(5);
     late.feed(Input::TreeRefused { n: 1, reasons: vec!["a symlink".into()] });
     assert!(matches!(late.last.effects[..], [Effect::Review { commit: None, .. }, ..]));
@@ -215,7 +215,7 @@ fn a_refused_tree_goes_to_the_agent_or_without_actions_left_to_a_person() {
 
 #[test]
 fn a_read_only_task_writes_nothing_answers_and_may_become_a_fix() {
-    let mut walk = Walk::running(Kind::Plan);
+    let mut walk = Walk::running(TaskKind::Plan);
     walk.answer(vec![bash(), done()]);
     assert!(!walk.wants("act") && walk.task.used == 0, "bash is held back");
     assert!(walk.wants("review"));
@@ -224,14 +224,14 @@ fn a_read_only_task_writes_nothing_answers_and_may_become_a_fix() {
     decision.verb = Verb::Fix { words: "as planned".into() };
     decision.source = Source::Comment(101);
     walk.decide(decision);
-    assert_eq!((walk.task.kind, walk.task.state.name()), (Kind::Fix, "running"));
+    assert_eq!((walk.task.kind, walk.task.state.name()), (TaskKind::Fix, "running"));
     walk.feed(Input::Opened { fresh: None }).answer(vec![bash()]);
     assert!(walk.wants("act"));
 }
 
 #[test]
 fn five_unusable_turns_pause_and_a_resume_goes_on() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     for _ in 0..4 {
         walk.answer(Vec::new());
         assert_eq!(walk.task.state.name(), "running");
@@ -248,7 +248,7 @@ fn five_unusable_turns_pause_and_a_resume_goes_on() {
 
 #[test]
 fn an_empty_purse_pauses_with_the_work_kept() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.task.granted = Budget { micro_usd: 3, ..Budget::default() };
     walk.answer(vec![bash()]);
     assert!(matches!(&walk.task.state, State::Paused { reason: PauseReason::Budget { what }, .. } if what == "money"));
@@ -258,7 +258,7 @@ fn an_empty_purse_pauses_with_the_work_kept() {
 
 #[test]
 fn a_call_whose_answer_was_lost_stays_charged_and_three_pause() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     for _ in 0..3 {
         walk.feed(Input::ModelCallStarting { turn: 1, worst_micro_usd: 10 });
     }
@@ -269,7 +269,7 @@ fn a_call_whose_answer_was_lost_stays_charged_and_three_pause() {
 
 #[test]
 fn what_took_too_much_of_the_disk_waits_for_a_person_and_is_not_done_again() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), bash()]);
     let status = OutcomeStatus::DiskSpent { what: "it grew by 9 MiB".into() };
     walk.feed(Input::ActionEnded { number: 1, outcome: Outcome { status, ..ok() } });
@@ -287,7 +287,7 @@ fn what_took_too_much_of_the_disk_waits_for_a_person_and_is_not_done_again() {
 fn a_person_may_stop_close_or_merge_at_any_time() {
     let mut stop = approval(101);
     stop.verb = Verb::Stop;
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.decide(stop);
     assert!(matches!(walk.task.end(), Some(End::Cancelled { .. })) && walk.wants("teardown"));
     let mut closed = Walk::at_checkpoint();
@@ -314,7 +314,7 @@ fn a_deleted_review_is_posted_again_under_a_new_number() {
 
 #[test]
 fn what_is_blocked_pauses_and_a_resume_wants_the_same_step_again() {
-    let mut walk = Walk::running(Kind::Fix);
+    let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5]).acts(5);
     let failure = Failure::Blocked { sentence: "the branch moved".into() };
     walk.feed(Input::EffectFailed { effect: "seal:1".into(), failure });

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
-use caisson_locate::{Kind, Language};
+use caisson_locate::{FileKind, Language};
 
 pub struct Commit {
     pub id: String,
@@ -39,7 +39,7 @@ pub fn commits(repository: &Path, number: usize) -> anyhow::Result<Vec<Commit>> 
 /// One that changes one to five sources, none of them renamed, and says why in four words or more.
 fn commit(text: &str) -> Option<Commit> {
     let [id, parent, body, files] = text.split('\x02').collect::<Vec<_>>().try_into().ok()?;
-    let is_source = |path: &str| Kind::of(path) == Kind::Source && Language::of(path).is_some();
+    let is_source = |path: &str| FileKind::of(path) == FileKind::Source && Language::of(path).is_some();
     let mut changed = Vec::new();
     for line in files.lines() {
         if let Some((status, path)) = line.split_once('\t').filter(|(_, path)| is_source(path)) {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use caisson_locate::Kind;
+use caisson_locate::FileKind;
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
@@ -39,7 +39,7 @@ pub fn texts(tree: &Path) -> Texts {
 /// Paths, the best first; `sources`: of sources alone, tests left out.
 pub fn order(texts: &Texts, query: &str, sources: bool) -> Vec<String> {
     let files: Vec<&(String, Vec<String>)> =
-        texts.iter().filter(|(path, _)| !sources || Kind::of(path) == Kind::Source).collect();
+        texts.iter().filter(|(path, _)| !sources || FileKind::of(path) == FileKind::Source).collect();
     let query: HashSet<String> = words(query).into_iter().collect();
     let counts: Vec<HashMap<&str, f64>> = files.iter().map(|(_, words)| count(words, &query)).collect();
     let number = files.len() as f64;

@@ -111,7 +111,7 @@ impl Resolver {
     }
 
     /// By UDP, each try from a fresh port with a fresh number; by TCP when the answer was cut short.
-    async fn query(&self, name: &str) -> Option<wire::Answer> {
+    async fn query(&self, name: &str) -> Option<wire::DnsAnswer> {
         for _ in 0..TRIES {
             let id = random_id()?;
             match timeout(WAIT, self.by_udp(name, id)).await {
@@ -126,7 +126,7 @@ impl Resolver {
         None
     }
 
-    async fn by_udp(&self, name: &str, id: u16) -> Option<wire::Answer> {
+    async fn by_udp(&self, name: &str, id: u16) -> Option<wire::DnsAnswer> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await.ok()?;
         socket.connect(self.upstream).await.ok()?;
         socket.send(&wire::question(id, name)).await.ok()?;
@@ -140,7 +140,7 @@ impl Resolver {
         }
     }
 
-    async fn by_tcp(&self, name: &str, id: u16) -> Option<wire::Answer> {
+    async fn by_tcp(&self, name: &str, id: u16) -> Option<wire::DnsAnswer> {
         let mut stream = TcpStream::connect(self.upstream).await.ok()?;
         let question = wire::question(id, name);
         let mut message = u16::try_from(question.len()).ok()?.to_be_bytes().to_vec();
@@ -154,7 +154,7 @@ impl Resolver {
 }
 
 /// What an answer says, and for how many seconds.
-fn judged(answer: wire::Answer) -> (Found, u32) {
+fn judged(answer: wire::DnsAnswer) -> (Found, u32) {
     match answer.code {
         wire::NOERROR if !answer.addresses.is_empty() => {
             let seconds = answer.ttl.clamp(*TTL_SECONDS.start(), *TTL_SECONDS.end());

@@ -98,7 +98,7 @@ fn reply(gate: &Gate, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
     let query = match wire::parse_query(bytes) {
         Ok(query) => query,
         Err(BadQuery::Ignore) => return None,
-        Err(BadQuery::Answer { id, code }) => return Some(wire::refusal(id, code)),
+        Err(BadQuery::DnsAnswer { id, code }) => return Some(wire::refusal(id, code)),
     };
     match gate.look_up(berth, &query.name) {
         NameVerdict::Denied => Some(wire::answer(&query, wire::NXDOMAIN, None, 0)),

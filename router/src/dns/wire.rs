@@ -49,8 +49,8 @@ pub struct Query {
 pub enum BadQuery {
     /// No answer: not a query, or too broken to answer.
     Ignore,
-    /// Answer with this code.
-    Answer {
+    /// DnsAnswer with this code.
+    DnsAnswer {
         /// Id of the query.
         id: u16,
         /// Response code, such as [`FORMERR`].
@@ -74,17 +74,17 @@ pub fn parse_query(bytes: &[u8]) -> Result<Query, BadQuery> {
         return Err(BadQuery::Ignore);
     }
     if flags & 0x7800 != 0 {
-        return Err(BadQuery::Answer { id, code: NOTIMP });
+        return Err(BadQuery::DnsAnswer { id, code: NOTIMP });
     }
     // Two questions have no defined answer, so nobody asks them but to confuse.
     if questions != 1 {
         return Err(BadQuery::Ignore);
     }
-    let broken = BadQuery::Answer { id, code: FORMERR };
+    let broken = BadQuery::DnsAnswer { id, code: FORMERR };
     let (name, end) = plain_name(bytes, 12).ok_or(broken)?;
     let (Some(kind), Some(class)) = (u16_at(bytes, end), u16_at(bytes, end + 2)) else { return Err(broken) };
     if class != IN {
-        return Err(BadQuery::Answer { id, code: NOTIMP });
+        return Err(BadQuery::DnsAnswer { id, code: NOTIMP });
     }
     Ok(Query { id, name, kind, recursion: flags & 0x0100 != 0, question: bytes[12..end + 4].to_vec() })
 }
@@ -158,7 +158,7 @@ pub fn question(id: u16, name: &str) -> Vec<u8> {
 
 /// What the upstream name server answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct DnsAnswer {
     /// Response code, the low four bits of the flags, such as [`NOERROR`].
     pub code: u8,
     /// Cut short: ask again by TCP.
@@ -171,7 +171,7 @@ pub struct Answer {
 
 /// Reads the upstream's answer to `question(id, name)`; nothing when it isn't one.
 #[must_use]
-pub fn parse_answer(bytes: &[u8], id: u16, name: &str) -> Option<Answer> {
+pub fn parse_answer(bytes: &[u8], id: u16, name: &str) -> Option<DnsAnswer> {
     let flags = u16_at(bytes, 2)?;
     if u16_at(bytes, 0)? != id || flags & 0x8000 == 0 || u16_at(bytes, 4)? != 1 {
         return None;
@@ -181,7 +181,7 @@ pub fn parse_answer(bytes: &[u8], id: u16, name: &str) -> Option<Answer> {
         return None;
     }
     let code = u8::try_from(flags & 0xf).unwrap_or(SERVFAIL);
-    let mut answer = Answer { code, truncated: flags & 0x0200 != 0, addresses: Vec::new(), ttl: u32::MAX };
+    let mut answer = DnsAnswer { code, truncated: flags & 0x0200 != 0, addresses: Vec::new(), ttl: u32::MAX };
     if !answer.truncated {
         records(bytes, end + 4, u16_at(bytes, 6)?, asked, &mut answer)?;
     }
@@ -189,7 +189,7 @@ pub fn parse_answer(bytes: &[u8], id: u16, name: &str) -> Option<Answer> {
 }
 
 /// Walks the answer section along its chain of aliases. Records of other names are passed over.
-fn records(bytes: &[u8], mut at: usize, count: u16, mut owner: String, answer: &mut Answer) -> Option<()> {
+fn records(bytes: &[u8], mut at: usize, count: u16, mut owner: String, answer: &mut DnsAnswer) -> Option<()> {
     for _ in 0..count.min(64) {
         let (name, end) = packed_name(bytes, at)?;
         let (kind, class) = (u16_at(bytes, end)?, u16_at(bytes, end + 2)?);

@@ -67,21 +67,21 @@ impl Resolver {
             return Ok(known);
         }
         match self.asked(&host, TYPE_A).await? {
-            Answer::NoSuchName => Err(LookupError::Blocked(host)),
-            Answer::Records { addresses, .. } if addresses.is_empty() => Err(LookupError::NoAddress(host)),
-            Answer::Records { addresses, .. } => Ok(addresses),
+            DnsAnswer::NoSuchName => Err(LookupError::Blocked(host)),
+            DnsAnswer::Records { addresses, .. } if addresses.is_empty() => Err(LookupError::NoAddress(host)),
+            DnsAnswer::Records { addresses, .. } => Ok(addresses),
         }
     }
 
     /// How many names an address (`4.3.2.1.in-addr.arpa`) has.
     pub async fn names_of(&self, host: &str) -> Result<usize, LookupError> {
         match self.asked(host, TYPE_PTR).await? {
-            Answer::NoSuchName => Ok(0),
-            Answer::Records { count, .. } => Ok(count),
+            DnsAnswer::NoSuchName => Ok(0),
+            DnsAnswer::Records { count, .. } => Ok(count),
         }
     }
 
-    async fn asked(&self, host: &str, kind: u16) -> Result<Answer, LookupError> {
+    async fn asked(&self, host: &str, kind: u16) -> Result<DnsAnswer, LookupError> {
         let mut id = [0; 2];
         // A predictable number would only matter to somebody on the berth, which holds the router alone.
         let _ = getrandom::fill(&mut id);
@@ -135,13 +135,13 @@ pub fn question(id: u16, host: &str, kind: u16) -> Option<Vec<u8>> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Answer {
+enum DnsAnswer {
     NoSuchName,
     Records { addresses: Vec<Ipv4Addr>, count: usize },
 }
 
 /// `None` for what does not answer this question, or reports a failure.
-fn parse(bytes: &[u8], question: &[u8]) -> Option<Answer> {
+fn parse(bytes: &[u8], question: &[u8]) -> Option<DnsAnswer> {
     let header = bytes.first_chunk::<12>()?;
     let response = header[2] & 0x80 != 0;
     if header[..2] != question[..2] || !response {
@@ -149,7 +149,7 @@ fn parse(bytes: &[u8], question: &[u8]) -> Option<Answer> {
     }
     match header[3] & 0x0f {
         0 => {}
-        NXDOMAIN | REFUSED => return Some(Answer::NoSuchName),
+        NXDOMAIN | REFUSED => return Some(DnsAnswer::NoSuchName),
         _ => return None,
     }
     // The question is repeated word for word, but for its case.
@@ -164,7 +164,7 @@ fn parse(bytes: &[u8], question: &[u8]) -> Option<Answer> {
         count += 1;
         at = next;
     }
-    Some(Answer::Records { addresses, count })
+    Some(DnsAnswer::Records { addresses, count })
 }
 
 /// The record at `at`: its address if it is an A record, and where the next one begins.
@@ -240,7 +240,7 @@ mod tests {
         let mut answer = question.clone();
         answer[2] = 0x81;
         answer[7] = 1;
-        assert_eq!(parse(&answer, &question), Some(Answer::Records { addresses: vec![], count: 0 }));
+        assert_eq!(parse(&answer, &question), Some(DnsAnswer::Records { addresses: vec![], count: 0 }));
         for end in 0..12 {
             assert_eq!(parse(&answer[..end], &question), None);
         }

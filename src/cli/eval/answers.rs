@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// One answer to one task: exactly one of `patch` and `tree`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answer {
+pub struct OfferedAnswer {
     pub task: String,
     #[serde(default = "first")]
     pub repeat: u32,
@@ -48,7 +48,7 @@ pub struct Row {
 
 /// # Errors
 /// A [`Complaint`] that names the first line that is no answer: it is said before anything is started.
-pub fn read(path: &Path) -> Result<Vec<Answer>> {
+pub fn read(path: &Path) -> Result<Vec<OfferedAnswer>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let beside = path.parent().unwrap_or(Path::new(""));
     let mut answers = Vec::new();
@@ -57,7 +57,7 @@ pub fn read(path: &Path) -> Result<Vec<Answer>> {
             let complaint = Complaint::new(format!("{}:{} is no answer", path.display(), at + 1)).because(why);
             complaint.attempt("a line is {\"task\": …, \"patch\": …} or {\"task\": …, \"tree\": …}; docs/evaluation.md")
         };
-        let mut answer: Answer = serde_json::from_str(line).map_err(|why| wrong(why.to_string()))?;
+        let mut answer: OfferedAnswer = serde_json::from_str(line).map_err(|why| wrong(why.to_string()))?;
         if answer.patch.is_some() == answer.tree.is_some() {
             return Err(wrong("it holds neither or both of patch and tree".to_owned()).into());
         }
@@ -68,7 +68,13 @@ pub fn read(path: &Path) -> Result<Vec<Answer>> {
 }
 
 /// Judges all, task by task in the order in which the tasks first appear.
-pub async fn judge(judge: &Judge, folder: &Folder, answers: &[Answer], mut out: Out, printer: &Printer) -> Result<()> {
+pub async fn judge(
+    judge: &Judge,
+    folder: &Folder,
+    answers: &[OfferedAnswer],
+    mut out: Out,
+    printer: &Printer,
+) -> Result<()> {
     let mut names: Vec<&str> = Vec::new();
     for answer in answers {
         if !names.contains(&answer.task.as_str()) {
@@ -103,7 +109,7 @@ async fn plant<'a>(judge: &Judge, folder: &'a Folder, key: &str, name: &str) -> 
     Ok((judge.plant(key, task).await?, task))
 }
 
-async fn one(judge: &Judge, planted: &Planted, task: &TaskDir, answer: &Answer) -> Row {
+async fn one(judge: &Judge, planted: &Planted, task: &TaskDir, answer: &OfferedAnswer) -> Row {
     let unsolved = |why: String| row(answer, Outcome::Unsolved, &Judged { why, ..Judged::default() });
     let commit = match (&answer.patch, &answer.tree) {
         (Some(patch), _) if patch.trim().is_empty() => return unsolved("nothing was changed".to_owned()),
@@ -131,7 +137,7 @@ async fn one(judge: &Judge, planted: &Planted, task: &TaskDir, answer: &Answer) 
     }
 }
 
-fn row(answer: &Answer, outcome: Outcome, judged: &Judged) -> Row {
+fn row(answer: &OfferedAnswer, outcome: Outcome, judged: &Judged) -> Row {
     Row {
         kind: "judged",
         task: answer.task.clone(),
@@ -158,7 +164,7 @@ fn say(row: &Row, printer: &Printer) {
 mod tests {
     use super::*;
 
-    fn written(text: &str) -> Result<Vec<Answer>> {
+    fn written(text: &str) -> Result<Vec<OfferedAnswer>> {
         let dir = tempfile::tempdir().expect("dir");
         let path = dir.path().join("answers.jsonl");
         std::fs::write(&path, text).expect("written");

@@ -115,12 +115,12 @@ impl Judge {
     /// # Errors
     /// With git's words when it does not apply.
     pub async fn patched(&self, planted: &Planted, patch: Vec<u8>) -> Result<Commit> {
-        Ok(self.repos.commit_patch(&planted.key, &planted.base, patch, &self.answer()?, "Answer").await?)
+        Ok(self.repos.commit_patch(&planted.key, &planted.base, patch, &self.answer()?, "OfferedAnswer").await?)
     }
 
     /// The same of a whole tree: what it does not hold is gone.
     pub async fn replaced(&self, planted: &Planted, tree: &[PlainFile]) -> Result<Commit> {
-        Ok(self.repos.commit_tree(&planted.key, &planted.base, tree, &self.answer()?, "Answer").await?)
+        Ok(self.repos.commit_tree(&planted.key, &planted.base, tree, &self.answer()?, "OfferedAnswer").await?)
     }
 
     fn answer(&self) -> Result<Branch> {

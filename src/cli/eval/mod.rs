@@ -163,7 +163,7 @@ impl EvalArgs {
     async fn judge_answers(&self, path: &Path, folder: &Folder, process: &Process, printer: &Printer) -> Result<()> {
         let answers = answers::read(path)?;
         let out = Out::create(self.out.as_deref())?;
-        let of = |answer: &answers::Answer| folder.tasks.iter().find(|task| task.spec.name == answer.task);
+        let of = |answer: &answers::OfferedAnswer| folder.tasks.iter().find(|task| task.spec.name == answer.task);
         let held = answers.iter().filter(|it| of(it).is_some_and(|task| task.spec.set == Set::HeldOut)).count();
         if held > 0 {
             let what = format!("{held} answers to held-out tasks");

@@ -5,7 +5,7 @@
 //! others wrote stands in code blocks or as the words; an answer can do nothing but write files that a person reviews, and
 //! what is run is the host's choice. Tests: `files_tests.rs`.
 
-use domain::{Event, Kind, Look, ShownFile, Task, Verb};
+use domain::{Event, Look, ShownFile, Task, TaskKind, Verb};
 use minijinja::context;
 
 use super::record::{self, base, changes_something, outcomes, passed, told, widened};
@@ -31,8 +31,8 @@ const SHOWN: usize = 3;
 const FAILING: usize = 1_500;
 
 /// Whether tasks of this kind are worked on in this style: questions need a model that can look around.
-pub fn fits(kind: Kind) -> bool {
-    kind == Kind::Fix
+pub fn fits(kind: TaskKind) -> bool {
+    kind == TaskKind::Fix
 }
 
 /// The request of the coming turn, and how its answer is read. `log` ends with the look of this turn.

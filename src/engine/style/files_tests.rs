@@ -1,7 +1,7 @@
 //! Whole tasks in the style *files*, from their logs.
 
 use super::*;
-use crate::engine::answer::Answer;
+use crate::engine::answer::TurnAnswer;
 use crate::engine::style::settled::settled;
 use crate::secret::Secret;
 use domain::{
@@ -20,7 +20,7 @@ pub fn asking(body: &str) -> Event {
     let alice = Account { id: 1, login: "alice".into() };
     Event::Requested {
         request: Box::new(Request {
-            kind: Kind::Fix,
+            kind: TaskKind::Fix,
             repository: "demo".into(),
             issue: 3,
             title: "Sums are wrong".into(),
@@ -109,7 +109,7 @@ pub fn question(log: &[Event]) -> String {
     }
 }
 
-fn end(log: &[Event]) -> Option<Answer> {
+fn end(log: &[Event]) -> Option<TurnAnswer> {
     settled(&Task::fold(TaskId(1), log), log)
 }
 

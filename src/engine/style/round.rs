@@ -14,7 +14,7 @@ use super::choice::{PASSES, Wanted, best, is_better, is_flawed, is_shown, neares
 use super::record::{self, asks_for_more, changes_something, passed};
 use super::settled::{end, summary};
 use super::view;
-use crate::engine::answer::{Answer, HOST};
+use crate::engine::answer::{HOST, TurnAnswer};
 use crate::text;
 
 /// The most candidates of one round.
@@ -30,7 +30,7 @@ pub enum Step {
     /// The model is asked.
     Ask,
     /// The host speaks: a candidate is written.
-    Say(Box<Answer>),
+    Say(Box<TurnAnswer>),
     /// A person is asked, in this sentence.
     Stop(String),
 }
@@ -227,7 +227,7 @@ fn asked(log: &[Event]) -> usize {
 }
 
 /// The chosen candidate, written by the host; with the end of the work where the checks have nothing against it.
-fn taken(task: &Task, one: &Candidate<'_>, verdict: Option<&str>) -> Answer {
+fn taken(task: &Task, one: &Candidate<'_>, verdict: Option<&str>) -> TurnAnswer {
     let turn = task.turn + 1;
     let paths: Vec<&str> = one.files.iter().map(|file| file.path.as_str()).collect();
     let write = CallRequest {
@@ -237,14 +237,14 @@ fn taken(task: &Task, one: &Candidate<'_>, verdict: Option<&str>) -> Answer {
         call: Call::Action { action: Action::WriteFiles { files: one.files.to_vec() } },
     };
     let done = verdict.map(|verdict| end(format!("host_{turn}_1"), told(one, verdict)));
-    Answer::of_the_host(turn, std::iter::once(write).chain(done).collect())
+    TurnAnswer::of_the_host(turn, std::iter::once(write).chain(done).collect())
 }
 
 /// The end of the work with what was written in the round before.
-fn kept(task: &Task, one: &Candidate<'_>, base: Option<&BaseRun>) -> Answer {
+fn kept(task: &Task, one: &Candidate<'_>, base: Option<&BaseRun>) -> TurnAnswer {
     let turn = task.turn + 1;
     let said = told(one, verdict(one, base).unwrap_or(PASSES));
-    Answer::of_the_host(turn, vec![end(format!("host_{turn}_0"), said)])
+    TurnAnswer::of_the_host(turn, vec![end(format!("host_{turn}_0"), said)])
 }
 
 fn told(one: &Candidate<'_>, verdict: &str) -> String {

@@ -30,7 +30,7 @@ fn step(log: &[Event]) -> Step {
     next(&Task::fold(TaskId(1), log), log)
 }
 
-fn said(log: &[Event]) -> Answer {
+fn said(log: &[Event]) -> TurnAnswer {
     match step(log) {
         Step::Say(answer) => *answer,
         other => panic!("{other:?}"),
@@ -38,8 +38,8 @@ fn said(log: &[Event]) -> Answer {
 }
 
 /// The host's word in the log, its write carried out.
-fn spoken(answer: Answer, number: u32) -> Vec<Event> {
-    let Answer { turn, text, calls, model, .. } = answer;
+fn spoken(answer: TurnAnswer, number: u32) -> Vec<Event> {
+    let TurnAnswer { turn, text, calls, model, .. } = answer;
     let usage = Usage::default();
     let mut log = vec![Event::TurnCompleted { turn, text, calls, usage, micro_usd: 0, duration_ms: 0, model }];
     log.extend(acted(number, turn, 0, OutcomeStatus::Ok, ""));
@@ -52,7 +52,7 @@ fn sealed() -> Event {
     Event::TreeUnchanged { n: 1, commit, left_out: vec![] }
 }
 
-fn chosen(answer: &Answer) -> (&str, bool) {
+fn chosen(answer: &TurnAnswer) -> (&str, bool) {
     let Call::Action { action: Action::WriteFiles { files } } = &answer.calls[0].call else { panic!("{answer:?}") };
     (files[0].content.as_str(), answer.calls.len() == 2)
 }

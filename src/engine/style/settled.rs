@@ -7,14 +7,14 @@ use domain::{Action, Call, CallRequest, Event, NewFile, Outcome, OutcomeStatus, 
 
 use super::choice::newly;
 use super::record::{asks_for_more, base, outcomes, passed};
-use crate::engine::answer::{Answer, HOST};
+use crate::engine::answer::{HOST, TurnAnswer};
 use crate::text;
 
 /// Answers after which the person sees what there is, where the base's own checks fail and no answer made them pass.
 const TRIES: usize = 3;
 
 /// The end of the work, if the newest answer was written, nothing was asked since, and the checks have nothing against it.
-pub fn settled(task: &Task, log: &[Event]) -> Option<Answer> {
+pub fn settled(task: &Task, log: &[Event]) -> Option<TurnAnswer> {
     let last = log.iter().rposition(|event| matches!(event, Event::TurnCompleted { .. }))?;
     let Event::TurnCompleted { text, calls, model, .. } = &log[last] else { return None };
     // What the host wrote was judged before (`round.rs`).
@@ -42,7 +42,7 @@ pub fn settled(task: &Task, log: &[Event]) -> Option<Answer> {
         (None, _) => "No command is known that checks this project.".to_owned(),
     };
     let turn = task.turn + 1;
-    Some(Answer::of_the_host(turn, vec![end(format!("host_{turn}"), summary(text, files, &verdict))]))
+    Some(TurnAnswer::of_the_host(turn, vec![end(format!("host_{turn}"), summary(text, files, &verdict))]))
 }
 
 /// What the model said of its answer, what was written, and how the checks end.

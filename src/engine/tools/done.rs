@@ -1,6 +1,6 @@
 //! `done`: says that the work is complete, or gives the answer of a read-only task.
 
-use domain::{Call, Kind};
+use domain::{Call, TaskKind};
 use serde_json::json;
 
 use super::tool::{Tool, text};
@@ -9,19 +9,19 @@ pub(super) const TOOL: Tool = Tool {
     name: "done",
     action: None,
     description: |kind| match kind {
-        Kind::Fix => {
+        TaskKind::Fix => {
             "Says that the work is complete. Ends this round: the host verifies the work and a person reviews it."
         }
-        Kind::Plan => "Gives your answer and ends the task.",
+        TaskKind::Plan => "Gives your answer and ends the task.",
     },
     brief: |kind| match kind {
-        Kind::Fix => Some("Say that the work is complete."),
-        Kind::Plan => Some("Give the answer."),
+        TaskKind::Fix => Some("Say that the work is complete."),
+        TaskKind::Plan => Some("Give the answer."),
     },
     properties: |kind| {
         let summary = match kind {
-            Kind::Fix => "for the reviewer: what was wrong, what you changed, how you checked it, what is left",
-            Kind::Plan => "the whole answer, in Markdown",
+            TaskKind::Fix => "for the reviewer: what was wrong, what you changed, how you checked it, what is left",
+            TaskKind::Plan => "the whole answer, in Markdown",
         };
         json!({ "summary": text(summary) })
     },

@@ -14,7 +14,7 @@ mod update_plan;
 mod web_fetch;
 mod write_file;
 
-use domain::{ActionKind, Call, CallRequest, Kind};
+use domain::{ActionKind, Call, CallRequest, TaskKind};
 use serde_json::{Map, Value, json};
 
 use self::tool::Tool;
@@ -39,12 +39,12 @@ const MAX_ACTION: usize = 900 << 10;
 const SHOWN: usize = 200;
 
 /// What a task of this kind may call: a read-only one nothing that writes.
-fn offered(kind: Kind) -> impl Iterator<Item = &'static Tool> {
-    TOOLS.into_iter().filter(move |tool| kind == Kind::Fix || !tool.action.is_some_and(ActionKind::writes))
+fn offered(kind: TaskKind) -> impl Iterator<Item = &'static Tool> {
+    TOOLS.into_iter().filter(move |tool| kind == TaskKind::Fix || !tool.action.is_some_and(ActionKind::writes))
 }
 
 /// What is offered.
-pub fn specs(kind: Kind) -> Vec<ToolSpec> {
+pub fn specs(kind: TaskKind) -> Vec<ToolSpec> {
     let spec = |tool: &Tool| ToolSpec {
         name: tool.name.to_owned(),
         description: (tool.description)(kind).to_owned(),
@@ -59,7 +59,7 @@ pub fn specs(kind: Kind) -> Vec<ToolSpec> {
 }
 
 /// The same in few words, for small windows. What a command does as well is left out; a call of it is understood all the same.
-pub fn brief(kind: Kind) -> Vec<ToolSpec> {
+pub fn brief(kind: TaskKind) -> Vec<ToolSpec> {
     let trimmed = |tool: &Tool| {
         let description = (tool.brief)(kind)?.to_owned();
         let plain = |key: &&str| ((*key).to_owned(), json!({ "type": "string" }));

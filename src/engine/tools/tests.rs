@@ -28,13 +28,16 @@ fn a_tool_that_asks_for_an_action_has_its_name() {
 #[test]
 fn a_read_only_task_is_offered_nothing_that_writes() {
     let names = |kind| specs(kind).into_iter().map(|s| s.name).collect::<Vec<_>>().join(" ");
-    assert_eq!(names(Kind::Fix), "bash read_file write_file edit_file list_files search web_fetch update_plan done");
-    assert_eq!(names(Kind::Plan), "read_file list_files search web_fetch update_plan done");
+    assert_eq!(
+        names(TaskKind::Fix),
+        "bash read_file write_file edit_file list_files search web_fetch update_plan done"
+    );
+    assert_eq!(names(TaskKind::Plan), "read_file list_files search web_fetch update_plan done");
 }
 
 #[test]
 fn the_schemas_are_what_the_vendors_ask_for() {
-    for tool in specs(Kind::Fix) {
+    for tool in specs(TaskKind::Fix) {
         let schema = &tool.parameters;
         assert_eq!(schema["type"], "object", "{}", tool.name);
         let properties = schema["properties"].as_object().unwrap();
@@ -49,7 +52,7 @@ fn the_schemas_are_what_the_vendors_ask_for() {
 #[test]
 fn every_tool_has_a_reading() {
     let with_all = json!({ "command": "c", "path": "p", "content": "", "old": "o", "new": "n", "pattern": "x", "url": "https://h", "plan": "p", "summary": "s" });
-    for tool in specs(Kind::Fix) {
+    for tool in specs(TaskKind::Fix) {
         assert!(parse(&call(&tool.name, with_all.clone())).is_ok(), "{}", tool.name);
     }
 }

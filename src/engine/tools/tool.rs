@@ -1,6 +1,6 @@
 //! What a tool is: how it is offered to the model, and how a call of it is read.
 
-use domain::{ActionKind, Call, Kind};
+use domain::{ActionKind, Call, TaskKind};
 use serde_json::{Value, json};
 
 use crate::engine::arguments::Arguments;
@@ -10,11 +10,11 @@ pub(super) struct Tool {
     pub name: &'static str,
     /// What it asks for in the sandbox; none for what only the host hears. A read-only task is not offered what writes.
     pub action: Option<ActionKind>,
-    pub description: fn(Kind) -> &'static str,
+    pub description: fn(TaskKind) -> &'static str,
     /// The same in few words, for small windows; none where a command does it as well.
-    pub brief: fn(Kind) -> Option<&'static str>,
+    pub brief: fn(TaskKind) -> Option<&'static str>,
     /// Its arguments as properties of a JSON schema.
-    pub properties: fn(Kind) -> Value,
+    pub properties: fn(TaskKind) -> Value,
     pub required: &'static [&'static str],
     /// The error is written for the model: it is the call's result.
     pub read: fn(&Arguments<'_>) -> Result<Call, String>,

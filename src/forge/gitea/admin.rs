@@ -1,7 +1,7 @@
 //! What only a site admin may do: make accounts, their tokens and an organisation. Used by `caisson setup` and by tests, never by `serve`.
 //! Owns no credential beyond the call; passwords made here are thrown away by the caller. Tests: the contract suite, `tests/setup.rs`.
 
-use super::raw::{self, Credential, Kind, Raw, seg};
+use super::raw::{self, Credential, Raw, RequestKind, seg};
 use super::wire;
 use crate::forge::{Account, ForgeError, Result};
 use crate::secret::Secret;
@@ -106,7 +106,7 @@ impl Admin {
     /// Whether `login` belongs to the organisation.
     pub async fn is_member(&self, organisation: &str, login: &str) -> Result<bool> {
         let path = format!("/orgs/{}/members/{}", seg(organisation), seg(login));
-        match self.raw.send(Kind::Read, Method::GET, &path, None).await {
+        match self.raw.send(RequestKind::Read, Method::GET, &path, None).await {
             Ok(_) => Ok(true),
             Err(ForgeError::NotFound(_)) => Ok(false),
             Err(e) => Err(e),

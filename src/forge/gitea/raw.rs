@@ -20,7 +20,7 @@ const MAX_PAGES: usize = 400;
 
 /// Whether the request changes something: decides what a lost answer means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RequestKind {
     Read,
     Write,
 }
@@ -40,7 +40,7 @@ pub(super) struct Raw {
 }
 
 /// A successful answer: its status (200, 201, 204 …), body, `X-Total-Count`, and `Date` (Unix milliseconds).
-pub(super) struct Answer {
+pub(super) struct RawResponse {
     pub status: StatusCode,
     pub body: Vec<u8>,
     pub total: Option<usize>,
@@ -64,7 +64,13 @@ impl Raw {
     }
 
     /// `path` is below `/api/v1` and already escaped (see [`seg`]).
-    pub async fn send(&self, kind: Kind, method: Method, path: &str, body: Option<&Value>) -> Result<Answer> {
+    pub async fn send(
+        &self,
+        kind: RequestKind,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<RawResponse> {
         let mut request = self.http.request(method.clone(), format!("{}/api/v1{path}", self.base));
         request = request.header(header::ACCEPT, "application/json");
         request = match &self.credential {
@@ -85,8 +91,8 @@ impl Raw {
     }
 
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
-        let answer = self.send(Kind::Read, Method::GET, path, None).await?;
-        decode(Kind::Read, path, &answer.body)
+        let answer = self.send(RequestKind::Read, Method::GET, path, None).await?;
+        decode(RequestKind::Read, path, &answer.body)
     }
 
     /// As `get`, with `None` for what isn't there.
@@ -99,13 +105,13 @@ impl Raw {
     }
 
     pub async fn write<T: DeserializeOwned>(&self, method: Method, path: &str, body: &Value) -> Result<T> {
-        let answer = self.send(Kind::Write, method, path, Some(body)).await?;
-        decode(Kind::Write, path, &answer.body)
+        let answer = self.send(RequestKind::Write, method, path, Some(body)).await?;
+        decode(RequestKind::Write, path, &answer.body)
     }
 
     /// A write whose answer's body says nothing.
     pub async fn put(&self, method: Method, path: &str, body: Option<&Value>) -> Result<()> {
-        self.send(Kind::Write, method, path, body).await.map(drop)
+        self.send(RequestKind::Write, method, path, body).await.map(drop)
     }
 
     /// As `put`, where "not there" is the wanted end.
@@ -122,7 +128,7 @@ impl Raw {
         let (mut all, mut page, mut limit) = (Vec::new(), 1, PAGE);
         for _ in 0..MAX_PAGES {
             let at = format!("{path}{joint}page={page}&limit={limit}");
-            let answer = match self.send(Kind::Read, Method::GET, &at, None).await {
+            let answer = match self.send(RequestKind::Read, Method::GET, &at, None).await {
                 // Long texts: fewer of them at a time, from where the next page would have begun.
                 Err(ForgeError::TooLarge(_)) if limit > 1 => {
                     limit = shorter(limit, all.len());
@@ -132,7 +138,7 @@ impl Raw {
                 answer => answer?,
             };
             page += 1;
-            let items: Option<Vec<T>> = decode(Kind::Read, path, &answer.body)?;
+            let items: Option<Vec<T>> = decode(RequestKind::Read, path, &answer.body)?;
             let items = items.unwrap_or_default();
             let got = items.len();
             all.extend(items);
@@ -166,20 +172,20 @@ pub(super) fn seg(text: &str) -> String {
     })
 }
 
-fn decode<T: DeserializeOwned>(kind: Kind, path: &str, body: &[u8]) -> Result<T> {
+fn decode<T: DeserializeOwned>(kind: RequestKind, path: &str, body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|e| {
         let text = format!("{}: {e}", path.split('?').next().unwrap_or(path));
         // A write that was answered was done, but the answer cannot be used: reading back is the only way on.
-        if kind == Kind::Write { ForgeError::Ambiguous(text) } else { ForgeError::Protocol(text) }
+        if kind == RequestKind::Write { ForgeError::Ambiguous(text) } else { ForgeError::Protocol(text) }
     })
 }
 
-pub(super) fn from_transport(kind: Kind, what: &str, error: reqwest::Error) -> ForgeError {
+pub(super) fn from_transport(kind: RequestKind, what: &str, error: reqwest::Error) -> ForgeError {
     let never_sent = error.is_connect() || error.is_builder();
     let timeout = error.is_timeout();
     let text =
         format!("{what}: {}{}", if timeout { "no answer in time: " } else { "" }, root_cause(&error.without_url()));
-    if kind == Kind::Write && !never_sent {
+    if kind == RequestKind::Write && !never_sent {
         return ForgeError::Ambiguous(text);
     }
     ForgeError::Unavailable { text, retry_after_ms: None }
@@ -194,7 +200,7 @@ fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     at.to_string()
 }
 
-async fn take(kind: Kind, what: &str, mut response: reqwest::Response) -> Result<Answer> {
+async fn take(kind: RequestKind, what: &str, mut response: reqwest::Response) -> Result<RawResponse> {
     let status = response.status();
     let header = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok()?.trim().parse::<u64>().ok());
     let total = header("x-total-count").and_then(|n| usize::try_from(n).ok());
@@ -209,7 +215,7 @@ async fn take(kind: Kind, what: &str, mut response: reqwest::Response) -> Result
         body.extend_from_slice(&chunk);
     }
     if status.is_success() {
-        return Ok(Answer { status, body, total, date });
+        return Ok(RawResponse { status, body, total, date });
     }
     Err(from_status(kind, what, status.as_u16(), &message(&body), retry_after_ms))
 }
@@ -224,7 +230,13 @@ pub(super) fn message(body: &[u8]) -> String {
     said.chars().filter(|c| !c.is_control()).take(300).collect()
 }
 
-pub(super) fn from_status(kind: Kind, what: &str, status: u16, said: &str, retry_after_ms: Option<u64>) -> ForgeError {
+pub(super) fn from_status(
+    kind: RequestKind,
+    what: &str,
+    status: u16,
+    said: &str,
+    retry_after_ms: Option<u64>,
+) -> ForgeError {
     let text = if said.is_empty() { format!("{what}: {status}") } else { format!("{what}: {status} {said}") };
     match status {
         301 | 302 | 303 | 307 | 308 => ForgeError::Moved(text),
@@ -234,7 +246,7 @@ pub(super) fn from_status(kind: Kind, what: &str, status: u16, said: &str, retry
         // Refused before anything was done, writes included: overload protection.
         429 => ForgeError::Unavailable { text, retry_after_ms },
         400..=499 => ForgeError::Invalid(text),
-        500..=599 if kind == Kind::Write => ForgeError::Ambiguous(text),
+        500..=599 if kind == RequestKind::Write => ForgeError::Ambiguous(text),
         500..=599 => ForgeError::Unavailable { text, retry_after_ms },
         _ => ForgeError::Protocol(text),
     }
@@ -259,11 +271,11 @@ mod tests {
 
     #[test]
     fn a_lost_write_is_ambiguous_and_a_lost_read_is_not() {
-        assert!(matches!(from_status(Kind::Write, "POST /x", 502, "", None), ForgeError::Ambiguous(_)));
-        assert!(matches!(from_status(Kind::Read, "GET /x", 502, "", None), ForgeError::Unavailable { .. }));
-        let busy = from_status(Kind::Write, "POST /x", 429, "", Some(3000));
+        assert!(matches!(from_status(RequestKind::Write, "POST /x", 502, "", None), ForgeError::Ambiguous(_)));
+        assert!(matches!(from_status(RequestKind::Read, "GET /x", 502, "", None), ForgeError::Unavailable { .. }));
+        let busy = from_status(RequestKind::Write, "POST /x", 429, "", Some(3000));
         assert!(matches!(busy, ForgeError::Unavailable { retry_after_ms: Some(3000), .. }));
-        assert!(matches!(from_status(Kind::Read, "GET /x", 301, "", None), ForgeError::Moved(_)));
+        assert!(matches!(from_status(RequestKind::Read, "GET /x", 301, "", None), ForgeError::Moved(_)));
     }
 
     #[test]

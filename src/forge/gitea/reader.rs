@@ -1,6 +1,6 @@
 //! Reading from Gitea. Every function is one question; lists are complete. Tests: the contract suite.
 
-use super::raw::{Kind, seg};
+use super::raw::{RequestKind, seg};
 use super::{Gitea, convert, sdk, wire};
 use crate::forge::*;
 use reqwest::{Method, StatusCode};
@@ -29,12 +29,13 @@ impl ForgeReads for Gitea {
     }
 
     async fn whoami(&self) -> Result<Account> {
-        let (user, _) = self.sdk.users().get_my_info().await.map_err(|e| sdk::error(Kind::Read, "GET /user", e))?;
+        let (user, _) =
+            self.sdk.users().get_my_info().await.map_err(|e| sdk::error(RequestKind::Read, "GET /user", e))?;
         Ok(convert::sdk_account(Some(&user)))
     }
 
     async fn clock(&self) -> Result<i64> {
-        let answer = self.raw.send(Kind::Read, Method::GET, "/version", None).await?;
+        let answer = self.raw.send(RequestKind::Read, Method::GET, "/version", None).await?;
         answer.date.ok_or_else(|| ForgeError::Protocol("GET /version: no Date that can be read".into()))
     }
 
@@ -83,7 +84,7 @@ impl ForgeReads for Gitea {
 
     async fn comment(&self, repo: &RepoRef, id: i64) -> Result<Option<Comment>> {
         let path = format!("{}/issues/comments/{id}", base(repo));
-        let answer = match self.raw.send(Kind::Read, Method::GET, &path, None).await {
+        let answer = match self.raw.send(RequestKind::Read, Method::GET, &path, None).await {
             Ok(answer) => answer,
             Err(ForgeError::NotFound(_)) => return Ok(None),
             Err(e) => return Err(e),
@@ -162,7 +163,7 @@ impl ForgeReads for Gitea {
             .pulls()
             .list_review_comments(&repo.owner, &repo.name, index, review)
             .await
-            .map_err(|e| sdk::error(Kind::Read, what, e))?;
+            .map_err(|e| sdk::error(RequestKind::Read, what, e))?;
         let mut comments: Vec<ReviewComment> = found.iter().map(convert::review_comment).collect();
         comments.sort_by_key(|c| c.id);
         Ok(comments)

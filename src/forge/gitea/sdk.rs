@@ -1,17 +1,17 @@
 //! The SDK's errors as ours. Its texts can hold a proxy's whole page, so only the status and a structured message are repeated.
 
-use super::raw::{Kind, from_status, from_transport, message};
+use super::raw::{RequestKind, from_status, from_transport, message};
 use crate::forge::ForgeError;
 use gitea_sdk_rs::Error;
 
-pub(super) fn error(kind: Kind, what: &str, error: Error) -> ForgeError {
+pub(super) fn error(kind: RequestKind, what: &str, error: Error) -> ForgeError {
     match error {
         Error::Request(e) => from_transport(kind, what, e),
         Error::Api { status, body, .. } => from_status(kind, what, status, &message(&body), None),
         Error::UnknownApi { status, .. } => from_status(kind, what, status, "", None),
         Error::Validation(text) => ForgeError::Invalid(format!("{what}: {text}")),
         // The answer was a success that cannot be read: a write was done, and only reading back tells how.
-        Error::Json(e) if kind == Kind::Write => ForgeError::Ambiguous(format!("{what}: {e}")),
+        Error::Json(e) if kind == RequestKind::Write => ForgeError::Ambiguous(format!("{what}: {e}")),
         other => ForgeError::Protocol(format!("{what}: {other}")),
     }
 }

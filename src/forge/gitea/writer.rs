@@ -1,7 +1,7 @@
 //! Writing to Gitea. Every function is one request (labels by name: one read before). Nothing is retried: see the trait.
 //! Tests: the contract suite.
 
-use super::raw::Kind;
+use super::raw::RequestKind;
 use super::reader::{base, commit_id, index};
 use super::{Gitea, convert, sdk, wire};
 use crate::forge::*;
@@ -16,7 +16,7 @@ impl ForgeWrites for Gitea {
         let option = CreateIssueCommentOption { body: body.to_owned() };
         let issues = self.sdk.issues();
         let posted = issues.create_issue_comment(&repo.owner, &repo.name, index(issue)?, option).await;
-        let (c, _) = posted.map_err(|e| sdk::error(Kind::Write, "POST comment", e))?;
+        let (c, _) = posted.map_err(|e| sdk::error(RequestKind::Write, "POST comment", e))?;
         Ok(Comment {
             id: c.id,
             issue,
@@ -31,12 +31,12 @@ impl ForgeWrites for Gitea {
     async fn edit_comment(&self, repo: &RepoRef, id: i64, body: &str) -> Result<()> {
         let option = EditIssueCommentOption { body: body.to_owned() };
         let edited = self.sdk.issues().edit_issue_comment(&repo.owner, &repo.name, id, option).await;
-        edited.map(drop).map_err(|e| sdk::error(Kind::Write, "PATCH comment", e))
+        edited.map(drop).map_err(|e| sdk::error(RequestKind::Write, "PATCH comment", e))
     }
 
     async fn delete_comment(&self, repo: &RepoRef, id: i64) -> Result<()> {
         let gone = self.sdk.issues().delete_issue_comment(&repo.owner, &repo.name, id).await;
-        missing_is_done(gone.map(drop).map_err(|e| sdk::error(Kind::Write, "DELETE comment", e)))
+        missing_is_done(gone.map(drop).map_err(|e| sdk::error(RequestKind::Write, "DELETE comment", e)))
     }
 
     async fn open_pull(&self, repo: &RepoRef, new: &NewPull) -> Result<PullRequest> {
@@ -59,7 +59,7 @@ impl ForgeWrites for Gitea {
     async fn request_review(&self, repo: &RepoRef, number: u64, login: &str) -> Result<()> {
         let option = PullReviewRequestOptions { reviewers: vec![login.to_owned()], team_reviewers: vec![] };
         let asked = self.sdk.pulls().create_review_requests(&repo.owner, &repo.name, index(number)?, option).await;
-        asked.map(drop).map_err(|e| sdk::error(Kind::Write, "POST requested_reviewers", e))
+        asked.map(drop).map_err(|e| sdk::error(RequestKind::Write, "POST requested_reviewers", e))
     }
 
     async fn post_review(&self, repo: &RepoRef, number: u64, new: &NewReview) -> Result<Review> {
@@ -77,7 +77,7 @@ impl ForgeWrites for Gitea {
 
     async fn delete_review(&self, repo: &RepoRef, number: u64, review: i64) -> Result<()> {
         let gone = self.sdk.pulls().delete_review(&repo.owner, &repo.name, index(number)?, review).await;
-        missing_is_done(gone.map(drop).map_err(|e| sdk::error(Kind::Write, "DELETE review", e)))
+        missing_is_done(gone.map(drop).map_err(|e| sdk::error(RequestKind::Write, "DELETE review", e)))
     }
 
     async fn add_label(&self, repo: &RepoRef, number: u64, name: &str) -> Result<()> {
@@ -85,7 +85,7 @@ impl ForgeWrites for Gitea {
         let id = id.ok_or_else(|| ForgeError::NotFound(format!("label {name:?} in {repo}")))?;
         let option = IssueLabelsOption { labels: vec![id] };
         let added = self.sdk.issues().add_issue_labels(&repo.owner, &repo.name, index(number)?, option).await;
-        added.map(drop).map_err(|e| sdk::error(Kind::Write, "POST label", e))
+        added.map(drop).map_err(|e| sdk::error(RequestKind::Write, "POST label", e))
     }
 
     async fn remove_label(&self, repo: &RepoRef, number: u64, name: &str) -> Result<()> {
@@ -93,7 +93,7 @@ impl ForgeWrites for Gitea {
         let here: Option<Vec<wire::Label>> = self.raw.get(&path).await?;
         let Some(label) = here.unwrap_or_default().into_iter().find(|l| l.name == name) else { return Ok(()) };
         let gone = self.sdk.issues().delete_issue_label(&repo.owner, &repo.name, index(number)?, label.id).await;
-        missing_is_done(gone.map(drop).map_err(|e| sdk::error(Kind::Write, "DELETE label", e)))
+        missing_is_done(gone.map(drop).map_err(|e| sdk::error(RequestKind::Write, "DELETE label", e)))
     }
 
     async fn post_status(&self, repo: &RepoRef, commit: &str, new: &NewStatus) -> Result<()> {
