@@ -312,3 +312,26 @@ fn a_command_and_a_tool_have_one_place_each() {
         assert!(seen >= 9, "{folder}: {seen} declarations were found");
     }
 }
+
+/// Types by which nobody could tell what they are of, and words that were replaced (docs/glossary.md).
+#[test]
+fn retired_words_do_not_come_back() {
+    const RETIRED: [&str; 7] = ["Kind", "Answer", "Stretch", "Performer", "Desk", "Loan", "Loans"];
+    let mut found = Vec::new();
+    for path in sources().into_iter().filter(|path| !shown(path).starts_with("eval/")) {
+        let text = read(&path);
+        for (number, line) in text.lines().enumerate() {
+            let declared = ["enum ", "struct ", "type ", "trait "].iter().find_map(|word| line.split_once(word));
+            let Some((_, rest)) = declared.filter(|(before, _)| !before.contains("//") && !before.contains('"')) else {
+                continue;
+            };
+            let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            if RETIRED.contains(&name.as_str()) {
+                found.push(format!("{}:{}: {name}", shown(&path), number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "say of what each is:\n{}", found.join("\n"));
+    let glossary = read(&root().join("docs/glossary.md"));
+    assert!(glossary.lines().count() <= 24, "one word for one thing needs no more");
+}

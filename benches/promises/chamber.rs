@@ -1,7 +1,7 @@
 //! A sandbox and an action in it, against the engine's own command line. Needs Docker, `caisson-sandbox:local` and the static runner.
 
 use crate::line::{Line, ms, quantile, ratio};
-use broker::{Broker as Desk, Settings};
+use broker::{Broker as Service, Settings};
 use caisson::sandbox::broker::{Broker, SocketBroker};
 use caisson::sandbox::link::Link;
 use protocol::broker::{ChamberLimits, ChamberSpec, PROBE_USERS, Purpose};
@@ -94,15 +94,15 @@ pub async fn measure() -> Vec<Line> {
 pub async fn with_broker<T>(mut settings: Settings, work: impl AsyncFnOnce(SocketBroker) -> T) -> T {
     let dir = tempfile::tempdir().expect("a directory");
     settings.socket = dir.path().join("own/broker.sock");
-    let desk = Desk::bind(settings.clone()).expect("a broker");
+    let service = Service::bind(settings.clone()).expect("a broker");
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let desk = tokio::spawn(desk.run(async move {
+    let service = tokio::spawn(service.run(async move {
         // The other end going away means the same.
         let _ = stopped.await;
     }));
     let done = work(SocketBroker::new(&settings.socket)).await;
     drop(stop);
-    desk.await.expect("ended");
+    service.await.expect("ended");
     broker::teardown(settings).await.expect("removed");
     done
 }

@@ -15,7 +15,7 @@ use caisson::forge::gitea::admin::Admin;
 use caisson::forge::{Gitea, RepoRef};
 use caisson::git::{Auth, Branch, PushSpec, Pushed, RemoteUrl, Repos};
 use caisson::sandbox::broker::SocketBroker;
-use caisson::sandbox::{PrepareSpec, Sandboxes, SealSpec, Sealed, Settings, Stretch};
+use caisson::sandbox::{PrepareSpec, Sandboxes, SealSpec, Sealed, Segment, Settings};
 use caisson::secret::Secret;
 use domain::{Action, Commit};
 use protocol::broker::ChamberLimits;
@@ -174,13 +174,13 @@ impl Bench {
         let (mut parent, mut ours, mut pushes) = (base.clone(), Vec::new(), Vec::new());
         for round in 1..=CHECKPOINTS {
             let n = u32::try_from(round)?;
-            let stretch =
-                Stretch { task: 1, n, repo_key: LARGE.to_owned(), parent: parent.clone(), base: base.clone() };
-            self.sandboxes.warm(&stretch);
+            let segment =
+                Segment { task: 1, n, repo_key: LARGE.to_owned(), parent: parent.clone(), base: base.clone() };
+            self.sandboxes.warm(&segment);
             let edit = format!("for i in $(seq -w 0 {}); do echo {round} >> d0$i/f000$i; done", CHANGED - 1);
             self.bash(1, 10 + u64::from(n), &edit).await?;
             tokio::time::sleep(MEANWHILE).await;
-            let spec = SealSpec { stretch, message: "fifty".into(), date_ms: 1_763_000_000_000, protected: Vec::new() };
+            let spec = SealSpec { segment, message: "fifty".into(), date_ms: 1_763_000_000_000, protected: Vec::new() };
             let began = Instant::now();
             let (commit, files) = match self.sandboxes.seal(&spec).await? {
                 Sealed::Commit { commit, files, .. } => (commit, files),

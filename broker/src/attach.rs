@@ -12,9 +12,9 @@ use protocol::broker::{ChamberState, Problem, ProblemKind};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
-use crate::desk::Desk;
 use crate::engine::problem;
 use crate::name::ResourceKind;
+use crate::service::Service;
 
 /// As much as the runner puts into one frame.
 const PIECE: usize = 256 << 10;
@@ -25,7 +25,7 @@ pub struct Attached {
     taken: CancellationToken,
 }
 
-impl Desk {
+impl Service {
     pub async fn attach(&self, name: &str) -> Result<Attached, Problem> {
         let (id, state) = self.chamber(name).await?;
         match state {

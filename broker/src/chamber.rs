@@ -13,16 +13,16 @@ use bollard::query_parameters::{
 use protocol::broker::{Chamber, ChamberSpec, ChamberState, End, Problem, ProblemKind, Purpose};
 
 use crate::berth::{Layout, Place};
-use crate::desk::Desk;
 use crate::engine::{Missing, is_conflict, is_gone, problem, status};
 use crate::image::no_gpu;
 use crate::name::{self, ResourceKind};
 use crate::seal;
+use crate::service::Service;
 
 /// The exit code of a process that SIGKILL ended.
 const KILLED: i64 = 137;
 
-impl Desk {
+impl Service {
     pub async fn create(&self, spec: &ChamberSpec) -> Result<(), Problem> {
         name::check_spec(spec, self.settings.max_memory_bytes, self.settings.plain_workspaces)?;
         crate::seccomp::profile(&spec.profile)?;

@@ -11,10 +11,10 @@ use bollard::models::VolumeCreateRequest;
 use bollard::query_parameters::{CreateContainerOptionsBuilder, UploadToContainerOptionsBuilder};
 use protocol::broker::{ChamberSpec, Problem, TREE};
 
-use crate::desk::Desk;
 use crate::engine::problem;
 use crate::name::{self, ResourceKind};
 use crate::seal::UPPER;
+use crate::service::Service;
 use crate::supply::directories;
 
 /// In a layer: what the kernel needs beside what differs from the tree.
@@ -24,7 +24,7 @@ const PLAIN: &str = "redirect_dir=off,metacopy=off";
 /// Where volumes lie in the container through which their directories are given away.
 const GIVEN: &str = "/given";
 
-impl Desk {
+impl Service {
     /// The volumes of a workspace and a home on disk. `image`: any that the engine has; `mirror`: where the mirror lies, in the engine's
     /// words, if the workspace lies over its tree. What comes back is a container that has done its part, to be discarded while
     /// something else is done.

@@ -13,15 +13,15 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 use protocol::broker::{ChamberState, End};
 
-use crate::desk::Desk;
 use crate::engine::Missing;
+use crate::service::Service;
 
 /// The network that the engine makes anew at each of its starts, unless containers outlive it (and then nothing ended).
 const MADE_AT_START: &str = "bridge";
 /// The engine's memory of events is small and read at once.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-impl Desk {
+impl Service {
     /// The state with the best word on how it ended.
     pub async fn fate(&self, found: &ContainerInspectResponse, state: ChamberState) -> ChamberState {
         let ChamberState::Exited { code, end } = state else { return state };

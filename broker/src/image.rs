@@ -10,11 +10,11 @@ use bollard::query_parameters::{
 use futures_util::StreamExt;
 use protocol::broker::{ImageInfo, Problem, ProblemKind, Purpose, TOOLCHAIN_VERSION};
 
-use crate::desk::Desk;
 use crate::engine::{Missing, problem, status};
 use crate::gpus::Gpus;
 use crate::name::short;
 use crate::seal;
+use crate::service::Service;
 
 /// Bytes that are taken of what a helper says: enough for a line on each of a thousand addresses.
 const LOUDEST: usize = 128 << 10;
@@ -22,7 +22,7 @@ const LOUDEST: usize = 128 << 10;
 /// Says which programs are there; a shell that is not there cannot even say that.
 const LOOK: &str = "for it in git sh; do command -v $it >/dev/null || echo $it; done; echo looked";
 
-impl Desk {
+impl Service {
     /// `None` when the engine does not have it; one that nobody listed is refused, whether it is there or not.
     pub async fn image(&self, reference: &str) -> Result<Option<ImageInfo>, Problem> {
         let known = self.settings.images.iter().chain(&self.settings.router_images);

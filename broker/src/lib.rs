@@ -11,7 +11,6 @@ mod able;
 mod attach;
 mod berth;
 mod chamber;
-mod desk;
 mod disk;
 mod engine;
 mod fate;
@@ -25,6 +24,7 @@ mod router;
 mod seal;
 mod seccomp;
 mod server;
+mod service;
 mod supply;
 pub mod toolchain;
 

@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use bollard::models::VolumeCreateRequest;
 use protocol::broker::{ChamberSpec, Problem, ProblemKind, Purpose};
 
-use crate::desk::Desk;
 use crate::engine::{Missing, problem};
 use crate::name::{self, ResourceKind};
+use crate::service::Service;
 
-impl Desk {
+impl Service {
     /// The mirror of a chamber that is about to be made: made for whoever fills it, there already for everybody else (the engine
     /// would make an empty volume of that name by itself). Where it lies, in the engine's words.
     pub async fn mirror_of(&self, spec: &ChamberSpec) -> Result<Option<String>, Problem> {

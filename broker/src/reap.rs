@@ -8,11 +8,11 @@ use bollard::query_parameters::{
 };
 use protocol::broker::{Problem, Purpose};
 
-use crate::desk::Desk;
 use crate::engine::{is_conflict, is_gone, problem, status};
 use crate::name::{self, ResourceKind};
+use crate::service::Service;
 
-impl Desk {
+impl Service {
     /// Chambers that `keep` does not name, workspaces without a chamber, mirrors that `mirrors` does not name and nothing uses,
     /// helpers an earlier life left, runners of another version, and networks that no way out holds. Answers what was removed.
     pub async fn reap(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>, Problem> {

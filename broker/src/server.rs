@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Settings;
 use crate::attach::Attached;
-use crate::desk::Desk;
+use crate::service::Service;
 
 /// Streams and requests at once; further clients wait.
 const CONNECTIONS: usize = 512;
@@ -31,7 +31,7 @@ const DRAIN: Duration = Duration::from_secs(20);
 
 /// A broker that listens.
 pub struct Broker {
-    desk: Arc<Desk>,
+    service: Arc<Service>,
     listener: UnixListener,
     /// Held as long as this broker lives.
     _lock: File,
@@ -47,18 +47,18 @@ impl Broker {
     pub fn bind(settings: Settings) -> Result<Self, Problem> {
         let socket = settings.socket.clone();
         let client = settings.client_uid;
-        let desk = Desk::new(settings)?;
+        let service = Service::new(settings)?;
         let lock = prepare(&socket, client).map_err(|why| refused(&socket, &why))?;
         let listener = UnixListener::bind(&socket).map_err(|error| refused(&socket, &error.to_string()))?;
         std::fs::set_permissions(&socket, Permissions::from_mode(0o600))
             .and_then(|()| std::os::unix::fs::chown(&socket, client, None))
             .map_err(|error| refused(&socket, &error.to_string()))?;
-        Ok(Self { desk: Arc::new(desk), listener, _lock: lock })
+        Ok(Self { service: Arc::new(service), listener, _lock: lock })
     }
 
     /// Refuses an engine that lacks what the settings ask for; one that does not answer is `Unavailable`.
     pub async fn check(&self) -> Result<(), Problem> {
-        self.desk.check().await
+        self.service.check().await
     }
 
     /// Serves until `shutdown` comes, then lets requests finish and cuts the streams. Containers stay, unless the settings say that
@@ -74,9 +74,9 @@ impl Broker {
                 Some(_) = clients.join_next() => {}
                 accepted = accept(&self.listener, &seats) => {
                     let Some((stream, seat)) = accepted else { continue };
-                    let (desk, stop) = (self.desk.clone(), stop.clone());
+                    let (service, stop) = (self.service.clone(), stop.clone());
                     clients.spawn(async move {
-                        serve_one(&desk, stream, stop).await;
+                        serve_one(&service, stream, stop).await;
                         drop(seat);
                     });
                 }
@@ -87,13 +87,13 @@ impl Broker {
         if drained.is_err() {
             tracing::warn!("requests to the engine were still going on and are left to it");
         }
-        if self.desk.settings.leaves_nothing {
-            match self.desk.leave().await {
+        if self.service.settings.leaves_nothing {
+            match self.service.leave().await {
                 Ok(removed) => tracing::info!(?removed, "removed what no task needs"),
                 Err(problem) => tracing::warn!(%problem, "what no task needs was left to the next start"),
             }
         }
-        let _ = std::fs::remove_file(&self.desk.settings.socket);
+        let _ = std::fs::remove_file(&self.service.settings.socket);
     }
 }
 
@@ -110,7 +110,7 @@ fn lock_of(socket: &Path) -> PathBuf {
 
 /// Removes everything of one installation from the engine; answers what went.
 pub async fn teardown(settings: Settings) -> Result<Vec<String>, Problem> {
-    Desk::new(settings)?.teardown().await
+    Service::new(settings)?.teardown().await
 }
 
 async fn accept(
@@ -129,11 +129,11 @@ async fn accept(
     }
 }
 
-async fn serve_one(desk: &Desk, stream: UnixStream, stop: CancellationToken) {
+async fn serve_one(service: &Service, stream: UnixStream, stop: CancellationToken) {
     let mut stream = BufReader::new(stream);
-    let reply = match admitted(desk, stream.get_ref()) {
+    let reply = match admitted(service, stream.get_ref()) {
         Ok(()) => match read_request(&mut stream).await {
-            Some(Ok(request)) => carry_out(desk, request).await,
+            Some(Ok(request)) => carry_out(service, request).await,
             Some(Err(problem)) => Err(problem),
             None => return,
         },
@@ -154,9 +154,9 @@ async fn serve_one(desk: &Desk, stream: UnixStream, stop: CancellationToken) {
 }
 
 /// The socket's mode keeps others out already; this holds even where its directory was opened by mistake.
-fn admitted(desk: &Desk, stream: &UnixStream) -> Result<(), Problem> {
+fn admitted(service: &Service, stream: &UnixStream) -> Result<(), Problem> {
     let peer = stream.peer_cred().map_err(|error| Problem::refused(format!("who are you? {error}")))?.uid();
-    if peer == own_uid() || Some(peer) == desk.settings.client_uid {
+    if peer == own_uid() || Some(peer) == service.settings.client_uid {
         return Ok(());
     }
     tracing::warn!(uid = peer, "a foreign user connected to the broker and was refused");
@@ -181,10 +181,10 @@ async fn read_request(stream: &mut BufReader<UnixStream>) -> Option<Result<Reque
     Some(serde_json::from_slice(&text).map_err(|error| Problem::refused(format!("this is no request: {error}"))))
 }
 
-async fn carry_out(desk: &Desk, request: Request) -> Result<Reply, Problem> {
+async fn carry_out(service: &Service, request: Request) -> Result<Reply, Problem> {
     let begun = Instant::now();
     let what = describe(&request);
-    let reply = dispatch(desk, request).await;
+    let reply = dispatch(service, request).await;
     let ms = begun.elapsed().as_millis() as u64;
     match &reply {
         Ok(_) => tracing::info!(request = what, ms, "done"),
@@ -193,31 +193,31 @@ async fn carry_out(desk: &Desk, request: Request) -> Result<Reply, Problem> {
     reply
 }
 
-async fn dispatch(desk: &Desk, request: Request) -> Result<Reply, Problem> {
+async fn dispatch(service: &Service, request: Request) -> Result<Reply, Problem> {
     if matches!(request, Request::Create(_) | Request::RouterEnsure(_)) {
-        desk.made.store(true, Ordering::Relaxed);
+        service.made.store(true, Ordering::Relaxed);
     }
     match request {
-        Request::Hello { version } => desk.hello(version).await.and_then(said),
-        Request::Create(spec) => desk.create(&spec).await.and_then(said),
-        Request::Start { name } => desk.start(&name).await.and_then(said),
-        Request::Attach { name } => desk.attach(&name).await.map(|it| Reply::Stream(Box::new(it))),
-        Request::Pause { name } => desk.pause(&name).await.and_then(said),
-        Request::Unpause { name } => desk.unpause(&name).await.and_then(said),
-        Request::Stop { name } => desk.stop(&name).await.and_then(said),
-        Request::Remove { name } => desk.remove(&name).await.and_then(said),
-        Request::Inspect { name } => desk.inspect(&name).await.and_then(said),
-        Request::List => desk.list().await.and_then(said),
-        Request::Image { reference } => desk.image(&reference).await.and_then(said),
-        Request::RouterEnsure(spec) => desk.router_ensure(&spec).await.and_then(said),
-        Request::RouterAttach => desk.attach_router().await.map(|it| Reply::Stream(Box::new(it))),
-        Request::RouterRestart => desk.router_restart().await.and_then(said),
-        Request::RouterStop => desk.router_stop().await.and_then(said),
-        Request::RouterProbe { image, plan } => desk.router_probe(&image, &plan).await.and_then(said),
-        Request::Host { image } => desk.host_network(&image).await.and_then(said),
-        Request::HostListen { image } => desk.host_listen(&image).await.map(|it| Reply::Stream(Box::new(it))),
-        Request::RemoveMirror { name } => desk.remove_mirror(&name).await.and_then(said),
-        Request::Reap { keep, mirrors } => desk.reap(&keep, &mirrors).await.and_then(said),
+        Request::Hello { version } => service.hello(version).await.and_then(said),
+        Request::Create(spec) => service.create(&spec).await.and_then(said),
+        Request::Start { name } => service.start(&name).await.and_then(said),
+        Request::Attach { name } => service.attach(&name).await.map(|it| Reply::Stream(Box::new(it))),
+        Request::Pause { name } => service.pause(&name).await.and_then(said),
+        Request::Unpause { name } => service.unpause(&name).await.and_then(said),
+        Request::Stop { name } => service.stop(&name).await.and_then(said),
+        Request::Remove { name } => service.remove(&name).await.and_then(said),
+        Request::Inspect { name } => service.inspect(&name).await.and_then(said),
+        Request::List => service.list().await.and_then(said),
+        Request::Image { reference } => service.image(&reference).await.and_then(said),
+        Request::RouterEnsure(spec) => service.router_ensure(&spec).await.and_then(said),
+        Request::RouterAttach => service.attach_router().await.map(|it| Reply::Stream(Box::new(it))),
+        Request::RouterRestart => service.router_restart().await.and_then(said),
+        Request::RouterStop => service.router_stop().await.and_then(said),
+        Request::RouterProbe { image, plan } => service.router_probe(&image, &plan).await.and_then(said),
+        Request::Host { image } => service.host_network(&image).await.and_then(said),
+        Request::HostListen { image } => service.host_listen(&image).await.map(|it| Reply::Stream(Box::new(it))),
+        Request::RemoveMirror { name } => service.remove_mirror(&name).await.and_then(said),
+        Request::Reap { keep, mirrors } => service.reap(&keep, &mirrors).await.and_then(said),
     }
 }
 
@@ -312,7 +312,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let broker = Broker::bind(settings(dir.path())).unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o777;
-        let socket = broker.desk.settings.socket.clone();
+        let socket = broker.service.settings.socket.clone();
         assert_eq!((mode(&socket), mode(socket.parent().unwrap())), (0o600, 0o700));
         let second = Broker::bind(settings(dir.path())).err().unwrap();
         assert!(second.text.contains("another broker") && is_served(&socket), "{second}");
@@ -332,7 +332,7 @@ mod tests {
     async fn nonsense_is_refused_and_a_missing_engine_is_unavailable() {
         let dir = tempfile::tempdir().unwrap();
         let broker = Broker::bind(settings(dir.path())).unwrap();
-        let socket = broker.desk.settings.socket.clone();
+        let socket = broker.service.settings.socket.clone();
         let stop = CancellationToken::new();
         let running = tokio::spawn(broker.run(stop.clone().cancelled_owned()));
         for text in

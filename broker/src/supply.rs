@@ -11,15 +11,15 @@ use futures_util::StreamExt;
 use protocol::broker::{Problem, ProblemKind, RUNNER};
 use sha2::{Digest, Sha256};
 
-use crate::desk::Desk;
 use crate::engine::{is_gone, problem};
 use crate::name::ResourceKind;
 use crate::seal::runner_directory;
+use crate::service::Service;
 
 /// A tar archive's block, in bytes.
 const BLOCK: usize = 512;
 
-impl Desk {
+impl Service {
     /// The volume that holds the runner; made, filled and read back when this life of the broker first needs it.
     /// `image` is any image the engine has.
     pub async fn runner_volume(&self, image: &str) -> Result<&str, Problem> {

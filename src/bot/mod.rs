@@ -13,7 +13,7 @@ use crate::bot::keeper::Keeper;
 use crate::bot::shelves::Shelves;
 use crate::config::process::Role;
 use crate::config::{Process, Secret};
-use crate::effect::{Lanes, Performer, Speaker};
+use crate::effect::{EffectRunner, Lanes, Speaker};
 use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
 use crate::handler::{Intake, Reader};
@@ -117,17 +117,17 @@ impl Bot {
         }
         let (machine, moved) = Machine::new(parts.store.clone(), parts.epoch);
         let config = parts.config.clone();
-        let performer = Arc::new(performer(&parts));
-        performer.find_all().await;
-        if let Err(trouble) = performer.reach_all().await {
+        let effects = Arc::new(effects(&parts));
+        effects.find_all().await;
+        if let Err(trouble) = effects.reach_all().await {
             tracing::warn!(?trouble, "the rules of a sandbox that stands could not be made anew");
         }
         let (forge, sync) = (parts.forge.clone(), parts.sync.as_ref());
-        let reader = Arc::new(Reader::new(config.clone(), forge, machine.clone(), performer.clone(), &parts.me, sync));
+        let reader = Arc::new(Reader::new(config.clone(), forge, machine.clone(), effects.clone(), &parts.me, sync));
         let (barrier, works) = (parts.barrier.clone(), parts.works.clone());
         let outbox = Outbox::new(
             machine.clone(),
-            performer,
+            effects,
             reader.clone(),
             barrier,
             works.clone(),
@@ -161,10 +161,10 @@ impl Bot {
             anew: anew.clone(),
         };
         let (door, hooks) = serve_hooks(&config, hooks, &stopping).await?;
-        let (desk, ops) = serve_ops(&config, ops, &stopping).await?;
+        let (listener, ops) = serve_ops(&config, ops, &stopping).await?;
         let mut at_work = at_work;
         at_work.push(works.once("the hooks' listener", stopping.clone(), door));
-        at_work.push(works.once("the operations' listener", stopping.clone(), desk));
+        at_work.push(works.once("the operations' listener", stopping.clone(), listener));
         Ok(Bot { machine, hooks, ops, anew, outbox, sandboxes: parts.sandboxes, stopping, at_work })
     }
 
@@ -258,9 +258,9 @@ async fn note_routers(machine: Arc<Machine>, sandboxes: Arc<Sandboxes>) {
     }
 }
 
-fn performer(parts: &Parts) -> Performer {
+fn effects(parts: &Parts) -> EffectRunner {
     let speaker = |role| Speaker::of(&parts.config, &parts.models, role, &parts.mark_key);
-    Performer {
+    EffectRunner {
         config: parts.config.clone(),
         store: parts.store.clone(),
         forge: parts.forge.clone(),

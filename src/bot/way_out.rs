@@ -190,8 +190,8 @@ mod tests {
     async fn a_line_that_comes_after_its_sandbox_is_gone_is_kept_with_its_task_and_not_with_the_next() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).await.unwrap();
-        let loans = r#"[{"berth":0,"task":1,"after":["b1",2],"at":0},{"berth":0,"task":2,"after":["b1",7],"at":0}]"#;
-        std::fs::write(dir.path().join("berths.json"), loans).unwrap();
+        let leases = r#"[{"berth":0,"task":1,"after":["b1",2],"at":0},{"berth":0,"task":2,"after":["b1",7],"at":0}]"#;
+        std::fs::write(dir.path().join("berths.json"), leases).unwrap();
         let lines = [2, 3, 7, 8, 9].map(|seq| ("b1", entry(seq, 0)));
         // Twice, as after a life that was cut off before it noted them.
         for _ in 0..2 {

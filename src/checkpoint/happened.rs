@@ -29,7 +29,7 @@ pub fn sentence(event: &Event) -> Option<String> {
     }
 }
 
-/// The sentences of a stretch of the log, each once, with how often.
+/// The sentences of a segment of the log, each once, with how often.
 pub fn gather(log: &[Event]) -> Vec<(String, u32)> {
     let mut all: Vec<(String, u32)> = Vec::new();
     for sentence in log.iter().filter_map(sentence) {

@@ -1,7 +1,7 @@
 //! One action in the sandbox. Never repeated: the runner runs an id at most once, and one that may have run is told as interrupted.
 //! A try has a sandbox of its own, which is thrown away.
 
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use crate::sandbox::SandboxError;
 use domain::{Action, Input, IssueCheck, NewFile, Outcome, OutcomeStatus, Task, TaskKind};
 use protocol::runner::{Limits, Status};
@@ -9,7 +9,7 @@ use protocol::runner::{Limits, Status};
 /// How often a try that was cut off is made again.
 const MOST_TRIES: i64 = 5;
 
-impl Performer {
+impl EffectRunner {
     pub(super) async fn act(&self, task: &Task, number: u32, action: &Action, tries: i64) -> Result<Input, Trouble> {
         if let Action::Try { files, command, check } = action {
             return self.try_out(task, number, (files, command, check.as_deref()), tries).await;
@@ -58,7 +58,7 @@ impl Performer {
     /// The chamber that will judge what comes out is made while the work goes on.
     pub(super) fn warm(&self, task: &Task) -> Result<(), Trouble> {
         if task.kind == TaskKind::Fix {
-            self.sandboxes.warm(&self.stretch(task, task.next_n())?);
+            self.sandboxes.warm(&self.segment(task, task.next_n())?);
         }
         Ok(())
     }

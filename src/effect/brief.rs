@@ -2,7 +2,7 @@
 //! project's checks end on its base. No action of the agent's; repeated freely, the stored look wins.
 
 use super::act::apart;
-use super::{Feed, Performer, Trouble};
+use super::{EffectRunner, Feed, Trouble};
 use crate::engine::style::{files, record, round, view};
 use crate::sandbox::detect::steers_tests;
 use crate::sandbox::survey::because;
@@ -23,7 +23,7 @@ const EARLIER: &str = "an earlier answer was about it";
 /// Files that are asked for: of those beyond the first, the paths are kept.
 const OTHERS: usize = 100;
 
-impl Performer {
+impl EffectRunner {
     /// The task and its log with the look that its coming turn needs; none when the task went another way meanwhile.
     pub(super) async fn looked(
         &self,

@@ -1,7 +1,7 @@
 //! When a forge's "not there" or "not allowed" counts. A forge that starts, a proxy before it and a token that is being renewed say
 //! the same words: so it counts when version and own account were answered in the same try, three tries running.
 
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use domain::Task;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -61,7 +61,7 @@ impl<K: Hash + Eq + Clone> Refusals<K> {
     }
 }
 
-impl Performer {
+impl EffectRunner {
     /// Asks the forge where a task's repository is now; whether that is elsewhere than it was seen last.
     pub async fn find_again(&self, task: &Task) -> Result<bool, Trouble> {
         let key = &self.request(task)?.repository;

@@ -1,7 +1,7 @@
 //! One model call. Its worst case is charged before it goes out; the whole answer and the true charge arrive in one step.
 //! Repeated freely: a call whose answer was lost costs its worst case, and three of them pause the task.
 
-use super::{Feed, Performer, Trouble};
+use super::{EffectRunner, Feed, Trouble};
 use crate::engine::style::round::{self, Step};
 use crate::engine::style::{Style, settled};
 use crate::engine::{self, TurnError};
@@ -10,7 +10,7 @@ use crate::store::EffectRow;
 use domain::{Event, Input, PauseReason, State, Task};
 use tokio_util::sync::CancellationToken;
 
-impl Performer {
+impl EffectRunner {
     pub(super) async fn converse(
         &self,
         task: &Task,

@@ -4,7 +4,7 @@
 //! grants, and told as a whole; so a repeated or late try ends at the same rules.
 
 use super::policy::Policy;
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use crate::sandbox::SandboxError;
 use domain::{Grant, Input, Notice, State, Task, TaskId};
 use protocol::router::Rule;
@@ -12,7 +12,7 @@ use protocol::router::Rule;
 /// How long until it is tried again while the sandbox is being made.
 const PREPARING_MS: u64 = 2_000;
 
-impl Performer {
+impl EffectRunner {
     pub(super) async fn egress(&self, task: &Task, repo: bool, serial: u32, notice: &Notice) -> Result<Input, Trouble> {
         let now = self.store.task(task.id).await?;
         match &now.base {

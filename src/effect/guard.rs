@@ -3,7 +3,7 @@
 //! Owns what is read for the question: the base's file, the one in the sandbox, and people's words. What cannot be told is allowed: a
 //! command could do the same, and the review marks each changed test. Judged in `src/sandbox/kept.rs`. Tests: `tests/stories/kept.rs`.
 
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use crate::git::GitError;
 use crate::sandbox::kept::{asks_for_tests, is_test, lost};
 use crate::text;
@@ -18,7 +18,7 @@ enum Change<'a> {
     Edit { old: &'a str, new: &'a str, all: bool },
 }
 
-impl Performer {
+impl EffectRunner {
     /// Why the action may not run; none where it may.
     pub(super) async fn guarded(&self, task: &Task, action: &Action) -> Result<Option<String>, Trouble> {
         let mut words = None;

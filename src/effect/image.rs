@@ -4,7 +4,7 @@
 //! choose among the images that the operator listed and can name no other. Tests: below and `tests/stories/toolchains.rs`.
 
 use super::policy::Policy;
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use crate::config::process::Sandbox;
 use crate::config::project::Pick;
 use crate::git::Repos;
@@ -22,7 +22,7 @@ pub(crate) struct Chosen {
     pub told: Option<(String, &'static str)>,
 }
 
-impl Performer {
+impl EffectRunner {
     pub(super) async fn image(&self, policy: &Policy<'_>) -> Result<Chosen, Trouble> {
         let choice = Choice { sandboxes: &self.sandboxes, repos: &self.repos, sandbox: policy.sandbox };
         choice.of(&policy.repository.key, &policy.base, &policy.effective.image).await

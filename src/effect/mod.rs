@@ -165,7 +165,7 @@ impl Speaker {
 }
 
 /// Carries out effects of all tasks, and holds whatever they need.
-pub struct Performer {
+pub struct EffectRunner {
     /// The configuration of this process.
     pub config: Arc<Process>,
     /// Where tasks, their logs and effects are kept.
@@ -204,7 +204,7 @@ pub struct Performer {
     pub lanes: Lanes,
 }
 
-impl Performer {
+impl EffectRunner {
     /// Does one effect. `row.tries` counts the tries before this one.
     pub async fn perform(&self, task: &Task, row: &EffectRow, feed: &dyn Feed) -> Result<Input, Trouble> {
         if self.ambiguous(row) {

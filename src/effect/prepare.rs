@@ -1,13 +1,13 @@
 //! The sandbox: made with the repository in it, opened for work, let rest, removed.
 
 use super::policy::Policy;
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use crate::git::Branch;
 use crate::sandbox::{Anew, PrepareSpec, SandboxError, SetupSpec};
 use crate::store::EffectRow;
 use domain::{Commit, Input, Shelf, State, Task};
 
-impl Performer {
+impl EffectRunner {
     pub(super) async fn prepare(&self, task: &Task) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
         self.nobody_listens(&repository).await?;

@@ -1,10 +1,10 @@
 //! From the sandbox's tree to a branch and a pull request on the forge.
 
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use crate::forge::{ForgeError, NewPull, PullEdit, PullRequest};
 use crate::git::{PushSpec, Pushed};
 use crate::message;
-use crate::sandbox::{SandboxError, SealSpec, Sealed, Stretch};
+use crate::sandbox::{SandboxError, SealSpec, Sealed, Segment};
 use domain::{Commit, Input, SealedTree, Task, Why};
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ const PULL_WAIT: Duration = Duration::from_millis(200);
 /// What is kept of a sandbox that is put away takes numbers above every checkpoint's, from here on.
 const KEPT_FROM: u32 = 1_000_000;
 
-impl Performer {
+impl EffectRunner {
     pub(super) async fn seal(&self, task: &Task, n: u32, why: Why) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
         let message = message::commit(self.request(task)?.issue, n, why == Why::Done);
         let spec = self.seal_spec(task, n, message, self.started_at(task, n).await?).await?;
-        let parent = spec.stretch.parent.clone();
+        let parent = spec.segment.parent.clone();
         let (sealed, ()) = tokio::join!(self.sandboxes.seal(&spec), self.look_for_listeners(&repository));
         let sealed = match sealed {
             // Put away with everything that was done in a commit.
@@ -48,7 +48,7 @@ impl Performer {
         let at = log.get((serial as usize).saturating_sub(1)).map_or(0, |(at, _)| *at);
         let message = message::kept(self.request(task)?.issue);
         let spec = self.seal_spec(task, KEPT_FROM.saturating_add(serial), message, at).await?;
-        let parent = spec.stretch.parent.clone();
+        let parent = spec.segment.parent.clone();
         self.sandboxes.wake_to_seal(task.id.0).await?;
         Ok(match self.sandboxes.seal(&spec).await? {
             Sealed::Commit { commit, .. } => Input::WorkKept { commit },
@@ -58,15 +58,15 @@ impl Performer {
     }
 
     async fn seal_spec(&self, task: &Task, n: u32, message: String, date_ms: i64) -> Result<SealSpec, Trouble> {
-        let stretch = self.stretch(task, n)?;
-        let policy = self.policy(task, &stretch.base).await?;
-        Ok(SealSpec { stretch, message, date_ms, protected: policy.effective.protected })
+        let segment = self.segment(task, n)?;
+        let policy = self.policy(task, &segment.base).await?;
+        Ok(SealSpec { segment, message, date_ms, protected: policy.effective.protected })
     }
 
-    pub(super) fn stretch(&self, task: &Task, n: u32) -> Result<Stretch, Trouble> {
+    pub(super) fn segment(&self, task: &Task, n: u32) -> Result<Segment, Trouble> {
         let base = self.base(task)?;
         let parent = task.head.clone().unwrap_or_else(|| base.clone());
-        Ok(Stretch { task: task.id.0, n, repo_key: self.repository(task)?.key, parent, base })
+        Ok(Segment { task: task.id.0, n, repo_key: self.repository(task)?.key, parent, base })
     }
 
     /// When publishing began, from the log: a repeated seal makes the same commit.

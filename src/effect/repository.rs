@@ -1,6 +1,6 @@
 //! A task's repository: its place on the forge, and who else would read a push to it.
 
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use crate::forge::{RepoRef, is_accepted};
 use crate::git::{Branch, RemoteUrl};
 use domain::{Commit, Request, Task};
@@ -24,7 +24,7 @@ pub struct Repository {
     pub accepted_foreign: Vec<String>,
 }
 
-impl Performer {
+impl EffectRunner {
     pub(super) fn request<'a>(&self, task: &'a Task) -> Result<&'a Request, Trouble> {
         task.request.as_ref().ok_or_else(|| Trouble::blocked("the task has no request in its log"))
     }
@@ -54,7 +54,7 @@ impl Performer {
         task.base.clone().ok_or_else(|| Trouble::blocked("the task has no base yet"))
     }
 
-    /// Looks ahead, while the tree is taken: [`Performer::nobody_listens_now`] then takes the answer once. What goes wrong here shows there.
+    /// Looks ahead, while the tree is taken: [`EffectRunner::nobody_listens_now`] then takes the answer once. What goes wrong here shows there.
     pub(super) async fn look_for_listeners(&self, repository: &Repository) {
         if self.nobody_listens(repository).await.is_ok()
             && let Ok(mut listened) = self.listened.lock()

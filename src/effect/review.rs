@@ -4,7 +4,7 @@
 //! and goes; then post; then list again: the younger of two goes. One lane for each pull request (the forge mixes concurrent ones).
 //! A first try where the last review of this life was seen whole has nothing to find, and posts at once.
 
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use crate::checkpoint::{self, mark};
 use crate::forge::{ForgeError, NewReview, Note, RepoRef, Review, ReviewState};
 use crate::message;
@@ -12,7 +12,7 @@ use crate::store::EffectRow;
 use domain::{Commit, Input, Task, TaskKind};
 use std::sync::PoisonError;
 
-impl Performer {
+impl EffectRunner {
     pub(super) async fn review(
         &self,
         task: &Task,

@@ -1,6 +1,6 @@
 //! How the model is talked to: as configured, or as three tries showed. They are made once for a model and kept beside the store.
 
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use crate::config::process::{Model, ModelStyle};
 use crate::engine::probe::{self, Tries};
 use crate::engine::style::{Style, files};
@@ -19,7 +19,7 @@ struct Kept {
     check: bool,
 }
 
-impl Performer {
+impl EffectRunner {
     pub(super) async fn style(&self, task: &Task) -> Result<Style, Trouble> {
         if !files::fits(task.kind) {
             return Ok(Style::Tools);

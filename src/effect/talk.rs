@@ -1,6 +1,6 @@
 //! Comments, labels and commit statuses.
 
-use super::{No, Performer, Trouble};
+use super::{EffectRunner, No, Trouble};
 use crate::checkpoint::{label, mark};
 use crate::forge::{Comment, NewStatus, StatusState};
 use crate::message::{self, About};
@@ -13,7 +13,7 @@ const LASTING: Duration = Duration::from_secs(1);
 /// How often is looked whether it is over.
 const LOOK: Duration = Duration::from_millis(50);
 
-impl Performer {
+impl EffectRunner {
     pub(super) async fn comment(&self, task: &Task, row: &EffectRow, notice: &Notice) -> Result<Input, Trouble> {
         let request = self.request(task)?;
         let url = self.pull_url(task);

@@ -1,10 +1,10 @@
 //! The bot's own run of the project's checks, on the exact commit, in a fresh sandbox. Rerun freely: the stored verdict wins.
 
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use crate::sandbox::SandboxError;
 use domain::{Commit, Input, Task};
 
-impl Performer {
+impl EffectRunner {
     pub(super) async fn verify(&self, task: &Task, n: u32, commit: &Commit, tries: i64) -> Result<Input, Trouble> {
         let spec = self.verification(task, commit, tries).await?;
         match self.sandboxes.verify(&spec).await {

@@ -1,12 +1,12 @@
 //! What stands outside a task's log and belongs into its review: addresses for people, what the router saw, what the model is.
 
-use super::{Performer, Trouble};
+use super::{EffectRunner, Trouble};
 use crate::checkpoint::gather::{Around, gather, start};
 use crate::checkpoint::reached::reached;
 use crate::checkpoint::view::CheckpointView;
 use domain::{Event, Task};
 
-impl Performer {
+impl EffectRunner {
     /// Everything the review of checkpoint `n` says; `last` marks the final one.
     pub(super) async fn view(&self, task: &Task, n: u32, last: bool) -> Result<CheckpointView, Trouble> {
         let log = self.store.log(task.id).await?;

@@ -114,15 +114,15 @@ impl Reader {
     /// Brings the repository's running sandboxes to what is allowed now, then answers. Nobody waits for it: the router may be away
     /// for long. A life that is cut off before brings them there when the next one begins.
     fn answer_once_obeyed(&self, entry: &Repository, number: u64, answer: String, changed: bool) {
-        let (performer, forge, key) = (self.performer.clone(), self.forge.clone(), entry.key.clone());
+        let (effects, forge, key) = (self.effects.clone(), self.forge.clone(), entry.key.clone());
         let entry = entry.clone();
         tokio::spawn(caught("hosts taken back", async move {
-            while changed && let Err(trouble) = performer.reach_repository(&key, None).await {
+            while changed && let Err(trouble) = effects.reach_repository(&key, None).await {
                 tracing::warn!(?trouble, key, "running sandboxes still have hosts that were taken back; tried again");
                 tokio::time::sleep(AGAIN).await;
             }
             loop {
-                let posted = match performer.whereabouts.at(&entry) {
+                let posted = match effects.whereabouts.at(&entry) {
                     Ok(at) => forge.post_comment(&at, number, &answer).await,
                     Err(error) => Err(error),
                 };

@@ -10,7 +10,7 @@ use domain::{Input, Notice, TaskId};
 impl Reader {
     /// Asks the forge where the repository is now. A new name is told to its live tasks once.
     pub(super) async fn find(&self, entry: &Repository) -> Result<RepoRef, Trouble> {
-        let now = self.performer.whereabouts.look(entry).await?;
+        let now = self.effects.whereabouts.look(entry).await?;
         let kept = self.store.address(&entry.key).await?.filter(|kept| kept.forge_id == entry.id);
         let (owner, name) = kept.as_ref().map_or((&entry.owner, &entry.name), |kept| (&kept.owner, &kept.name));
         let before = RepoRef::new(owner, name);

@@ -4,7 +4,7 @@ use super::hidden::{Hidden, Part, Unread, apart, counts_in_part, part};
 use super::words;
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::effect::{Lanes, Performer, Refusals, Trouble};
+use crate::effect::{EffectRunner, Lanes, Refusals, Trouble};
 use crate::forge::{Account, Comment, Forge, ForgeError, PullRequest, RepoRef, Review};
 use crate::forge::{own_remarks, review_hash, text_hash};
 use crate::store::Store;
@@ -19,7 +19,7 @@ pub struct Reader {
     pub(super) store: Store,
     pub(super) forge: Arc<dyn Forge>,
     pub(super) machine: Arc<Machine>,
-    pub(super) performer: Arc<Performer>,
+    pub(super) effects: Arc<EffectRunner>,
     /// Accounts whose words never count: the bot's own and the operator's machines.
     silent: HashSet<String>,
     pub(super) me: i64,
@@ -71,7 +71,7 @@ impl Reader {
         config: Arc<Process>,
         forge: Arc<dyn Forge>,
         machine: Arc<Machine>,
-        performer: Arc<Performer>,
+        effects: Arc<EffectRunner>,
         me: &Account,
         sync: Option<&Account>,
     ) -> Self {
@@ -85,7 +85,7 @@ impl Reader {
             store,
             forge,
             machine,
-            performer,
+            effects,
             silent,
             me: me.id,
             lanes: Lanes::default(),
@@ -194,7 +194,7 @@ impl Reader {
 
     /// Where the repository was seen last.
     pub(super) fn place(&self, entry: &Repository) -> Result<RepoRef, ForgeError> {
-        self.performer.whereabouts.at(entry)
+        self.effects.whereabouts.at(entry)
     }
 
     /// Everything people said to this task that was not taken up yet, lowest forge number first.
@@ -292,7 +292,7 @@ impl Reader {
             Err(other) => return Err(other.into()),
         };
         // A forge that starts knows nobody either.
-        if right == Access::None && !self.performer.forge_answers().await {
+        if right == Access::None && !self.effects.forge_answers().await {
             return Err(Trouble::later("the forge does not say who may do what"));
         }
         seen.insert(account.id, right);

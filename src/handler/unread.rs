@@ -124,7 +124,7 @@ impl Reader {
     /// Whether a "no" counts by now.
     async fn certain(&self, entry: &Repository, number: u64) -> bool {
         let what = (entry.key.clone(), number);
-        if self.performer.forge_answers().await {
+        if self.effects.forge_answers().await {
             return self.refusals.heard(&what);
         }
         self.forget(&what);

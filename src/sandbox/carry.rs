@@ -12,7 +12,7 @@ use protocol::runner::VERSION;
 use super::record::{Record, write_whole};
 use super::room::{Room, Work};
 use super::seal::Taken;
-use super::{PrepareSpec, Result, SandboxError, Sandboxes, SealSpec, Stretch};
+use super::{PrepareSpec, Result, SandboxError, Sandboxes, SealSpec, Segment};
 use crate::git::Tree;
 
 const UNPACK_MS: u64 = 600_000;
@@ -51,8 +51,8 @@ impl Sandboxes {
         }
         let room = self.room(spec.task).await?;
         let base = Commit::parse(&record.base).map_err(|e| SandboxError::Refused(e.to_string()))?;
-        let stretch = Stretch { task: spec.task, n: 0, repo_key: spec.repo_key.clone(), parent: base.clone(), base };
-        let seal = SealSpec { stretch, message: String::new(), date_ms: 0, protected: Vec::new() };
+        let segment = Segment { task: spec.task, n: 0, repo_key: spec.repo_key.clone(), parent: base.clone(), base };
+        let seal = SealSpec { segment, message: String::new(), date_ms: 0, protected: Vec::new() };
         let Taken { tree, pack, .. } = self.stop_and_take(&room, record, &seal).await?;
         let mut text = format!("{} {}\n", tree.as_str(), spec.base).into_bytes();
         let read = pack.into_std().await;

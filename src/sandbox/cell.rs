@@ -107,15 +107,15 @@ impl Sandboxes {
     async fn bring_home(&self, spec: &SealSpec, commit: &Commit, text: &str, pack: &mut tokio::fs::File) -> Step<()> {
         pack.rewind().await.map_err(|e| disk(&e))?;
         let limits = PackLimits { pack_bytes: self.settings.tree_pack_bytes, ..PackLimits::default() };
-        let stretch = &spec.stretch;
-        self.repos.import(&stretch.repo_key, pack, limits).await?;
-        let found = self.repos.commit_text(&stretch.repo_key, commit).await?;
+        let segment = &spec.segment;
+        self.repos.import(&segment.repo_key, pack, limits).await?;
+        let found = self.repos.commit_text(&segment.repo_key, commit).await?;
         if found != text {
             let said = "the quarantine chamber returned another commit than was asked for; nothing was taken";
             return Err(Stop::Fail(SandboxError::Refused(said.to_owned())));
         }
-        self.repos.complete(&stretch.repo_key, &stretch.parent, commit).await?;
-        self.repos.keep(&stretch.repo_key, stretch.task, stretch.n, commit).await?;
+        self.repos.complete(&segment.repo_key, &segment.parent, commit).await?;
+        self.repos.keep(&segment.repo_key, segment.task, segment.n, commit).await?;
         Ok(())
     }
 }
@@ -156,7 +156,7 @@ impl Cell<'_> {
     /// What differs from the parent, directories included.
     async fn take_foreign(&self, pack: &mut tokio::fs::File, base_bytes: u64) -> Step<Vec<Change>> {
         let kilobytes = ((self.limits.memory_bytes + 4 * base_bytes) / 1024).to_string();
-        let (most, parent) = (self.limits.sum_bytes.to_string(), self.spec.stretch.parent.as_str());
+        let (most, parent) = (self.limits.sum_bytes.to_string(), self.spec.segment.parent.as_str());
         let work = self.script(TAKE_FOREIGN, &[&kilobytes, &most, self.tree.as_str(), parent]).input(pack);
         // 400 bytes a change and its directory are far more than an honest one needs: a tree bomb ends here.
         let cap = (self.limits.changes as u64 * 400).max(1 << 20);
@@ -188,8 +188,8 @@ impl Cell<'_> {
         if bytes <= most && judge_objects(&differ, &self.limits).is_empty() {
             return Ok((differ, sizes));
         }
-        let stretch = &self.spec.stretch;
-        let added = self.objects(self.script(ADDED, &[tree, stretch.parent.as_str(), stretch.base.as_str()])).await?;
+        let segment = &self.spec.segment;
+        let added = self.objects(self.script(ADDED, &[tree, segment.parent.as_str(), segment.base.as_str()])).await?;
         refuse_if(judge_objects(&added, &self.limits))?;
         Ok((added, sizes))
     }
@@ -262,7 +262,7 @@ impl Cell<'_> {
 
     /// Changed files with lines added and removed, as git counts them without any attribute.
     async fn files(&self, facts: &Facts, sizes: &Sizes) -> Step<Vec<FileChange>> {
-        let (parent, tree) = (self.spec.stretch.parent.as_str(), self.tree.as_str());
+        let (parent, tree) = (self.spec.segment.parent.as_str(), self.tree.as_str());
         let flags =
             ["diff-tree", "-r", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", parent, tree];
         let out = blame(self.room.read(self.git(&flags), LISTING, "counting the changed lines").await)?;
@@ -292,7 +292,7 @@ impl Cell<'_> {
 
     /// The diff, and how many bytes of it were cut off.
     async fn diff(&self, cap: usize) -> Step<(String, u64)> {
-        let (parent, tree) = (self.spec.stretch.parent.as_str(), self.tree.as_str());
+        let (parent, tree) = (self.spec.segment.parent.as_str(), self.tree.as_str());
         let args: Vec<&str> =
             ["diff-tree", "-r", "-p"].into_iter().chain(SHOWN.iter().copied()).chain([parent, tree]).collect();
         let most = 4 * self.limits.sum_bytes;
@@ -322,6 +322,6 @@ fn commit_text(spec: &SealSpec, tree: &Tree, author: &(String, String)) -> Strin
     let (name, mail) = (plain(&author.0), plain(&author.1));
     let message = format!("{}\n", spec.message.trim_end().replace('\0', ""));
     let who = format!("{name} <{mail}> {when}");
-    let (tree, parent) = (tree.as_str(), &spec.stretch.parent);
+    let (tree, parent) = (tree.as_str(), &spec.segment.parent);
     format!("tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{message}")
 }

@@ -25,8 +25,8 @@ mod issue_check;
 pub mod items;
 pub mod kept;
 pub mod lacks;
+mod leases;
 pub mod link;
-mod loans;
 mod look;
 mod mirror;
 pub mod mistakes;
@@ -63,7 +63,7 @@ use crate::git::Repos;
 use base_runs::BaseRuns;
 use broker::Broker;
 pub use gate::Gate;
-use loans::Loans;
+use leases::BerthLeases;
 pub use look::Around;
 use mirror::Mirrors;
 pub use ran::Ran;
@@ -71,7 +71,7 @@ pub use record::Anew;
 use record::Records;
 use room::{Passing, Room};
 pub use setup::SetupSpec;
-pub use spec::{Acted, PrepareSpec, Prepared, SealSpec, Sealed, Settings, Stretch, VerifySpec};
+pub use spec::{Acted, PrepareSpec, Prepared, SealSpec, Sealed, Segment, Settings, VerifySpec};
 pub use survey::{SurveySpec, Surveyed};
 pub use trial::Tried;
 use users::Users;
@@ -105,7 +105,7 @@ pub struct Sandboxes {
     settings: Settings,
     epoch: u64,
     records: Records,
-    loans: Loans,
+    leases: BerthLeases,
     users: Users,
     mirrors: Mirrors,
     base_runs: BaseRuns,
@@ -143,7 +143,7 @@ impl Sandboxes {
         epoch: u64,
     ) -> Result<Self> {
         let records = Records::load(&settings.state_dir.join("sandboxes"), settings.berths)?;
-        let loans = Loans::load(&settings.state_dir, &records.all());
+        let leases = BerthLeases::load(&settings.state_dir, &records.all());
         let users = Users::load(&settings.state_dir, settings.user)?;
         let mirrors = Mirrors::load(&settings.state_dir, |key| users.known(key));
         let base_runs = BaseRuns::new(settings.state_dir.join("base-runs"));
@@ -158,7 +158,7 @@ impl Sandboxes {
             settings,
             epoch,
             records,
-            loans,
+            leases,
             users,
             mirrors,
             base_runs,

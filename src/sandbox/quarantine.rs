@@ -17,7 +17,7 @@ use super::cell::{DIR, Step, Stop};
 use super::mirror;
 use super::record::Lent;
 use super::room::{Passing, Room, Work};
-use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed, Stretch};
+use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed, Segment};
 use crate::git::{PackFile, Tree};
 
 /// Makes the repository `$1`: stdin is `$2` bytes of the file `shallow`, then a pack of `$3` bytes with what the mirror lacks.
@@ -47,7 +47,7 @@ impl Quarantine {
 }
 
 /// One that is being made, and what for.
-type Making = (Stretch, JoinHandle<Result<Quarantine>>);
+type Making = (Segment, JoinHandle<Result<Quarantine>>);
 
 /// Chambers made ahead, by task.
 #[derive(Default)]
@@ -72,63 +72,63 @@ impl Ahead {
 }
 
 impl Sandboxes {
-    /// Makes the quarantine chamber of a stretch while its actions still run. Asked again it does nothing; what goes wrong shows
+    /// Makes the quarantine chamber of a segment while its actions still run. Asked again it does nothing; what goes wrong shows
     /// when the chamber is needed.
-    pub fn warm(self: &Arc<Self>, stretch: &Stretch) {
+    pub fn warm(self: &Arc<Self>, segment: &Segment) {
         let mut making = self.ahead.making.lock().unwrap_or_else(PoisonError::into_inner);
-        if making.get(&stretch.task).is_some_and(|(made_for, _)| made_for == stretch) {
+        if making.get(&segment.task).is_some_and(|(made_for, _)| made_for == segment) {
             return;
         }
-        let (sandboxes, of) = (Arc::clone(self), stretch.clone());
+        let (sandboxes, of) = (Arc::clone(self), segment.clone());
         let work = tokio::spawn(async move { sandboxes.quarantine(&of).await });
-        making.insert(stretch.task, (stretch.clone(), work));
+        making.insert(segment.task, (segment.clone(), work));
     }
 
-    /// The chamber that was made ahead for this stretch, otherwise a new one.
-    pub(super) async fn quarantine_of(&self, stretch: &Stretch) -> Result<Quarantine> {
-        if let Some((made_for, making)) = self.ahead.take(stretch.task)
-            && made_for == *stretch
+    /// The chamber that was made ahead for this segment, otherwise a new one.
+    pub(super) async fn quarantine_of(&self, segment: &Segment) -> Result<Quarantine> {
+        if let Some((made_for, making)) = self.ahead.take(segment.task)
+            && made_for == *segment
             && let Ok(Ok(ready)) = making.await
             && ready.stands().await
         {
             return Ok(ready);
         }
-        self.quarantine(stretch).await
+        self.quarantine(segment).await
     }
 
     /// Makes a quarantine chamber with the parent's and the base's objects: it may be made while the tree is still being read.
     ///
     /// # Errors
     /// `Unavailable` when engine or disk are away, `Refused` for an image without git or sh.
-    pub async fn quarantine(&self, stretch: &Stretch) -> Result<Quarantine> {
-        let lent = self.mirrors.current(&stretch.repo_key);
-        match (self.quarantine_on(stretch, lent.as_ref()).await, lent) {
+    pub async fn quarantine(&self, segment: &Segment) -> Result<Quarantine> {
+        let lent = self.mirrors.current(&segment.repo_key);
+        match (self.quarantine_on(segment, lent.as_ref()).await, lent) {
             (Err(why), Some(lent)) if mirror::may_be_why(&why) => {
-                let made = self.quarantine_on(stretch, None).await?;
-                self.blame_mirror(&stretch.repo_key, &lent, &why)?;
+                let made = self.quarantine_on(segment, None).await?;
+                self.blame_mirror(&segment.repo_key, &lent, &why)?;
                 Ok(made)
             }
             (made, _) => made,
         }
     }
 
-    async fn quarantine_on(&self, stretch: &Stretch, lent: Option<&Lent>) -> Result<Quarantine> {
-        let mut known = vec![stretch.parent.clone()];
-        if stretch.base != stretch.parent {
-            known.push(stretch.base.clone());
+    async fn quarantine_on(&self, segment: &Segment, lent: Option<&Lent>) -> Result<Quarantine> {
+        let mut known = vec![segment.parent.clone()];
+        if segment.base != segment.parent {
+            known.push(segment.base.clone());
         }
         let mut base = self
             .repos
-            .pack(&stretch.repo_key, &known, 1, lent.map(|lent| &lent.held), self.settings.base_pack_bytes)
+            .pack(&segment.repo_key, &known, 1, lent.map(|lent| &lent.held), self.settings.base_pack_bytes)
             .await?;
         let room_for = 4 * (base.bytes + self.settings.tree_pack_bytes) + (64 << 20);
         // A name of its own: the removal of one that was not used may still be under way.
         let serial = self.ahead.serial.fetch_add(1, Ordering::Relaxed);
         let chamber = ChamberSpec {
-            name: format!("quarantine-{}-{}-{}-{serial}", stretch.task, stretch.n, self.epoch),
-            task: Some(stretch.task),
+            name: format!("quarantine-{}-{}-{}-{serial}", segment.task, segment.n, self.epoch),
+            task: Some(segment.task),
             purpose: Purpose::Quarantine,
-            user: self.users.of(&stretch.repo_key)?,
+            user: self.users.of(&segment.repo_key)?,
             image: self.settings.quarantine_image.clone(),
             berth: None,
             limits: ChamberLimits {
@@ -164,10 +164,10 @@ impl Sandboxes {
         let done = self.judged_in(quarantine, spec, tree, pack).await;
         let (Err(stop), Some(lent)) = (&done, lent) else { return told(done) };
         let Some(why) = may_be_the_mirror(stop) else { return told(done) };
-        let whole = self.quarantine_on(&spec.stretch, None).await?;
+        let whole = self.quarantine_on(&spec.segment, None).await?;
         let again = self.judged_in(whole, spec, tree, pack).await;
         if again.is_ok() {
-            self.blame_mirror(&spec.stretch.repo_key, &lent, &why)?;
+            self.blame_mirror(&spec.segment.repo_key, &lent, &why)?;
         }
         told(again)
     }

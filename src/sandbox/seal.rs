@@ -133,12 +133,12 @@ impl Sandboxes {
     /// [`SandboxError::Gone`] when the sandbox went away before its tree was taken, [`SandboxError::Unavailable`] for
     /// engine, router or disk. What is wrong with the tree is [`Sealed::Refused`].
     pub async fn seal(&self, spec: &SealSpec) -> Result<Sealed> {
-        let task = spec.stretch.task;
+        let task = spec.segment.task;
         let record = self.records.ready(task)?;
         let room = self.room(task).await?;
         // The chamber that will judge the tree comes up while the tree is read, if not before.
         let (quarantine, taken) =
-            tokio::join!(self.quarantine_of(&spec.stretch), self.stop_and_take(&room, record, spec));
+            tokio::join!(self.quarantine_of(&spec.segment), self.stop_and_take(&room, record, spec));
         let Taken { tree, mut pack, left_out } = match taken {
             Ok(taken) => taken,
             Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
@@ -173,7 +173,7 @@ impl Sandboxes {
         for way in ways {
             match self.take_with(room, spec, &way).await {
                 Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
-                    tracing::info!(task = spec.stretch.task, why, "a tree could not be taken the fast way");
+                    tracing::info!(task = spec.segment.task, why, "a tree could not be taken the fast way");
                 }
                 ended => return ended,
             }
@@ -182,19 +182,19 @@ impl Sandboxes {
     }
 
     async fn take_with(&self, room: &Room, spec: &SealSpec, way: &Way) -> Result<Taken> {
-        let (stretch, most) = (&spec.stretch, self.settings.tree_pack_bytes);
-        let by_products = self.by_products(&stretch.repo_key, &stretch.base).await?;
+        let (segment, most) = (&spec.segment, self.settings.tree_pack_bytes);
+        let by_products = self.by_products(&segment.repo_key, &segment.base).await?;
         let mut base = match way {
             Way::Layer(_) | Way::Borrow(_) => None,
             Way::Copy(held) => {
-                let base = std::slice::from_ref(&stretch.base);
-                Some(self.repos.pack(&stretch.repo_key, base, 1, held.as_ref(), self.settings.base_pack_bytes).await?)
+                let base = std::slice::from_ref(&segment.base);
+                Some(self.repos.pack(&segment.repo_key, base, 1, held.as_ref(), self.settings.base_pack_bytes).await?)
             }
         };
         let (script, words) = way.script(base.as_ref().map_or(0, |base| base.bytes));
         let script = format!("{OWN}{script}{HAND_OUT}");
         let words = words.iter().map(String::as_str).chain([&*by_products]);
-        let mut work = Work::new(["sh", "-c", &script, "take", stretch.base.as_str()].into_iter().chain(words));
+        let mut work = Work::new(["sh", "-c", &script, "take", segment.base.as_str()].into_iter().chain(words));
         let mut index: &[u8] = way.index();
         if let Some(base) = &mut base {
             work = work.input(base.reader().await?);

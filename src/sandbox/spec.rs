@@ -113,7 +113,7 @@ pub struct Acted {
 
 /// The actions between two checkpoints, by what they started from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
+pub struct Segment {
     /// The task's number.
     pub task: i64,
     /// The checkpoint that will end it.
@@ -130,7 +130,7 @@ pub struct Stretch {
 #[derive(Debug, Clone)]
 pub struct SealSpec {
     /// What the commit covers: the actions since the last published commit.
-    pub stretch: Stretch,
+    pub segment: Segment,
     /// The commit's whole message, ours.
     pub message: String,
     /// Author and committer date.
@@ -144,7 +144,7 @@ pub struct SealSpec {
 pub enum Sealed {
     /// The tree was taken into a commit, which lies in the bot's repository and on no branch yet.
     Commit {
-        /// The commit, whose parent is [`Stretch::parent`].
+        /// The commit, whose parent is [`Segment::parent`].
         commit: Commit,
         /// Changed files since the parent, with their lines.
         files: Vec<FileChange>,

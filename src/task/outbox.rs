@@ -4,7 +4,7 @@ use super::cut::{self, Boundary, Cut};
 use super::lanes::Lanes;
 use super::{Machine, now};
 use crate::barrier::Standing;
-use crate::effect::{No, Performer, Refusals, Trouble};
+use crate::effect::{EffectRunner, No, Refusals, Trouble};
 use crate::store::{Close, EffectRow, StoreError};
 use crate::supervise::{Works, caught};
 use domain::{Decision, Effect, Failure, Input, Lane, Notice, Source, Task, TaskId};
@@ -61,7 +61,7 @@ pub trait Recheck: Send + Sync {
 /// Carries out the effects of all tasks, each lane of a task in order.
 pub struct Outbox {
     machine: Arc<Machine>,
-    performer: Arc<Performer>,
+    effects: Arc<EffectRunner>,
     recheck: Arc<dyn Recheck>,
     lanes: Lanes,
     barrier: watch::Receiver<Standing>,
@@ -76,7 +76,7 @@ impl Outbox {
     /// `recheck` reads the forge as the handlers do; `cut` is for tests alone. Nothing runs before [`Outbox::run`].
     pub fn new(
         machine: Arc<Machine>,
-        performer: Arc<Performer>,
+        effects: Arc<EffectRunner>,
         recheck: Arc<dyn Recheck>,
         barrier: watch::Receiver<Standing>,
         works: Works,
@@ -85,7 +85,7 @@ impl Outbox {
     ) -> Arc<Self> {
         Arc::new(Self {
             machine,
-            performer,
+            effects,
             recheck,
             lanes: Lanes::default(),
             barrier,
@@ -283,7 +283,7 @@ impl Outbox {
 
     /// At once only where the repository has another name: a redirect that stays (to https, to a login) would be tried without end.
     async fn redirected(&self, task: &Task, row: &EffectRow, sentence: String) -> Result<(), StoreError> {
-        match self.performer.find_again(task).await {
+        match self.effects.find_again(task).await {
             Ok(true) => self.later(row, &sentence, Some(0)).await,
             Ok(false) | Err(Trouble::Moved { .. }) => {
                 let stays = "the repository was not renamed; set `forge.url` to the address at which the forge answers without a redirect";
@@ -313,7 +313,7 @@ impl Outbox {
         let certain = match no {
             No::State => true,
             No::Missing | No::Forbidden => {
-                let whole = self.performer.forge_answers().await;
+                let whole = self.effects.forge_answers().await;
                 if !whole {
                     self.refusals.forget(&row.id);
                     return self.later(row, &sentence, None).await;
@@ -356,7 +356,7 @@ impl Outbox {
             let decision = self.recheck.advance(task, source).await?.map(Box::new);
             return Ok(Input::AdvanceRead { n: *n, decision });
         }
-        self.performer.perform(task, row, self.machine.as_ref()).await
+        self.effects.perform(task, row, self.machine.as_ref()).await
     }
 
     /// A fault of the bot's own may pass, or not: after some tries a person decides.

@@ -25,7 +25,7 @@ enum Story {
     Hosts,
     /// A task that waits longer than its sandbox is kept.
     Shelf,
-    /// A pause in the middle of a stretch that lasts longer than its sandbox is kept.
+    /// A pause in the middle of a segment that lasts longer than its sandbox is kept.
     Kept,
     /// Its issue is closed.
     Closed,

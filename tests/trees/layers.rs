@@ -42,7 +42,7 @@ fn index(world: &World, owner: impl std::fmt::Display) -> Option<Vec<u8>> {
 
 async fn changed(world: &World, task: i64, base: &Commit) -> Vec<String> {
     let mut spec = world.seal_spec(task, 1, base);
-    spec.stretch.base = base.clone();
+    spec.segment.base = base.clone();
     let sealed = world.sandboxes.seal(&spec).await.expect("sealed");
     let Sealed::Commit { files, .. } = sealed else { panic!("{sealed:?}") };
     files.into_iter().map(|file| file.path).collect()
@@ -130,7 +130,7 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
         };
         let taken = async |task, n, parent: &Commit, base: &Commit| {
             let mut seal = SealSpec { protected: Vec::new(), ..world.seal_spec(task, n, parent) };
-            seal.stretch.base = base.clone();
+            seal.segment.base = base.clone();
             let sealed = sandboxes.seal(&seal).await.expect("sealed");
             let Sealed::Commit { commit, files, left_out, .. } = sealed else { panic!("{sealed:?}") };
             sandboxes.open(task).await.expect("opened");

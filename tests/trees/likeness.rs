@@ -85,7 +85,7 @@ async fn in_containers_a_layers_checkpoint_is_what_git_makes_of_all_files() {
                     let (theirs, end) = said.split_once('\n').unwrap_or((said, ""));
                     assert_eq!(end, "done\n", "seed {seed}: {:?}", done.outcome);
                     let mut seal = SealSpec { protected: Vec::new(), ..world.seal_spec(task, round, &parent) };
-                    seal.stretch.base = spec.base.clone();
+                    seal.segment.base = spec.base.clone();
                     match sandboxes.seal(&seal).await.expect("sealed") {
                         Sealed::Commit { commit, .. } => parent = commit,
                         Sealed::Unchanged { .. } => {}

@@ -100,7 +100,7 @@ async fn in_it_is_what_the_default_branch_reaches_and_nothing_else() {
     world.bash(1, "echo mine > mine.txt").await;
     let seal = |n, parent: &Commit| {
         let mut spec = world.seal_spec(1, n, parent);
-        spec.stretch.base = base.clone();
+        spec.segment.base = base.clone();
         spec
     };
     let sealed = world.sandboxes.seal(&seal(1, &base)).await.expect("sealed");
@@ -175,7 +175,7 @@ async fn in_a_large_tree_a_checkpoint_has_every_change() {
     );
     world.bash(1, &odd).await;
     let mut spec = world.seal_spec(1, 1, &base);
-    spec.stretch.base = base.clone();
+    spec.segment.base = base.clone();
     let Sealed::Commit { files, .. } = world.sandboxes.seal(&spec).await.expect("sealed") else { panic!("no commit") };
     let changed: Vec<String> = files.iter().map(|file| file.path.replace(at, "")).collect();
     let all = [
@@ -204,7 +204,7 @@ async fn in_a_large_tree_a_change_within_the_second_of_the_check_out_is_seen() {
         // The tree is taken in a later second.
         world.bash(task, &format!("printf 'SAME SIZE\\n' >{at}/number-2981.txt; sleep 1.1")).await;
         let mut spec = world.seal_spec(task, 1, &base);
-        spec.stretch.base = base.clone();
+        spec.segment.base = base.clone();
         let sealed = world.sandboxes.seal(&spec).await.expect("sealed");
         let Sealed::Commit { files, .. } = sealed else { panic!("the change was not seen: {sealed:?}") };
         assert_eq!(files.len(), 1, "{files:?}");
@@ -354,7 +354,7 @@ async fn what_a_tree_is_refused_for_is_not_blamed_on_the_mirror() {
     let mut pack = tokio::fs::File::from_std(tempfile::tempfile().expect("a file"));
     tokio::io::AsyncWriteExt::write_all(&mut pack, b"PACK and no more").await.expect("written");
     let (spec, tree) = (world.seal_spec(1, 2, &base), Tree::parse(&"a".repeat(40)).expect("an id"));
-    let quarantine = world.sandboxes.quarantine(&spec.stretch).await.expect("made");
+    let quarantine = world.sandboxes.quarantine(&spec.segment).await.expect("made");
     let sealed = world.sandboxes.examine(quarantine, &spec, &tree, &mut pack).await.expect("judged");
     assert!(matches!(sealed, Sealed::Refused { .. }), "{sealed:?}");
     assert_eq!(quarantines(&world), 3);

@@ -320,8 +320,8 @@ async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     let sandboxes = Arc::clone(&world.sandboxes);
     sandboxes.prepare(&world.spec(1)).await.unwrap();
     let spec = world.seal_spec(1, 1, &world.base);
-    sandboxes.warm(&spec.stretch);
-    sandboxes.warm(&spec.stretch);
+    sandboxes.warm(&spec.segment);
+    sandboxes.warm(&spec.segment);
     world.bash(1, "echo one > one.txt").await;
     let made = async || world.broker.list().await.unwrap().iter().filter(|c| c.name.starts_with("quarantine")).count();
     while made().await == 0 {
@@ -334,7 +334,7 @@ async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     // The next is made ahead too, and its engine loses it.
     sandboxes.open(1).await.unwrap();
     let spec = world.seal_spec(1, 2, &first);
-    sandboxes.warm(&spec.stretch);
+    sandboxes.warm(&spec.segment);
     world.bash(1, "echo two > two.txt").await;
     while made().await == 0 {
         tokio::task::yield_now().await;
@@ -343,7 +343,7 @@ async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     world.broker.remove(&lost).await.unwrap();
     assert!(matches!(sandboxes.seal(&spec).await.unwrap(), Sealed::Commit { .. }));
     // One that nobody comes for goes with its task.
-    sandboxes.warm(&world.seal_spec(1, 3, &first).stretch);
+    sandboxes.warm(&world.seal_spec(1, 3, &first).segment);
     sandboxes.remove(1).await.unwrap();
     assert!(world.left().await.is_empty());
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use caisson::sandbox::broker::{Broker as _, SocketBroker};
-use caisson::sandbox::{PrepareSpec, Sandboxes, SealSpec, Sealed, Settings, Stretch};
+use caisson::sandbox::{PrepareSpec, Sandboxes, SealSpec, Sealed, Segment, Settings};
 use domain::Action;
 use protocol::broker::{ChamberSpec, ProblemKind, Purpose};
 use protocol::runner::Limits;
@@ -69,8 +69,8 @@ async fn in_containers_one_repository_takes_no_inotify_instance_from_another() {
             assert_eq!(bash(&first, 3, 2, TAKE_ONE).await, "EMFILE\n");
 
             // What another user's objects are looked at as, and the tests of them run as, is that user too.
-            let stretch = Stretch { repo_key: OTHER.to_owned(), ..world.seal_spec(2, 1, &world.base).stretch };
-            let seal = SealSpec { stretch, ..world.seal_spec(2, 1, &world.base) };
+            let segment = Segment { repo_key: OTHER.to_owned(), ..world.seal_spec(2, 1, &world.base).segment };
+            let seal = SealSpec { segment, ..world.seal_spec(2, 1, &world.base) };
             assert!(matches!(first.seal(&seal).await, Ok(Sealed::Commit { .. })));
 
             // Whose mirror it is, the broker knows by itself.

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use caisson::git::{RemoteUrl, Repos};
-use caisson::sandbox::{Acted, Gate, PrepareSpec, Sandboxes, SealSpec, Settings, Stretch, VerifySpec};
+use caisson::sandbox::{Acted, Gate, PrepareSpec, Sandboxes, SealSpec, Segment, Settings, VerifySpec};
 use domain::{Action, Commit};
 use protocol::broker::ChamberLimits;
 use protocol::router::Rule;
@@ -168,7 +168,7 @@ impl World {
 
     pub fn seal_spec(&self, task: i64, n: u32, parent: &Commit) -> SealSpec {
         SealSpec {
-            stretch: Stretch { task, n, repo_key: KEY.to_owned(), parent: parent.clone(), base: self.base.clone() },
+            segment: Segment { task, n, repo_key: KEY.to_owned(), parent: parent.clone(), base: self.base.clone() },
             message: format!("Checkpoint {n}\n\nFor issue 7."),
             date_ms: 1_763_000_000_123,
             protected: vec!["deploy/**".to_owned()],

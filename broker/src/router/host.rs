@@ -15,14 +15,14 @@ use protocol::host::{FENCED, Network, UNFENCED};
 
 use super::shape::part;
 use crate::attach::Attached;
-use crate::desk::Desk;
 use crate::engine::problem;
 use crate::name::{Names, ResourceKind};
+use crate::service::Service;
 
 /// Who looks and listens there.
 const HOST_UID: u32 = 10004;
 
-impl Desk {
+impl Service {
     /// How this machine's network looks now.
     pub async fn host_network(&self, reference: &str) -> Result<Network, Problem> {
         let image = self.router_image(reference).await?;

@@ -23,13 +23,13 @@ use protocol::host::Network;
 use protocol::router::{Bogons, Net};
 
 use crate::berth::{Layout, Place};
-use crate::desk::Desk;
 use crate::engine::{problem, status};
 use crate::name::MAX_BERTHS;
 use crate::name::{self, ResourceKind};
+use crate::service::Service;
 use shape::Making;
 
-impl Desk {
+impl Service {
     pub async fn router_ensure(&self, spec: &RouterSpec) -> Result<RouterInfo, Problem> {
         if !(1..=MAX_BERTHS).contains(&spec.berths) {
             return Err(Problem::refused(format!(

@@ -6,11 +6,11 @@ use protocol::broker::{Problem, ProblemKind};
 use protocol::router::Net;
 
 use crate::berth::{CANDIDATES, Layout, overlap};
-use crate::desk::Desk;
 use crate::engine::problem;
 use crate::name;
+use crate::service::Service;
 
-impl Desk {
+impl Service {
     pub async fn layout(&self, wanted: Option<&str>, routes: &[(Net, String)]) -> Result<Layout, Problem> {
         if let Some(standing) = self.standing_pool().await? {
             let layout = Layout::parse(&standing)?;

@@ -3,14 +3,14 @@
 use protocol::broker::{Problem, ProblemKind, RUNNER};
 
 use super::shape::ROUTER_UID;
-use crate::desk::Desk;
 use crate::name::ResourceKind;
 use crate::seal;
+use crate::service::Service;
 
 /// A longer plan is nobody's.
 const LONGEST: usize = 64 << 10;
 
-impl Desk {
+impl Service {
     /// What the runner's probe says there, in a container as tight as a chamber that is removed afterwards.
     pub async fn router_probe(&self, image: &str, plan: &str) -> Result<String, Problem> {
         if plan.len() > LONGEST {

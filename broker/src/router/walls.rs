@@ -8,8 +8,8 @@ use bollard::query_parameters::AttachContainerOptionsBuilder;
 use futures_util::{Stream, StreamExt};
 use protocol::broker::{Problem, ProblemKind};
 
-use crate::desk::Desk;
 use crate::engine::problem;
+use crate::service::Service;
 
 /// What they write to stdout then.
 const READY: &str = "walls ready";
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of their output that are kept for an error.
 const KEPT: usize = 4096;
 
-impl Desk {
+impl Service {
     /// Attached before the start, so that not a word is lost.
     pub async fn start_walls(&self, id: &str) -> Result<(), Problem> {
         let docker = self.docker()?;

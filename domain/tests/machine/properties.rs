@@ -273,9 +273,9 @@ fn counted_alike(task: &Task, log: &[Event]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// One stretch of work up to a checkpoint: what a person says when, how it comes out, what the fresh look shows.
+/// One segment of work up to a checkpoint: what a person says when, how it comes out, what the fresh look shows.
 #[derive(Debug, Clone)]
-struct Stretch {
+struct Segment {
     word: Option<(u8, Verb)>,
     steers: bool,
     risk: Option<Risk>,
@@ -283,11 +283,11 @@ struct Stretch {
     next: u8,
 }
 
-fn stretch() -> impl Strategy<Value = Stretch> {
+fn segment() -> impl Strategy<Value = Segment> {
     let word = prop::option::weighted(0.3, (0u8..3, verb()));
     let risk = prop::option::weighted(0.2, Just(Risk::Blocked));
     let right = prop_oneof![5 => Just(Access::Write), 1 => Just(Access::Read)];
-    (word, prop::bool::weighted(0.2), risk, right, 0u8..4).prop_map(|(word, steers, risk, right, next)| Stretch {
+    (word, prop::bool::weighted(0.2), risk, right, 0u8..4).prop_map(|(word, steers, risk, right, next)| Segment {
         word,
         steers,
         risk,
@@ -296,34 +296,34 @@ fn stretch() -> impl Strategy<Value = Stretch> {
     })
 }
 
-fn say(walk: &mut Walk, stretch: &Stretch, moment: u8, number: i64) {
-    if let Some((_, verb)) = stretch.word.as_ref().filter(|(at, _)| *at == moment) {
+fn say(walk: &mut Walk, segment: &Segment, moment: u8, number: i64) {
+    if let Some((_, verb)) = segment.word.as_ref().filter(|(at, _)| *at == moment) {
         walk.decide(Decision { verb: verb.clone(), ..approval(number) });
     }
 }
 
 /// Works up to the next checkpoint; if it still waits after the fresh look, somebody approves it.
-fn work(walk: &mut Walk, stretch: &Stretch) {
+fn work(walk: &mut Walk, segment: &Segment) {
     let n = walk.task.next_n();
     let number = i64::from(n) * 100;
-    say(walk, stretch, 0, number - 20);
+    say(walk, segment, 0, number - 20);
     walk.feed(Input::Opened { fresh: None }).answer(vec![bash(); 5]).acts(5);
-    say(walk, stretch, 1, number - 10);
-    let steering = if stretch.steers { vec!["conftest.py".to_owned()] } else { Vec::new() };
+    say(walk, segment, 1, number - 10);
+    let steering = if segment.steers { vec!["conftest.py".to_owned()] } else { Vec::new() };
     let tree = SealedTree { steering, ..sealed_tree(commit(ONE)) };
     walk.feed(Input::TreeSealed { n, tree }).feed(Input::Pushed { n, commit: commit(ONE) });
-    walk.feed(Input::ReviewPosted { n, review: number, number, risk: stretch.risk });
+    walk.feed(Input::ReviewPosted { n, review: number, number, risk: segment.risk });
     let asked = walk.last.effects.iter().find_map(|e| match e {
         Effect::Advance { source, .. } => Some(source.clone()),
         _ => None,
     });
-    say(walk, stretch, 2, number + 10);
+    say(walk, segment, 2, number + 10);
     if let Some(source) = asked {
-        let fresh = Decision { source, right: stretch.right, ..in_advance(number, 1) };
+        let fresh = Decision { source, right: segment.right, ..in_advance(number, 1) };
         walk.feed(Input::AdvanceRead { n, decision: Some(Box::new(fresh)) });
     }
     if walk.task.state.name() == "awaiting-review" {
-        walk.decide(in_advance(number + 20, stretch.next));
+        walk.decide(in_advance(number + 20, segment.next));
     }
 }
 
@@ -352,11 +352,11 @@ proptest! {
     }
 
     #[test]
-    fn an_approval_in_advance_is_used_as_it_was_given(first in 1u8..4, stretches in prop::collection::vec(stretch(), 1..9)) {
+    fn an_approval_in_advance_is_used_as_it_was_given(first in 1u8..4, segments in prop::collection::vec(segment(), 1..9)) {
         let mut walk = Walk::at_checkpoint();
         walk.decide(in_advance(101, first));
-        for stretch in &stretches {
-            work(&mut walk, stretch);
+        for segment in &segments {
+            work(&mut walk, segment);
         }
         prop_assert!(most_actions_between_decisions(&walk.log) <= 5);
         prop_assert!(used_as_given(&walk.log), "{:#?}", walk.log);

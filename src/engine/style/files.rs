@@ -206,7 +206,7 @@ fn example() -> String {
     )
 }
 
-/// The blocks that show a file: one, or one for each stretch of lines.
+/// The blocks that show a file: one, or one for each segment of lines.
 fn blocks(file: &ShownFile) -> Vec<minijinja::Value> {
     let one = |(text, note): (String, String)| {
         let (path, text) = (text::one_line(&file.path), text::visible(&text));
@@ -215,17 +215,17 @@ fn blocks(file: &ShownFile) -> Vec<minijinja::Value> {
     parts(file).into_iter().map(one).collect()
 }
 
-/// The stretches of a file that are shown, each with a note of where it lies; the file itself where all of it is.
+/// The segments of a file that are shown, each with a note of where it lies; the file itself where all of it is.
 fn parts(file: &ShownFile) -> Vec<(String, String)> {
     let all: Vec<&str> = file.text.lines().collect();
     if file.lines.is_empty() {
         return vec![(all.join("\n"), String::new())];
     }
-    let stretch = |(first, last): &(u32, u32)| {
+    let segment = |(first, last): &(u32, u32)| {
         let part = all.get((*first as usize).saturating_sub(1)..(*last as usize).min(all.len())).unwrap_or_default();
         (part.join("\n"), format!("lines {first} to {last}"))
     };
-    file.lines.iter().map(stretch).collect()
+    file.lines.iter().map(segment).collect()
 }
 
 fn fenced(text: &str, language: &str) -> String {

@@ -33,7 +33,7 @@ pub struct RunnerProgram {
     pub mark: Option<Mark>,
 }
 
-pub struct Desk {
+pub struct Service {
     pub settings: Settings,
     pub names: Names,
     pub runner: RunnerProgram,
@@ -54,7 +54,7 @@ pub struct Desk {
     lanes: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
-impl Desk {
+impl Service {
     /// Reads the runner; does not need the engine.
     pub fn new(settings: Settings) -> Result<Self, Problem> {
         let names = Names::new(&settings.installation)?;

@@ -1,6 +1,6 @@
 //! Who a berth was lent to, and from which line of the router's log on: a line may come long after its berth was given back.
 //!
-//! Owns `berths.json` of the state directory: the last few loans of each berth, kept over restarts as the router's log is. A loan
+//! Owns `berths.json` of the state directory: the last few leases of each berth, kept over restarts as the router's log is. A lease
 //! begins where the router has confirmed that the berth is closed, before the sandbox is made, and lasts until the next one of that
 //! berth. Within one life of the router the numbers of its lines decide; of one in which nothing was lent, the clock. Tests: below, `tests/trees/way_out.rs`.
 
@@ -18,7 +18,7 @@ use super::{Result, SandboxError, Sandboxes};
 const REMEMBERED: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Loan {
+struct BerthLease {
     berth: u32,
     task: i64,
     /// The router's life, and its newest line when the berth was lent.
@@ -27,24 +27,24 @@ struct Loan {
     at: i64,
 }
 
-pub(super) struct Loans {
+pub(super) struct BerthLeases {
     path: PathBuf,
     /// Oldest first.
-    all: Mutex<Vec<Loan>>,
+    all: Mutex<Vec<BerthLease>>,
 }
 
-impl Loans {
+impl BerthLeases {
     /// `held`: sandboxes that stand. A berth of theirs that nobody remembers is theirs from the beginning.
     pub(super) fn load(state_dir: &Path, held: &[Record]) -> Self {
         let path = state_dir.join("berths.json");
         let read = std::fs::read(&path).ok().map(|text| serde_json::from_slice(&text));
-        let mut all: Vec<Loan> = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
+        let mut all: Vec<BerthLease> = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
             tracing::warn!(path = %path.display(), %error, "not a list of berths; who has one now counts as its only holder");
             Vec::new()
         });
         for (berth, task) in held.iter().filter_map(|record| Some((record.berth?, record.task))) {
-            if !all.iter().any(|loan| loan.berth == berth) {
-                all.push(Loan { berth, task, after: None, at: 0 });
+            if !all.iter().any(|lease| lease.berth == berth) {
+                all.push(BerthLease { berth, task, after: None, at: 0 });
             }
         }
         Self { path, all: Mutex::new(all) }
@@ -53,14 +53,14 @@ impl Loans {
     fn lend(&self, berth: u32, task: i64, after: Option<(String, u64)>, at: i64) -> Result<()> {
         // A panic between two lines of bookkeeping leaves the list whole.
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.iter().rev().find(|loan| loan.berth == berth).is_some_and(|last| last.task == task) {
+        if all.iter().rev().find(|lease| lease.berth == berth).is_some_and(|last| last.task == task) {
             return Ok(());
         }
         let mut next = all.clone();
-        next.push(Loan { berth, task, after, at });
-        let of_berth = next.iter().filter(|loan| loan.berth == berth).count();
+        next.push(BerthLease { berth, task, after, at });
+        let of_berth = next.iter().filter(|lease| lease.berth == berth).count();
         if of_berth > REMEMBERED
-            && let Some(oldest) = next.iter().position(|loan| loan.berth == berth)
+            && let Some(oldest) = next.iter().position(|lease| lease.berth == berth)
         {
             next.remove(oldest);
         }
@@ -72,16 +72,16 @@ impl Loans {
 
     fn holder(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        let in_life = |loan: &Loan| matches!(&loan.after, Some((life, _)) if life == boot);
+        let in_life = |lease: &BerthLease| matches!(&lease.after, Some((life, _)) if life == boot);
         let newest = all.iter().rposition(in_life);
-        let covers = |at: usize, loan: &Loan| match (&loan.after, newest) {
-            (Some((_, last)), _) if in_life(loan) => entry.seq > *last,
-            // One life of the router follows another, and loans stand in order.
+        let covers = |at: usize, lease: &BerthLease| match (&lease.after, newest) {
+            (Some((_, last)), _) if in_life(lease) => entry.seq > *last,
+            // One life of the router follows another, and leases stand in order.
             (Some(_), Some(newest)) => at < newest,
-            _ => entry.ts >= loan.at,
+            _ => entry.ts >= lease.at,
         };
-        let mut found = all.iter().enumerate().rev().filter(|(_, loan)| loan.berth == entry.berth);
-        found.find(|(at, loan)| covers(*at, loan)).map(|(_, loan)| loan.task)
+        let mut found = all.iter().enumerate().rev().filter(|(_, lease)| lease.berth == entry.berth);
+        found.find(|(at, lease)| covers(*at, lease)).map(|(_, lease)| lease.task)
     }
 }
 
@@ -94,14 +94,14 @@ impl Sandboxes {
         let record = self.records.begin(record, network)?;
         self.close_berth(record.berth).await?;
         if let (Some(berth), Some(gate)) = (record.berth, &self.gate) {
-            self.loans.lend(berth, record.task, gate.log_read(), now_ms())?;
+            self.leases.lend(berth, record.task, gate.log_read(), now_ms())?;
         }
         Ok(record)
     }
 
     /// The task that a line of the router's log belongs to: the one its berth was lent to when the router wrote it.
     pub fn held_by(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
-        self.loans.holder(boot, entry)
+        self.leases.holder(boot, entry)
     }
 }
 
@@ -120,15 +120,15 @@ mod tests {
     #[test]
     fn a_line_is_the_one_s_to_whom_the_berth_was_lent_when_it_was_written() {
         let dir = tempfile::tempdir().unwrap();
-        let loans = Loans::load(dir.path(), &[]);
+        let leases = BerthLeases::load(dir.path(), &[]);
         let at = |boot: &str, seq| Some((boot.to_owned(), seq));
-        loans.lend(0, 1, at("b1", 0), 100).unwrap();
-        loans.lend(1, 2, at("b1", 3), 150).unwrap();
-        loans.lend(0, 3, at("b1", 7), 200).unwrap();
-        loans.lend(0, 3, at("b1", 9), 250).unwrap();
-        loans.lend(0, 4, at("b2", 5), 300).unwrap();
-        for loans in [loans, Loans::load(dir.path(), &[])] {
-            let holder = |boot: &str, berth, seq, ts| loans.holder(boot, &entry(berth, seq, ts));
+        leases.lend(0, 1, at("b1", 0), 100).unwrap();
+        leases.lend(1, 2, at("b1", 3), 150).unwrap();
+        leases.lend(0, 3, at("b1", 7), 200).unwrap();
+        leases.lend(0, 3, at("b1", 9), 250).unwrap();
+        leases.lend(0, 4, at("b2", 5), 300).unwrap();
+        for leases in [leases, BerthLeases::load(dir.path(), &[])] {
+            let holder = |boot: &str, berth, seq, ts| leases.holder(boot, &entry(berth, seq, ts));
             // By number, whatever the clock says and however late they come.
             assert_eq!([holder("b1", 0, 7, 900), holder("b1", 0, 8, 120)], [Some(1), Some(3)]);
             assert_eq!([holder("b2", 0, 5, 250), holder("b2", 0, 6, 250)], [Some(3), Some(4)]);
@@ -145,13 +145,13 @@ mod tests {
     #[test]
     fn a_few_loans_of_each_berth_are_remembered() {
         let dir = tempfile::tempdir().unwrap();
-        let loans = Loans::load(dir.path(), &[]);
-        loans.lend(1, 99, None, 0).unwrap();
+        let leases = BerthLeases::load(dir.path(), &[]);
+        leases.lend(1, 99, None, 0).unwrap();
         for task in 1..=20 {
-            loans.lend(0, task, Some(("b1".to_owned(), task.unsigned_abs() * 10)), task).unwrap();
+            leases.lend(0, task, Some(("b1".to_owned(), task.unsigned_abs() * 10)), task).unwrap();
         }
-        let kept = loans.all.lock().unwrap().iter().map(|loan| loan.task).collect::<Vec<_>>();
+        let kept = leases.all.lock().unwrap().iter().map(|lease| lease.task).collect::<Vec<_>>();
         assert_eq!(kept, [99, 13, 14, 15, 16, 17, 18, 19, 20]);
-        assert_eq!(loans.holder("b1", &entry(0, 200, 0)), Some(19));
+        assert_eq!(leases.holder("b1", &entry(0, 200, 0)), Some(19));
     }
 }
