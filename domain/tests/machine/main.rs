@@ -9,3 +9,4 @@ mod orders;
 mod pauses;
 mod properties;
 mod table;
+mod words;

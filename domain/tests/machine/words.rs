@@ -1,0 +1,117 @@
+//! What is said of each kind of action, effect and id, one by one: everything outside relies on it.
+
+use crate::common::*;
+use caisson_domain::*;
+
+#[test]
+fn every_kind_of_action_says_what_is_true_of_it() {
+    let file = || NewFile { path: "a.py".into(), content: "x".into() };
+    let edit = Action::EditFile { path: "a.py".into(), old: "x".into(), new: "y".into(), all: false };
+    // Name, what it is done to, whether it writes, whether it gives files new texts, whether it happens apart.
+    let all = [
+        (Action::Bash { command: "make".into() }, "bash", "make", true, false, false),
+        (Action::ReadFile { path: "a".into(), from: 1, lines: 0 }, "read_file", "a", false, false, false),
+        (Action::WriteFile { path: "a".into(), content: "x".into() }, "write_file", "a", true, true, false),
+        (Action::WriteFiles { files: vec![file(), file()] }, "write_files", "a.py, a.py", true, true, false),
+        (edit, "edit_file", "a.py", true, true, false),
+        (Action::ListFiles { path: ".".into(), glob: None, depth: 1 }, "list_files", ".", false, false, false),
+        (Action::Search { pattern: "x".into(), path: ".".into(), glob: None }, "search", "x", false, false, false),
+        (Action::WebFetch { url: "https://a.test".into() }, "web_fetch", "https://a.test", false, false, false),
+        (Action::Try { files: vec![file()], command: "make".into(), check: None }, "try", "a.py", true, true, true),
+    ];
+    for (action, name, object, writes, texts, apart) in all {
+        let kind = action.what();
+        assert_eq!((action.kind(), kind.name(), &*action.object()), (name, name, object));
+        assert_eq!((action.writes(), kind.writes(), kind.writes_texts()), (writes, writes, texts), "{name}");
+        assert_eq!((action.is_apart(), kind.is_apart()), (apart, apart), "{name}");
+        let call = Call::Action { action };
+        assert_eq!((call.may_change_the_tree(), call.is_apart()), (writes && !apart, apart), "{name}");
+    }
+    for call in [Call::Done { summary: String::new() }, Call::UpdatePlan { plan: String::new() }] {
+        assert!(!call.may_change_the_tree() && !call.is_apart());
+    }
+    assert_eq!(Usage { input: 1000, output: 200, cache_read: 30, cache_write: 4 }.total(), 1234);
+    let good = [OutcomeStatus::Ok, OutcomeStatus::Exited { code: 0 }].iter().all(OutcomeStatus::succeeded);
+    assert!(good && !OutcomeStatus::Exited { code: 1 }.succeeded() && !OutcomeStatus::TimedOut.succeeded());
+}
+
+#[test]
+fn every_effect_says_what_it_needs() {
+    use Again::{Charged, Converges, Never, ReadBack};
+    use Lane::{Gate, Talk, Work};
+    let (n, serial, at) = (1, 1, || commit(BASE));
+    let run = Action::Bash { command: "make".into() };
+    let state = || "success".to_owned();
+    let source = Source::Comment(1);
+    // Lane, behind the barrier, called off with its task, what a later try does.
+    let all = [
+        (Effect::Prepare { serial }, "prepare", Work, true, true, Converges),
+        (Effect::Converse { turn: 1 }, "converse", Work, true, true, Charged),
+        (Effect::Act { number: 1, action: run }, "act", Work, true, true, Never),
+        (Effect::Seal { n, why: Why::Checkpoint }, "seal", Work, true, true, Converges),
+        (Effect::Push { n, commit: at(), expected: None }, "push", Work, false, true, Converges),
+        (Effect::OpenPull, "open_pull", Work, false, true, ReadBack),
+        (Effect::Review { n, commit: None, last: false }, "review", Work, false, true, ReadBack),
+        (Effect::Verify { n, commit: at() }, "verify", Work, true, true, Converges),
+        (Effect::Open { serial }, "open", Work, true, true, Converges),
+        (Effect::Rest { serial }, "rest", Work, false, true, Converges),
+        (Effect::Keep { serial }, "keep", Work, true, true, Converges),
+        (Effect::Shelve { serial, shelf: Shelf::Stopped }, "shelve", Work, false, true, Converges),
+        (Effect::Teardown, "teardown", Work, false, false, Converges),
+        (Effect::Recheck { n, sources: vec![source.clone()] }, "recheck", Work, false, true, Converges),
+        (Effect::Advance { n, source }, "advance", Work, false, true, Converges),
+        (Effect::Egress { serial, repo: false, notice: Notice::Help }, "egress", Gate, false, false, Converges),
+        (Effect::Comment { to: To::Seen { seq: 1 }, notice: Notice::Help }, "comment", Talk, false, false, ReadBack),
+        (Effect::Label { serial, name: state() }, "label", Talk, false, false, Converges),
+        (Effect::CommitStatus { n, commit: at(), state: state() }, "commit_status", Talk, false, false, Converges),
+        (Effect::ClosePull, "close_pull", Talk, false, false, Converges),
+        (Effect::ReadyPull, "ready_pull", Talk, false, false, Converges),
+    ];
+    let mut keys = std::collections::BTreeSet::new();
+    for (effect, kind, lane, barrier, ends_with_task, again) in all {
+        assert_eq!(effect.needs(), Needs { lane, barrier, ends_with_task, again }, "{kind}");
+        assert_eq!((effect.kind(), effect.lane()), (kind, lane));
+        assert!(keys.insert(effect.key()), "{kind} has another's key");
+    }
+    assert_eq!(keys.len(), 21);
+}
+
+#[test]
+fn ids_are_read_and_shown_as_they_are() {
+    let full = "0123456789abcdef0123456789abcdef01234567";
+    let commit = Commit::parse(full).unwrap();
+    assert_eq!((commit.as_str(), commit.to_string().as_str(), commit.short()), (full, full, "0123456789"));
+    for wrong in ["", &full[..39], &full.to_uppercase(), &full.replace('0', "g"), &format!("{full}0")] {
+        assert_eq!(Commit::parse(wrong).map_err(|error| error.to_string().contains(wrong)), Err(true), "{wrong}");
+    }
+    assert_eq!(TaskId(7).to_string(), "7");
+    let sources = [Source::Issue(1), Source::Comment(2), Source::Review(3)].map(|source| source.to_string());
+    assert_eq!(sources, ["issue:1", "comment:2", "review:3"]);
+    assert!(Loss::Memory.to_string().contains("memory") && Loss::Removed.to_string().contains("removed"));
+}
+
+#[test]
+fn a_kind_without_a_limit_is_granted_nothing_more() {
+    let granted = Budget { micro_usd: 0, tokens: 100, actions: 10, work_ms: 0 };
+    let ceiling = Budget { micro_usd: 500, tokens: 150, actions: 0, work_ms: 0 };
+    let money = Budget { micro_usd: 5, ..Budget::default() };
+    assert_eq!(granted.bar(&money, &ceiling), Some(BudgetBar::Unlimited { what: "money".into() }));
+    let tokens = Budget { tokens: 51, ..Budget::default() };
+    let left = BudgetBar::Ceiling { what: "tokens".into(), left: 50, most: 150 };
+    assert_eq!(granted.bar(&tokens, &ceiling), Some(left));
+    assert_eq!(granted.bar(&Budget { tokens: 50, actions: 99, ..Budget::default() }, &ceiling), None);
+}
+
+#[test]
+fn what_a_task_is_in_the_middle_of_shows_behind_a_pause_and_a_place_in_line() {
+    let mut walk = Walk::running(TaskKind::Fix);
+    assert_eq!(walk.task.underneath(), &State::Running);
+    walk.feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "x".into() } });
+    assert_eq!((walk.task.state.name(), walk.task.underneath()), ("paused", &State::Running));
+    let mut waits = Walk::at_checkpoint();
+    waits.crowded = true;
+    waits.decide(approval(101));
+    assert_eq!((waits.task.state.name(), waits.task.underneath().name()), ("queued", "running"));
+    waits.feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "x".into() } });
+    assert_eq!((waits.task.state.name(), waits.task.underneath().name()), ("paused", "running"));
+}
