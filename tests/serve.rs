@@ -95,7 +95,8 @@ impl Home {
 
     /// `caisson serve`, until it listens.
     fn serving(&self) -> Child {
-        let mut serve = self.command(&["serve"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut serve =
+            self.command(&["serve"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         tokio::task::block_in_place(|| {
             until("serve listens", || {
                 assert!(serve.try_wait().unwrap().is_none(), "serve ended early");

@@ -20,6 +20,7 @@ use crate::{task, telemetry};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::collections::HashMap;
+use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 pub const USER_AGENT: &str = concat!("caisson/", env!("CARGO_PKG_VERSION"));
 
 /// Runs in the foreground; SIGTERM or Ctrl-C lets work under way end, a second Ctrl-C does not wait. SIGHUP (or `caisson repo add`) reads the
-/// configuration again.
+/// configuration again; one that was started in a terminal ends with it.
 #[derive(Debug, Args)]
 pub struct Serve {
     /// Tasks that work at the same time (instead of max_tasks of the configuration).
@@ -41,6 +42,8 @@ pub struct Serve {
 impl Serve {
     pub async fn run(self, config: &Path) -> Result<()> {
         telemetry::start()?;
+        // Asked now: of a terminal that is gone nobody can tell that it was one.
+        let in_terminal = std::io::stdin().is_terminal();
         let mut config = Process::load(config)?;
         config.max_tasks = self.max_tasks.unwrap_or(config.max_tasks);
         let _lock = lock::take(&config.state_dir)?;
@@ -68,7 +71,7 @@ impl Serve {
         let ended = tokio::select! {
             end = wait_for_end() => end.map(|()| Ended::Asked)?,
             why = works.fatal() => Ended::Fatal(why),
-            () = wait_for_reload(&config, &bot.anew, &printer) => Ended::Reload,
+            ended = wait_for_reload(&config, &bot.anew, in_terminal, &printer) => ended,
         };
         stopping.cancel();
         printer.step("stopping: work under way may end; Ctrl-C again does not wait");
@@ -90,13 +93,18 @@ enum Ended {
 }
 
 /// Until the configuration is to be read again and is one that could be used: SIGHUP, or a word at the operations' listener.
-async fn wait_for_reload(config: &Process, asked: &Notify, printer: &Printer) {
-    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return asked.notified().await };
+/// From a terminal the signal means that the terminal is gone.
+async fn wait_for_reload(config: &Process, asked: &Notify, in_terminal: bool, printer: &Printer) -> Ended {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
+        asked.notified().await;
+        return Ended::Reload;
+    };
     loop {
         tokio::select! {
-            () = asked.notified() => return,
+            () = asked.notified() => return Ended::Reload,
             _ = hangup.recv() => match config.again() {
-                Ok(_) => return,
+                _ if in_terminal => return Ended::Asked,
+                Ok(_) => return Ended::Reload,
                 Err(why) => printer.warn(&format!("the configuration cannot be used, so the one in use stays:\n{why}")),
             },
         }

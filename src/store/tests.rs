@@ -214,6 +214,27 @@ fn the_log_of_an_earlier_version_still_folds() {
     assert_eq!(kinds.len(), 42);
 }
 
+/// What a file has for good is set when it is made; the rest belongs to the one connection that writes.
+#[tokio::test]
+async fn a_new_file_has_large_pages_and_a_write_ahead_log_and_its_writer_waits_for_the_disk() {
+    let dir = tempfile::tempdir().expect("dir");
+    let location = Location::from(dir.path());
+    let _store = Store::open(location.clone()).await.expect("open");
+    let mut writer = location.writer().await.expect("open");
+    for (pragma, wanted) in [
+        ("page_size", "8192"),
+        ("journal_mode", "wal"),
+        ("synchronous", "2"),
+        ("secure_delete", "1"),
+        ("foreign_keys", "1"),
+    ] {
+        let row =
+            sqlx::query(sqlx::AssertSqlSafe(format!("PRAGMA {pragma}"))).fetch_one(&mut writer).await.expect("told");
+        let told = row.try_get::<String, _>(0).or_else(|_| row.try_get::<i64, _>(0).map(|number| number.to_string()));
+        assert_eq!(told.expect("a word or a number"), wanted, "{pragma}");
+    }
+}
+
 /// What is asked again and again walks no whole table, however many tasks there were.
 #[tokio::test]
 async fn every_periodic_statement_uses_an_index() {
