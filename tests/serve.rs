@@ -8,6 +8,7 @@ use caisson::secret::Secret;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 use support::skipped::skipped;
 
@@ -19,6 +20,8 @@ struct Home {
     dir: tempfile::TempDir,
     installation: String,
     ports: [u16; 2],
+    /// No two tests of this program have the same addresses.
+    pool: u8,
     /// Settings beside those of every test here.
     more: Vec<(&'static str, String)>,
     _forge: devforge::Devforge,
@@ -34,6 +37,30 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
     while !done() {
         assert!(Instant::now() < end, "not within {} s: {what}", PATIENCE.as_secs());
         std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// `caisson serve`; it ends with the test, however that ends.
+struct Serve(Child);
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl std::ops::Deref for Serve {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Serve {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
     }
 }
 
@@ -58,7 +85,9 @@ impl Home {
         let url = forge.url().to_owned();
         let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let installation = format!("s{}-{name}", std::process::id());
-        let home = Home { dir, installation, ports: [free(), free()], more: Vec::new(), _forge: forge };
+        static POOL: AtomicU8 = AtomicU8::new(0);
+        let pool = POOL.fetch_add(1, Ordering::Relaxed).wrapping_add(std::process::id() as u8);
+        let home = Home { dir, installation, ports: [free(), free()], pool, more: Vec::new(), _forge: forge };
         let setup = home.run(&["setup", "--forge-url", &url, "--admin-token-file", &token.display().to_string()]);
         assert!(setup.status.success(), "{setup:?}");
         Some(home)
@@ -77,7 +106,7 @@ impl Home {
         command.env("CAISSON_ROUTER_IMAGE", ROUTER).env("CAISSON_ROUTER_BERTHS", "1");
         command.env("CAISSON_SANDBOX_IMAGE", "caisson-sandbox:local");
         // Other installations on this engine have pools of their own.
-        command.env("CAISSON_ROUTER_POOL", format!("10.218.{}.0/24", self.ports[0] % 256));
+        command.env("CAISSON_ROUTER_POOL", format!("10.218.{}.0/24", self.pool));
         command.env("CAISSON_LISTEN_WEBHOOKS", format!("127.0.0.1:{}", self.ports[0]));
         command.env("CAISSON_LISTEN_OPS", format!("127.0.0.1:{}", self.ports[1]));
         command.envs(self.more.iter().cloned());
@@ -94,9 +123,10 @@ impl Home {
     }
 
     /// `caisson serve`, until it listens.
-    fn serving(&self) -> Child {
-        let mut serve =
+    fn serving(&self) -> Serve {
+        let child =
             self.command(&["serve"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut serve = Serve(child);
         tokio::task::block_in_place(|| {
             until("serve listens", || {
                 assert!(serve.try_wait().unwrap().is_none(), "serve ended early");
@@ -296,5 +326,67 @@ async fn a_repository_that_is_added_is_taken_up_by_the_running_bot() {
     tokio::task::block_in_place(|| answers(202));
     term(&mut serve);
     assert!(!home.broker_lives());
+    assert_eq!(home.standing(), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_for_an_end_while_it_reloads_is_obeyed() {
+    let Some(home) = Home::new("obeyed").await else { return };
+    let mut serve = home.serving();
+    let kill = |signal: &str| {
+        let sent = Command::new("kill").args([signal, &serve.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    // The reload tries the forge first; what comes behind it is never lost, whatever it meets.
+    kill("-HUP");
+    kill("-HUP");
+    kill("-TERM");
+    tokio::task::block_in_place(|| until("serve ends", || serve.try_wait().unwrap().is_some()));
+    assert!(serve.wait().unwrap().success(), "by itself, and not by a signal");
+    tokio::task::block_in_place(|| until("nothing is left", || !home.broker_lives() && home.standing().is_empty()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_life_could_not_begin_with_ends_no_running_bot() {
+    let Some(home) = Home::new("unusable").await else { return };
+    let mut serve = home.serving();
+    let file = home.dir.path().join("caisson.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let token = Secret::from_file(&home.dir.path().join("state/ops.token")).unwrap();
+    let reload = async |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let url = format!("http://127.0.0.1:{}/reload", home.ports[1]);
+        let answer = reqwest::Client::new().post(url).bearer_auth(token.expose()).json(&()).send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    let gone = "[[repositories]]\nkey = \"x\"\nowner = \"o\"\nname = \"x\"\nid = 9\nsecret_files = [\"gone\"]\n";
+    let elsewhere = "store.url = \"postgres:///caisson?host=/nowhere\"\n";
+    for (changed, words) in [
+        (format!("{text}\n{gone}"), "can't read this secret"),
+        (format!("{elsewhere}{text}"), "store.url is another one"),
+        (format!("nonsense = 1\n{text}"), "no such key"),
+        (text.replace("\ntoken_file", "\n#token_file"), "token_file is not configured"),
+    ] {
+        let (status, said) = reload(&changed).await;
+        assert!(status == 422 && said.contains(words), "{words}: {status} {said}");
+    }
+    assert!(serve.try_wait().unwrap().is_none(), "it goes on");
+    std::fs::write(&file, text).unwrap();
+    term(&mut serve);
+    assert_eq!(home.standing(), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_store_beside_sandboxes_that_stand_is_refused_and_they_stay() {
+    let Some(home) = Home::new("newstore").await else { return };
+    let dir = home.dir.path().join("state/sandboxes");
+    std::os::unix::fs::DirBuilderExt::mode(std::fs::DirBuilder::new().recursive(true), 0o700).create(&dir).unwrap();
+    let record =
+        r#"{"task":1,"attempt":1,"name":"task-1-1","base":"b","image":"i","berth":null,"egress":[],"boot":"b"}"#;
+    std::fs::write(dir.join("1.json"), record).unwrap();
+    let refused = home.run(&["serve"]);
+    let said = String::from_utf8_lossy(&refused.stdout).into_owned() + &String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("is it another one than before"), "{said}");
+    assert!(dir.join("1.json").exists() && !home.broker_lives());
     assert_eq!(home.standing(), "");
 }

@@ -20,7 +20,7 @@ use crate::handler::{Intake, Reader};
 use crate::llm::Models;
 use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
-use crate::server::{Door, Hooks, Limits, Ops, Peer, Visitors, hook_router, ops_router};
+use crate::server::{Door, Hooks, Limits, Ops, Peer, Reload, Visitors, hook_router, ops_router};
 use crate::store::Store;
 use crate::supervise::Works;
 use crate::task::{Cut, Machine, Outbox};
@@ -33,17 +33,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use places::Places;
-pub use prover::{Prover, barrier_key};
+pub use prover::{Prover, barrier_key, proven_limits};
 pub use way_out::{LogInbox, keep_log, router_spec, way_out};
 
-/// How long work under way may take to end when the bot is told to stop; what is left is done by the next life.
-const DRAIN: Duration = Duration::from_secs(20);
+/// How long sandboxes may take to be left.
+const LEFT_WITHIN: Duration = Duration::from_secs(20);
 
 /// What a bot is made from.
 pub struct Parts {
@@ -95,8 +95,8 @@ pub struct Bot {
     pub hooks: SocketAddr,
     /// Address of the operations listener: health, metrics, and what the operator's subcommands say.
     pub ops: SocketAddr,
-    /// Told when somebody who may wishes that the process begins anew with the configuration as it is then.
-    pub anew: Arc<Notify>,
+    /// Wishes that the configuration is read again, for whoever runs the process.
+    pub reloads: mpsc::Receiver<Reload>,
     outbox: Arc<Outbox>,
     sandboxes: Arc<Sandboxes>,
     /// No new work begins.
@@ -147,7 +147,7 @@ impl Bot {
                 bad_signatures: config.listen.bad_signatures_per_minute,
             }),
         };
-        let anew = Arc::new(Notify::new());
+        let (wishes, reloads) = mpsc::channel(1);
         let ops = Ops {
             machine: machine.clone(),
             repos: parts.repos,
@@ -157,26 +157,25 @@ impl Bot {
             token: parts.ops_token,
             barrier: parts.barrier,
             works: works.clone(),
-            config: config.clone(),
-            anew: anew.clone(),
+            reloads: wishes,
         };
         let (door, hooks) = serve_hooks(&config, hooks, &stopping).await?;
         let (listener, ops) = serve_ops(&config, ops, &stopping).await?;
         let mut at_work = at_work;
         at_work.push(works.once("the hooks' listener", stopping.clone(), door));
         at_work.push(works.once("the operations' listener", stopping.clone(), listener));
-        Ok(Bot { machine, hooks, ops, anew, outbox, sandboxes: parts.sandboxes, stopping, at_work })
+        Ok(Bot { machine, hooks, ops, reloads, outbox, sandboxes: parts.sandboxes, stopping, at_work })
     }
 
-    /// Begins nothing new, lets what is under way end, and returns; false when something had to be left to the next life.
-    pub async fn stop(self) -> bool {
+    /// Begins nothing new, lets what is under way end within `patience`, and returns; false when something had to be left to the next life.
+    pub async fn stop(self, patience: Duration) -> bool {
         self.stopping.cancel();
-        let settled = self.outbox.settle(DRAIN).await;
+        let settled = self.outbox.settle(patience).await;
         for work in self.at_work {
             work.abort();
         }
         // What stays is reaped at the next start.
-        let _ = tokio::time::timeout(DRAIN, self.sandboxes.leave()).await;
+        let _ = tokio::time::timeout(LEFT_WITHIN, self.sandboxes.leave()).await;
         settled
     }
 }

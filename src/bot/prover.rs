@@ -9,11 +9,12 @@
 use crate::barrier::{self, Ground, Key, Outdated, Proof, Standing, Trouble, Way};
 use crate::bot::router_spec;
 use crate::config::Process;
-use crate::config::process::{Hardening, Network};
+use crate::config::process::{Hardening, Network, Sandbox};
 use crate::egress::Egress;
 use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
 use crate::task::now;
+use protocol::broker::ChamberLimits;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -46,10 +47,24 @@ fn profiles(config: &Process) -> Vec<&'static str> {
     }
 }
 
+/// The most that any repository's sandbox may use, of each kind: what holds with it holds with less.
+pub fn proven_limits(config: &Process) -> ChamberLimits {
+    config.sandboxes().map(Sandbox::limits).fold(config.sandbox.limits(), |most, own| ChamberLimits {
+        memory_bytes: most.memory_bytes.max(own.memory_bytes),
+        pids: most.pids.max(own.pids),
+        cpus: most.cpus.max(own.cpus),
+        // 0 = without end.
+        disk_bytes: if most.disk_bytes == 0 || own.disk_bytes == 0 { 0 } else { most.disk_bytes.max(own.disk_bytes) },
+        tmp_bytes: most.tmp_bytes.max(own.tmp_bytes),
+        nofile: most.nofile.max(own.nofile),
+        ..most
+    })
+}
+
 async fn key(config: &Process, broker: &dyn Broker, more: &[String]) -> Result<Key, Trouble> {
     let spec = (config.sandbox.network == Network::Router).then(|| router_spec(config));
     let images = [&config.listed_images(), more].concat();
-    Key::of(broker, &images, &profiles(config), spec.as_ref(), config.sandbox.limits()).await
+    Key::of(broker, &images, &profiles(config), spec.as_ref(), proven_limits(config)).await
 }
 
 impl Prover {
@@ -205,10 +220,29 @@ impl Prover {
             image: image.to_owned(),
             own_image: self.config.sandbox.image.clone(),
             profile: profile.to_owned(),
-            limits: self.config.sandbox.limits(),
+            limits: proven_limits(&self.config),
             state_dir: self.config.state_dir.clone(),
             epoch: 1,
             strangers: barrier::strangers(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_proven_with_the_most_that_any_repository_may_use() {
+        let entry = |name: &str, id: u8, own: &str| {
+            let head = "[[repositories]]\nowner = \"lab\"\nsecret_files = [\"s\"]\n";
+            format!("{head}key = \"{name}\"\nname = \"{name}\"\nid = {id}\n[repositories.sandbox]\n{own}")
+        };
+        let text = entry("a", 1, "pids = 900\nmemory_mib = 64\n")
+            + &entry("b", 2, "nofile = 9000\ndisk_mib = 0\ncpus = 0.5\n");
+        let config = Process::from_layers(std::path::Path::new("/x/caisson.toml"), &text, &|_| None).unwrap();
+        let own = config.sandbox.limits();
+        let most = ChamberLimits { pids: 900, nofile: 9000, disk_bytes: 0, ..own };
+        assert_eq!(proven_limits(&config), most);
     }
 }

@@ -1,6 +1,6 @@
 //! What `caisson fetch` is told of a branch: from the store beside the bot, the evidence read again on the forge.
 
-use super::serve::USER_AGENT;
+use super::outside::USER_AGENT;
 use super::store::location;
 use super::{lock, running};
 use crate::config::process::Repository;

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::broker_child::Lent;
 use super::printer::{Complaint, Printer};
 use crate::barrier::{self, Ground, Outdated, Report, Upstream, Verdict, Way};
-use crate::bot::{router_spec, way_out};
+use crate::bot::{proven_limits, router_spec, way_out};
 use crate::config::Process;
 use crate::config::process::{Hardening, Network};
 use crate::sandbox::broker::Broker;
@@ -120,7 +120,7 @@ async fn on(
         image,
         own_image: config.sandbox.image.clone(),
         profile: profile.to_owned(),
-        limits: config.sandbox.limits(),
+        limits: proven_limits(&config),
         state_dir: planted.path().to_owned(),
         epoch: 1,
         strangers: barrier::strangers(),

@@ -6,10 +6,25 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Held for the life of the process; the system lets go of it however the process ends.
 pub struct StateLock {
     _file: Flock<File>,
+}
+
+/// How long an order of a moment may hold it.
+const HELD: Duration = Duration::from_secs(5);
+
+/// As [`take`], for who is going to stay: an order that is being given is waited for.
+pub async fn wait(state_dir: &Path) -> Result<StateLock> {
+    let end = Instant::now() + HELD;
+    loop {
+        match take(state_dir) {
+            Err(_) if Instant::now() < end => tokio::time::sleep(Duration::from_millis(100)).await,
+            taken => return taken,
+        }
+    }
 }
 
 /// Makes the state directory (mode 0700) and takes its lock.

@@ -9,9 +9,9 @@ mod trial;
 
 pub(super) use check::{faults, teams};
 
+use super::outside::USER_AGENT;
 use super::printer::{Complaint, Printer};
 use super::running::{self, Reload};
-use super::serve::USER_AGENT;
 use crate::config::Process;
 use crate::forge::{Account, ForgeReads, Gitea};
 use crate::secret::Secret;

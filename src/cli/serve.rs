@@ -2,33 +2,30 @@
 //! SIGTERM or Ctrl-C, then drains.
 
 use super::broker_child::Started;
+use super::outside::Outside;
 use super::printer::{Complaint, Printer};
+use super::reload::{Ended, Ends, begin_anew, wait_for_reload};
 use super::store::location;
 use super::{broker_child, image, lock};
 use crate::barrier::FromInside;
 use crate::bot::{Bot, LogInbox, Parts, Prover, keep_log, way_out};
 use crate::config::process::Network;
 use crate::config::{Process, Secret};
-use crate::forge::{Account, ForgeReads, Gitea};
 use crate::git::{Auth, Repos};
-use crate::llm;
 use crate::sandbox::broker::{Broker, SocketBroker};
 use crate::sandbox::{Gate, Sandboxes, Settings};
 use crate::store::Store;
 use crate::supervise::Works;
 use crate::{task, telemetry};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
-use std::collections::HashMap;
 use std::io::IsTerminal;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
-
-pub const USER_AGENT: &str = concat!("caisson/", env!("CARGO_PKG_VERSION"));
 
 /// Runs in the foreground; SIGTERM or Ctrl-C lets work under way end, a second Ctrl-C does not wait. SIGHUP (or `caisson repo add`) reads the
 /// configuration again; one that was started in a terminal ends with it.
@@ -40,18 +37,24 @@ pub struct Serve {
 }
 
 impl Serve {
-    pub async fn run(self, config: &Path) -> Result<()> {
+    pub async fn run(self, file: &Path) -> Result<()> {
         telemetry::start()?;
         // Asked now: of a terminal that is gone nobody can tell that it was one.
         let in_terminal = std::io::stdin().is_terminal();
-        let mut config = Process::load(config)?;
+        // Before anything else: a word that comes meanwhile is heard, and kills nobody.
+        let (mut ends, mut hangup) = (Ends::new()?, signal(SignalKind::hangup())?);
+        // Read again under the lock: who held it may have written into it.
+        let _lock = lock::wait(&Process::load(file)?.state_dir).await?;
+        let mut config = Process::load(file)?;
         config.max_tasks = self.max_tasks.unwrap_or(config.max_tasks);
-        let _lock = lock::take(&config.state_dir)?;
         let config = Arc::new(config);
-        let (parts, prover, own_broker) = assemble(&config).await?;
+        let (parts, prover, own_broker) = tokio::select! {
+            made = assemble(&config) => made?,
+            () = ends.one() => return Ok(()),
+        };
         let missing = image::missing(&config, parts.broker.as_ref()).await;
         let (works, stopping) = (parts.works.clone(), CancellationToken::new());
-        let bot = Bot::start(parts).await?;
+        let mut bot = Bot::start(parts).await?;
         let prover = Arc::new(prover);
         works.stay("the barrier's proof", stopping.clone(), move || {
             let prover = prover.clone();
@@ -69,100 +72,53 @@ impl Serve {
             printer.hint(&format!("toolchains {text}"));
         }
         let ended = tokio::select! {
-            end = wait_for_end() => end.map(|()| Ended::Asked)?,
+            () = ends.one() => Ended::Asked,
             why = works.fatal() => Ended::Fatal(why),
-            ended = wait_for_reload(&config, &bot.anew, in_terminal, &printer) => ended,
+            ended = wait_for_reload(&config, &mut hangup, &mut bot.reloads, in_terminal, &printer) => ended,
         };
         stopping.cancel();
         printer.step("stopping: work under way may end; Ctrl-C again does not wait");
-        end(bot, own_broker, &printer).await?;
+        let interrupted = end(bot, own_broker, ended.patience(), &mut ends, &printer).await;
         match ended {
-            Ended::Asked => Ok(()),
             Ended::Fatal(why) => {
                 Err(Complaint::new("the bot had to stop").because(why).attempt("caisson serve").into())
             }
-            Ended::Reload => Err(begin_anew().into()),
+            // Who asked for an end meanwhile is obeyed.
+            Ended::Reload if !interrupted => Err(begin_anew().into()),
+            Ended::Asked | Ended::Reload => Ok(()),
         }
     }
 }
 
-enum Ended {
-    Asked,
-    Fatal(String),
-    Reload,
-}
-
-/// Until the configuration is to be read again and is one that could be used: SIGHUP, or a word at the operations' listener.
-/// From a terminal the signal means that the terminal is gone.
-async fn wait_for_reload(config: &Process, asked: &Notify, in_terminal: bool, printer: &Printer) -> Ended {
-    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
-        asked.notified().await;
-        return Ended::Reload;
-    };
-    loop {
-        tokio::select! {
-            () = asked.notified() => return Ended::Reload,
-            _ = hangup.recv() => match config.again() {
-                _ if in_terminal => return Ended::Asked,
-                Ok(_) => return Ended::Reload,
-                Err(why) => printer.warn(&format!("the configuration cannot be used, so the one in use stays:\n{why}")),
-            },
-        }
-    }
-}
-
-/// The same process with the same arguments, from its beginning: a restart loses nothing, and this one has let go of everything. Answers only
-/// when that failed.
-fn begin_anew() -> Complaint {
-    let program = std::env::current_exe().unwrap_or_default();
-    // After an upgrade the program has another file; the kernel shows the old one's name with this behind it.
-    let program = program.to_string_lossy().trim_end_matches(" (deleted)").to_owned();
-    let why = std::process::Command::new(program).args(std::env::args_os().skip(1)).exec();
-    Complaint::new("the bot could not begin anew").because(why.to_string()).attempt("caisson serve")
-}
-
-/// Lets work under way end, then the broker that this process started; a second Ctrl-C waits for neither.
-async fn end(bot: Bot, mut own_broker: Option<Started>, printer: &Printer) -> Result<()> {
+/// Lets work under way end, then the broker that this process started; a second Ctrl-C waits for neither, and is told by true.
+async fn end(
+    bot: Bot,
+    mut own_broker: Option<Started>,
+    patience: Duration,
+    ends: &mut Ends,
+    printer: &Printer,
+) -> bool {
     let orderly = async {
-        if !bot.stop().await {
+        if !bot.stop(patience).await {
             printer.step("some work was left to the next start; nothing is lost");
         }
         if let Some(broker) = &mut own_broker {
             broker.end().await;
         }
     };
-    let result = tokio::select! {
-        () = orderly => return Ok(()),
-        result = wait_for_end() => result,
-    };
-    own_broker.into_iter().for_each(Started::let_go);
-    result
-}
-
-async fn wait_for_end() -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
-        _ = terminate.recv() => {}
-        result = tokio::signal::ctrl_c() => result?,
+        () = orderly => return false,
+        () = ends.one() => {}
     }
-    Ok(())
+    own_broker.into_iter().for_each(Started::let_go);
+    true
 }
 
 /// Reaches everything a bot needs; what is missing is named with what to do. With it comes a broker that had to be started: it ends
 /// when it is dropped, so on every way out of here, too.
 async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Started>)> {
-    let url = config.forge.url.clone().ok_or_else(|| {
-        Complaint::new("no forge is configured").attempt("caisson setup --forge-url … --admin-token-file …")
-    })?;
     // First what costs nothing to look at: whatever fails below takes a broker and its networks down again.
-    let models = llm::Models::open(&config.models).map_err(|why| {
-        let attempt = "fill in [model] of the configuration (docs/models.md); `caisson doctor` looks at it";
-        Complaint::new("the model cannot be used").because(why).attempt(attempt)
-    })?;
-    let token = secret(config.forge.token_file.as_deref(), "forge.token_file")?;
-    let forge = Gitea::new(&url, token.clone(), USER_AGENT)?;
-    let me = forge.whoami().await.with_context(|| format!("the forge at {url} does not answer the bot's token"))?;
-    let sync = sync_account(config, &url).await?;
+    let Outside { models, forge, token, me, sync, hook_secrets } = Outside::reach(config).await?;
     let store = Store::open(location(config)?).await?;
     let epoch = store.begin_epoch(task::now()).await?;
     let broker: Arc<dyn Broker> = Arc::new(SocketBroker::new(&config.broker.socket));
@@ -175,6 +131,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     let repos = Repos::new(config.state_dir.join("repos"));
     let sandboxes = Sandboxes::new(broker.clone(), gate, repos.clone(), settings(config), epoch as u64)?;
     let sandboxes = Arc::new(sandboxes);
+    knows_its_sandboxes(&store, &sandboxes).await?;
     let works = Works::default();
     if let Some(log) = log {
         keep_router_log(&works, log, &store, &sandboxes);
@@ -182,7 +139,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     let (prover, barrier) = Prover::new(config.clone(), broker.clone(), egress, &sandboxes);
     let parts = Parts {
         models,
-        hook_secrets: hook_secrets(config)?,
+        hook_secrets,
         mark_key: Secret::read_or_make(&config.mark_key_file())?,
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,
         auth: Auth::basic(&me.login, token.expose()),
@@ -208,6 +165,19 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     Ok((parts, prover, own_broker))
 }
 
+/// Sandboxes of tasks that the store knows nothing of would be removed as nobody's, with the work that is in them.
+async fn knows_its_sandboxes(store: &Store, sandboxes: &Sandboxes) -> Result<()> {
+    let known = sandboxes.tasks();
+    if known.is_empty() || !store.is_new().await? {
+        return Ok(());
+    }
+    let what =
+        format!("the store is new, and sandboxes of {} task(s) stand: is it another one than before?", known.len());
+    let attempt = "name the store they belong to ([store]), or bring it over with `caisson store copy`; to give them up, remove \
+                   `sandboxes` from the state directory";
+    Err(Complaint::new(what).attempt(attempt).into())
+}
+
 /// It ends with the process: what the router said until then is kept.
 fn keep_router_log(works: &Works, log: LogInbox, store: &Store, sandboxes: &Arc<Sandboxes>) {
     let (log, store, sandboxes) = (Arc::new(Mutex::new(log)), store.clone(), sandboxes.clone());
@@ -215,26 +185,6 @@ fn keep_router_log(works: &Works, log: LogInbox, store: &Store, sandboxes: &Arc<
         let (log, store, sandboxes) = (log.clone(), store.clone(), sandboxes.clone());
         async move { keep_log(&mut *log.lock().await, &store, &sandboxes).await }
     });
-}
-
-fn secret(path: Option<&Path>, key: &str) -> Result<Secret> {
-    let path = path.ok_or_else(|| Complaint::new(format!("{key} is not configured")).attempt("caisson setup"))?;
-    Ok(Secret::read(path)?)
-}
-
-async fn sync_account(config: &Process, url: &url::Url) -> Result<Option<Account>> {
-    let Some(path) = &config.forge.sync_token_file else { return Ok(None) };
-    let forge = Gitea::new(url, Secret::read(path)?, USER_AGENT)?;
-    Ok(Some(forge.whoami().await.context("the forge does not answer the token in forge.sync_token_file")?))
-}
-
-fn hook_secrets(config: &Process) -> Result<HashMap<String, Vec<Secret>>> {
-    let mut secrets = HashMap::new();
-    for entry in &config.repositories {
-        let read: Result<Vec<Secret>, _> = entry.secret_files.iter().map(|path| Secret::read(path)).collect();
-        secrets.insert(entry.key.clone(), read?);
-    }
-    Ok(secrets)
 }
 
 /// What holds for sandboxes under this configuration.

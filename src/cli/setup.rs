@@ -2,8 +2,8 @@
 //! Owns no credential afterwards: the admin's token is read and forgotten, the accounts' passwords are thrown away.
 //! Tests: `tests/setup.rs`, over the built-in forge and a real Gitea.
 
+use super::outside::USER_AGENT;
 use super::printer::{Complaint, Printer};
-use super::serve::USER_AGENT;
 use crate::config::write::{Fresh, write_fresh};
 use crate::forge::gitea::admin::{Admin, BOT_SCOPES, Made, SYNC_SCOPES};
 use crate::forge::{ForgeError, ForgeReads, Gitea};

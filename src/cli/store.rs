@@ -2,7 +2,7 @@
 
 use super::lock;
 use super::printer::{Complaint, Printer};
-use crate::config::{Process, Secret, database_address};
+use crate::config::{Process, Secret, database_address, unprotected};
 use crate::store::{Copied, Location, Store};
 use anyhow::Result;
 use clap::Subcommand;
@@ -33,10 +33,10 @@ impl StoreCommand {
         let target = place(&to, password_file.as_deref())?;
         let _lock = lock::take(&config.state_dir)?;
         let from = location(&config)?;
-        // Opening makes what is not there: a copy of nothing would look like one of something.
-        if Store::look(from.clone()).await.ok().is_some_and(|store| store.is_none()) {
-            return Err(Complaint::new(format!("there is no store at {from}")).attempt("caisson doctor").into());
-        }
+        let _other = match &target {
+            Location::Directory(directory) => Some(lock::take(directory)?),
+            Location::Postgres(_) => None,
+        };
         let printer = Printer::terminal();
         printer.hint(&format!("from {from} to {target}"));
         let told = |Copied { table, rows }| printer.good(&format!("{table}: {rows} rows, the same on both sides"));
@@ -51,7 +51,8 @@ impl StoreCommand {
             printer.hint(&format!("password_file = \"{}\"", std::path::absolute(file)?.display()));
         }
         if let Location::Directory(directory) = &target {
-            printer.hint(&format!("and move {} into the state directory", directory.display()));
+            let (file, state) = (directory.join("caisson.db"), config.state_dir.join("caisson.db"));
+            printer.hint(&format!("and put the file in its place: mv {} {}", file.display(), state.display()));
         }
         Ok(())
     }
@@ -71,7 +72,11 @@ fn place(to: &str, password_file: Option<&Path>) -> Result<Location> {
     if !to.contains("://") {
         return Ok(Location::from(to));
     }
-    let url = database_address(to).map_err(|why| Complaint::new("this store cannot be reached").because(why))?;
+    let refused = |why: String| Complaint::new("this store cannot be reached").because(why);
+    let url = database_address(to).map_err(refused)?;
+    if let Some(why) = unprotected(&url, password_file.is_some()) {
+        return Err(refused(why.to_owned()).into());
+    }
     let password = password_file.map(Secret::read).transpose()?;
     Ok(Location::postgres(url, password.as_ref()))
 }

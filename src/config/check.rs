@@ -56,6 +56,9 @@ impl Found {
             "no hook is that small; set at least 4096",
         );
         self.when(config.forge.poll_s == 0, "forge.poll_s", "the bot would read without a pause; set at least 1");
+        let open = config.store.url.as_ref().filter(|_| config.store.password_file.is_some());
+        let open = open.and_then(|url| super::address::unprotected(url, true));
+        self.when(open.is_some(), "store.url", open.unwrap_or_default());
         let both = config.forge.token_file.is_some() && config.forge.token_file == config.forge.sync_token_file;
         self.when(
             both,

@@ -105,9 +105,17 @@ impl Process {
     /// What is wrong with it, for a person to read.
     pub fn again(&self) -> Result<Process, String> {
         let now = Process::load(&self.file).map_err(|error| error.to_string())?;
-        match now.state_dir == self.state_dir {
-            true => Ok(now),
-            false => Err("state_dir is another one: stop `caisson serve`, and start it again".to_owned()),
+        // What tasks and containers are found by: with another one they would be taken for nobody's.
+        let same = [
+            ("state_dir", now.state_dir == self.state_dir),
+            ("installation", now.installation == self.installation),
+            ("store.url", now.store.url == self.store.url),
+        ];
+        match same.into_iter().find(|(_, same)| !same) {
+            None => Ok(now),
+            Some((key, _)) => {
+                Err(format!("{key} is another one: stop `caisson serve`, bring over what there is, and start it again"))
+            }
         }
     }
 

@@ -7,6 +7,7 @@ pub mod project;
 pub mod proposal;
 pub mod write;
 
+mod address;
 mod check;
 mod egress;
 mod fields;
@@ -19,7 +20,7 @@ mod secret;
 mod tests;
 
 pub use crate::secret::Secret;
-pub use fields::database_address;
+pub use address::{database_address, is_socket, unprotected};
 pub use load::{ConfigError, DEFAULTS};
 pub use problem::Problem;
 pub use process::Process;

@@ -427,7 +427,7 @@ impl Process {
     }
 
     /// The operator's table, and what repositories have of their own.
-    fn sandboxes(&self) -> impl Iterator<Item = &Sandbox> {
+    pub fn sandboxes(&self) -> impl Iterator<Item = &Sandbox> {
         std::iter::once(&self.sandbox).chain(self.repositories.iter().filter_map(|it| it.sandbox.as_ref()))
     }
 

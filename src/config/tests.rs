@@ -256,7 +256,8 @@ fn tables_of_another_file_are_taken_over_with_their_paths() {
 
 #[test]
 fn a_database_is_named_without_a_password_and_says_how_the_way_there_is_protected() {
-    let url = |text: &str| load(&format!("[store]\nurl = \"{text}\"\npassword_file = \"pg\"\n"));
+    let url = |text: &str| load(&format!("[store]\nurl = \"{text}\"\n"));
+    let with_password = |text: &str| load(&format!("[store]\nurl = \"{text}\"\npassword_file = \"pg\"\n"));
     for fit in [
         "postgres:///caisson?host=/run/postgresql",
         "postgres://caisson@localhost/caisson",
@@ -266,8 +267,15 @@ fn a_database_is_named_without_a_password_and_says_how_the_way_there_is_protecte
     ] {
         let store = url(fit).unwrap().store;
         assert_eq!(store.url.unwrap().as_str(), fit);
-        assert_eq!(store.password_file.as_deref(), Some(Path::new("/etc/caisson/pg")));
+        let tcp = fit.contains("localhost") || fit.contains("127.0.0.1");
+        match with_password(fit) {
+            Ok(config) => {
+                assert_eq!((config.store.password_file.as_deref(), tcp), (Some(Path::new("/etc/caisson/pg")), false))
+            }
+            Err(error) => assert!(tcp && error.to_string().contains("is told the password"), "{fit}: {error}"),
+        }
     }
+    assert!(with_password("postgres://caisson@localhost/caisson?sslmode=verify-full").is_ok());
     for (unfit, word) in [
         ("mysql://localhost/caisson", "postgres://"),
         ("postgres://localhost", "/its-name"),
@@ -277,6 +285,13 @@ fn a_database_is_named_without_a_password_and_says_how_the_way_there_is_protecte
         ("postgres://db.example.org/caisson", "sslmode=verify-full"),
         ("postgres://localhost/caisson?host=db.example.org", "sslmode=verify-full"),
         ("postgres://localhost/caisson?host=/run&hostaddr=198.51.100.7", "sslmode=verify-full"),
+        ("postgres://localhost/caisson?Password=hunter2", "0600"),
+        (
+            "postgres://db.example.org/caisson?sslmode=verify-full&sslpassword=hunter2",
+            "`sslpassword` means nothing here",
+        ),
+        ("postgres:///caisson?host=/run&require_auth=scram-sha-256", "`require_auth` means nothing here"),
+        ("postgres:///caisson?host=/run#hunter2", "/its-name"),
     ] {
         let error = url(unfit).unwrap_err().to_string();
         assert!(error.contains("store.url") && error.contains(word) && !error.contains("hunter2"), "{unfit}: {error}");

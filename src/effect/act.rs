@@ -24,6 +24,9 @@ impl EffectRunner {
             return Ok(Input::ActionEnded { number, outcome });
         }
         let sandbox = self.config.sandbox_of(&self.request(task)?.repository);
+        if !sandbox.networked() {
+            self.cut_off(task.id).await?;
+        }
         let limits = Limits { wall_ms: sandbox.action_wall_s * 1000, output_bytes: sandbox.action_output_kib << 10 };
         let acted = self.sandboxes.act(task.id.0, u64::from(number), action, limits).await?;
         match acted.lost {

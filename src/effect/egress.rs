@@ -30,11 +30,13 @@ impl EffectRunner {
     /// Brings the sandboxes of a repository's live tasks, but for one, to what is allowed now.
     pub async fn reach_repository(&self, key: &str, but: Option<TaskId>) -> Result<(), Trouble> {
         let (live, kept) = (self.store.live_tasks().await?, self.store.grants(key).await?);
+        let networked = self.config.sandbox_of(key).networked();
         let mut all = Ok(());
         for row in live.iter().filter(|row| row.repository == key && but != Some(TaskId(row.id))) {
             let task = self.store.task(TaskId(row.id)).await?;
             match &task.base {
                 // One that cannot be reached keeps no other from being told.
+                _ if !networked => all = all.and(self.cut_off(task.id).await),
                 Some(base) => {
                     let told = async { self.reach(&task, &self.policy(&task, base).await?).await };
                     all = all.and(told.await);
@@ -51,27 +53,30 @@ impl EffectRunner {
 
     /// What a life that was cut off may not have told the sandboxes that stand: done before anything goes on in them.
     pub async fn reach_all(&self) -> Result<(), Trouble> {
-        let networked = |key: &str| self.config.sandbox_of(key).networked();
-        for repository in self.config.repositories.iter().filter(|repository| networked(&repository.key)) {
-            self.reach_repository(&repository.key, None).await?;
+        let mut all = Ok(());
+        for repository in &self.config.repositories {
+            all = all.and(self.reach_repository(&repository.key, None).await);
         }
-        Ok(())
+        all
     }
 
     /// Brings the rules of a task's sandbox to what its log says now. Without a sandbox there is nothing to bring.
     pub(super) async fn reach(&self, task: &Task, policy: &Policy<'_>) -> Result<(), Trouble> {
         if !policy.sandbox.networked() {
-            return Ok(());
+            return self.cut_off(task.id).await;
         }
         // One at a time: rules made from an older look never come after newer ones.
         let _one = self.reaching.lock().await;
         let task = self.store.task(task.id).await?;
         let mut rules = policy.rules.clone();
         rules.extend(self.granted_hosts(&task).await?);
-        match self.sandboxes.allow(task.id.0, rules).await {
-            Ok(()) | Err(SandboxError::Gone(_)) => Ok(()),
-            Err(other) => Err(other.into()),
-        }
+        unless_gone(self.sandboxes.allow(task.id.0, rules).await)
+    }
+
+    /// Takes the way out from a sandbox that may have been made while its repository had one.
+    pub(super) async fn cut_off(&self, id: TaskId) -> Result<(), Trouble> {
+        let _one = self.reaching.lock().await;
+        unless_gone(self.sandboxes.cut_off(id.0).await)
     }
 
     /// What people allowed this task, without what the operator denies or what was taken back for the repository meanwhile.
@@ -82,6 +87,14 @@ impl EffectRunner {
         let rules = task.hosts.iter().filter(|grant| stands(grant, &kept)).filter_map(rule);
         let denied = self.config.egress.denied();
         Ok(rules.filter(|rule| crate::egress::overruled(&denied, rule).is_none()).collect())
+    }
+}
+
+/// Where there is no sandbox, there is nothing to tell.
+fn unless_gone(told: Result<(), SandboxError>) -> Result<(), Trouble> {
+    match told {
+        Ok(()) | Err(SandboxError::Gone(_)) => Ok(()),
+        Err(other) => Err(other.into()),
     }
 }
 

@@ -127,10 +127,14 @@ impl EffectRunner {
 
     /// The image the task was begun in; one that was begun by an older version chooses again.
     pub(super) async fn image_of(&self, task: &Task, policy: &Policy<'_>) -> Result<String, Trouble> {
-        match &task.image {
-            Some(image) => Ok(image.clone()),
-            None => Ok(self.image(policy).await?.image),
+        let Some(image) = &task.image else { return Ok(self.image(policy).await?.image) };
+        if !policy.sandbox.all_images().contains(image) {
+            return Err(Trouble::blocked(format!(
+                "the task was begun in the image {image}, which is not listed for {} any more: list it again, or end the task",
+                policy.repository.key
+            )));
         }
+        Ok(image.clone())
     }
 
     /// A person is awaited: the sandbox keeps its files and uses no processor.

@@ -200,11 +200,26 @@ impl Sandboxes {
     /// [`SandboxError::Gone`] without a sandbox, [`SandboxError::Unavailable`] when the router is away.
     pub async fn allow(&self, task: i64, rules: Vec<Rule>) -> Result<()> {
         let doors = self.doors.lock().await;
-        self.records.change(task, |record| record.egress.clone_from(&rules))?;
+        self.records.change(task, |record| (record.egress, record.cut_off) = (rules.clone(), false))?;
         let open = self.berth(task).filter(|berth| doors.get(berth) == Some(&true));
         match (open, &self.gate) {
             (Some(berth), Some(gate)) => gate.open(berth, &rules).await.map_err(SandboxError::Unavailable),
             _ => Ok(()),
+        }
+    }
+
+    /// Closes the berth of a task, and keeps it closed until [`Sandboxes::allow`]: its repository has no network any more.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::allow`].
+    pub async fn cut_off(&self, task: i64) -> Result<()> {
+        if !self.records.get(task).is_some_and(|record| record.cut_off) {
+            self.records.change(task, |record| (record.egress, record.cut_off) = (Vec::new(), true))?;
+        }
+        match &self.gate {
+            Some(_) => self.close_berth(self.berth(task)).await,
+            // There is no router that could have opened it.
+            None => Ok(()),
         }
     }
 
@@ -221,6 +236,11 @@ impl Sandboxes {
         let (boot, berths) = gate.replaced().await;
         let cut = |record: &record::Record| record.berth.is_some_and(|berth| berths.contains(&berth));
         (boot, self.records.all().into_iter().filter(cut).map(|record| record.task).collect())
+    }
+
+    /// The tasks whose sandboxes stand, or were being made.
+    pub fn tasks(&self) -> Vec<i64> {
+        self.records.all().into_iter().map(|record| record.task).collect()
     }
 
     /// The berth a task holds: for questions to the router about it.

@@ -215,6 +215,7 @@ impl PrepareSpec {
             image: self.image.clone(),
             berth: None,
             egress: self.egress.clone(),
+            cut_off: false,
             setup: None,
             mirror: None,
             boot: None,

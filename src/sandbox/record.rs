@@ -43,6 +43,9 @@ pub(super) struct Record {
     pub image: String,
     pub berth: Option<u32>,
     pub egress: Vec<Rule>,
+    /// Its repository has no network any more: the berth stays closed, whatever its rules are.
+    #[serde(default)]
+    pub cut_off: bool,
     /// The result of setup it was made with.
     #[serde(default)]
     pub setup: Option<String>,
@@ -225,6 +228,7 @@ mod tests {
             image: String::new(),
             berth: None,
             egress: Vec::new(),
+            cut_off: false,
             setup: None,
             mirror: None,
             boot: None,

@@ -12,7 +12,7 @@ use super::room::{self, Room};
 use super::{Result, SandboxError, Sandboxes};
 
 impl Sandboxes {
-    /// Opens the berth of a task with its rules again, before work goes on; wakes a paused chamber.
+    /// Opens the berth of a task with its rules again, unless it was cut off, before work goes on; wakes a paused chamber.
     ///
     /// True when it had been stopped, until [`Sandboxes::confirm_awake`]: the engine has given it a network anew.
     ///
@@ -32,8 +32,10 @@ impl Sandboxes {
             let mut doors = self.doors.lock().await;
             // Read again under the lock: the rules may just have been replaced.
             let record = self.records.ready(task)?;
-            gate.open(berth, &record.egress).await.map_err(SandboxError::Unavailable)?;
-            doors.insert(berth, true);
+            if !record.cut_off {
+                gate.open(berth, &record.egress).await.map_err(SandboxError::Unavailable)?;
+            }
+            doors.insert(berth, !record.cut_off);
         }
         // One that is complete and of this version has in it what was brought over.
         self.forget_carried(task);

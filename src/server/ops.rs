@@ -1,7 +1,7 @@
 //! `/healthz`, `/readyz`, `/metrics`, and what `caisson fetch` and `caisson task` say to a running bot. On loopback, on a port of its own.
 
 use crate::barrier::Standing;
-use crate::config::{Process, Secret};
+use crate::config::Secret;
 use crate::forge::Forge;
 use crate::git::{Repos, UNBORN};
 use crate::sandbox::broker::Broker;
@@ -18,7 +18,10 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// Somebody who may wishes that the configuration is read again, and waits to hear whether that can be done or why not.
+pub type Reload = oneshot::Sender<Result<(), String>>;
 
 /// What the operations listener needs to answer.
 pub struct Ops {
@@ -38,10 +41,8 @@ pub struct Ops {
     pub barrier: watch::Receiver<Standing>,
     /// The long-running works: each with which something is wrong makes the bot not ready.
     pub works: Works,
-    /// What this process runs by: read again before a wish to begin anew is granted.
-    pub config: Arc<Process>,
-    /// Told when the process is to begin anew with the configuration as its file then is.
-    pub anew: Arc<Notify>,
+    /// To whoever can begin the process anew.
+    pub reloads: mpsc::Sender<Reload>,
 }
 
 /// What `caisson fetch` reports.
@@ -96,13 +97,16 @@ fn proven(ops: &Ops, headers: &HeaderMap) -> Result<(), (StatusCode, &'static st
     Err((StatusCode::UNAUTHORIZED, "the token of the state directory is needed"))
 }
 
-/// Begins anew with the configuration as its file now is; one that would be refused changes nothing, and its problems are the answer.
+/// Begins anew with the configuration as its file now is; one that cannot be used changes nothing, and the answer says why.
 async fn reload(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<StatusCode, (StatusCode, String)> {
     proven(&ops, &headers).map_err(|(status, why)| (status, why.to_owned()))?;
-    let now = ops.config.again().map_err(|why| (StatusCode::UNPROCESSABLE_ENTITY, why))?;
-    tracing::info!(repositories = now.repositories.len(), "the configuration is read again");
-    ops.anew.notify_one();
-    Ok(StatusCode::ACCEPTED)
+    let nobody = || (StatusCode::SERVICE_UNAVAILABLE, "the bot is about to end".to_owned());
+    let (answer, judged) = oneshot::channel();
+    ops.reloads.send(answer).await.map_err(|_| nobody())?;
+    match judged.await.map_err(|_| nobody())? {
+        Ok(()) => Ok(StatusCode::ACCEPTED),
+        Err(why) => Err((StatusCode::UNPROCESSABLE_ENTITY, why)),
+    }
 }
 
 /// The body of a good answer is the state in which the task is now.

@@ -58,18 +58,18 @@ impl Store {
     /// [`StoreError::NotEmpty`] when there is something at `to`; [`StoreError::Differs`] when what was read back is not what was written.
     /// Nothing is stored at `to` then.
     pub async fn copy(from: &Location, to: &Location, mut told: impl FnMut(Copied)) -> Result<(), StoreError> {
-        // Both are brought to the newest shape, and shown to be free, by opening them.
-        drop(Self::open(from.clone()).await?);
+        // Neither is brought to another shape before it is known that it is to be: the source has ours, the target has nothing.
+        let nothing = || StoreError::NoStore { path: from.to_string() };
+        drop(Self::look(from.clone()).await?.ok_or_else(nothing)?);
+        if let Some(there) = Self::look(to.clone()).await? {
+            there.must_be_empty(to).await?;
+        }
         drop(Self::open(to.clone()).await?);
         let mut source = from.writer().await.map_err(|error| from.failed(error))?;
         let mut target = to.writer().await.map_err(|error| to.failed(error))?;
         target.execute(to.begin()).await?;
         for table in TABLES {
             let columns = to.columns(&mut target, table).await?;
-            let empty = count(&mut target, table).await? == 0;
-            if !empty {
-                return Err(StoreError::NotEmpty { path: to.to_string(), table });
-            }
             let sent = rows(&mut source, Some(&mut target), table, &columns).await?;
             let arrived = rows(&mut target, None, table, &columns).await?;
             if sent != arrived {
@@ -88,11 +88,17 @@ impl Store {
         }
         Ok(())
     }
-}
 
-async fn count(c: &mut AnyConnection, table: &str) -> Result<i64, StoreError> {
-    let sql = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
-    Ok(sqlx::query_scalar(sql).fetch_one(c).await?)
+    async fn must_be_empty(&self, at: &Location) -> Result<(), StoreError> {
+        for table in TABLES {
+            let sql = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
+            let rows: i64 = sqlx::query_scalar(sql).fetch_one(&self.readers).await?;
+            if rows > 0 {
+                return Err(StoreError::NotEmpty { path: at.to_string(), table });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// How many there are, and a sum over the digests of all: the order of rows says nothing. Each is written into `into`.

@@ -8,7 +8,7 @@ use sqlx::migrate::Migrator;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row};
 use std::fmt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use url::Url;
@@ -28,8 +28,18 @@ const WRITING: &str = "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGM
 /// Held by the one writer of a database for as long as its connection lives. The number is "caisson" in ASCII.
 const LOCK: &str = "SELECT pg_try_advisory_lock(27973128230760302)";
 
-const LOCK_TRIES: u32 = 30;
+/// How long the lock is waited for. A socket's end is seen at once; that of a connection over a network, which nobody may have told of, by
+/// the keepalives below.
+const LOCK_WITHIN: Duration = Duration::from_secs(3);
+const LOCK_WITHIN_NETWORK: Duration = Duration::from_secs(45);
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
+
+/// The server gives a client up that does not answer for 30 s, and its lock with it; its own default is two hours.
+pub(super) const KEEPALIVES: &str =
+    "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3";
+
+/// The longest that a transaction of the writer, a new connection before it included, may take on a server.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(90);
 
 /// As the driver knows it in an address's query.
 const PASSWORD: &str = "password";
@@ -68,10 +78,9 @@ pub enum Location {
 impl Location {
     /// A database's address, and the password that its server asks for.
     pub fn postgres(mut address: Url, password: Option<&Secret>) -> Self {
-        if let Some(password) = password {
-            // In the query: an address of a socket has no place for it before the host.
-            address.query_pairs_mut().append_pair(PASSWORD, password.expose());
-        }
+        // In the query: an address of a socket has no place for it before the host. Without one it is said to be empty: the driver would
+        // look for another in PGPASSWORD and ~/.pgpass, and log a line there that it cannot read.
+        address.query_pairs_mut().append_pair(PASSWORD, password.map_or("", Secret::expose));
         Self::Postgres(address)
     }
 }
@@ -89,8 +98,11 @@ impl fmt::Display for Location {
             Self::Postgres(url) => {
                 let mut shown = url.clone();
                 let _ = shown.set_password(None);
-                shown.query_pairs_mut().clear().extend_pairs(url.query_pairs().filter(|(key, _)| key != PASSWORD));
-                write!(f, "{}", shown.as_str().trim_end_matches('?'))
+                // As it was written: only what was appended here is left out.
+                let secret = |part: &&str| part.split('=').next() != Some(PASSWORD);
+                let rest: Vec<&str> = url.query().unwrap_or_default().split('&').filter(secret).collect();
+                shown.set_query(Some(rest.join("&")).filter(|rest| !rest.is_empty()).as_deref());
+                f.write_str(shown.as_str())
             }
         }
     }
@@ -107,18 +119,32 @@ impl Location {
         StoreError::Open { path: self.to_string(), source }
     }
 
-    /// Makes what can be made without a connection: the directory, mode 0700, because the store holds what people wrote and what ran.
+    /// Makes what can be made without a connection, for nobody else to read, because the store holds what people wrote and what ran: the
+    /// directory, and an empty file, whose mode its journal takes over.
     pub(super) fn make(&self) -> Result<(), StoreError> {
         let Self::Directory(directory) = self else { return Ok(()) };
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        made.map_err(|error| self.failed(sqlx::Error::Io(error)))
+        let failed = |error| self.failed(sqlx::Error::Io(error));
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+        let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(FILE));
+        match file {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(failed(error)),
+            _ => Ok(()),
+        }
     }
 
-    /// Whether there is something to look at: a server always is.
+    /// Whether there is something to look at: a server always is, a file that was only just made is not.
     pub(super) fn exists(&self) -> bool {
         match self {
-            Self::Directory(directory) => directory.join(FILE).exists(),
+            Self::Directory(directory) => std::fs::metadata(directory.join(FILE)).is_ok_and(|found| found.len() > 0),
             Self::Postgres(_) => true,
+        }
+    }
+
+    /// How long the writer waits for a transaction; none = as long as it takes.
+    pub(super) fn answers_within(&self) -> Option<Duration> {
+        match self {
+            Self::Directory(_) => None,
+            Self::Postgres(_) => Some(ANSWERS_WITHIN),
         }
     }
 
@@ -134,8 +160,12 @@ impl Location {
         let mut connection = within(self.options(false)?.connect()).await?;
         match self {
             Self::Directory(_) => connection.execute(WRITING).await.map(drop)?,
-            Self::Postgres(_) => {
-                if !alone(&mut connection).await? {
+            Self::Postgres(url) => {
+                let socket = crate::config::is_socket(url);
+                if !socket {
+                    connection.execute(KEEPALIVES).await?;
+                }
+                if !alone(&mut connection, if socket { LOCK_WITHIN } else { LOCK_WITHIN_NETWORK }).await? {
                     let _ = connection.close().await;
                     return Err(sqlx::Error::Configuration("another caisson writes into this database".into()));
                 }
@@ -190,7 +220,18 @@ impl Location {
             "BLOB" | "BYTEA" => ColumnKind::Bytes,
             _ => ColumnKind::Number,
         };
-        Ok(rows.iter().map(|row| Column { name: row.get(0), kind: kind(row.get(1)) }).collect())
+        let columns = rows.iter().map(|row| Column { name: row.get(0), kind: kind(row.get(1)) });
+        let columns: Vec<Column> = columns.collect();
+        // They become SQL, in the other database too.
+        let plain = |name: &str| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        };
+        match columns.iter().find(|column| !plain(&column.name)) {
+            Some(odd) => {
+                Err(sqlx::Error::Protocol(format!("{table} has a column of another name than ours: {:?}", odd.name)))
+            }
+            None => Ok(columns),
+        }
     }
 
     /// The last number that a table gave out by itself, deleted ones too; none before the first.
@@ -231,9 +272,10 @@ impl Location {
         sqlx::any::install_default_drivers();
         let url = match self {
             Self::Directory(directory) => {
-                // Absolute: in an address, the first part of a relative path would be a host. `%` begins an escape there.
-                let path = std::path::absolute(directory.join(FILE))?;
-                let path = path.to_string_lossy().replace('%', "%25");
+                // Absolute and without `..`: an address has no relative path, and knows of no symbolic link. `%` begins an escape there.
+                let path = std::fs::canonicalize(directory)?.join(FILE);
+                let no_text = || sqlx::Error::Configuration("the path of the state directory is no UTF-8".into());
+                let path = path.to_str().ok_or_else(no_text)?.replace('%', "%25");
                 let options = SqliteConnectOptions::new().filename(path).create_if_missing(!reading);
                 options.read_only(reading).to_url_lossy()
             }
@@ -244,14 +286,15 @@ impl Location {
 }
 
 /// Takes the lock of a database. A server lets go of a killed process's lock as soon as it sees the end of its connection.
-async fn alone(connection: &mut AnyConnection) -> Result<bool, sqlx::Error> {
-    for _ in 0..LOCK_TRIES {
-        if sqlx::query_scalar(LOCK).fetch_one(&mut *connection).await? {
-            return Ok(true);
+async fn alone(connection: &mut AnyConnection, patience: Duration) -> Result<bool, sqlx::Error> {
+    let end = tokio::time::Instant::now() + patience;
+    while !sqlx::query_scalar::<_, bool>(LOCK).fetch_one(&mut *connection).await? {
+        if tokio::time::Instant::now() > end {
+            return Ok(false);
         }
         tokio::time::sleep(LOCK_PAUSE).await;
     }
-    Ok(false)
+    Ok(true)
 }
 
 async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {

@@ -80,7 +80,8 @@ pub enum StoreError {
         /// Why its body could not be read.
         source: serde_json::Error,
     },
-    /// The writer panicked or ended before it answered; nothing of this write was stored.
+    /// The writer panicked, or ended or lost its database before it answered: the write may be stored or not, and is asked for again by
+    /// its key.
     #[error("the store broke off while it wrote: {0}")]
     Broken(String),
     /// [`Store::ready`] wrote no row within 10 seconds.
@@ -101,6 +102,12 @@ pub enum StoreError {
     Differs {
         /// The table of those rows.
         table: &'static str,
+    },
+    /// What was to be copied is not there.
+    #[error("there is no store at {path}")]
+    NoStore {
+        /// Where it was looked for.
+        path: String,
     },
     /// The task was never begun, or is deleted.
     #[error("there is no task {0}")]

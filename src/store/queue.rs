@@ -143,6 +143,6 @@ impl Writer {
     async fn send<T>(&self, message: impl FnOnce(Reply<T>) -> Message) -> Result<T, StoreError> {
         let (answer, reply) = oneshot::channel();
         self.queue.send(message(answer)).await.map_err(|_| StoreError::Closed)?;
-        reply.await.map_err(|_| StoreError::Broken("nothing of this was stored".to_owned()))?
+        reply.await.map_err(|_| StoreError::Broken("whether this was stored is not known".to_owned()))?
     }
 }

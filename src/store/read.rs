@@ -116,6 +116,14 @@ impl Store {
         Ok(sqlx::query_as(LIVE).fetch_all(&self.readers).await?)
     }
 
+    /// Whether it never had a task.
+    pub async fn is_new(&self) -> Result<bool, StoreError> {
+        let sql =
+            "SELECT CAST(EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM floors WHERE kind = 'task') AS INTEGER)";
+        let had: Flag = sqlx::query_scalar(sql).fetch_one(&self.readers).await?;
+        Ok(!bool::from(had))
+    }
+
     /// Newest first, at most `limit`.
     pub async fn tasks(&self, limit: u32) -> Result<Vec<TaskRow>, StoreError> {
         let sql = of_tasks!("ORDER BY id DESC LIMIT $1");

@@ -90,6 +90,14 @@ pub(super) fn delivery(uuid: &str, received_at: i64, body: &[u8]) -> Delivery {
     Delivery { uuid: uuid.into(), repository, event_type, about: None, body: body.to_vec(), received_at }
 }
 
+/// A connection of another program to the same file.
+async fn beside(dir: &Path) -> SqlitePool {
+    SqlitePool::connect(&format!("sqlite://{}", dir.join("caisson.db").display())).await.expect("open")
+}
+
+/// Ends the whole transaction of whoever proves that the store can be written to.
+const TRAP: &str = "CREATE TRIGGER trap BEFORE UPDATE ON epochs BEGIN SELECT RAISE(ROLLBACK, 'trap'); END";
+
 /// A stored row that makes the reading of it panic: its column has another type than this version ever wrote.
 #[tokio::test]
 async fn what_makes_the_writer_panic_is_refused_and_everybody_else_is_served() {
@@ -97,8 +105,7 @@ async fn what_makes_the_writer_panic_is_refused_and_everybody_else_is_served() {
     let store = Store::open(dir.path()).await.expect("open");
     store.begin_epoch(1).await.expect("begun");
     let id = acting(&store).await;
-    let url = format!("sqlite://{}", dir.path().join("caisson.db").display());
-    let other = SqlitePool::connect(&url).await.expect("open");
+    let other = beside(dir.path()).await;
     let damage = "UPDATE task_events SET version = 'one' WHERE task = $1 AND kind = 'turn_completed'";
     sqlx::query(damage).bind(id.0).execute(&other).await.expect("damaged");
     let row = sqlx::query_scalar("SELECT seq FROM tasks WHERE id = $1").bind(id.0);
@@ -121,15 +128,43 @@ async fn a_transaction_that_fails_is_told_to_whoever_asked_and_the_next_one_goes
     let dir = tempfile::tempdir().expect("dir");
     let store = Store::open(dir.path()).await.expect("open");
     store.begin_epoch(1).await.expect("begun");
-    let url = format!("sqlite://{}", dir.path().join("caisson.db").display());
-    let other = SqlitePool::connect(&url).await.expect("open");
-    let trap = "CREATE TRIGGER trap BEFORE UPDATE ON epochs BEGIN SELECT RAISE(ROLLBACK, 'trap'); END";
-    sqlx::query(trap).execute(&other).await.expect("laid");
+    let other = beside(dir.path()).await;
+    sqlx::query(TRAP).execute(&other).await.expect("laid");
     assert!(store.ready().await.is_err());
     assert!(store.ready().await.is_err(), "not ready as long as nothing can be written");
     sqlx::query("DROP TRIGGER trap").execute(&other).await.expect("taken up");
     store.ready().await.expect("ready by itself");
     assert!(store.note_input("comment:1#0", 9).await.expect("stored"));
+}
+
+/// What undoes the whole transaction (a full disk does) takes those behind it with it: none of them is stored by itself.
+#[tokio::test]
+async fn what_stands_behind_an_undone_transaction_is_not_stored_and_told_as_if_it_were_not() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = Store::open(dir.path()).await.expect("open");
+    store.begin_epoch(1).await.expect("begun");
+    let other = beside(dir.path()).await;
+    sqlx::query(TRAP).execute(&other).await.expect("laid");
+    // Held, so that all of them come in one transaction.
+    let held = other.begin_with("BEGIN IMMEDIATE").await.expect("held");
+    let first = tokio::spawn({
+        let store = store.clone();
+        async move { store.note_input("first", 1).await }
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    let before = store.note_input("before", 9);
+    let failing = store.writer.ask(|answer| queue::Write::Try { answer });
+    let behind = store.note_input("behind", 9);
+    let arrived = store.deliver(delivery("d", 1, b"{}"));
+    let together = tokio::spawn(async move { held.rollback().await });
+    let (before, failing, behind, arrived) = tokio::join!(before, failing, behind, arrived);
+    together.await.expect("joined").expect("let go");
+    assert!(first.await.expect("joined").expect("stored"));
+    assert!(failing.is_err());
+    for (key, told) in [("before", before), ("behind", behind)] {
+        assert_eq!(store.knows_input(key).await.expect("read"), told.is_ok(), "{key}: {told:?}");
+    }
+    assert_eq!(store.open_deliveries(9, &[]).await.expect("read").len(), usize::from(arrived.is_ok()), "{arrived:?}");
 }
 
 /// Somebody else holds the store for longer than a writer waits: no transaction begins.
@@ -138,8 +173,7 @@ async fn a_store_that_is_held_by_somebody_else_is_written_to_again_afterwards() 
     let dir = tempfile::tempdir().expect("dir");
     let store = Store::open(dir.path()).await.expect("open");
     store.begin_epoch(1).await.expect("begun");
-    let url = format!("sqlite://{}", dir.path().join("caisson.db").display());
-    let other = SqlitePool::connect(&url).await.expect("open");
+    let other = beside(dir.path()).await;
     let mut held = other.begin_with("BEGIN IMMEDIATE").await.expect("held");
     sqlx::query("UPDATE epochs SET started_at = 5").execute(&mut *held).await.expect("held");
     let refused = store.note_input("comment:1#0", 9).await;
@@ -212,6 +246,28 @@ fn the_log_of_an_earlier_version_still_folds() {
     ];
     assert_eq!(states, expected);
     assert_eq!(kinds.len(), 42);
+}
+
+/// A path means what the system takes it for: the driver's addresses know of no symbolic link. And nobody else may read the file, whoever made
+/// its directory.
+#[tokio::test]
+async fn the_file_lies_where_its_directory_is_and_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().expect("dir");
+    let deep = dir.path().join("real 100%25/deep");
+    std::fs::create_dir_all(&deep).expect("made");
+    std::os::unix::fs::symlink(&deep, dir.path().join("link")).expect("linked");
+    let state = dir.path().join("link/../state");
+    std::fs::create_dir(&state).expect("made");
+    std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o755)).expect("open to all");
+    created(&Store::open(&state).await.expect("open"), "opened:3").await;
+    let look = Store::look(&state).await.expect("looked").expect("there");
+    assert_eq!(look.tasks(9).await.expect("read").len(), 1);
+    for name in ["caisson.db", "caisson.db-wal"] {
+        let file = dir.path().join("real 100%25/state").join(name);
+        let found = std::fs::metadata(&file).unwrap_or_else(|why| panic!("{}: {why}", file.display()));
+        assert_eq!(found.permissions().mode() & 0o777, 0o600, "{name}");
+    }
 }
 
 /// What a file has for good is set when it is made; the rest belongs to the one connection that writes.

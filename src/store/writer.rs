@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use sqlx::any::{Any, AnyArguments};
 use sqlx::{AnyConnection, Connection, Executor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Messages taken into one transaction at most.
@@ -73,7 +74,13 @@ impl Line {
                     Message::EmptyLog(answer) => emptied.push(answer),
                 }
             }
-            if let Err(error) = self.take(arrived, writes, emptied).await {
+            let limit = self.location.answers_within();
+            let taken = async { self.take(arrived, writes, emptied).await };
+            let taken = match limit {
+                Some(limit) => tokio::time::timeout(limit, taken).await.unwrap_or_else(|_| Err(late(limit))),
+                None => taken.await,
+            };
+            if let Err(error) = taken {
                 broken(&error);
                 self.connection = None;
             }
@@ -108,6 +115,11 @@ impl Line {
     }
 }
 
+/// A server that is gone without a word: the connection is of no use, and whether it stored what it was sent is not known.
+fn late(limit: Duration) -> sqlx::Error {
+    sqlx::Error::Protocol(format!("the database did not answer within {} s", limit.as_secs()))
+}
+
 /// One transaction for all of them.
 async fn together(
     connection: &mut AnyConnection,
@@ -119,8 +131,12 @@ async fn together(
     let mut told: Vec<Told> = Vec::with_capacity(arrived.len() + writes.len());
     let mut whole = arrivals(connection, arrived, &mut told).await;
     for write in writes {
+        // Behind one whose savepoint could not be ended there may be no transaction any more: each would be stored by itself.
+        if !whole {
+            break;
+        }
         let (tell, ended) = one(connection, write).await;
-        whole &= ended;
+        whole = ended;
         told.push(tell);
     }
     let ended = if whole { connection.execute("COMMIT").await.map(drop) } else { undone(connection).await };
@@ -171,7 +187,8 @@ fn tell<T: Send + 'static>(answer: Reply<T>, result: Result<T, StoreError>) -> T
     Box::new(move |failed| {
         let result = match failed {
             Some(error) if error.to_string().contains("disk is full") => Err(StoreError::DiskFull),
-            Some(error) => Err(StoreError::Sql(error)),
+            // Its own failure says more than that of them all.
+            Some(error) => Err(result.err().unwrap_or(StoreError::Sql(error))),
             None => result,
         };
         // The asker may have gone away; what was stored stays stored.

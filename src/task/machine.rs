@@ -102,9 +102,22 @@ impl Machine {
                 close,
                 epoch: self.epoch,
             };
-            match self.store.append(append).await? {
+            let appended = match self.store.append(append).await {
+                Ok(appended) => appended,
+                Err(error) => {
+                    // The answer may have been lost and not the work: what stands in the store is read again and gone on with.
+                    *fold = None;
+                    let _ = self.moved.send(id);
+                    return Err(error);
+                }
+            };
+            match appended {
                 Appended::Conflict => *fold = None,
-                Appended::Duplicate => return Ok(Fed::Known),
+                Appended::Duplicate => {
+                    // Taken up by a try whose answer was lost, perhaps: then nobody was woken for it.
+                    let _ = self.moved.send(id);
+                    return Ok(Fed::Known);
+                }
                 Appended::Done => {
                     tracing::debug!(task = id.0, key, state = after.state.name(), "taken up");
                     let lined_up = before != State::Queued && after.state == State::Queued;
@@ -168,5 +181,54 @@ impl Feed for Machine {
             Fed::Taken(task) => Ok(Some(*task)),
             Fed::Known => Ok(None),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests::created;
+
+    async fn stored(dir: &std::path::Path) -> (Store, TaskId) {
+        let store = Store::open(dir).await.expect("open");
+        let id = created(&store, "opened:3").await.id;
+        (store, id)
+    }
+
+    /// As where the answer to a COMMIT was lost on its way: the log moved on, and this process was told that it did not.
+    #[tokio::test]
+    async fn a_log_that_moved_on_unseen_is_read_again_and_what_it_wants_is_begun() {
+        let dir = tempfile::tempdir().expect("dir");
+        let (store, id) = stored(dir.path()).await;
+        let (machine, mut moved) = Machine::new(store.clone(), 1);
+        assert_eq!(machine.look(id).await.expect("read").state.name(), "queued");
+        let (other, _moved) = Machine::new(store, 1);
+        other.feed(id, "place:1", Input::PlaceFree, None).await.expect("stored");
+        assert!(moved.try_recv().is_err(), "nobody was told");
+        assert_eq!(machine.feed(id, "place:1", Input::PlaceFree, None).await.expect("read"), Fed::Known);
+        assert_eq!(moved.try_recv().ok(), Some(id), "its lanes look at the store");
+        assert_eq!(machine.look(id).await.expect("read").state.name(), "preparing");
+    }
+
+    #[tokio::test]
+    async fn an_input_that_could_not_be_stored_leaves_nothing_remembered() {
+        let dir = tempfile::tempdir().expect("dir");
+        let (store, id) = stored(dir.path()).await;
+        let (machine, mut moved) = Machine::new(store.clone(), 1);
+        machine.look(id).await.expect("read");
+        let url = format!("sqlite://{}", dir.path().join("caisson.db").display());
+        let by_hand = sqlx::SqlitePool::connect(&url).await.expect("open");
+        let trap = "CREATE TRIGGER trap BEFORE INSERT ON task_events BEGIN SELECT RAISE(ROLLBACK, 'trap'); END";
+        sqlx::query(trap).execute(&by_hand).await.expect("laid");
+        assert!(machine.feed(id, "place:1", Input::PlaceFree, None).await.is_err());
+        assert_eq!(moved.try_recv().ok(), Some(id), "it may have been stored all the same");
+        sqlx::query("DROP TRIGGER trap").execute(&by_hand).await.expect("taken up");
+        let (other, _moved) = Machine::new(store, 1);
+        other.feed(id, "place:1", Input::PlaceFree, None).await.expect("stored");
+        assert_eq!(
+            machine.look(id).await.expect("read").state.name(),
+            "preparing",
+            "the store is asked, not the memory"
+        );
     }
 }

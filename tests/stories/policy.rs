@@ -1,7 +1,7 @@
 //! What an operator grants one repository, in place of what every other one has.
 
 use crate::hosts::told;
-use crate::world::{FIX, REPO, World};
+use crate::world::{FIX, REPO, World, held};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repositorys_own_tables_hold_for_its_tasks() {
@@ -34,4 +34,34 @@ async fn a_project_file_narrows_what_its_repository_was_given_and_widens_nothing
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let task = world.until_state("awaiting-review").await;
     assert_eq!((task.actions, task.granted.actions, task.granted.tokens), (3, 20, 9000));
+}
+
+/// An operator takes the network from a repository whose task is at work: the sandbox that stands loses it too, and stays without.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_loses_its_network_loses_it_in_sandboxes_that_stand() {
+    let mut world = World::networked(&held(), "").await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix\n\n/allow semver.org").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    let before = told(&world);
+    assert!(before.iter().any(|words| words == "open 0 semver.org"), "{before:#?}");
+    world.reconfigure(|text| text + "[repositories.sandbox]\nnetwork = \"none\"\n").await;
+    std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
+    world.until_state("awaiting-review").await;
+    world.alice().comment(REPO, issue, "/deny semver.org").expect("said");
+    world.approve().await;
+    world.until_state("final-review").await;
+    let after: Vec<String> = told(&world).split_off(before.len());
+    assert!(after.iter().any(|words| words == "close 0"), "{after:#?}");
+    assert!(!after.iter().any(|words| words.starts_with("open")), "it is opened for nobody again: {after:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_that_is_listed_for_a_repository_no_more_serves_its_tasks_no_more() {
+    let mut world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    world.reconfigure(|text| text + "[repositories.sandbox]\nimage = \"another\"\n").await;
+    world.approve().await;
+    world.until_state("paused").await;
+    world.until_said(pull, "is not listed for shop any more").await;
 }

@@ -65,13 +65,13 @@ impl Server {
     }
 
     /// One that nobody else uses: for tests that restart it.
-    #[allow(dead_code)] // not every program that includes this file does
+    #[allow(dead_code, reason = "not every program that includes this file restarts one")]
     pub fn alone() -> Option<Server> {
         Self::start("off")
     }
 
     /// One that brings what it commits to the disk.
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "the bench's")]
     pub fn durable() -> Option<Server> {
         Self::start("on")
     }
@@ -107,7 +107,7 @@ impl Server {
     }
 
     /// Killed and started again: every connection is gone.
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "not every program that includes this file restarts one")]
     pub fn restart(&self) {
         let mut pipes = self.pipes.lock().expect("no panic before");
         pipes.0.as_mut().expect("not dropped").write_all(b"restart\n").expect("told");

@@ -50,7 +50,7 @@ async fn moves(from: Fresh, to: Fresh) {
     let highest: i64 = sqlx::query_scalar("SELECT MAX(id) FROM effects").fetch_one(&old.readers).await.expect("read");
     assert!(effect > highest + 1, "those of the deleted task too: {effect} after {highest}");
     let full = Store::copy(&from.location, &to.location, |_| ()).await;
-    assert!(matches!(full, Err(StoreError::Open { .. })), "the new one is in use: {full:?}");
+    assert!(matches!(full, Err(StoreError::NotEmpty { .. })), "{full:?}");
 }
 
 #[tokio::test]
@@ -85,4 +85,46 @@ async fn every_table_is_named() {
     let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx%' ORDER BY name";
     let names: Vec<String> = sqlx::query_scalar(sql).fetch_all(&store.readers).await.expect("read");
     assert_eq!(names, copy::TABLES);
+}
+
+#[tokio::test]
+async fn nothing_is_made_or_changed_where_a_copy_is_refused() {
+    let (none, to) = (Fresh::directory(), Fresh::directory());
+    let refused = Store::copy(&none.location, &to.location, |_| ()).await;
+    assert!(matches!(refused, Err(StoreError::NoStore { .. })), "{refused:?}");
+    let file = |fresh: &Fresh| fresh.directory.as_ref().map(|dir| dir.path().join("caisson.db"));
+    assert!(file(&none).is_some_and(|path| !path.exists()) && file(&to).is_some_and(|path| !path.exists()));
+    let older = Fresh::directory();
+    drop(older.open().await);
+    let newest = "DELETE FROM _sqlx_migrations WHERE version = (SELECT MAX(version) FROM _sqlx_migrations)";
+    sqlx::query(newest).execute(&older.by_hand().await).await.expect("done");
+    let refused = Store::copy(&older.location, &to.location, |_| ()).await;
+    assert!(matches!(refused, Err(StoreError::Shape { .. })), "{refused:?}");
+    assert!(
+        matches!(Store::look(older.location.clone()).await.map(|_| ()), Err(StoreError::Shape { .. })),
+        "as it was"
+    );
+}
+
+#[tokio::test]
+async fn a_database_that_somebody_writes_into_is_no_target_though_it_is_empty() {
+    let Some(to) = Fresh::database() else { return };
+    let from = Fresh::directory();
+    filled(&from).await;
+    let _writes = to.open().await;
+    let refused = Store::copy(&from.location, &to.location, |_| ()).await;
+    let text = refused.expect_err("refused").to_string();
+    assert!(text.contains("another caisson writes into this database"), "{text}");
+}
+
+/// Their names become SQL in the source, too.
+#[tokio::test]
+async fn a_column_of_a_strange_name_is_refused() {
+    let (from, to) = (Fresh::directory(), Fresh::directory());
+    filled(&from).await;
+    drop(to.open().await);
+    let strange = "ALTER TABLE actions ADD COLUMN \"1; DROP TABLE tasks\" TEXT";
+    sqlx::query(strange).execute(&to.by_hand().await).await.expect("done");
+    let refused = Store::copy(&from.location, &to.location, |_| ()).await;
+    assert!(refused.expect_err("refused").to_string().contains("a column of another name than ours"));
 }

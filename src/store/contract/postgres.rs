@@ -49,3 +49,26 @@ async fn an_empty_database_is_no_store_to_look_at_and_a_missing_one_an_error() {
         Store::open(Location::postgres(missing, Some(&password))).await.map(|_| ()).expect_err("refused").to_string();
     assert!(error.contains("nothing") && !error.contains("hunter2"), "{error}");
 }
+
+/// Neither PGPASSWORD nor `~/.pgpass` is looked at: the driver would log what it cannot read there.
+#[test]
+fn an_address_always_says_its_password_and_never_shows_it() {
+    let url: url::Url = "postgres:///caisson?host=/run/postgresql".parse().expect("an address");
+    let password = crate::secret::Secret::new("hunter2&x");
+    for (password, said) in [(None, ""), (Some(&password), "hunter2&x")] {
+        let location = Location::postgres(url.clone(), password);
+        let Location::Postgres(address) = &location else { panic!("a server") };
+        let named = address.query_pairs().find(|(key, _)| key == "password").map(|(_, value)| value.into_owned());
+        assert_eq!(named.as_deref(), Some(said));
+        assert_eq!(location.to_string(), url.as_str());
+        assert_eq!(format!("{location:?}"), url.as_str());
+    }
+}
+
+/// Over a network a server would otherwise hold the lock of a client that is gone without a word for two hours.
+#[tokio::test]
+async fn a_server_takes_the_keepalives_of_a_writer() {
+    let Some(fresh) = Fresh::database() else { return };
+    let pool = fresh.by_hand().await;
+    sqlx::raw_sql(location::KEEPALIVES).execute(&pool).await.expect("taken");
+}

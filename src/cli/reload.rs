@@ -1,0 +1,109 @@
+//! What ends a running bot: a signal, a work that gave up, or a configuration that is to be read again. For the last the same process begins
+//! anew, from its own beginning; before it ends, everything outside that the next life needs is tried.
+
+use super::outside::Outside;
+use super::printer::{Complaint, Printer};
+use crate::config::Process;
+use crate::server::Reload;
+use anyhow::Result;
+use std::os::unix::process::CommandExt;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// Work under way ends within this when the bot is told to stop; what is left is done by the next life.
+const STOPS_WITHIN: Duration = Duration::from_secs(20);
+/// Nobody waits for a reload: a model's answer that is under way is not asked for, and paid, twice.
+const RELOADS_WITHIN: Duration = Duration::from_secs(300);
+/// Less than whoever asks for a reload waits for the answer.
+const TRIED_WITHIN: Duration = Duration::from_secs(8);
+
+/// Why the bot ends.
+pub(super) enum Ended {
+    Asked,
+    Fatal(String),
+    Reload,
+}
+
+impl Ended {
+    /// How long work under way may take.
+    pub(super) fn patience(&self) -> Duration {
+        match self {
+            Self::Asked | Self::Fatal(_) => STOPS_WITHIN,
+            Self::Reload => RELOADS_WITHIN,
+        }
+    }
+}
+
+/// The signals that end a program. Made once, for all of its life: between two streams one would be lost.
+pub(super) struct Ends {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Ends {
+    pub(super) fn new() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// Waits for the next of them.
+    pub(super) async fn one(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Until the configuration is to be read again and can be used: SIGHUP, or a word at the operations' listener. From a terminal the signal
+/// means that the terminal is gone.
+pub(super) async fn wait_for_reload(
+    config: &Process,
+    hangup: &mut Signal,
+    asked: &mut mpsc::Receiver<Reload>,
+    in_terminal: bool,
+    printer: &Printer,
+) -> Ended {
+    loop {
+        tokio::select! {
+            Some(answer) = asked.recv() => {
+                let usable = usable(config).await;
+                let begins = usable.is_ok();
+                // Who asked may have gone away.
+                let _ = answer.send(usable);
+                if begins {
+                    return Ended::Reload;
+                }
+            }
+            _ = hangup.recv() => {
+                if in_terminal {
+                    return Ended::Asked;
+                }
+                match usable(config).await {
+                    Ok(()) => return Ended::Reload,
+                    Err(why) => printer.warn(&format!("the configuration cannot be used, so the one in use stays:\n{why}")),
+                }
+            }
+        }
+    }
+}
+
+/// Whether another life could begin with the configuration as its file is now.
+async fn usable(config: &Process) -> Result<(), String> {
+    let now = config.again()?;
+    let reached = tokio::time::timeout(TRIED_WITHIN, Outside::reach(&now)).await;
+    match reached {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(format!("{error:#}")),
+        Err(_) => Err(format!("the forge did not answer within {} s", TRIED_WITHIN.as_secs())),
+    }
+}
+
+/// The same process with the same arguments, from its beginning: this one has let go of everything. Answers only when that failed.
+pub(super) fn begin_anew() -> Complaint {
+    let program = std::env::current_exe().unwrap_or_default();
+    // After an upgrade the program has another file; the kernel shows the old one's name with this behind it.
+    let program = program.to_string_lossy().trim_end_matches(" (deleted)").to_owned();
+    let why = std::process::Command::new(program).args(std::env::args_os().skip(1)).exec();
+    Complaint::new("the bot could not begin anew").because(why.to_string()).attempt("caisson serve")
+}
