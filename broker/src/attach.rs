@@ -5,14 +5,12 @@
 
 use std::sync::PoisonError;
 
-use bollard::container::{AttachContainerResults, LogOutput};
-use bollard::query_parameters::AttachContainerOptionsBuilder;
 use futures_util::StreamExt;
 use protocol::broker::{ChamberState, Problem, ProblemKind};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::problem;
+use crate::engine::{Output, Streams};
 use crate::name::ResourceKind;
 use crate::service::Service;
 
@@ -21,7 +19,7 @@ const PIECE: usize = 256 << 10;
 
 /// An open stream, and what ends it when somebody else attaches.
 pub struct Attached {
-    engine: AttachContainerResults,
+    engine: Streams,
     taken: CancellationToken,
 }
 
@@ -46,7 +44,6 @@ impl Service {
     }
 
     pub async fn open(&self, id: &str) -> Result<Attached, Problem> {
-        let options = AttachContainerOptionsBuilder::default().stream(true).stdin(true).stdout(true).build();
         let taken = CancellationToken::new();
         {
             let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,7 +53,7 @@ impl Service {
                 older.cancel();
             }
         }
-        let engine = self.docker()?.attach_container(id, Some(options)).await.map_err(problem)?;
+        let engine = self.engine.attach(id, true).await?;
         Ok(Attached { engine, taken })
     }
 }
@@ -85,12 +82,9 @@ async fn inward(mut from: impl AsyncRead + Unpin, to: &mut (impl AsyncWrite + Un
     }
 }
 
-async fn outward<E>(
-    from: &mut (impl futures_util::Stream<Item = Result<LogOutput, E>> + Unpin),
-    mut to: impl AsyncWrite + Unpin,
-) {
-    while let Some(Ok(piece)) = from.next().await {
-        if let LogOutput::StdOut { message } = piece
+async fn outward(from: &mut (impl futures_util::Stream<Item = Output> + Unpin), mut to: impl AsyncWrite + Unpin) {
+    while let Some(piece) = from.next().await {
+        if let Output::Stdout(message) = piece
             && (to.write_all(&message).await.is_err() || to.flush().await.is_err())
         {
             return;

@@ -6,14 +6,10 @@
 use std::time::Duration;
 
 use bollard::models::{ContainerInspectResponse, ContainerState, ContainerStateStatusEnum, VolumeCreateRequest};
-use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, ListContainersOptionsBuilder, RemoveContainerOptionsBuilder, RemoveVolumeOptions,
-    StopContainerOptionsBuilder,
-};
 use protocol::broker::{Chamber, ChamberSpec, ChamberState, End, Problem, ProblemKind, Purpose};
 
 use crate::berth::{Layout, Place};
-use crate::engine::{Missing, is_conflict, is_gone, problem, status};
+use crate::engine::unless_gone;
 use crate::image::no_gpu;
 use crate::name::{self, ResourceKind};
 use crate::seal;
@@ -43,16 +39,15 @@ impl Service {
                 Purpose::Mirror => self.give_mirror(spec, &image).await?,
                 _ => self.workspace(spec, &image, mirror.as_deref()).await?,
             };
-            let options = CreateContainerOptionsBuilder::default().name(&self.names.chamber(&spec.name)).build();
-            let docker = self.docker()?;
+            let name = self.names.chamber(&spec.name);
             let discarded = async {
                 match helper {
                     Some(helper) => self.discard_helper(&helper).await,
                     None => Ok(()),
                 }
             };
-            let (made, discarded) = tokio::join!(docker.create_container(Some(options), body), discarded);
-            made.map_err(problem)?;
+            let (made, discarded) = tokio::join!(self.engine.create(&name, body), discarded);
+            made?;
             discarded
         })
         .await
@@ -70,10 +65,8 @@ impl Service {
             if self.has_network(&id).await? {
                 self.fenced().await?;
             }
-            self.docker()?
-                .start_container(&id, None)
-                .await
-                .map_err(|error| no_gpu(&self.settings.gpus, start_problem(name, error)))
+            let started = self.engine.start(&id).await;
+            started.map_err(|problem| no_gpu(&self.settings.gpus, start_problem(name, problem)))
         })
         .await
     }
@@ -82,7 +75,7 @@ impl Service {
         self.in_lane(name, async {
             match self.chamber(name).await? {
                 (_, ChamberState::Paused) => Ok(()),
-                (id, ChamberState::Running) => self.docker()?.pause_container(&id).await.map_err(problem),
+                (id, ChamberState::Running) => self.engine.pause(&id).await,
                 _ => Err(conflict(name, "does not run")),
             }
         })
@@ -92,7 +85,7 @@ impl Service {
     pub async fn unpause(&self, name: &str) -> Result<(), Problem> {
         self.in_lane(name, async {
             match self.chamber(name).await? {
-                (id, ChamberState::Paused) => self.docker()?.unpause_container(&id).await.map_err(problem),
+                (id, ChamberState::Paused) => self.engine.unpause(&id).await,
                 _ => Ok(()),
             }
         })
@@ -105,12 +98,7 @@ impl Service {
             if !matches!(state, ChamberState::Running | ChamberState::Paused) {
                 return Ok(());
             }
-            let options = StopContainerOptionsBuilder::default().t(0).build();
-            match self.docker()?.stop_container(&id, Some(options)).await {
-                Ok(()) => Ok(()),
-                Err(error) if status(&error) == Some(304) || is_gone(&error) => Ok(()),
-                Err(error) => Err(problem(error)),
-            }
+            unless_gone(self.engine.stop(&id).await)
         })
         .await
     }
@@ -138,13 +126,10 @@ impl Service {
     }
 
     pub async fn list(&self) -> Result<Vec<Chamber>, Problem> {
-        let filters = self.names.filter(Some(ResourceKind::Chamber));
-        let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
-        let docker = self.docker()?;
         let mut chambers = Vec::new();
-        for summary in docker.list_containers(Some(options)).await.map_err(problem)? {
+        for summary in self.engine.containers(&self.names.filter(Some(ResourceKind::Chamber))).await? {
             // Gone since it was listed: not there.
-            if let Some(found) = docker.inspect_container(&summary.id.unwrap_or_default(), None).await.or_gone()? {
+            if let Some(found) = self.engine.container(&summary.id.unwrap_or_default()).await? {
                 chambers.push(described(&found));
             }
         }
@@ -163,22 +148,21 @@ impl Service {
 
     /// Kills it and waits until its name is free again.
     pub async fn remove_container(&self, id: &str) -> Result<(), Problem> {
-        let docker = self.docker()?;
         for _ in 0..60 {
-            let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-            match docker.remove_container(id, Some(options)).await {
-                Ok(()) => return Ok(()),
-                Err(error) if is_gone(&error) => return Ok(()),
+            match unless_gone(self.engine.remove(id).await) {
                 // Somebody else is at it.
-                Err(error) if is_conflict(&error) => tokio::time::sleep(Duration::from_millis(500)).await,
-                Err(error) => return Err(problem(error)),
+                Err(problem) if problem.kind == ProblemKind::Conflict => {
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                }
+                done => return done,
             }
         }
         Err(Problem::unavailable(format!("the engine has not finished removing container {id} within 30 s")))
     }
 
     async fn has_network(&self, id: &str) -> Result<bool, Problem> {
-        let found = self.docker()?.inspect_container(id, None).await.map_err(problem)?;
+        let found = self.engine.container(id).await?;
+        let found = found.ok_or_else(|| Problem::new(ProblemKind::NotFound, format!("container {id} is gone")))?;
         let mode = found.host_config.and_then(|host| host.network_mode);
         Ok(mode.as_deref() != Some("none"))
     }
@@ -189,7 +173,7 @@ impl Service {
             let text = format!("there is no berth {number} yet: set up the router with at least {} berths", number + 1);
             Problem::new(ProblemKind::NotFound, text)
         };
-        let network = self.docker()?.inspect_network(&self.names.berth(number), None).await.or_gone()?;
+        let network = self.engine.network(&self.names.berth(number)).await?;
         let labels = network.ok_or_else(absent)?.labels;
         if !self.names.owns(labels.as_ref(), ResourceKind::Berth) {
             return Err(Problem::refused(format!("network {} is not this installation's", self.names.berth(number))));
@@ -215,7 +199,7 @@ impl Service {
 
     /// Makes one of the volumes of a workspace: where it lies, in the engine's words.
     pub async fn workspace_volume(&self, volume: VolumeCreateRequest) -> Result<String, Problem> {
-        let made = self.docker()?.create_volume(volume).await.map_err(problem)?;
+        let made = self.engine.create_volume(volume).await?;
         if self.names.owns(Some(&made.labels), ResourceKind::Workspace) {
             return Ok(made.mountpoint);
         }
@@ -223,18 +207,19 @@ impl Service {
     }
 
     async fn remove_workspace(&self, name: &str) -> Result<(), Problem> {
+        // One that a request left which was cut has the volumes still.
+        self.discard_helper(&self.names.disk_helper(name)).await?;
         // The engine does not know that one lies over the other.
         let (workspace, layer, home) = (self.names.workspace(name), self.names.layer(name), self.names.home(name));
         tokio::try_join!(self.remove_own(&workspace), self.remove_own(&layer), self.remove_own(&home)).map(|_| ())
     }
 
     async fn remove_own(&self, volume: &str) -> Result<(), Problem> {
-        let docker = self.docker()?;
-        let Some(found) = docker.inspect_volume(volume).await.or_gone()? else { return Ok(()) };
+        let Some(found) = self.engine.volume(volume).await? else { return Ok(()) };
         if !self.names.owns(Some(&found.labels), ResourceKind::Workspace) {
             return Err(Problem::refused(format!("volume {volume} is not this installation's and is not touched")));
         }
-        docker.remove_volume(volume, None::<RemoveVolumeOptions>).await.or_gone().map(|_| ())
+        unless_gone(self.engine.remove_volume(volume).await)
     }
 }
 
@@ -249,8 +234,8 @@ fn conflict(name: &str, why: &str) -> Problem {
     Problem::new(ProblemKind::Conflict, format!("chamber {name} {why}"))
 }
 
-fn start_problem(name: &str, error: bollard::errors::Error) -> Problem {
-    let text = error.to_string();
+fn start_problem(name: &str, problem: Problem) -> Problem {
+    let text = &problem.text;
     if text.contains("Address already in use") {
         return conflict(name, "cannot start: another chamber holds its berth; remove or stop that one first");
     }
@@ -262,7 +247,7 @@ fn start_problem(name: &str, error: bollard::errors::Error) -> Problem {
     if text.contains("seccomp") {
         return Problem::refused(format!("chamber {name} cannot start: the engine takes no seccomp profile ({text})"));
     }
-    problem(error)
+    problem
 }
 
 fn label<'a>(found: &'a ContainerInspectResponse, key: &str) -> Option<&'a str> {

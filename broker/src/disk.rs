@@ -8,10 +8,8 @@
 use std::collections::HashMap;
 
 use bollard::models::VolumeCreateRequest;
-use bollard::query_parameters::{CreateContainerOptionsBuilder, UploadToContainerOptionsBuilder};
 use protocol::broker::{ChamberSpec, Problem, TREE};
 
-use crate::engine::problem;
 use crate::name::{self, ResourceKind};
 use crate::seal::UPPER;
 use crate::service::Service;
@@ -77,18 +75,15 @@ impl Service {
         volumes: &[(&str, &str)],
         given: &[(&str, u32, u32)],
     ) -> Result<String, Problem> {
-        let helper = self.names.helper(&format!("disk-{}", spec.name));
+        let helper = self.names.disk_helper(&spec.name);
         self.discard_helper(&helper).await?;
-        let options = CreateContainerOptionsBuilder::default().name(&helper).build();
         let lie: Vec<_> = volumes.iter().map(|(at, volume)| (format!("{GIVEN}/{at}"), *volume)).collect();
         let lie: Vec<_> = lie.iter().map(|(at, volume)| (at.as_str(), *volume)).collect();
         let body = self.never_started(image, &lie);
-        let id = self.docker()?.create_container(Some(options), body).await.map_err(problem)?.id;
-        let options = UploadToContainerOptionsBuilder::default().path(GIVEN).build();
-        let body = bollard::body_full(directories(given).into());
-        if let Err(error) = self.docker()?.upload_to_container(&id, Some(options), body).await {
+        let id = self.engine.create(&helper, body).await?;
+        if let Err(problem) = self.engine.put(&id, GIVEN, directories(given)).await {
             self.discard_helper(&helper).await?;
-            return Err(problem(error));
+            return Err(problem);
         }
         Ok(helper)
     }

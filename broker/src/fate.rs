@@ -4,16 +4,12 @@
 //! kill in the engine's own events says more, and so does an engine that was started after the container. Tests: below and
 //! `tests/trees/fates.rs` of the root package.
 
-use std::collections::HashMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bollard::models::{ContainerInspectResponse, EventMessage};
-use bollard::query_parameters::EventsOptionsBuilder;
-use futures_util::StreamExt;
 use jiff::Timestamp;
 use protocol::broker::{ChamberState, End};
 
-use crate::engine::Missing;
 use crate::service::Service;
 
 /// The network that the engine makes anew at each of its starts, unless containers outlive it (and then nothing ended).
@@ -36,18 +32,12 @@ impl Service {
 
     /// Whether somebody ordered its end, as far back as the engine remembers.
     async fn ordered(&self, id: &str) -> bool {
-        let Ok(docker) = self.docker() else { return false };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() + 1;
-        let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
-        let filters = HashMap::from([("container", words(&[id])), ("event", words(&["start", "kill"]))]);
-        let options = EventsOptionsBuilder::default().since("0").until(&now.to_string()).filters(&filters).build();
-        let events = docker.events(Some(options)).filter_map(async |event| event.ok()).collect::<Vec<_>>();
-        tokio::time::timeout(PATIENCE, events).await.is_ok_and(|events| killed(&events))
+        let orders = tokio::time::timeout(PATIENCE, self.engine.orders(id)).await;
+        orders.is_ok_and(|orders| orders.is_ok_and(|events| killed(&events)))
     }
 
     async fn engine_started_after(&self, started: &str) -> bool {
-        let Ok(docker) = self.docker() else { return false };
-        let network = docker.inspect_network(MADE_AT_START, None).await.or_gone().ok().flatten();
+        let network = self.engine.network(MADE_AT_START).await.ok().flatten();
         network.and_then(|network| network.created).is_some_and(|made| later(&made, started))
     }
 }

@@ -4,13 +4,10 @@
 use std::sync::PoisonError;
 
 use bollard::models::{ContainerCreateBody, ImageInspect};
-use bollard::query_parameters::{
-    AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, RemoveContainerOptionsBuilder,
-};
 use futures_util::StreamExt;
 use protocol::broker::{ImageInfo, Problem, ProblemKind, Purpose, TOOLCHAIN_VERSION};
 
-use crate::engine::{Missing, problem, status};
+use crate::engine::{Output, unless_gone};
 use crate::gpus::Gpus;
 use crate::name::short;
 use crate::seal;
@@ -59,7 +56,7 @@ impl Service {
     async fn pin(&self, reference: &str) -> Result<Option<ImageInfo>, Problem> {
         let pinned = self.images.pinned.lock().unwrap_or_else(PoisonError::into_inner).get(reference).cloned();
         let ask = pinned.as_ref().map_or(reference, |image| image.id.as_str());
-        let Some(found) = self.docker()?.inspect_image(ask).await.or_gone()? else {
+        let Some(found) = self.engine.image(ask).await? else {
             return match pinned {
                 None => Ok(None),
                 Some(old) => Err(Problem::new(
@@ -87,9 +84,8 @@ impl Service {
     pub async fn thrown_away(&self, name: &str, body: ContainerCreateBody) -> Result<String, Problem> {
         let name = self.names.helper(name);
         self.discard_helper(&name).await?;
-        let options = CreateContainerOptionsBuilder::default().name(&name).build();
-        let made = self.docker()?.create_container(Some(options), body).await.map_err(problem)?;
-        let said = self.run_and_listen(&made.id).await;
+        let id = self.engine.create(&name, body).await?;
+        let said = self.run_and_listen(&id).await;
         self.discard_helper(&name).await?;
         said
     }
@@ -118,19 +114,19 @@ impl Service {
 
     /// What a container that ends by itself wrote, for at most 30 s.
     async fn run_and_listen(&self, id: &str) -> Result<String, Problem> {
-        let docker = self.docker()?;
-        let options = AttachContainerOptionsBuilder::default().stream(true).stdout(true).stderr(true).build();
-        let mut attached = docker.attach_container(id, Some(options)).await.map_err(problem)?;
-        match docker.start_container(id, None).await {
+        let mut attached = self.engine.attach(id, false).await?;
+        match self.engine.start(id).await {
             Ok(()) => {}
             // The engine could start nothing in it: there is no shell.
-            Err(error) if matches!(status(&error), Some(400 | 404)) => return Ok(String::new()),
-            Err(error) => return Err(problem(error)),
+            Err(problem) if matches!(problem.kind, ProblemKind::Refused | ProblemKind::NotFound) => {
+                return Ok(String::new());
+            }
+            Err(problem) => return Err(problem),
         }
         let mut said = Vec::new();
         let listen = async {
-            while let Some(Ok(piece)) = attached.output.next().await {
-                said.extend_from_slice(&piece.into_bytes());
+            while let Some(Output::Stdout(piece) | Output::Stderr(piece)) = attached.output.next().await {
+                said.extend_from_slice(&piece);
                 if said.len() > LOUDEST {
                     break;
                 }
@@ -147,9 +143,7 @@ impl Service {
     /// A helper that an earlier life left, or that has done its work.
     pub async fn discard_helper(&self, name: &str) -> Result<(), Problem> {
         let Some(found) = self.find(name, crate::name::ResourceKind::Helper).await? else { return Ok(()) };
-        let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-        let id = found.id.unwrap_or_default();
-        self.docker()?.remove_container(&id, Some(options)).await.or_gone().map(|_| ())
+        unless_gone(self.engine.remove(&found.id.unwrap_or_default()).await)
     }
 }
 

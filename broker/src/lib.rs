@@ -11,6 +11,8 @@ mod able;
 mod attach;
 mod berth;
 mod chamber;
+#[cfg(test)]
+mod cuts;
 mod disk;
 mod engine;
 mod fate;

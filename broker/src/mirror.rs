@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use bollard::models::VolumeCreateRequest;
 use protocol::broker::{ChamberSpec, Problem, ProblemKind, Purpose};
 
-use crate::engine::{Missing, problem};
 use crate::name::{self, ResourceKind};
 use crate::service::Service;
 
@@ -18,11 +17,9 @@ impl Service {
         let Some(mirror) = &spec.mirror else { return Ok(None) };
         let volume = self.names.mirror(mirror);
         let found = match spec.purpose {
-            Purpose::Mirror => {
-                self.docker()?.create_volume(self.mirror_volume(mirror, spec.user)).await.map_err(problem)?
-            }
+            Purpose::Mirror => self.engine.create_volume(self.mirror_volume(mirror, spec.user)).await?,
             _ => {
-                let found = self.docker()?.inspect_volume(&volume).await.or_gone()?;
+                let found = self.engine.volume(&volume).await?;
                 let absent = || Problem::new(ProblemKind::NotFound, format!("there is no mirror {mirror}"));
                 found.ok_or_else(absent)?
             }
@@ -38,7 +35,7 @@ impl Service {
         // Alone: a chamber that is being made has looked for it already, and the engine would give it an empty one.
         let _floor = self.floor.write().await;
         let volume = self.names.mirror(mirror);
-        let Some(found) = self.docker()?.inspect_volume(&volume).await.or_gone()? else { return Ok(true) };
+        let Some(found) = self.engine.volume(&volume).await? else { return Ok(true) };
         self.must_be_ours(&volume, &found.labels)?;
         self.remove_volume(&volume).await
     }

@@ -112,6 +112,11 @@ impl Names {
         format!("caisson-{}-helper-{what}", self.installation)
     }
 
+    /// Through which the volumes of a chamber get their directories.
+    pub fn disk_helper(&self, chamber: &str) -> String {
+        self.helper(&format!("disk-{chamber}"))
+    }
+
     pub fn router_part(&self, kind: ResourceKind) -> String {
         format!("caisson-{}-{}", self.installation, kind.as_str())
     }

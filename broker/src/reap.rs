@@ -3,12 +3,8 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use bollard::query_parameters::{
-    ListContainersOptionsBuilder, ListNetworksOptionsBuilder, ListVolumesOptionsBuilder, RemoveVolumeOptions,
-};
-use protocol::broker::{Problem, Purpose};
+use protocol::broker::{Problem, ProblemKind, Purpose};
 
-use crate::engine::{is_conflict, is_gone, problem, status};
 use crate::name::{self, ResourceKind};
 use crate::service::Service;
 
@@ -88,9 +84,7 @@ impl Service {
     async fn reap_containers(&self, kinds: &[ResourceKind]) -> Result<Vec<String>, Problem> {
         let mut removed = Vec::new();
         for &kind in kinds {
-            let filters = self.names.filter(Some(kind));
-            let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
-            for found in self.docker()?.list_containers(Some(options)).await.map_err(problem)? {
+            for found in self.engine.containers(&self.names.filter(Some(kind))).await? {
                 if self.names.owns(found.labels.as_ref(), kind) {
                     self.remove_container(found.id.as_deref().unwrap_or_default()).await?;
                     removed.extend(
@@ -103,9 +97,7 @@ impl Service {
     }
 
     async fn reap_volumes(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>, Problem> {
-        let filters = self.names.filter(None);
-        let options = ListVolumesOptionsBuilder::default().filters(&filters).build();
-        let volumes = self.docker()?.list_volumes(Some(options)).await.map_err(problem)?.volumes.unwrap_or_default();
+        let volumes = self.engine.volumes(&self.names.filter(None)).await?;
         let current = self.names.runner(&self.runner.sha256);
         let mut removed = Vec::new();
         for volume in volumes {
@@ -122,18 +114,12 @@ impl Service {
 
     /// Whether it went: one that a container still uses stays.
     pub async fn remove_volume(&self, name: &str) -> Result<bool, Problem> {
-        match self.docker()?.remove_volume(name, None::<RemoveVolumeOptions>).await {
-            Ok(()) => Ok(true),
-            Err(error) if is_conflict(&error) || is_gone(&error) => Ok(false),
-            Err(error) => Err(problem(error)),
-        }
+        went(self.engine.remove_volume(name).await)
     }
 
     /// Networks of this installation, by name.
     pub async fn own_networks(&self) -> Result<HashMap<String, bollard::models::Network>, Problem> {
-        let filters = self.names.filter(None);
-        let options = ListNetworksOptionsBuilder::default().filters(&filters).build();
-        let found = self.docker()?.list_networks(Some(options)).await.map_err(problem)?;
+        let found = self.engine.networks(&self.names.filter(None)).await?;
         let ours = |labels: Option<&_>| {
             self.names.owns(labels, ResourceKind::Berth) || self.names.owns(labels, ResourceKind::Outer)
         };
@@ -147,11 +133,8 @@ impl Service {
         let standing = self.own_networks().await?;
         let all = standing.len();
         for (name, network) in standing {
-            match self.docker()?.remove_network(network.id.as_deref().unwrap_or(&name)).await {
-                Ok(()) => removed.push(name),
-                // 403: a chamber still stands on it.
-                Err(error) if is_gone(&error) || matches!(status(&error), Some(403 | 409)) => {}
-                Err(error) => return Err(problem(error)),
+            if went(self.engine.remove_network(network.id.as_deref().unwrap_or(&name)).await)? {
+                removed.push(name);
             }
         }
         removed.sort();
@@ -175,5 +158,14 @@ impl Service {
             }
         }
         Ok(None)
+    }
+}
+
+/// Whether a removal took it away: what is gone or still in use did not go.
+fn went(removed: Result<(), Problem>) -> Result<bool, Problem> {
+    match removed {
+        Ok(()) => Ok(true),
+        Err(problem) if matches!(problem.kind, ProblemKind::Conflict | ProblemKind::NotFound) => Ok(false),
+        Err(problem) => Err(problem),
     }
 }

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use bollard::Docker;
 use bollard::models::{ContainerInspectResponse, SystemInfo, SystemInfoCgroupVersionEnum};
 use protocol::broker::{EngineInfo, Problem, VERSION};
 use protocol::runner::Mark;
@@ -18,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::Settings;
 use crate::able;
 use crate::berth::Place;
-use crate::engine::{self, Missing, problem};
+use crate::engine::Engine;
+use crate::engine::docker::DockerEngine;
 use crate::known::{Fence, Images};
 use crate::name::{Names, ResourceKind};
 use crate::router::shape::sorted;
@@ -49,7 +49,7 @@ pub struct Service {
     pub made: AtomicBool,
     /// One stream for each container: who attaches last has it.
     pub streams: Mutex<HashMap<String, CancellationToken>>,
-    docker: OnceLock<Docker>,
+    pub engine: Arc<dyn Engine>,
     info: OnceCell<SystemInfo>,
     lanes: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -57,6 +57,12 @@ pub struct Service {
 impl Service {
     /// Reads the runner; does not need the engine.
     pub fn new(settings: Settings) -> Result<Self, Problem> {
+        let engine = Arc::new(DockerEngine::new(&settings.engine));
+        Self::on(engine, settings)
+    }
+
+    /// As [`Service::new`], on this engine.
+    pub fn on(engine: Arc<dyn Engine>, settings: Settings) -> Result<Self, Problem> {
         let names = Names::new(&settings.installation)?;
         Ok(Self {
             names,
@@ -68,23 +74,15 @@ impl Service {
             gate: tokio::sync::Mutex::new(()),
             made: AtomicBool::new(false),
             streams: Mutex::default(),
-            docker: OnceLock::new(),
+            engine,
             info: OnceCell::new(),
             lanes: Mutex::default(),
             settings,
         })
     }
 
-    pub fn docker(&self) -> Result<&Docker, Problem> {
-        if let Some(docker) = self.docker.get() {
-            return Ok(docker);
-        }
-        let docker = engine::connect(&self.settings.engine)?;
-        Ok(self.docker.get_or_init(|| docker))
-    }
-
     pub async fn info(&self) -> Result<&SystemInfo, Problem> {
-        self.info.get_or_try_init(async || self.docker()?.info().await.map_err(problem)).await
+        self.info.get_or_try_init(|| self.engine.info()).await
     }
 
     pub async fn host(&self) -> Result<Host, Problem> {
@@ -110,9 +108,8 @@ impl Service {
 
     /// What the engine says of itself now, if chambers can be made on it.
     pub async fn usable(&self) -> Result<SystemInfo, Problem> {
-        let docker = self.docker()?;
-        able::is_docker(&docker.version().await.map_err(problem)?)?;
-        let info = docker.info().await.map_err(problem)?;
+        able::is_docker(&self.engine.version().await?)?;
+        let info = self.engine.info().await?;
         able::has_runtime(&info, self.settings.runtime.as_deref())?;
         Ok(info)
     }
@@ -146,7 +143,7 @@ impl Service {
 
     /// A container by its engine name, if it is ours and of that kind. One of the same name that is not ours is a refusal.
     pub async fn find(&self, name: &str, kind: ResourceKind) -> Result<Option<ContainerInspectResponse>, Problem> {
-        let Some(found) = self.docker()?.inspect_container(name, None).await.or_gone()? else { return Ok(None) };
+        let Some(found) = self.engine.container(name).await? else { return Ok(None) };
         let labels = found.config.as_ref().and_then(|config| config.labels.as_ref());
         if self.names.owns(labels, kind) {
             return Ok(Some(found));

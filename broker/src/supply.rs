@@ -4,14 +4,9 @@
 use std::io::Read;
 
 use bollard::models::{ContainerCreateBody, HostConfig, Mount, MountType, MountVolumeOptions, VolumeCreateRequest};
-use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, DownloadFromContainerOptionsBuilder, UploadToContainerOptionsBuilder,
-};
-use futures_util::StreamExt;
 use protocol::broker::{Problem, ProblemKind, RUNNER};
 use sha2::{Digest, Sha256};
 
-use crate::engine::{is_gone, problem};
 use crate::name::ResourceKind;
 use crate::seal::runner_directory;
 use crate::service::Service;
@@ -28,7 +23,6 @@ impl Service {
 
     async fn supply(&self, image: &str) -> Result<String, Problem> {
         let volume = self.names.runner(&self.runner.sha256);
-        let docker = self.docker()?;
         let request = VolumeCreateRequest {
             name: Some(volume.clone()),
             driver: Some("local".into()),
@@ -36,7 +30,7 @@ impl Service {
             ..Default::default()
         };
         // Creating one that exists answers the old one: a foreign one of that name is not ours to fill.
-        let made = docker.create_volume(request).await.map_err(problem)?;
+        let made = self.engine.create_volume(request).await?;
         if !self.names.owns(Some(&made.labels), ResourceKind::Runner) {
             return Err(Problem::refused(format!(
                 "volume {volume} does not carry this installation's label; remove it"
@@ -44,9 +38,8 @@ impl Service {
         }
         let helper = self.names.helper("supply");
         self.discard_helper(&helper).await?;
-        let options = CreateContainerOptionsBuilder::default().name(&helper).build();
         let body = self.never_started(image, &[(runner_directory(), &volume)]);
-        let id = docker.create_container(Some(options), body).await.map_err(problem)?.id;
+        let id = self.engine.create(&helper, body).await?;
         let filled = self.fill(&id).await;
         self.discard_helper(&helper).await?;
         filled.map(|()| volume)
@@ -80,9 +73,7 @@ impl Service {
             return Ok(());
         }
         let (_, name) = RUNNER.rsplit_once('/').unwrap_or(("", RUNNER));
-        let options = UploadToContainerOptionsBuilder::default().path(runner_directory()).build();
-        let body = bollard::body_full(archive(name, &self.runner.bytes).into());
-        self.docker()?.upload_to_container(helper, Some(options), body).await.map_err(problem)?;
+        self.engine.put(helper, runner_directory(), archive(name, &self.runner.bytes)).await?;
         if self.held(helper).await?.as_deref() == Some(self.runner.sha256.as_str()) {
             return Ok(());
         }
@@ -91,19 +82,12 @@ impl Service {
 
     /// sha256 of the runner in the volume; `None` when there is none.
     async fn held(&self, helper: &str) -> Result<Option<String>, Problem> {
-        let options = DownloadFromContainerOptionsBuilder::default().path(RUNNER).build();
-        let mut pieces = self.docker()?.download_from_container(helper, Some(options));
-        let mut tar = Vec::new();
         let most = self.runner.bytes.len() + 64 * BLOCK;
-        while let Some(piece) = pieces.next().await {
-            match piece {
-                Ok(piece) if tar.len() + piece.len() <= most => tar.extend_from_slice(&piece),
-                Ok(_) => return Ok(Some("longer".into())),
-                Err(error) if is_gone(&error) => return Ok(None),
-                Err(error) => return Err(problem(error)),
-            }
-        }
-        Ok(only_file(&tar).map(|bytes| hex::encode(Sha256::digest(bytes))))
+        Ok(match self.engine.get(helper, RUNNER, most).await? {
+            Some(tar) if tar.len() > most => Some("longer".into()),
+            Some(tar) => only_file(&tar).map(|bytes| hex::encode(Sha256::digest(bytes))),
+            None => None,
+        })
     }
 }
 

@@ -9,13 +9,11 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bollard::models::ContainerCreateBody;
-use bollard::query_parameters::CreateContainerOptionsBuilder;
 use protocol::broker::{Problem, ProblemKind};
 use protocol::host::{FENCED, Network, UNFENCED};
 
 use super::shape::part;
 use crate::attach::Attached;
-use crate::engine::problem;
 use crate::name::{Names, ResourceKind};
 use crate::service::Service;
 
@@ -37,12 +35,11 @@ impl Service {
         body.host_config.get_or_insert_default().auto_remove = Some(true);
         let name = self.names.helper(&self.numbered("listen"));
         self.discard_helper(&name).await?;
-        let options = CreateContainerOptionsBuilder::default().name(&name).build();
-        let id = self.docker()?.create_container(Some(options), body).await.map_err(problem)?.id;
+        let id = self.engine.create(&name, body).await?;
         // Attached before the start, so that not a word is lost.
         let started = async {
             let attached = self.open(&id).await?;
-            self.docker()?.start_container(&id, None).await.map_err(problem)?;
+            self.engine.start(&id).await?;
             Ok(attached)
         };
         match started.await {

@@ -14,16 +14,11 @@ mod walls;
 use std::collections::HashSet;
 
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
-use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, RenameContainerOptionsBuilder, RestartContainerOptionsBuilder,
-    StopContainerOptionsBuilder,
-};
 use protocol::broker::{Berth, Problem, ProblemKind, RouterInfo, RouterSpec};
 use protocol::host::Network;
 use protocol::router::{Bogons, Net};
 
 use crate::berth::{Layout, Place};
-use crate::engine::{problem, status};
 use crate::name::MAX_BERTHS;
 use crate::name::{self, ResourceKind};
 use crate::service::Service;
@@ -74,19 +69,14 @@ impl Service {
     pub async fn router_restart(&self) -> Result<(), Problem> {
         let _gate = self.gate.lock().await;
         let id = self.router_id().await?;
-        let options = RestartContainerOptionsBuilder::default().t(0).build();
-        self.docker()?.restart_container(&id, Some(options)).await.map_err(problem)
+        self.engine.restart(&id).await
     }
 
     /// The router alone is killed; whoever ensures it next makes it anew.
     pub async fn router_stop(&self) -> Result<(), Problem> {
         let _gate = self.gate.lock().await;
         let id = self.router_id().await?;
-        let options = StopContainerOptionsBuilder::default().t(0).build();
-        match self.docker()?.stop_container(&id, Some(options)).await {
-            Err(error) if status(&error) != Some(304) => Err(problem(error)),
-            _ => Ok(()),
-        }
+        self.engine.stop(&id).await
     }
 
     async fn router_id(&self) -> Result<String, Problem> {
@@ -98,16 +88,15 @@ impl Service {
     /// Outer network and berths; further berths than asked for stay.
     async fn networks(&self, layout: &Layout, berths: u32) -> Result<Vec<Place>, Problem> {
         let standing = self.own_networks().await?;
-        let docker = self.docker()?;
         if !standing.contains_key(&self.names.outer()) {
-            docker.create_network(shape::outer_network(&self.names, layout)).await.map_err(problem)?;
+            self.engine.create_network(shape::outer_network(&self.names, layout)).await?;
         }
         let mut places = Vec::new();
         for number in 0..berths {
             let place = layout.berth(&self.names, number)?;
             if !standing.contains_key(&place.network) {
                 let request = shape::berth_network(&self.names, layout, number, &place);
-                docker.create_network(request).await.map_err(problem)?;
+                self.engine.create_network(request).await?;
             }
             places.push(place);
         }
@@ -135,7 +124,7 @@ impl Service {
         let id = holder.id.clone().unwrap_or_default();
         self.join(&holder, &id, places).await?;
         if !is_running(&holder) {
-            self.docker()?.start_container(&id, None).await.map_err(problem)?;
+            self.engine.start(&id).await?;
         }
         let boot = self.must_find(&name, ResourceKind::Holder).await?;
         let boot = started(&boot).ok_or_else(|| ended("holder", &boot))?;
@@ -151,7 +140,7 @@ impl Service {
             .map(|networks| networks.keys().collect())
             .unwrap_or_default();
         for place in places.iter().filter(|place| !joined.contains(&place.network)) {
-            self.docker()?.connect_network(&place.network, shape::joining(id, place)).await.map_err(problem)?;
+            self.engine.connect(&place.network, shape::joining(id, place)).await?;
         }
         Ok(())
     }
@@ -171,7 +160,7 @@ impl Service {
         let id = self.make(&beside, kind, body).await?.id.unwrap_or_default();
         let started = match kind {
             ResourceKind::Walls => self.start_walls(&id).await,
-            _ => self.docker()?.start_container(&id, None).await.map_err(problem),
+            _ => self.engine.start(&id).await,
         };
         if let Err(problem) = started {
             self.remove_container(&id).await?;
@@ -180,8 +169,7 @@ impl Service {
         if let Some(old) = old {
             self.remove_container(old.id.as_deref().unwrap_or_default()).await?;
         }
-        let options = RenameContainerOptionsBuilder::default().name(&name).build();
-        self.docker()?.rename_container(&id, options).await.map_err(problem)?;
+        self.engine.rename(&id, &name).await?;
         self.must_find(&name, kind).await
     }
 
@@ -191,8 +179,7 @@ impl Service {
         kind: ResourceKind,
         body: ContainerCreateBody,
     ) -> Result<ContainerInspectResponse, Problem> {
-        let options = CreateContainerOptionsBuilder::default().name(name).build();
-        self.docker()?.create_container(Some(options), body).await.map_err(problem)?;
+        self.engine.create(name, body).await?;
         self.must_find(name, kind).await
     }
 

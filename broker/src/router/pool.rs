@@ -1,12 +1,11 @@
 //! Which network the berths are cut from: the one they stand on already, the operator's, or the first that is free.
 //! Tests: below and `tests/docker.rs`.
 
-use bollard::query_parameters::ListNetworksOptions;
 use protocol::broker::{Problem, ProblemKind};
 use protocol::router::Net;
 
 use crate::berth::{CANDIDATES, Layout, overlap};
-use crate::engine::problem;
+use crate::engine::Filters;
 use crate::name;
 use crate::service::Service;
 
@@ -52,7 +51,7 @@ impl Service {
     /// Networks in use, each with whose it is: the engine's, and those this machine has a route to.
     async fn taken(&self, routes: &[(Net, String)]) -> Result<Vec<(Net, String)>, Problem> {
         let mut taken = Vec::new();
-        for network in self.docker()?.list_networks(None::<ListNetworksOptions>).await.map_err(problem)? {
+        for network in self.engine.networks(&Filters::new()).await? {
             let whose = format!("the engine's network {}", network.name.unwrap_or_default());
             for config in network.ipam.and_then(|ipam| ipam.config).unwrap_or_default() {
                 let subnet = config.subnet.and_then(|text| text.parse::<Net>().ok());

@@ -3,12 +3,10 @@
 
 use std::time::Duration;
 
-use bollard::container::LogOutput;
-use bollard::query_parameters::AttachContainerOptionsBuilder;
 use futures_util::{Stream, StreamExt};
 use protocol::broker::{Problem, ProblemKind};
 
-use crate::engine::problem;
+use crate::engine::Output;
 use crate::service::Service;
 
 /// What they write to stdout then.
@@ -21,10 +19,8 @@ const KEPT: usize = 4096;
 impl Service {
     /// Attached before the start, so that not a word is lost.
     pub async fn start_walls(&self, id: &str) -> Result<(), Problem> {
-        let docker = self.docker()?;
-        let options = AttachContainerOptionsBuilder::default().stream(true).stdout(true).stderr(true).build();
-        let mut attached = docker.attach_container(id, Some(options)).await.map_err(problem)?;
-        docker.start_container(id, None).await.map_err(problem)?;
+        let mut attached = self.engine.attach(id, false).await?;
+        self.engine.start(id).await?;
         match tokio::time::timeout(PATIENCE, listen(&mut attached.output)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(said)) => Err(Problem::new(
@@ -39,15 +35,15 @@ impl Service {
 }
 
 /// Until the word is said; otherwise what was said instead.
-async fn listen<E>(output: &mut (impl Stream<Item = Result<LogOutput, E>> + Unpin)) -> Result<(), String> {
+async fn listen(output: &mut (impl Stream<Item = Output> + Unpin)) -> Result<(), String> {
     let (mut words, mut complaints) = (String::new(), String::new());
-    while let Some(Ok(piece)) = output.next().await {
+    while let Some(piece) = output.next().await {
         match piece {
-            LogOutput::StdErr { message } if complaints.len() < KEPT => {
+            Output::Stderr(message) if complaints.len() < KEPT => {
                 complaints.push_str(&String::from_utf8_lossy(&message))
             }
-            LogOutput::StdOut { message } if words.len() < KEPT => words.push_str(&String::from_utf8_lossy(&message)),
-            _ => {}
+            Output::Stdout(message) if words.len() < KEPT => words.push_str(&String::from_utf8_lossy(&message)),
+            Output::Stdout(_) | Output::Stderr(_) => {}
         }
         if words.lines().any(|line| line == READY) {
             return Ok(());
@@ -60,14 +56,14 @@ async fn listen<E>(output: &mut (impl Stream<Item = Result<LogOutput, E>> + Unpi
 mod tests {
     use super::*;
 
-    async fn heard(pieces: Vec<LogOutput>) -> Result<(), String> {
-        listen(&mut futures_util::stream::iter(pieces.into_iter().map(Ok::<_, ()>))).await
+    async fn heard(pieces: Vec<Output>) -> Result<(), String> {
+        listen(&mut futures_util::stream::iter(pieces)).await
     }
 
     #[tokio::test]
     async fn the_word_may_come_in_pieces_but_only_on_stdout() {
-        let out = |text: &'static str| LogOutput::StdOut { message: text.into() };
-        let err = |text: &'static str| LogOutput::StdErr { message: text.into() };
+        let out = |text: &'static str| Output::Stdout(text.into());
+        let err = |text: &'static str| Output::Stderr(text.into());
         assert_eq!(heard(vec![err("no limits\n"), out("walls "), out("ready\n")]).await, Ok(()));
         assert_eq!(heard(vec![err("walls ready\n")]).await, Err("walls ready\n".into()));
         assert_eq!(heard(vec![out("not walls ready\n"), err("broken\n")]).await, Err("broken\n".into()));

@@ -23,7 +23,7 @@ use super::host::Found;
 use super::kind::{OfficialToolchain, PLACE, version_in};
 use super::profile::{BASE, DOCKERFILE, Profile, REPOSITORY, profile};
 use super::{CONTENT, FROM, IMAGE, Toolchains};
-use crate::engine::{is_gone, problem};
+use crate::engine::docker::{is_gone, problem};
 use crate::supply::archive;
 
 /// How long the tools of one image may take to say their versions.

@@ -13,7 +13,7 @@ use tokio_util::bytes::Bytes;
 use super::kind::{kind, version_in};
 use super::profile::{BASE, DOCKERFILE, Profile, REPOSITORY};
 use super::{CONTENT, Toolchains, label};
-use crate::engine::problem;
+use crate::engine::docker::problem;
 use crate::supply::archive;
 
 /// Lines of the builder's output that an error brings along.

@@ -20,7 +20,7 @@ use bollard::Docker;
 use bollard::models::ImageInspect;
 use protocol::broker::{Problem, ProblemKind};
 
-use crate::engine::{self, Missing, problem};
+use crate::engine::docker::{self, Missing, problem};
 pub use brought::{Origin, tag};
 pub use build::{Built, Progress};
 pub use host::{Found, find as find_on_host};
@@ -49,7 +49,7 @@ impl Toolchains {
     /// # Errors
     /// When it does not, with what to do.
     pub async fn connect(engine: &Path) -> Result<Self, Problem> {
-        let docker = engine::connect(engine)?;
+        let docker = docker::connect(engine)?;
         docker.ping().await.map_err(problem)?;
         Ok(Self { docker })
     }

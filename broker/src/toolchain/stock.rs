@@ -9,7 +9,7 @@ use protocol::broker::{Problem, TOOLCHAIN_VERSION};
 
 use super::profile::{Profile, REPOSITORY, profiles};
 use super::{CONTENT, FROM, IMAGE, Toolchains};
-use crate::engine::{Missing, is_conflict, is_gone, problem};
+use crate::engine::docker::{Missing, is_conflict, is_gone, problem};
 
 /// One image that was made here.
 #[derive(Clone, Debug, PartialEq, Eq)]

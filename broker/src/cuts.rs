@@ -1,0 +1,185 @@
+//! Every request that changes something is cut at every call to the engine it makes, before and after the call was carried out, and
+//! made again: it ends where one that was never cut ends, and nothing else is left.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use protocol::broker::{ChamberLimits, ChamberSpec, Problem, ProblemKind, Purpose, RouterSpec, USERS};
+use protocol::host::{FENCED, Network, UNFENCED};
+
+use crate::Settings;
+use crate::engine::memory::{Cut, MemoryEngine};
+use crate::service::Service;
+
+fn engine(cut: Option<(usize, Cut)>) -> Arc<MemoryEngine> {
+    Arc::new(MemoryEngine::new(cut, says()))
+}
+
+fn says() -> HashMap<&'static str, String> {
+    let network = serde_json::to_string(&Network::default()).unwrap();
+    HashMap::from([
+        ("/bin/sh", "looked\n".to_owned()),
+        ("report", network),
+        ("fence", FENCED.to_owned()),
+        ("unfence", UNFENCED.to_owned()),
+        ("walls", "walls ready\n".to_owned()),
+    ])
+}
+
+/// One life of a broker; it remembers nothing of another.
+fn life(engine: &Arc<MemoryEngine>, dir: &std::path::Path) -> Service {
+    let runner = dir.join("runner");
+    std::fs::write(&runner, b"\x7fELF and more").unwrap();
+    let mut settings = Settings::new(dir.join("socket"), "one", runner);
+    settings.images = vec!["sandbox:1".into()];
+    settings.router_images = vec!["router:1".into()];
+    Service::on(engine.clone(), settings).unwrap()
+}
+
+fn spec(disk: bool) -> ChamberSpec {
+    let workspace_bytes = if disk { 0 } else { 1 << 30 };
+    let limits = ChamberLimits { memory_bytes: 1 << 30, pids: 64, cpus: 1.0, workspace_bytes, ..Default::default() };
+    ChamberSpec {
+        name: "task-1-1".into(),
+        task: Some(1),
+        purpose: Purpose::Task,
+        user: *USERS.start(),
+        image: "sandbox:1".into(),
+        berth: Some(0),
+        limits,
+        env: Vec::new(),
+        profile: "sealed".into(),
+        mirror: None,
+        layered: false,
+    }
+}
+
+fn way_out() -> RouterSpec {
+    RouterSpec {
+        image: "router:1".into(),
+        berths: 2,
+        pool: Some("10.90.0.0/24".into()),
+        upstream: Some("10.1.2.3:53".into()),
+        private: Vec::new(),
+    }
+}
+
+async fn all_of_it(service: &Service, disk: bool) -> Result<(), Problem> {
+    service.router_ensure(&way_out()).await?;
+    service.create(&spec(disk)).await?;
+    service.start("task-1-1").await
+}
+
+#[tokio::test]
+async fn what_is_made_is_made_whole_wherever_it_was_cut() {
+    for disk in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let whole = engine(None);
+        all_of_it(&life(&whole, dir.path()), disk).await.unwrap();
+        let wanted = whole.all();
+        assert!(wanted.len() > 8 && !wanted.iter().any(|it| it.contains("helper")), "{wanted:?}");
+        for kind in [Cut::Before, Cut::After] {
+            for at in 0.. {
+                let engine = engine(Some((at, kind)));
+                let first = all_of_it(&life(&engine, dir.path()), disk).await;
+                if !engine.was_cut() {
+                    assert!(at > 40, "only {at} calls");
+                    break;
+                }
+                // Another life of the broker takes up what stands.
+                let next = life(&engine, dir.path());
+                if let Err(why) = all_of_it(&next, disk).await {
+                    panic!("{kind:?} {at}: {why}, after {first:?}: {:?}", engine.all());
+                }
+                next.reap(&["task-1-1".to_owned()], &[]).await.unwrap();
+                assert_eq!(engine.all(), wanted, "{kind:?} {at}, after {first:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_taken_down_is_gone_wherever_it_was_cut() {
+    for kind in [Cut::Before, Cut::After] {
+        for at in 0.. {
+            let dir = tempfile::tempdir().unwrap();
+            let engine = engine(Some((at, kind)));
+            let first = life(&engine, dir.path());
+            let made = all_of_it(&first, true).await;
+            let taken = first.teardown().await;
+            if !engine.was_cut() {
+                break;
+            }
+            let next = life(&engine, dir.path());
+            next.teardown().await.unwrap();
+            assert_eq!(engine.all(), [""; 0], "{kind:?} {at}, after {made:?} and {taken:?}");
+        }
+    }
+}
+
+/// What a task's life asks for in its order, a mirror and a layered workspace among it; each step until it is done.
+async fn a_life_of_requests(service: &dyn Fn() -> Arc<Service>) -> Vec<String> {
+    let mirror = ChamberSpec {
+        name: "mirror-1".into(),
+        task: None,
+        purpose: Purpose::Mirror,
+        berth: None,
+        mirror: Some("m1".into()),
+        ..spec(true)
+    };
+    let task = ChamberSpec { mirror: Some("m1".into()), layered: true, ..spec(true) };
+    let verify = ChamberSpec { name: "verify-1".into(), purpose: Purpose::Verify, berth: None, ..spec(false) };
+    let mut said = Vec::new();
+    macro_rules! until_done {
+        ($name:literal, $service:ident, $work:expr) => {
+            for _ in 0..TRIES {
+                let $service = service();
+                match $work.await {
+                    Ok(done) => {
+                        said.push(format!("{} {done:?}", $name));
+                        break;
+                    }
+                    Err(problem) if problem.kind == ProblemKind::Unavailable => {}
+                    Err(problem) => panic!("{}: {problem:?} after {said:?}", $name),
+                }
+            }
+        };
+    }
+    until_done!("way out", it, it.router_ensure(&way_out()));
+    until_done!("mirror", it, it.create(&mirror));
+    until_done!("fill", it, it.start("mirror-1"));
+    until_done!("filled", it, it.remove("mirror-1"));
+    until_done!("create", it, it.create(&task));
+    until_done!("start", it, it.start("task-1-1"));
+    until_done!("pause", it, it.pause("task-1-1"));
+    until_done!("unpause", it, it.unpause("task-1-1"));
+    until_done!("verify", it, it.create(&verify));
+    until_done!("stop", it, it.stop("task-1-1"));
+    until_done!("gone", it, it.remove("verify-1"));
+    until_done!("router", it, it.router_restart());
+    until_done!("kept", it, it.remove_mirror("m1"));
+    until_done!("removed", it, it.remove("task-1-1"));
+    until_done!("anew", it, it.create(&task));
+    until_done!("reaped", it, async { it.reap(&["task-1-1".to_owned()], &["m1".to_owned()]).await.map(drop) });
+    assert_eq!(said.len(), 16, "{said:?}");
+    said
+}
+
+/// More than any step fails in a row.
+const TRIES: usize = 1_000;
+
+#[tokio::test]
+async fn requests_that_are_tried_until_they_succeed_end_where_uncut_ones_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = engine(None);
+    let said = a_life_of_requests(&|| Arc::new(life(&whole, dir.path()))).await;
+    let wanted = whole.all();
+    for seed in 1..=40 {
+        let cut = Arc::new(MemoryEngine::unsteady(seed, says()));
+        // By one life of the broker, and by another for each try.
+        let one = Arc::new(life(&cut, dir.path()));
+        let next = || if seed % 2 == 0 { one.clone() } else { Arc::new(life(&cut, dir.path())) };
+        let again = a_life_of_requests(&next).await;
+        assert_eq!((&again, &cut.all()), (&said, &wanted), "seed {seed}");
+    }
+}

@@ -1,0 +1,367 @@
+//! An engine in memory: what it was told to make, and nothing that runs. Any one of its calls can be made to fail, before or after it
+//! was carried out, so that every place where a request is cut can be tried.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use bollard::models::{
+    ContainerConfig, ContainerCreateBody, ContainerInspectResponse, ContainerState, ContainerStateStatusEnum,
+    ContainerSummary, EndpointSettings, EventMessage, ImageInspect, Network, NetworkConnectRequest,
+    NetworkCreateRequest, NetworkInspect, NetworkSettings, SystemInfo, SystemVersion, Volume, VolumeCreateRequest,
+};
+use futures_util::stream;
+use protocol::broker::{Problem, ProblemKind};
+
+use super::{Engine, Filters, Output, Streams};
+
+type Labels = HashMap<String, String>;
+
+struct Container {
+    name: String,
+    body: ContainerCreateBody,
+    status: ContainerStateStatusEnum,
+    networks: HashMap<String, EndpointSettings>,
+}
+
+#[derive(Default)]
+struct State {
+    made: u64,
+    calls: usize,
+    /// By id.
+    containers: BTreeMap<String, Container>,
+    /// By name, with what lies in each as an archive.
+    volumes: BTreeMap<String, (Labels, Vec<u8>)>,
+    /// By name.
+    networks: BTreeMap<String, Network>,
+}
+
+/// When a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Nothing was done.
+    Before,
+    /// It was done, and the answer was lost.
+    After,
+}
+
+pub struct MemoryEngine {
+    state: Mutex<State>,
+    /// The number of the call that fails, counted from 0, and how.
+    cut: Option<(usize, Cut)>,
+    /// Instead of `cut`: where the next cut comes from.
+    chance: Option<Mutex<u64>>,
+    /// What a container with these words writes, by the last of its words.
+    says: HashMap<&'static str, String>,
+}
+
+impl MemoryEngine {
+    pub fn new(cut: Option<(usize, Cut)>, says: HashMap<&'static str, String>) -> Self {
+        Self { state: Mutex::default(), cut, chance: None, says }
+    }
+
+    /// One of which one call in 32 is cut, half of those after they were carried out; the same ones for the same seed.
+    pub fn unsteady(seed: u64, says: HashMap<&'static str, String>) -> Self {
+        Self { chance: Some(Mutex::new(seed)), ..Self::new(None, says) }
+    }
+
+    fn cut_now(&self, number: usize) -> Option<Cut> {
+        if let Some(chance) = &self.chance {
+            let mut seed = chance.lock().unwrap_or_else(PoisonError::into_inner);
+            *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            return match *seed >> 58 {
+                0 => Some(Cut::Before),
+                1 => Some(Cut::After),
+                _ => None,
+            };
+        }
+        self.cut.filter(|(at, _)| *at == number).map(|(_, how)| how)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One call: counted, and cut where it was asked for.
+    fn call<T>(&self, work: impl FnOnce(&mut State) -> Result<T, Problem>) -> Result<T, Problem> {
+        let mut state = self.state();
+        let number = state.calls;
+        state.calls += 1;
+        let lost = || Problem::unavailable(format!("call {number} was cut"));
+        match self.cut_now(number) {
+            Some(Cut::Before) => Err(lost()),
+            Some(Cut::After) => work(&mut state).and_then(|_| Err(lost())),
+            None => work(&mut state),
+        }
+    }
+
+    /// Whether the call that fails was reached.
+    pub fn was_cut(&self) -> bool {
+        self.cut.is_some_and(|(at, _)| self.state().calls > at)
+    }
+
+    /// Names of all containers, volumes and networks, each with what it is.
+    pub fn all(&self) -> Vec<String> {
+        let state = self.state();
+        let containers = state.containers.values().map(|it| format!("container {} {}", it.name, it.status));
+        let volumes = state.volumes.keys().map(|name| format!("volume {name}"));
+        let networks = state.networks.keys().map(|name| format!("network {name}"));
+        let mut all: Vec<String> = containers.chain(volumes).chain(networks).collect();
+        all.sort();
+        all
+    }
+}
+
+impl State {
+    fn one(&mut self, name: &str) -> Result<&mut Container, Problem> {
+        let found = self.containers.iter_mut().find(|(id, it)| *id == name || it.name == name);
+        found.map(|(_, it)| it).ok_or_else(|| gone(name))
+    }
+
+    fn set(&mut self, id: &str, status: ContainerStateStatusEnum) -> Result<(), Problem> {
+        self.one(id).map(|it| it.status = status)
+    }
+
+    /// The volume that a container has at this directory.
+    fn volume_at(&self, id: &str, directory: &str) -> Option<String> {
+        let mounts = self.containers.get(id)?.body.host_config.as_ref()?.mounts.as_ref()?;
+        mounts.iter().find(|it| it.target.as_deref() == Some(directory))?.source.clone()
+    }
+}
+
+fn gone(name: &str) -> Problem {
+    Problem::new(ProblemKind::NotFound, format!("no such thing: {name}"))
+}
+
+fn taken(name: &str) -> Problem {
+    Problem::new(ProblemKind::Conflict, format!("{name} is in use"))
+}
+
+fn fits(filters: &Filters, labels: Option<&Labels>) -> bool {
+    filters.get("label").into_iter().flatten().all(|wanted| {
+        let (key, value) = wanted.split_once('=').unwrap_or((wanted, ""));
+        labels.and_then(|labels| labels.get(key)).is_some_and(|it| it == value)
+    })
+}
+
+fn described(id: &str, it: &Container) -> ContainerInspectResponse {
+    let running = matches!(it.status, ContainerStateStatusEnum::RUNNING | ContainerStateStatusEnum::PAUSED);
+    ContainerInspectResponse {
+        id: Some(id.to_owned()),
+        name: Some(format!("/{}", it.name)),
+        image: it.body.image.clone(),
+        config: Some(ContainerConfig { labels: it.body.labels.clone(), ..Default::default() }),
+        host_config: it.body.host_config.clone(),
+        state: Some(ContainerState {
+            status: Some(it.status),
+            running: Some(running),
+            started_at: running.then(|| "2026-01-01T00:00:00Z".to_owned()),
+            ..Default::default()
+        }),
+        network_settings: Some(NetworkSettings { networks: Some(it.networks.clone()), ..Default::default() }),
+        ..Default::default()
+    }
+}
+
+fn shown(name: &str, labels: &Labels) -> Volume {
+    Volume {
+        name: name.to_owned(),
+        mountpoint: format!("/volumes/{name}"),
+        labels: labels.clone(),
+        ..Default::default()
+    }
+}
+
+#[async_trait]
+impl Engine for MemoryEngine {
+    async fn version(&self) -> Result<SystemVersion, Problem> {
+        self.call(|_| Ok(SystemVersion::default()))
+    }
+
+    async fn info(&self) -> Result<SystemInfo, Problem> {
+        self.call(|_| Ok(SystemInfo::default()))
+    }
+
+    async fn image(&self, reference: &str) -> Result<Option<ImageInspect>, Problem> {
+        let id = if reference.starts_with("sha256:") { reference.to_owned() } else { format!("sha256:{reference}") };
+        self.call(|_| Ok(Some(ImageInspect { id: Some(id), ..Default::default() })))
+    }
+
+    async fn container(&self, name: &str) -> Result<Option<ContainerInspectResponse>, Problem> {
+        self.call(|state| {
+            let found = state.containers.iter().find(|(id, it)| *id == name || it.name == name);
+            Ok(found.map(|(id, it)| described(id, it)))
+        })
+    }
+
+    async fn containers(&self, filters: &Filters) -> Result<Vec<ContainerSummary>, Problem> {
+        self.call(|state| {
+            let found = state.containers.iter().filter(|(_, it)| fits(filters, it.body.labels.as_ref()));
+            let summary = |(id, it): (&String, &Container)| ContainerSummary {
+                id: Some(id.clone()),
+                names: Some(vec![format!("/{}", it.name)]),
+                labels: it.body.labels.clone(),
+                ..Default::default()
+            };
+            Ok(found.map(summary).collect())
+        })
+    }
+
+    async fn create(&self, name: &str, body: ContainerCreateBody) -> Result<String, Problem> {
+        self.call(|state| {
+            if state.one(name).is_ok() {
+                return Err(taken(name));
+            }
+            state.made += 1;
+            let id = format!("id-{:03}", state.made);
+            let named = body.networking_config.as_ref().and_then(|it| it.endpoints_config.clone());
+            let status = ContainerStateStatusEnum::CREATED;
+            let container = Container { name: name.to_owned(), body, status, networks: named.unwrap_or_default() };
+            state.containers.insert(id.clone(), container);
+            Ok(id)
+        })
+    }
+
+    async fn start(&self, id: &str) -> Result<(), Problem> {
+        self.call(|state| state.set(id, ContainerStateStatusEnum::RUNNING))
+    }
+
+    async fn stop(&self, id: &str) -> Result<(), Problem> {
+        self.call(|state| state.set(id, ContainerStateStatusEnum::EXITED))
+    }
+
+    async fn restart(&self, id: &str) -> Result<(), Problem> {
+        self.start(id).await
+    }
+
+    async fn pause(&self, id: &str) -> Result<(), Problem> {
+        self.call(|state| state.set(id, ContainerStateStatusEnum::PAUSED))
+    }
+
+    async fn unpause(&self, id: &str) -> Result<(), Problem> {
+        self.start(id).await
+    }
+
+    async fn rename(&self, id: &str, name: &str) -> Result<(), Problem> {
+        self.call(|state| match state.one(name) {
+            Ok(_) => Err(taken(name)),
+            Err(_) => state.one(id).map(|it| it.name = name.to_owned()),
+        })
+    }
+
+    async fn remove(&self, id: &str) -> Result<(), Problem> {
+        self.call(|state| state.containers.remove(id).map(drop).ok_or_else(|| gone(id)))
+    }
+
+    async fn attach(&self, id: &str, _input: bool) -> Result<Streams, Problem> {
+        self.call(|state| {
+            let body = &state.one(id)?.body;
+            let words = body.entrypoint.iter().chain(&body.cmd).flatten();
+            let said: Vec<Output> = words
+                .filter_map(|word| self.says.get(word.as_str()))
+                .map(|said| Output::Stdout(said.clone().into_bytes()))
+                .collect();
+            Ok(Streams { input: Box::pin(tokio::io::sink()), output: Box::pin(stream::iter(said)) })
+        })
+    }
+
+    async fn put(&self, id: &str, directory: &str, tar: Vec<u8>) -> Result<(), Problem> {
+        self.call(|state| {
+            state.one(id)?;
+            if let Some(volume) = state.volume_at(id, directory) {
+                state.volumes.get_mut(&volume).ok_or_else(|| gone(&volume))?.1 = tar;
+            }
+            Ok(())
+        })
+    }
+
+    async fn get(&self, id: &str, path: &str, _most: usize) -> Result<Option<Vec<u8>>, Problem> {
+        self.call(|state| {
+            let (directory, _) = path.rsplit_once('/').unwrap_or_default();
+            let held = state.volume_at(id, directory).and_then(|volume| state.volumes.get(&volume));
+            Ok(held.map(|(_, tar)| tar.clone()).filter(|tar| !tar.is_empty()))
+        })
+    }
+
+    async fn orders(&self, _id: &str) -> Result<Vec<EventMessage>, Problem> {
+        self.call(|_| Ok(Vec::new()))
+    }
+
+    async fn create_volume(&self, volume: VolumeCreateRequest) -> Result<Volume, Problem> {
+        self.call(|state| {
+            let (name, labels) = (volume.name.unwrap_or_default(), volume.labels.unwrap_or_default());
+            let (labels, _) = state.volumes.entry(name.clone()).or_insert_with(|| (labels, Vec::new()));
+            Ok(shown(&name, labels))
+        })
+    }
+
+    async fn volume(&self, name: &str) -> Result<Option<Volume>, Problem> {
+        self.call(|state| Ok(state.volumes.get(name).map(|(labels, _)| shown(name, labels))))
+    }
+
+    async fn volumes(&self, filters: &Filters) -> Result<Vec<Volume>, Problem> {
+        self.call(|state| {
+            let found = state.volumes.iter().filter(|(_, (labels, _))| fits(filters, Some(labels)));
+            Ok(found.map(|(name, (labels, _))| shown(name, labels)).collect())
+        })
+    }
+
+    async fn remove_volume(&self, name: &str) -> Result<(), Problem> {
+        self.call(|state| {
+            let mounts = |it: &Container| it.body.host_config.clone().unwrap_or_default().mounts.unwrap_or_default();
+            let mut used = state.containers.values().flat_map(mounts);
+            if used.any(|mount| mount.source.as_deref() == Some(name)) {
+                return Err(taken(name));
+            }
+            state.volumes.remove(name).map(drop).ok_or_else(|| gone(name))
+        })
+    }
+
+    async fn create_network(&self, network: NetworkCreateRequest) -> Result<(), Problem> {
+        self.call(|state| {
+            let name = network.name;
+            let made = Network {
+                // As long as an engine's.
+                id: Some(format!("{:064x}", state.networks.len() + 1)),
+                name: Some(name.clone()),
+                labels: network.labels,
+                ipam: network.ipam,
+                ..Default::default()
+            };
+            state.networks.insert(name, made);
+            Ok(())
+        })
+    }
+
+    async fn network(&self, name: &str) -> Result<Option<NetworkInspect>, Problem> {
+        self.call(|state| {
+            let found = state.networks.get(name);
+            Ok(found.map(|it| NetworkInspect { id: it.id.clone(), labels: it.labels.clone(), ..Default::default() }))
+        })
+    }
+
+    async fn networks(&self, filters: &Filters) -> Result<Vec<Network>, Problem> {
+        self.call(|state| {
+            let found = state.networks.values().filter(|it| fits(filters, it.labels.as_ref()));
+            Ok(found.cloned().collect())
+        })
+    }
+
+    async fn remove_network(&self, id: &str) -> Result<(), Problem> {
+        self.call(|state| {
+            let found = state.networks.iter().find(|(name, it)| it.id.as_deref() == Some(id) || *name == id);
+            let name = found.map(|(name, _)| name.clone()).ok_or_else(|| gone(id))?;
+            if state.containers.values().any(|it| it.networks.contains_key(&name)) {
+                return Err(taken(&name));
+            }
+            state.networks.remove(&name).map(drop).ok_or_else(|| gone(id))
+        })
+    }
+
+    async fn connect(&self, network: &str, request: NetworkConnectRequest) -> Result<(), Problem> {
+        self.call(|state| {
+            let settings = request.endpoint_config.unwrap_or_default();
+            state.one(&request.container).map(|it| it.networks.insert(network.to_owned(), settings)).map(drop)
+        })
+    }
+}
