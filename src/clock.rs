@@ -1,9 +1,13 @@
 //! Our clock beside the forge's: how far apart they are, and whether what happens by age may be done by ours.
 
-use super::now;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
+
+/// The clock of this process, Unix milliseconds. Everything that decides gets its time from an input instead.
+pub fn now() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
 
 /// So far apart (milliseconds) one of the two clocks is wrong, and it may be ours.
 const APART_MS: i64 = 3600 * 1000;

@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 /// Modules of the root package, lowest first; a module may use what stands on a lower floor, never its own or above.
 /// (`main.rs` stands on top of all.)
 const FLOORS: &[&[&str]] = &[
-    &["text", "secret", "supervise"],
+    &["text", "secret", "supervise", "clock"],
     &["command", "config", "telemetry"],
     &["store"],
     &["git", "egress", "forge", "llm"],
     &["sandbox"],
-    &["barrier", "checkpoint", "engine"],
+    &["barrier", "checkpoint", "engine", "trouble"],
     &["message"],
+    &["thread"],
     &["effect"],
     &["task"],
     &["handler"],

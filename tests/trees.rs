@@ -9,6 +9,8 @@ mod base_runs;
 mod by_products;
 #[path = "trees/carry.rs"]
 mod carry;
+#[path = "trees/cuts.rs"]
+mod cuts;
 #[path = "trees/disk.rs"]
 mod disk;
 #[path = "trees/docker.rs"]

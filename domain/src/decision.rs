@@ -174,6 +174,9 @@ pub struct Decision {
     pub source: Source,
     /// The forge's rising number over comments and reviews: the order that counts.
     pub number: i64,
+    /// Number of the issue or pull request where the text stands; none in logs of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u64>,
     /// Unix milliseconds at which the text was posted, by the bot's clock; by the forge's for the text that began a
     /// task.
     pub at: Millis,

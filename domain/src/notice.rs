@@ -212,6 +212,9 @@ pub enum To {
     Asked {
         /// The number in the forge's order over comments and reviews.
         number: i64,
+        /// Number of the issue or pull request where it stands: who asked there looks there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thread: Option<u64>,
     },
     /// What was seen outside when the log had so many events.
     Seen {
@@ -229,7 +232,7 @@ impl To {
     pub(crate) fn key(self) -> String {
         match self {
             To::Step { seq, at } => format!("comment:step:{seq}:{at}"),
-            To::Asked { number } => format!("comment:asked:{number}"),
+            To::Asked { number, .. } => format!("comment:asked:{number}"),
             To::Seen { seq } => format!("comment:seen:{seq}"),
             To::Hosts { serial } => format!("comment:hosts:{serial}"),
         }
@@ -251,7 +254,7 @@ pub(crate) fn stored_to<'de, D: Deserializer<'de>>(deserializer: D) -> Result<To
     };
     Ok(match StoredTo::deserialize(deserializer)? {
         StoredTo::Now(to) => to,
-        StoredTo::Serial(serial) if serial < 0 => To::Asked { number: serial.saturating_neg() },
+        StoredTo::Serial(serial) if serial < 0 => To::Asked { number: serial.saturating_neg(), thread: None },
         StoredTo::Serial(serial) => step(serial),
     })
 }
@@ -268,8 +271,17 @@ mod tests {
             let Effect::Comment { to, .. } = serde_json::from_str(&stored).unwrap() else { panic!("{stored}") };
             to
         };
-        assert_eq!(read(-17), To::Asked { number: 17 });
+        assert_eq!(read(-17), To::Asked { number: 17, thread: None });
         assert_eq!(read(1203), To::Step { seq: 12, at: 3 });
+    }
+
+    #[test]
+    fn an_answer_that_was_stored_without_its_place_is_read_and_keeps_its_key() {
+        let stored = r#"{"effect":"comment","to":{"asked":{"number":17}},"notice":{"notice":"help"}}"#;
+        let old = serde_json::from_str::<Effect>(stored).unwrap();
+        let to = To::Asked { number: 17, thread: Some(4) };
+        assert_eq!(old.key(), Effect::Comment { to, notice: Notice::Help }.key());
+        assert_eq!(serde_json::to_string(&old).unwrap(), stored);
     }
 
     #[test]
@@ -277,7 +289,7 @@ mod tests {
         let all = [
             To::Step { seq: 1, at: 2 },
             To::Step { seq: 12, at: 0 },
-            To::Asked { number: 1 },
+            To::Asked { number: 1, thread: Some(3) },
             To::Seen { seq: 1 },
             To::Hosts { serial: 1 },
         ];

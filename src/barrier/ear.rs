@@ -10,7 +10,7 @@ use protocol::host::{HEARD, Network, TOLD};
 use protocol::probe::Finding;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use super::Trouble;
+use super::Untested;
 use super::canary::{Listener, addresses};
 use super::plan;
 use crate::sandbox::broker::{Broker, Stream};
@@ -32,7 +32,7 @@ struct Machine {
 
 impl Ears {
     /// With a router's image the machine listens too; without one a sandbox has no network that could lead there.
-    pub async fn open(broker: &dyn Broker, router_image: Option<&str>) -> Result<Ears, Trouble> {
+    pub async fn open(broker: &dyn Broker, router_image: Option<&str>) -> Result<Ears, Untested> {
         let machine = match router_image {
             Some(image) => Some(Machine::open(broker, image).await?),
             None => None,
@@ -55,7 +55,7 @@ impl Ears {
     }
 
     /// What they heard since they were asked last, as findings of this check.
-    pub async fn told(&mut self, check: u8) -> Result<Vec<Finding>, Trouble> {
+    pub async fn told(&mut self, check: u8) -> Result<Vec<Finding>, Untested> {
         let mut found = vec![Finding::new(check, plan::HEARD, self.own.told().await)];
         if let Some(machine) = &mut self.machine {
             found.push(Finding::new(check, plan::MACHINE_HEARD, machine.told().await?));
@@ -65,17 +65,17 @@ impl Ears {
 }
 
 impl Machine {
-    async fn open(broker: &dyn Broker, image: &str) -> Result<Machine, Trouble> {
+    async fn open(broker: &dyn Broker, image: &str) -> Result<Machine, Untested> {
         let mut stream = BufReader::new(broker.host_listen(image).await?);
         let first = line(&mut stream).await?;
         let network: Network =
-            serde_json::from_str(&first).map_err(|_| Trouble(format!("the machine's listener said {first:?}")))?;
-        let port = network.port.ok_or_else(|| Trouble("the machine's listener has no port".to_owned()))?;
+            serde_json::from_str(&first).map_err(|_| Untested(format!("the machine's listener said {first:?}")))?;
+        let port = network.port.ok_or_else(|| Untested("the machine's listener has no port".to_owned()))?;
         Ok(Machine { network, port, stream })
     }
 
     /// Everything that came before its own control, which it makes when it is asked.
-    async fn told(&mut self) -> Result<String, Trouble> {
+    async fn told(&mut self) -> Result<String, Untested> {
         self.stream.write_all(b"\n").await?;
         self.stream.flush().await?;
         let mut strangers = Vec::new();
@@ -85,7 +85,7 @@ impl Machine {
                 Some("127.0.0.1") => {}
                 Some(from) => strangers.push(from.to_owned()),
                 None if said == TOLD => break,
-                None => return Err(Trouble(format!("the machine's listener said {said:?}"))),
+                None => return Err(Untested(format!("the machine's listener said {said:?}"))),
             }
         }
         Ok(match strangers.first() {
@@ -95,11 +95,11 @@ impl Machine {
     }
 }
 
-async fn line(stream: &mut BufReader<Box<dyn Stream>>) -> Result<String, Trouble> {
+async fn line(stream: &mut BufReader<Box<dyn Stream>>) -> Result<String, Untested> {
     let mut text = String::new();
-    let silent = || Trouble(format!("the machine's listener said nothing for {} s", PATIENCE.as_secs()));
+    let silent = || Untested(format!("the machine's listener said nothing for {} s", PATIENCE.as_secs()));
     match tokio::time::timeout(PATIENCE, stream.read_line(&mut text)).await.map_err(|_| silent())?? {
-        0 => Err(Trouble("the machine's listener ended; is the router's image one of this release?".to_owned())),
+        0 => Err(Untested("the machine's listener ended; is the router's image one of this release?".to_owned())),
         _ => Ok(text.trim_end().to_owned()),
     }
 }

@@ -10,7 +10,7 @@ use protocol::probe::{Finding, NO_ANSWER, Plan};
 
 use super::inside::Inside;
 use super::plan::{self, Names, look_up};
-use super::{Trouble, Way};
+use super::{Untested, Way};
 
 pub const SENT: &str = "questions and connections sent";
 pub const ENOUGH: &str = "more than anybody needs";
@@ -31,7 +31,7 @@ fn during(names: &Names) -> Plan {
 }
 
 /// Both berths are open; the first has the test's rules.
-pub(super) async fn tried(way: &Way, names: &Names, first: &Inside, second: &Inside) -> Result<Vec<Finding>, Trouble> {
+pub(super) async fn tried(way: &Way, names: &Names, first: &Inside, second: &Inside) -> Result<Vec<Finding>, Untested> {
     let told = first.carry_out(&plan::asked_again(names)).await?;
     let address = told.first().map(|finding| finding.seen.clone()).unwrap_or_default();
     let words = ["flood", &way.berths[0].gateway, &format!("{address}:80"), MS];
@@ -55,7 +55,7 @@ pub(super) async fn tried(way: &Way, names: &Names, first: &Inside, second: &Ins
 }
 
 /// Whether each question was answered at once, whatever the answer: what it should be is for other checks.
-async fn asked_until(over: &AtomicBool, names: &Names, second: &Inside) -> Result<Vec<bool>, Trouble> {
+async fn asked_until(over: &AtomicBool, names: &Names, second: &Inside) -> Result<Vec<bool>, Untested> {
     let mut heard = Vec::new();
     while !over.load(Ordering::Relaxed) {
         let began = Instant::now();

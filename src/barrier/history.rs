@@ -10,7 +10,7 @@ use protocol::broker::PROBE_USERS;
 use protocol::probe::{Finding, OPEN};
 
 use super::inside::Inside;
-use super::{Ground, Trouble};
+use super::{Ground, Untested};
 use crate::git::{GitError, Repos, checkpoint_ref};
 use crate::sandbox::{SandboxError, Sandboxes, Settings};
 
@@ -25,13 +25,13 @@ pub(super) const NO_GIT: &str = "the image has no git";
 /// Nobody's number.
 const OTHER_TASK: i64 = 1;
 
-impl From<GitError> for Trouble {
+impl From<GitError> for Untested {
     fn from(error: GitError) -> Self {
         Self(error.to_string())
     }
 }
 
-impl From<SandboxError> for Trouble {
+impl From<SandboxError> for Untested {
     fn from(error: SandboxError) -> Self {
         Self(error.to_string())
     }
@@ -58,7 +58,7 @@ fn commit(of: &str, from: Option<&str>, text: &str) -> String {
 
 impl History {
     /// Makes the repository, and its mirror through the broker under test.
-    pub async fn make(ground: &Ground) -> Result<History, Trouble> {
+    pub async fn make(ground: &Ground) -> Result<History, Untested> {
         let dir = tempfile::Builder::new().prefix("barrier-").tempdir_in(&ground.state_dir)?;
         let repos = Repos::new(dir.path().join("repos"));
         let [main, other, leaked] = BRANCHES.map(|name| format!("refs/remotes/origin/{name}"));
@@ -74,7 +74,7 @@ impl History {
         let (base, branch) = (repos.resolve(KEY, &main?).await?, repos.resolve(KEY, &other?).await?);
         let leaked = repos.resolve(KEY, &leaked?).await?;
         let task = repos.checkpoint(KEY, OTHER_TASK, 1).await?;
-        let task = task.ok_or_else(|| Trouble("the test's own repository lacks a commit".to_owned()))?;
+        let task = task.ok_or_else(|| Untested("the test's own repository lacks a commit".to_owned()))?;
         let forbidden = [
             ("another task's commit", task),
             ("another branch's commit", branch),
@@ -96,7 +96,7 @@ impl History {
     }
 
     /// Brings the base into a sandbox, and asks git there what it can read.
-    pub async fn look(&self, inside: Inside) -> Result<(Inside, Vec<Finding>), Trouble> {
+    pub async fn look(&self, inside: Inside) -> Result<(Inside, Vec<Finding>), Untested> {
         let (inside, brought) = inside.furnished(&self.sandboxes, KEY, &self.base).await;
         let mut found = Vec::new();
         match brought {
@@ -134,7 +134,7 @@ impl History {
     }
 
     /// After the sandboxes are gone.
-    pub async fn remove(self) -> Result<(), Trouble> {
+    pub async fn remove(self) -> Result<(), Untested> {
         Ok(self.sandboxes.drop_mirror(KEY).await?)
     }
 }

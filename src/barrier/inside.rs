@@ -9,7 +9,7 @@ use protocol::probe::{Finding, OPEN, Plan, Reach};
 use protocol::runner::{Limits, Op, Outcome, Status};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
-use super::{Ground, Trouble};
+use super::{Ground, Untested};
 use crate::sandbox::broker::Broker;
 use crate::sandbox::link::Link;
 use crate::sandbox::{SandboxError, Sandboxes};
@@ -35,7 +35,7 @@ impl Inside {
         which: usize,
         berth: Option<u32>,
         mirror: Option<&str>,
-    ) -> Result<Inside, Trouble> {
+    ) -> Result<Inside, Untested> {
         let (name, user) = (NAMES[which], PROBE_USERS[which]);
         let spec = ChamberSpec {
             name: name.to_owned(),
@@ -60,7 +60,7 @@ impl Inside {
         let (link, welcome) = Link::attach(Box::new(stream), ground.epoch).await?;
         let given = broker.hello().await?.runner;
         if welcome.runner != given {
-            return Err(Trouble(format!("the runner in {name} is {}, not {given}", welcome.runner)));
+            return Err(Untested(format!("the runner in {name} is {}, not {given}", welcome.runner)));
         }
         Ok(Inside { name: name.to_owned(), address, link, next: AtomicU64::new(1) })
     }
@@ -86,16 +86,16 @@ impl Inside {
     }
 
     /// What a command of an agent's says.
-    pub(super) async fn bash(&self, command: &str) -> Result<String, Trouble> {
+    pub(super) async fn bash(&self, command: &str) -> Result<String, Untested> {
         Ok(self.run(Op::Bash { command: command.to_owned() }).await?.text)
     }
 
     /// Runs the probing program.
-    pub(super) async fn probe(&self, words: &[&str]) -> Result<Outcome, Trouble> {
+    pub(super) async fn probe(&self, words: &[&str]) -> Result<Outcome, Untested> {
         self.run(Self::op(words, false)).await
     }
 
-    async fn run(&self, op: Op) -> Result<Outcome, Trouble> {
+    async fn run(&self, op: Op) -> Result<Outcome, Untested> {
         let id = self.id();
         let outcome = self.link.run(id, op, Limits { wall_ms: WALL_MS, output_bytes: 0 }).await?;
         self.link.ack(id).await?;
@@ -103,13 +103,13 @@ impl Inside {
     }
 
     /// Everything the plan asks for.
-    pub(super) async fn carry_out(&self, plan: &Plan) -> Result<Vec<Finding>, Trouble> {
-        let text = serde_json::to_string(plan).map_err(|error| Trouble(error.to_string()))?;
+    pub(super) async fn carry_out(&self, plan: &Plan) -> Result<Vec<Finding>, Untested> {
+        let text = serde_json::to_string(plan).map_err(|error| Untested(error.to_string()))?;
         findings(&self.name, &self.probe(&["try", &text]).await?)
     }
 
     /// Kills every process but the runner.
-    pub(super) async fn quiesce(&self) -> Result<Status, Trouble> {
+    pub(super) async fn quiesce(&self) -> Result<Status, Untested> {
         Ok(self.run(Op::Quiesce).await?.status)
     }
 
@@ -117,13 +117,13 @@ impl Inside {
     pub(super) async fn listening<T>(
         &self,
         port: u16,
-        until: impl AsyncFnOnce() -> Result<T, Trouble>,
-    ) -> Result<(T, Option<Vec<String>>), Trouble> {
+        until: impl AsyncFnOnce() -> Result<T, Untested>,
+    ) -> Result<(T, Option<Vec<String>>), Untested> {
         let id = self.id();
         let limits = Limits { wall_ms: WALL_MS, output_bytes: 0 };
         let run = self.link.run(id, Self::op(&["listen", &port.to_string()], false), limits);
         let work = async {
-            let done = async { Ok::<_, Trouble>((self.hears_itself(port).await?, until().await?)) }.await;
+            let done = async { Ok::<_, Untested>((self.hears_itself(port).await?, until().await?)) }.await;
             // However it went: the listener ends only by this.
             self.link.cancel(id).await;
             done
@@ -136,7 +136,7 @@ impl Inside {
     }
 
     /// Tries until the listener stands.
-    async fn hears_itself(&self, port: u16) -> Result<bool, Trouble> {
+    async fn hears_itself(&self, port: u16) -> Result<bool, Untested> {
         let own = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let control = Plan { reach: vec![Reach { check: 0, udp: false, to: own }], ..Plan::default() };
         for _ in 0..50 {
@@ -152,8 +152,8 @@ impl Inside {
         &self,
         host: &str,
         port: u16,
-        meanwhile: impl AsyncFnOnce() -> Result<(), Trouble>,
-    ) -> Result<String, Trouble> {
+        meanwhile: impl AsyncFnOnce() -> Result<(), Untested>,
+    ) -> Result<String, Untested> {
         let (mut sink, source) = tokio::io::duplex(4096);
         let limits = Limits { wall_ms: 20_000, output_bytes: 0 };
         let op = Self::op(&["hold", host, &port.to_string()], true);
@@ -171,7 +171,7 @@ impl Inside {
                 return Ok("was never there".to_owned());
             }
             let second = lines.next_line().await.unwrap_or_default();
-            Ok::<_, Trouble>(second.unwrap_or_else(|| "still open".to_owned()))
+            Ok::<_, Untested>(second.unwrap_or_else(|| "still open".to_owned()))
         };
         let (outcome, work) = tokio::join!(run, work);
         outcome?;
@@ -182,8 +182,8 @@ impl Inside {
     /// Takes every inotify instance that its user may have, in the probe's words, and holds them while `meanwhile` is done.
     pub(super) async fn crowding<T>(
         &self,
-        meanwhile: impl AsyncFnOnce() -> Result<T, Trouble>,
-    ) -> Result<(String, T), Trouble> {
+        meanwhile: impl AsyncFnOnce() -> Result<T, Untested>,
+    ) -> Result<(String, T), Untested> {
         let (mut sink, source) = tokio::io::duplex(4096);
         let limits = Limits { wall_ms: WALL_MS, output_bytes: 0 };
         let id = self.id();
@@ -199,7 +199,7 @@ impl Inside {
             let done = meanwhile().await;
             // However it went: what is held is let go only by this.
             self.link.cancel(id).await;
-            Ok::<_, Trouble>((taken, done?))
+            Ok::<_, Untested>((taken, done?))
         };
         let (outcome, work) = tokio::join!(run, work);
         outcome?;
@@ -208,7 +208,7 @@ impl Inside {
     }
 
     /// Has a child write a frame in the runner's name, for a request that is asked next.
-    pub(super) async fn forged(&self) -> Result<String, Trouble> {
+    pub(super) async fn forged(&self) -> Result<String, Untested> {
         let id = self.id();
         let awaited = self.next.load(Ordering::Relaxed);
         let limits = Limits { wall_ms: WALL_MS, output_bytes: 4096 };
@@ -227,17 +227,17 @@ impl Inside {
 }
 
 /// What the probe in a sandbox told.
-pub(super) fn findings(name: &str, outcome: &Outcome) -> Result<Vec<Finding>, Trouble> {
+pub(super) fn findings(name: &str, outcome: &Outcome) -> Result<Vec<Finding>, Untested> {
     if outcome.status != Status::Ok || outcome.dropped_bytes > 0 {
         let text = last(&outcome.text);
-        return Err(Trouble(format!("the probe in {name} ended with {:?}: {text}", outcome.status)));
+        return Err(Untested(format!("the probe in {name} ended with {:?}: {text}", outcome.status)));
     }
     read(name, &outcome.text)
 }
 
 /// One finding a line.
-pub(super) fn read(name: &str, text: &str) -> Result<Vec<Finding>, Trouble> {
-    let told = |_| Trouble(format!("the probe in {name} said what is no finding: {}", last(text)));
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Finding>, Untested> {
+    let told = |_| Untested(format!("the probe in {name} said what is no finding: {}", last(text)));
     text.lines().map(|line| serde_json::from_str(line).map_err(told)).collect()
 }
 

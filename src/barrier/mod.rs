@@ -45,27 +45,27 @@ pub use proof::{Key, Proof, Standing};
 /// Why the test could not be carried out; it says nothing about the barrier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Trouble(pub String);
+pub struct Untested(pub String);
 
-impl From<Problem> for Trouble {
+impl From<Problem> for Untested {
     fn from(problem: Problem) -> Self {
         Self(problem.text)
     }
 }
 
-impl From<LinkError> for Trouble {
+impl From<LinkError> for Untested {
     fn from(error: LinkError) -> Self {
         Self(error.to_string())
     }
 }
 
-impl From<EgressError> for Trouble {
+impl From<EgressError> for Untested {
     fn from(error: EgressError) -> Self {
         Self(error.to_string())
     }
 }
 
-impl From<std::io::Error> for Trouble {
+impl From<std::io::Error> for Untested {
     fn from(error: std::io::Error) -> Self {
         Self(error.to_string())
     }
@@ -112,10 +112,10 @@ pub const BERTHS: u32 = 2;
 ///
 /// # Errors
 /// When there is no room for them, or no router.
-pub async fn berths(broker: &dyn Broker, spec: &RouterSpec) -> Result<[Berth; 2], Trouble> {
+pub async fn berths(broker: &dyn Broker, spec: &RouterSpec) -> Result<[Berth; 2], Untested> {
     let more = RouterSpec { berths: spec.berths + BERTHS, ..spec.clone() };
     let made = broker.router_ensure(&more).await?.berths;
-    let few = || Trouble("the router has no two berths for the barrier's self-test".to_owned());
+    let few = || Untested("the router has no two berths for the barrier's self-test".to_owned());
     made.into_iter().skip(spec.berths as usize).collect::<Vec<_>>().try_into().map_err(|_| few())
 }
 
@@ -164,8 +164,8 @@ impl Report {
 /// Makes two sandboxes, tries everything, removes them. `say` is told how it goes.
 ///
 /// # Errors
-/// [`Trouble`] when it could not be carried out to the end.
-pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report, Trouble> {
+/// [`Untested`] when it could not be carried out to the end.
+pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report, Untested> {
     say("making a repository's mirror");
     let history = History::make(ground).await?;
     let image = ground.way.as_ref().map(|way| way.router_image.as_str());
@@ -210,7 +210,7 @@ async fn tried(
     history: &History,
     ears: &mut Ears,
     say: &(dyn Fn(&str) + Sync),
-) -> Result<Vec<Finding>, Trouble> {
+) -> Result<Vec<Finding>, Untested> {
     let names = Names::new()?;
     let _planted = Planted::in_state(&ground.state_dir)?;
     let berth = |at: usize| ground.way.as_ref().map(|way| way.berths[at].number);
@@ -245,7 +245,7 @@ async fn networked(
     ears: &mut Ears,
     found: &mut Vec<Finding>,
     say: &(dyn Fn(&str) + Sync),
-) -> Result<(), Trouble> {
+) -> Result<(), Untested> {
     let [own, other] = [way.berths[0].number, way.berths[1].number];
     way.egress.open(other, &[]).await?;
     way.egress.open(own, &names.rules()).await?;
@@ -307,9 +307,9 @@ async fn outside(
     ground: &Ground,
     ears: &mut Ears,
     neighbour: Option<(Ipv4Addr, u16)>,
-) -> Result<Vec<Finding>, Trouble> {
+) -> Result<Vec<Finding>, Untested> {
     let plan = plan::outside(&ground.strangers, &ears.doors(), neighbour.as_slice());
-    let plan = serde_json::to_string(&plan).map_err(|error| Trouble(error.to_string()))?;
+    let plan = serde_json::to_string(&plan).map_err(|error| Untested(error.to_string()))?;
     let said = ground.broker.router_probe(&ground.image, &plan).await?;
     let mut found = inside::read("the router's place", &said)?;
     found.extend(ears.told(31).await?);
@@ -317,10 +317,10 @@ async fn outside(
 }
 
 /// A daemon that nobody's child is, before and after everything was stopped.
-async fn daemon(first: &Inside, found: &mut Vec<Finding>) -> Result<(), Trouble> {
+async fn daemon(first: &Inside, found: &mut Vec<Finding>) -> Result<(), Untested> {
     const FILE: &str = "/workspace/.ticks";
     let plan = Plan { sizes: vec![FILE.to_owned()], ..Plan::default() };
-    let look = async || -> Result<(u64, Vec<Finding>), Trouble> {
+    let look = async || -> Result<(u64, Vec<Finding>), Untested> {
         let told = first.carry_out(&plan).await?;
         let (size, rest): (Vec<_>, Vec<_>) = told.into_iter().partition(|finding| finding.what == FILE);
         Ok((size.first().and_then(|finding| finding.seen.parse().ok()).unwrap_or(0), rest))

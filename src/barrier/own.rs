@@ -17,7 +17,7 @@ use super::ear::Ears;
 use super::inside::findings;
 use super::judge::{judge, mismatches};
 use super::plan::{self, Names};
-use super::{Expect, ExpectedWay, Trouble};
+use super::{Expect, ExpectedWay, Untested};
 use crate::sandbox::broker::Broker;
 use crate::sandbox::{SandboxError, Sandboxes};
 
@@ -47,7 +47,7 @@ pub struct FromInside {
 impl Inspector for FromInside {
     async fn mismatches(&self, task: i64) -> Result<Vec<String>, SandboxError> {
         let untried =
-            |trouble: Trouble| SandboxError::Unavailable(format!("checks 8 to 13 could not be tried: {trouble}"));
+            |trouble: Untested| SandboxError::Unavailable(format!("checks 8 to 13 could not be tried: {trouble}"));
         let around = self.sandboxes.around(task).await?;
         let own = around.own.map(berth).transpose().map_err(untried)?;
         let image = own.map(|_| self.router_image.as_str());
@@ -55,7 +55,7 @@ impl Inspector for FromInside {
         let names = Names::new().map_err(untried)?;
         let gateway = own.map(|(_, gateway)| gateway);
         let plan = plan::own(&names, &ears.doors(), gateway, &around.others);
-        let text = serde_json::to_string(&plan).map_err(|error| untried(Trouble(error.to_string())))?;
+        let text = serde_json::to_string(&plan).map_err(|error| untried(Untested(error.to_string())))?;
         let outcome = self.sandboxes.probe(task, &["try", &text]).await?;
         let mut found = findings("the task's sandbox", &outcome).map_err(untried)?;
         found.extend(ears.told(11).await.map_err(untried)?);
@@ -68,9 +68,9 @@ impl Inspector for FromInside {
 }
 
 /// The berth's network and gateway, from the address of the sandbox in it.
-fn berth(own: Ipv4Addr) -> Result<(Net, Ipv4Addr), Trouble> {
+fn berth(own: Ipv4Addr) -> Result<(Net, Ipv4Addr), Untested> {
     let first = u32::from(own) & (u32::MAX << (32 - u32::from(BERTH_PREFIX)));
-    let subnet = Net::new(first.into(), BERTH_PREFIX).map_err(|error| Trouble(error.to_string()))?;
+    let subnet = Net::new(first.into(), BERTH_PREFIX).map_err(|error| Untested(error.to_string()))?;
     Ok((subnet, Ipv4Addr::from(first + 1)))
 }
 

@@ -8,7 +8,7 @@ use protocol::router::Rule;
 
 use super::canary::{self, Upstream};
 use super::inside::Inside;
-use super::{Ground, Trouble};
+use super::{Ground, Untested};
 
 /// Where the second sandbox listens.
 pub const NEIGHBOUR: u16 = 7700;
@@ -52,9 +52,9 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub fn new() -> Result<Names, Trouble> {
+    pub fn new() -> Result<Names, Untested> {
         let mut bytes = [0; 8];
-        getrandom::fill(&mut bytes).map_err(|error| Trouble(error.to_string()))?;
+        getrandom::fill(&mut bytes).map_err(|error| Untested(error.to_string()))?;
         let name = |what: &str| format!("{what}{}.{ZONE}", hex::encode(bytes));
         Ok(Names { allowed: name("allowed-"), private: name(canary::PRIVATE), denied: name("denied-") })
     }

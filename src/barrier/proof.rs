@@ -11,7 +11,7 @@ use protocol::broker::{ChamberLimits, RouterSpec};
 use protocol::router::{Bogons, Net};
 use serde::{Deserialize, Serialize};
 
-use super::Trouble;
+use super::Untested;
 use crate::sandbox::broker::Broker;
 
 /// Settings of the kernel that open or close what the checks try.
@@ -108,11 +108,11 @@ impl Key {
         profiles: &[&str],
         router: Option<&RouterSpec>,
         limits: ChamberLimits,
-    ) -> Result<Key, Trouble> {
+    ) -> Result<Key, Untested> {
         let info = broker.hello().await?;
         let id = async |reference: &str| {
             let found = broker.image(reference).await?;
-            let missing = || Trouble(format!("the image {reference} is not there; `make images` builds it"));
+            let missing = || Untested(format!("the image {reference} is not there; `make images` builds it"));
             found.map(|image| image.id).ok_or_else(missing)
         };
         let mut ids = BTreeMap::new();

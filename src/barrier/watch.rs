@@ -3,7 +3,7 @@
 
 use protocol::probe::{Finding, OPEN};
 
-use super::Trouble;
+use super::Untested;
 use super::inside::Inside;
 
 pub const TAKEN: &str = "inotify instances another sandbox took";
@@ -12,7 +12,7 @@ pub const ALL: [&str; 2] = ["all", "as many as it could"];
 pub const MEANWHILE: &str = "an inotify instance meanwhile";
 pub const GIVEN: &str = OPEN;
 
-pub(super) async fn tried(first: &Inside, second: &Inside) -> Result<[Finding; 2], Trouble> {
+pub(super) async fn tried(first: &Inside, second: &Inside) -> Result<[Finding; 2], Untested> {
     let (taken, left) = second.crowding(async || Ok(first.probe(&["take-watcher"]).await?.text)).await?;
     Ok([Finding::new(2, TAKEN, taken), Finding::new(2, MEANWHILE, left.trim_end())])
 }

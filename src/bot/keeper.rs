@@ -137,9 +137,9 @@ fn before(keep: &Keep, now: i64) -> Before {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::now;
     use crate::store::Store;
     use crate::store::tests::{created, created_in, feed_at};
-    use crate::task::now;
     use domain::Input;
     use std::path::Path;
 

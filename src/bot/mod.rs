@@ -11,9 +11,10 @@ mod way_out;
 use crate::barrier::{Inspector, Standing};
 use crate::bot::keeper::Keeper;
 use crate::bot::shelves::Shelves;
+use crate::clock::Clock;
 use crate::config::process::Role;
 use crate::config::{Process, Secret};
-use crate::effect::{EffectRunner, Lanes, Speaker};
+use crate::effect::{EffectRunner, Listeners, Posts, Speaker};
 use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
 use crate::handler::{Intake, Reader};
@@ -24,6 +25,7 @@ use crate::server::{Door, Hooks, Limits, Ops, Peer, Reload, Visitors, hook_route
 use crate::store::Store;
 use crate::supervise::Works;
 use crate::task::{Cut, Machine, Outbox};
+use crate::thread::Threads;
 use anyhow::{Context, Result};
 use axum::serve::Listener;
 use domain::{Input, TaskId};
@@ -117,23 +119,14 @@ impl Bot {
         }
         let (machine, moved) = Machine::new(parts.store.clone(), parts.epoch);
         let config = parts.config.clone();
-        let effects = Arc::new(effects(&parts));
+        let effects = Arc::new(effects(&parts, machine.clock().clone()));
         effects.find_all().await;
         if let Err(trouble) = effects.reach_all().await {
             tracing::warn!(?trouble, "the rules of a sandbox that stands could not be made anew");
         }
-        let (forge, sync) = (parts.forge.clone(), parts.sync.as_ref());
-        let reader = Arc::new(Reader::new(config.clone(), forge, machine.clone(), effects.clone(), &parts.me, sync));
+        let reader = Arc::new(Reader::new(config.clone(), machine.clone(), effects.clone()));
         let (barrier, works) = (parts.barrier.clone(), parts.works.clone());
-        let outbox = Outbox::new(
-            machine.clone(),
-            effects,
-            reader.clone(),
-            barrier,
-            works.clone(),
-            parts.cut.clone(),
-            stopping.clone(),
-        );
+        let outbox = Outbox::new(machine.clone(), effects, barrier, works.clone(), parts.cut.clone(), stopping.clone());
         let bell = Arc::new(Notify::new());
         let intake = Arc::new(Intake::new(reader, bell.clone(), stopping.clone()));
         reap(&parts).await?;
@@ -257,13 +250,17 @@ async fn note_routers(machine: Arc<Machine>, sandboxes: Arc<Sandboxes>) {
     }
 }
 
-fn effects(parts: &Parts) -> EffectRunner {
+fn effects(parts: &Parts, clock: Arc<Clock>) -> EffectRunner {
+    let whereabouts = Arc::new(Whereabouts::new(parts.forge.clone()));
+    let (config, store, me, sync) = (parts.config.clone(), parts.store.clone(), parts.me.clone(), parts.sync.as_ref());
+    let threads = Arc::new(Threads::new(config, store, whereabouts.clone(), clock, me, sync));
     let speaker = |role| Speaker::of(&parts.config, &parts.models, role, &parts.mark_key);
     EffectRunner {
         config: parts.config.clone(),
         store: parts.store.clone(),
         forge: parts.forge.clone(),
-        whereabouts: Arc::new(Whereabouts::new(parts.forge.clone())),
+        whereabouts,
+        threads,
         me: parts.me.clone(),
         auth: parts.auth.clone(),
         sandboxes: parts.sandboxes.clone(),
@@ -272,12 +269,10 @@ fn effects(parts: &Parts) -> EffectRunner {
         planner: speaker(Role::Planner),
         style: tokio::sync::OnceCell::new(),
         repos: parts.repos.clone(),
-        mark_key: parts.mark_key.clone(),
+        posts: Posts::new(parts.forge.clone(), parts.store.clone(), parts.me.id, parts.mark_key.clone()),
+        listeners: Listeners::new(parts.config.clone(), parts.forge.clone()),
         epoch: parts.epoch,
         reaching: tokio::sync::Mutex::default(),
-        listened: std::sync::Mutex::default(),
-        tidy: std::sync::Mutex::default(),
-        lanes: Lanes::default(),
     }
 }
 

@@ -98,9 +98,9 @@ fn tell(result: Result<(), StoreError>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::now;
     use crate::store::Store;
     use crate::store::tests::created;
-    use crate::task::now;
 
     #[tokio::test]
     async fn a_clock_that_jumped_ahead_makes_nobody_late() {

@@ -6,14 +6,14 @@
 //! does not fit is named once, and tasks are refused.
 //! Tests: `tests/barrier/proof.rs`.
 
-use crate::barrier::{self, Ground, Key, Outdated, Proof, Standing, Trouble, Way};
+use crate::barrier::{self, Ground, Key, Outdated, Proof, Standing, Untested, Way};
 use crate::bot::router_spec;
+use crate::clock::now;
 use crate::config::Process;
 use crate::config::process::{Hardening, Network, Sandbox};
 use crate::egress::Egress;
 use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
-use crate::task::now;
 use protocol::broker::ChamberLimits;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub struct Prover {
 }
 
 /// What a proof for this configuration depends on, as it is now. A toolchain's image is tried when a task first wants it.
-pub async fn barrier_key(config: &Process, broker: &dyn Broker) -> Result<Key, Trouble> {
+pub async fn barrier_key(config: &Process, broker: &dyn Broker) -> Result<Key, Untested> {
     key(config, broker, &[]).await
 }
 
@@ -61,7 +61,7 @@ pub fn proven_limits(config: &Process) -> ChamberLimits {
     })
 }
 
-async fn key(config: &Process, broker: &dyn Broker, more: &[String]) -> Result<Key, Trouble> {
+async fn key(config: &Process, broker: &dyn Broker, more: &[String]) -> Result<Key, Untested> {
     let spec = (config.sandbox.network == Network::Router).then(|| router_spec(config));
     let images = [&config.listed_images(), more].concat();
     Key::of(broker, &images, &profiles(config), spec.as_ref(), proven_limits(config)).await
@@ -159,7 +159,7 @@ impl Prover {
         }
     }
 
-    async fn prove(&self, wanted: &[String]) -> Result<Standing, Trouble> {
+    async fn prove(&self, wanted: &[String]) -> Result<Standing, Untested> {
         if let Some(outdated) = Outdated::of(&self.broker.hello().await?) {
             return Ok(Standing::Refused(outdated.to_string()));
         }
@@ -205,7 +205,7 @@ impl Prover {
         Ok(Standing::Broken(proof.mismatches))
     }
 
-    async fn ground(&self, image: &str, profile: &str) -> Result<Ground, Trouble> {
+    async fn ground(&self, image: &str, profile: &str) -> Result<Ground, Untested> {
         let way = match &self.egress {
             None => None,
             Some(egress) => {

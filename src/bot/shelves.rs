@@ -3,10 +3,11 @@
 //! Owns when; whether, is `domain::transition`'s, and how, is `effect`'s and `sandbox`'s. Keeps nothing: how long a task has waited is
 //! the time since its last event. Tests: below, and `tests/stories/shelves.rs`.
 
+use crate::clock::now;
 use crate::config::process::Sandbox;
 use crate::sandbox::Sandboxes;
 use crate::store::StoreError;
-use crate::task::{Fed, Machine, now};
+use crate::task::{Fed, Machine};
 use domain::{Input, Shelf, Task, TaskId};
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,6 +3,7 @@
 use super::outside::USER_AGENT;
 use super::store::location;
 use super::{lock, running};
+use crate::clock::now;
 use crate::config::process::Repository;
 use crate::config::{Process, Secret};
 use crate::fetch::{Approved, ApprovedSource, Offer, Standing};
@@ -13,7 +14,7 @@ use crate::forge::{review_hash, text_hash};
 use crate::git::{Auth, Branch, RemoteUrl};
 use crate::server::FetchedReport;
 use crate::store::Store;
-use crate::task::{Machine, now};
+use crate::task::Machine;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use domain::{Commit, Decision, Event, Input, Source, State, TaskId, Verb};
@@ -220,6 +221,7 @@ mod tests {
         Decision {
             source: Source::Review(1),
             number: 20,
+            thread: None,
             at: 5_000,
             poster: domain::Account { id: 7, login: "alice".into() },
             right: domain::Access::Write,

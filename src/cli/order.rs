@@ -4,10 +4,11 @@
 use super::printer::{Complaint, Printer};
 use super::store::location;
 use super::{lock, running};
+use crate::clock::now;
 use crate::config::Process;
 use crate::git::Repos;
 use crate::store::{Deleted, Store};
-use crate::task::{Machine, Obeyed, now};
+use crate::task::{Machine, Obeyed};
 use anyhow::Result;
 use domain::{Order, TaskId};
 use std::time::Duration;

@@ -16,7 +16,7 @@ use crate::sandbox::broker::{Broker, SocketBroker};
 use crate::sandbox::{Gate, Sandboxes, Settings};
 use crate::store::Store;
 use crate::supervise::Works;
-use crate::{task, telemetry};
+use crate::{clock, telemetry};
 use anyhow::Result;
 use clap::Args;
 use std::io::IsTerminal;
@@ -120,7 +120,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     // First what costs nothing to look at: whatever fails below takes a broker and its networks down again.
     let Outside { models, forge, token, me, sync, hook_secrets } = Outside::reach(config).await?;
     let store = Store::open(location(config)?).await?;
-    let epoch = store.begin_epoch(task::now()).await?;
+    let epoch = store.begin_epoch(clock::now()).await?;
     let broker: Arc<dyn Broker> = Arc::new(SocketBroker::new(&config.broker.socket));
     let own_broker = broker_child::ensure(config, broker.as_ref()).await?;
     let (egress, log) = match config.sandbox.network {

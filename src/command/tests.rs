@@ -247,6 +247,7 @@ fn the_machine_lets_those_give_a_command_whom_the_table_names() {
         let decision = Decision {
             source: Source::Comment(2),
             number: 2,
+            thread: None,
             at: 1,
             poster: person.clone(),
             right: Access::Read,

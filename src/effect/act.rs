@@ -1,8 +1,9 @@
 //! One action in the sandbox. Never repeated: the runner runs an id at most once, and one that may have run is told as interrupted.
 //! A try has a sandbox of its own, which is thrown away.
 
-use super::{EffectRunner, Trouble};
+use super::EffectRunner;
 use crate::sandbox::SandboxError;
+use crate::trouble::Trouble;
 use domain::{Action, Input, IssueCheck, NewFile, Outcome, OutcomeStatus, Task, TaskKind};
 use protocol::runner::{Limits, Status};
 

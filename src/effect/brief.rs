@@ -1,13 +1,15 @@
 //! What the host reads of a workspace before a request in the style *files*: which files matter, their text, and once for a task how the
 //! project's checks end on its base. No action of the agent's; repeated freely, the stored look wins.
 
+use super::EffectRunner;
 use super::act::apart;
-use super::{EffectRunner, Feed, Trouble};
 use crate::engine::style::{files, record, round, view};
 use crate::sandbox::detect::steers_tests;
 use crate::sandbox::survey::because;
 use crate::sandbox::{SurveySpec, VerifySpec};
 use crate::store::EffectRow;
+use crate::thread::Feed;
+use crate::trouble::Trouble;
 use domain::{BaseRun, Commit, Event, Input, Look, ShownFile, State, Task};
 use protocol::survey::{Found, Question, Reason};
 use std::collections::BTreeSet;

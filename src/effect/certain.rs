@@ -1,7 +1,8 @@
 //! When a forge's "not there" or "not allowed" counts. A forge that starts, a proxy before it and a token that is being renewed say
 //! the same words: so it counts when version and own account were answered in the same try, three tries running.
 
-use super::{EffectRunner, Trouble};
+use super::EffectRunner;
+use crate::trouble::Trouble;
 use domain::Task;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,17 +12,6 @@ use std::time::{Duration, Instant};
 const TRIES: u32 = 3;
 /// How long the start waits for a forge.
 const FIND: Duration = Duration::from_secs(5);
-
-/// What a forge says that may pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum No {
-    /// There is no such thing, or the bot's account may not see it.
-    Missing,
-    /// The token is refused, or the bot's account lacks the right.
-    Forbidden,
-    /// Its present state is in the way: archived, locked, closed.
-    State,
-}
 
 /// How often running each thing was refused by a forge that otherwise answered. A restart begins anew.
 pub struct Refusals<K> {
@@ -81,12 +71,6 @@ impl EffectRunner {
             }
         });
         futures_util::future::join_all(looks).await;
-    }
-
-    /// Whether the forge answers as a whole: its version, and that the token is ours.
-    pub async fn forge_answers(&self) -> bool {
-        let (version, me) = tokio::join!(self.forge.version(), self.forge.whoami());
-        version.is_ok() && me.is_ok_and(|me| me.id == self.me.id)
     }
 }
 

@@ -1,12 +1,14 @@
 //! One model call. Its worst case is charged before it goes out; the whole answer and the true charge arrive in one step.
 //! Repeated freely: a call whose answer was lost costs its worst case, and three of them pause the task.
 
-use super::{EffectRunner, Feed, Trouble};
+use super::EffectRunner;
 use crate::engine::style::round::{self, Step};
 use crate::engine::style::{Style, settled};
 use crate::engine::{self, TurnError};
 use crate::llm::retry::Patience;
 use crate::store::EffectRow;
+use crate::thread::Feed;
+use crate::trouble::Trouble;
 use domain::{Event, Input, PauseReason, State, Task};
 use tokio_util::sync::CancellationToken;
 

@@ -3,9 +3,10 @@
 //! The rules are always made anew from the operator's configuration, the accepted project file, the task's log and the repository's
 //! grants, and told as a whole; so a repeated or late try ends at the same rules.
 
+use super::EffectRunner;
 use super::policy::Policy;
-use super::{EffectRunner, Trouble};
 use crate::sandbox::SandboxError;
+use crate::trouble::Trouble;
 use domain::{Grant, Input, Notice, State, Task, TaskId};
 use protocol::router::Rule;
 

@@ -3,10 +3,11 @@
 //! Owns what is read for the question: the base's file, the one in the sandbox, and people's words. What cannot be told is allowed: a
 //! command could do the same, and the review marks each changed test. Judged in `src/sandbox/kept.rs`. Tests: `tests/stories/kept.rs`.
 
-use super::{EffectRunner, Trouble};
+use super::EffectRunner;
 use crate::git::GitError;
 use crate::sandbox::kept::{asks_for_tests, is_test, lost};
 use crate::text;
+use crate::trouble::Trouble;
 use domain::{Action, Event, Item, Task, Verb};
 
 /// Longest test file that is compared, in bytes.

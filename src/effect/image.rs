@@ -3,13 +3,14 @@
 //! What a project asks for, or its files tell of, it gets or the task does not start: a person then reads what to type. The files
 //! choose among the images that the operator listed and can name no other. Tests: below and `tests/stories/toolchains.rs`.
 
+use super::EffectRunner;
 use super::policy::Policy;
-use super::{EffectRunner, Trouble};
 use crate::config::process::Sandbox;
 use crate::config::project::Pick;
 use crate::git::Repos;
 use crate::sandbox::need::{self, MAX_BYTES, Need, WANTED};
 use crate::sandbox::{SandboxError, Sandboxes};
+use crate::trouble::Trouble;
 use broker::toolchain::{BASE, REPOSITORY, profiles};
 use domain::Commit;
 use std::collections::HashMap;

@@ -13,7 +13,9 @@ mod egress;
 mod guard;
 mod image;
 mod lanes;
+mod listeners;
 mod policy;
+mod posts;
 mod prepare;
 mod publish;
 mod repository;
@@ -23,10 +25,12 @@ mod talk;
 mod verify;
 mod view;
 
-pub use certain::{No, Refusals};
+pub use certain::Refusals;
 pub(crate) use image::{Choice, Chosen, Told, read as read_toolchain};
 pub use lanes::Lanes;
+pub use listeners::Listeners;
 pub(crate) use policy::granted;
+pub use posts::Posts;
 pub use repository::Repository;
 
 use crate::barrier::Inspector;
@@ -34,120 +38,15 @@ use crate::config::process::Role;
 use crate::config::{Process, Secret};
 use crate::engine::EngineConfig;
 use crate::engine::style::Style;
-use crate::forge::{Account, Forge, ForgeError, Whereabouts};
-use crate::git::{Auth, GitError, Meaning, Repos};
+use crate::forge::{Account, Forge, Whereabouts};
+use crate::git::{Auth, Repos};
 use crate::llm::{Model, Models};
-use crate::sandbox::{SandboxError, Sandboxes};
-use crate::store::{EffectRow, Store, StoreError};
-use domain::{Again, Effect, Failure, Input, Task, TaskId, TaskKind};
-use std::collections::{HashMap, HashSet};
+use crate::sandbox::Sandboxes;
+use crate::store::{EffectRow, Store};
+use crate::thread::{Feed, Threads};
+use crate::trouble::Trouble;
+use domain::{Again, Effect, Input, Task, TaskKind};
 use std::sync::Arc;
-use std::time::Instant;
-
-/// Why an effect was not done.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Trouble {
-    /// Something it needs is down or busy: again later, after `after_ms` or the outbox's own back-off.
-    Later {
-        /// What is in the way, for people to read.
-        sentence: String,
-        /// Milliseconds that the other side asked to wait; none where it named no time.
-        after_ms: Option<u64>,
-    },
-    /// The repository has another address: again once it was looked up.
-    Moved {
-        /// What the forge or git said.
-        sentence: String,
-    },
-    /// The forge says no, which counts only once it is certain.
-    Doubtful {
-        /// Which kind of "no" it was.
-        no: No,
-        /// What the forge or git said.
-        sentence: String,
-    },
-    /// It cannot be done as things stand: the effect ends with this failure.
-    Failed(Failure),
-}
-
-impl Trouble {
-    /// [`Trouble::Later`] with the outbox's own back-off.
-    pub fn later(sentence: impl Into<String>) -> Self {
-        Trouble::Later { sentence: sentence.into(), after_ms: None }
-    }
-
-    /// A person has to do something first.
-    pub fn blocked(sentence: impl Into<String>) -> Self {
-        Trouble::Failed(Failure::Blocked { sentence: sentence.into() })
-    }
-}
-
-impl std::fmt::Display for Trouble {
-    /// The sentence alone.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Later { sentence, .. } | Self::Moved { sentence } | Self::Doubtful { sentence, .. } => {
-                f.write_str(sentence)
-            }
-            Self::Failed(failure) => match failure {
-                Failure::Blocked { sentence } | Failure::Fatal { why: sentence } => f.write_str(sentence),
-                Failure::ContextFull => f.write_str("the conversation no longer fits into the model"),
-                Failure::SandboxGone { loss } => write!(f, "the sandbox is gone: {loss}"),
-            },
-        }
-    }
-}
-
-impl From<ForgeError> for Trouble {
-    fn from(error: ForgeError) -> Self {
-        let sentence = error.to_string();
-        match error {
-            ForgeError::Unavailable { retry_after_ms, .. } => Trouble::Later { sentence, after_ms: retry_after_ms },
-            ForgeError::Ambiguous(_) | ForgeError::Protocol(_) => Trouble::later(sentence),
-            ForgeError::Moved(_) => Trouble::Moved { sentence },
-            ForgeError::NotFound(_) => Trouble::Doubtful { no: No::Missing, sentence },
-            ForgeError::Forbidden(_) => Trouble::Doubtful { no: No::Forbidden, sentence },
-            ForgeError::Conflict(_) => Trouble::Doubtful { no: No::State, sentence },
-            ForgeError::Invalid(_) | ForgeError::TooLarge(_) => Trouble::blocked(sentence),
-        }
-    }
-}
-
-impl From<GitError> for Trouble {
-    fn from(error: GitError) -> Self {
-        let sentence = error.to_string();
-        match error.meaning() {
-            Meaning::Away => Trouble::later(sentence),
-            Meaning::Moved => Trouble::Moved { sentence },
-            Meaning::Missing => Trouble::Doubtful { no: No::Missing, sentence },
-            Meaning::Forbidden => Trouble::Doubtful { no: No::Forbidden, sentence },
-            Meaning::Lasting => Trouble::blocked(sentence),
-        }
-    }
-}
-
-impl From<SandboxError> for Trouble {
-    fn from(error: SandboxError) -> Self {
-        match error {
-            SandboxError::Unavailable(why) => Trouble::later(format!("the sandbox cannot be reached: {why}")),
-            SandboxError::Gone(loss) => Trouble::Failed(Failure::SandboxGone { loss }),
-            SandboxError::Refused(sentence) | SandboxError::Limit(sentence) => Trouble::blocked(sentence),
-        }
-    }
-}
-
-impl From<StoreError> for Trouble {
-    fn from(error: StoreError) -> Self {
-        Trouble::later(error.to_string())
-    }
-}
-
-/// Takes an input to a task in the middle of an effect.
-#[async_trait::async_trait]
-pub trait Feed: Send + Sync {
-    /// The task as it then is; none when the key had been used before.
-    async fn feed(&self, id: TaskId, key: &str, input: Input) -> Result<Option<Task>, StoreError>;
-}
 
 /// A model, and what every conversation with it is made from.
 pub struct Speaker {
@@ -174,6 +73,8 @@ pub struct EffectRunner {
     pub forge: Arc<dyn Forge>,
     /// Where each configured repository is on the forge now.
     pub whereabouts: Arc<Whereabouts>,
+    /// Reads what people say to tasks.
+    pub threads: Arc<Threads>,
     /// The bot's own account.
     pub me: Account,
     /// The credential with which git fetches from and pushes to the forge.
@@ -190,18 +91,14 @@ pub struct EffectRunner {
     pub style: tokio::sync::OnceCell<Style>,
     /// The bot's bare repositories in the state directory.
     pub repos: Repos,
-    /// Signs the marks by which our own posts are found again.
-    pub mark_key: Secret,
+    /// What the bot posts.
+    pub posts: Posts,
+    /// Who else would get a push.
+    pub listeners: Listeners,
     /// The number of this process's life, from [`Store::begin_epoch`].
     pub epoch: i64,
     /// Held while rules are made and told to the router.
     pub reaching: tokio::sync::Mutex<()>,
-    /// When each repository was last seen to have no foreign listener.
-    pub listened: std::sync::Mutex<HashMap<String, Instant>>,
-    /// Pull requests on which our last review of this life was seen whole: nothing of ours is left over there.
-    pub tidy: std::sync::Mutex<HashSet<(String, u64)>>,
-    /// Posts on one pull request go out one after the other: the forge mixes concurrent ones of one account.
-    pub lanes: Lanes,
 }
 
 impl EffectRunner {
@@ -230,8 +127,14 @@ impl EffectRunner {
             Effect::Comment { notice, .. } => self.comment(task, row, notice).await,
             Effect::Label { name, .. } => self.label(task, name).await,
             Effect::CommitStatus { n, commit, state } => self.commit_status(task, *n, commit, state).await,
-            // These two read the forge as the handlers do: the outbox asks them.
-            Effect::Recheck { .. } | Effect::Advance { .. } => Ok(Input::Settled),
+            Effect::Recheck { n, sources } => {
+                self.threads.recheck(task, *n, sources, feed).await?;
+                Ok(Input::Settled)
+            }
+            Effect::Advance { n, source } => {
+                let decision = self.threads.advance(task, source, feed).await?.map(Box::new);
+                Ok(Input::AdvanceRead { n: *n, decision })
+            }
         }
     }
 

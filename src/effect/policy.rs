@@ -1,10 +1,11 @@
 //! What holds in one step of a task: the operator's tables for its repository, narrowed by the project file at the task's base, widened
 //! where the operator accepted that very file. Resolved once; whatever the step does takes it. Tests: `tests/stories/policy.rs`.
 
-use super::{EffectRunner, Repository, Trouble};
+use super::{EffectRunner, Repository};
 use crate::config::Process;
 use crate::config::process::Sandbox;
 use crate::config::project::{Effective, FILE, Granted, MAX_BYTES, Project};
+use crate::trouble::Trouble;
 use domain::{Commit, Task};
 use protocol::router::Rule;
 

@@ -1,16 +1,17 @@
 //! The sandbox: made with the repository in it, opened for work, let rest, removed.
 
+use super::EffectRunner;
 use super::policy::Policy;
-use super::{EffectRunner, Trouble};
 use crate::git::Branch;
 use crate::sandbox::{Anew, PrepareSpec, SandboxError, SetupSpec};
 use crate::store::EffectRow;
+use crate::trouble::Trouble;
 use domain::{Commit, Input, Shelf, State, Task};
 
 impl EffectRunner {
     pub(super) async fn prepare(&self, task: &Task) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
-        self.nobody_listens(&repository).await?;
+        self.listeners.nobody(&repository).await?;
         self.repos.fetch(&repository.key, &repository.url, Some(&self.auth)).await?;
         let base = match &task.base {
             Some(base) => base.clone(),
@@ -56,7 +57,9 @@ impl EffectRunner {
             anew,
         };
         let boot = self.sandboxes.prepare(&spec).await?.boot;
+        // The berth is opened with all its rules at once.
         self.reach(task, policy).await?;
+        self.sandboxes.open(task.id.0).await?;
         if let Some(wrong) = self.mismatch(task).await? {
             // Nothing of an agent was in it yet.
             self.sandboxes.remove(task.id.0).await?;

@@ -1,10 +1,11 @@
 //! From the sandbox's tree to a branch and a pull request on the forge.
 
-use super::{EffectRunner, Trouble};
+use super::EffectRunner;
 use crate::forge::{ForgeError, NewPull, PullEdit, PullRequest};
 use crate::git::{PushSpec, Pushed};
 use crate::message;
 use crate::sandbox::{SandboxError, SealSpec, Sealed, Segment};
+use crate::trouble::Trouble;
 use domain::{Commit, Input, SealedTree, Task, Why};
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ impl EffectRunner {
         let message = message::commit(self.request(task)?.issue, n, why == Why::Done);
         let spec = self.seal_spec(task, n, message, self.started_at(task, n).await?).await?;
         let parent = spec.segment.parent.clone();
-        let (sealed, ()) = tokio::join!(self.sandboxes.seal(&spec), self.look_for_listeners(&repository));
+        let (sealed, ()) = tokio::join!(self.sandboxes.seal(&spec), self.listeners.look_ahead(&repository));
         let sealed = match sealed {
             // Put away with everything that was done in a commit.
             Err(SandboxError::Gone(_)) if task.kept.is_some() && !task.uncommitted => {
@@ -79,7 +80,7 @@ impl EffectRunner {
 
     pub(super) async fn push(&self, task: &Task, n: u32, new: &Commit, old: Option<&Commit>) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
-        self.nobody_listens_now(&repository).await?;
+        self.listeners.nobody_now(&repository).await?;
         let branch = self.branch(task)?;
         let spec = PushSpec { url: &repository.url, auth: Some(&self.auth), branch: &branch, new, expected_old: old };
         match self.repos.push(&repository.key, spec).await? {

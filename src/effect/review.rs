@@ -1,16 +1,13 @@
-//! The review of a checkpoint: exactly one stands in the end, whatever was cut, doubled or lost on the way.
-//!
-//! Each try: list; our own review with this key and all its inline notes is it; a PENDING one of ours is rubbish of a cut request
-//! and goes; then post; then list again: the younger of two goes. One lane for each pull request (the forge mixes concurrent ones).
-//! A first try where the last review of this life was seen whole has nothing to find, and posts at once.
+//! What the review of a checkpoint shows, posted by `posts`; where there is no pull request, the answer on the issue.
 
-use super::{EffectRunner, Trouble};
-use crate::checkpoint::{self, mark};
-use crate::forge::{ForgeError, NewReview, Note, RepoRef, Review, ReviewState};
+use super::posts::Post;
+use super::{EffectRunner, Repository};
+use crate::checkpoint;
+use crate::forge::{NewReview, Note};
 use crate::message;
 use crate::store::EffectRow;
+use crate::trouble::Trouble;
 use domain::{Commit, Input, Task, TaskKind};
-use std::sync::PoisonError;
 
 impl EffectRunner {
     pub(super) async fn review(
@@ -23,8 +20,7 @@ impl EffectRunner {
     ) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
         let view = self.view(task, n, last).await?;
-        let key = format!("{}:{}", task.id, row.key);
-        let Some(pull) = task.pull else { return self.answer(task, row, n).await };
+        let Some(pull) = task.pull else { return self.answer(task, row, repository, n).await };
         let body = if last { checkpoint::render_final(&view) } else { checkpoint::render_checkpoint(&view) };
         let notes = checkpoint::render_notes(&view);
         let notes: Vec<Note> = notes.into_iter().map(|(path, line, body)| Note { path, line, body }).collect();
@@ -32,84 +28,32 @@ impl EffectRunner {
             Some(commit) => commit.to_string(),
             None => self.base(task)?.to_string(),
         };
-        let body = format!("{body}\n\n{}", mark::mark(self.mark_key.bytes(), &key));
-        let new = NewReview { commit: head, body, notes };
-        let _lane = self.lanes.enter(&repository.key, pull).await;
-        let place = (repository.key.clone(), pull);
-        let tidy = self.tidy.lock().unwrap_or_else(PoisonError::into_inner).remove(&place) && !self.ambiguous(row);
-        let review = self.converge(&repository.at, pull, &key, &new, tidy).await?;
-        self.tidy.lock().unwrap_or_else(PoisonError::into_inner).insert(place);
-        self.store.remember_post(task.id, &row.key, review.id).await?;
+        let post = self.post(task, row, &repository, pull);
+        let review = self.posts.review(&post, NewReview { commit: head, body, notes }).await?;
         Ok(Input::ReviewPosted { n, review: review.id, number: review.number, risk: view.risk })
     }
 
-    async fn converge(
+    /// Which post an effect's is.
+    pub(super) fn post<'a>(
         &self,
-        at: &RepoRef,
-        pull: u64,
-        key: &str,
-        new: &NewReview,
-        tidy: bool,
-    ) -> Result<Review, Trouble> {
-        if !tidy && let Some(found) = self.whole(at, pull, key, new, true).await? {
-            return Ok(found);
-        }
-        match self.forge.post_review(at, pull, new).await {
-            Ok(_) => {}
-            Err(ForgeError::Invalid(why)) => {
-                return Err(Trouble::blocked(format!("the forge refuses the review: {why}")));
-            }
-            Err(other) => return Err(other.into()),
-        }
-        match self.whole(at, pull, key, new, false).await? {
-            Some(review) => Ok(review),
-            None => Err(Trouble::later("the forge took the review but does not show it whole")),
-        }
-    }
-
-    /// Our review with this key, if it stands whole; what is left of cut tries is removed.
-    async fn whole(
-        &self,
-        at: &RepoRef,
-        pull: u64,
-        key: &str,
-        new: &NewReview,
-        before: bool,
-    ) -> Result<Option<Review>, Trouble> {
-        let mut found: Vec<Review> = Vec::new();
-        for review in self.forge.reviews(at, pull).await? {
-            if review.author.id != self.me.id {
-                continue;
-            }
-            let pending = review.state == ReviewState::Pending;
-            let ours = mark::find(self.mark_key.bytes(), &review.body).as_deref() == Some(key);
-            if pending && before {
-                self.forge.delete_review(at, pull, review.id).await?;
-            } else if ours && !pending {
-                found.push(review);
-            }
-        }
-        found.sort_by_key(|review| review.number);
-        let mut kept: Option<Review> = None;
-        for review in found {
-            let complete = review.comments as usize >= new.notes.len();
-            if kept.is_none() && complete {
-                kept = Some(review);
-            } else {
-                self.forge.delete_review(at, pull, review.id).await?;
-            }
-        }
-        Ok(kept)
+        task: &Task,
+        row: &'a EffectRow,
+        repository: &'a Repository,
+        number: u64,
+    ) -> Post<'a> {
+        let repository = (repository.key.as_str(), &repository.at);
+        Post { task: task.id, effect: &row.key, ambiguous: self.ambiguous(row), repository, number }
     }
 
     /// Where there is no pull request, words go to the issue: a read-only task's answer, or a checkpoint without a change.
-    async fn answer(&self, task: &Task, row: &EffectRow, n: u32) -> Result<Input, Trouble> {
+    async fn answer(&self, task: &Task, row: &EffectRow, repository: Repository, n: u32) -> Result<Input, Trouble> {
         let text = match task.kind {
             TaskKind::Plan => message::plan_answer(task, n, self.speaker(task).model.scripted()),
             TaskKind::Fix => checkpoint::render_checkpoint(&self.view(task, n, false).await?),
         };
         let request = self.request(task)?;
-        let comment = self.post_once(task, row, request.issue, &text).await?;
+        let post = self.post(task, row, &repository, request.issue);
+        let comment = self.posts.comment(&post, &text).await?;
         Ok(Input::AnswerPosted { n, number: comment.id })
     }
 }

@@ -1,10 +1,11 @@
 //! How the model is talked to: as configured, or as three tries showed. They are made once for a model and kept beside the store.
 
-use super::{EffectRunner, Trouble};
+use super::EffectRunner;
 use crate::config::process::{Model, ModelStyle};
 use crate::engine::probe::{self, Tries};
 use crate::engine::style::{Style, files};
 use crate::llm::ModelError;
+use crate::trouble::Trouble;
 use domain::Task;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -1,10 +1,11 @@
 //! Comments, labels and commit statuses.
 
-use super::{EffectRunner, No, Trouble};
-use crate::checkpoint::{label, mark};
-use crate::forge::{Comment, NewStatus, StatusState};
+use super::EffectRunner;
+use crate::checkpoint::label;
+use crate::forge::{NewStatus, StatusState};
 use crate::message::{self, About};
 use crate::store::EffectRow;
+use crate::trouble::{No, Trouble};
 use domain::{Commit, Effect, Input, Notice, Task, To};
 use std::time::{Duration, Instant};
 
@@ -19,55 +20,22 @@ impl EffectRunner {
         let url = self.pull_url(task);
         let about = About { task, pull_url: url.as_deref(), scripted: self.speaker(task).model.scripted() };
         let text = message::notice(notice, &about);
-        let number = match task.pull {
-            Some(pull) if !matches!(notice, Notice::Accepted) && !self.asked_on_the_issue(task, row).await? => pull,
+        let asked = if let Effect::Comment { to: To::Asked { thread, .. }, .. } = &row.effect { *thread } else { None };
+        let number = match (task.pull, asked) {
+            (_, Some(thread)) => thread,
+            (Some(pull), None) if !matches!(notice, Notice::Accepted) => pull,
             _ => request.issue,
         };
-        match self.post_once(task, row, number, &text).await {
-            Err(Trouble::Doubtful { no: No::Missing, .. }) if self.forge_answers().await => {
+        let repository = self.repository(task)?;
+        let post = |number| self.post(task, row, &repository, number);
+        match self.posts.comment(&post(number), &text).await {
+            Err(Trouble::Doubtful { no: No::Missing, .. }) if self.threads.forge_answers().await => {
                 let other = if task.pull == Some(number) { Some(request.issue) } else { task.pull };
-                self.post_once(task, row, other.unwrap_or(number), &text).await?;
+                self.posts.comment(&post(other.unwrap_or(number)), &text).await?;
             }
             posted => drop(posted?),
         }
         Ok(Input::Settled)
-    }
-
-    /// Whether this answers a comment of the issue: who asks there looks there.
-    async fn asked_on_the_issue(&self, task: &Task, row: &EffectRow) -> Result<bool, Trouble> {
-        let Effect::Comment { to: To::Asked { number }, .. } = &row.effect else { return Ok(false) };
-        let question = self.forge.comment(&self.repository(task)?.at, *number).await?;
-        Ok(question.is_some_and(|comment| Some(comment.issue) == task.request.as_ref().map(|it| it.issue)))
-    }
-
-    /// Posts a comment so that exactly one stands: found again by its mark under our own account.
-    pub(super) async fn post_once(
-        &self,
-        task: &Task,
-        row: &EffectRow,
-        number: u64,
-        text: &str,
-    ) -> Result<Comment, Trouble> {
-        let repository = self.repository(task)?;
-        let key = format!("{}:{}", task.id, row.key);
-        let body = format!("{text}\n\n{}", mark::mark(self.mark_key.bytes(), &key));
-        let _lane = self.lanes.enter(&repository.key, number).await;
-        if self.ambiguous(row) {
-            let mut ours: Vec<Comment> = self.forge.comments(&repository.at, number).await?;
-            ours.retain(|c| {
-                c.author.id == self.me.id && mark::find(self.mark_key.bytes(), &c.body).as_deref() == Some(&key)
-            });
-            ours.sort_by_key(|comment| comment.id);
-            for younger in ours.iter().skip(1) {
-                self.forge.delete_comment(&repository.at, younger.id).await?;
-            }
-            if let Some(first) = ours.into_iter().next() {
-                return Ok(first);
-            }
-        }
-        let comment = self.forge.post_comment(&repository.at, number, &body).await?;
-        self.store.remember_post(task.id, &row.key, comment.id).await?;
-        Ok(comment)
     }
 
     /// One exclusive label says the state; the forge takes the others of its scope away.

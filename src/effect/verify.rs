@@ -1,7 +1,8 @@
 //! The bot's own run of the project's checks, on the exact commit, in a fresh sandbox. Rerun freely: the stored verdict wins.
 
-use super::{EffectRunner, Trouble};
+use super::EffectRunner;
 use crate::sandbox::SandboxError;
+use crate::trouble::Trouble;
 use domain::{Commit, Input, Task};
 
 impl EffectRunner {

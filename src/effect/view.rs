@@ -1,9 +1,10 @@
 //! What stands outside a task's log and belongs into its review: addresses for people, what the router saw, what the model is.
 
-use super::{EffectRunner, Trouble};
+use super::EffectRunner;
 use crate::checkpoint::gather::{Around, gather, start};
 use crate::checkpoint::reached::reached;
 use crate::checkpoint::view::CheckpointView;
+use crate::trouble::Trouble;
 use domain::{Event, Task};
 
 impl EffectRunner {

@@ -53,6 +53,7 @@ fn decided(verb: Verb, n: u32) -> Event {
     let decision = Decision {
         source: Source::Review(5),
         number: 20,
+        thread: None,
         at: 0,
         poster: account(1, "alice"),
         right: Access::Write,

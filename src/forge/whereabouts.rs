@@ -21,6 +21,11 @@ impl Whereabouts {
         Self { forge, seen: RwLock::default() }
     }
 
+    /// The forge that is asked.
+    pub fn forge(&self) -> &Arc<dyn Forge> {
+        &self.forge
+    }
+
     /// Where it was seen last.
     ///
     /// # Errors

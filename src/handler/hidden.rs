@@ -1,7 +1,5 @@
 //! What a reading did not get to see, and what waits to be read again.
 
-use crate::forge::ForgeError;
-use domain::Verb;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,48 +14,6 @@ const APART: Duration = Duration::from_secs(20);
 /// How far apart readings must lie to be counted, for a bot that reads every `poll_s` seconds by itself.
 pub(super) fn apart(poll_s: u64) -> Duration {
     APART.min(Duration::from_secs(poll_s) * 2 / 3)
-}
-
-/// A part of a task's threads that a reading did not get to see.
-pub(super) struct Hidden {
-    pub what: Part,
-    pub error: ForgeError,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    Issue(u64),
-    Pull(u64),
-}
-
-impl std::fmt::Display for Part {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Part::Issue(number) => write!(f, "its issue #{number}"),
-            Part::Pull(number) => write!(f, "its pull request #{number}"),
-        }
-    }
-}
-
-/// What one call of a reading gave; none and a line in `hidden` where the forge says no. Whatever passes by itself ends the reading.
-pub(super) fn part<T>(
-    what: Part,
-    answer: Result<T, ForgeError>,
-    hidden: &mut Vec<Hidden>,
-) -> Result<Option<T>, ForgeError> {
-    match answer {
-        Ok(found) => Ok(Some(found)),
-        Err(error @ (ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::TooLarge(_))) => {
-            hidden.push(Hidden { what, error });
-            Ok(None)
-        }
-        Err(other) => Err(other),
-    }
-}
-
-/// What counts of a thread of which a part is hidden: a `/stop` may stand there, so nothing that lets work go on.
-pub(super) fn counts_in_part(verb: &Verb) -> bool {
-    matches!(verb, Verb::Stop | Verb::Status | Verb::Help)
 }
 
 /// Numbers that could not be read, by repository and number.

@@ -4,17 +4,15 @@
 
 use super::reader::Reader;
 use super::start::Text;
-use super::words;
+use crate::clock::now;
 use crate::config::process::Repository;
-use crate::effect::Trouble;
-use crate::egress::overruled;
 use crate::forge::ForgeError;
 use crate::message;
 use crate::store::TakeBack;
 use crate::supervise::caught;
-use crate::task::now;
-use domain::{Access, Bar, Decision, Input, TaskId, Verb};
-use protocol::router::Rule;
+use crate::thread::words;
+use crate::trouble::Trouble;
+use domain::{Access, Verb};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -22,57 +20,6 @@ use std::time::Duration;
 const AGAIN: Duration = Duration::from_secs(2);
 
 impl Reader {
-    /// Feeds the hosts that a text names beside its strongest word, each as a decision of its own. `key` is the text's.
-    pub(super) async fn feed_hosts(
-        &self,
-        entry: &Repository,
-        id: TaskId,
-        key: &str,
-        text: &str,
-        strongest: &Decision,
-    ) -> Result<(), Trouble> {
-        for (at, input) in self.hosts(entry, text, strongest).await?.into_iter().enumerate() {
-            self.machine.feed(id, &format!("{key}+{at}"), input, None).await?;
-        }
-        Ok(())
-    }
-
-    /// The hosts that a text names beside its strongest word, each as a decision of its own.
-    pub(super) async fn hosts(
-        &self,
-        entry: &Repository,
-        text: &str,
-        strongest: &Decision,
-    ) -> Result<Vec<Input>, Trouble> {
-        let mut inputs = Vec::new();
-        for mut verb in words::hosts(text, &strongest.verb) {
-            self.look_up(entry, &mut verb).await?;
-            inputs.push(Input::Decided { decision: Box::new(Decision { verb, ..strongest.clone() }) });
-        }
-        Ok(inputs)
-    }
-
-    /// What this installation knows of what somebody asks for: the operator's word, and the repository's grants.
-    pub(super) async fn look_up(&self, entry: &Repository, verb: &mut Verb) -> Result<(), Trouble> {
-        match verb {
-            Verb::Allow { bar, .. } if !self.config.sandbox_of(&entry.key).networked() => *bar = Some(Bar::NoNetwork),
-            Verb::Allow { host, bar, .. } => {
-                let denied = self.config.egress.denied();
-                let over = Rule::parse(host).ok().and_then(|rule| overruled(&denied, &rule).map(Rule::to_string));
-                *bar = over.map(|rule| Bar::Operator { rule });
-            }
-            Verb::Deny { host, kept } => {
-                *kept = self.store.grants(&entry.key).await?.iter().any(|grant| grant.is_named_by(host));
-            }
-            Verb::Budget { ceiling, who, .. } => {
-                let budget = self.config.budget_of(&entry.key);
-                (*ceiling, *who) = (budget.ceiling(), budget.granters());
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
     /// Takes up the hosts of a text where no task is at work; false when it names none. It is taken up once, the right is that of
     /// the moment, and nothing counts of a text that was edited: as for every decision.
     pub(super) async fn take_hosts(
@@ -85,15 +32,15 @@ impl Reader {
         let (login, verbs) = (&text.author.login, words::every_host(&text.body));
         let Some(first) = verbs.first() else { return Ok(false) };
         if text.edited {
-            self.answer_once(entry, number, key, &message::edited(login)).await?;
+            self.threads.answer_once(entry, number, key, &message::edited(login)).await?;
             return Ok(true);
         }
-        if self.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
+        if self.threads.right(entry, &text.author, &mut HashMap::new()).await? < Access::Write {
             let verb = if matches!(first, Verb::Allow { .. }) { "allow" } else { "deny" };
             self.refuse_once(entry, number, key, &text.author, verb).await?;
             return Ok(true);
         }
-        self.answer_beside(entry, number, key, (login, &text.body, first), None).await?;
+        self.threads.answer_beside(entry, number, key, (login, &text.body, first), None).await?;
         let hosts: Vec<String> = verbs.iter().filter_map(denied).cloned().collect();
         let wish = TakeBack { input_key: key.to_owned(), repository: entry.key.clone(), hosts, now: now() };
         let Some(taken) = self.store.take_back(wish).await? else { return Ok(true) };

@@ -3,13 +3,13 @@
 
 use super::reader::Reader;
 use super::start::first;
+use crate::clock::now;
 use crate::config::process::Repository;
-use crate::effect::Trouble;
 use crate::forge::event::{Wake, WakeKind};
 use crate::forge::gitea::parse::parse_delivery;
 use crate::store::Delivery;
 use crate::supervise::caught;
-use crate::task::now;
+use crate::trouble::Trouble;
 use futures_util::{StreamExt, future::join_all, stream};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -153,7 +153,7 @@ impl Intake {
                 return None;
             }
         };
-        about(&wake, entry.id, self.reader.me)
+        about(&wake, entry.id, self.reader.effects.me.id)
     }
 
     /// Reads everything again every `every`, at once at the start.

@@ -1,18 +1,14 @@
-//! From a wake to inputs of a task: reads the forge's objects again by id, judges who said what, feeds each once.
+//! From a wake to a reading: what a delivery is about, what is read again by itself, and texts where no task is at work.
 //!
-//! A hook is only a doorbell: a delivery says "look at this number", and may contradict what is read there (`evidence`). Text is data;
-//! what counts is a command of somebody with the right, on an object that was not edited. Tests: `tests/stories/`.
+//! A hook is only a doorbell: a delivery says "look at this number"; what is said there to a task is read and judged by `thread`.
+//! Tests: `tests/stories/`.
 
-mod beside;
-mod evidence;
 mod hidden;
 mod hosts;
 mod intake;
-mod moved;
 mod reader;
 mod start;
 mod unread;
-mod words;
 
 pub use intake::Intake;
 pub use reader::Reader;

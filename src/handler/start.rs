@@ -1,13 +1,14 @@
 //! `/fix [words]`, `/plan [words]` in an opened issue or a comment. Who: somebody with write access to the code.
 //! Effect: a task begins, once for each text; others get one polite refusal. Hosts in a text that starts nothing are `hosts`' part.
 
-use super::reader::{Reader, decision_key};
-use super::words;
+use super::reader::Reader;
+use crate::clock::now;
 use crate::config::process::Repository;
-use crate::effect::Trouble;
 use crate::forge::{Account, Issue, RepoRef, Review, ReviewState, text_hash};
 use crate::message;
-use crate::task::now;
+use crate::thread::decision_key;
+use crate::thread::words;
+use crate::trouble::Trouble;
 use domain::{ACTIONS_PER_CHECKPOINT, Access, Decision, Request, Source, TaskKind, Verb};
 use std::collections::HashMap;
 
@@ -29,32 +30,33 @@ const SLUG: usize = 40;
 impl Reader {
     /// Reads an issue or pull request to which no live task belongs: an open issue may start one, and hosts may be taken back in all.
     pub(super) async fn look_without_task(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
-        let at = self.place(entry)?;
+        let at = self.threads.place(entry)?;
         let issue = self.forge.issue(&at, number).await?;
         let may_start = issue.open && !issue.is_pull;
         let since = self.first_read(&entry.key).await? - SLACK_MS;
         let texts = self.texts(&at, &issue).await?;
-        self.was_at(entry, &at).await?;
+        self.threads.was_at(entry, &at, self.machine.as_ref()).await?;
         for mut text in texts {
             let key = decision_key(&text.source);
-            let said = matches!(text.verb, Verb::Say { .. }) || text.created_at < since || !self.counts(&text.author);
+            let said =
+                matches!(text.verb, Verb::Say { .. }) || text.created_at < since || !self.threads.counts(&text.author);
             if said || self.store.knows_input(&key).await? {
                 continue;
             }
             // What was said after it waits too: the oldest comes first.
-            if self.on_its_way(entry, &text.source, text.created_at).await? {
+            if self.threads.on_its_way(entry, &text.source, text.created_at).await? {
                 return Ok(());
             }
             text.edited = match &text.source {
-                Source::Issue(_) => self.issue_edited(entry, &issue).await?,
+                Source::Issue(_) => self.threads.issue_edited(entry, &issue).await?,
                 Source::Comment(_) | Source::Review(_) => {
-                    text.edited || self.contradicted(entry, text.number, &text.body).await?
+                    text.edited || self.threads.contradicted(entry, text.number, &text.body).await?
                 }
             };
             let starter = matches!(text.verb, Verb::Fix { .. } | Verb::Plan { .. });
             if starter && !may_start {
                 let answer = message::starts_elsewhere(&text.author.login, issue.is_pull);
-                self.answer_once(entry, number, &key, &answer).await?;
+                self.threads.answer_once(entry, number, &key, &answer).await?;
                 continue;
             }
             if !starter && self.take_hosts(entry, number, &text, &key).await? {
@@ -117,40 +119,26 @@ impl Reader {
             other => {
                 let help = matches!(other, Verb::Help) || words::asks_for_help(&text.body);
                 let reply = message::no_task(&text.author.login, help);
-                self.answer_once(entry, issue.number, key, &reply).await?;
+                self.threads.answer_once(entry, issue.number, key, &reply).await?;
                 return Ok(false);
             }
         };
         if text.edited {
-            self.answer_once(entry, issue.number, key, &message::edited(&text.author.login)).await?;
+            self.threads.answer_once(entry, issue.number, key, &message::edited(&text.author.login)).await?;
             return Ok(false);
         }
-        let right = self.right(entry, &text.author, &mut HashMap::new()).await?;
+        let right = self.threads.right(entry, &text.author, &mut HashMap::new()).await?;
         if right < Access::Write {
             let verb = if kind == TaskKind::Fix { "fix" } else { "plan" };
             self.refuse_once(entry, issue.number, key, &text.author, verb).await?;
             return Ok(false);
         }
         let said = (text.author.login.as_str(), text.body.as_str(), &text.verb);
-        self.answer_beside(entry, issue.number, key, said, None).await?;
+        self.threads.answer_beside(entry, issue.number, key, said, None).await?;
         let request = self.request(entry, issue, &text, kind, asked).await?;
         // Hosts that the same text allows are there when the task is: nothing reads the text again for them.
-        let hosts = self.hosts(entry, &text.body, &asking(&text, right)).await?;
+        let hosts = self.threads.hosts(entry, &text.body, &asking(issue, &text, right)).await?;
         Ok(self.machine.create(key, request, hosts).await?.is_some())
-    }
-
-    /// Answers without a task: the input is marked first, so that it is answered at most once.
-    pub(super) async fn answer_once(
-        &self,
-        entry: &Repository,
-        number: u64,
-        key: &str,
-        text: &str,
-    ) -> Result<(), Trouble> {
-        if self.store.note_input(key, now()).await? {
-            self.forge.post_comment(&self.place(entry)?, number, text).await?;
-        }
-        Ok(())
     }
 
     /// Somebody who may not is told so once on an issue or pull request, whatever they ask for and however often.
@@ -164,7 +152,7 @@ impl Reader {
     ) -> Result<(), Trouble> {
         if self.store.note_input(key, now()).await? {
             let once = format!("refused:{}:{number}:{}", entry.key, who.id);
-            self.answer_once(entry, number, &once, &message::refused(&who.login, verb)).await?;
+            self.threads.answer_once(entry, number, &once, &message::refused(&who.login, verb)).await?;
         }
         Ok(())
     }
@@ -220,10 +208,11 @@ fn of_review(review: Review) -> Option<Text> {
 }
 
 /// The text that began a task, as evidence for what else stands in it.
-fn asking(text: &Text, right: Access) -> Decision {
+fn asking(issue: &Issue, text: &Text, right: Access) -> Decision {
     Decision {
         source: text.source.clone(),
         number: text.number,
+        thread: Some(issue.number),
         at: text.created_at,
         poster: words::account(&text.author),
         right,

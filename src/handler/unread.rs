@@ -6,11 +6,12 @@
 //! repository) pauses it until a person says more.
 //! Tests: `tests/stories/unread.rs`.
 
-use super::hidden::{Failing, Hidden, Part};
+use super::hidden::Failing;
 use super::reader::Reader;
 use crate::config::process::Repository;
-use crate::effect::Trouble;
 use crate::forge::ForgeError;
+use crate::thread::{Hidden, Part};
+use crate::trouble::Trouble;
 use domain::{Failure, Input, PauseReason, State, TaskId};
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,7 @@ impl Reader {
                 let fresh = Failing { since: Instant::now(), wait: Duration::ZERO, stored: true };
                 let new = !self.unread.all().contains_key(&what);
                 if new {
-                    self.store.could_not_read(key, number, crate::task::now()).await?;
+                    self.store.could_not_read(key, number, crate::clock::now()).await?;
                     self.unread.all().insert(what, fresh);
                 }
             }
@@ -124,7 +125,7 @@ impl Reader {
     /// Whether a "no" counts by now.
     async fn certain(&self, entry: &Repository, number: u64) -> bool {
         let what = (entry.key.clone(), number);
-        if self.effects.forge_answers().await {
+        if self.threads.forge_answers().await {
             return self.refusals.heard(&what);
         }
         self.forget(&what);
@@ -153,7 +154,7 @@ impl Reader {
             Part::Issue(_) => (false, "issues"),
             Part::Pull(_) => (true, "pull requests"),
         };
-        match self.forge.lists(&self.place(entry)?, pulls).await {
+        match self.forge.lists(&self.threads.place(entry)?, pulls).await {
             Ok(()) => Ok(Above::Answers),
             Err(ForgeError::NotFound(_) | ForgeError::Forbidden(_)) => Ok(Above::Refused(format!(
                 "{what} cannot be read: the {kind} of {} are switched off, or the bot may not read them any more",

@@ -10,7 +10,6 @@ use std::sync::{Mutex, PoisonError};
 use protocol::router::LogEntry;
 use serde::{Deserialize, Serialize};
 
-use super::record::now_ms;
 use super::record::{Record, write_whole};
 use super::{Result, SandboxError, Sandboxes};
 
@@ -50,7 +49,7 @@ impl BerthLeases {
         Self { path, all: Mutex::new(all) }
     }
 
-    fn lend(&self, berth: u32, task: i64, after: Option<(String, u64)>, at: i64) -> Result<()> {
+    pub fn lend(&self, berth: u32, task: i64, after: Option<(String, u64)>, at: i64) -> Result<()> {
         // A panic between two lines of bookkeeping leaves the list whole.
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().rev().find(|lease| lease.berth == berth).is_some_and(|last| last.task == task) {
@@ -70,7 +69,7 @@ impl BerthLeases {
         Ok(())
     }
 
-    fn holder(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
+    pub fn holder(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let in_life = |lease: &BerthLease| matches!(&lease.after, Some((life, _)) if life == boot);
         let newest = all.iter().rposition(in_life);
@@ -89,19 +88,17 @@ impl Sandboxes {
     /// The record of a sandbox that is to be made, with a berth if `network` asks for one: closed, and from here on this task's.
     pub(super) async fn begin(&self, record: Record, network: bool) -> Result<Record> {
         if network && self.records.free_berth(record.task).is_none() {
-            self.crowded.notify_one();
+            self.berths.ring_crowded();
         }
         let record = self.records.begin(record, network)?;
-        self.close_berth(record.berth).await?;
-        if let (Some(berth), Some(gate)) = (record.berth, &self.gate) {
-            self.leases.lend(berth, record.task, gate.log_read(), now_ms())?;
-        }
+        self.berths.close(record.berth).await?;
+        self.berths.lend(record.berth, record.task)?;
         Ok(record)
     }
 
     /// The task that a line of the router's log belongs to: the one its berth was lent to when the router wrote it.
     pub fn held_by(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
-        self.leases.holder(boot, entry)
+        self.berths.holder(boot, entry)
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod act;
 mod base_runs;
+mod berths;
 pub mod broker;
 mod by_products;
 mod candidate;
@@ -61,6 +62,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::git::Repos;
 use base_runs::BaseRuns;
+use berths::Berths;
 use broker::Broker;
 pub use gate::Gate;
 use leases::BerthLeases;
@@ -100,12 +102,11 @@ pub type Result<T> = std::result::Result<T, SandboxError>;
 /// All sandboxes of this process.
 pub struct Sandboxes {
     broker: Arc<dyn Broker>,
-    gate: Option<Arc<dyn Gate>>,
     repos: Repos,
     settings: Settings,
     epoch: u64,
     records: Records,
-    leases: BerthLeases,
+    berths: Berths,
     users: Users,
     mirrors: Mirrors,
     base_runs: BaseRuns,
@@ -115,9 +116,6 @@ pub struct Sandboxes {
     example_base: Mutex<Option<(String, protocol::runner::Outcome)>>,
     /// Names of chambers that a call of this process is using: reaping leaves them alone.
     busy: Arc<std::sync::Mutex<HashSet<String>>>,
-    /// Berths that this process has opened (true) or closed (false). Held while the router is told anything, so that new rules
-    /// never open what a checkpoint has just closed.
-    doors: Mutex<HashMap<u32, bool>>,
     ids: Arc<AtomicU64>,
     proven: proven::Proven,
     ahead: quarantine::Ahead,
@@ -126,8 +124,6 @@ pub struct Sandboxes {
     leaving: TaskTracker,
     /// Held while setup commands run.
     setting_up: Mutex<()>,
-    /// Rung when every berth is taken and another is wanted.
-    crowded: tokio::sync::Notify,
 }
 
 impl Sandboxes {
@@ -143,36 +139,33 @@ impl Sandboxes {
         epoch: u64,
     ) -> Result<Self> {
         let records = Records::load(&settings.state_dir.join("sandboxes"), settings.berths)?;
-        let leases = BerthLeases::load(&settings.state_dir, &records.all());
+        let berths = Berths::new(gate, BerthLeases::load(&settings.state_dir, &records.all()));
         let users = Users::load(&settings.state_dir, settings.user)?;
         let mirrors = Mirrors::load(&settings.state_dir, |key| users.known(key));
         let base_runs = BaseRuns::new(settings.state_dir.join("base-runs"));
         // The host's own requests live above every id that a task gives to an action.
         let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
-        let (rooms, busy, doors) = (Mutex::default(), Arc::default(), Mutex::default());
-        let (proven, ahead, by_products, leaving, setting_up, crowded) = Default::default();
+        let (rooms, busy) = (Mutex::default(), Arc::default());
+        let (proven, ahead, by_products, leaving, setting_up) = Default::default();
         Ok(Self {
             broker,
-            gate,
             repos,
             settings,
             epoch,
             records,
-            leases,
+            berths,
             users,
             mirrors,
             base_runs,
             rooms,
             example_base: Mutex::default(),
             busy,
-            doors,
             ids,
             proven,
             ahead,
             by_products,
             leaving,
             setting_up,
-            crowded,
         })
     }
 
@@ -188,7 +181,7 @@ impl Sandboxes {
     /// process has closed stays closed.
     async fn go_on(&self, task: i64) -> Result<()> {
         match self.berth(task) {
-            Some(berth) if !self.doors.lock().await.contains_key(&berth) => self.open(task).await.map(drop),
+            Some(berth) if self.berths.untouched(berth).await => self.open(task).await.map(drop),
             _ => Ok(()),
         }
     }
@@ -199,13 +192,11 @@ impl Sandboxes {
     /// # Errors
     /// [`SandboxError::Gone`] without a sandbox, [`SandboxError::Unavailable`] when the router is away.
     pub async fn allow(&self, task: i64, rules: Vec<Rule>) -> Result<()> {
-        let doors = self.doors.lock().await;
-        self.records.change(task, |record| (record.egress, record.cut_off) = (rules.clone(), false))?;
-        let open = self.berth(task).filter(|berth| doors.get(berth) == Some(&true));
-        match (open, &self.gate) {
-            (Some(berth), Some(gate)) => gate.open(berth, &rules).await.map_err(SandboxError::Unavailable),
-            _ => Ok(()),
-        }
+        let change = || {
+            self.records.change(task, |record| (record.egress, record.cut_off) = (rules.clone(), false))?;
+            Ok((self.berth(task), rules))
+        };
+        self.berths.replace(change).await
     }
 
     /// Closes the berth of a task, and keeps it closed until [`Sandboxes::allow`]: its repository has no network any more.
@@ -216,10 +207,10 @@ impl Sandboxes {
         if !self.records.get(task).is_some_and(|record| record.cut_off) {
             self.records.change(task, |record| (record.egress, record.cut_off) = (Vec::new(), true))?;
         }
-        match &self.gate {
-            Some(_) => self.close_berth(self.berth(task)).await,
+        match self.berths.routed() {
+            true => self.berths.close(self.berth(task)).await,
             // There is no router that could have opened it.
-            None => Ok(()),
+            false => Ok(()),
         }
     }
 
@@ -232,8 +223,7 @@ impl Sandboxes {
 
     /// Waits until a router took the place of another while ways out stood open: its life, and the tasks whose ways those are.
     pub async fn router_replaced(&self) -> (String, Vec<i64>) {
-        let Some(gate) = &self.gate else { return std::future::pending().await };
-        let (boot, berths) = gate.replaced().await;
+        let (boot, berths) = self.berths.replaced().await;
         let cut = |record: &record::Record| record.berth.is_some_and(|berth| berths.contains(&berth));
         (boot, self.records.all().into_iter().filter(cut).map(|record| record.task).collect())
     }
@@ -256,7 +246,7 @@ impl Sandboxes {
         self.ahead.forget(task);
         self.rooms.lock().await.remove(&task);
         let Some(record) = self.records.get(task) else { return Ok(()) };
-        self.close_berth(record.berth).await?;
+        self.berths.close(record.berth).await?;
         self.broker.remove(&record.name).await.map_err(room::from_broker)?;
         self.forget_carried(task);
         self.records.forget(task)?;
@@ -287,7 +277,7 @@ impl Sandboxes {
             if live.contains(&record.task) {
                 keep.push(record.name);
             } else {
-                self.close_berth(record.berth).await?;
+                self.berths.close(record.berth).await?;
                 self.forget_carried(record.task);
                 self.records.forget(record.task)?;
                 self.forget_index(&record.task.to_string());
@@ -301,21 +291,6 @@ impl Sandboxes {
         self.sweep_indexes();
         let mirrors = self.mirrors.names();
         self.broker.reap(&keep, &mirrors).await.map_err(room::from_broker)
-    }
-
-    /// Fails closed: a berth counts as open until the router has confirmed that it is not.
-    async fn close_berth(&self, berth: Option<u32>) -> Result<()> {
-        match (berth, &self.gate) {
-            (Some(berth), Some(gate)) => {
-                let mut doors = self.doors.lock().await;
-                doors.insert(berth, false);
-                gate.close(berth).await.map_err(SandboxError::Unavailable)
-            }
-            (Some(_), None) => {
-                Err(SandboxError::Unavailable("the router is not attached, so the berth cannot be closed".to_owned()))
-            }
-            (None, _) => Ok(()),
-        }
     }
 }
 

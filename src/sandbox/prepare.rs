@@ -1,4 +1,4 @@
-//! A sandbox is made: chamber, repository in, check-out, berth open.
+//! A sandbox is made: chamber, repository in, check-out.
 //!
 //! Owns the order in which that happens, so that a half-prepared chamber is never used: the record gets its boot id last,
 //! and whatever is found without one is removed and made anew. Tests: `tests/trees.rs`.
@@ -36,26 +36,26 @@ printf '[user]\n\tname = agent\n\temail = agent@sandbox.invalid\n[gc]\n\tauto = 
 "#;
 
 impl Sandboxes {
-    /// Makes the sandbox, or finds the one that an earlier try has finished. May be repeated after any failure.
+    /// Makes the sandbox, or finds the one that an earlier try has finished. May be repeated after any failure. Its berth stays closed
+    /// until [`Sandboxes::open`].
     ///
     /// # Errors
     /// [`SandboxError::Unavailable`] (engine, router or berths), [`SandboxError::Refused`] (image without git or sh, a
     /// network without a router, an unknown commit), [`SandboxError::Limit`] (repository larger than the chamber).
     pub async fn prepare(&self, spec: &PrepareSpec) -> Result<Prepared> {
-        if spec.network && self.gate.is_none() {
+        if spec.network && !self.berths.routed() {
             return Err(SandboxError::Refused(
                 "a sandbox with a network needs the router, and none is attached".to_owned(),
             ));
         }
         if let Some(boot) = self.standing(spec).await? {
-            self.open(spec.task).await?;
             return Ok(Prepared { boot });
         }
         self.must_be_proven(&spec.image).await?;
         self.take_out(spec).await?;
         if let Some(old) = self.records.get(spec.task) {
             self.rooms.lock().await.remove(&spec.task);
-            self.close_berth(old.berth).await?;
+            self.berths.close(old.berth).await?;
             self.broker.remove(&old.name).await.map_err(room::from_broker)?;
         }
         let on_disk = spec.limits.workspace_bytes == 0;
@@ -69,7 +69,6 @@ impl Sandboxes {
             // It stands: how the one before was lost is no word on this one.
             (record.boot, record.lost, record.mirror) = (Some(boot.clone()), None, mirror);
         })?;
-        self.open(spec.task).await?;
         Ok(Prepared { boot })
     }
 

@@ -9,7 +9,7 @@ use domain::Loss;
 
 use super::record::Record;
 use super::room::{self, Room};
-use super::{Result, SandboxError, Sandboxes};
+use super::{Result, Sandboxes};
 
 impl Sandboxes {
     /// Opens the berth of a task with its rules again, unless it was cut off, before work goes on; wakes a paused chamber.
@@ -28,14 +28,10 @@ impl Sandboxes {
         // Attaching wakes it, and finds out whether it is still the one that was prepared.
         self.room(task).await?;
         self.broker.unpause(&record.name).await.map_err(room::from_broker)?;
-        if let (Some(berth), Some(gate)) = (record.berth, &self.gate) {
-            let mut doors = self.doors.lock().await;
-            // Read again under the lock: the rules may just have been replaced.
-            let record = self.records.ready(task)?;
-            if !record.cut_off {
-                gate.open(berth, &record.egress).await.map_err(SandboxError::Unavailable)?;
-            }
-            doors.insert(berth, !record.cut_off);
+        if let Some(berth) = record.berth {
+            // Read again then: the rules may just have been replaced.
+            let rules = || self.records.ready(task).map(|record| (!record.cut_off).then_some(record.egress));
+            self.berths.open(berth, rules).await?;
         }
         // One that is complete and of this version has in it what was brought over.
         self.forget_carried(task);
@@ -49,7 +45,7 @@ impl Sandboxes {
     pub async fn rest(&self, task: i64) -> Result<()> {
         self.ahead.forget(task);
         let Ok(record) = self.records.ready(task) else { return Ok(()) };
-        self.close_berth(record.berth).await?;
+        self.berths.close(record.berth).await?;
         self.rooms.lock().await.remove(&task);
         match self.broker.pause(&record.name).await {
             Err(e) if e.kind == protocol::broker::ProblemKind::Unavailable => Err(room::from_broker(e)),
@@ -65,7 +61,7 @@ impl Sandboxes {
     pub async fn stop(&self, task: i64) -> Result<()> {
         let Ok(record) = self.records.ready(task) else { return Ok(()) };
         self.ahead.forget(task);
-        self.close_berth(record.berth).await?;
+        self.berths.close(record.berth).await?;
         self.rooms.lock().await.remove(&task);
         // Before it stops: a host that dies in between starts what may be running already, which is fine.
         self.records.change(task, |record| record.stopped = true)?;
@@ -85,7 +81,7 @@ impl Sandboxes {
 
     /// Returns once a sandbox was to be made and every berth was taken.
     pub async fn crowded(&self) {
-        self.crowded.notified().await;
+        self.berths.crowded().await;
     }
 
     /// Starts a stopped chamber: another boot of its runner, which is no surprise here and no loss.

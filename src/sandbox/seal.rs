@@ -158,7 +158,7 @@ impl Sandboxes {
     pub(super) async fn stop_and_take(&self, room: &Room, record: Record, spec: &SealSpec) -> Result<Taken> {
         let stopped = room.run(Op::Quiesce, QUIESCE_MS).await;
         // Closed whether or not everything has died: both walls, not one.
-        self.close_berth(record.berth).await?;
+        self.berths.close(record.berth).await?;
         let stopped = super::room::succeeded(&stopped?, "stopping everything in the sandbox");
         stopped.map_err(|e| SandboxError::Unavailable(e.to_string()))?;
         self.take(room, &record, spec).await

@@ -107,7 +107,7 @@ impl Sandboxes {
             Ok(room) => self.keep_setup(&room, kept).await,
             Err(why) => Err(why),
         };
-        let closed = self.close_berth(record.berth).await;
+        let closed = self.berths.close(record.berth).await;
         // Waited for: the task's own sandbox takes the berth next. Cut before this, the record names what is to be removed.
         let removed = self.broker.remove(&name).await.map_err(room::from_broker);
         done.and(closed).and(removed)
@@ -123,10 +123,8 @@ impl Sandboxes {
     ) -> Result<Room> {
         let lent = self.mirrors.current(&spec.repo_key);
         let (room, _) = self.stocked(chamber, &spec.repo_key, &setup.commit, 1, lent).await?;
-        if let (Some(berth), Some(gate)) = (chamber.berth, &self.gate) {
-            let mut doors = self.doors.lock().await;
-            gate.open(berth, &spec.egress).await.map_err(SandboxError::Unavailable)?;
-            doors.insert(berth, true);
+        if let Some(berth) = chamber.berth {
+            self.berths.open(berth, || Ok(Some(spec.egress.clone()))).await?;
         }
         for command in &setup.commands {
             let ran = room.run(Op::Bash { command: command.clone() }, self.settings.setup_wall_ms).await?;
@@ -138,7 +136,7 @@ impl Sandboxes {
         // As at a checkpoint: nothing runs and nothing is reached while it is read.
         let stopped = room.run(Op::Quiesce, QUIESCE_MS).await?;
         room::succeeded(&stopped, "stopping what setup started")?;
-        self.close_berth(chamber.berth).await?;
+        self.berths.close(chamber.berth).await?;
         Ok(room)
     }
 

@@ -2,11 +2,11 @@
 //! the forge waits five seconds at most and never posts twice (gitea-facts 1.3). Nothing unverified is parsed.
 
 use super::door::{Peer, Visitors};
+use crate::clock::now;
 use crate::config::Secret;
 use crate::forge::gitea::parse::subject;
 use crate::forge::{SignatureError, verify};
 use crate::store::{Delivery, Store, StoreError};
-use crate::task::now;
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, StatusCode};

@@ -1,8 +1,8 @@
 //! Feeds inputs to tasks: fold, decide, store, tell the outbox. One owner of each task's state, one input at a time.
 
-use super::Clock;
-use crate::effect::Feed;
+use crate::clock::{Clock, now};
 use crate::store::{Append, Appended, Close, NewTask, Store, StoreError};
+use crate::thread::Feed;
 use domain::{Envelope, Input, Request, State, Step, Task, TaskId, transition};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ pub struct Machine {
     moved: mpsc::UnboundedSender<TaskId>,
     /// Rung when a task got in line, or gave its place back.
     line: Arc<Notify>,
-    clock: Clock,
+    clock: Arc<Clock>,
 }
 
 impl Machine {
@@ -52,7 +52,7 @@ impl Machine {
     }
 
     /// Our clock beside the forge's.
-    pub fn clock(&self) -> &Clock {
+    pub fn clock(&self) -> &Arc<Clock> {
         &self.clock
     }
 
@@ -88,7 +88,7 @@ impl Machine {
         let mut fold = slot.lock().await;
         loop {
             let task = self.folded(&mut fold, id).await?;
-            let now = super::now();
+            let now = now();
             let envelope = Envelope { key: key.to_owned(), now, input: input.clone() };
             let before = task.state.clone();
             let (after, step) = transition(task, &envelope);
@@ -138,7 +138,7 @@ impl Machine {
     /// Begins a task and takes up `more` of the same text, all in one transaction; none when the input that asks for it was taken up
     /// before.
     pub async fn create(&self, key: &str, request: Request, more: Vec<Input>) -> Result<Option<TaskId>, StoreError> {
-        let now = super::now();
+        let now = now();
         let mut task = Task::new(TaskId(0));
         let mut step = Step::default();
         for input in std::iter::once(Input::Requested { request: Box::new(request) }).chain(more) {
@@ -176,6 +176,10 @@ impl Machine {
 
 #[async_trait::async_trait]
 impl Feed for Machine {
+    async fn look(&self, id: TaskId) -> Result<Task, StoreError> {
+        Machine::look(self, id).await
+    }
+
     async fn feed(&self, id: TaskId, key: &str, input: Input) -> Result<Option<Task>, StoreError> {
         match Machine::feed(self, id, key, input, None).await? {
             Fed::Taken(task) => Ok(Some(*task)),

@@ -1,13 +1,15 @@
 //! Carries out effects: in order within a lane, again after a failure that may pass, and never without closing the row with its result.
 
+use super::Machine;
 use super::cut::{self, Boundary, Cut};
 use super::lanes::Lanes;
-use super::{Machine, now};
 use crate::barrier::Standing;
-use crate::effect::{EffectRunner, No, Refusals, Trouble};
+use crate::clock::now;
+use crate::effect::{EffectRunner, Refusals};
 use crate::store::{Close, EffectRow, StoreError};
 use crate::supervise::{Works, caught};
-use domain::{Decision, Effect, Failure, Input, Lane, Notice, Source, Task, TaskId};
+use crate::trouble::{No, Trouble};
+use domain::{Effect, Failure, Input, Lane, Notice, Task, TaskId};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
@@ -48,21 +50,10 @@ fn wait_ms(failures: i64, asked_ms: Option<u64>) -> i64 {
         .clamp(SHORTEST_WAIT_MS, LONGEST_WAIT_MS)
 }
 
-/// Reads forge objects again and judges them anew: the handlers' part.
-#[async_trait::async_trait]
-pub trait Recheck: Send + Sync {
-    /// Reads these comments and reviews of a task again, and feeds each that is a decision, with the right and the head
-    /// as they are now. `n` is the checkpoint that was being published when they came.
-    async fn recheck(&self, task: &Task, n: u32, sources: &[Source]) -> Result<(), Trouble>;
-    /// What an approval given in advance says now, after everything that was said since was taken up; none when it is gone.
-    async fn advance(&self, task: &Task, source: &Source) -> Result<Option<Decision>, Trouble>;
-}
-
 /// Carries out the effects of all tasks, each lane of a task in order.
 pub struct Outbox {
     machine: Arc<Machine>,
     effects: Arc<EffectRunner>,
-    recheck: Arc<dyn Recheck>,
     lanes: Lanes,
     barrier: watch::Receiver<Standing>,
     works: Works,
@@ -73,11 +64,10 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// `recheck` reads the forge as the handlers do; `cut` is for tests alone. Nothing runs before [`Outbox::run`].
+    /// `cut` is for tests alone. Nothing runs before [`Outbox::run`].
     pub fn new(
         machine: Arc<Machine>,
         effects: Arc<EffectRunner>,
-        recheck: Arc<dyn Recheck>,
         barrier: watch::Receiver<Standing>,
         works: Works,
         cut: Option<Cut>,
@@ -86,7 +76,6 @@ impl Outbox {
         Arc::new(Self {
             machine,
             effects,
-            recheck,
             lanes: Lanes::default(),
             barrier,
             works,
@@ -256,7 +245,8 @@ impl Outbox {
         let performed = async {
             barrier?;
             // Boxed: the largest of them is too large to be handed on by value.
-            let work = cut::within(self.cut.as_ref(), row, Box::pin(self.perform(&task, row)));
+            let work =
+                cut::within(self.cut.as_ref(), row, Box::pin(self.effects.perform(&task, row, self.machine.as_ref())));
             caught(kind, work).await.unwrap_or_else(|panic| Err(self.panicked(row, &panic)))
         };
         let result = tokio::select! {
@@ -313,7 +303,7 @@ impl Outbox {
         let certain = match no {
             No::State => true,
             No::Missing | No::Forbidden => {
-                let whole = self.effects.forge_answers().await;
+                let whole = self.effects.threads.forge_answers().await;
                 if !whole {
                     self.refusals.forget(&row.id);
                     return self.later(row, &sentence, None).await;
@@ -345,18 +335,6 @@ impl Outbox {
             "set aside: the forge forbids it"
         );
         self.machine.store().effect_aside(row.id, now() + wait, &sentence).await
-    }
-
-    async fn perform(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
-        if let Effect::Recheck { n, sources } = &row.effect {
-            self.recheck.recheck(task, *n, sources).await?;
-            return Ok(Input::Settled);
-        }
-        if let Effect::Advance { n, source } = &row.effect {
-            let decision = self.recheck.advance(task, source).await?.map(Box::new);
-            return Ok(Input::AdvanceRead { n: *n, decision });
-        }
-        self.effects.perform(task, row, self.machine.as_ref()).await
     }
 
     /// A fault of the bot's own may pass, or not: after some tries a person decides.

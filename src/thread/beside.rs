@@ -1,11 +1,11 @@
 //! What stands in a text beside the word that is carried out. Hosts are carried out too (`hosts`), questions are answered, and
 //! whatever is left is told to be left: a text is one decision, and nothing of it is dropped in silence.
 
-use super::reader::Reader;
+use super::Threads;
 use crate::command::{self, Command};
 use crate::config::process::Repository;
-use crate::effect::Trouble;
 use crate::message::{self, About};
+use crate::trouble::Trouble;
 use domain::{Task, Verb};
 
 /// One more command of a text.
@@ -54,10 +54,10 @@ fn beside(login: &str, text: &str, done: &Verb) -> Vec<Beside> {
     found
 }
 
-impl Reader {
+impl Threads {
     /// Answers what stands in a text beside its strongest word, in one comment. `key` is the text's; `text` is who wrote it, what, and
     /// the word that is carried out. Where no task is at work, there is none.
-    pub(super) async fn answer_beside(
+    pub async fn answer_beside(
         &self,
         entry: &Repository,
         number: u64,
@@ -91,7 +91,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::handler::words;
+    use crate::thread::words;
 
     fn names(text: &str) -> Vec<String> {
         let one = |beside: Beside| match beside {

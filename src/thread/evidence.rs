@@ -1,12 +1,12 @@
 //! Whether a text still says what was posted. The forge tells an edit by its time, in whole seconds; the deliveries tell the words
 //! as they were posted, and each edit. A text whose delivery never came is judged by its times alone.
 
-use super::reader::Reader;
+use super::Threads;
+use crate::clock::now;
 use crate::config::process::Repository;
-use crate::effect::Trouble;
 use crate::forge::gitea::parse::{Act, told};
 use crate::forge::{Comment, Issue, Review, ReviewComment};
-use crate::task::now;
+use crate::trouble::Trouble;
 use domain::Source;
 
 /// A text this young (ms, by the forge's clock) whose delivery is not here yet may still be on its way.
@@ -20,7 +20,7 @@ enum Told {
     Changed,
 }
 
-impl Reader {
+impl Threads {
     /// `words` are the title (of an issue) and the body as the forge tells them now.
     async fn told(&self, entry: &Repository, about: &str, words: (&str, &str)) -> Result<Told, Trouble> {
         let mut found = Told::Nothing;
@@ -38,7 +38,7 @@ impl Reader {
     }
 
     /// Whether deliveries say that the text with this number was another one, or was changed.
-    pub(super) async fn contradicted(&self, entry: &Repository, number: i64, body: &str) -> Result<bool, Trouble> {
+    pub async fn contradicted(&self, entry: &Repository, number: i64, body: &str) -> Result<bool, Trouble> {
         Ok(self.told(entry, &format!("comment:{number}"), ("", body)).await? == Told::Changed)
     }
 
@@ -47,16 +47,16 @@ impl Reader {
     }
 
     /// A text that was read before its delivery came: that one brings the next reading, or the next round does.
-    pub(super) async fn on_its_way(&self, entry: &Repository, source: &Source, at: i64) -> Result<bool, Trouble> {
+    pub async fn on_its_way(&self, entry: &Repository, source: &Source, at: i64) -> Result<bool, Trouble> {
         // Of a review the deliveries say nothing that would be waited for.
-        if matches!(source, Source::Review(_)) || (now() - self.machine.clock().ahead() - at).abs() >= ON_ITS_WAY_MS {
+        if matches!(source, Source::Review(_)) || (now() - self.clock.ahead() - at).abs() >= ON_ITS_WAY_MS {
             return Ok(false);
         }
         Ok(self.store.deliveries_about(&entry.key, &source.to_string()).await?.is_empty())
     }
 
     /// The issue's own time moves with everything that happens to it: where the deliveries say nothing, the forge is asked what did.
-    pub(super) async fn issue_edited(&self, entry: &Repository, issue: &Issue) -> Result<bool, Trouble> {
+    pub async fn issue_edited(&self, entry: &Repository, issue: &Issue) -> Result<bool, Trouble> {
         match self.told(entry, &format!("issue:{}", issue.id), (&issue.title, &issue.body)).await? {
             Told::AsPosted => Ok(false),
             Told::Changed => Ok(true),

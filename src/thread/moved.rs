@@ -1,16 +1,16 @@
 //! A repository that was renamed, or given to another owner, is followed by its id; people who have a task there are told.
 
-use super::reader::Reader;
+use super::{Feed, Threads};
 use crate::config::process::Repository;
-use crate::effect::Trouble;
 use crate::forge::RepoRef;
 use crate::store::Address;
+use crate::trouble::Trouble;
 use domain::{Input, Notice, TaskId};
 
-impl Reader {
+impl Threads {
     /// Asks the forge where the repository is now. A new name is told to its live tasks once.
-    pub(super) async fn find(&self, entry: &Repository) -> Result<RepoRef, Trouble> {
-        let now = self.effects.whereabouts.look(entry).await?;
+    pub async fn find(&self, entry: &Repository, feed: &dyn Feed) -> Result<RepoRef, Trouble> {
+        let now = self.whereabouts.look(entry).await?;
         let kept = self.store.address(&entry.key).await?.filter(|kept| kept.forge_id == entry.id);
         let (owner, name) = kept.as_ref().map_or((&entry.owner, &entry.name), |kept| (&kept.owner, &kept.name));
         let before = RepoRef::new(owner, name);
@@ -20,7 +20,7 @@ impl Reader {
         let same = before.to_string().eq_ignore_ascii_case(&now.to_string());
         for row in self.store.live_tasks().await?.iter().filter(|row| row.repository == entry.key && !same) {
             let (id, notice) = (TaskId(row.id), Notice::Moved { from: before.to_string(), to: now.to_string() });
-            self.machine.feed(id, &format!("moved:{id}:{now}"), Input::Noticed { notice }, None).await?;
+            feed.feed(id, &format!("moved:{id}:{now}"), Input::Noticed { notice }).await?;
         }
         let (owner, name) = (now.owner.clone(), now.name.clone());
         let seen = Address { repository: entry.key.clone(), forge_id: entry.id, owner, name };
@@ -33,8 +33,8 @@ impl Reader {
     ///
     /// # Errors
     /// [`Trouble::Moved`] when it was not: it is to be read again, where it is now.
-    pub(super) async fn was_at(&self, entry: &Repository, at: &RepoRef) -> Result<(), Trouble> {
-        let now = self.find(entry).await?;
+    pub async fn was_at(&self, entry: &Repository, at: &RepoRef, feed: &dyn Feed) -> Result<(), Trouble> {
+        let now = self.find(entry, feed).await?;
         if now == *at {
             return Ok(());
         }

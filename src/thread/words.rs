@@ -7,7 +7,7 @@ use domain::{Access, Account, Item, Verb};
 /// Hosts beyond the first that one text may name.
 const MOST_HOSTS: usize = 20;
 
-pub(super) fn access(from: crate::forge::Access) -> Access {
+pub(crate) fn access(from: crate::forge::Access) -> Access {
     match from {
         crate::forge::Access::None => Access::None,
         crate::forge::Access::Read => Access::Read,
@@ -17,16 +17,16 @@ pub(super) fn access(from: crate::forge::Access) -> Access {
     }
 }
 
-pub(super) fn account(from: &crate::forge::Account) -> Account {
+pub(crate) fn account(from: &crate::forge::Account) -> Account {
     Account { id: from.id, login: from.login.clone() }
 }
 
 /// What a comment asks for.
-pub(super) fn comment(comment: &Comment) -> Verb {
+pub(crate) fn comment(comment: &Comment) -> Verb {
     text(&comment.body, &comment.author.login)
 }
 
-pub(super) fn text(text: &str, author: &str) -> Verb {
+pub(crate) fn text(text: &str, author: &str) -> Verb {
     asked(text, author)
         .map_or_else(|| Verb::Say { items: vec![Item::on_the_whole(text, author)] }, |command| command.verb)
 }
@@ -37,17 +37,17 @@ fn asked(text: &str, author: &str) -> Option<Command> {
 }
 
 /// Hosts that a text allows or denies beside its strongest word: each is carried out, in the order of the text.
-pub(super) fn hosts(text: &str, strongest: &Verb) -> Vec<Verb> {
+pub(crate) fn hosts(text: &str, strongest: &Verb) -> Vec<Verb> {
     let first = usize::from(matches!(strongest, Verb::Allow { .. } | Verb::Deny { .. }));
     named(text).skip(first).take(MOST_HOSTS).collect()
 }
 
-pub(super) fn asks_for_help(text: &str) -> bool {
+pub(crate) fn asks_for_help(text: &str) -> bool {
     command::parse(text, "").commands.iter().any(|command| command.verb == Verb::Help)
 }
 
 /// Every host that a text allows or denies, in its order.
-pub(super) fn every_host(text: &str) -> Vec<Verb> {
+pub(crate) fn every_host(text: &str) -> Vec<Verb> {
     named(text).take(MOST_HOSTS).collect()
 }
 
@@ -58,7 +58,7 @@ fn named(text: &str) -> impl Iterator<Item = Verb> {
 
 /// What a review asks for. Inline remarks count only if the reviewer handed them in with it: a reader's reply, and a later one of the
 /// reviewer's that nobody has looked at for edits, stand in the same list.
-pub(super) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> {
+pub(crate) fn review(review: &Review, inline: &[ReviewComment]) -> Option<Verb> {
     let login = &review.author.login;
     let mut items: Vec<Item> = Vec::new();
     if !review.body.trim().is_empty() {

@@ -40,6 +40,7 @@ async fn said(lab: &Lab, broker: Arc<dyn Broker>, gate: Option<Arc<dyn Gate>>) -
     let (task, attempt, trunk, setup, anew) = (1, 1, None, None, None);
     let spec = PrepareSpec { task, attempt, repo_key, base, trunk, image, limits, network, egress, setup, anew };
     sandboxes.prepare(&spec).await.expect("prepared");
+    sandboxes.open(1).await.expect("opened");
     let inspector = FromInside { sandboxes: sandboxes.clone(), broker, router_image: ROUTER.to_owned() };
     let said = inspector.mismatches(1).await.expect("tried");
     sandboxes.remove(1).await.expect("removed");

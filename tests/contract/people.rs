@@ -109,7 +109,7 @@ pub async fn a_repository_is_found_by_its_id(lab: Arc<Lab>) {
 }
 
 pub async fn the_forge_has_a_clock(lab: Arc<Lab>) {
-    let (ours, told) = (caisson::task::now(), lab.bot.clock().await.unwrap());
+    let (ours, told) = (caisson::clock::now(), lab.bot.clock().await.unwrap());
     assert!((told - ours).abs() < 60_000, "{told} against {ours}");
     let place = lab.place("clock").await;
     let number = lab.hand("alice").open_issue(&place.repo, "t", "b").await;

@@ -184,6 +184,7 @@ impl Drive<'_> {
         let decision = Decision {
             source: Source::Comment(self.number),
             number: self.number,
+            thread: None,
             at: 0,
             poster: account(),
             right: Access::Write,

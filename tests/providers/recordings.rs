@@ -68,6 +68,7 @@ fn approved(n: u32) -> Event {
     let decision = Decision {
         source: Source::Review(5),
         number: 20,
+        thread: None,
         at: 0,
         poster: Account { id: 1, login: "alice".into() },
         right: Access::Write,

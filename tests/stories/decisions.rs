@@ -175,6 +175,19 @@ async fn a_moved_branch_makes_the_approval_stale() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_answered_where_it_was_asked() {
+    let world = World::new(FIX).await;
+    let (pull, _) = at_review(&world).await;
+    let answers = |said: Vec<String>| said.iter().filter(|text| text.contains("| command | who |")).count();
+    assert_eq!((answers(world.said(1).await), answers(world.said(pull).await)), (0, 0));
+    world.alice().comment(REPO, 1, "/help").expect("asked");
+    world.until_said(1, "| command | who |").await;
+    world.alice().comment(REPO, pull, "/help").expect("asked");
+    world.until_said(pull, "| command | who |").await;
+    assert_eq!((answers(world.said(1).await), answers(world.said(pull).await)), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_review_that_somebody_edited_is_posted_again_whole() {
     let world = World::new(FIX).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");

@@ -397,7 +397,7 @@ async fn parts(
     inspector: Arc<Inspected>,
 ) -> Parts {
     let store = Store::open(location(&config).expect("a place")).await.expect("the store");
-    let epoch = store.begin_epoch(caisson::task::now()).await.expect("an epoch");
+    let epoch = store.begin_epoch(caisson::clock::now()).await.expect("an epoch");
     let token = Secret::read(config.forge.token_file.as_deref().expect("named")).expect("a token");
     let forge = Gitea::new(config.forge.url.as_ref().expect("named"), token.clone(), "caisson-test").expect("a client");
     let me = forge.whoami().await.expect("an account");

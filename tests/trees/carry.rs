@@ -102,6 +102,7 @@ async fn what_was_brought_over_never_comes_back_over_a_later_commit() {
     let mut later = world.spec(1);
     later.base = commit;
     next.prepare(&later).await.expect("prepared from the checkpoint");
+    next.open(1).await.expect("open");
     assert_eq!(bash(&next, 902, "git status --short; cat new.txt").await.expect("acted"), "newer\n");
     assert!(!carried.exists());
 }

@@ -67,6 +67,7 @@ async fn a_router_that_is_replaced_names_the_tasks_with_an_open_way() {
     let world = World::new().await;
     for task in [1, 2] {
         world.sandboxes.prepare(&world.spec(task)).await.expect("prepared");
+        world.sandboxes.open(task).await.expect("opened");
     }
     world.sandboxes.rest(2).await.expect("resting");
     world.doors.replace_router();

@@ -34,6 +34,7 @@ async fn reasons(world: &World, n: u32, parent: &Commit) -> String {
 async fn work_becomes_one_commit_of_ours() {
     let world = World::new().await;
     world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.open(1).await.unwrap();
     let done =
         world.bash(1, "sed -i 's/a - b/a + b/' sum.py && echo note > new.txt && rm README.md && cat sum.py").await;
     assert_eq!(done.outcome.status, Status::Ok, "{}", done.outcome.text);
@@ -255,6 +256,10 @@ async fn new_rules_never_open_a_closed_berth() {
     let rules = |host: &str| vec![protocol::router::Rule::parse(host).unwrap()];
     let told = || world.doors.told.lock().unwrap().last().cloned().unwrap_or_default();
     world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.allow(1, rules("z.test")).await.unwrap();
+    assert_eq!(*world.doors.told.lock().unwrap(), ["close 0"], "a new one stays closed");
+    world.sandboxes.open(1).await.unwrap();
+    assert_eq!(*world.doors.told.lock().unwrap(), ["close 0", "open 0 z.test"], "and is told all its rules at once");
     world.sandboxes.allow(1, rules("a.test")).await.unwrap();
     assert_eq!(told(), "open 0 a.test", "at once");
     world.sandboxes.seal(&world.seal_spec(1, 1, &world.base)).await.unwrap();

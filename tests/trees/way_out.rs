@@ -87,6 +87,7 @@ async fn allowed(world: &World, broker: &Arc<SocketBroker>, installation: &str) 
     };
     let (sandboxes, mut beyond) = lay(world, broker, installation, on_denied).await;
     sandboxes.prepare(&spec(world, &[])).await.expect("prepared");
+    sandboxes.open(1).await.expect("opened");
     let acting = tokio::spawn(act(sandboxes.clone()));
     let end = Instant::now() + Duration::from_secs(30);
     while denied.load(Ordering::Relaxed) == 0 {
@@ -150,6 +151,7 @@ async fn setup_reaches_what_is_allowed_and_the_task_after_it_the_same_and_no_mor
         let setup = Some(SetupSpec { commands: vec![SETUP.to_owned()], commit: world.base.clone() });
         let spec = PrepareSpec { setup, ..spec(&world, &["good.test:7000"]) };
         sandboxes.prepare(&spec).await.expect("prepared");
+        sandboxes.open(1).await.expect("opened");
         beyond.says("hit");
         let action = Action::Bash { command: format!("cat build/reached; {SETUP}\ncat build/reached") };
         let acted = sandboxes.act(1, 1, &action, Limits { wall_ms: 60_000, output_bytes: 4000 }).await.expect("acted");

@@ -21,7 +21,7 @@ pub(super) fn grant(draft: &mut Draft, decision: &Decision, more: &Budget, ceili
     let lacks = draft.task.granted.exhausted(&draft.task.spent).map(str::to_owned);
     let paused = matches!(&draft.task.state, State::Paused { reason: PauseReason::Budget { .. }, .. });
     let goes_on = paused && lacks.is_none();
-    draft.answer(decision.number, Notice::BudgetGranted { login, more: *more, lacks: lacks.filter(|_| paused) });
+    draft.answer(decision, Notice::BudgetGranted { login, more: *more, lacks: lacks.filter(|_| paused) });
     if goes_on {
         go_on::leave_pause(draft);
     }

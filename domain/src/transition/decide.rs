@@ -14,11 +14,11 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
     advance::said(draft, decision);
     let login = decision.poster.login.clone();
     match &decision.verb {
-        Verb::Status if decision.right >= Access::Read => return draft.answer(decision.number, Notice::Status),
-        Verb::Help if decision.right >= Access::Read => return draft.answer(decision.number, Notice::Help),
+        Verb::Status if decision.right >= Access::Read => return draft.answer(decision, Notice::Status),
+        Verb::Help if decision.right >= Access::Read => return draft.answer(decision, Notice::Help),
         Verb::Unknown { word, why } if decision.right >= Access::Read => {
             let notice = Notice::UnknownCommand { word: word.clone(), why: why.clone() };
-            return draft.answer(decision.number, notice);
+            return draft.answer(decision, notice);
         }
         Verb::Status | Verb::Help | Verb::Unknown { .. } => return,
         Verb::Say { .. } if decision.edited || decision.right < Access::Write => return,
@@ -64,7 +64,7 @@ fn verb_name(verb: &Verb) -> &'static str {
 fn no_right(draft: &mut Draft, decision: &Decision) {
     let (login, verb) = (decision.poster.login.clone(), verb_name(&decision.verb).to_owned());
     if !draft.task.told_no_right.contains(&decision.poster.id) {
-        draft.answer(decision.number, Notice::Refused { login, verb });
+        draft.answer(decision, Notice::Refused { login, verb });
     }
     draft.refused(decision, NO_RIGHT);
 }
@@ -77,12 +77,12 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
         Verb::Budget { more, ceiling, who } => budget::grant(draft, decision, more, ceiling, *who),
         Verb::Allow { host, repo, bar } => host::allow(draft, decision, host, *repo, bar.as_ref()),
         Verb::Deny { host, kept } => host::deny(draft, decision, host, *kept),
-        Verb::Plan { .. } => draft.answer(decision.number, Notice::AlreadyLive),
+        Verb::Plan { .. } => draft.answer(decision, Notice::AlreadyLive),
         Verb::Fix { words } => {
             if draft.task.kind == TaskKind::Plan && matches!(draft.task.state, State::AwaitingReview { .. }) {
                 judge(draft, decision, Some(words.clone()));
             } else {
-                draft.answer(decision.number, Notice::AlreadyLive);
+                draft.answer(decision, Notice::AlreadyLive);
             }
         }
         Verb::Say { items } => {
@@ -124,7 +124,7 @@ fn judge(draft: &mut Draft, decision: &Decision, words: Option<String>) {
     {
         // Whoever asked had not seen this checkpoint: the words count, the decision is still to be taken.
         draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
-        return draft.answer(decision.number, Notice::RemarksKept { login, n: checkpoint.n });
+        return draft.answer(decision, Notice::RemarksKept { login, n: checkpoint.n });
     }
     if decision.number <= checkpoint.number {
         let reason = format!("it was given before checkpoint {} stood", checkpoint.n);
@@ -205,7 +205,7 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
     }
     if let Some(next) = draft.task.advance.as_ref().map(|given| given.left) {
         let login = decision.poster.login.clone();
-        draft.answer(decision.number, Notice::InAdvance { login, next });
+        draft.answer(decision, Notice::InAdvance { login, next });
     }
     draft.line_up();
 }

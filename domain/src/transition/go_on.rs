@@ -9,7 +9,7 @@ const OPERATOR: &str = "operator";
 pub(super) fn resume(draft: &mut Draft, decision: &Decision) {
     let login = decision.poster.login.clone();
     let notice = resumed(draft, &login).unwrap_or(Notice::NotPaused { login });
-    draft.answer(decision.number, notice);
+    draft.answer(decision, notice);
 }
 
 /// As `/stop` and `/resume`, of somebody who needs no right on the forge.

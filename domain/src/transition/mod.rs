@@ -46,9 +46,9 @@ impl Draft {
         self.want(Effect::Comment { to: To::Step { seq: self.task.seq, at }, notice });
     }
 
-    /// A notice in answer to the comment or review with this number on the forge.
-    pub fn answer(&mut self, number: i64, notice: Notice) {
-        self.want(Effect::Comment { to: To::Asked { number }, notice });
+    /// A notice in answer to the text that carries this decision, where it stands.
+    pub fn answer(&mut self, to: &Decision, notice: Notice) {
+        self.want(Effect::Comment { to: To::Asked { number: to.number, thread: to.thread }, notice });
     }
 
     /// Takes nothing of a decision, and writes down why.
@@ -60,7 +60,7 @@ impl Draft {
     /// As [`Draft::refused`], and says so where it was asked.
     pub fn refuse(&mut self, decision: &Decision, reason: &str, notice: Notice) {
         self.refused(decision, reason);
-        self.answer(decision.number, notice);
+        self.answer(decision, notice);
     }
 
     pub fn pause(&mut self, reason: PauseReason) {

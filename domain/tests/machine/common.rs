@@ -58,6 +58,7 @@ pub fn approval(number: i64) -> Decision {
     Decision {
         source: Source::Review(number),
         number,
+        thread: None,
         at: 1_000_000,
         poster: person(7),
         right: Access::Write,

@@ -119,6 +119,7 @@ pub fn changes() -> Event {
     let decision = Decision {
         source: Source::Review(5),
         number: 20,
+        thread: None,
         at: 0,
         poster: Account { id: 1, login: "alice".into() },
         right: domain::Access::Write,

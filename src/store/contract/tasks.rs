@@ -89,6 +89,7 @@ pub async fn a_repositorys_hosts_are_kept_until_they_are_taken_back(fresh: Fresh
         let decision = Decision {
             source: Source::Comment(number),
             number,
+            thread: None,
             at: 0,
             poster: Account { id: 7, login: "alice".into() },
             right: Access::Write,

@@ -1,0 +1,162 @@
+//! What the bot posts on the forge, exactly once: its own posts are found again by a keyed mark.
+//!
+//! Comments: looked for where an earlier try may have posted. Reviews, each try: list; our own review with this key and all its inline
+//! notes is it; a PENDING one of ours is rubbish of a cut request and goes; then post; then list again: the younger of two goes. One
+//! post at a time on each issue or pull request (the forge mixes concurrent ones of one account). A first try where the last review of
+//! this life was seen whole has nothing to find, and posts at once. Tests: `tests/stories/kills.rs`.
+
+use super::Lanes;
+use crate::checkpoint::mark;
+use crate::config::Secret;
+use crate::forge::{Comment, Forge, ForgeError, NewReview, RepoRef, Review, ReviewState};
+use crate::store::Store;
+use crate::trouble::Trouble;
+use domain::TaskId;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Posts under the bot's own account.
+pub struct Posts {
+    forge: Arc<dyn Forge>,
+    store: Store,
+    /// The bot's own account.
+    me: i64,
+    /// Signs the marks by which our own posts are found again.
+    key: Secret,
+    lanes: Lanes,
+    /// Pull requests on which our last review of this life was seen whole: nothing of ours is left over there.
+    tidy: Mutex<HashSet<(String, u64)>>,
+}
+
+/// Which post of which task, and where.
+pub(super) struct Post<'a> {
+    pub task: TaskId,
+    /// Key of the effect that posts it.
+    pub effect: &'a str,
+    /// Whether an earlier try may have posted it without our knowing.
+    pub ambiguous: bool,
+    /// The repository's key in the configuration, and its place on the forge now.
+    pub repository: (&'a str, &'a RepoRef),
+    /// Number of the issue or pull request.
+    pub number: u64,
+}
+
+impl Post<'_> {
+    fn key(&self) -> String {
+        format!("{}:{}", self.task, self.effect)
+    }
+}
+
+impl Posts {
+    /// `me` is the bot's own account's id, `key` the installation's key of marks.
+    pub fn new(forge: Arc<dyn Forge>, store: Store, me: i64, key: Secret) -> Self {
+        Self { forge, store, me, key, lanes: Lanes::default(), tidy: Mutex::default() }
+    }
+
+    /// Posts a comment so that exactly one stands.
+    pub(super) async fn comment(&self, post: &Post<'_>, text: &str) -> Result<Comment, Trouble> {
+        let (repository, at) = post.repository;
+        let key = post.key();
+        let body = self.marked(text, &key);
+        let _lane = self.lanes.enter(repository, post.number).await;
+        if post.ambiguous {
+            let mut ours: Vec<Comment> = self.forge.comments(at, post.number).await?;
+            ours.retain(|comment| comment.author.id == self.me && self.is_marked(&comment.body, &key));
+            ours.sort_by_key(|comment| comment.id);
+            for younger in ours.iter().skip(1) {
+                self.forge.delete_comment(at, younger.id).await?;
+            }
+            if let Some(first) = ours.into_iter().next() {
+                return Ok(first);
+            }
+        }
+        let comment = self.forge.post_comment(at, post.number, &body).await?;
+        self.store.remember_post(post.task, post.effect, comment.id).await?;
+        Ok(comment)
+    }
+
+    /// Posts a review so that exactly one stands, with all its notes. `new.body` is without its mark.
+    pub(super) async fn review(&self, post: &Post<'_>, mut new: NewReview) -> Result<Review, Trouble> {
+        let (repository, at) = post.repository;
+        let key = post.key();
+        new.body = self.marked(&new.body, &key);
+        let _lane = self.lanes.enter(repository, post.number).await;
+        let place = (repository.to_owned(), post.number);
+        let tidy = self.tidy().remove(&place) && !post.ambiguous;
+        let review = self.converge(at, post.number, &key, &new, tidy).await?;
+        self.tidy().insert(place);
+        self.store.remember_post(post.task, post.effect, review.id).await?;
+        Ok(review)
+    }
+
+    fn tidy(&self) -> MutexGuard<'_, HashSet<(String, u64)>> {
+        self.tidy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn marked(&self, text: &str, key: &str) -> String {
+        format!("{text}\n\n{}", mark::mark(self.key.bytes(), key))
+    }
+
+    fn is_marked(&self, text: &str, key: &str) -> bool {
+        mark::find(self.key.bytes(), text).as_deref() == Some(key)
+    }
+
+    async fn converge(
+        &self,
+        at: &RepoRef,
+        pull: u64,
+        key: &str,
+        new: &NewReview,
+        tidy: bool,
+    ) -> Result<Review, Trouble> {
+        if !tidy && let Some(found) = self.whole(at, pull, key, new, true).await? {
+            return Ok(found);
+        }
+        match self.forge.post_review(at, pull, new).await {
+            Ok(_) => {}
+            Err(ForgeError::Invalid(why)) => {
+                return Err(Trouble::blocked(format!("the forge refuses the review: {why}")));
+            }
+            Err(other) => return Err(other.into()),
+        }
+        match self.whole(at, pull, key, new, false).await? {
+            Some(review) => Ok(review),
+            None => Err(Trouble::later("the forge took the review but does not show it whole")),
+        }
+    }
+
+    /// Our review with this key, if it stands whole; what is left of cut tries is removed.
+    async fn whole(
+        &self,
+        at: &RepoRef,
+        pull: u64,
+        key: &str,
+        new: &NewReview,
+        before: bool,
+    ) -> Result<Option<Review>, Trouble> {
+        let mut found: Vec<Review> = Vec::new();
+        for review in self.forge.reviews(at, pull).await? {
+            if review.author.id != self.me {
+                continue;
+            }
+            let pending = review.state == ReviewState::Pending;
+            let ours = self.is_marked(&review.body, key);
+            if pending && before {
+                self.forge.delete_review(at, pull, review.id).await?;
+            } else if ours && !pending {
+                found.push(review);
+            }
+        }
+        found.sort_by_key(|review| review.number);
+        let mut kept: Option<Review> = None;
+        for review in found {
+            let complete = review.comments as usize >= new.notes.len();
+            if kept.is_none() && complete {
+                kept = Some(review);
+            } else {
+                self.forge.delete_review(at, pull, review.id).await?;
+            }
+        }
+        Ok(kept)
+    }
+}

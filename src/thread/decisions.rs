@@ -1,0 +1,133 @@
+//! What people said in a thread and nobody took up yet, each as a decision with its evidence.
+
+use super::read::Thread;
+use super::{Threads, words};
+use crate::config::process::Repository;
+use crate::forge::{Comment, Review, own_remarks, review_hash, text_hash};
+use crate::trouble::Trouble;
+use domain::{Access, Commit, Decision, Source, Task, Verb};
+use std::collections::HashMap;
+
+impl Threads {
+    /// Everything people said to this task that was not taken up yet, lowest forge number first.
+    /// With `only`, just these sources, taken up before or not.
+    pub(super) async fn decisions(
+        &self,
+        entry: &Repository,
+        task: &Task,
+        thread: &Thread,
+        only: Option<&[Source]>,
+    ) -> Result<Vec<Decision>, Trouble> {
+        let began = task.request.as_ref().map_or(0, |r| r.number);
+        let mut rights = HashMap::new();
+        let mut found = Vec::new();
+        // What was said after a text that is left for the next reading waits with it: the oldest decides.
+        let mut before = i64::MAX;
+        for comment in thread.comments.iter().filter(|c| c.id > began && self.counts(&c.author)) {
+            let source = Source::Comment(comment.id);
+            if !self.wanted(&source, only).await? {
+                continue;
+            }
+            if only.is_none() && self.on_its_way(entry, &source, comment.created_at).await? {
+                before = before.min(comment.id);
+                continue;
+            }
+            found.push(self.of_comment(entry, comment, &mut rights).await?);
+        }
+        for review in thread.reviews.iter().filter(|r| self.counts(&r.author)) {
+            let source = Source::Review(review.id);
+            if !self.wanted(&source, only).await? {
+                continue;
+            }
+            found.extend(self.of_review(entry, task.pull, review, &mut rights).await?);
+        }
+        found.retain(|decision| decision.number < before);
+        found.sort_by_key(|decision| decision.number);
+        let pull = thread.pull.as_ref();
+        let (head, base) = (pull.and_then(|p| Commit::parse(&p.head_sha).ok()), pull.map(|p| p.base_ref.clone()));
+        for decision in &mut found {
+            // The forge's time, by our clock.
+            decision.at += self.clock.ahead();
+            (decision.head, decision.base) = (head.clone(), base.clone());
+            self.look_up(entry, &mut decision.verb).await?;
+        }
+        Ok(found)
+    }
+
+    /// By the forge's time, and without the pull request's head and base.
+    async fn of_comment(
+        &self,
+        entry: &Repository,
+        comment: &Comment,
+        rights: &mut HashMap<i64, Access>,
+    ) -> Result<Decision, Trouble> {
+        Ok(Decision {
+            source: Source::Comment(comment.id),
+            number: comment.id,
+            thread: Some(comment.issue),
+            at: comment.created_at,
+            poster: words::account(&comment.author),
+            right: self.right(entry, &comment.author, rights).await?,
+            commit: None,
+            head: None,
+            base: None,
+            text_hash: text_hash(&comment.body),
+            edited: self.comment_edited(entry, comment).await?,
+            in_advance: false,
+            verb: words::comment(comment),
+        })
+    }
+
+    /// As [`Threads::of_comment`]; none where a review decides nothing and says nothing.
+    async fn of_review(
+        &self,
+        entry: &Repository,
+        pull: Option<u64>,
+        review: &Review,
+        rights: &mut HashMap<i64, Access>,
+    ) -> Result<Option<Decision>, Trouble> {
+        let inline = match pull {
+            Some(pull) if review.comments > 0 => {
+                self.forge.review_comments(&self.place(entry)?, pull, review.id).await?
+            }
+            _ => Vec::new(),
+        };
+        let Some(verb) = words::review(review, &inline) else { return Ok(None) };
+        let remarks = match &verb {
+            // Words that reach the agent; what an approval says beside itself reaches nobody.
+            Verb::Changes { .. } | Verb::Say { .. } => own_remarks(review, &inline),
+            _ => Vec::new(),
+        };
+        Ok(Some(Decision {
+            source: Source::Review(review.id),
+            number: review.number,
+            thread: pull,
+            at: review.submitted_at,
+            poster: words::account(&review.author),
+            right: self.right(entry, &review.author, rights).await?,
+            commit: Commit::parse(&review.commit).ok(),
+            head: None,
+            base: None,
+            text_hash: review_hash(review, &inline),
+            edited: self.review_edited(entry, review, &remarks).await?,
+            in_advance: false,
+            verb,
+        }))
+    }
+
+    async fn wanted(&self, source: &Source, only: Option<&[Source]>) -> Result<bool, Trouble> {
+        match only {
+            Some(sources) => Ok(sources.contains(source)),
+            None => Ok(!self.store.knows_input(&decision_key(source)).await?),
+        }
+    }
+}
+
+/// The key under which a text is taken up, once.
+pub fn decision_key(source: &Source) -> String {
+    match source {
+        Source::Issue(id) => format!("opened:{id}"),
+        Source::Comment(id) => format!("comment:{id}#0"),
+        Source::Review(id) => format!("review:{id}"),
+    }
+}

@@ -1,0 +1,103 @@
+//! Takes up everything that was said to a task, in the forge's own order, and what became of its issue, pull request and reviews.
+
+use super::decisions::decision_key;
+use super::read::{Thread, counts_in_part, whole};
+use super::{Feed, Threads};
+use crate::clock::now;
+use crate::config::process::Repository;
+use crate::trouble::Trouble;
+use domain::{Access, Decision, Input, Source, Task, TaskId};
+
+impl Threads {
+    /// Takes up everything that was said to a task, and what became of its issue, pull request and reviews.
+    pub async fn follow(&self, entry: &Repository, id: TaskId, feed: &dyn Feed) -> Result<Thread, Trouble> {
+        let task = feed.look(id).await?;
+        let at = self.place(entry)?;
+        let thread = self.thread(&at, &task).await?;
+        match self.was_at(entry, &at, feed).await {
+            Ok(()) => {}
+            // Why nothing of it is to be seen, is judged by what is hidden.
+            Err(trouble) if thread.hidden.is_empty() || matches!(trouble, Trouble::Moved { .. }) => {
+                return Err(trouble);
+            }
+            Err(_) => return Ok(thread),
+        }
+        for decision in self.decisions(entry, &task, &thread, None).await? {
+            if feed.look(id).await?.state.ended() {
+                break;
+            }
+            if !thread.hidden.is_empty() && !counts_in_part(&decision.verb) {
+                continue;
+            }
+            let key = decision_key(&decision.source);
+            let text = thread.text(&decision.source);
+            if !decision.edited && decision.right >= Access::Write {
+                let number = thread.number(&decision.source, &task);
+                let said = (decision.poster.login.as_str(), text, &decision.verb);
+                self.answer_beside(entry, number, &key, said, Some(&task)).await?;
+            }
+            // Hosts first: the text is taken up with its last word.
+            self.feed_hosts(entry, id, &key, (text, &decision), feed).await?;
+            feed.feed(id, &key, Input::Decided { decision: Box::new(decision) }).await?;
+        }
+        notice_ends(id, &thread, feed).await?;
+        notice_voided(id, &thread, feed).await?;
+        Ok(thread)
+    }
+
+    /// Reads these comments and reviews of a task again, and feeds each that is a decision, with the right and the head
+    /// as they are now. `n` is the checkpoint that was being published when they came.
+    pub async fn recheck(&self, task: &Task, n: u32, sources: &[Source], feed: &dyn Feed) -> Result<(), Trouble> {
+        let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
+        let Some(entry) = self.config.repository(key) else { return Ok(()) };
+        let at = self.place(entry)?;
+        let thread = whole(self.thread(&at, task).await?)?;
+        self.was_at(entry, &at, feed).await?;
+        for decision in self.decisions(entry, task, &thread, Some(sources)).await? {
+            let key = format!("recheck:{}:{n}:{}", task.id, decision.source);
+            feed.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }).await?;
+        }
+        Ok(())
+    }
+
+    /// What an approval given in advance says now, after everything that was said since was taken up; none when it is gone.
+    pub async fn advance(&self, task: &Task, source: &Source, feed: &dyn Feed) -> Result<Option<Decision>, Trouble> {
+        let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
+        let Some(entry) = self.config.repository(key) else { return Ok(None) };
+        let thread = whole(self.follow(entry, task.id, feed).await?)?;
+        let only = std::slice::from_ref(source);
+        Ok(self.decisions(entry, task, &thread, Some(only)).await?.pop())
+    }
+}
+
+async fn notice_ends(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(), Trouble> {
+    if let Some(pull) = thread.pull.as_ref().filter(|p| p.merged || !p.open) {
+        let input = Input::PullClosed { merged: pull.merged };
+        feed.feed(id, &format!("pull-closed:{id}"), input).await?;
+    } else if !thread.open {
+        feed.feed(id, &format!("issue-closed:{id}"), Input::IssueClosed).await?;
+    }
+    Ok(())
+}
+
+/// A checkpoint's review that somebody edited or deleted approves nothing any more.
+async fn notice_voided(id: TaskId, thread: &Thread, feed: &dyn Feed) -> Result<(), Trouble> {
+    let task = feed.look(id).await?;
+    let standing = task.checkpoint().filter(|c| c.review > 0 && !c.used && thread.reviewed);
+    let Some(checkpoint) = standing else { return Ok(()) };
+    let found = thread.reviews.iter().find(|r| r.id == checkpoint.review);
+    let listed = found.is_some_and(|r| r.updated_at <= r.submitted_at);
+    // A list read before the review was posted says nothing about it.
+    let older = thread.reviews.iter().map(|r| r.number).max().unwrap_or(0) < checkpoint.number;
+    if listed || (found.is_none() && older && recent(checkpoint.at)) {
+        return Ok(());
+    }
+    let input = Input::CheckpointVoided { n: checkpoint.n };
+    feed.feed(id, &format!("void:{id}:{}", checkpoint.n), input).await?;
+    Ok(())
+}
+
+/// Posted so lately that a list may not show it yet.
+fn recent(at: i64) -> bool {
+    (0..10_000).contains(&(now() - at))
+}

@@ -1,0 +1,56 @@
+//! Hosts that a text names with `/allow` and `/deny` beside its strongest word, and what this installation knows of what is asked for.
+
+use super::{Feed, Threads, words};
+use crate::config::process::Repository;
+use crate::egress::overruled;
+use crate::trouble::Trouble;
+use domain::{Bar, Decision, Input, TaskId, Verb};
+use protocol::router::Rule;
+
+impl Threads {
+    /// Feeds the hosts that a text names beside its strongest word, each as a decision of its own. `key` is the text's.
+    pub(super) async fn feed_hosts(
+        &self,
+        entry: &Repository,
+        id: TaskId,
+        key: &str,
+        (text, strongest): (&str, &Decision),
+        feed: &dyn Feed,
+    ) -> Result<(), Trouble> {
+        for (at, input) in self.hosts(entry, text, strongest).await?.into_iter().enumerate() {
+            feed.feed(id, &format!("{key}+{at}"), input).await?;
+        }
+        Ok(())
+    }
+
+    /// The hosts that a text names beside its strongest word, each as a decision of its own.
+    pub async fn hosts(&self, entry: &Repository, text: &str, strongest: &Decision) -> Result<Vec<Input>, Trouble> {
+        let mut inputs = Vec::new();
+        for mut verb in words::hosts(text, &strongest.verb) {
+            self.look_up(entry, &mut verb).await?;
+            inputs.push(Input::Decided { decision: Box::new(Decision { verb, ..strongest.clone() }) });
+        }
+        Ok(inputs)
+    }
+
+    /// What this installation knows of what somebody asks for: the operator's word, and the repository's grants.
+    pub async fn look_up(&self, entry: &Repository, verb: &mut Verb) -> Result<(), Trouble> {
+        match verb {
+            Verb::Allow { bar, .. } if !self.config.sandbox_of(&entry.key).networked() => *bar = Some(Bar::NoNetwork),
+            Verb::Allow { host, bar, .. } => {
+                let denied = self.config.egress.denied();
+                let over = Rule::parse(host).ok().and_then(|rule| overruled(&denied, &rule).map(Rule::to_string));
+                *bar = over.map(|rule| Bar::Operator { rule });
+            }
+            Verb::Deny { host, kept } => {
+                *kept = self.store.grants(&entry.key).await?.iter().any(|grant| grant.is_named_by(host));
+            }
+            Verb::Budget { ceiling, who, .. } => {
+                let budget = self.config.budget_of(&entry.key);
+                (*ceiling, *who) = (budget.ceiling(), budget.granters());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

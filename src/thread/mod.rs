@@ -1,0 +1,108 @@
+//! What people say in the threads of a task: read from the forge, judged by who said it and whether it was edited, and fed to the task,
+//! each text once.
+//!
+//! Text is data; what counts is a command of somebody with the right, on an object that was not edited. Nothing here decides what
+//! follows; that is `domain::transition`'s. Tests: `tests/stories/`.
+
+mod beside;
+mod decisions;
+mod evidence;
+mod feed;
+mod follow;
+mod hosts;
+mod moved;
+mod read;
+pub(crate) mod words;
+
+pub use decisions::decision_key;
+pub use feed::Feed;
+pub use read::{Hidden, Part, Thread};
+
+use crate::clock::{Clock, now};
+use crate::config::Process;
+use crate::config::process::Repository;
+use crate::forge::{Account, Forge, ForgeError, RepoRef, Whereabouts};
+use crate::store::Store;
+use crate::trouble::Trouble;
+use domain::Access;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Reads the threads of tasks.
+pub struct Threads {
+    config: Arc<Process>,
+    store: Store,
+    forge: Arc<dyn Forge>,
+    whereabouts: Arc<Whereabouts>,
+    clock: Arc<Clock>,
+    /// The bot's own account.
+    me: Account,
+    /// Accounts whose words never count: the bot's own and the operator's machines.
+    silent: HashSet<String>,
+}
+
+impl Threads {
+    /// `me` is the bot's own account and `sync` the one that keeps default branches in step: words of neither count,
+    /// nor those of the configuration's automation accounts.
+    pub fn new(
+        config: Arc<Process>,
+        store: Store,
+        whereabouts: Arc<Whereabouts>,
+        clock: Arc<Clock>,
+        me: Account,
+        sync: Option<&Account>,
+    ) -> Self {
+        let mut silent: HashSet<String> = config.automation_accounts.iter().map(|l| l.to_lowercase()).collect();
+        silent.insert(me.login.to_lowercase());
+        silent.extend(sync.map(|account| account.login.to_lowercase()));
+        let forge = whereabouts.forge().clone();
+        Self { config, store, forge, whereabouts, clock, me, silent }
+    }
+
+    /// Whether words of this account count at all. Ids below 1 are the forge's own.
+    pub fn counts(&self, account: &Account) -> bool {
+        account.id >= 1 && account.id != self.me.id && !self.silent.contains(&account.login.to_lowercase())
+    }
+
+    /// Where the repository was seen last.
+    pub fn place(&self, entry: &Repository) -> Result<RepoRef, ForgeError> {
+        self.whereabouts.at(entry)
+    }
+
+    /// The account's right to the code, asked now; a forge that cannot say means no decision yet.
+    pub async fn right(
+        &self,
+        entry: &Repository,
+        account: &Account,
+        seen: &mut HashMap<i64, Access>,
+    ) -> Result<Access, Trouble> {
+        if let Some(right) = seen.get(&account.id) {
+            return Ok(*right);
+        }
+        let right = match self.forge.permission(&self.place(entry)?, account).await {
+            Ok(right) => words::access(right),
+            Err(ForgeError::NotFound(_)) => Access::None,
+            Err(other) => return Err(other.into()),
+        };
+        // A forge that starts knows nobody either.
+        if right == Access::None && !self.forge_answers().await {
+            return Err(Trouble::later("the forge does not say who may do what"));
+        }
+        seen.insert(account.id, right);
+        Ok(right)
+    }
+
+    /// Whether the forge answers as a whole: its version, and that the token is ours.
+    pub async fn forge_answers(&self) -> bool {
+        let (version, me) = tokio::join!(self.forge.version(), self.forge.whoami());
+        version.is_ok() && me.is_ok_and(|me| me.id == self.me.id)
+    }
+
+    /// Answers without a task: the input is marked first, so that it is answered at most once.
+    pub async fn answer_once(&self, entry: &Repository, number: u64, key: &str, text: &str) -> Result<(), Trouble> {
+        if self.store.note_input(key, now()).await? {
+            self.forge.post_comment(&self.place(entry)?, number, text).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! The thread of one task as it stands on the forge now: issue, comments, pull request, reviews; and what of it a reading did not get
+//! to see.
+
+use super::Threads;
+use crate::forge::{Comment, ForgeError, PullRequest, RepoRef, Review};
+use crate::trouble::Trouble;
+use domain::{Source, Task, Verb};
+
+/// The thread of one task as it stands on the forge now.
+pub struct Thread {
+    pub(super) comments: Vec<Comment>,
+    pub(super) reviews: Vec<Review>,
+    pub(super) pull: Option<PullRequest>,
+    /// False once the issue is known to be closed.
+    pub(super) open: bool,
+    pub(super) reviewed: bool,
+    /// What the forge did not show of it.
+    pub hidden: Vec<Hidden>,
+}
+
+impl Thread {
+    /// Where one of its texts stands.
+    pub(super) fn number(&self, source: &Source, task: &Task) -> u64 {
+        let issue = task.request.as_ref().map_or(0, |request| request.issue);
+        match source {
+            Source::Comment(id) => self.comments.iter().find(|c| c.id == *id).map_or(issue, |c| c.issue),
+            Source::Review(_) => task.pull.unwrap_or(issue),
+            Source::Issue(_) => issue,
+        }
+    }
+
+    /// What stands in one of its comments or reviews.
+    pub(super) fn text(&self, source: &Source) -> &str {
+        let found = match source {
+            Source::Comment(id) => self.comments.iter().find(|c| c.id == *id).map(|c| &c.body),
+            Source::Review(id) => self.reviews.iter().find(|r| r.id == *id).map(|r| &r.body),
+            Source::Issue(_) => None,
+        };
+        found.map_or("", String::as_str)
+    }
+}
+
+/// A part of a task's threads that a reading did not get to see.
+pub struct Hidden {
+    /// Which part.
+    pub what: Part,
+    /// What the forge said.
+    pub error: ForgeError,
+}
+
+/// A thing whose thread is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The issue of this number.
+    Issue(u64),
+    /// The pull request of this number.
+    Pull(u64),
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Part::Issue(number) => write!(f, "its issue #{number}"),
+            Part::Pull(number) => write!(f, "its pull request #{number}"),
+        }
+    }
+}
+
+/// What one call of a reading gave; none and a line in `hidden` where the forge says no. Whatever passes by itself ends the reading.
+fn part<T>(what: Part, answer: Result<T, ForgeError>, hidden: &mut Vec<Hidden>) -> Result<Option<T>, ForgeError> {
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(error @ (ForgeError::NotFound(_) | ForgeError::Forbidden(_) | ForgeError::TooLarge(_))) => {
+            hidden.push(Hidden { what, error });
+            Ok(None)
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// What counts of a thread of which a part is hidden: a `/stop` may stand there, so nothing that lets work go on.
+pub(super) fn counts_in_part(verb: &Verb) -> bool {
+    matches!(verb, Verb::Stop | Verb::Status | Verb::Help)
+}
+
+/// For what relies on everything that was said.
+pub(super) fn whole(thread: Thread) -> Result<Thread, Trouble> {
+    match thread.hidden.first() {
+        None => Ok(thread),
+        Some(hidden) => Err(Trouble::later(format!("{} cannot be read: {}", hidden.what, hidden.error))),
+    }
+}
+
+impl Threads {
+    pub(super) async fn thread(&self, at: &RepoRef, task: &Task) -> Result<Thread, Trouble> {
+        let number = task.request.as_ref().map_or(0, |r| r.issue);
+        let (issue, talk) = tokio::join!(self.forge.issue(at, number), self.forge.comments(at, number));
+        let (what, mut hidden) = (Part::Issue(number), Vec::new());
+        let open = part(what, issue, &mut hidden)?.is_none_or(|issue| issue.open);
+        let mut comments = part(what, talk, &mut hidden)?.unwrap_or_default();
+        let (mut reviews, mut pull) = (None, None);
+        if let Some(number) = task.pull {
+            let (found, given, more) = tokio::join!(
+                self.forge.pull(at, number),
+                self.forge.reviews(at, number),
+                self.forge.comments(at, number)
+            );
+            let what = Part::Pull(number);
+            pull = part(what, found, &mut hidden)?;
+            reviews = part(what, given, &mut hidden)?;
+            comments.extend(part(what, more, &mut hidden)?.unwrap_or_default());
+        }
+        let reviewed = reviews.is_some();
+        Ok(Thread { comments, reviews: reviews.unwrap_or_default(), pull, open, reviewed, hidden })
+    }
+}
