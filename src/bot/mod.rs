@@ -24,6 +24,7 @@ use crate::sandbox::broker::Broker;
 use crate::server::{Door, Hooks, Limits, Ops, Peer, Reload, Visitors, hook_router, ops_router};
 use crate::store::Store;
 use crate::supervise::Works;
+pub use crate::task::Patience;
 use crate::task::{Cut, Machine, Outbox};
 use crate::thread::Threads;
 use anyhow::{Context, Result};
@@ -161,7 +162,7 @@ impl Bot {
     }
 
     /// Begins nothing new, lets what is under way end within `patience`, and returns; false when something had to be left to the next life.
-    pub async fn stop(self, patience: Duration) -> bool {
+    pub async fn stop(self, patience: Patience) -> bool {
         self.stopping.cancel();
         let settled = self.outbox.settle(patience).await;
         for work in self.at_work {

@@ -3,17 +3,21 @@
 
 use super::outside::Outside;
 use super::printer::{Complaint, Printer};
+use super::store::location;
+use crate::bot::Patience;
 use crate::config::Process;
 use crate::server::Reload;
-use anyhow::Result;
+use crate::store::Store;
+use anyhow::{Context, Result};
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
+use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 /// Work under way ends within this when the bot is told to stop; what is left is done by the next life.
 const STOPS_WITHIN: Duration = Duration::from_secs(20);
-/// Nobody waits for a reload: a model's answer that is under way is not asked for, and paid, twice.
+/// Nobody waits for a reload: a model's answer that is under way is not asked for, and paid, twice. Everything else is taken up again.
 const RELOADS_WITHIN: Duration = Duration::from_secs(300);
 /// Less than whoever asks for a reload waits for the answer.
 const TRIED_WITHIN: Duration = Duration::from_secs(8);
@@ -27,11 +31,12 @@ pub(super) enum Ended {
 
 impl Ended {
     /// How long work under way may take.
-    pub(super) fn patience(&self) -> Duration {
-        match self {
+    pub(super) fn patience(&self) -> Patience {
+        let paid = match self {
             Self::Asked | Self::Fatal(_) => STOPS_WITHIN,
             Self::Reload => RELOADS_WITHIN,
-        }
+        };
+        Patience { all: STOPS_WITHIN, paid }
     }
 }
 
@@ -91,11 +96,20 @@ pub(super) async fn wait_for_reload(
 /// Whether another life could begin with the configuration as its file is now.
 async fn usable(config: &Process) -> Result<(), String> {
     let now = config.again()?;
-    let reached = tokio::time::timeout(TRIED_WITHIN, Outside::reach(&now)).await;
-    match reached {
-        Ok(Ok(_)) => Ok(()),
+    let tried = async {
+        Outside::reach(&now).await?;
+        Store::look(location(&now)?).await?;
+        // The addresses that are in use are this bot's own.
+        let listens = [(config.listen.webhooks, now.listen.webhooks), (config.listen.ops, now.listen.ops)];
+        for (_, at) in listens.into_iter().filter(|(before, now)| before != now) {
+            TcpListener::bind(at).await.with_context(|| format!("cannot listen on {at}"))?;
+        }
+        anyhow::Ok(())
+    };
+    match tokio::time::timeout(TRIED_WITHIN, tried).await {
+        Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(format!("{error:#}")),
-        Err(_) => Err(format!("the forge did not answer within {} s", TRIED_WITHIN.as_secs())),
+        Err(_) => Err(format!("forge and database did not answer within {} s", TRIED_WITHIN.as_secs())),
     }
 }
 

@@ -8,21 +8,20 @@ use super::reload::{Ended, Ends, begin_anew, wait_for_reload};
 use super::store::location;
 use super::{broker_child, image, lock};
 use crate::barrier::FromInside;
-use crate::bot::{Bot, LogInbox, Parts, Prover, keep_log, way_out};
-use crate::config::process::Network;
+use crate::bot::{Bot, LogInbox, Parts, Patience, Prover, keep_log, way_out};
 use crate::config::{Process, Secret};
 use crate::git::{Auth, Repos};
 use crate::sandbox::broker::{Broker, SocketBroker};
-use crate::sandbox::{Gate, Sandboxes, Settings};
+use crate::sandbox::{Gate, Sandboxes, Settings, any_networked};
 use crate::store::Store;
 use crate::supervise::Works;
 use crate::{clock, telemetry};
 use anyhow::Result;
 use clap::Args;
+use futures_util::FutureExt;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -43,18 +42,20 @@ impl Serve {
         let in_terminal = std::io::stdin().is_terminal();
         // Before anything else: a word that comes meanwhile is heard, and kills nobody.
         let (mut ends, mut hangup) = (Ends::new()?, signal(SignalKind::hangup())?);
-        // Read again under the lock: who held it may have written into it.
-        let _lock = lock::wait(&Process::load(file)?.state_dir).await?;
-        let mut config = Process::load(file)?;
+        let (_lock, mut config) = locked(file).await?;
         config.max_tasks = self.max_tasks.unwrap_or(config.max_tasks);
         let config = Arc::new(config);
-        let (parts, prover, own_broker) = tokio::select! {
-            made = assemble(&config) => made?,
+        let started = async {
+            let (parts, prover, own_broker) = assemble(&config).await?;
+            let missing = image::missing(&config, parts.broker.as_ref()).await;
+            let works = parts.works.clone();
+            anyhow::Ok((Bot::start(parts).await?, works, prover, own_broker, missing))
+        };
+        let (mut bot, works, prover, own_broker, missing) = tokio::select! {
+            started = started => started?,
             () = ends.one() => return Ok(()),
         };
-        let missing = image::missing(&config, parts.broker.as_ref()).await;
-        let (works, stopping) = (parts.works.clone(), CancellationToken::new());
-        let mut bot = Bot::start(parts).await?;
+        let stopping = CancellationToken::new();
         let prover = Arc::new(prover);
         works.stay("the barrier's proof", stopping.clone(), move || {
             let prover = prover.clone();
@@ -94,10 +95,11 @@ impl Serve {
 async fn end(
     bot: Bot,
     mut own_broker: Option<Started>,
-    patience: Duration,
+    patience: Patience,
     ends: &mut Ends,
     printer: &Printer,
 ) -> bool {
+    let reloads = patience.paid > patience.all;
     let orderly = async {
         if !bot.stop(patience).await {
             printer.step("some work was left to the next start; nothing is lost");
@@ -106,12 +108,36 @@ async fn end(
             broker.end().await;
         }
     };
+    let mut orderly = Box::pin(orderly);
     tokio::select! {
-        () = orderly => return false,
+        biased;
         () = ends.one() => {}
+        // One that came with the last of it counts too.
+        () = &mut orderly => return ends.one().now_or_never().is_some(),
     }
+    // The first word to a bot that begins anew is not the second one to a bot that ends.
+    if reloads {
+        tokio::select! {
+            () = ends.one() => {}
+            () = tokio::time::sleep(patience.all) => {}
+            () = &mut orderly => return true,
+        }
+    }
+    drop(orderly);
     own_broker.into_iter().for_each(Started::let_go);
     true
+}
+
+/// The lock of the configuration's state directory, and the configuration as it is under that lock: who held it may have written into it.
+async fn locked(file: &Path) -> Result<(lock::StateLock, Process)> {
+    loop {
+        let state_dir = Process::load(file)?.state_dir;
+        let lock = lock::wait(&state_dir).await?;
+        let config = Process::load(file)?;
+        if config.state_dir == state_dir {
+            return Ok((lock, config));
+        }
+    }
 }
 
 /// Reaches everything a bot needs; what is missing is named with what to do. With it comes a broker that had to be started: it ends
@@ -123,9 +149,10 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     let epoch = store.begin_epoch(clock::now()).await?;
     let broker: Arc<dyn Broker> = Arc::new(SocketBroker::new(&config.broker.socket));
     let own_broker = broker_child::ensure(config, broker.as_ref()).await?;
-    let (egress, log) = match config.sandbox.network {
-        Network::Router => way_out(config, &broker).await.map(|(egress, log)| (Some(egress), Some(log)))?,
-        Network::None => (None, None),
+    // Also where only sandboxes of an earlier configuration have a network: the router's greeting closes them.
+    let (egress, log) = match config.sandbox.networked() || any_networked(&config.state_dir)? {
+        true => way_out(config, &broker).await.map(|(egress, log)| (Some(egress), Some(log)))?,
+        false => (None, None),
     };
     let gate = egress.clone().map(|egress| egress as Arc<dyn Gate>);
     let repos = Repos::new(config.state_dir.join("repos"));
@@ -136,7 +163,8 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     if let Some(log) = log {
         keep_router_log(&works, log, &store, &sandboxes);
     }
-    let (prover, barrier) = Prover::new(config.clone(), broker.clone(), egress, &sandboxes);
+    let proven = egress.filter(|_| config.sandbox.networked());
+    let (prover, barrier) = Prover::new(config.clone(), broker.clone(), proven, &sandboxes);
     let parts = Parts {
         models,
         hook_secrets,

@@ -34,6 +34,8 @@ impl StoreCommand {
         let _lock = lock::take(&config.state_dir)?;
         let from = location(&config)?;
         let _other = match &target {
+            // Held already where the store goes back into the state directory.
+            Location::Directory(directory) if same(directory, &config.state_dir) => None,
             Location::Directory(directory) => Some(lock::take(directory)?),
             Location::Postgres(_) => None,
         };
@@ -66,6 +68,10 @@ pub fn location(config: &Process) -> Result<Location> {
     let Some(url) = &config.store.url else { return Ok(Location::from(&config.state_dir)) };
     let password = config.store.password_file.as_deref().map(Secret::read).transpose()?;
     Ok(Location::postgres(url.clone(), password.as_ref()))
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 fn place(to: &str, password_file: Option<&Path>) -> Result<Location> {

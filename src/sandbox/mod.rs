@@ -51,6 +51,7 @@ mod users;
 mod verify;
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -98,6 +99,14 @@ pub enum SandboxError {
 
 /// What a sandbox answers, or why it did not do what was asked.
 pub type Result<T> = std::result::Result<T, SandboxError>;
+
+/// Whether a sandbox that stands has a network, whatever is configured now: without the router nobody could close it.
+///
+/// # Errors
+/// When the records of the state directory cannot be read.
+pub fn any_networked(state_dir: &Path) -> Result<bool> {
+    Ok(Records::load(&state_dir.join("sandboxes"), 0)?.all().iter().any(|record| record.berth.is_some()))
+}
 
 /// All sandboxes of this process.
 pub struct Sandboxes {
@@ -207,11 +216,7 @@ impl Sandboxes {
         if !self.records.get(task).is_some_and(|record| record.cut_off) {
             self.records.change(task, |record| (record.egress, record.cut_off) = (Vec::new(), true))?;
         }
-        match self.berths.routed() {
-            true => self.berths.close(self.berth(task)).await,
-            // There is no router that could have opened it.
-            false => Ok(()),
-        }
+        self.berths.close(self.berth(task)).await
     }
 
     /// Reaping leaves chambers of these names alone, as long as this process lives: somebody else looks after them.

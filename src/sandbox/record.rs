@@ -241,6 +241,18 @@ mod tests {
     }
 
     #[test]
+    fn a_sandbox_with_a_network_is_known_whatever_is_configured_now() {
+        let dir = tempfile::tempdir().unwrap();
+        let networked = || crate::sandbox::any_networked(dir.path()).unwrap();
+        assert!(!networked());
+        let records = Records::load(&dir.path().join("sandboxes"), 2).unwrap();
+        records.begin(record(1), false).unwrap();
+        assert!(!networked());
+        records.begin(record(2), true).unwrap();
+        assert!(networked());
+    }
+
+    #[test]
     fn berths_are_lent_once_and_survive_a_restart() {
         let dir = tempfile::tempdir().unwrap();
         let records = Records::load(dir.path(), 2).unwrap();

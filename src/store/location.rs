@@ -34,12 +34,16 @@ const LOCK_WITHIN: Duration = Duration::from_secs(3);
 const LOCK_WITHIN_NETWORK: Duration = Duration::from_secs(45);
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
-/// The server gives a client up that does not answer for 30 s, and its lock with it; its own default is two hours.
-pub(super) const KEEPALIVES: &str =
-    "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3";
+/// The server gives a client up that does not answer for 30 s, whether it owes an answer or is silent, and its lock with it; its own
+/// default is two hours.
+pub(super) const KEEPALIVES: &str = "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; \
+     SET tcp_user_timeout = 30000";
 
-/// The longest that a transaction of the writer, a new connection before it included, may take on a server.
+/// The longest that a question, or a transaction of the writer with a new connection before it, may take on a server.
+#[cfg(not(test))]
 const ANSWERS_WITHIN: Duration = Duration::from_secs(90);
+#[cfg(test)]
+const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
 /// As the driver knows it in an address's query.
 const PASSWORD: &str = "password";
@@ -140,7 +144,7 @@ impl Location {
         }
     }
 
-    /// How long the writer waits for a transaction; none = as long as it takes.
+    /// How long the writer waits for a transaction, and who reads for an answer; none = as long as it takes.
     pub(super) fn answers_within(&self) -> Option<Duration> {
         match self {
             Self::Directory(_) => None,
@@ -295,6 +299,11 @@ async fn alone(connection: &mut AnyConnection, patience: Duration) -> Result<boo
         tokio::time::sleep(LOCK_PAUSE).await;
     }
     Ok(true)
+}
+
+/// A server that is gone without a word: the connection is of no use, and whether it stored what it was sent is not known.
+pub(super) fn late(limit: Duration) -> sqlx::Error {
+    sqlx::Error::Protocol(format!("the database did not answer within {} s", limit.as_secs()))
 }
 
 async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {

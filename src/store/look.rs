@@ -26,7 +26,7 @@ impl Store {
         if found != known {
             return Err(StoreError::Shape { found, known });
         }
-        Ok(Some(Self { writer: queue::Writer::nobody(), readers }))
+        Ok(Some(Self { writer: queue::Writer::nobody(), readers, answers_within: location.answers_within() }))
     }
 }
 

@@ -35,6 +35,7 @@ pub use read::{ActionRow, TaskRow};
 pub use retention::{Before, Deleted};
 
 use sqlx::AnyPool;
+use std::time::Duration;
 
 /// Why the store could not be opened, read, written or copied.
 #[derive(Debug, thiserror::Error)]
@@ -155,6 +156,8 @@ pub struct Delivery {
 pub struct Store {
     writer: queue::Writer,
     readers: AnyPool,
+    /// How long a question may take; none = as long as it takes.
+    answers_within: Option<Duration>,
 }
 
 impl Store {
@@ -169,7 +172,21 @@ impl Store {
         location.make()?;
         let writer = writer::start(location.clone()).await?;
         let readers = location.readers(4).await.map_err(|error| location.failed(error))?;
-        Ok(Self { writer, readers })
+        Ok(Self { writer, readers, answers_within: location.answers_within() })
+    }
+
+    /// A question of its readers. A server that is gone without a word would never answer; its connection goes with the question.
+    async fn read<T, E: Into<StoreError>>(
+        &self,
+        question: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, StoreError> {
+        match self.answers_within {
+            Some(limit) => {
+                let answer = tokio::time::timeout(limit, question).await;
+                answer.map_err(|_| StoreError::Sql(location::late(limit)))?.map_err(Into::into)
+            }
+            None => question.await.map_err(Into::into),
+        }
     }
 
     /// Begins a process life: the number that marks what it starts.

@@ -4,13 +4,12 @@
 //! transaction is replaced by a new one (what was open in it was never stored).
 
 use super::queue::{Arrival, Message, Reply, Write, Writer};
-use super::{Location, StoreError, append, body, deliveries, grants, inputs, retention};
+use super::{Location, StoreError, append, body, deliveries, grants, inputs, location, retention};
 use domain::TaskId;
 use futures_util::FutureExt;
 use sqlx::any::{Any, AnyArguments};
 use sqlx::{AnyConnection, Connection, Executor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Messages taken into one transaction at most.
@@ -36,9 +35,10 @@ pub(super) async fn start(location: Location) -> Result<Writer, StoreError> {
             line.connection = None;
         }
     });
-    let writer = Writer::of(queue, thread.map_err(failed)?);
+    let thread = thread.map_err(failed)?;
+    // Who gives up meanwhile waits for no thread: it ends by itself once it sees that nobody asks.
     answer.await.map_err(|_| StoreError::Broken("it could not be opened".to_owned()))??;
-    Ok(writer)
+    Ok(Writer::of(queue, thread))
 }
 
 /// Told to the asker once the transaction is on the disk, or has failed.
@@ -77,7 +77,7 @@ impl Line {
             let limit = self.location.answers_within();
             let taken = async { self.take(arrived, writes, emptied).await };
             let taken = match limit {
-                Some(limit) => tokio::time::timeout(limit, taken).await.unwrap_or_else(|_| Err(late(limit))),
+                Some(limit) => tokio::time::timeout(limit, taken).await.unwrap_or_else(|_| Err(location::late(limit))),
                 None => taken.await,
             };
             if let Err(error) = taken {
@@ -113,11 +113,6 @@ impl Line {
         }
         Ok(())
     }
-}
-
-/// A server that is gone without a word: the connection is of no use, and whether it stored what it was sent is not known.
-fn late(limit: Duration) -> sqlx::Error {
-    sqlx::Error::Protocol(format!("the database did not answer within {} s", limit.as_secs()))
 }
 
 /// One transaction for all of them.

@@ -102,20 +102,15 @@ impl Machine {
                 close,
                 epoch: self.epoch,
             };
-            let appended = match self.store.append(append).await {
-                Ok(appended) => appended,
-                Err(error) => {
-                    // The answer may have been lost and not the work: what stands in the store is read again and gone on with.
-                    *fold = None;
-                    let _ = self.moved.send(id);
-                    return Err(error);
-                }
-            };
+            // The answer may be lost and not the work, or who asks goes away: then what stands in the store is read again and gone on with.
+            let read = fold.take();
+            let unsure = Unsure { machine: self, id, over: false };
+            let appended = self.store.append(append).await?;
             match appended {
-                Appended::Conflict => *fold = None,
+                Appended::Conflict => unsure.over(),
+                // Taken up by a try whose answer was lost, perhaps: then nobody was woken for it.
                 Appended::Duplicate => {
-                    // Taken up by a try whose answer was lost, perhaps: then nobody was woken for it.
-                    let _ = self.moved.send(id);
+                    *fold = read;
                     return Ok(Fed::Known);
                 }
                 Appended::Done => {
@@ -125,9 +120,8 @@ impl Machine {
                         self.line.notify_one();
                     }
                     *fold = Some(after.clone());
-                    if wants || close.is_some() {
-                        // The outbox is gone only when the process ends; the rows stay for the next life.
-                        let _ = self.moved.send(id);
+                    if !(wants || close.is_some()) {
+                        unsure.over();
                     }
                     return Ok(Fed::Taken(Box::new(after)));
                 }
@@ -148,8 +142,14 @@ impl Machine {
             step.effects.extend(next.effects);
         }
         let new = NewTask { task, input_key: key.to_owned(), now, step, epoch: self.epoch };
+        let place = new.task.request.as_ref().map(|it| (it.repository.clone(), it.issue));
         let id = self.store.create(new).await?;
-        if let Some(id) = id {
+        // Begun by a try whose answer was lost, perhaps: then nobody was woken for it.
+        let known = match (id, place) {
+            (None, Some((repository, issue))) => self.store.live_task_of(&repository, issue).await?.map(|row| row.id),
+            _ => None,
+        };
+        if let Some(id) = id.or(known.map(TaskId)) {
             let _ = self.moved.send(id);
             self.line.notify_one();
         }
@@ -171,6 +171,28 @@ impl Machine {
         folds.retain(|_, slot| {
             slot.try_lock().map_or(true, |fold| fold.as_ref().is_none_or(|task| !task.state.ended()))
         });
+    }
+}
+
+/// Wakes a task's lanes when it is dropped, unless it is known that there is nothing to see. The outbox is gone only when the process
+/// ends; the rows stay for the next life.
+struct Unsure<'a> {
+    machine: &'a Machine,
+    id: TaskId,
+    over: bool,
+}
+
+impl Unsure<'_> {
+    fn over(mut self) {
+        self.over = true;
+    }
+}
+
+impl Drop for Unsure<'_> {
+    fn drop(&mut self) {
+        if !self.over {
+            self.machine.nudge(self.id);
+        }
     }
 }
 
@@ -212,6 +234,33 @@ mod tests {
         assert_eq!(machine.feed(id, "place:1", Input::PlaceFree, None).await.expect("read"), Fed::Known);
         assert_eq!(moved.try_recv().ok(), Some(id), "its lanes look at the store");
         assert_eq!(machine.look(id).await.expect("read").state.name(), "preparing");
+    }
+
+    /// As where the client of an order goes away while the store is slow.
+    #[tokio::test]
+    async fn who_asks_and_goes_away_leaves_no_task_that_is_not_what_the_store_says() {
+        let dir = tempfile::tempdir().expect("dir");
+        let (store, id) = stored(dir.path()).await;
+        let (machine, mut moved) = Machine::new(store.clone(), 1);
+        machine.look(id).await.expect("read");
+        {
+            let mut asked = std::pin::pin!(machine.feed(id, "place:1", Input::PlaceFree, None));
+            assert!(futures_util::poll!(asked.as_mut()).is_pending(), "it waits for the store");
+        }
+        assert_eq!(moved.try_recv().ok(), Some(id), "its lanes look at the store");
+        // Behind it in the writer's line: stored by now.
+        store.note_input("later", 2).await.expect("stored");
+        assert_eq!(machine.look(id).await.expect("read").state.name(), "preparing");
+    }
+
+    #[tokio::test]
+    async fn a_task_that_was_begun_unseen_is_woken_when_it_is_asked_for_again() {
+        let dir = tempfile::tempdir().expect("dir");
+        let (store, id) = stored(dir.path()).await;
+        let (machine, mut moved) = Machine::new(store, 1);
+        let request = machine.look(id).await.expect("read").request.expect("asked");
+        assert_eq!(machine.create("opened:3", request, Vec::new()).await.expect("known"), None);
+        assert_eq!(moved.try_recv().ok(), Some(id));
     }
 
     #[tokio::test]

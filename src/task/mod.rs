@@ -11,4 +11,4 @@ mod outbox;
 pub use cut::{Boundary, Cut};
 pub use machine::{Fed, Machine};
 pub use order::Obeyed;
-pub use outbox::Outbox;
+pub use outbox::{Outbox, Patience};

@@ -9,9 +9,10 @@ use crate::effect::{EffectRunner, Refusals};
 use crate::store::{Close, EffectRow, StoreError};
 use crate::supervise::{Works, caught};
 use crate::trouble::{No, Trouble};
-use domain::{Effect, Failure, Input, Lane, Notice, Task, TaskId};
+use domain::{Again, Effect, Failure, Input, Lane, Notice, Task, TaskId};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -50,6 +51,15 @@ fn wait_ms(failures: i64, asked_ms: Option<u64>) -> i64 {
         .clamp(SHORTEST_WAIT_MS, LONGEST_WAIT_MS)
 }
 
+/// How long the outbox is waited for when it is to end.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// For whatever is under way.
+    pub all: Duration,
+    /// While something is under way that would be paid for twice.
+    pub paid: Duration,
+}
+
 /// Carries out the effects of all tasks, each lane of a task in order.
 pub struct Outbox {
     machine: Arc<Machine>,
@@ -58,6 +68,8 @@ pub struct Outbox {
     barrier: watch::Receiver<Standing>,
     works: Works,
     cut: Option<Cut>,
+    /// Effects under way that cost something each time they are tried.
+    paid: AtomicUsize,
     /// Effects that the forge denied, by row.
     refusals: Refusals<i64>,
     stopping: CancellationToken,
@@ -80,6 +92,7 @@ impl Outbox {
             barrier,
             works,
             cut,
+            paid: AtomicUsize::new(0),
             refusals: Refusals::default(),
             stopping,
         })
@@ -113,14 +126,17 @@ impl Outbox {
         }
     }
 
-    /// Waits until no lane is at work, at most `limit`.
-    pub async fn settle(&self, limit: Duration) -> bool {
-        let quiet = async {
-            while !self.lanes.is_empty() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
+    /// Waits until no lane is at work, for as long as the patience lasts; whether none is.
+    pub async fn settle(&self, patience: Patience) -> bool {
+        let began = Instant::now();
+        while !self.lanes.is_empty() {
+            let paid = self.paid.load(Ordering::Relaxed) > 0;
+            if began.elapsed() >= if paid { patience.paid.max(patience.all) } else { patience.all } {
+                return false;
             }
-        };
-        tokio::time::timeout(limit, quiet).await.is_ok()
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        true
     }
 
     /// A lane that panics goes on after a while: it stays registered, so nobody else begins it meanwhile.
@@ -237,7 +253,8 @@ impl Outbox {
         if !self.machine.store().effect_started(row.id, self.machine.epoch()).await? {
             return Ok(());
         }
-        let began = std::time::Instant::now();
+        let _paid = (row.effect.needs().again == Again::Charged).then(|| Paid::count(&self.paid));
+        let began = Instant::now();
         let kind = row.effect.kind();
         let called_off = async {
             if row.effect.needs().ends_with_task { calloff.cancelled().await } else { std::future::pending().await }
@@ -372,6 +389,22 @@ impl Outbox {
             self.machine.feed(row.task, &key, Input::Noticed { notice }, None).await?;
         }
         Ok(())
+    }
+}
+
+/// Counted for as long as it lives.
+struct Paid<'a>(&'a AtomicUsize);
+
+impl<'a> Paid<'a> {
+    fn count(all: &'a AtomicUsize) -> Self {
+        all.fetch_add(1, Ordering::Relaxed);
+        Self(all)
+    }
+}
+
+impl Drop for Paid<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -45,6 +45,8 @@ async fn a_repository_that_loses_its_network_loses_it_in_sandboxes_that_stand() 
     let before = told(&world);
     assert!(before.iter().any(|words| words == "open 0 semver.org"), "{before:#?}");
     world.reconfigure(|text| text + "[repositories.sandbox]\nnetwork = \"none\"\n").await;
+    let at_once = told(&world).split_off(before.len());
+    assert_eq!(at_once.last().map(String::as_str), Some("close 0"), "its action is still under way: {at_once:#?}");
     std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
     world.until_state("awaiting-review").await;
     world.alice().comment(REPO, issue, "/deny semver.org").expect("said");

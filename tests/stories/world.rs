@@ -222,7 +222,10 @@ impl World {
     /// Ends the bot as SIGTERM does.
     pub async fn stop(&mut self) {
         if let Some((runtime, bot)) = self.bot.take() {
-            runtime.spawn(bot.stop(Duration::from_secs(20))).await.expect("stopped");
+            runtime
+                .spawn(bot.stop(caisson::bot::Patience { all: Duration::from_secs(20), paid: Duration::from_secs(20) }))
+                .await
+                .expect("stopped");
             end(runtime);
         }
     }

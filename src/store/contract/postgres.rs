@@ -72,3 +72,61 @@ async fn a_server_takes_the_keepalives_of_a_writer() {
     let pool = fresh.by_hand().await;
     sqlx::raw_sql(location::KEEPALIVES).execute(&pool).await.expect("taken");
 }
+
+/// A way to the server that falls silent when it is told to: connections stay, and nothing passes. Its port.
+fn silent_on(server: &std::path::Path, silent: std::sync::Arc<std::sync::atomic::AtomicBool>) -> u16 {
+    use std::io::{Read as _, Write as _};
+    use std::sync::atomic::Ordering;
+    let door = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = door.local_addr().expect("an address").port();
+    let socket = server.join(".s.PGSQL.5432");
+    std::thread::spawn(move || {
+        for near in door.incoming().flatten() {
+            let far = std::os::unix::net::UnixStream::connect(&socket).expect("the server");
+            let (mut there, mut back) = (far.try_clone().expect("a handle"), far);
+            let (mut from, mut to) = (near.try_clone().expect("a handle"), near);
+            let quiet = silent.clone();
+            // What is silent once stays so: its connection is nobody's any more.
+            std::thread::spawn(move || {
+                let mut piece = [0; 65536];
+                while let Ok(length @ 1..) = from.read(&mut piece) {
+                    if quiet.load(Ordering::SeqCst) || there.write_all(&piece[..length]).is_err() {
+                        return std::thread::park();
+                    }
+                }
+                let _ = there.shutdown(std::net::Shutdown::Both);
+            });
+            std::thread::spawn(move || std::io::copy(&mut back, &mut to));
+        }
+    });
+    port
+}
+
+/// Its machine lost its power: nobody says that it is gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_falls_silent_holds_up_nobody_for_good() {
+    let Some(server) = server::Server::alone() else { return };
+    let at = url::Url::parse(&server.database()).expect("an address");
+    let socket = at.query_pairs().find(|(key, _)| key == "host").map(|(_, at)| at.into_owned()).expect("a socket");
+    let silent = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let port = silent_on(std::path::Path::new(&socket), silent.clone());
+    let through = format!("postgres://caisson@127.0.0.1:{port}{}?sslmode=disable", at.path());
+    let store = Store::open(Location::postgres(through.parse().expect("an address"), None)).await.expect("open");
+    let id = acting(&store).await;
+    silent.store(true, std::sync::atomic::Ordering::SeqCst);
+    let both = async { tokio::join!(store.log(id), store.note_input("comment:1#0", 9)) };
+    let (read, written) = tokio::time::timeout(std::time::Duration::from_secs(30), both).await.expect("told in time");
+    let (read, written) = (read.expect_err("no answer").to_string(), written.expect_err("no answer").to_string());
+    assert!(read.contains("did not answer within") && written.contains("whether this was stored"), "{read} {written}");
+    silent.store(false, std::sync::atomic::Ordering::SeqCst);
+    // The server knows nothing of it: its old connection holds the lock until that is ended, here by hand.
+    let pool = Location::Postgres(at).by_hand().await.expect("open");
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    sqlx::raw_sql(end).execute(&pool).await.expect("ended");
+    for _ in 0..10 {
+        if store.note_input("comment:2#0", 9).await.is_ok() && !store.log(id).await.expect("read").is_empty() {
+            return;
+        }
+    }
+    panic!("neither writer nor readers came back");
+}
