@@ -108,6 +108,7 @@ async fn what_is_taken_down_is_gone_wherever_it_was_cut() {
             let made = all_of_it(&first, true).await;
             let taken = first.teardown().await;
             if !engine.was_cut() {
+                assert!(at > 60, "only {at} calls");
                 break;
             }
             let next = life(&engine, dir.path());

@@ -30,6 +30,7 @@ use crate::thread::Threads;
 use anyhow::{Context, Result};
 use axum::serve::Listener;
 use domain::{Input, TaskId};
+use futures_util::future::join_all;
 use metrics_exporter_prometheus::PrometheusHandle;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -45,6 +46,8 @@ pub use places::Places;
 pub use prover::{Prover, barrier_key, proven_limits};
 pub use way_out::{LogInbox, keep_log, router_spec, way_out};
 
+/// How long listeners may take to end.
+const ANSWERED_WITHIN: Duration = Duration::from_millis(500);
 /// How long sandboxes may take to be left.
 const LEFT_WITHIN: Duration = Duration::from_secs(20);
 
@@ -105,6 +108,7 @@ pub struct Bot {
     /// No new work begins.
     stopping: CancellationToken,
     at_work: Vec<JoinHandle<()>>,
+    listeners: Vec<JoinHandle<()>>,
 }
 
 impl Bot {
@@ -155,16 +159,21 @@ impl Bot {
         };
         let (door, hooks) = serve_hooks(&config, hooks, &stopping).await?;
         let (listener, ops) = serve_ops(&config, ops, &stopping).await?;
-        let mut at_work = at_work;
-        at_work.push(works.once("the hooks' listener", stopping.clone(), door));
-        at_work.push(works.once("the operations' listener", stopping.clone(), listener));
-        Ok(Bot { machine, hooks, ops, reloads, outbox, sandboxes: parts.sandboxes, stopping, at_work })
+        let listeners = vec![
+            works.once("the hooks' listener", stopping.clone(), door),
+            works.once("the operations' listener", stopping.clone(), listener),
+        ];
+        let sandboxes = parts.sandboxes;
+        Ok(Bot { machine, hooks, ops, reloads, outbox, sandboxes, stopping, at_work, listeners })
     }
 
     /// Begins nothing new, lets what is under way end within `patience`, and returns; false when something had to be left to the next life.
     pub async fn stop(self, patience: Patience) -> bool {
         self.stopping.cancel();
         let settled = self.outbox.settle(patience).await;
+        // Whoever waits for an answer gets it.
+        let mut listeners = join_all(self.listeners);
+        let _ = tokio::time::timeout(ANSWERED_WITHIN, &mut listeners).await;
         for work in self.at_work {
             work.abort();
         }

@@ -102,6 +102,8 @@ fn command(config: &Process, socket: &Path, log: &Path) -> Result<Command> {
     command.args(["--gpus", &config.broker.gpus]);
     command.arg(format!("--plain-workspaces={}", config.broker.plain_workspaces));
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    // Nothing of the store is its business.
+    command.env_remove("PGPASSWORD");
     Ok(command)
 }
 

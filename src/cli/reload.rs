@@ -6,10 +6,11 @@ use super::printer::{Complaint, Printer};
 use super::store::location;
 use crate::bot::Patience;
 use crate::config::Process;
+use crate::egress;
 use crate::server::Reload;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use anyhow::{Context, Result};
-use std::os::unix::process::CommandExt;
+use std::ffi::CString;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -98,10 +99,15 @@ async fn usable(config: &Process) -> Result<(), String> {
     let now = config.again()?;
     let tried = async {
         Outside::reach(&now).await?;
-        Store::look(location(&now)?).await?;
-        // The addresses that are in use are this bot's own.
-        let listens = [(config.listen.webhooks, now.listen.webhooks), (config.listen.ops, now.listen.ops)];
-        for (_, at) in listens.into_iter().filter(|(before, now)| before != now) {
+        match Store::look(location(&now)?).await {
+            // A start brings an older one to the newest shape.
+            Err(StoreError::Shape { found, known }) if found < known => {}
+            looked => drop(looked?),
+        }
+        egress::policy(&now.egress)?;
+        // Ports that this bot has are free when the next life begins.
+        let own = [config.listen.webhooks.port(), config.listen.ops.port()];
+        for at in [now.listen.webhooks, now.listen.ops].into_iter().filter(|at| !own.contains(&at.port())) {
             TcpListener::bind(at).await.with_context(|| format!("cannot listen on {at}"))?;
         }
         anyhow::Ok(())
@@ -113,11 +119,30 @@ async fn usable(config: &Process) -> Result<(), String> {
     }
 }
 
+/// The signals that a bot understands: heard by this thread, or kept for later. What is kept outlives the beginning anew.
+pub(super) fn hear(now: bool) -> nix::Result<()> {
+    use nix::sys::signal::{
+        SigSet,
+        Signal::{SIGHUP, SIGINT, SIGTERM},
+    };
+    let words: SigSet = [SIGHUP, SIGINT, SIGTERM].into_iter().collect();
+    if now { words.thread_unblock() } else { words.thread_block() }
+}
+
 /// The same process with the same arguments, from its beginning: this one has let go of everything. Answers only when that failed.
 pub(super) fn begin_anew() -> Complaint {
     let program = std::env::current_exe().unwrap_or_default();
     // After an upgrade the program has another file; the kernel shows the old one's name with this behind it.
     let program = program.to_string_lossy().trim_end_matches(" (deleted)").to_owned();
-    let why = std::process::Command::new(program).args(std::env::args_os().skip(1)).exec();
-    Complaint::new("the bot could not begin anew").because(why.to_string()).attempt("caisson serve")
+    let words = std::env::args_os().skip(1).map(|word| word.into_encoded_bytes());
+    let words = std::iter::once(program.into_bytes()).chain(words).map(CString::new);
+    let why = match words.collect::<Result<Vec<_>, _>>() {
+        Err(error) => error.to_string(),
+        // Not by the standard library, which would forget what is kept.
+        Ok(words) => match hear(false).and_then(|()| nix::unistd::execv(&words[0], &words)) {
+            Err(error) => error.to_string(),
+            Ok(never) => match never {},
+        },
+    };
+    Complaint::new("the bot could not begin anew").because(why).attempt("caisson serve")
 }

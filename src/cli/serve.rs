@@ -4,7 +4,7 @@
 use super::broker_child::Started;
 use super::outside::Outside;
 use super::printer::{Complaint, Printer};
-use super::reload::{Ended, Ends, begin_anew, wait_for_reload};
+use super::reload::{Ended, Ends, begin_anew, hear, wait_for_reload};
 use super::store::location;
 use super::{broker_child, image, lock};
 use crate::barrier::FromInside;
@@ -16,13 +16,13 @@ use crate::sandbox::{Gate, Sandboxes, Settings, any_networked};
 use crate::store::Store;
 use crate::supervise::Works;
 use crate::{clock, telemetry};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use futures_util::FutureExt;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -42,6 +42,7 @@ impl Serve {
         let in_terminal = std::io::stdin().is_terminal();
         // Before anything else: a word that comes meanwhile is heard, and kills nobody.
         let (mut ends, mut hangup) = (Ends::new()?, signal(SignalKind::hangup())?);
+        hear(true)?;
         let (_lock, mut config) = locked(file).await?;
         config.max_tasks = self.max_tasks.unwrap_or(config.max_tasks);
         let config = Arc::new(config);
@@ -79,13 +80,20 @@ impl Serve {
         };
         stopping.cancel();
         printer.step("stopping: work under way may end; Ctrl-C again does not wait");
-        let interrupted = end(bot, own_broker, ended.patience(), &mut ends, &printer).await;
+        let terminal = in_terminal.then_some(&mut hangup);
+        let interrupted = end(bot, own_broker, ended.patience(), (&mut ends, terminal), &printer).await;
         match ended {
             Ended::Fatal(why) => {
                 Err(Complaint::new("the bot had to stop").because(why).attempt("caisson serve").into())
             }
             // Who asked for an end meanwhile is obeyed.
-            Ended::Reload if !interrupted => Err(begin_anew().into()),
+            Ended::Reload if !interrupted => {
+                // Whoever changed the file since it was tried: with another store or state directory nothing begins.
+                let refused =
+                    |why| Complaint::new("the configuration cannot be used").because(why).attempt("caisson serve");
+                config.again().map_err(refused)?;
+                Err(begin_anew().into())
+            }
             Ended::Asked | Ended::Reload => Ok(()),
         }
     }
@@ -96,7 +104,7 @@ async fn end(
     bot: Bot,
     mut own_broker: Option<Started>,
     patience: Patience,
-    ends: &mut Ends,
+    (ends, mut terminal): (&mut Ends, Option<&mut Signal>),
     printer: &Printer,
 ) -> bool {
     let reloads = patience.paid > patience.all;
@@ -109,16 +117,21 @@ async fn end(
         }
     };
     let mut orderly = Box::pin(orderly);
+    let mut word = async || match &mut terminal {
+        // A terminal that goes away ends the bot that was started in it.
+        Some(gone) => tokio::select! { () = ends.one() => {}, _ = gone.recv() => {} },
+        None => ends.one().await,
+    };
     tokio::select! {
         biased;
-        () = ends.one() => {}
+        () = word() => {}
         // One that came with the last of it counts too.
-        () = &mut orderly => return ends.one().now_or_never().is_some(),
+        () = &mut orderly => return word().now_or_never().is_some(),
     }
     // The first word to a bot that begins anew is not the second one to a bot that ends.
     if reloads {
         tokio::select! {
-            () = ends.one() => {}
+            () = word() => {}
             () = tokio::time::sleep(patience.all) => {}
             () = &mut orderly => return true,
         }
@@ -151,7 +164,12 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     let own_broker = broker_child::ensure(config, broker.as_ref()).await?;
     // Also where only sandboxes of an earlier configuration have a network: the router's greeting closes them.
     let (egress, log) = match config.sandbox.networked() || any_networked(&config.state_dir)? {
-        true => way_out(config, &broker).await.map(|(egress, log)| (Some(egress), Some(log)))?,
+        true => {
+            let left = "sandboxes that stand have a network, from when one was configured: without the router nobody can close it";
+            let reached = way_out(config, &broker).await;
+            let reached = if config.sandbox.networked() { reached } else { reached.context(left) };
+            reached.map(|(egress, log)| (Some(egress), Some(log)))?
+        }
         false => (None, None),
     };
     let gate = egress.clone().map(|egress| egress as Arc<dyn Gate>);

@@ -52,7 +52,9 @@ impl StoreCommand {
         if let Some(file) = file {
             printer.hint(&format!("password_file = \"{}\"", std::path::absolute(file)?.display()));
         }
-        if let Location::Directory(directory) = &target {
+        if let Location::Directory(directory) = &target
+            && !same(directory, &config.state_dir)
+        {
             let (file, state) = (directory.join("caisson.db"), config.state_dir.join("caisson.db"));
             printer.hint(&format!("and put the file in its place: mv {} {}", file.display(), state.display()));
         }

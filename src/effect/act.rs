@@ -12,6 +12,7 @@ const MOST_TRIES: i64 = 5;
 
 impl EffectRunner {
     pub(super) async fn act(&self, task: &Task, number: u32, action: &Action, tries: i64) -> Result<Input, Trouble> {
+        self.listed_image(task)?;
         if let Action::Try { files, command, check } = action {
             return self.try_out(task, number, (files, command, check.as_deref()), tries).await;
         }
@@ -24,9 +25,13 @@ impl EffectRunner {
             let outcome = Outcome::new(status, "");
             return Ok(Input::ActionEnded { number, outcome });
         }
-        let sandbox = self.config.sandbox_of(&self.request(task)?.repository);
+        let sandbox = self.config.sandbox_of(&self.repository(task)?.key);
         if !sandbox.networked() {
             self.cut_off(task.id).await?;
+        } else if self.sandboxes.is_cut_off(task.id.0) {
+            // This life could not make its rules anew when it began.
+            self.reach(task, &self.policy(task, &self.base(task)?).await?).await?;
+            self.sandboxes.open(task.id.0).await?;
         }
         let limits = Limits { wall_ms: sandbox.action_wall_s * 1000, output_bytes: sandbox.action_output_kib << 10 };
         let acted = self.sandboxes.act(task.id.0, u64::from(number), action, limits).await?;

@@ -30,35 +30,44 @@ impl EffectRunner {
 
     /// Brings the sandboxes of a repository's live tasks, but for one, to what is allowed now.
     pub async fn reach_repository(&self, key: &str, but: Option<TaskId>) -> Result<(), Trouble> {
-        let (live, kept) = (self.store.live_tasks().await?, self.store.grants(key).await?);
-        let networked = self.config.sandbox_of(key).networked();
+        let live = self.store.live_tasks().await?;
         let mut all = Ok(());
         for row in live.iter().filter(|row| row.repository == key && but != Some(TaskId(row.id))) {
-            let task = self.store.task(TaskId(row.id)).await?;
-            match &task.base {
-                // One that cannot be reached keeps no other from being told.
-                _ if !networked => all = all.and(self.cut_off(task.id).await),
-                Some(base) => {
-                    let told = async { self.reach(&task, &self.policy(&task, base).await?).await };
-                    all = all.and(told.await);
-                }
-                // It may just have got rules in which one stands that was taken back.
-                None if task.state == State::Preparing && !task.hosts.iter().all(|grant| stands(grant, &kept)) => {
-                    all = Err(being_made());
-                }
-                None => {}
+            // One that cannot be reached keeps no other from being told.
+            all = all.and(self.reach_task(TaskId(row.id)).await);
+        }
+        all
+    }
+
+    /// What a life that was cut off may not have told the sandboxes that stand: done before anything goes on in them. Where the rules cannot
+    /// be made anew, the old ones may say more than what holds now: that sandbox reaches nothing until they can.
+    pub async fn reach_all(&self) -> Result<(), Trouble> {
+        let mut all = Ok(());
+        for row in self.store.live_tasks().await? {
+            let told = match self.config.repository(&row.repository) {
+                Some(_) => self.reach_task(TaskId(row.id)).await,
+                None => Err(Trouble::blocked(format!("the repository {} is not configured any more", row.repository))),
+            };
+            if told.is_err() {
+                all = all.and(told).and(self.cut_off(TaskId(row.id)).await);
             }
         }
         all
     }
 
-    /// What a life that was cut off may not have told the sandboxes that stand: done before anything goes on in them.
-    pub async fn reach_all(&self) -> Result<(), Trouble> {
-        let mut all = Ok(());
-        for repository in &self.config.repositories {
-            all = all.and(self.reach_repository(&repository.key, None).await);
+    async fn reach_task(&self, id: TaskId) -> Result<(), Trouble> {
+        let task = self.store.task(id).await?;
+        let key = &self.request(&task)?.repository;
+        match &task.base {
+            _ if !self.config.sandbox_of(key).networked() => self.cut_off(id).await,
+            Some(base) => self.reach(&task, &self.policy(&task, base).await?).await,
+            None if task.state == State::Preparing => {
+                let kept = self.store.grants(key).await?;
+                // It may just have got rules in which one stands that was taken back.
+                if task.hosts.iter().all(|grant| stands(grant, &kept)) { Ok(()) } else { Err(being_made()) }
+            }
+            None => Ok(()),
         }
-        all
     }
 
     /// Brings the rules of a task's sandbox to what its log says now. Without a sandbox there is nothing to bring.

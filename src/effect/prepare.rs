@@ -82,6 +82,7 @@ impl EffectRunner {
 
     /// Work goes on. A sandbox that is gone is made anew from the last commit; what was not committed is lost, and said.
     pub(super) async fn open(&self, task: &Task, row: &EffectRow) -> Result<Input, Trouble> {
+        self.listed_image(task)?;
         let policy = self.policy(task, &self.base(task)?).await?;
         self.warm(task)?;
         self.reach(task, &policy).await?;
@@ -131,13 +132,19 @@ impl EffectRunner {
     /// The image the task was begun in; one that was begun by an older version chooses again.
     pub(super) async fn image_of(&self, task: &Task, policy: &Policy<'_>) -> Result<String, Trouble> {
         let Some(image) = &task.image else { return Ok(self.image(policy).await?.image) };
-        if !policy.sandbox.all_images().contains(image) {
-            return Err(Trouble::blocked(format!(
-                "the task was begun in the image {image}, which is not listed for {} any more: list it again, or end the task",
-                policy.repository.key
-            )));
-        }
+        self.listed_image(task)?;
         Ok(image.clone())
+    }
+
+    /// Nothing goes on in an image that the operator has taken off the list since the task was begun in it.
+    pub(super) fn listed_image(&self, task: &Task) -> Result<(), Trouble> {
+        let key = &self.request(task)?.repository;
+        match &task.image {
+            Some(image) if !self.config.sandbox_of(key).all_images().contains(image) => Err(Trouble::blocked(format!(
+                "the task was begun in the image {image}, which is not listed for {key} any more: list it again, or end the task"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// A person is awaited: the sandbox keeps its files and uses no processor.

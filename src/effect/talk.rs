@@ -20,7 +20,14 @@ impl EffectRunner {
         let url = self.pull_url(task);
         let about = About { task, pull_url: url.as_deref(), scripted: self.speaker(task).model.scripted() };
         let text = message::notice(notice, &about);
-        let asked = if let Effect::Comment { to: To::Asked { thread, .. }, .. } = &row.effect { *thread } else { None };
+        let asked = match &row.effect {
+            Effect::Comment { to: To::Asked { thread: Some(thread), .. }, .. } => Some(*thread),
+            // Stored by a version that did not keep where it was asked.
+            Effect::Comment { to: To::Asked { number, thread: None }, .. } => {
+                self.forge.comment(&self.repository(task)?.at, *number).await?.map(|question| question.issue)
+            }
+            _ => None,
+        };
         let number = match (task.pull, asked) {
             (_, Some(thread)) => thread,
             (Some(pull), None) if !matches!(notice, Notice::Accepted) => pull,

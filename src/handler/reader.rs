@@ -70,6 +70,8 @@ impl Reader {
     async fn read_once(&self, entry: &Repository, number: u64) -> Result<(), Trouble> {
         if let Some(row) = self.store.live_task_of(&entry.key, number).await? {
             let id = TaskId(row.id);
+            // Begun or moved on by a try whose answer was lost, perhaps.
+            self.machine.nudge(id);
             match self.threads.follow(entry, id, self.machine.as_ref()).await {
                 Ok(thread) if thread.hidden.is_empty() => {}
                 Ok(thread) => return Err(self.hidden(entry, number, id, &thread.hidden).await),

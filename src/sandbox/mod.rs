@@ -219,6 +219,11 @@ impl Sandboxes {
         self.berths.close(self.berth(task)).await
     }
 
+    /// Whether a task's sandbox reaches nothing until [`Sandboxes::allow`].
+    pub fn is_cut_off(&self, task: i64) -> bool {
+        self.records.get(task).is_some_and(|record| record.cut_off)
+    }
+
     /// Reaping leaves chambers of these names alone, as long as this process lives: somebody else looks after them.
     pub fn spare(&self, names: &[&str]) {
         if let Ok(mut busy) = self.busy.lock() {

@@ -20,7 +20,7 @@ impl Store {
     /// What was kept for this key.
     pub async fn address(&self, repository: &str) -> Result<Option<Address>, StoreError> {
         let sql = "SELECT repository, forge_id, owner, name FROM addresses WHERE repository = $1";
-        self.read(sqlx::query_as(sql).bind(repository).fetch_optional(&self.readers)).await
+        self.read(sqlx::query_as(sql).bind(repository).fetch_optional(&self.readers())).await
     }
 
     /// Stores the name, in place of what was kept for the same key.

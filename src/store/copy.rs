@@ -92,7 +92,7 @@ impl Store {
     async fn must_be_empty(&self, at: &Location) -> Result<(), StoreError> {
         for table in TABLES {
             let sql = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}"));
-            let rows: i64 = self.read(sqlx::query_scalar(sql).fetch_one(&self.readers)).await?;
+            let rows: i64 = self.read(sqlx::query_scalar(sql).fetch_one(&self.readers())).await?;
             if rows > 0 {
                 return Err(StoreError::NotEmpty { path: at.to_string(), table });
             }

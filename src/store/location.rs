@@ -179,17 +179,25 @@ impl Location {
     }
 
     pub(super) async fn readers(&self, most: u32) -> Result<AnyPool, sqlx::Error> {
+        self.reading(most).connect_with(self.options(true)?).await
+    }
+
+    /// As [`Location::readers`], of which each connects when it is first asked.
+    pub(super) fn other_readers(&self, most: u32) -> Result<AnyPool, sqlx::Error> {
+        Ok(self.reading(most).connect_lazy_with(self.options(true)?))
+    }
+
+    fn reading(&self, most: u32) -> AnyPoolOptions {
         let postgres = matches!(self, Self::Postgres(_));
         let pool = AnyPoolOptions::new().max_connections(most).acquire_timeout(CONNECTED_WITHIN);
-        let pool = pool.after_connect(move |connection, _| {
+        pool.after_connect(move |connection, _| {
             Box::pin(async move {
                 if postgres {
                     connection.execute("SET default_transaction_read_only = on").await?;
                 }
                 Ok(())
             })
-        });
-        pool.connect_with(self.options(true)?).await
+        })
     }
 
     /// How a transaction begins that is going to write.

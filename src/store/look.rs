@@ -1,6 +1,7 @@
 //! Looking into a store that a running bot may be writing: nothing is made, and nothing is brought to another shape.
 
 use super::{Location, Store, StoreError, queue};
+use std::sync::{Arc, RwLock};
 
 /// PostgreSQL's code for a table that is not there.
 const NO_TABLE: &str = "42P01";
@@ -26,7 +27,7 @@ impl Store {
         if found != known {
             return Err(StoreError::Shape { found, known });
         }
-        Ok(Some(Self { writer: queue::Writer::nobody(), readers, answers_within: location.answers_within() }))
+        Ok(Some(Self { writer: queue::Writer::nobody(), readers: Arc::new(RwLock::new(readers)), location }))
     }
 }
 

@@ -35,7 +35,7 @@ pub use read::{ActionRow, TaskRow};
 pub use retention::{Before, Deleted};
 
 use sqlx::AnyPool;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Why the store could not be opened, read, written or copied.
 #[derive(Debug, thiserror::Error)]
@@ -151,13 +151,15 @@ pub struct Delivery {
     pub received_at: i64,
 }
 
+/// Connections for reading.
+const READERS: u32 = 4;
+
 /// An open store: its one writer, and connections for reading. Clones share both.
 #[derive(Clone)]
 pub struct Store {
     writer: queue::Writer,
-    readers: AnyPool,
-    /// How long a question may take; none = as long as it takes.
-    answers_within: Option<Duration>,
+    readers: Arc<RwLock<AnyPool>>,
+    location: Location,
 }
 
 impl Store {
@@ -171,22 +173,27 @@ impl Store {
         let location = at.into();
         location.make()?;
         let writer = writer::start(location.clone()).await?;
-        let readers = location.readers(4).await.map_err(|error| location.failed(error))?;
-        Ok(Self { writer, readers, answers_within: location.answers_within() })
+        let readers = location.readers(READERS).await.map_err(|error| location.failed(error))?;
+        Ok(Self { writer, readers: Arc::new(RwLock::new(readers)), location })
     }
 
-    /// A question of its readers. A server that is gone without a word would never answer; its connection goes with the question.
+    fn readers(&self) -> AnyPool {
+        self.readers.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A question of its readers. A server that is gone without a word would never answer: then others are asked from now on (the pool
+    /// itself waits without end for what becomes of a connection).
     async fn read<T, E: Into<StoreError>>(
         &self,
         question: impl Future<Output = Result<T, E>>,
     ) -> Result<T, StoreError> {
-        match self.answers_within {
-            Some(limit) => {
-                let answer = tokio::time::timeout(limit, question).await;
-                answer.map_err(|_| StoreError::Sql(location::late(limit)))?.map_err(Into::into)
-            }
-            None => question.await.map_err(Into::into),
+        let Some(limit) = self.location.answers_within() else { return question.await.map_err(Into::into) };
+        if let Ok(answer) = tokio::time::timeout(limit, question).await {
+            return answer.map_err(Into::into);
         }
+        let others = self.location.other_readers(READERS)?;
+        *self.readers.write().unwrap_or_else(PoisonError::into_inner) = others;
+        Err(StoreError::Sql(location::late(limit)))
     }
 
     /// Begins a process life: the number that marks what it starts.

@@ -106,13 +106,13 @@ impl Store {
     /// [`StoreError::Effect`] when it is there and this version cannot read it.
     pub async fn next_effect(&self, task: TaskId, lane: Lane) -> Result<Option<EffectRow>, StoreError> {
         let lane = self::lane(lane);
-        let row = self.read(sqlx::query(NEXT).bind(task.0).bind(lane).fetch_optional(&self.readers)).await?;
+        let row = self.read(sqlx::query(NEXT).bind(task.0).bind(lane).fetch_optional(&self.readers())).await?;
         row.map(|r| read(&r)).transpose()
     }
 
     /// Tasks that have open effects.
     pub async fn tasks_with_effects(&self) -> Result<Vec<TaskId>, StoreError> {
-        let ids: Vec<i64> = self.read(sqlx::query_scalar(WITH_EFFECTS).fetch_all(&self.readers)).await?;
+        let ids: Vec<i64> = self.read(sqlx::query_scalar(WITH_EFFECTS).fetch_all(&self.readers())).await?;
         Ok(ids.into_iter().map(TaskId).collect())
     }
 }

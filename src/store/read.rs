@@ -101,7 +101,7 @@ impl Store {
     pub async fn log(&self, task: TaskId) -> Result<Vec<(i64, Event)>, StoreError> {
         let sql = "SELECT e.at, e.version, e.body, b.body AS blob FROM task_events e \
                    LEFT JOIN blobs b ON b.sha256 = e.blob WHERE e.task = $1 ORDER BY e.seq";
-        let rows = self.read(sqlx::query(sql).bind(task.0).fetch_all(&self.readers)).await?;
+        let rows = self.read(sqlx::query(sql).bind(task.0).fetch_all(&self.readers())).await?;
         rows.iter().map(|r| Ok((r.get(0), body::load_event(r.get(1), r.get(2), r.get(3))?))).collect()
     }
 
@@ -113,38 +113,38 @@ impl Store {
 
     /// Tasks of all repositories that have not ended, in order of their numbers.
     pub async fn live_tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
-        self.read(sqlx::query_as(LIVE).fetch_all(&self.readers)).await
+        self.read(sqlx::query_as(LIVE).fetch_all(&self.readers())).await
     }
 
     /// Whether it never had a task.
     pub async fn is_new(&self) -> Result<bool, StoreError> {
         let sql =
             "SELECT CAST(EXISTS (SELECT 1 FROM tasks) OR EXISTS (SELECT 1 FROM floors WHERE kind = 'task') AS INTEGER)";
-        let had: Flag = self.read(sqlx::query_scalar(sql).fetch_one(&self.readers)).await?;
+        let had: Flag = self.read(sqlx::query_scalar(sql).fetch_one(&self.readers())).await?;
         Ok(!bool::from(had))
     }
 
     /// Newest first, at most `limit`.
     pub async fn tasks(&self, limit: u32) -> Result<Vec<TaskRow>, StoreError> {
         let sql = of_tasks!("ORDER BY id DESC LIMIT $1");
-        self.read(sqlx::query_as(sql).bind(i64::from(limit)).fetch_all(&self.readers)).await
+        self.read(sqlx::query_as(sql).bind(i64::from(limit)).fetch_all(&self.readers())).await
     }
 
     /// The row of one task; none when there is no task of this number.
     pub async fn task_row(&self, task: TaskId) -> Result<Option<TaskRow>, StoreError> {
         let sql = of_tasks!("WHERE id = $1");
-        self.read(sqlx::query_as(sql).bind(task.0).fetch_optional(&self.readers)).await
+        self.read(sqlx::query_as(sql).bind(task.0).fetch_optional(&self.readers())).await
     }
 
     /// The live task whose issue or pull request has this number.
     pub async fn live_task_of(&self, repository: &str, number: u64) -> Result<Option<TaskRow>, StoreError> {
-        self.read(sqlx::query_as(LIVE_OF).bind(repository).bind(number as i64).fetch_optional(&self.readers)).await
+        self.read(sqlx::query_as(LIVE_OF).bind(repository).bind(number as i64).fetch_optional(&self.readers())).await
     }
 
     /// The newest task on a branch.
     pub async fn task_of_branch(&self, repository: &str, branch: &str) -> Result<Option<TaskRow>, StoreError> {
         let sql = of_tasks!("WHERE repository = $1 AND branch = $2 ORDER BY id DESC LIMIT 1");
-        self.read(sqlx::query_as(sql).bind(repository).bind(branch).fetch_optional(&self.readers)).await
+        self.read(sqlx::query_as(sql).bind(repository).bind(branch).fetch_optional(&self.readers())).await
     }
 
     /// How many tasks an issue has had, deleted ones too: names the next branch.
@@ -152,7 +152,7 @@ impl Store {
         let sql = "SELECT (SELECT COUNT(*) FROM tasks WHERE repository = $1 AND issue = $2) \
                    + COALESCE((SELECT tasks FROM retired WHERE repository = $1 AND issue = $2), 0)";
         let n: i64 =
-            self.read(sqlx::query_scalar(sql).bind(repository).bind(issue as i64).fetch_one(&self.readers)).await?;
+            self.read(sqlx::query_scalar(sql).bind(repository).bind(issue as i64).fetch_one(&self.readers())).await?;
         Ok(n as u32)
     }
 
@@ -160,39 +160,39 @@ impl Store {
     pub async fn actions(&self, task: TaskId) -> Result<Vec<ActionRow>, StoreError> {
         let sql = "SELECT number, turn, kind, input, output, status, exit_code, duration_ms, tokens, micro_usd \
                    FROM actions WHERE task = $1 ORDER BY number";
-        self.read(sqlx::query_as(sql).bind(task.0).fetch_all(&self.readers)).await
+        self.read(sqlx::query_as(sql).bind(task.0).fetch_all(&self.readers())).await
     }
 
     /// Whether an input was taken up before.
     pub async fn knows_input(&self, key: &str) -> Result<bool, StoreError> {
-        self.read(known(&self.readers, key)).await
+        self.read(known(&self.readers(), key)).await
     }
 
     /// Arrivals that nobody has taken care of, oldest first, without those of these UUIDs.
     pub async fn open_deliveries(&self, limit: u32, without: &[String]) -> Result<Vec<Delivery>, StoreError> {
-        self.read(deliveries::open(&self.readers, limit, without)).await
+        self.read(deliveries::open(&self.readers(), limit, without)).await
     }
 
     /// What was delivered about one text (`comment:17`) and is still kept, oldest first.
     pub async fn deliveries_about(&self, repository: &str, about: &str) -> Result<Vec<Delivery>, StoreError> {
-        self.read(deliveries::about(&self.readers, repository, about)).await
+        self.read(deliveries::about(&self.readers(), repository, about)).await
     }
 
     /// The forge's id that [`Store::remember_post`] kept under this key; none when nothing was kept.
     pub async fn post(&self, task: TaskId, key: &str) -> Result<Option<i64>, StoreError> {
         let sql = "SELECT forge_id FROM posts WHERE task = $1 AND key = $2";
-        self.read(sqlx::query_scalar(sql).bind(task.0).bind(key).fetch_optional(&self.readers)).await
+        self.read(sqlx::query_scalar(sql).bind(task.0).bind(key).fetch_optional(&self.readers())).await
     }
 
     /// The mark that [`Store::set_watermark`] kept, in Unix milliseconds of the forge's clock; none before the first.
     pub async fn watermark(&self, repository: &str) -> Result<Option<i64>, StoreError> {
-        self.read(sqlx::query_scalar(WATERMARK).bind(repository).fetch_optional(&self.readers)).await
+        self.read(sqlx::query_scalar(WATERMARK).bind(repository).fetch_optional(&self.readers())).await
     }
 
     /// Hosts that are allowed for every task of a repository.
     pub async fn grants(&self, repository: &str) -> Result<Vec<Grant>, StoreError> {
         let sql = "SELECT host, by_id, by_login FROM grants WHERE repository = $1 ORDER BY host";
-        let rows = self.read(sqlx::query(sql).bind(repository).fetch_all(&self.readers)).await?;
+        let rows = self.read(sqlx::query(sql).bind(repository).fetch_all(&self.readers())).await?;
         let by = |r: &AnyRow| Account { id: r.get(1), login: r.get(2) };
         Ok(rows.iter().map(|r| Grant { host: r.get(0), repo: true, by: by(r) }).collect())
     }
@@ -202,19 +202,24 @@ impl Store {
         let sql = "SELECT number FROM actions WHERE task = $1 AND started_at <= $2 AND (finished_at IS NULL OR finished_at >= $2) \
                    ORDER BY number DESC LIMIT 1";
         let number: Option<i64> =
-            self.read(sqlx::query_scalar(sql).bind(task.0).bind(at).fetch_optional(&self.readers)).await?;
+            self.read(sqlx::query_scalar(sql).bind(task.0).bind(at).fetch_optional(&self.readers())).await?;
         Ok(number.and_then(|number| u32::try_from(number).ok()))
     }
 
     /// Lines of the router's log kept with a task, in order.
     pub async fn egress(&self, task: TaskId) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT body FROM egress WHERE task = $1 ORDER BY seq";
-        self.read(sqlx::query_scalar(sql).bind(task.0).fetch_all(&self.readers)).await
+        self.read(sqlx::query_scalar(sql).bind(task.0).fetch_all(&self.readers())).await
+    }
+
+    /// Returns when everything that was asked of the writer before is over, and a row was written behind it.
+    pub async fn written(&self) -> Result<(), StoreError> {
+        self.writer.ask(|answer| queue::Write::Try { answer }).await
     }
 
     /// Whether the store can be read and written, tried with a row that really is.
     pub async fn ready(&self) -> Result<(), StoreError> {
-        self.read(sqlx::query_scalar::<_, i64>("SELECT 1").fetch_one(&self.readers)).await?;
+        self.read(sqlx::query_scalar::<_, i64>("SELECT 1").fetch_one(&self.readers())).await?;
         let written = self.writer.ask(|answer| queue::Write::Try { answer });
         tokio::time::timeout(WRITTEN_WITHIN, written).await.map_err(|_| StoreError::Slow)?
     }

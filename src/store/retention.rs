@@ -162,7 +162,7 @@ impl Store {
     /// behind as many as are `left` where they are.
     pub async fn overdue_tasks(&self, before: i64, left: u32) -> Result<Vec<(TaskId, String)>, StoreError> {
         let rows = self
-            .read(sqlx::query(OVERDUE).bind(before).bind(TASKS).bind(i64::from(left)).fetch_all(&self.readers))
+            .read(sqlx::query(OVERDUE).bind(before).bind(TASKS).bind(i64::from(left)).fetch_all(&self.readers()))
             .await?;
         Ok(rows.iter().map(|row| (TaskId(row.get(0)), row.get(1))).collect())
     }

@@ -301,12 +301,12 @@ async fn every_periodic_statement_uses_an_index() {
     let read = [read::LIVE, read::LIVE_OF, read::KNOWN, read::WATERMARK, deliveries::OPEN, deliveries::ABOUT];
     let partial: Vec<String> =
         sqlx::query_scalar("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql LIKE '% WHERE %'")
-            .fetch_all(&store.readers)
+            .fetch_all(&store.readers())
             .await
             .expect("read");
     for sql in outbox.iter().chain(&retention).chain(&read) {
         let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
-        let plan = sqlx::query(explain).fetch_all(&store.readers).await.expect("explained");
+        let plan = sqlx::query(explain).fetch_all(&store.readers()).await.expect("explained");
         for step in plan.iter().map(|row| row.get::<String, _>("detail")) {
             // Only an index of live, open, handled or ended rows may be walked: the primary key's holds all rows.
             let index = step.split_once(" INDEX ").map(|(_, rest)| rest.split(' ').next().unwrap_or_default());

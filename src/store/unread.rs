@@ -19,7 +19,7 @@ impl Store {
     /// Repository and number of each.
     pub async fn unread(&self) -> Result<Vec<(String, u64)>, StoreError> {
         let sql = "SELECT repository, number FROM unread ORDER BY at, repository, number";
-        let rows: Vec<(String, i64)> = self.read(sqlx::query_as(sql).fetch_all(&self.readers)).await?;
+        let rows: Vec<(String, i64)> = self.read(sqlx::query_as(sql).fetch_all(&self.readers())).await?;
         Ok(rows.into_iter().map(|(repository, number)| (repository, number as u64)).collect())
     }
 }

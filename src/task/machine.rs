@@ -104,13 +104,15 @@ impl Machine {
             };
             // The answer may be lost and not the work, or who asks goes away: then what stands in the store is read again and gone on with.
             let read = fold.take();
-            let unsure = Unsure { machine: self, id, over: false };
+            let unsure = Unsure { machine: self, slot: &slot, id, over: false };
             let appended = self.store.append(append).await?;
             match appended {
                 Appended::Conflict => unsure.over(),
-                // Taken up by a try whose answer was lost, perhaps: then nobody was woken for it.
                 Appended::Duplicate => {
+                    unsure.over();
                     *fold = read;
+                    // Taken up by a try whose answer was lost, perhaps: then nobody was woken for it.
+                    self.nudge(id);
                     return Ok(Fed::Known);
                 }
                 Appended::Done => {
@@ -120,8 +122,9 @@ impl Machine {
                         self.line.notify_one();
                     }
                     *fold = Some(after.clone());
-                    if !(wants || close.is_some()) {
-                        unsure.over();
+                    unsure.over();
+                    if wants || close.is_some() {
+                        self.nudge(id);
                     }
                     return Ok(Fed::Taken(Box::new(after)));
                 }
@@ -174,10 +177,11 @@ impl Machine {
     }
 }
 
-/// Wakes a task's lanes when it is dropped, unless it is known that there is nothing to see. The outbox is gone only when the process
-/// ends; the rows stay for the next life.
+/// Whether an input was stored is not known while it lives: when it is dropped, and whatever was asked of the store is over, the task is read
+/// again and its lanes look.
 struct Unsure<'a> {
     machine: &'a Machine,
+    slot: &'a Slot,
     id: TaskId,
     over: bool,
 }
@@ -190,9 +194,18 @@ impl Unsure<'_> {
 
 impl Drop for Unsure<'_> {
     fn drop(&mut self) {
-        if !self.over {
-            self.machine.nudge(self.id);
+        if self.over {
+            return;
         }
+        let (store, moved) = (self.machine.store.clone(), self.machine.moved.clone());
+        let (slot, id) = (self.slot.clone(), self.id);
+        tokio::spawn(async move {
+            // Behind the input in the writer's line.
+            let _ = store.written().await;
+            *slot.lock().await = None;
+            // The outbox is gone only when the process ends; the rows stay for the next life.
+            let _ = moved.send(id);
+        });
     }
 }
 
@@ -247,9 +260,9 @@ mod tests {
             let mut asked = std::pin::pin!(machine.feed(id, "place:1", Input::PlaceFree, None));
             assert!(futures_util::poll!(asked.as_mut()).is_pending(), "it waits for the store");
         }
-        assert_eq!(moved.try_recv().ok(), Some(id), "its lanes look at the store");
-        // Behind it in the writer's line: stored by now.
-        store.note_input("later", 2).await.expect("stored");
+        // As a reader would that comes in between.
+        machine.look(id).await.expect("read");
+        assert_eq!(moved.recv().await, Some(id), "its lanes look at the store once it is stored");
         assert_eq!(machine.look(id).await.expect("read").state.name(), "preparing");
     }
 
@@ -274,7 +287,7 @@ mod tests {
         let trap = "CREATE TRIGGER trap BEFORE INSERT ON task_events BEGIN SELECT RAISE(ROLLBACK, 'trap'); END";
         sqlx::query(trap).execute(&by_hand).await.expect("laid");
         assert!(machine.feed(id, "place:1", Input::PlaceFree, None).await.is_err());
-        assert_eq!(moved.try_recv().ok(), Some(id), "it may have been stored all the same");
+        assert_eq!(moved.recv().await, Some(id), "it may have been stored all the same");
         sqlx::query("DROP TRIGGER trap").execute(&by_hand).await.expect("taken up");
         let (other, _moved) = Machine::new(store, 1);
         other.feed(id, "place:1", Input::PlaceFree, None).await.expect("stored");

@@ -58,12 +58,29 @@ async fn a_repository_that_loses_its_network_loses_it_in_sandboxes_that_stand() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_is_taken_out_has_no_way_out_and_nothing_goes_on_in_its_sandboxes() {
+    let mut world = World::networked(&held(), "").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix\n\n/allow semver.org").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    let (before, actions) = (told(&world), world.task().await.actions);
+    world.reconfigure(|text| text.replace("key = \"shop\"", "key = \"another\"")).await;
+    let after: Vec<String> = told(&world).split_off(before.len());
+    assert_eq!(after.last().map(String::as_str), Some("close 0"), "at once: {after:#?}");
+    let paused = world.until_state("paused").await;
+    assert_eq!(paused.actions, actions);
+    let after: Vec<String> = told(&world).split_off(before.len());
+    assert!(!after.iter().any(|words| words.starts_with("open")), "{after:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_image_that_is_listed_for_a_repository_no_more_serves_its_tasks_no_more() {
     let mut world = World::new(FIX).await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     world.reconfigure(|text| text + "[repositories.sandbox]\nimage = \"another\"\n").await;
     world.approve().await;
-    world.until_state("paused").await;
+    let actions = world.task().await.actions;
+    let paused = world.until_state("paused").await;
     world.until_said(pull, "is not listed for shop any more").await;
+    assert_eq!(paused.actions, actions, "nothing ran in it");
 }

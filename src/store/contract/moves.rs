@@ -46,8 +46,8 @@ async fn moves(from: Fresh, to: Fresh) {
     let next = created(&new, "opened:8").await.id;
     assert_eq!(next.0, id.0 + 2, "the deleted task's number is nobody's");
     let last = "SELECT MAX(id) FROM effects WHERE task = $1";
-    let effect: i64 = sqlx::query_scalar(last).bind(next.0).fetch_one(&new.readers).await.expect("read");
-    let highest: i64 = sqlx::query_scalar("SELECT MAX(id) FROM effects").fetch_one(&old.readers).await.expect("read");
+    let effect: i64 = sqlx::query_scalar(last).bind(next.0).fetch_one(&new.readers()).await.expect("read");
+    let highest: i64 = sqlx::query_scalar("SELECT MAX(id) FROM effects").fetch_one(&old.readers()).await.expect("read");
     assert!(effect > highest + 1, "those of the deleted task too: {effect} after {highest}");
     let full = Store::copy(&from.location, &to.location, |_| ()).await;
     assert!(matches!(full, Err(StoreError::NotEmpty { .. })), "{full:?}");
@@ -83,7 +83,7 @@ async fn every_table_is_named() {
     let fresh = Fresh::directory();
     let store = fresh.open().await;
     let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx%' ORDER BY name";
-    let names: Vec<String> = sqlx::query_scalar(sql).fetch_all(&store.readers).await.expect("read");
+    let names: Vec<String> = sqlx::query_scalar(sql).fetch_all(&store.readers()).await.expect("read");
     assert_eq!(names, copy::TABLES);
 }
 

@@ -96,7 +96,15 @@ fn silent_on(server: &std::path::Path, silent: std::sync::Arc<std::sync::atomic:
                 }
                 let _ = there.shutdown(std::net::Shutdown::Both);
             });
-            std::thread::spawn(move || std::io::copy(&mut back, &mut to));
+            let quiet = silent.clone();
+            std::thread::spawn(move || {
+                let mut piece = [0; 65536];
+                while let Ok(length @ 1..) = back.read(&mut piece) {
+                    if quiet.load(Ordering::SeqCst) || to.write_all(&piece[..length]).is_err() {
+                        return std::thread::park();
+                    }
+                }
+            });
         }
     });
     port
@@ -113,9 +121,16 @@ async fn a_server_that_falls_silent_holds_up_nobody_for_good() {
     let through = format!("postgres://caisson@127.0.0.1:{port}{}?sslmode=disable", at.path());
     let store = Store::open(Location::postgres(through.parse().expect("an address"), None)).await.expect("open");
     let id = acting(&store).await;
-    silent.store(true, std::sync::atomic::Ordering::SeqCst);
-    let both = async { tokio::join!(store.log(id), store.note_input("comment:1#0", 9)) };
-    let (read, written) = tokio::time::timeout(std::time::Duration::from_secs(30), both).await.expect("told in time");
+    // As many as there are readers, each under way on the server when it falls silent.
+    let slow = || async { store.read(sqlx::query("SELECT pg_sleep(1)").fetch_all(&store.readers())).await.map(drop) };
+    let falls = async {
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        silent.store(true, std::sync::atomic::Ordering::SeqCst);
+        store.note_input("comment:1#0", 9).await
+    };
+    let all = async { tokio::join!(slow(), slow(), slow(), slow(), falls) };
+    let (read, .., written) =
+        tokio::time::timeout(std::time::Duration::from_secs(30), all).await.expect("told in time");
     let (read, written) = (read.expect_err("no answer").to_string(), written.expect_err("no answer").to_string());
     assert!(read.contains("did not answer within") && written.contains("whether this was stored"), "{read} {written}");
     silent.store(false, std::sync::atomic::Ordering::SeqCst);

@@ -53,7 +53,7 @@ pub async fn a_body_that_another_task_has_too_stays(fresh: Fresh) {
     let store = fresh.open().await;
     let (one, two) = (created(&store, "opened:3").await.id, created(&store, "opened:4").await.id);
     let blobs = async || {
-        sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM blobs").fetch_one(&store.readers).await.expect("read")
+        sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM blobs").fetch_one(&store.readers()).await.expect("read")
     };
     assert_eq!(blobs().await, 1);
     ended(&store, one, 20).await;
@@ -73,7 +73,7 @@ pub async fn what_is_old_goes_step_by_step_and_what_a_live_task_needs_stays(fres
     let all = async |before: Before| while store.prune(before).await.expect("pruned") {};
     let effects = async |id: TaskId| {
         let sql = "SELECT COUNT(*) FROM effects WHERE task = $1";
-        sqlx::query_scalar::<_, i64>(sql).bind(id.0).fetch_one(&store.readers).await.expect("read")
+        sqlx::query_scalar::<_, i64>(sql).bind(id.0).fetch_one(&store.readers()).await.expect("read")
     };
     assert!(effects(gone).await > 0);
     all(Before { details: Some(30), ..Before::default() }).await;
@@ -86,7 +86,7 @@ pub async fn what_is_old_goes_step_by_step_and_what_a_live_task_needs_stays(fres
     let known = async |key: &str| store.knows_input(key).await.expect("read");
     // Keys are gone, and still known by the floor under them; what is above it is new.
     let left: Vec<String> =
-        sqlx::query_scalar("SELECT key FROM inputs ORDER BY key").fetch_all(&store.readers).await.expect("read");
+        sqlx::query_scalar("SELECT key FROM inputs ORDER BY key").fetch_all(&store.readers()).await.expect("read");
     assert_eq!(left, ["comment:90#0", "opened:4"]);
     assert!(known("comment:70#0").await && known("comment:69#1").await && known("opened:3").await);
     assert!(!known("comment:71#0").await && !known("review:1").await);
@@ -108,6 +108,6 @@ pub async fn handled_deliveries_go_in_slices_and_open_ones_stay(fresh: Fresh) {
         slices += 1;
     }
     let left: i64 =
-        sqlx::query_scalar("SELECT COUNT(*) FROM deliveries").fetch_one(&store.readers).await.expect("read");
+        sqlx::query_scalar("SELECT COUNT(*) FROM deliveries").fetch_one(&store.readers()).await.expect("read");
     assert_eq!((slices, left), (3, 1));
 }
