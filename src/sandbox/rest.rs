@@ -17,7 +17,7 @@ impl Sandboxes {
     /// True when it had been stopped, until [`Sandboxes::confirm_awake`]: the engine has given it a network anew.
     ///
     /// # Errors
-    /// [`SandboxError::Gone`] without a prepared sandbox, [`SandboxError::Unavailable`] when the router is away.
+    /// [`Gone`](super::SandboxError::Gone) without a prepared sandbox, [`Unavailable`](super::SandboxError::Unavailable) when the router is away.
     pub async fn open(&self, task: i64) -> Result<bool> {
         self.must_be_current(task)?;
         let record = self.records.ready(task)?;
@@ -41,7 +41,7 @@ impl Sandboxes {
     /// Freezes a chamber while its task waits: no process of it runs until [`Sandboxes::open`].
     ///
     /// # Errors
-    /// [`SandboxError::Unavailable`] when the engine is away. A chamber that is gone is fine.
+    /// [`Unavailable`](super::SandboxError::Unavailable) when the engine is away. A chamber that is gone is fine.
     pub async fn rest(&self, task: i64) -> Result<()> {
         self.ahead.forget(task);
         let Ok(record) = self.records.ready(task) else { return Ok(()) };
@@ -57,7 +57,7 @@ impl Sandboxes {
     /// (`sandbox.workspace_mib = 0`); `/tmp` is empty afterwards.
     ///
     /// # Errors
-    /// [`SandboxError::Unavailable`] when engine or router is away. A chamber that is gone is fine.
+    /// [`Unavailable`](super::SandboxError::Unavailable) when engine or router is away. A chamber that is gone is fine.
     pub async fn stop(&self, task: i64) -> Result<()> {
         let Ok(record) = self.records.ready(task) else { return Ok(()) };
         self.ahead.forget(task);
@@ -71,7 +71,7 @@ impl Sandboxes {
     /// Starts a stopped chamber so that its tree can be taken; its way out stays closed.
     ///
     /// # Errors
-    /// [`SandboxError::Gone`] without a prepared sandbox, [`SandboxError::Unavailable`] when the engine is away.
+    /// [`Gone`](super::SandboxError::Gone) without a prepared sandbox, [`Unavailable`](super::SandboxError::Unavailable) when the engine is away.
     pub async fn wake_to_seal(&self, task: i64) -> Result<()> {
         match self.records.ready(task)? {
             record if record.stopped => self.wake(&record).await,
@@ -103,7 +103,7 @@ impl Sandboxes {
     /// A sandbox that was stopped is as it should be: from now on another boot of its runner is a loss again.
     ///
     /// # Errors
-    /// [`SandboxError::Gone`] without a sandbox, [`SandboxError::Unavailable`] when this cannot be written down.
+    /// [`Gone`](super::SandboxError::Gone) without a sandbox, [`Unavailable`](super::SandboxError::Unavailable) when this cannot be written down.
     pub fn confirm_awake(&self, task: i64) -> Result<()> {
         self.records.change(task, |record| record.stopped = false)
     }
