@@ -63,16 +63,7 @@ impl Serve {
             async move { prover.stay().await }
         });
         let printer = Printer::terminal();
-        printer.good(&format!("hooks on http://{}, health and metrics on http://{}", bot.hooks, bot.ops));
-        for entry in &config.repositories {
-            printer.say(&format!("  {}/{} → {}", entry.owner, entry.name, config.hook_url(&entry.key)));
-        }
-        if config.repositories.is_empty() {
-            printer.hint("no repository yet: `caisson repo add <git-url>`");
-        }
-        if let Some(text) = image::unbuilt(&missing) {
-            printer.hint(&format!("toolchains {text}"));
-        }
+        greet(&printer, &bot, &config, &missing);
         let ended = tokio::select! {
             () = ends.one() => Ended::Asked,
             why = works.fatal() => Ended::Fatal(why),
@@ -96,6 +87,20 @@ impl Serve {
             }
             Ended::Asked | Ended::Reload => Ok(()),
         }
+    }
+}
+
+/// Where it listens, and what it still lacks.
+fn greet(printer: &Printer, bot: &Bot, config: &Process, missing: &[(&str, &str)]) {
+    printer.good(&format!("hooks on http://{}, health and metrics on http://{}", bot.hooks, bot.ops));
+    for entry in &config.repositories {
+        printer.say(&format!("  {}/{} → {}", entry.owner, entry.name, config.hook_url(&entry.key)));
+    }
+    if config.repositories.is_empty() {
+        printer.hint("no repository yet: `caisson repo add <git-url>`");
+    }
+    if let Some(text) = image::unbuilt(missing) {
+        printer.hint(&format!("toolchains {text}"));
     }
 }
 

@@ -300,7 +300,14 @@ async fn a_way_out_that_is_too_wide_is_caught() {
         let (report, seen) = mismatches(&lab.networked(hole, "").await).await;
         assert_eq!(seen, [31], "a hole in the router's walls: {:#?}", report.mismatches());
         let uncounted = Arc::new(Weak { uncounted: true, ..Weak::new(&lab, unchanged) });
-        let (report, seen) = mismatches(&lab.networked(uncounted, "").await).await;
+        let ground = lab.networked(uncounted, "").await;
+        let (mut report, mut seen) = mismatches(&ground).await;
+        // A machine that is busy elsewhere may not send enough to take it.
+        for _ in 0..2 {
+            if seen.is_empty() {
+                (report, seen) = mismatches(&ground).await;
+            }
+        }
         assert_eq!(seen, [33], "a resolver that one can take: {:#?}", report.mismatches());
         let shut = "[egress]\ndeny = [\"*.caisson-barrier.invalid\"]\n";
         let (report, seen) = mismatches(&lab.networked(lab.broker.clone(), shut).await).await;

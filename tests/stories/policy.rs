@@ -72,6 +72,28 @@ async fn a_repository_that_is_taken_out_has_no_way_out_and_nothing_goes_on_in_it
     assert!(!after.iter().any(|words| words.starts_with("open")), "{after:#?}");
 }
 
+/// The forge does not say where the repository is, so nobody knows what its project file allows.
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_that_cannot_be_made_anew_at_a_start_let_nothing_out_until_they_can() {
+    let mut world = World::networked(&held(), "").await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix\n\n/allow semver.org").expect("issue");
+    world.until("an action that runs", |task| task.running.is_some()).await;
+    world.kill();
+    let before = told(&world).len();
+    let by_id = format!("/repositories/{}", world.config.repositories[0].id);
+    world.forge.refuse(&[(&by_id, 503)]);
+    std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
+    world.start().await;
+    world.until("a try in vain", |_| world.forge.times_refused() > 3).await;
+    let after = told(&world).split_off(before);
+    assert!(after.iter().any(|words| words == "close 0"), "{after:#?}");
+    assert!(!after.iter().any(|words| words.starts_with("open")), "{after:#?}");
+    world.forge.refuse(&[]);
+    world.until_state("awaiting-review").await;
+    let after = told(&world).split_off(before);
+    assert!(after.iter().any(|words| words == "open 0 semver.org"), "its way out is back: {after:#?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_image_that_is_listed_for_a_repository_no_more_serves_its_tasks_no_more() {
     let mut world = World::new(FIX).await;
