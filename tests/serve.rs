@@ -84,7 +84,7 @@ impl Home {
         Secret::new(forge.admin_token()).write(&token).unwrap();
         let url = forge.url().to_owned();
         let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let installation = format!("s{}-{name}", std::process::id());
+        let installation = format!("t{}-{name}", std::process::id());
         static POOL: AtomicU8 = AtomicU8::new(0);
         let pool = POOL.fetch_add(1, Ordering::Relaxed).wrapping_add(std::process::id() as u8);
         let home = Home { dir, installation, ports: [free(), free()], pool, more: Vec::new(), _forge: forge };

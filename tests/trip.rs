@@ -49,7 +49,7 @@ fn an_issue_becomes_a_tested_branch_at_home() {
     if let Some(why) = missing() {
         return skipped("docker", &why);
     }
-    let installation = format!("trip-{}", std::process::id());
+    let installation = format!("t{}-trip", std::process::id());
     let mut command = Command::new(driver());
     command.env("DEMO_AUTO", "1").env_remove("DEMO_KEEP").env("CAISSON_DEMO_INSTALLATION", &installation);
     command.env("CAISSON_DEMO_PROGRAM", env!("CARGO_BIN_EXE_caisson")).stdin(Stdio::null());

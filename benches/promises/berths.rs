@@ -26,7 +26,7 @@ pub async fn measure() -> Vec<Line> {
         eprintln!("skipped: berth lines need Docker and the image {image} (make images)");
         return Vec::new();
     }
-    let installation = format!("berths{}", std::process::id());
+    let installation = format!("t{}-berths", std::process::id());
     let other = format!("caisson-router:{installation}");
     let mut settings = broker::Settings::new("", &installation, &runner);
     settings.images = vec![IMAGE.to_owned()];

@@ -172,8 +172,7 @@ impl Bot {
         self.stopping.cancel();
         let settled = self.outbox.settle(patience).await;
         // Whoever waits for an answer gets it.
-        let mut listeners = join_all(self.listeners);
-        let _ = tokio::time::timeout(ANSWERED_WITHIN, &mut listeners).await;
+        let _ = tokio::time::timeout(ANSWERED_WITHIN, join_all(self.listeners)).await;
         for work in self.at_work {
             work.abort();
         }

@@ -25,7 +25,7 @@ impl EffectRunner {
             let outcome = Outcome::new(status, "");
             return Ok(Input::ActionEnded { number, outcome });
         }
-        let sandbox = self.config.sandbox_of(&self.repository(task)?.key);
+        let sandbox = self.config.sandbox_of(&self.configured(task)?.key);
         if !sandbox.networked() {
             self.cut_off(task.id).await?;
         } else if self.sandboxes.is_cut_off(task.id.0) {

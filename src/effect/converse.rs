@@ -21,7 +21,7 @@ impl EffectRunner {
         feed: &dyn Feed,
     ) -> Result<Input, Trouble> {
         // Nothing is paid for where its repository is not configured any more.
-        self.repository(task)?;
+        self.configured(task)?;
         let mut log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
         let (style, speaker) = (self.style(task).await?, self.speaker(task));
         let mut purse = task.clone();

@@ -44,10 +44,7 @@ impl EffectRunner {
     pub async fn reach_all(&self) -> Result<(), Trouble> {
         let mut all = Ok(());
         for row in self.store.live_tasks().await? {
-            let told = match self.config.repository(&row.repository) {
-                Some(_) => self.reach_task(TaskId(row.id)).await,
-                None => Err(Trouble::blocked(format!("the repository {} is not configured any more", row.repository))),
-            };
+            let told = self.reach_task(TaskId(row.id)).await;
             if told.is_err() {
                 all = all.and(told).and(self.cut_off(TaskId(row.id)).await);
             }
@@ -57,7 +54,7 @@ impl EffectRunner {
 
     async fn reach_task(&self, id: TaskId) -> Result<(), Trouble> {
         let task = self.store.task(id).await?;
-        let key = &self.request(&task)?.repository;
+        let key = &self.configured(&task)?.key;
         match &task.base {
             _ if !self.config.sandbox_of(key).networked() => self.cut_off(id).await,
             Some(base) => self.reach(&task, &self.policy(&task, base).await?).await,

@@ -1,6 +1,7 @@
 //! A task's repository: its place on the forge now.
 
 use super::EffectRunner;
+use crate::config::process::Repository as Entry;
 use crate::forge::RepoRef;
 use crate::git::{Branch, RemoteUrl};
 use crate::trouble::Trouble;
@@ -26,16 +27,21 @@ impl EffectRunner {
         task.request.as_ref().ok_or_else(|| Trouble::blocked("the task has no request in its log"))
     }
 
-    pub(super) fn repository(&self, task: &Task) -> Result<Repository, Trouble> {
+    /// What is configured for a task's repository; nothing goes on where that was taken out.
+    pub(super) fn configured(&self, task: &Task) -> Result<&Entry, Trouble> {
         let key = &self.request(task)?.repository;
-        let entry = self.config.repository(key).ok_or_else(|| {
+        self.config.repository(key).ok_or_else(|| {
             Trouble::blocked(format!("the repository {key} is not configured any more; add it with `caisson repo add`"))
-        })?;
+        })
+    }
+
+    pub(super) fn repository(&self, task: &Task) -> Result<Repository, Trouble> {
+        let entry = self.configured(task)?;
         let at = self.whereabouts.at(entry)?;
         let base = self.config.forge.url.as_ref().ok_or_else(|| Trouble::blocked("forge.url is not configured"))?;
         let url = format!("{}/{at}.git", base.as_str().trim_end_matches('/'));
         Ok(Repository {
-            key: key.clone(),
+            key: entry.key.clone(),
             at,
             url: RemoteUrl::parse(&url)?,
             accepted: Some(entry.accepted.clone()).filter(|hash| !hash.is_empty()),

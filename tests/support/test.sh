@@ -43,7 +43,11 @@ fi
 
 say "tests"
 verdict=0
-cargo test --locked --workspace --no-fail-fast "$@" || verdict=$?
+cargo test --locked --workspace --no-fail-fast "$@" 2>&1 | tee "$scratch/told" || verdict=$?
+if [ "$verdict" -ne 0 ]; then
+    say "failed"
+    grep -E '^test .* \.\.\. FAILED$' "$scratch/told" || echo "no test by name: the reason stands above"
+fi
 say "skipped"
 tests/support/skips.sh "$CAISSON_SKIPS"
 exit "$verdict"

@@ -43,7 +43,7 @@ pub async fn in_containers<F: Future<Output = ()> + Send + 'static>(
     let Some(runner) = runner() else { return };
     let world = World::new().await;
     let socket = world.dir.path().join("own/broker.sock");
-    let installation = format!("{name}{}", std::process::id());
+    let installation = format!("t{}-{name}", std::process::id());
     let mut settings = ::broker::Settings::new(&socket, &installation, runner);
     settings.images = vec![IMAGE.to_owned()];
     change(&mut settings);

@@ -14,7 +14,7 @@ use crate::skipped::skipped;
 async fn checked(change: impl FnOnce(&mut Settings)) -> Result<(), Problem> {
     let dir = tempfile::tempdir().unwrap();
     let own = dir.path().file_name().unwrap().to_string_lossy().to_lowercase();
-    let installation = format!("e{}", own.trim_start_matches('.'));
+    let installation = format!("t{}-{}", std::process::id(), own.trim_start_matches('.'));
     let mut settings = Settings::new(dir.path().join("own/broker.sock"), installation, shell());
     settings.images = vec![IMAGE.into()];
     change(&mut settings);
