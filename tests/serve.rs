@@ -6,158 +6,9 @@ mod support;
 use caisson::sandbox::broker::{Broker, SocketBroker};
 use caisson::secret::Secret;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use support::skipped::skipped;
-
-const PATIENCE: Duration = Duration::from_secs(90);
-const ROUTER: &str = "caisson-router:local";
-
-/// An installation of its own; whatever happens, nothing of it stays.
-struct Home {
-    dir: tempfile::TempDir,
-    installation: String,
-    ports: [u16; 2],
-    /// No two tests of this program have the same addresses.
-    pool: u8,
-    /// Settings beside those of every test here.
-    more: Vec<(&'static str, String)>,
-    _forge: devforge::Devforge,
-}
-
-fn docker(words: &[&str]) -> Option<String> {
-    let out = Command::new("docker").args(words).stderr(Stdio::null()).output().ok()?;
-    out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
-}
-
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !done() {
-        assert!(Instant::now() < end, "not within {} s: {what}", PATIENCE.as_secs());
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// `caisson serve`; it ends with the test, however that ends.
-struct Serve(Child);
-
-impl Drop for Serve {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl std::ops::Deref for Serve {
-    type Target = Child;
-
-    fn deref(&self) -> &Child {
-        &self.0
-    }
-}
-
-impl std::ops::DerefMut for Serve {
-    fn deref_mut(&mut self) -> &mut Child {
-        &mut self.0
-    }
-}
-
-fn term(child: &mut Child) {
-    let _ = Command::new("kill").arg(child.id().to_string()).status();
-    let _ = child.wait();
-}
-
-impl Home {
-    /// With a configuration that `caisson setup` wrote; none where there is no engine or no router.
-    async fn new(name: &str) -> Option<Home> {
-        let runner = std::env::var_os("CAISSON_RUNNER").is_some_and(|path| Path::new(&path).is_file());
-        if !runner || docker(&["image", "inspect", "-f", "{{.Id}}", ROUTER]).is_none() {
-            let why = format!("no container engine with {ROUTER}, or no CAISSON_RUNNER (`make test` has both)");
-            skipped("docker", &why);
-            return None;
-        }
-        let forge = devforge::Devforge::start(devforge::Options::default()).await.unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let token = dir.path().join("admin-token");
-        Secret::new(forge.admin_token()).write(&token).unwrap();
-        let url = forge.url().to_owned();
-        let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let installation = format!("t{}-{name}", std::process::id());
-        static POOL: AtomicU8 = AtomicU8::new(0);
-        let pool = POOL.fetch_add(1, Ordering::Relaxed).wrapping_add(std::process::id() as u8);
-        let home = Home { dir, installation, ports: [free(), free()], pool, more: Vec::new(), _forge: forge };
-        let setup = home.run(&["setup", "--forge-url", &url, "--admin-token-file", &token.display().to_string()]);
-        assert!(setup.status.success(), "{setup:?}");
-        Some(home)
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.dir.path().join("state/broker.sock")
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_caisson"));
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/demo/recording.toml");
-        command.arg("--config").arg(self.dir.path().join("caisson.toml")).args(args);
-        command.env("HOME", self.dir.path()).env("NO_COLOR", "1").env("CAISSON_INSTALLATION", &self.installation);
-        command.env("CAISSON_MODEL_KIND", "scripted").env("CAISSON_MODEL_SCRIPT", script);
-        command.env("CAISSON_ROUTER_IMAGE", ROUTER).env("CAISSON_ROUTER_BERTHS", "1");
-        command.env("CAISSON_SANDBOX_IMAGE", "caisson-sandbox:local");
-        // Other installations on this engine have pools of their own.
-        command.env("CAISSON_ROUTER_POOL", format!("10.218.{}.0/24", self.pool));
-        command.env("CAISSON_LISTEN_WEBHOOKS", format!("127.0.0.1:{}", self.ports[0]));
-        command.env("CAISSON_LISTEN_OPS", format!("127.0.0.1:{}", self.ports[1]));
-        command.envs(self.more.iter().cloned());
-        command
-    }
-
-    fn set(&mut self, name: &'static str, value: impl Into<String>) {
-        self.more.push((name, value.into()));
-    }
-
-    /// On a thread that may block: the forge lives in this process.
-    fn run(&self, args: &[&str]) -> Output {
-        tokio::task::block_in_place(|| self.command(args).output().expect("caisson starts"))
-    }
-
-    /// `caisson serve`, until it listens.
-    fn serving(&self) -> Serve {
-        let child =
-            self.command(&["serve"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let mut serve = Serve(child);
-        tokio::task::block_in_place(|| {
-            until("serve listens", || {
-                assert!(serve.try_wait().unwrap().is_none(), "serve ended early");
-                std::net::TcpStream::connect(("127.0.0.1", self.ports[1])).is_ok()
-            });
-        });
-        serve
-    }
-
-    fn standing(&self) -> String {
-        let filter = format!("name=caisson-{}-", self.installation);
-        let list = |words: &[&str]| docker(&[words, &["-q", "--filter", &filter]].concat()).expect("listed");
-        [list(&["ps", "-a"]), list(&["network", "ls"])].concat()
-    }
-
-    fn broker_lives(&self) -> bool {
-        broker::is_served(&self.socket())
-    }
-
-    fn broker(&self, more: &[&str]) -> Command {
-        let mut command = self.command(&["broker", "--socket"]);
-        command.arg(self.socket()).args(["--image", "caisson-sandbox:local", "--router-image", ROUTER]).args(more);
-        command
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = self.broker(&["--teardown"]).output();
-    }
-}
+use support::home::{Home, PATIENCE, term, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_fails_late_leaves_no_broker_and_no_router() {
@@ -388,5 +239,22 @@ async fn a_new_store_beside_sandboxes_that_stand_is_refused_and_they_stay() {
     let said = String::from_utf8_lossy(&refused.stdout).into_owned() + &String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && said.contains("is it another one than before"), "{said}");
     assert!(dir.join("1.json").exists() && !home.broker_lives());
+    assert_eq!(home.standing(), "");
+}
+
+/// With another key the bot would take its own posts for somebody else's, and say everything twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_with_another_mark_key_is_refused() {
+    let Some(home) = Home::new("markkey").await else { return };
+    let mut serve = home.serving();
+    term(&mut serve);
+    let key = home.dir.path().join("state/mark.key");
+    std::fs::remove_file(&key).unwrap();
+    let refused = home.run(&["serve"]);
+    let said = String::from_utf8_lossy(&refused.stdout).into_owned() + &String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("marked with another key"), "{said}");
+    assert!(home.run(&["store", "accept-key"]).status.success());
+    let mut serve = home.serving();
+    term(&mut serve);
     assert_eq!(home.standing(), "");
 }

@@ -33,7 +33,7 @@ pub fn request() -> Request {
 async fn filled(store: &Store) -> TaskId {
     let envelope = Envelope { key: "opened".into(), now: 1, input: Input::Requested { request: Box::new(request()) } };
     let (task, step) = transition(&Task::new(TaskId(0)), &envelope);
-    let new = NewTask { task, input_key: "opened".into(), now: 1, step, epoch: 1 };
+    let new = NewTask { task, input_key: "opened".into(), now: 1, step, epoch: 1, host: "".into() };
     let id = store.create(new).await.expect("stored").expect("new");
     let mut task = store.task(id).await.expect("folded");
     for i in 0..EVENTS {
@@ -46,8 +46,16 @@ async fn filled(store: &Store) -> TaskId {
         events.iter().for_each(|event| task.apply(event));
         let step = Step { events, effects: Vec::new() };
         let key = format!("e{i}");
-        let append =
-            Append { task: task.clone(), expected_seq: before, input_key: key, now: 1, step, close: None, epoch: 1 };
+        let append = Append {
+            task: task.clone(),
+            expected_seq: before,
+            input_key: key,
+            now: 1,
+            step,
+            close: None,
+            epoch: 1,
+            host: "".into(),
+        };
         store.append(append).await.expect("stored");
     }
     id

@@ -16,7 +16,7 @@ const KEEP: (i64, i64, i64) = (7, 30, 90);
 fn append(task: &Task, step: Step, key: String, now: i64) -> Append {
     let mut after = task.clone();
     step.events.iter().for_each(|event| after.apply(event));
-    Append { task: after, expected_seq: task.seq, input_key: key, now, step, close: None, epoch: 1 }
+    Append { task: after, expected_seq: task.seq, input_key: key, now, step, close: None, epoch: 1, host: "".into() }
 }
 
 /// One task of a usual size, from its issue to its end.
@@ -39,7 +39,11 @@ async fn live(store: &Store, n: i64, now: i64) {
     let key = format!("opened:{n}");
     let input = Input::Requested { request: Box::new(asked) };
     let (task, step) = transition(&Task::new(TaskId(0)), &Envelope { key: key.clone(), now, input });
-    let id = store.create(NewTask { task, input_key: key, now, step, epoch: 1 }).await.expect("stored").expect("new");
+    let id = store
+        .create(NewTask { task, input_key: key, now, step, epoch: 1, host: "".into() })
+        .await
+        .expect("stored")
+        .expect("new");
     let mut task = store.task(id).await.expect("folded");
     for turn in 0..3_u32 {
         let output = |bytes: usize, number: u32| Event::ActionFinished {

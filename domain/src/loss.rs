@@ -26,6 +26,8 @@ pub enum Loss {
     Untrusted,
     /// The bot itself had removed it, while its task waited.
     PutAway,
+    /// Another host goes on with the task than the one that has the sandbox.
+    Moved,
     /// Its runner speaks another version: what was not committed is taken out of it, and it is replaced.
     Outdated,
 }
@@ -36,7 +38,7 @@ impl Loss {
         match self {
             // The same work needs the same memory: once may have been bad luck.
             Loss::Memory => Some(1),
-            Loss::EngineRestarted | Loss::PutAway | Loss::Outdated => None,
+            Loss::EngineRestarted | Loss::PutAway | Loss::Moved | Loss::Outdated => None,
             Loss::Unknown | Loss::Ended | Loss::Stopped | Loss::Removed | Loss::Restarted | Loss::Untrusted => Some(3),
         }
     }
@@ -56,6 +58,7 @@ impl fmt::Display for Loss {
             Loss::EngineRestarted => "the container engine, or the whole machine, was restarted, which ended the sandbox",
             Loss::Untrusted => "the sandbox broke its protocol and was removed",
             Loss::PutAway => "the sandbox had been put away while the task waited",
+            Loss::Moved => "the sandbox was on another host than the one that goes on with the task",
             Loss::Outdated => "the sandbox was made by another release of the bot",
         })
     }

@@ -68,7 +68,7 @@ impl Keeper {
                 break;
             }
             for (task, repository) in overdue {
-                if failed.contains(&repository) {
+                if failed.contains(&repository) || !self.machine.leases().holds(&repository) {
                     left += 1;
                     continue;
                 }

@@ -2,6 +2,7 @@
 //!
 //! Owns nothing but the wiring and the order of starting and stopping.
 
+mod hosts;
 mod keeper;
 mod places;
 mod prover;
@@ -9,12 +10,13 @@ mod shelves;
 mod way_out;
 
 use crate::barrier::{Inspector, Standing};
+use crate::bot::hosts::Hosts;
 use crate::bot::keeper::Keeper;
 use crate::bot::shelves::Shelves;
 use crate::clock::Clock;
 use crate::config::process::Role;
 use crate::config::{Process, Secret};
-use crate::effect::{EffectRunner, Listeners, Posts, Speaker};
+use crate::effect::{EffectRunner, Here, Listeners, Posts, Speaker};
 use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
 use crate::handler::{Intake, Reader};
@@ -22,10 +24,10 @@ use crate::llm::Models;
 use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
 use crate::server::{Door, Hooks, Limits, Ops, Peer, Reload, Visitors, hook_router, ops_router};
-use crate::store::Store;
+use crate::store::{Store, TaskRow};
 use crate::supervise::Works;
 pub use crate::task::Patience;
-use crate::task::{Cut, Machine, Outbox};
+use crate::task::{Cut, Leases, Machine, Outbox};
 use crate::thread::Threads;
 use anyhow::{Context, Result};
 use axum::serve::Listener;
@@ -59,6 +61,8 @@ pub struct Parts {
     pub store: Store,
     /// The number of this process's life, from [`Store::begin_epoch`].
     pub epoch: i64,
+    /// The id of this state directory: this process among others that share its store.
+    pub host: String,
     /// The forge, as the bot's own account sees it.
     pub forge: Arc<dyn Forge>,
     /// The bot's own account on the forge.
@@ -105,6 +109,7 @@ pub struct Bot {
     pub reloads: mpsc::Receiver<Reload>,
     outbox: Arc<Outbox>,
     sandboxes: Arc<Sandboxes>,
+    hosts: Option<Arc<Hosts>>,
     /// No new work begins.
     stopping: CancellationToken,
     at_work: Vec<JoinHandle<()>>,
@@ -122,7 +127,8 @@ impl Bot {
         if locks > 0 {
             tracing::info!(locks, "removed locks that killed git processes left");
         }
-        let (machine, moved) = Machine::new(parts.store.clone(), parts.epoch);
+        let leases = if parts.store.is_shared() { Leases::nothing() } else { Leases::everything() };
+        let (machine, moved) = Machine::of(parts.store.clone(), parts.epoch, &parts.host, leases);
         let config = parts.config.clone();
         let effects = Arc::new(effects(&parts, machine.clock().clone()));
         effects.find_all().await;
@@ -131,11 +137,15 @@ impl Bot {
         }
         let reader = Arc::new(Reader::new(config.clone(), machine.clone(), effects.clone()));
         let (barrier, works) = (parts.barrier.clone(), parts.works.clone());
-        let outbox = Outbox::new(machine.clone(), effects, barrier, works.clone(), parts.cut.clone(), stopping.clone());
+        let outbox =
+            Outbox::new(machine.clone(), effects.clone(), barrier, works.clone(), parts.cut.clone(), stopping.clone());
         let bell = Arc::new(Notify::new());
         let intake = Arc::new(Intake::new(reader, bell.clone(), stopping.clone()));
         reap(&parts).await?;
-        let at_work = at_work(&parts, &machine, moved, &outbox, intake, &stopping);
+        let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
+        let hosts = Hosts::new(machine.clone(), effects, intake, works.clone(), address(&config));
+        let hosts = Some(hosts).filter(|_| parts.store.is_shared());
+        at_work.extend(hosts.iter().flat_map(|hosts| hosts.begin(&stopping)));
         let hooks = Hooks {
             secrets: parts.hook_secrets,
             store: parts.store.clone(),
@@ -164,7 +174,7 @@ impl Bot {
             works.once("the operations' listener", stopping.clone(), listener),
         ];
         let sandboxes = parts.sandboxes;
-        Ok(Bot { machine, hooks, ops, reloads, outbox, sandboxes, stopping, at_work, listeners })
+        Ok(Bot { machine, hooks, ops, reloads, outbox, sandboxes, hosts, stopping, at_work, listeners })
     }
 
     /// Begins nothing new, lets what is under way end within `patience`, and returns; false when something had to be left to the next life.
@@ -175,6 +185,9 @@ impl Bot {
         let _ = tokio::time::timeout(ANSWERED_WITHIN, join_all(self.listeners)).await;
         for work in self.at_work {
             work.abort();
+        }
+        if let Some(hosts) = &self.hosts {
+            let _ = tokio::time::timeout(LEFT_WITHIN, hosts.leave()).await;
         }
         // What stays is reaped at the next start.
         let _ = tokio::time::timeout(LEFT_WITHIN, self.sandboxes.leave()).await;
@@ -234,7 +247,9 @@ fn at_work(
 
 /// Removes what tasks that have ended left behind; an engine that is away is asked at the next start.
 async fn reap(parts: &Parts) -> Result<()> {
-    let live: Vec<i64> = parts.store.live_tasks().await?.iter().map(|row| row.id).collect();
+    // What another host has moved on since is not this one's any more.
+    let own = |row: &&TaskRow| row.owner.is_empty() || row.owner == parts.host;
+    let live: Vec<i64> = parts.store.live_tasks().await?.iter().filter(own).map(|row| row.id).collect();
     let repositories: Vec<String> = parts.config.repositories.iter().map(|it| it.key.clone()).collect();
     parts.sandboxes.keep_mirrors_of(&repositories)?;
     match parts.sandboxes.reap(&live).await {
@@ -278,11 +293,18 @@ fn effects(parts: &Parts, clock: Arc<Clock>) -> EffectRunner {
         planner: speaker(Role::Planner),
         style: tokio::sync::OnceCell::new(),
         repos: parts.repos.clone(),
+        here: Here::default(),
         posts: Posts::new(parts.forge.clone(), parts.store.clone(), parts.me.id, parts.mark_key.clone()),
         listeners: Listeners::new(parts.config.clone(), parts.forge.clone()),
         epoch: parts.epoch,
         reaching: tokio::sync::Mutex::default(),
     }
+}
+
+/// Where this host is, for people.
+fn address(config: &Process) -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{} ({}, operations on {})", name.trim(), config.installation, config.listen.ops)
 }
 
 async fn bind(at: SocketAddr) -> Result<TcpListener> {

@@ -66,7 +66,7 @@ impl Places {
         if !matches!(*self.barrier.borrow(), Standing::Proven | Standing::Refused(_)) {
             return Ok(());
         }
-        let live = self.machine.store().live_tasks().await?;
+        let live = self.machine.own_tasks().await?;
         let busy = live.iter().filter(|row| BUSY.contains(&row.state.as_str())).count();
         let free = self.max.saturating_sub(busy);
         for row in live.iter().filter(|row| row.state == "queued").take(free) {
@@ -79,7 +79,7 @@ impl Places {
     /// Ends what nobody touches any more; false where our clock may be wrong: nobody is late by it then.
     async fn expire(&self) -> Result<bool, StoreError> {
         let Some(now) = self.machine.clock().agreed() else { return Ok(false) };
-        for row in self.machine.store().live_tasks().await? {
+        for row in self.machine.own_tasks().await? {
             if now - row.updated_at > EXPIRES_MS && !BUSY.contains(&row.state.as_str()) {
                 let id = TaskId(row.id);
                 self.machine.feed(id, &format!("expired:{id}:{}", row.seq), Input::Expired, None).await?;

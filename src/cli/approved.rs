@@ -1,9 +1,9 @@
 //! What `caisson fetch` is told of a branch: from the store beside the bot, the evidence read again on the forge.
 
+use super::moment::Moment;
 use super::outside::USER_AGENT;
 use super::store::location;
 use super::{lock, running};
-use crate::clock::now;
 use crate::config::process::Repository;
 use crate::config::{Process, Secret};
 use crate::fetch::{Approved, ApprovedSource, Offer, Standing};
@@ -14,7 +14,6 @@ use crate::forge::{review_hash, text_hash};
 use crate::git::{Auth, Branch, RemoteUrl};
 use crate::server::FetchedReport;
 use crate::store::Store;
-use crate::task::Machine;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use domain::{Commit, Decision, Event, Input, Source, State, TaskId, Verb};
@@ -159,14 +158,12 @@ impl ApprovedSource for StoreSource {
     async fn delivered(&self, offer: &Offer, commit: &Commit) -> Result<(), String> {
         match lock::take(&self.config.state_dir) {
             Ok(_lock) => {
-                let store =
-                    Store::open(location(&self.config).map_err(|e| e.to_string())?).await.map_err(|e| e.to_string())?;
-                let epoch = store.begin_epoch(now()).await.map_err(|e| e.to_string())?;
-                let (machine, _moved) = Machine::new(store, epoch);
+                let moment = Moment::of(&self.config, TaskId(offer.task)).await.map_err(|e| format!("{e:#}"))?;
                 let key = format!("fetched:{}:{commit}", offer.task);
                 let input = Input::Fetched { commit: commit.clone() };
-                machine.feed(TaskId(offer.task), &key, input, None).await.map_err(|e| e.to_string())?;
-                Ok(())
+                let fed = moment.machine.feed(TaskId(offer.task), &key, input, None).await;
+                moment.over(&self.config).await.map_err(|e| format!("{e:#}"))?;
+                fed.map(drop).map_err(|e| e.to_string())
             }
             Err(_) => self.tell(offer, commit).await.map_err(|e| format!("the running bot could not be told: {e:#}")),
         }

@@ -11,6 +11,7 @@ pub mod fetch;
 mod image;
 mod lock;
 mod model;
+mod moment;
 mod order;
 mod outside;
 pub mod printer;

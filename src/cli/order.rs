@@ -1,14 +1,13 @@
 //! `caisson task stop`, `resume`, `delete`: an operator's orders, obeyed by a running bot at once, and written down for its next start
 //! where none runs; deleted is at once, too.
 
+use super::moment::Moment;
 use super::printer::{Complaint, Printer};
-use super::store::location;
 use super::{lock, running};
-use crate::clock::now;
 use crate::config::Process;
 use crate::git::Repos;
-use crate::store::{Deleted, Store};
-use crate::task::{Machine, Obeyed};
+use crate::store::Deleted;
+use crate::task::Obeyed;
 use anyhow::Result;
 use domain::{Order, TaskId};
 use std::time::Duration;
@@ -21,11 +20,10 @@ pub async fn give(config: &Process, id: TaskId, order: Order) -> Result<()> {
         printer.good(&format!("task {id} is {state}"));
         return Ok(());
     };
-    let store = Store::open(location(config)?).await?;
-    let epoch = store.begin_epoch(now()).await?;
-    // What it brings about stays in the outbox for the next `serve`.
-    let (machine, _moved) = Machine::new(store, epoch);
-    match machine.order(id, order).await? {
+    let moment = Moment::of(config, id).await?;
+    let obeyed = moment.machine.order(id, order).await;
+    moment.over(config).await?;
+    match obeyed? {
         Obeyed::Now(state) => {
             printer.good(&format!("task {id} is {state}"));
             printer.hint("no `caisson serve` runs here: the next one carries out what follows");
@@ -45,11 +43,11 @@ pub async fn delete(config: &Process, id: TaskId) -> Result<()> {
         printer.hint("what git brought in within the last hour leaves the disk when the bot tidies next, within a day");
         return Ok(());
     };
-    let store = Store::open(location(config)?).await?;
-    let epoch = store.begin_epoch(now()).await?;
-    let (machine, _moved) = Machine::new(store, epoch);
+    let moment = Moment::of(config, id).await?;
     let repos = Repos::new(config.state_dir.join("repos"));
-    let repository = match machine.delete(id, &repos).await? {
+    let deleted = moment.machine.delete(id, &repos).await;
+    moment.over(config).await?;
+    let repository = match deleted? {
         Deleted::Gone { repository } => repository,
         Deleted::Live => return Err(live(id).into()),
         Deleted::Unknown => return Err(unknown(id).into()),

@@ -5,7 +5,7 @@ use super::broker_child::Started;
 use super::outside::Outside;
 use super::printer::{Complaint, Printer};
 use super::reload::{Ended, Ends, begin_anew, hear, wait_for_reload};
-use super::store::location;
+use super::store::{fingerprint, host_id, location};
 use super::{broker_child, image, lock};
 use crate::barrier::FromInside;
 use crate::bot::{Bot, LogInbox, Parts, Patience, Prover, keep_log, way_out};
@@ -164,6 +164,8 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     // First what costs nothing to look at: whatever fails below takes a broker and its networks down again.
     let Outside { models, forge, token, me, sync, hook_secrets } = Outside::reach(config).await?;
     let store = Store::open(location(config)?).await?;
+    let mark_key = Secret::read_or_make(&config.mark_key_file())?;
+    known_marks(&store, &mark_key, config).await?;
     let epoch = store.begin_epoch(clock::now()).await?;
     let broker: Arc<dyn Broker> = Arc::new(SocketBroker::new(&config.broker.socket));
     let own_broker = broker_child::ensure(config, broker.as_ref()).await?;
@@ -191,7 +193,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     let parts = Parts {
         models,
         hook_secrets,
-        mark_key: Secret::read_or_make(&config.mark_key_file())?,
+        mark_key,
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token"))?,
         auth: Auth::basic(&me.login, token.expose()),
         metrics: telemetry::recorder()?,
@@ -208,12 +210,26 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         sandboxes,
         store,
         epoch,
+        host: host_id(&config.state_dir)?,
         me,
         sync,
         broker,
         repos,
     };
     Ok((parts, prover, own_broker))
+}
+
+/// With another key the bot would not know its own posts again, and post them twice.
+async fn known_marks(store: &Store, key: &Secret, config: &Process) -> Result<()> {
+    let own = fingerprint(key);
+    if store.marked_with(&own).await? == own {
+        return Ok(());
+    }
+    let file = config.mark_key_file();
+    let what = format!("the posts of this store's tasks are marked with another key than {}", file.display());
+    let attempt = "name the store that belongs to this state directory ([store]); for one more host of an installation, copy mark.key from \
+                   the first into its state directory; where the key is lost for good: `caisson store accept-key`";
+    Err(Complaint::new(what).attempt(attempt).into())
 }
 
 /// Sandboxes of tasks that the store knows nothing of would be removed as nobody's, with the work that is in them.

@@ -4,8 +4,9 @@ use super::lock;
 use super::printer::{Complaint, Printer};
 use crate::config::{Process, Secret, database_address, unprotected};
 use crate::store::{Copied, Location, Store};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Subcommand;
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// Bring the store to another place.
@@ -20,6 +21,11 @@ pub enum StoreCommand {
         #[arg(long, value_name = "FILE")]
         password_file: Option<PathBuf>,
     },
+    /// List the hosts that share the store, and what each works for.
+    Hosts,
+    /// From now on mark.key of this state directory marks the bot's posts. Those that were marked with another key are not known again: the
+    /// bot may post them twice. The bot must be stopped.
+    AcceptKey,
 }
 
 impl StoreCommand {
@@ -29,7 +35,11 @@ impl StoreCommand {
     /// When there is no store to copy, another process works with the state directory, or the copy fails.
     pub async fn run(self, config: &Path) -> Result<()> {
         let config = Process::load(config)?;
-        let StoreCommand::Copy { to, password_file } = self;
+        let (to, password_file) = match self {
+            StoreCommand::Copy { to, password_file } => (to, password_file),
+            StoreCommand::Hosts => return hosts(&config).await,
+            StoreCommand::AcceptKey => return accept_key(&config).await,
+        };
         let target = place(&to, password_file.as_deref())?;
         let _lock = lock::take(&config.state_dir)?;
         let from = location(&config)?;
@@ -60,6 +70,60 @@ impl StoreCommand {
         }
         Ok(())
     }
+}
+
+async fn hosts(config: &Process) -> Result<()> {
+    let printer = Printer::terminal();
+    let Some(store) = Store::look(location(config)?).await? else {
+        return Err(Complaint::new("there is no store yet").attempt("caisson serve").into());
+    };
+    if !store.is_shared() {
+        printer.say("the store is a file of this machine: one `caisson serve` works on it");
+        printer.hint("several hosts can share a PostgreSQL database: docs/hosts.md");
+        return Ok(());
+    }
+    let own = host_id(&config.state_dir)?;
+    for host in store.hosts().await? {
+        let here = if host.id == own { ", this one" } else { "" };
+        let line = format!("{} {}{here}: {}", host.id, host.address, host.repositories.join(", "));
+        match host.left_ms {
+            0.. => printer.good(&line),
+            silent => printer.warn(&format!("{line} (silent for {} s)", -silent / 1000)),
+        }
+    }
+    Ok(())
+}
+
+async fn accept_key(config: &Process) -> Result<()> {
+    let _lock = lock::take(&config.state_dir)?;
+    let key = Secret::read(&config.mark_key_file())?;
+    Store::open(location(config)?).await?.mark_anew_with(&fingerprint(&key)).await?;
+    Printer::terminal().good("posts are marked with the key of this state directory from now on");
+    Ok(())
+}
+
+/// Tells keys apart, and gives none away.
+pub fn fingerprint(key: &Secret) -> String {
+    let digest = Sha256::new().chain_update("caisson marks\n").chain_update(key.bytes()).finalize();
+    hex::encode(&digest[..16])
+}
+
+/// The id of a state directory: by it a process is known among others that share its store.
+///
+/// # Errors
+/// When the file cannot be read or made.
+pub fn host_id(state_dir: &Path) -> Result<String> {
+    let path = state_dir.join("host.id");
+    match std::fs::read_to_string(&path) {
+        Ok(id) if !id.trim().is_empty() => return Ok(id.trim().to_owned()),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot read {}", path.display()));
+        }
+        _ => {}
+    }
+    let id: String = Secret::random().map_err(anyhow::Error::msg)?.expose().chars().take(12).collect();
+    std::fs::write(&path, format!("{id}\n")).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(id)
 }
 
 /// Where the configured store is.

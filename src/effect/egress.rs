@@ -52,7 +52,7 @@ impl EffectRunner {
         all
     }
 
-    async fn reach_task(&self, id: TaskId) -> Result<(), Trouble> {
+    pub(super) async fn reach_task(&self, id: TaskId) -> Result<(), Trouble> {
         let task = self.store.task(id).await?;
         let key = &self.configured(&task)?.key;
         match &task.base {

@@ -7,6 +7,7 @@
 mod act;
 mod base;
 mod brief;
+mod bring;
 mod certain;
 mod converse;
 mod egress;
@@ -25,6 +26,7 @@ mod talk;
 mod verify;
 mod view;
 
+pub use bring::Here;
 pub use certain::Refusals;
 pub(crate) use image::{Choice, Chosen, Told, read as read_toolchain};
 pub use lanes::Lanes;
@@ -97,6 +99,8 @@ pub struct EffectRunner {
     pub listeners: Listeners,
     /// The number of this process's life, from [`Store::begin_epoch`].
     pub epoch: i64,
+    /// Which commits are known to be in `repos`.
+    pub here: Here,
     /// Held while rules are made and told to the router.
     pub reaching: tokio::sync::Mutex<()>,
 }
@@ -107,6 +111,7 @@ impl EffectRunner {
         if self.ambiguous(row) {
             self.settle().await;
         }
+        self.bring(task, &row.effect).await?;
         match &row.effect {
             Effect::Prepare { .. } => self.prepare(task).await,
             Effect::Converse { turn } => self.converse(task, *turn, row, feed).await,

@@ -168,6 +168,7 @@ impl EffectRunner {
     }
 
     pub(super) async fn teardown(&self, task: &Task) -> Result<Input, Trouble> {
+        self.here.forget(task.id);
         self.sandboxes.remove(task.id.0).await?;
         Ok(Input::Settled)
     }

@@ -32,6 +32,7 @@ impl EffectRunner {
         };
         Ok(match sealed? {
             Sealed::Commit { commit, files, diff, diff_cut, steering, left_out } => {
+                self.lend(task, &commit, &parent).await?;
                 Input::TreeSealed { n, tree: SealedTree { commit, files, diff, diff_cut, steering, left_out } }
             }
             Sealed::Unchanged { left_out } => Input::TreeUnchanged { n, commit: parent, left_out },
@@ -52,7 +53,10 @@ impl EffectRunner {
         let parent = spec.segment.parent.clone();
         self.sandboxes.wake_to_seal(task.id.0).await?;
         Ok(match self.sandboxes.seal(&spec).await? {
-            Sealed::Commit { commit, .. } => Input::WorkKept { commit },
+            Sealed::Commit { commit, .. } => {
+                self.lend(task, &commit, &parent).await?;
+                Input::WorkKept { commit }
+            }
             Sealed::Unchanged { .. } => Input::WorkKept { commit: parent },
             Sealed::Refused { reasons } => Input::WorkNotKept { reasons },
         })

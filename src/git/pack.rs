@@ -105,6 +105,26 @@ impl Repos {
         Ok(PackFile { file, shallow, bytes })
     }
 
+    /// What `commit` reaches and `parent` does not, as a pack that is whole by itself; none above `cap` bytes.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when one of them is not there.
+    pub async fn increment(
+        &self,
+        key: &str,
+        commit: &Commit,
+        parent: &Commit,
+        cap: u64,
+    ) -> Result<Option<Vec<u8>>, GitError> {
+        let pack = Git::new("pack-objects").at(&self.path(key)?).args(["--revs", "--stdout", "-q"]);
+        let pack = pack.input(Input::Bytes(format!("{commit}\n^{parent}\n").into_bytes())).cap(cap);
+        match pack.ok().await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(GitError::TooLarge { .. }) => Ok(None),
+            Err(other) => Err(other),
+        }
+    }
+
     /// Takes a checked pack in: strict, within limits. Objects only, of which [`Repos::complete`] says whether they are all; refs
     /// are set by [`Repos::keep`].
     ///

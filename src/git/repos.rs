@@ -252,6 +252,14 @@ impl Repos {
         self.write_ref(key, format!("update {name} {base}\n")).await
     }
 
+    /// Points `refs/caisson/<task>/brought` to a commit that came from another host: nothing else here refers to it yet.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`] when the commit is not there.
+    pub async fn keep_brought(&self, key: &str, task: i64, commit: &Commit) -> Result<(), GitError> {
+        self.write_ref(key, format!("update refs/caisson/{task}/brought {commit}\n")).await
+    }
+
     async fn write_ref(&self, key: &str, line: String) -> Result<(), GitError> {
         let dir = self.path(key)?;
         Git::new("update-ref").at(&dir).arg("--stdin").input(Input::Bytes(line.into_bytes())).ok().await.map(drop)

@@ -46,13 +46,26 @@ pub struct Intake {
     underway: Mutex<Underway>,
     woken: Semaphore,
     bell: Arc<Notify>,
+    /// Rung when everything is to be read at once.
+    round: Notify,
     stopping: CancellationToken,
 }
 
 impl Intake {
     /// `bell` is rung whenever a delivery was stored.
     pub fn new(reader: Arc<Reader>, bell: Arc<Notify>, stopping: CancellationToken) -> Self {
-        Self { reader, underway: Mutex::default(), woken: Semaphore::new(WOKEN), bell, stopping }
+        Self { reader, underway: Mutex::default(), woken: Semaphore::new(WOKEN), bell, round: Notify::new(), stopping }
+    }
+
+    /// There may be new deliveries, another process's among them.
+    pub fn ring(&self) {
+        self.bell.notify_one();
+    }
+
+    /// Reads everything at once: this process has begun to work for a repository.
+    pub fn read_all(&self) {
+        self.ring();
+        self.round.notify_one();
     }
 
     /// Takes deliveries until told to stop.
@@ -80,7 +93,11 @@ impl Intake {
     async fn take(self: &Arc<Self>) -> Result<usize, Trouble> {
         let known: Vec<String> = self.underway().all.iter().cloned().collect();
         let limit = BATCH.min(MOST.saturating_sub(known.len()));
-        let open = self.reader.store.open_deliveries(u32::try_from(limit).unwrap_or(u32::MAX), &known).await?;
+        let (limit, store) = (u32::try_from(limit).unwrap_or(u32::MAX), &self.reader.store);
+        let open = match self.reader.machine.leases().all() {
+            None => store.open_deliveries(limit, &known).await?,
+            Some(own) => store.open_deliveries_of(&own, limit, &known).await?,
+        };
         let (count, mut about_nothing) = (open.len(), Vec::new());
         for delivery in open {
             match self.number_of(&delivery) {
@@ -112,6 +129,8 @@ impl Intake {
         // One that never began has seen nothing, and whoever waits for it would wait for ever.
         let uuids = taken.unwrap_or_else(begun);
         let done = match seen {
+            // Whoever works for it now reads it.
+            Ok(()) if !self.reader.machine.leases().holds(&thread.0) => Ok(()),
             Ok(()) => self.handled(uuids.clone()).await,
             Err(trouble) => Err(trouble),
         };
@@ -164,6 +183,7 @@ impl Intake {
             }
             tokio::select! {
                 () = tokio::time::sleep(every) => {}
+                () = self.round.notified() => {}
                 () = self.stopping.cancelled() => return,
             }
         }
@@ -173,13 +193,16 @@ impl Intake {
         let clock = self.reader.forge.clock().await?;
         self.reader.machine.clock().hear(clock);
         let mut numbers: BTreeSet<Thread> = self.reader.unread_before().await?.into_iter().collect();
-        for row in self.reader.store.live_tasks().await? {
+        for row in self.reader.machine.own_tasks().await? {
             numbers.insert((row.repository, row.issue as u64));
         }
-        let repositories = &self.reader.config.repositories;
+        let leases = self.reader.machine.leases();
+        numbers.retain(|(key, _)| leases.holds(key));
+        let repositories: Vec<&Repository> =
+            self.reader.config.repositories.iter().filter(|entry| leases.holds(&entry.key)).collect();
         let found = join_all(repositories.iter().map(|entry| self.look_around(entry, clock))).await;
         let mut seen = Vec::new();
-        for (entry, found) in repositories.iter().zip(found) {
+        for (entry, found) in repositories.into_iter().zip(found) {
             match found {
                 Ok(found) => {
                     numbers.extend(found.into_iter().map(|number| (entry.key.clone(), number)));
@@ -194,8 +217,8 @@ impl Intake {
             read.unwrap_or_else(|trouble| tracing::error!(?trouble, ?thread, "it may be read late"));
         };
         stream::iter(due).for_each_concurrent(READINGS, read).await;
-        // What failed is remembered by itself.
-        for key in seen {
+        // What failed is remembered by itself; what was lost meanwhile is read by whoever has it now.
+        for key in seen.into_iter().filter(|key| leases.holds(key)) {
             self.reader.store.set_watermark(key, clock).await?;
         }
         self.reader.machine.forget_ended();

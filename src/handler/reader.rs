@@ -57,7 +57,9 @@ impl Reader {
     pub async fn read(&self, key: &str, number: u64, begins: impl FnOnce()) -> Result<(), Trouble> {
         let _held = self.lanes.enter(key, number).await;
         begins();
-        let Some(entry) = self.config.repository(key) else { return Ok(()) };
+        let Some(entry) = self.config.repository(key).filter(|_| self.machine.leases().holds(key)) else {
+            return Ok(());
+        };
         let mut done = self.read_once(entry, number).await;
         if matches!(done, Err(Trouble::Moved { .. })) {
             self.find(entry).await?;

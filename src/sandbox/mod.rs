@@ -238,6 +238,16 @@ impl Sandboxes {
         (boot, self.records.all().into_iter().filter(cut).map(|record| record.task).collect())
     }
 
+    /// Another host has moved the task on: whatever stands here of it is older than its log, and goes.
+    ///
+    /// # Errors
+    /// As [`Sandboxes::remove`].
+    pub async fn moved_here(&self, task: i64) -> Result<()> {
+        self.remove(task).await?;
+        self.records.came(task);
+        Ok(())
+    }
+
     /// The tasks whose sandboxes stand, or were being made.
     pub fn tasks(&self) -> Vec<i64> {
         self.records.all().into_iter().map(|record| record.task).collect()

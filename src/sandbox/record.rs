@@ -3,7 +3,7 @@
 //! Owns one small JSON file per task in the state directory, and which berth is whose. A file that is half written or
 //! unreadable counts as no sandbox: it is prepared anew. Tests: below.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -102,6 +102,8 @@ pub(super) struct Records {
     dir: PathBuf,
     berths: u32,
     all: Mutex<HashMap<i64, Record>>,
+    /// Tasks that came from another host and have no sandbox here yet.
+    came: Mutex<HashSet<i64>>,
 }
 
 impl Records {
@@ -118,7 +120,7 @@ impl Records {
                 Err(e) => tracing::warn!(path = %path.display(), error = %e, "not a sandbox's record; ignored"),
             }
         }
-        Ok(Self { dir: dir.to_owned(), berths, all: Mutex::new(all) })
+        Ok(Self { dir: dir.to_owned(), berths, all: Mutex::new(all), came: Mutex::default() })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<i64, Record>> {
@@ -139,8 +141,19 @@ impl Records {
         match self.get(task) {
             Some(record) if record.boot.is_some() => Ok(record),
             Some(record) => Err(SandboxError::Gone(record.lost.unwrap_or_default())),
-            None => Err(SandboxError::Gone(Loss::PutAway)),
+            None => Err(SandboxError::Gone(self.absent(task))),
         }
+    }
+
+    /// Notes that a task without a record has its sandbox on another host.
+    pub(super) fn came(&self, task: i64) {
+        self.came.lock().unwrap_or_else(PoisonError::into_inner).insert(task);
+    }
+
+    /// Why there is no record: otherwise the bot itself put away what stood.
+    fn absent(&self, task: i64) -> Loss {
+        let came = self.came.lock().unwrap_or_else(PoisonError::into_inner).contains(&task);
+        if came { Loss::Moved } else { Loss::PutAway }
     }
 
     /// Writes a half-prepared record and takes a berth for it if `network` asks for one.
@@ -149,8 +162,7 @@ impl Records {
         // A try to make it anew may fail: the next one still knows why.
         record.lost = match all.get(&record.task) {
             Some(old) if old.boot.is_none() => old.lost,
-            // The bot itself put away what stood.
-            _ => Some(Loss::PutAway),
+            _ => Some(self.absent(record.task)),
         };
         if network {
             record.berth = Some(free(&all, self.berths, record.task).ok_or_else(|| {
@@ -159,6 +171,7 @@ impl Records {
             })?);
         }
         self.write(&record)?;
+        self.came.lock().unwrap_or_else(PoisonError::into_inner).remove(&record.task);
         all.insert(record.task, record.clone());
         Ok(record)
     }

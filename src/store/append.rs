@@ -4,6 +4,7 @@ use super::{StoreError, body, inputs};
 use domain::{Call, Decision, Effect, Event, OutcomeStatus, Step, Task, TaskId, Verb};
 use sqlx::AnyConnection;
 use sqlx::Row;
+use std::sync::Arc;
 
 /// A step of a task that exists.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct Append {
     pub close: Option<Close>,
     /// Number of the process life, from [`Store::begin_epoch`](super::Store::begin_epoch).
     pub epoch: i64,
+    /// The id of this process's state directory, where the task's sandbox is.
+    pub host: Arc<str>,
 }
 
 /// The effect that a step closes.
@@ -46,6 +49,8 @@ pub struct NewTask {
     pub step: Step,
     /// Number of the process life, from [`Store::begin_epoch`](super::Store::begin_epoch).
     pub epoch: i64,
+    /// The id of this process's state directory.
+    pub host: Arc<str>,
 }
 
 /// What became of an append; only [`Appended::Done`] stored anything.
@@ -60,9 +65,11 @@ pub enum Appended {
 }
 
 pub(super) async fn append(c: &mut AnyConnection, a: &Append) -> Result<Appended, StoreError> {
-    let seq: Option<i64> =
-        sqlx::query_scalar("SELECT seq FROM tasks WHERE id = $1").bind(a.task.id.0).fetch_optional(&mut *c).await?;
-    let seq = seq.ok_or(StoreError::NoTask(a.task.id))?;
+    let sql = "SELECT seq, repository FROM tasks WHERE id = $1";
+    let row = sqlx::query(sql).bind(a.task.id.0).fetch_optional(&mut *c).await?;
+    let row = row.ok_or(StoreError::NoTask(a.task.id))?;
+    let (seq, repository): (i64, String) = (row.get(0), row.get(1));
+    super::leases::fence(c, &repository, a.epoch).await?;
     if seq != i64::from(a.expected_seq) {
         return Ok(Appended::Conflict);
     }
@@ -80,11 +87,14 @@ pub(super) async fn append(c: &mut AnyConnection, a: &Append) -> Result<Appended
     if a.step.events.is_empty() {
         return Ok(Appended::Done);
     }
-    project_task(c, a.task.id, &a.task, a.now, a.epoch).await?;
+    project_task(c, a).await?;
     Ok(Appended::Done)
 }
 
 pub(super) async fn create(c: &mut AnyConnection, new: &NewTask) -> Result<Option<TaskId>, StoreError> {
+    if let Some(request) = &new.task.request {
+        super::leases::fence(c, &request.repository, new.epoch).await?;
+    }
     // A deleted task's number marks its posts on the forge: nobody else gets it.
     let sql = "SELECT MAX(id) + 1 FROM (SELECT COALESCE(MAX(id), 0) AS id FROM tasks \
                UNION ALL SELECT id FROM floors WHERE kind = 'task') AS taken";
@@ -101,7 +111,7 @@ pub(super) async fn create(c: &mut AnyConnection, new: &NewTask) -> Result<Optio
 async fn insert_task(c: &mut AnyConnection, id: TaskId, new: &NewTask) -> Result<(), StoreError> {
     let sql = "INSERT INTO tasks (id, repository, issue, branch, kind, title, asker, state, live, seq, attempt, owner, epoch, \
                micro_usd, tokens, actions, created_at, updated_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, TRUE, $9, 1, '', $10, 0, 0, 0, $11, $11)";
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, TRUE, $9, 1, $12, $10, 0, 0, 0, $11, $11)";
     let Some(request) = &new.task.request else { return Ok(()) };
     let kind = if request.kind == domain::TaskKind::Fix { "fix" } else { "plan" };
     sqlx::query(sql)
@@ -116,14 +126,16 @@ async fn insert_task(c: &mut AnyConnection, id: TaskId, new: &NewTask) -> Result
         .bind(i64::from(new.task.seq))
         .bind(new.epoch)
         .bind(new.now)
+        .bind(&*new.host)
         .execute(c)
         .await?;
     Ok(())
 }
 
-async fn project_task(c: &mut AnyConnection, id: TaskId, task: &Task, now: i64, epoch: i64) -> Result<(), StoreError> {
+async fn project_task(c: &mut AnyConnection, a: &Append) -> Result<(), StoreError> {
+    let task = &a.task;
     let sql = "UPDATE tasks SET state = $1, live = $2, seq = $3, pull = $4, micro_usd = $5, tokens = $6, actions = $7, \
-               updated_at = $8, epoch = $9 WHERE id = $10";
+               updated_at = $8, epoch = $9, owner = $11 WHERE id = $10";
     sqlx::query(sql)
         .bind(task.state.name())
         .bind(!task.state.ended())
@@ -132,9 +144,10 @@ async fn project_task(c: &mut AnyConnection, id: TaskId, task: &Task, now: i64, 
         .bind(task.spent.micro_usd as i64)
         .bind(task.spent.tokens as i64)
         .bind(task.spent.actions as i64)
-        .bind(now)
-        .bind(epoch)
-        .bind(id.0)
+        .bind(a.now)
+        .bind(a.epoch)
+        .bind(task.id.0)
+        .bind(&*a.host)
         .execute(c)
         .await?;
     Ok(())

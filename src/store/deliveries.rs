@@ -3,6 +3,7 @@
 use super::{Delivery, StoreError};
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, AnyPool, Row};
+use std::collections::HashSet;
 
 /// How a body lies in its row: `deliveries.packing`.
 const PLAIN: i64 = 0;
@@ -29,12 +30,27 @@ macro_rules! of_deliveries {
 }
 
 pub(super) const OPEN: &str = of_deliveries!("WHERE handled_at IS NULL ORDER BY received_at LIMIT $1");
+/// Only asked of a store that several hosts share, which is PostgreSQL.
+const OPEN_OF: &str = of_deliveries!(
+    "WHERE handled_at IS NULL AND repository IN (SELECT json_array_elements_text(CAST($1 AS JSON))) ORDER BY received_at LIMIT $2"
+);
 pub(super) const ABOUT: &str = of_deliveries!("WHERE repository = $1 AND about = $2 ORDER BY received_at");
 
-/// Arrivals that nobody has taken care of, oldest first, without these.
-pub async fn open(readers: &AnyPool, limit: u32, without: &[String]) -> Result<Vec<Delivery>, StoreError> {
+/// Arrivals that nobody has taken care of, oldest first, without these; of these repositories, if any are named.
+pub async fn open(
+    readers: &AnyPool,
+    limit: u32,
+    without: &[String],
+    of: Option<&HashSet<String>>,
+) -> Result<Vec<Delivery>, StoreError> {
     let most = i64::from(limit) + without.len() as i64;
-    let rows = sqlx::query(OPEN).bind(most).fetch_all(readers).await?;
+    let rows = match of {
+        None => sqlx::query(OPEN).bind(most).fetch_all(readers).await?,
+        Some(of) => {
+            let keys = serde_json::to_string(&of)?;
+            sqlx::query(OPEN_OF).bind(keys).bind(most).fetch_all(readers).await?
+        }
+    };
     let wanted = rows.iter().filter(|row| !without.iter().any(|uuid| uuid == row.get::<&str, _>(0)));
     Ok(wanted.take(limit as usize).map(one).collect())
 }

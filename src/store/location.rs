@@ -25,8 +25,16 @@ pub(super) const FILE: &str = "caisson.db";
 const WRITING: &str = "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                        PRAGMA wal_autocheckpoint = 8192; PRAGMA secure_delete = ON;";
 
-/// Held by the one writer of a database for as long as its connection lives. The number is "caisson" in ASCII.
+/// Held for as long as a writer's connection lives: by one alone that copies a whole store, by all others together. The number is
+/// "caisson" in ASCII.
 const LOCK: &str = "SELECT pg_try_advisory_lock(27973128230760302)";
+const LOCK_WITH_OTHERS: &str = "SELECT pg_try_advisory_lock_shared(27973128230760302)";
+
+/// The writers of all hosts write one after the other: within a transaction nothing moves that another of ours writes.
+const BEGIN: &str = "BEGIN; SELECT pg_advisory_xact_lock(27973128230760303)";
+
+/// A host that stands still within a transaction holds up all others: the server ends its session.
+const NO_STANDSTILL: &str = "SET idle_in_transaction_session_timeout = 5000";
 
 /// How long the lock is waited for. A socket's end is seen at once; that of a connection over a network, which nobody may have told of, by
 /// the keepalives below.
@@ -159,8 +167,34 @@ impl Location {
         }
     }
 
-    /// A connection that may write. Of a PostgreSQL database there is one at a time.
+    /// Whether more than one process may write, each for repositories of its own.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
+    /// Asks for the database's time, in Unix milliseconds.
+    pub(super) fn clock(&self) -> &'static str {
+        match self {
+            Self::Directory(_) => "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
+            Self::Postgres(_) => "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+        }
+    }
+
+    /// A connection that may write, beside those of other hosts.
     pub(super) async fn writer(&self) -> Result<AnyConnection, sqlx::Error> {
+        let mut connection = self.writing(LOCK_WITH_OTHERS, "another caisson copies this database").await?;
+        if self.is_shared() {
+            connection.execute(NO_STANDSTILL).await?;
+        }
+        Ok(connection)
+    }
+
+    /// A connection that alone may write.
+    pub(super) async fn only_writer(&self) -> Result<AnyConnection, sqlx::Error> {
+        self.writing(LOCK, "another caisson writes into this database").await
+    }
+
+    async fn writing(&self, lock: &'static str, taken: &'static str) -> Result<AnyConnection, sqlx::Error> {
         let mut connection = within(self.options(false)?.connect()).await?;
         match self {
             Self::Directory(_) => connection.execute(WRITING).await.map(drop)?,
@@ -169,9 +203,10 @@ impl Location {
                 if !socket {
                     connection.execute(KEEPALIVES).await?;
                 }
-                if !alone(&mut connection, if socket { LOCK_WITHIN } else { LOCK_WITHIN_NETWORK }).await? {
+                let patience = if socket { LOCK_WITHIN } else { LOCK_WITHIN_NETWORK };
+                if !locked(&mut connection, lock, patience).await? {
                     let _ = connection.close().await;
-                    return Err(sqlx::Error::Configuration("another caisson writes into this database".into()));
+                    return Err(sqlx::Error::Configuration(taken.into()));
                 }
             }
         }
@@ -204,7 +239,7 @@ impl Location {
     pub(super) fn begin(&self) -> &'static str {
         match self {
             Self::Directory(_) => "BEGIN IMMEDIATE",
-            Self::Postgres(_) => "BEGIN",
+            Self::Postgres(_) => BEGIN,
         }
     }
 
@@ -298,9 +333,9 @@ impl Location {
 }
 
 /// Takes the lock of a database. A server lets go of a killed process's lock as soon as it sees the end of its connection.
-async fn alone(connection: &mut AnyConnection, patience: Duration) -> Result<bool, sqlx::Error> {
+async fn locked(connection: &mut AnyConnection, lock: &'static str, patience: Duration) -> Result<bool, sqlx::Error> {
     let end = tokio::time::Instant::now() + patience;
-    while !sqlx::query_scalar::<_, bool>(LOCK).fetch_one(&mut *connection).await? {
+    while !sqlx::query_scalar::<_, bool>(lock).fetch_one(&mut *connection).await? {
         if tokio::time::Instant::now() > end {
             return Ok(false);
         }

@@ -14,25 +14,30 @@ mod copy;
 mod deliveries;
 mod grants;
 mod inputs;
+mod leases;
 mod location;
 mod look;
 mod outbox;
+mod packs;
 mod queue;
 mod read;
 mod retention;
 #[cfg(test)]
 pub(crate) mod tests;
 mod unread;
+mod wakes;
 mod writer;
 
 pub use addresses::Address;
 pub use append::{Append, Appended, Close, NewTask};
 pub use copy::{Copied, TABLES};
 pub use grants::TakeBack;
+pub use leases::{Claim, Host};
 pub use location::Location;
 pub use outbox::{EffectRow, EffectState};
 pub use read::{ActionRow, TaskRow};
 pub use retention::{Before, Deleted};
+pub use wakes::{Wakes, Word};
 
 use sqlx::AnyPool;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -113,6 +118,17 @@ pub enum StoreError {
     /// The task was never begun, or is deleted.
     #[error("there is no task {0}")]
     NoTask(domain::TaskId),
+    /// Another host works for this repository now: nothing was stored.
+    #[error("another host works for the repository {repository} now: {address}")]
+    Elsewhere {
+        /// The repository's key in the configuration.
+        repository: String,
+        /// That host, as it names itself.
+        address: String,
+    },
+    /// A later life of this host, or a copy of its state directory, is at work.
+    #[error("another process works with this host's id (host.id in the state directory): is the directory a copy?")]
+    Replaced,
     /// A write that nobody takes: the writer has ended, or the store was opened by [`Store::look`].
     #[error("the store is closed, or was opened for looking only")]
     Closed,
@@ -149,6 +165,15 @@ pub struct Delivery {
     pub body: Vec<u8>,
     /// When it arrived, in Unix milliseconds of this machine's clock.
     pub received_at: i64,
+}
+
+/// An effect, and the life that began it.
+#[derive(Debug, Clone, Copy)]
+pub struct Begun {
+    /// The effect's number in the outbox, [`EffectRow::id`].
+    pub id: i64,
+    /// The number of that life.
+    pub epoch: i64,
 }
 
 /// Connections for reading.
@@ -214,7 +239,8 @@ impl Store {
     /// Moves a task on: input key, events, effects and projections in one transaction.
     ///
     /// # Errors
-    /// [`StoreError::NoTask`] when it was never begun or is deleted; whatever else says that nothing was stored.
+    /// [`StoreError::NoTask`] when it was never begun or is deleted; [`StoreError::Elsewhere`] when another host works for its
+    /// repository; whatever else says that nothing was stored.
     pub async fn append(&self, append: Append) -> Result<Appended, StoreError> {
         self.writer.ask(|answer| queue::Write::Append { append: Box::new(append), answer }).await
     }
@@ -231,20 +257,26 @@ impl Store {
     }
 
     /// Marks an effect as begun in this epoch; false when it is not open any more.
+    ///
+    /// # Errors
+    /// [`StoreError::Elsewhere`] when another host works for its repository.
     pub async fn effect_started(&self, id: i64, epoch: i64) -> Result<bool, StoreError> {
         self.writer.ask(|answer| queue::Write::EffectStarted { id, epoch, answer }).await
     }
 
     /// Puts an effect back in line after something it needs was down.
-    pub async fn effect_later(&self, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
-        let trouble = trouble.to_owned();
-        self.writer.ask(|answer| queue::Write::EffectLater { id, not_before, trouble, aside: false, answer }).await
+    pub async fn effect_later(&self, begun: Begun, not_before: i64, trouble: &str) -> Result<(), StoreError> {
+        self.put_back(begun, not_before, trouble, false).await
     }
 
     /// As [`Store::effect_later`], and everything else of its lane goes before it from now on.
-    pub async fn effect_aside(&self, id: i64, not_before: i64, trouble: &str) -> Result<(), StoreError> {
-        let trouble = trouble.to_owned();
-        self.writer.ask(|answer| queue::Write::EffectLater { id, not_before, trouble, aside: true, answer }).await
+    pub async fn effect_aside(&self, begun: Begun, not_before: i64, trouble: &str) -> Result<(), StoreError> {
+        self.put_back(begun, not_before, trouble, true).await
+    }
+
+    async fn put_back(&self, begun: Begun, not_before: i64, trouble: &str, aside: bool) -> Result<(), StoreError> {
+        let (Begun { id, epoch }, trouble) = (begun, trouble.to_owned());
+        self.writer.ask(|answer| queue::Write::EffectLater { id, epoch, not_before, trouble, aside, answer }).await
     }
 
     /// Keeps the forge's id of the comment or review that the effect of this key posted, in place of an earlier one.

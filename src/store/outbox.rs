@@ -55,21 +55,32 @@ pub(super) fn lane(lane: Lane) -> &'static str {
 }
 
 pub(super) async fn started(c: &mut AnyConnection, id: i64, epoch: i64) -> Result<bool, StoreError> {
+    let sql = "SELECT task FROM effects WHERE id = $1";
+    if let Some(task) = sqlx::query_scalar(sql).bind(id).fetch_optional(&mut *c).await? {
+        super::leases::fence_task(c, TaskId(task), epoch).await?;
+    }
     let sql = "UPDATE effects SET state = 'started', epoch = $1, tries = tries + 1, held = FALSE \
                WHERE id = $2 AND state IN ('pending', 'started')";
     Ok(sqlx::query(sql).bind(epoch).bind(id).execute(c).await?.rows_affected() > 0)
 }
 
+/// Only by the life that began it.
 pub(super) async fn later(
     c: &mut AnyConnection,
-    id: i64,
+    (id, epoch): (i64, i64),
     not_before: i64,
     trouble: &str,
     aside: bool,
 ) -> Result<(), StoreError> {
     let sql = "UPDATE effects SET state = 'pending', not_before = $1, trouble = $2, failures = failures + 1, aside = aside + $3 \
-               WHERE id = $4 AND state = 'started'";
-    sqlx::query(sql).bind(not_before).bind(body::storable(trouble)).bind(i64::from(aside)).bind(id).execute(c).await?;
+               WHERE id = $4 AND state = 'started' AND epoch = $5";
+    let query = sqlx::query(sql).bind(not_before).bind(body::storable(trouble)).bind(i64::from(aside)).bind(id);
+    query.bind(epoch).execute(c).await?;
+    Ok(())
+}
+
+pub(super) async fn hold_charge(c: &mut AnyConnection, id: i64) -> Result<(), StoreError> {
+    sqlx::query("UPDATE effects SET held = TRUE WHERE id = $1").bind(id).execute(c).await?;
     Ok(())
 }
 
@@ -108,6 +119,14 @@ impl Store {
         let lane = self::lane(lane);
         let row = self.read(sqlx::query(NEXT).bind(task.0).bind(lane).fetch_optional(&self.readers())).await?;
         row.map(|r| read(&r)).transpose()
+    }
+
+    /// Tasks of a repository that have open effects.
+    pub async fn tasks_with_effects_in(&self, repository: &str) -> Result<Vec<TaskId>, StoreError> {
+        let sql = "SELECT DISTINCT e.task FROM effects e JOIN tasks t ON t.id = e.task \
+                   WHERE e.state IN ('pending', 'started') AND t.repository = $1 ORDER BY e.task";
+        let ids: Vec<i64> = self.read(sqlx::query_scalar(sql).bind(repository).fetch_all(&self.readers())).await?;
+        Ok(ids.into_iter().map(TaskId).collect())
     }
 
     /// Tasks that have open effects.

@@ -1,6 +1,6 @@
 //! What the store's writer is asked, and the handle by which it is asked.
 
-use super::{Address, Append, Appended, Before, Deleted, Delivery, NewTask, StoreError, TakeBack, deliveries};
+use super::{Address, Append, Appended, Before, Claim, Deleted, Delivery, NewTask, StoreError, TakeBack, deliveries};
 use domain::TaskId;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -41,6 +41,7 @@ pub(super) enum Write {
     },
     EffectLater {
         id: i64,
+        epoch: i64,
         not_before: i64,
         trouble: String,
         aside: bool,
@@ -87,6 +88,29 @@ pub(super) enum Write {
     Address {
         seen: Address,
         answer: Reply<()>,
+    },
+    Claim {
+        claim: Claim,
+        clock: &'static str,
+        answer: Reply<Vec<String>>,
+    },
+    Release {
+        host: String,
+        epoch: i64,
+        repositories: Vec<String>,
+        goes: bool,
+        answer: Reply<()>,
+    },
+    Pack {
+        task: TaskId,
+        commit: String,
+        body: Vec<u8>,
+        answer: Reply<()>,
+    },
+    Marks {
+        fingerprint: String,
+        anew: bool,
+        answer: Reply<String>,
     },
 }
 

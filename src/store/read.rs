@@ -5,6 +5,7 @@ use super::{Delivery, Store, StoreError, body, deliveries, queue};
 use domain::{Account, Event, Grant, Task, TaskId};
 use sqlx::any::{AnyExecutor, AnyRow};
 use sqlx::{FromRow, Row};
+use std::collections::HashSet;
 
 /// A store that takes longer to write one row is not ready.
 const WRITTEN_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
@@ -45,6 +46,8 @@ pub struct TaskRow {
     pub created_at: i64,
     /// When its log last grew, in Unix milliseconds.
     pub updated_at: i64,
+    /// The id of the host that moved it on last, where its sandbox is; empty where there is but one.
+    pub owner: String,
 }
 
 /// One action of a task, as `caisson task show` lists it.
@@ -76,7 +79,7 @@ macro_rules! of_tasks {
     ($rest:literal) => {
         concat!(
             "SELECT id, repository, issue, pull, branch, kind, title, asker, state, CAST(live AS INTEGER) AS live, seq, micro_usd, tokens, \
-             actions, created_at, updated_at FROM tasks ",
+             actions, created_at, updated_at, owner FROM tasks ",
             $rest
         )
     };
@@ -170,7 +173,17 @@ impl Store {
 
     /// Arrivals that nobody has taken care of, oldest first, without those of these UUIDs.
     pub async fn open_deliveries(&self, limit: u32, without: &[String]) -> Result<Vec<Delivery>, StoreError> {
-        self.read(deliveries::open(&self.readers(), limit, without)).await
+        self.read(deliveries::open(&self.readers(), limit, without, None)).await
+    }
+
+    /// As [`Store::open_deliveries`], of these repositories; of a store that several hosts share.
+    pub async fn open_deliveries_of(
+        &self,
+        repositories: &HashSet<String>,
+        limit: u32,
+        without: &[String],
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.read(deliveries::open(&self.readers(), limit, without, Some(repositories))).await
     }
 
     /// What was delivered about one text (`comment:17`) and is still kept, oldest first.

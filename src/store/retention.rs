@@ -93,8 +93,9 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
 async fn delete_details(c: &mut AnyConnection, id: TaskId) -> Result<(), StoreError> {
     let texts = TEXTS.map(|kind| format!("key NOT LIKE '{kind}:%'")).join(" AND ");
     let inputs = format!("DELETE FROM inputs WHERE task = $1 AND {texts}");
-    for sql in ["DELETE FROM effects WHERE task = $1", "DELETE FROM egress WHERE task = $1", &inputs] {
-        sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).bind(id.0).execute(&mut *c).await?;
+    let [effects, egress, packs] = ["effects", "egress", "packs"].map(|it| format!("DELETE FROM {it} WHERE task = $1"));
+    for sql in [effects, egress, packs, inputs] {
+        sqlx::query(sqlx::AssertSqlSafe(sql)).bind(id.0).execute(&mut *c).await?;
     }
     Ok(())
 }

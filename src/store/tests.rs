@@ -35,7 +35,7 @@ pub(crate) async fn created_in(repository: &str, store: &Store, key: &str) -> Ta
     let request = Box::new(Request { repository: repository.into(), ..request() });
     let envelope = Envelope { key: key.into(), now: 10, input: Input::Requested { request } };
     let (task, step) = transition(&Task::new(TaskId(0)), &envelope);
-    let new = NewTask { task, input_key: envelope.key.clone(), now: 10, step, epoch: 1 };
+    let new = NewTask { task, input_key: envelope.key.clone(), now: 10, step, epoch: 1, host: "".into() };
     let id = store.create(new).await.expect("stored").expect("new");
     store.task(id).await.expect("folded")
 }
@@ -46,8 +46,16 @@ pub(super) async fn feed(store: &Store, task: &Task, key: &str, input: Input) ->
 
 pub(crate) async fn feed_at(now: i64, store: &Store, task: &Task, key: &str, input: Input) -> Appended {
     let (after, step) = transition(task, &Envelope { key: key.into(), now, input });
-    let append =
-        Append { task: after, expected_seq: task.seq, input_key: key.into(), now, step, close: None, epoch: 1 };
+    let append = Append {
+        task: after,
+        expected_seq: task.seq,
+        input_key: key.into(),
+        now,
+        step,
+        close: None,
+        epoch: 1,
+        host: "".into(),
+    };
     store.append(append).await.expect("answered")
 }
 
@@ -114,7 +122,16 @@ async fn what_makes_the_writer_panic_is_refused_and_everybody_else_is_served() {
     task.seq = seq as u32;
     let started = Event::ActionStarted { number: 3, turn: 3, index: 0 };
     let step = Step { events: vec![started], effects: Vec::new() };
-    let append = Append { task, expected_seq: seq as u32, input_key: "k".into(), now: 9, step, close: None, epoch: 1 };
+    let append = Append {
+        task,
+        expected_seq: seq as u32,
+        input_key: "k".into(),
+        now: 9,
+        step,
+        close: None,
+        epoch: 1,
+        host: "".into(),
+    };
     let (refused, served) = tokio::join!(store.append(append), store.note_input("comment:1#0", 9));
     assert!(matches!(refused, Err(StoreError::Broken(_))), "{refused:?}");
     assert!(served.expect("served"), "what stood in the same transaction");

@@ -4,7 +4,10 @@
 //! transaction is replaced by a new one (what was open in it was never stored).
 
 use super::queue::{Arrival, Message, Reply, Write, Writer};
-use super::{Location, StoreError, append, body, deliveries, grants, inputs, location, retention};
+use super::{
+    Location, StoreError, addresses, append, body, deliveries, grants, inputs, leases, location, outbox, packs,
+    retention, unread, wakes,
+};
 use domain::TaskId;
 use futures_util::FutureExt;
 use sqlx::any::{Any, AnyArguments};
@@ -102,7 +105,7 @@ impl Line {
         }
         let Some(connection) = &mut self.connection else { return Ok(()) };
         if !(arrived.is_empty() && writes.is_empty()) {
-            together(connection, self.location.begin(), arrived, writes).await?;
+            together(connection, &self.location, arrived, writes).await?;
         }
         for answer in emptied {
             let done = match self.location.after_deletion() {
@@ -118,11 +121,17 @@ impl Line {
 /// One transaction for all of them.
 async fn together(
     connection: &mut AnyConnection,
-    begin: &'static str,
+    location: &Location,
     arrived: Vec<Arrival>,
     writes: Vec<Write>,
 ) -> Result<(), sqlx::Error> {
-    connection.execute(begin).await?;
+    connection.execute(location.begin()).await?;
+    let releases = writes.iter().any(|write| matches!(write, Write::Release { .. }));
+    let commit = match location.is_shared() {
+        true if releases => wakes::RELEASED_AND_COMMIT,
+        true if !arrived.is_empty() => wakes::DELIVERED_AND_COMMIT,
+        _ => "COMMIT",
+    };
     let mut told: Vec<Told> = Vec::with_capacity(arrived.len() + writes.len());
     let mut whole = arrivals(connection, arrived, &mut told).await;
     for write in writes {
@@ -134,7 +143,7 @@ async fn together(
         whole = ended;
         told.push(tell);
     }
-    let ended = if whole { connection.execute("COMMIT").await.map(drop) } else { undone(connection).await };
+    let ended = if whole { connection.execute(commit).await.map(drop) } else { undone(connection).await };
     let text = ended.as_ref().err().map(ToString::to_string);
     for tell in told {
         tell(text.clone().map(sqlx::Error::Protocol));
@@ -221,34 +230,31 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (Told, bool) {
         Write::Append { append, answer } => within!(answer, append::append(connection, &append).await),
         Write::Create { new, answer } => within!(answer, append::create(connection, &new).await),
         Write::Input { key, now, answer } => within!(answer, inputs::input(connection, &key, None, now).await),
-        Write::EffectStarted { id, epoch, answer } => {
-            within!(answer, super::outbox::started(connection, id, epoch).await)
+        Write::EffectStarted { id, epoch, answer } => within!(answer, outbox::started(connection, id, epoch).await),
+        Write::EffectLater { id, epoch, not_before, trouble, aside, answer } => {
+            within!(answer, outbox::later(connection, (id, epoch), not_before, &trouble, aside).await)
         }
-        Write::EffectLater { id, not_before, trouble, aside, answer } => {
-            within!(answer, super::outbox::later(connection, id, not_before, &trouble, aside).await)
-        }
-        Write::HoldCharge { effect, answer } => {
-            let sql = "UPDATE effects SET held = TRUE WHERE id = $1";
-            within!(answer, run_sql(sqlx::query(sql).bind(effect), connection).await)
-        }
-        Write::Post { task, key, forge_id, answer } => {
-            let sql = "INSERT INTO posts (task, key, forge_id) VALUES ($1, $2, $3) \
-                       ON CONFLICT (task, key) DO UPDATE SET forge_id = excluded.forge_id";
-            within!(answer, run_sql(sqlx::query(sql).bind(task.0).bind(key).bind(forge_id), connection).await)
-        }
-        Write::Watermark { repository, at, answer } => {
-            let sql = "INSERT INTO watermarks (repository, at) VALUES ($1, $2) \
-                       ON CONFLICT (repository) DO UPDATE SET at = excluded.at";
-            within!(answer, run_sql(sqlx::query(sql).bind(repository).bind(at), connection).await)
-        }
+        Write::HoldCharge { effect, answer } => within!(answer, outbox::hold_charge(connection, effect).await),
+        Write::Post { task, key, forge_id, answer } => within!(answer, post(connection, task, &key, forge_id).await),
+        Write::Watermark { repository, at, answer } => within!(answer, watermark(connection, &repository, at).await),
         Write::Egress { task, lines, answer } => within!(answer, egress(connection, task, &lines).await),
         Write::TakeBack { wish, answer } => within!(answer, grants::take_back(connection, &wish).await),
         Write::DeleteTask { task, answer } => within!(answer, retention::delete_task(connection, task).await),
         Write::Prune { before, answer } => within!(answer, retention::prune(connection, &before).await),
         Write::Unread { repository, number, now, answer } => {
-            within!(answer, super::unread::note(connection, &repository, number, now).await)
+            within!(answer, unread::note(connection, &repository, number, now).await)
         }
-        Write::Address { seen, answer } => within!(answer, super::addresses::keep(connection, &seen).await),
+        Write::Address { seen, answer } => within!(answer, addresses::keep(connection, &seen).await),
+        Write::Claim { claim, clock, answer } => within!(answer, leases::claim(connection, &claim, clock).await),
+        Write::Release { host, epoch, repositories, goes, answer } => {
+            within!(answer, leases::release(connection, &host, epoch, &repositories, goes).await)
+        }
+        Write::Pack { task, commit, body, answer } => {
+            within!(answer, packs::keep(connection, task, &commit, body).await)
+        }
+        Write::Marks { fingerprint, anew, answer } => {
+            within!(answer, packs::marks(connection, &fingerprint, anew).await)
+        }
     }
 }
 
@@ -265,6 +271,18 @@ async fn epoch(connection: &mut AnyConnection, now: i64) -> Result<i64, StoreErr
     // Numbers count up without the rows of earlier lives.
     sqlx::query("DELETE FROM epochs WHERE epoch < $1").bind(epoch).execute(connection).await?;
     Ok(epoch)
+}
+
+async fn post(connection: &mut AnyConnection, task: TaskId, key: &str, forge_id: i64) -> Result<(), StoreError> {
+    let sql = "INSERT INTO posts (task, key, forge_id) VALUES ($1, $2, $3) \
+               ON CONFLICT (task, key) DO UPDATE SET forge_id = excluded.forge_id";
+    run_sql(sqlx::query(sql).bind(task.0).bind(key).bind(forge_id), connection).await
+}
+
+async fn watermark(connection: &mut AnyConnection, repository: &str, at: i64) -> Result<(), StoreError> {
+    let sql = "INSERT INTO watermarks (repository, at) VALUES ($1, $2) \
+               ON CONFLICT (repository) DO UPDATE SET at = excluded.at";
+    run_sql(sqlx::query(sql).bind(repository).bind(at), connection).await
 }
 
 async fn egress(connection: &mut AnyConnection, task: TaskId, lines: &[(i64, i64, String)]) -> Result<(), StoreError> {

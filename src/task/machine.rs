@@ -1,7 +1,8 @@
 //! Feeds inputs to tasks: fold, decide, store, tell the outbox. One owner of each task's state, one input at a time.
 
+use super::Leases;
 use crate::clock::{Clock, now};
-use crate::store::{Append, Appended, Close, NewTask, Store, StoreError};
+use crate::store::{Append, Appended, Close, NewTask, Store, StoreError, TaskRow};
 use crate::thread::Feed;
 use domain::{Envelope, Input, Request, State, Step, Task, TaskId, transition};
 use std::collections::HashMap;
@@ -23,6 +24,9 @@ type Slot = Arc<tokio::sync::Mutex<Option<Task>>>;
 pub struct Machine {
     store: Store,
     epoch: i64,
+    /// The id of this process's state directory; empty where the store is one process's alone.
+    host: Arc<str>,
+    leases: Leases,
     /// Folds of tasks that were looked at in this life; the log stays the truth.
     folds: Mutex<HashMap<TaskId, Slot>>,
     /// Tells the outbox which task has moved.
@@ -33,12 +37,17 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// With it comes what the outbox waits for: the number of each task that moved. `epoch` is from
+    /// Of the only process there is. With it comes what the outbox waits for: the number of each task that moved. `epoch` is from
     /// [`Store::begin_epoch`].
     pub fn new(store: Store, epoch: i64) -> (Arc<Self>, mpsc::UnboundedReceiver<TaskId>) {
+        Self::of(store, epoch, "", Leases::everything())
+    }
+
+    /// As [`Machine::new`], of the host with this id: it takes inputs to tasks of the repositories that it holds.
+    pub fn of(store: Store, epoch: i64, host: &str, leases: Leases) -> (Arc<Self>, mpsc::UnboundedReceiver<TaskId>) {
         let (moved, inbox) = mpsc::unbounded_channel();
         let (folds, line, clock) = Default::default();
-        (Arc::new(Self { store, epoch, folds, moved, line, clock }), inbox)
+        (Arc::new(Self { store, epoch, host: host.into(), leases, folds, moved, line, clock }), inbox)
     }
 
     /// Where tasks, their logs and effects are kept.
@@ -49,6 +58,32 @@ impl Machine {
     /// The number of this process's life.
     pub fn epoch(&self) -> i64 {
         self.epoch
+    }
+
+    /// The id of this process's state directory; empty where the store is one process's alone.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Which repositories this process works for.
+    pub fn leases(&self) -> &Leases {
+        &self.leases
+    }
+
+    /// Whether this process works for a task's repository.
+    pub async fn works_for(&self, id: TaskId) -> Result<bool, StoreError> {
+        if !self.leases.are_shared() {
+            return Ok(true);
+        }
+        let task = self.look(id).await?;
+        Ok(task.request.as_ref().is_none_or(|request| self.leases.holds(&request.repository)))
+    }
+
+    /// The live tasks that this process works for.
+    pub async fn own_tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
+        let mut live = self.store.live_tasks().await?;
+        live.retain(|row| self.leases.holds(&row.repository));
+        Ok(live)
     }
 
     /// Our clock beside the forge's.
@@ -101,11 +136,12 @@ impl Machine {
                 step,
                 close,
                 epoch: self.epoch,
+                host: self.host.clone(),
             };
             // The answer may be lost and not the work, or who asks goes away: then what stands in the store is read again and gone on with.
             let read = fold.take();
             let unsure = Unsure { machine: self, slot: &slot, id, over: false };
-            let appended = self.store.append(append).await?;
+            let appended = self.store.append(append).await.inspect_err(|error| self.note_loss(error))?;
             match appended {
                 Appended::Conflict => unsure.over(),
                 Appended::Duplicate => {
@@ -144,9 +180,9 @@ impl Machine {
             step.events.extend(next.events);
             step.effects.extend(next.effects);
         }
-        let new = NewTask { task, input_key: key.to_owned(), now, step, epoch: self.epoch };
+        let new = NewTask { task, input_key: key.to_owned(), now, step, epoch: self.epoch, host: self.host.clone() };
         let place = new.task.request.as_ref().map(|it| (it.repository.clone(), it.issue));
-        let id = self.store.create(new).await?;
+        let id = self.store.create(new).await.inspect_err(|error| self.note_loss(error))?;
         // Begun by a try whose answer was lost, perhaps: then nobody was woken for it.
         let known = match (id, place) {
             (None, Some((repository, issue))) => self.store.live_task_of(&repository, issue).await?.map(|row| row.id),
@@ -162,6 +198,22 @@ impl Machine {
     /// Wakes the outbox for a task without an input.
     pub fn nudge(&self, id: TaskId) {
         let _ = self.moved.send(id);
+    }
+
+    /// What the store refuses because another host is at work there is nothing of this process's any more.
+    pub(super) fn note_loss(&self, error: &StoreError) {
+        if let StoreError::Elsewhere { repository, address } = error {
+            tracing::warn!(repository, other = address, "another host works for a repository");
+            self.leases.lose(repository);
+        }
+    }
+
+    /// Forgets what other hosts may have moved on meanwhile: the folds of a repository's tasks.
+    pub fn forget_repository(&self, repository: &str) {
+        let of_another = |task: &Task| task.request.as_ref().is_some_and(|request| request.repository != repository);
+        let mut folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that is being used goes too: whoever has it finds that the log has moved on.
+        folds.retain(|_, slot| slot.try_lock().is_ok_and(|fold| fold.as_ref().is_none_or(of_another)));
     }
 
     pub(super) fn forget(&self, id: TaskId) {

@@ -4,11 +4,13 @@
 
 mod cut;
 mod lanes;
+mod leases;
 mod machine;
 mod order;
 mod outbox;
 
 pub use cut::{Boundary, Cut};
+pub use leases::Leases;
 pub use machine::{Fed, Machine};
 pub use order::Obeyed;
 pub use outbox::{Outbox, Patience};

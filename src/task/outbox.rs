@@ -6,7 +6,7 @@ use super::lanes::Lanes;
 use crate::barrier::Standing;
 use crate::clock::now;
 use crate::effect::{EffectRunner, Refusals};
-use crate::store::{Close, EffectRow, StoreError};
+use crate::store::{Begun, Close, EffectRow, StoreError};
 use crate::supervise::{Works, caught};
 use crate::trouble::{No, Trouble};
 use domain::{Again, Effect, Failure, Input, Lane, Notice, Task, TaskId};
@@ -152,7 +152,8 @@ impl Outbox {
         self.lanes.leave(task, lane);
         self.works.well(&work(task, lane));
         // What came in between the last look and the leaving rang a bell that nobody hears any more.
-        if !self.stopping.is_cancelled() && !matches!(self.machine.store().next_effect(task, lane).await, Ok(None)) {
+        let ours = !self.stopping.is_cancelled() && !matches!(self.machine.works_for(task).await, Ok(false));
+        if ours && !matches!(self.machine.store().next_effect(task, lane).await, Ok(None)) {
             self.machine.nudge(task);
         }
     }
@@ -161,7 +162,13 @@ impl Outbox {
     async fn drain(&self, task: TaskId, lane: Lane, bell: &Notify, calloff: &CancellationToken) {
         let mut failures = 0;
         while !self.stopping.is_cancelled() {
-            let done = match self.machine.store().next_effect(task, lane).await {
+            let next = match self.machine.works_for(task).await {
+                Ok(true) => self.machine.store().next_effect(task, lane).await,
+                // Another host does it.
+                Ok(false) => return,
+                Err(error) => Err(error),
+            };
+            let done = match next {
                 Ok(Some(row)) => self.one(row, bell, calloff).await,
                 Ok(None) => return,
                 Err(StoreError::Effect { id, key, source }) => {
@@ -171,6 +178,7 @@ impl Outbox {
             };
             match done {
                 Ok(()) => failures = 0,
+                Err(error @ StoreError::Elsewhere { .. }) => self.machine.note_loss(&error),
                 Err(error) => {
                     self.wait_after(task, lane, &error.to_string(), failures).await;
                     failures += 1;
@@ -250,6 +258,13 @@ impl Outbox {
         barrier: Result<(), Trouble>,
     ) -> Result<(), StoreError> {
         let task = self.machine.look(row.task).await?;
+        let repository = task.request.as_ref().map(|request| request.repository.as_str());
+        let lost = async {
+            match repository {
+                Some(repository) => self.machine.leases().lost(repository).await,
+                None => std::future::pending().await,
+            }
+        };
         if !self.machine.store().effect_started(row.id, self.machine.epoch()).await? {
             return Ok(());
         }
@@ -270,6 +285,10 @@ impl Outbox {
             result = performed => result,
             () = called_off => {
                 tracing::info!(task = row.task.0, effect = row.key, "called off: the task has ended");
+                return Ok(());
+            }
+            () = lost => {
+                tracing::warn!(task = row.task.0, effect = row.key, repository, "broken off: another host may work for its repository");
                 return Ok(());
             }
         };
@@ -351,7 +370,7 @@ impl Outbox {
             sentence,
             "set aside: the forge forbids it"
         );
-        self.machine.store().effect_aside(row.id, now() + wait, &sentence).await
+        self.machine.store().effect_aside(self.begun(row), now() + wait, &sentence).await
     }
 
     /// A fault of the bot's own may pass, or not: after some tries a person decides.
@@ -371,6 +390,10 @@ impl Outbox {
         Ok(())
     }
 
+    fn begun(&self, row: &EffectRow) -> Begun {
+        Begun { id: row.id, epoch: self.machine.epoch() }
+    }
+
     /// What is down is no verdict: the effect stays, a person is told once.
     async fn later(&self, row: &EffectRow, sentence: &str, after_ms: Option<u64>) -> Result<(), StoreError> {
         let wait = wait_ms(row.failures, after_ms);
@@ -382,7 +405,7 @@ impl Outbox {
             sentence,
             "will be tried again"
         );
-        self.machine.store().effect_later(row.id, now() + wait, sentence).await?;
+        self.machine.store().effect_later(self.begun(row), now() + wait, sentence).await?;
         if row.failures + 1 == TELL_AFTER && row.effect.lane() != Lane::Talk {
             let notice = Notice::Trouble { sentence: sentence.to_owned() };
             let key = format!("trouble:{}:{}", row.task, row.key);

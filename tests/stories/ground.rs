@@ -15,7 +15,7 @@ const BROKEN: &str = "def newer(a, b):\n    return a > b\n";
 pub const TEST: &str = "import unittest\nfrom semver import newer\n\n\nclass Newer(unittest.TestCase):\n    def test_ten(self):\n        self.assertTrue(newer('1.10.0', '1.9.0'))\n";
 
 /// A port that nobody is given by chance: below those the kernel hands out, so that it is still free for the bot's next life.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 20_000 + (std::process::id() % 1_000) as u16 * 10;
     let ports = (0..1_000).map(|_| first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % 10_000 + 20_000);

@@ -10,7 +10,7 @@ pub use crate::scripts::FIX;
 use crate::switch::Switch;
 use caisson::barrier::{Inspector, Standing};
 use caisson::bot::{Bot, Parts};
-use caisson::cli::store::location;
+use caisson::cli::store::{host_id, location};
 use caisson::config::{Process, Secret};
 use caisson::forge::{ForgeReads, Gitea};
 use caisson::git::{Auth, Repos};
@@ -47,7 +47,7 @@ pub struct World {
 }
 
 /// Drops every future of the bot where it stands, and waits until its sockets are closed.
-fn end(runtime: tokio::runtime::Runtime) {
+pub fn end(runtime: tokio::runtime::Runtime) {
     let ended = std::thread::spawn(move || runtime.shutdown_timeout(Duration::from_secs(20)));
     ended.join().expect("ended");
 }
@@ -168,8 +168,19 @@ impl World {
     }
 
     pub async fn start(&mut self) {
+        self.bot = Some(self.begin(self.config.clone(), self.broker.clone(), &self.cuts).await);
+        self.looking = Store::look(location(&self.config).expect("a place")).await.expect("the store");
+    }
+
+    /// A bot of this configuration, in a runtime of its own.
+    pub async fn begin(
+        &self,
+        config: Arc<Process>,
+        broker: Arc<LocalBroker>,
+        cuts: &Cuts,
+    ) -> (tokio::runtime::Runtime, Bot) {
         // The life before this one was cut off; its listeners end when its threads notice.
-        let listen = self.config.listen.clone();
+        let listen = config.listen.clone();
         for at in [listen.webhooks, listen.ops].into_iter().filter(|at| at.port() != 0) {
             let end = Instant::now() + PATIENCE;
             while let Err(error) = std::net::TcpListener::bind(at) {
@@ -179,17 +190,14 @@ impl World {
         }
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("runtime");
-        let (config, broker, doors) = (self.config.clone(), self.broker.clone(), self.doors.clone());
-        let (barrier, inspector) = (self.barrier.subscribe(), self.inspector.clone());
-        let (cut, switch) = (Some(self.cuts.cut()), self.model.clone());
+        let (doors, barrier, inspector) = (self.doors.clone(), self.barrier.subscribe(), self.inspector.clone());
+        let (cut, switch) = (Some(cuts.cut()), self.model.clone());
         let started = runtime.spawn(async move {
             let parts = parts(config, broker, doors, barrier, inspector).await;
             Bot::start(Parts { cut, models: parts.models.clone().behind(|_, model| switch.before(model)), ..parts })
                 .await
         });
-        let bot = started.await.expect("joined").expect("a bot");
-        self.looking = Store::look(location(&self.config).expect("a place")).await.expect("the store");
-        self.bot = Some((runtime, bot));
+        (runtime, started.await.expect("joined").expect("a bot"))
     }
 
     /// Ends the bot and starts it with another configuration, made from the text of the one it had.
@@ -410,6 +418,7 @@ async fn parts(
     let sandboxes = Sandboxes::new(broker.clone(), gate, repos.clone(), settings, epoch as u64).expect("sandboxes");
     let secret = Secret::read(&config.repositories[0].secret_files[0]).expect("a secret");
     Parts {
+        host: host_id(&config.state_dir).expect("an id"),
         models: caisson::llm::Models::open(&config.models).expect("a recording"),
         hook_secrets: HashMap::from([("shop".to_owned(), vec![secret])]),
         mark_key: Secret::read_or_make(&config.mark_key_file()).expect("a key"),

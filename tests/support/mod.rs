@@ -5,4 +5,5 @@
 pub mod engine;
 pub mod forges;
 pub mod gitea;
+pub mod home;
 pub mod skipped;

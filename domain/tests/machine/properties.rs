@@ -39,6 +39,7 @@ fn loss() -> impl Strategy<Value = Loss> {
         Loss::EngineRestarted,
         Loss::Untrusted,
         Loss::PutAway,
+        Loss::Moved,
         Loss::Outdated,
     ])
 }

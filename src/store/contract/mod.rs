@@ -1,6 +1,7 @@
 //! What every store does, whether it lies in SQLite or in PostgreSQL: each test below runs on a new one of either kind.
 
 mod deliveries;
+mod leases;
 mod moves;
 mod postgres;
 mod retention;
@@ -82,4 +83,11 @@ on_both! {
     retention::a_body_that_another_task_has_too_stays,
     retention::what_is_old_goes_step_by_step_and_what_a_live_task_needs_stays,
     retention::handled_deliveries_go_in_slices_and_open_ones_stay,
+    leases::a_repository_is_one_hosts_until_its_lease_ends,
+    leases::a_later_life_of_a_host_has_its_leases_at_once,
+    leases::what_another_host_works_for_is_not_written,
+    leases::what_was_given_back_is_free_at_once,
+    leases::repositories_are_shared_out_among_hosts,
+    leases::a_commit_waits_in_the_store_for_another_host,
+    leases::the_first_key_that_marks_posts_is_remembered,
 }

@@ -83,7 +83,9 @@ async fn every_table_is_named() {
     let fresh = Fresh::directory();
     let store = fresh.open().await;
     let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_sqlx%' ORDER BY name";
-    let names: Vec<String> = sqlx::query_scalar(sql).fetch_all(&store.readers()).await.expect("read");
+    let mut names: Vec<String> = sqlx::query_scalar(sql).fetch_all(&store.readers()).await.expect("read");
+    // Who is at work now is nothing to be moved.
+    names.retain(|name| !["hosts", "leases"].contains(&name.as_str()));
     assert_eq!(names, copy::TABLES);
 }
 

@@ -25,16 +25,65 @@ async fn a_server_that_goes_away_is_written_to_again_once_it_is_back() {
     store.ready().await.expect("ready");
 }
 
-#[tokio::test]
-async fn a_second_writer_is_refused_by_name_until_the_first_is_gone() {
+/// Their transactions come one after the other: numbers that are counted up are given once.
+#[tokio::test(flavor = "multi_thread")]
+async fn several_hosts_write_into_one_database() {
     let Some(fresh) = Fresh::database() else { return };
-    let first = fresh.open().await;
-    let second = Store::open(fresh.location.clone()).await.map(|_| ());
-    let error = second.expect_err("refused").to_string();
+    let (one, other) = (fresh.open().await, fresh.open().await);
+    let many = |store: Store, host: &'static str| async move {
+        let mut ids = Vec::new();
+        for n in 0..40 {
+            ids.push(tests::created_in(host, &store, &format!("opened:{host}{n}")).await.id.0);
+        }
+        ids
+    };
+    let (first, second) = tokio::join!(tokio::spawn(many(one, "a")), tokio::spawn(many(other, "b")));
+    let mut ids = [first.expect("done"), second.expect("done")].concat();
+    ids.sort_unstable();
+    assert_eq!(ids, (1..=80).collect::<Vec<i64>>());
+}
+
+#[tokio::test]
+async fn a_store_that_is_written_is_not_copied_until_its_writers_are_gone() {
+    let (Some(fresh), target) = (Fresh::database(), Fresh::directory()) else { return };
+    let writer = fresh.open().await;
+    let copied = Store::copy(&fresh.location, &target.location, |_| ()).await;
+    let error = copied.expect_err("refused").to_string();
     assert!(error.contains("another caisson writes into this database"), "{error}");
-    first.note_input("comment:1#0", 9).await.expect("the first goes on");
-    drop(first);
-    assert!(fresh.open().await.knows_input("comment:1#0").await.expect("read"));
+    writer.note_input("comment:1#0", 9).await.expect("it goes on");
+    drop(writer);
+    Store::copy(&fresh.location, &target.location, |_| ()).await.expect("copied");
+}
+
+/// Its process was stopped within a transaction, or its machine is gone: the others wait for seconds, not for good.
+#[tokio::test]
+async fn a_host_that_stands_still_within_a_transaction_holds_up_the_others_for_seconds() {
+    let Some(fresh) = Fresh::database() else { return };
+    let store = fresh.open().await;
+    let mut still = fresh.location.writer().await.expect("open");
+    sqlx::Executor::execute(&mut still, fresh.location.begin()).await.expect("begun");
+    let began = std::time::Instant::now();
+    let written = tokio::time::timeout(std::time::Duration::from_secs(60), async {
+        while store.note_input("comment:1#0", 9).await.is_err() {}
+    });
+    written.await.expect("in time");
+    assert!(began.elapsed() > std::time::Duration::from_secs(1), "the other held it");
+}
+
+/// What one host stores, or gives back, another hears.
+#[tokio::test]
+async fn hosts_hear_of_deliveries_and_leases() {
+    let Some(fresh) = Fresh::database() else { return };
+    let (one, other) = (fresh.open().await, fresh.open().await);
+    let mut wakes = other.wakes();
+    assert_eq!(wakes.next().await, Word::Unknown, "it only begins to hear");
+    one.deliver(delivery("d1", 1, b"{}")).await.expect("stored");
+    assert_eq!(wakes.next().await, Word::Delivery);
+    one.release("a", 1, Vec::new(), true).await.expect("given back");
+    assert_eq!(wakes.next().await, Word::Lease);
+    let own = std::collections::HashSet::from(["shop".to_owned()]);
+    assert_eq!(other.open_deliveries_of(&own, 9, &[]).await.expect("read").len(), 1);
+    assert!(other.open_deliveries_of(&Default::default(), 9, &[]).await.expect("read").is_empty());
 }
 
 #[tokio::test]

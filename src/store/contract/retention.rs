@@ -26,6 +26,7 @@ pub async fn a_deleted_task_leaves_no_row_and_no_byte_and_begins_nothing_anew(fr
     let id = acting(&store).await;
     store.keep_egress(id, vec![(1, 1, "{}".to_owned())]).await.expect("kept");
     store.remember_post(id, "review:1", 5).await.expect("kept");
+    store.keep_pack(id, &Commit::parse(&"1".repeat(40)).expect("an id"), b"pack".to_vec()).await.expect("kept");
     assert_eq!(store.delete_task(id).await.expect("asked"), Deleted::Live);
     assert_eq!(store.delete_task(TaskId(99)).await.expect("asked"), Deleted::Unknown);
     ended(&store, id, 400).await;

@@ -56,7 +56,7 @@ pub async fn killed_tries_are_counted_apart_from_failures(fresh: Fresh) {
     }
     let killed = next().await;
     assert_eq!((killed.tries, killed.failures), (6, 0), "an earlier try is seen, and costs no wait");
-    store.effect_later(row, 5, "the forge is away").await.expect("later");
+    store.effect_later(Begun { id: row, epoch: 6 }, 5, "the forge is away").await.expect("later");
     let failed = next().await;
     assert_eq!((failed.tries, failed.failures, failed.not_before), (6, 1, 5));
 }
@@ -67,14 +67,14 @@ pub async fn what_is_set_aside_comes_after_everything_else_of_its_lane(fresh: Fr
     let next = async || store.next_effect(task.id, Lane::Talk).await.expect("read").expect("more is owed");
     let first = next().await;
     assert!(store.effect_started(first.id, 1).await.expect("begun"));
-    store.effect_aside(first.id, 5, "locked").await.expect("aside");
+    store.effect_aside(Begun { id: first.id, epoch: 1 }, 5, "locked").await.expect("aside");
     let alone = next().await;
     let mut others = Vec::new();
     let (mut row, mut asides) = (alone.clone(), 0);
     while row.aside == 0 {
         others.push(row.id);
         assert!(store.effect_started(row.id, 1).await.expect("begun"));
-        store.effect_aside(row.id, 9 + asides, "locked").await.expect("aside");
+        store.effect_aside(Begun { id: row.id, epoch: 1 }, 9 + asides, "locked").await.expect("aside");
         asides += 1;
         row = next().await;
     }
@@ -200,6 +200,7 @@ pub async fn one_failing_message_takes_nothing_else_with_it(fresh: Fresh) {
             step,
             close: None,
             epoch: 1,
+            host: "".into(),
         }
     };
     let by_hand = fresh.by_hand().await;

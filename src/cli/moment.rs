@@ -1,0 +1,71 @@
+//! The task machine for the moment of one order, where no bot runs in this state directory. Where hosts share the store, the order is only
+//! taken while no other host works for the task's repository.
+
+use super::printer::Complaint;
+use super::store::{host_id, location};
+use crate::clock::now;
+use crate::config::Process;
+use crate::store::{Claim, Store};
+use crate::task::{Leases, Machine};
+use anyhow::Result;
+use domain::TaskId;
+use std::sync::Arc;
+
+/// Long enough for an order; given back when that is over.
+const LASTS_MS: i64 = 10_000;
+
+/// A machine that takes inputs until [`Moment::over`]. For who holds the state directory's lock.
+pub struct Moment {
+    /// What it brings about stays in the outbox for the next `serve`.
+    pub machine: Arc<Machine>,
+    held: Vec<String>,
+}
+
+impl Moment {
+    /// For an order to this task.
+    ///
+    /// # Errors
+    /// When the store cannot be opened, or another host works for the task's repository.
+    pub async fn of(config: &Process, id: TaskId) -> Result<Self> {
+        let store = Store::open(location(config)?).await?;
+        let epoch = store.begin_epoch(now()).await?;
+        let row = store.task_row(id).await?.filter(|_| store.is_shared());
+        let Some(row) = row else {
+            return Ok(Self { machine: Machine::new(store, epoch).0, held: Vec::new() });
+        };
+        let host = host_id(&config.state_dir)?;
+        let claim = Claim {
+            host: host.clone(),
+            address: format!("an order at {}", config.installation),
+            epoch,
+            repositories: vec![row.repository.clone()],
+            movable: Vec::new(),
+            lasts_ms: LASTS_MS,
+        };
+        let held = store.claim(claim).await?;
+        if held.is_empty() {
+            store.release(&host, epoch, held, true).await?;
+            let holder = store.hosts().await?.into_iter().find(|other| other.repositories.contains(&row.repository));
+            let holder = holder.map_or_else(|| "another host".to_owned(), |other| other.address);
+            return Err(Complaint::new(format!("task {id} is not this host's"))
+                .because(format!("{holder} works for the repository {}", row.repository))
+                .attempt("say it there (`caisson store hosts` lists the hosts)")
+                .into());
+        }
+        // The sandbox stays where it is: the task's owner is who moved it on last.
+        let (machine, _moved) = Machine::of(store, epoch, &row.owner, Leases::everything());
+        Ok(Self { machine, held })
+    }
+
+    /// Lets other hosts, and the next `serve` of this one, go on.
+    ///
+    /// # Errors
+    /// When the store is away: the lease ends by itself.
+    pub async fn over(self, config: &Process) -> Result<()> {
+        if !self.held.is_empty() {
+            let host = host_id(&config.state_dir)?;
+            self.machine.store().release(&host, self.machine.epoch(), self.held, true).await?;
+        }
+        Ok(())
+    }
+}

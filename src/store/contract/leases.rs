@@ -1,0 +1,139 @@
+//! Which host works for which repository, and that nobody else writes for it.
+
+use super::*;
+use std::time::Duration;
+
+/// Long enough to be read, and short enough to wait for its end.
+const LASTS_MS: i64 = 400;
+
+fn host(id: &str, epoch: i64, repositories: &[&str]) -> Claim {
+    Claim {
+        host: id.to_owned(),
+        address: format!("{id}.example"),
+        epoch,
+        repositories: repositories.iter().map(|&key| key.to_owned()).collect(),
+        movable: Vec::new(),
+        lasts_ms: LASTS_MS,
+    }
+}
+
+async fn over() {
+    tokio::time::sleep(Duration::from_millis(LASTS_MS as u64 + 100)).await;
+}
+
+async fn claimed(store: &Store, claim: Claim) -> Vec<String> {
+    store.claim(claim).await.expect("answered")
+}
+
+pub async fn a_repository_is_one_hosts_until_its_lease_ends(fresh: Fresh) {
+    let store = fresh.open().await;
+    let both = ["shop", "till"];
+    assert_eq!(claimed(&store, host("a", 1, &both)).await, both);
+    assert!(claimed(&store, host("b", 2, &both)).await.is_empty());
+    assert_eq!(claimed(&store, host("a", 1, &both)).await, both, "prolonged");
+    let hosts = store.hosts().await.expect("read");
+    let shown: Vec<_> = hosts.iter().map(|it| (it.id.as_str(), it.repositories.len(), it.left_ms > 0)).collect();
+    assert_eq!(shown, [("a", 2, true), ("b", 0, true)]);
+    over().await;
+    assert_eq!(claimed(&store, host("b", 2, &both)).await, both, "its holder is silent");
+    assert!(claimed(&store, host("a", 1, &both)).await.is_empty(), "and finds out");
+}
+
+pub async fn a_later_life_of_a_host_has_its_leases_at_once(fresh: Fresh) {
+    let store = fresh.open().await;
+    claimed(&store, host("a", 1, &["shop"])).await;
+    assert_eq!(claimed(&store, host("a", 2, &["shop"])).await, ["shop"]);
+    let older = store.claim(host("a", 1, &["shop"])).await;
+    assert!(matches!(older, Err(StoreError::Replaced)), "{older:?}");
+    assert_eq!(claimed(&store, host("a", 2, &["shop"])).await, ["shop"], "it lost nothing by that");
+}
+
+pub async fn what_another_host_works_for_is_not_written(fresh: Fresh) {
+    let store = fresh.open().await;
+    let task = created(&store, "opened:3").await;
+    let effect = store.next_effect(task.id, domain::Lane::Talk).await.expect("read").expect("owed");
+    claimed(&store, host("a", 1, &["shop"])).await;
+    assert_eq!(feed(&store, &task, "place", domain::Input::PlaceFree).await, Appended::Done, "its holder");
+    over().await;
+    claimed(&store, host("b", 2, &["shop"])).await;
+    let task = store.task(task.id).await.expect("folded");
+    let (after, step) = domain::transition(
+        &task,
+        &domain::Envelope { key: "closed".into(), now: 30, input: domain::Input::IssueClosed },
+    );
+    let append = |epoch: i64, host: &str| Append {
+        task: after.clone(),
+        expected_seq: task.seq,
+        input_key: "closed".into(),
+        now: 30,
+        step: step.clone(),
+        close: None,
+        epoch,
+        host: host.into(),
+    };
+    let late = store.append(append(1, "a")).await;
+    assert!(
+        matches!(&late, Err(StoreError::Elsewhere { repository, address }) if repository == "shop" && address == "b.example"),
+        "{late:?}"
+    );
+    let late = store.effect_started(effect.id, 1).await;
+    assert!(matches!(late, Err(StoreError::Elsewhere { .. })), "{late:?}");
+    assert!(store.effect_started(effect.id, 2).await.expect("begun"));
+    store.effect_later(Begun { id: effect.id, epoch: 1 }, 9, "late").await.expect("answered");
+    let still = store.next_effect(task.id, domain::Lane::Talk).await.expect("read").expect("open");
+    assert_eq!((still.state, still.failures), (EffectState::Started, 0), "an older life puts nothing back");
+    assert_eq!(store.append(append(2, "b")).await.expect("stored"), Appended::Done);
+    let row = store.task_row(task.id).await.expect("read").expect("there");
+    assert_eq!(row.owner, "b");
+    assert!(!store.knows_input("other").await.expect("read"));
+}
+
+pub async fn what_was_given_back_is_free_at_once(fresh: Fresh) {
+    let store = fresh.open().await;
+    claimed(&store, host("a", 1, &["shop", "till"])).await;
+    store.release("a", 1, vec!["shop".into()], true).await.expect("given back");
+    assert_eq!(claimed(&store, host("b", 2, &["shop", "till"])).await, ["shop"]);
+    store.release("a", 1, vec!["shop".into()], true).await.expect("answered");
+    assert!(claimed(&store, host("c", 3, &["shop"])).await.is_empty(), "it was not a's any more");
+    assert_eq!(store.hosts().await.expect("read").iter().filter(|it| it.id == "a").count(), 0);
+}
+
+/// Who has two more than another that could take them gives one at a time, of those of which nothing stands there.
+pub async fn repositories_are_shared_out_among_hosts(fresh: Fresh) {
+    let store = fresh.open().await;
+    let all = ["k1", "k2", "k3", "k4"];
+    let movable = |claim: Claim, which: &[&str]| Claim {
+        movable: which.iter().map(|&key| key.to_owned()).collect(),
+        lasts_ms: 60_000,
+        ..claim
+    };
+    let a = || movable(host("a", 1, &all), &["k2", "k3", "k4"]);
+    let b = || movable(host("b", 2, &all), &[]);
+    claimed(&store, a()).await;
+    claimed(&store, b()).await;
+    assert_eq!(claimed(&store, a()).await, ["k1", "k3", "k4"], "k1 has something that stands there");
+    assert_eq!(claimed(&store, a()).await, ["k1", "k4"], "what was given is left to the other");
+    assert_eq!(claimed(&store, b()).await, ["k2", "k3"]);
+    assert_eq!(claimed(&store, a()).await, ["k1", "k4"], "even");
+    let c = || movable(host("c", 3, &["elsewhere"]), &[]);
+    claimed(&store, c()).await;
+    assert_eq!(claimed(&store, a()).await, ["k1", "k4"], "nothing goes to who could not work for it");
+}
+
+pub async fn a_commit_waits_in_the_store_for_another_host(fresh: Fresh) {
+    let store = fresh.open().await;
+    let id = created(&store, "opened:3").await.id;
+    let commit = |digit: &str| domain::Commit::parse(&digit.repeat(40)).expect("an id");
+    store.keep_pack(id, &commit("1"), b"one".to_vec()).await.expect("kept");
+    store.keep_pack(id, &commit("2"), b"two".to_vec()).await.expect("kept");
+    assert_eq!(store.pack(id, &commit("1")).await.expect("read"), None, "the newest alone");
+    assert_eq!(store.pack(id, &commit("2")).await.expect("read"), Some(b"two".to_vec()));
+}
+
+pub async fn the_first_key_that_marks_posts_is_remembered(fresh: Fresh) {
+    let store = fresh.open().await;
+    assert_eq!(store.marked_with("one").await.expect("read"), "one");
+    assert_eq!(store.marked_with("two").await.expect("read"), "one");
+    store.mark_anew_with("two").await.expect("said");
+    assert_eq!(store.marked_with("one").await.expect("read"), "two");
+}

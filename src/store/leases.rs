@@ -1,0 +1,250 @@
+//! Which of several hosts works for a repository: a lease for each repository, with the epoch of its holder as the fencing token.
+//!
+//! A host is a process with a state directory; its id lies in that directory. Times are the database's, so that clocks of hosts do not
+//! matter. Every write of every host goes through one lock of the database ([`Location::begin`]), so what is compared here still holds
+//! when the transaction ends. Tests: `contract/leases.rs`.
+
+use super::{Store, StoreError, queue};
+use domain::TaskId;
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, Row};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A host that holds more than another leaves a free lease to that one for so long.
+const LEFT_TO_OTHERS_MS: i64 = 3_000;
+/// Hosts that were silent for so long are forgotten.
+const FORGOTTEN_MS: i64 = 24 * 3600 * 1000;
+
+/// What a host says of itself, and asks for.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// The id of its state directory.
+    pub host: String,
+    /// Where it is, for people.
+    pub address: String,
+    /// The number of its life, from [`Store::begin_epoch`].
+    pub epoch: i64,
+    /// Keys of the repositories that it could work for.
+    pub repositories: Vec<String>,
+    /// Those that another host could take over without a loss, because nothing of them stands here.
+    pub movable: Vec<String>,
+    /// How long a lease lasts from now on, in milliseconds.
+    pub lasts_ms: i64,
+}
+
+/// A host, as [`Store::hosts`] lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// The id of its state directory.
+    pub id: String,
+    /// Where it is, for people.
+    pub address: String,
+    /// Milliseconds that its last word still counts; below 0: it has been silent for longer.
+    pub left_ms: i64,
+    /// The repositories it works for.
+    pub repositories: Vec<String>,
+}
+
+struct Lease {
+    host: String,
+    epoch: i64,
+    until: i64,
+}
+
+impl Store {
+    /// Whether more than one process may work on it.
+    pub fn is_shared(&self) -> bool {
+        self.location.is_shared()
+    }
+
+    /// Says that a host is there, prolongs its leases, takes those that are free, and gives up what another host should have: the
+    /// repositories it works for from now on.
+    ///
+    /// # Errors
+    /// [`StoreError::Replaced`] when a later life with this host's id is there: this one has lost everything.
+    pub async fn claim(&self, claim: Claim) -> Result<Vec<String>, StoreError> {
+        let clock = self.location.clock();
+        self.writer.ask(|answer| queue::Write::Claim { claim, clock, answer }).await
+    }
+
+    /// Gives leases of this life back, so that others need not wait for their end. With `goes`, the host is not there any more.
+    pub async fn release(
+        &self,
+        host: &str,
+        epoch: i64,
+        repositories: Vec<String>,
+        goes: bool,
+    ) -> Result<(), StoreError> {
+        let host = host.to_owned();
+        self.writer.ask(|answer| queue::Write::Release { host, epoch, repositories, goes, answer }).await
+    }
+
+    /// The hosts that are known, in order of their ids.
+    pub async fn hosts(&self) -> Result<Vec<Host>, StoreError> {
+        let now: i64 = self.read(sqlx::query_scalar(self.location.clock()).fetch_one(&self.readers())).await?;
+        let sql = "SELECT id, address, until FROM hosts ORDER BY id";
+        let hosts = self.read(sqlx::query(sql).fetch_all(&self.readers())).await?;
+        let sql = "SELECT repository, host, until FROM leases ORDER BY repository";
+        let leases = self.read(sqlx::query(sql).fetch_all(&self.readers())).await?;
+        let of = |id: &str| {
+            let held = leases.iter().filter(|row| row.get::<&str, _>(1) == id && row.get::<i64, _>(2) > now);
+            held.map(|row| row.get(0)).collect()
+        };
+        let host = |row: &AnyRow| {
+            let id: String = row.get(0);
+            Host { repositories: of(&id), id, address: row.get(1), left_ms: row.get::<i64, _>(2) - now }
+        };
+        Ok(hosts.iter().map(host).collect())
+    }
+}
+
+pub(super) async fn claim(
+    c: &mut AnyConnection,
+    claim: &Claim,
+    clock: &'static str,
+) -> Result<Vec<String>, StoreError> {
+    let now: i64 = sqlx::query_scalar(clock).fetch_one(&mut *c).await?;
+    let until = now + claim.lasts_ms;
+    announce(c, claim, now, until).await?;
+    let leases = leases(c).await?;
+    let others = others(c, claim, now, &leases).await?;
+    let Shared { held, given } = share(claim, &leases, &others, now);
+    for key in &held {
+        write(c, key, claim, until).await?;
+    }
+    if let Some(key) = given {
+        write(c, &key, claim, now - 1).await?;
+    }
+    Ok(held)
+}
+
+/// What a host works for from now on, and what it gives up for another.
+struct Shared {
+    held: Vec<String>,
+    given: Option<String>,
+}
+
+/// What is free goes to whoever asks first, unless another host has less; and who has more than another gives it one at a time.
+fn share(claim: &Claim, leases: &BTreeMap<String, Lease>, others: &[Other], now: i64) -> Shared {
+    // An earlier life of this host is over: the state directory's lock says so.
+    let own = |lease: &Lease| lease.host == claim.host && (lease.epoch < claim.epoch || lease.until >= now);
+    let is_own = |key: &&String| leases.get(*key).is_some_and(own);
+    let mut held: Vec<String> = claim.repositories.iter().filter(is_own).cloned().collect();
+    let first_free = held.len();
+    for key in claim.repositories.iter().filter(|key| !is_own(key)) {
+        let lease = leases.get(key);
+        if lease.is_some_and(|lease| lease.until >= now) {
+            continue;
+        }
+        let left_to_others = lease.is_some_and(|lease| now - lease.until < LEFT_TO_OTHERS_MS);
+        if !(left_to_others && others.iter().any(|other| other.could(key) && other.held < held.len())) {
+            held.push(key.clone());
+        }
+    }
+    let much = held.len();
+    let given = held[..first_free].iter().position(|key| {
+        let wanted = others.iter().any(|other| other.could(key) && other.held + 1 < much);
+        wanted && claim.movable.contains(key)
+    });
+    Shared { given: given.map(|at| held.remove(at)), held }
+}
+
+async fn announce(c: &mut AnyConnection, claim: &Claim, now: i64, until: i64) -> Result<(), StoreError> {
+    let sql = "SELECT epoch FROM hosts WHERE id = $1";
+    let known: Option<i64> = sqlx::query_scalar(sql).bind(&claim.host).fetch_optional(&mut *c).await?;
+    if known.is_some_and(|epoch| epoch > claim.epoch) {
+        return Err(StoreError::Replaced);
+    }
+    let sql = "INSERT INTO hosts (id, epoch, address, repositories, until) VALUES ($1, $2, $3, $4, $5) \
+               ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, address = excluded.address, \
+               repositories = excluded.repositories, until = excluded.until";
+    let query = sqlx::query(sql).bind(&claim.host).bind(claim.epoch).bind(&claim.address);
+    query.bind(claim.repositories.join("\n")).bind(until).execute(&mut *c).await?;
+    sqlx::query("DELETE FROM hosts WHERE until < $1").bind(now - FORGOTTEN_MS).execute(c).await?;
+    Ok(())
+}
+
+async fn leases(c: &mut AnyConnection) -> Result<BTreeMap<String, Lease>, StoreError> {
+    let rows = sqlx::query("SELECT repository, host, epoch, until FROM leases").fetch_all(c).await?;
+    let one = |row: &AnyRow| (row.get(0), Lease { host: row.get(1), epoch: row.get(2), until: row.get(3) });
+    Ok(rows.iter().map(one).collect())
+}
+
+/// Another host that is there.
+struct Other {
+    repositories: BTreeSet<String>,
+    held: usize,
+}
+
+impl Other {
+    fn could(&self, key: &str) -> bool {
+        self.repositories.contains(key)
+    }
+}
+
+async fn others(
+    c: &mut AnyConnection,
+    claim: &Claim,
+    now: i64,
+    leases: &BTreeMap<String, Lease>,
+) -> Result<Vec<Other>, StoreError> {
+    let sql = "SELECT id, repositories FROM hosts WHERE id <> $1 AND until >= $2";
+    let rows = sqlx::query(sql).bind(&claim.host).bind(now).fetch_all(c).await?;
+    let one = |row: &AnyRow| {
+        let (id, repositories): (String, String) = (row.get(0), row.get(1));
+        let held = leases.values().filter(|lease| lease.host == id && lease.until >= now).count();
+        Other { repositories: repositories.lines().map(str::to_owned).collect(), held }
+    };
+    Ok(rows.iter().map(one).collect())
+}
+
+async fn write(c: &mut AnyConnection, key: &str, claim: &Claim, until: i64) -> Result<(), StoreError> {
+    let sql = "INSERT INTO leases (repository, host, epoch, until) VALUES ($1, $2, $3, $4) ON CONFLICT (repository) DO UPDATE \
+               SET host = excluded.host, epoch = excluded.epoch, until = excluded.until";
+    sqlx::query(sql).bind(key).bind(&claim.host).bind(claim.epoch).bind(until).execute(c).await?;
+    Ok(())
+}
+
+pub(super) async fn release(
+    c: &mut AnyConnection,
+    host: &str,
+    epoch: i64,
+    repositories: &[String],
+    goes: bool,
+) -> Result<(), StoreError> {
+    for key in repositories {
+        let sql = "UPDATE leases SET until = 0 WHERE repository = $1 AND host = $2 AND epoch = $3";
+        sqlx::query(sql).bind(key).bind(host).bind(epoch).execute(&mut *c).await?;
+    }
+    if goes {
+        let sql = "DELETE FROM hosts WHERE id = $1 AND epoch = $2";
+        sqlx::query(sql).bind(host).bind(epoch).execute(c).await?;
+    }
+    Ok(())
+}
+
+/// Whether this life may write for a repository: nobody ever had a lease of it, or it is this life's.
+///
+/// # Errors
+/// [`StoreError::Elsewhere`] when it is another's.
+pub(super) async fn fence(c: &mut AnyConnection, repository: &str, epoch: i64) -> Result<(), StoreError> {
+    let sql = "SELECT l.epoch, COALESCE(h.address, l.host) FROM leases l LEFT JOIN hosts h ON h.id = l.host \
+               WHERE l.repository = $1";
+    let lease = sqlx::query(sql).bind(repository).fetch_optional(c).await?;
+    match lease.map(|row| (row.get::<i64, _>(0), row.get::<String, _>(1))) {
+        Some((holder, address)) if holder != epoch => {
+            Err(StoreError::Elsewhere { repository: repository.to_owned(), address })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// As [`fence`], for a task's repository.
+pub(super) async fn fence_task(c: &mut AnyConnection, task: TaskId, epoch: i64) -> Result<(), StoreError> {
+    let sql = "SELECT repository FROM tasks WHERE id = $1";
+    let repository: Option<String> = sqlx::query_scalar(sql).bind(task.0).fetch_optional(&mut *c).await?;
+    match repository {
+        Some(repository) => fence(c, &repository, epoch).await,
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,51 @@
+//! The newest commit of each task that its branch may not have yet: another host goes on from it. And what is true of the store itself.
+
+use super::{Store, StoreError, queue};
+use domain::{Commit, TaskId};
+use sqlx::{AnyConnection, Row};
+
+/// The name under which the installation's marks are known.
+const MARKS: &str = "marks";
+
+impl Store {
+    /// Keeps a commit of a task as a git pack of what its parent lacks, in place of an earlier one.
+    pub async fn keep_pack(&self, task: TaskId, commit: &Commit, body: Vec<u8>) -> Result<(), StoreError> {
+        let commit = commit.to_string();
+        self.writer.ask(|answer| queue::Write::Pack { task, commit, body, answer }).await
+    }
+
+    /// The pack of a task's commit; none when another one is kept, or none.
+    pub async fn pack(&self, task: TaskId, commit: &Commit) -> Result<Option<Vec<u8>>, StoreError> {
+        let sql = "SELECT body FROM packs WHERE task = $1 AND commit_id = $2";
+        let readers = self.readers();
+        let row = sqlx::query(sql).bind(task.0).bind(commit.to_string()).fetch_optional(&readers);
+        Ok(self.read(row).await?.map(|row| row.get(0)))
+    }
+
+    /// The fingerprint of the key that marks this store's posts: this one, if none was known before.
+    pub async fn marked_with(&self, fingerprint: &str) -> Result<String, StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.writer.ask(|answer| queue::Write::Marks { fingerprint, anew: false, answer }).await
+    }
+
+    /// From now on this store's posts are marked with the key of this fingerprint.
+    pub async fn mark_anew_with(&self, fingerprint: &str) -> Result<(), StoreError> {
+        let fingerprint = fingerprint.to_owned();
+        self.writer.ask(|answer| queue::Write::Marks { fingerprint, anew: true, answer }).await.map(drop)
+    }
+}
+
+pub(super) async fn keep(c: &mut AnyConnection, task: TaskId, commit: &str, body: Vec<u8>) -> Result<(), StoreError> {
+    let sql = "INSERT INTO packs (task, commit_id, body) VALUES ($1, $2, $3) \
+               ON CONFLICT (task) DO UPDATE SET commit_id = excluded.commit_id, body = excluded.body";
+    sqlx::query(sql).bind(task.0).bind(commit).bind(body).execute(c).await?;
+    Ok(())
+}
+
+pub(super) async fn marks(c: &mut AnyConnection, fingerprint: &str, anew: bool) -> Result<String, StoreError> {
+    let insert = "INSERT INTO facts (name, value) VALUES ($1, $2) ON CONFLICT (name) DO ";
+    let sql = format!("{insert}{}", if anew { "UPDATE SET value = excluded.value" } else { "NOTHING" });
+    sqlx::query(sqlx::AssertSqlSafe(sql)).bind(MARKS).bind(fingerprint).execute(&mut *c).await?;
+    let sql = "SELECT value FROM facts WHERE name = $1";
+    Ok(sqlx::query_scalar(sql).bind(MARKS).fetch_one(c).await?)
+}

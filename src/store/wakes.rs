@@ -1,0 +1,72 @@
+//! What hosts of one store tell each other: that something came for a repository, or that a lease is free. Only a hint: whoever misses one
+//! looks a little later by himself.
+
+use super::{Location, Store, StoreError};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
+use std::time::Duration;
+
+/// Told within the transaction: heard once it is stored.
+pub(super) const DELIVERED_AND_COMMIT: &str = "NOTIFY caisson, 'delivery'; COMMIT";
+pub(super) const RELEASED_AND_COMMIT: &str = "NOTIFY caisson, 'lease'; COMMIT";
+const CHANNEL: &str = "caisson";
+/// Between two tries to hear again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// What was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// A delivery was stored.
+    Delivery,
+    /// A lease was given back.
+    Lease,
+    /// Something may have been missed.
+    Unknown,
+}
+
+/// Hears what other hosts tell.
+pub struct Wakes {
+    location: Location,
+    listener: Option<PgListener>,
+}
+
+impl Store {
+    /// Where the other hosts of this store are heard.
+    pub fn wakes(&self) -> Wakes {
+        Wakes { location: self.location.clone(), listener: None }
+    }
+}
+
+impl Wakes {
+    /// Returns when another host, or this one, told something; or when it may have been missed.
+    pub async fn next(&mut self) -> Word {
+        let Some(listener) = &mut self.listener else {
+            match listen(&self.location).await {
+                Ok(listener) => self.listener = Some(listener),
+                Err(error) => {
+                    tracing::debug!(%error, "other hosts are not heard");
+                    tokio::time::sleep(AGAIN).await;
+                }
+            }
+            return Word::Unknown;
+        };
+        match listener.recv().await.map(|told| told.payload().to_owned()) {
+            Ok(payload) if payload == "delivery" => Word::Delivery,
+            Ok(payload) if payload == "lease" => Word::Lease,
+            Ok(_) => Word::Unknown,
+            Err(error) => {
+                tracing::debug!(%error, "other hosts are not heard any more");
+                self.listener = None;
+                Word::Unknown
+            }
+        }
+    }
+}
+
+async fn listen(at: &Location) -> Result<PgListener, StoreError> {
+    let Location::Postgres(url) = at else { return std::future::pending().await };
+    let options: PgConnectOptions = url.as_str().parse()?;
+    let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(AGAIN).connect_with(options).await?;
+    let mut listener = PgListener::connect_with(&pool).await?;
+    listener.listen(CHANNEL).await?;
+    Ok(listener)
+}

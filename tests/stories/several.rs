@@ -1,0 +1,250 @@
+//! Two hosts, each a bot with a state directory and an engine of its own, on one PostgreSQL database. What ends here ends as `kill -9`
+//! ends it, unless a story says otherwise.
+
+use crate::beside::Beside;
+use crate::world::{FIX, REPO, World, held, postgres};
+use caisson::store::Host;
+use domain::{Event, Loss, OutcomeStatus, TaskId};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A world whose first host reads by itself once a second, and works for the repository.
+async fn world(script: &str) -> Option<World> {
+    let store = postgres()?;
+    let world = World::with(script, &store).await;
+    until_held(&world, &["main"]).await;
+    Some(world)
+}
+
+/// The hosts that work for the repository, by their installations.
+async fn holders(world: &World) -> Vec<String> {
+    let hosts: Vec<Host> = world.store().hosts().await.expect("read");
+    let holds = hosts.into_iter().filter(|host| !host.repositories.is_empty());
+    holds.map(|host| host.address.split(['(', ',']).nth(1).unwrap_or_default().to_owned()).collect()
+}
+
+async fn until_held(world: &World, by: &[&str]) {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let found = holders(world).await;
+        if found.iter().map(String::as_str).eq(by.iter().copied()) {
+            return;
+        }
+        assert!(Instant::now() < end, "waited for {by:?}; it is {found:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn owner(world: &World) -> String {
+    world.store().task_row(TaskId(1)).await.expect("read").expect("there").owner
+}
+
+/// Nothing was said twice, each action ended once, and what may have run twice says so.
+async fn judge(world: &World, issue: u64) {
+    let (task, log) = (world.task().await, world.log().await);
+    let ended: Vec<u32> = log
+        .iter()
+        .filter_map(|event| if let Event::ActionFinished { number, .. } = event { Some(*number) } else { None })
+        .collect();
+    let started: Vec<u32> = log
+        .iter()
+        .filter_map(|event| if let Event::ActionStarted { number, .. } = event { Some(*number) } else { None })
+        .collect();
+    assert_eq!(started, ended, "each action that began ended, once");
+    let mut said = world.said(issue).await;
+    said.extend(world.said(task.pull.expect("a pull request")).await);
+    let mut marks: Vec<String> = said
+        .iter()
+        .filter_map(|text| text.split("caisson:1:").nth(1).and_then(|rest| rest.split(' ').next()).map(str::to_owned))
+        .collect();
+    let all = marks.len();
+    marks.sort();
+    marks.dedup();
+    assert_eq!(marks.len(), all, "something was said twice: {said:#?}");
+    let next = caisson::forge::RepoRef::new("lab", "shop");
+    let next = caisson::forge::ForgeReads::issue(&world.look(), &next, task.pull.unwrap_or(0) + 1).await;
+    assert!(next.is_err(), "a second pull request");
+}
+
+/// Approves whatever stands until the task is approved.
+async fn to_the_end(world: &World, issue: u64) {
+    world.until_state("awaiting-review").await;
+    world.approve().await;
+    world.until_state("final-review").await;
+    world.approve().await;
+    world.until_state("approved").await;
+    judge(world, issue).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_is_killed_at_an_action_is_followed_by_the_other() {
+    let Some(mut world) = world(&held()).await else { return };
+    let mut beside = Beside::new(&world, |text| text);
+    beside.start(&world).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("an action", |task| task.used == 1).await;
+    // The other one's copy of that action does not wait: it runs in another workspace.
+    world.kill();
+    let killed = Instant::now();
+    until_held(&world, &["beside"]).await;
+    assert!(killed.elapsed() < Duration::from_secs(20), "the lease lasts 10 s");
+    world.until("the first action's end", |task| task.used > 1 || task.state.name() == "awaiting-review").await;
+    let log = world.log().await;
+    let first = log.iter().find_map(|event| match event {
+        Event::ActionFinished { number: 1, outcome } => Some(outcome.status.clone()),
+        _ => None,
+    });
+    assert_eq!(first, Some(OutcomeStatus::Interrupted), "it may have run");
+    let lost = |event: &Event| matches!(event, Event::SandboxLost { loss: Loss::Moved, .. });
+    assert!(log.iter().any(lost), "{log:?}");
+    to_the_end(&world, issue).await;
+    // What the first host has of it is older than the log: it goes as soon as that host is there again.
+    assert!(world.broker.workspace("task-1-1").exists());
+    world.start().await;
+    world.nothing_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_sealed_and_not_pushed_is_pushed_by_the_other() {
+    let Some(mut world) = world(FIX).await else { return };
+    world.cuts.set(|row, _| row.effect.kind() == "push");
+    let mut beside = Beside::new(&world, |text| text);
+    beside.start(&world).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let sealed = |task: &domain::Task| task.state.name() == "publishing" && task.seq > 0;
+    world.until("a sealed tree", sealed).await;
+    let end = Instant::now() + PATIENCE;
+    while !world.log().await.iter().any(|event| matches!(event, Event::TreeSealed { .. })) {
+        assert!(Instant::now() < end, "never sealed");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    world.kill();
+    to_the_end(&world, issue).await;
+    let sealed = |event: &&Event| matches!(event, Event::TreeSealed { n: 1, .. });
+    assert_eq!(world.log().await.iter().filter(sealed).count(), 1, "the same commit, though its host is gone");
+}
+
+/// A restart of both, one after the other: no review waits for longer than a lease, and nothing is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rolling_restart_leaves_no_gap() {
+    let Some(mut world) = world(FIX).await else { return };
+    let mut beside = Beside::new(&world, |text| text);
+    beside.start(&world).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.stop().await;
+    world.approve().await;
+    let task = world.until_state("final-review").await;
+    assert_eq!(task.checkpoints.len(), 2);
+    world.start().await;
+    beside.stop().await;
+    world.approve().await;
+    world.until_state("approved").await;
+    judge(&world, issue).await;
+    world.nothing_left().await;
+}
+
+/// Its sandbox is there still, and so is its lease: nobody else is asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_is_back_at_once_goes_on_where_it_was() {
+    let Some(mut world) = world(FIX).await else { return };
+    let mut beside = Beside::new(&world, |text| text);
+    beside.start(&world).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until("some work", |task| task.used >= 2).await;
+    let before = owner(&world).await;
+    world.stop().await;
+    world.start().await;
+    to_the_end(&world, issue).await;
+    assert_eq!(owner(&world).await, before);
+    assert!(!world.log().await.iter().any(|event| matches!(event, Event::SandboxLost { .. })));
+}
+
+/// The forge calls one host; another works for the repository.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_may_arrive_at_any_host() {
+    let Some(mut world) = world(FIX).await else { return };
+    // It reads by itself once an hour: what wakes it is what the other host stored.
+    let mut beside = Beside::new(&world, |text| text.replace("poll_s = 1\n", "poll_s = 3600\n"));
+    beside.start(&world).await;
+    world.stop().await;
+    until_held(&world, &["beside"]).await;
+    let end = Instant::now() + PATIENCE;
+    while world.store().watermark("shop").await.expect("read").is_none() {
+        assert!(Instant::now() < end, "the first reading never ended");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    world.start().await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    to_the_end(&world, issue).await;
+    assert_eq!(holders(&world).await, ["beside"]);
+    assert!(world.broker.created.lock().expect("created").is_empty(), "nothing of it ran on the first host");
+}
+
+/// Numbers that only look random: the same for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// Either host is killed wherever the dice fall, and comes back after a while, sooner or later than its leases end. `make soak` asks for
+/// more kills (CAISSON_KILLS), and CAISSON_SEED repeats a run.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hosts_that_are_killed_wherever_the_dice_fall_finish_the_task() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let by_clock =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |at| at.as_nanos() as u64);
+    let (wanted, seed) = (number("CAISSON_KILLS").unwrap_or(6), number("CAISSON_SEED").unwrap_or(by_clock));
+    println!("CAISSON_SEED={seed}");
+    let (mut dice, mut kills) = (Dice(seed), 0);
+    while kills < wanted {
+        let Some(mut world) = world(FIX).await else { return };
+        let mut beside = Beside::new(&world, |text| text);
+        beside.start(&world).await;
+        let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+        let (mut back, mut next) = ([Instant::now(); 2], Instant::now() + Duration::from_millis(dice.roll(3_000)));
+        let (mut approved, limit) = (0, Instant::now() + Duration::from_secs(600));
+        loop {
+            let now = Instant::now();
+            assert!(now < limit, "CAISSON_SEED={seed}: came no further than {:?}", world.task().await.state);
+            if now >= next && kills < wanted && (world.is_running() || beside.is_running()) {
+                let first =
+                    if world.is_running() && beside.is_running() { dice.roll(2) == 0 } else { world.is_running() };
+                if first {
+                    world.kill()
+                } else {
+                    beside.kill()
+                }
+                kills += 1;
+                back[usize::from(!first)] = now + Duration::from_millis(dice.roll(14_000));
+                next = now + Duration::from_millis(500 + dice.roll(6_000));
+            }
+            if !world.is_running() && now >= back[0] {
+                world.start().await;
+            }
+            if !beside.is_running() && now >= back[1] {
+                beside.start(&world).await;
+            }
+            let task = world.task().await;
+            let waits = matches!(task.state.name(), "awaiting-review" | "final-review");
+            if waits && task.checkpoints.len() > approved {
+                approved = task.checkpoints.len();
+                world.approve().await;
+            }
+            if task.state.name() == "paused" {
+                world.alice().comment(REPO, issue, "/resume").expect("said");
+                world.until("to go on", |task| task.state.name() != "paused").await;
+            }
+            if task.state.name() == "approved" && world.store().tasks_with_effects().await.expect("read").is_empty() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        judge(&world, issue).await;
+    }
+}

@@ -1,0 +1,187 @@
+//! Two hosts on real parts: the program itself twice, each with a broker, a router and containers of its own, on one PostgreSQL server. Either
+//! is killed wherever the dice fall; the task goes on, and nothing is said twice. Without an engine or PostgreSQL it says so and passes.
+
+#[path = "support/postgres.rs"]
+mod server;
+mod support;
+
+use caisson::config::Process;
+use caisson::store::{Location, Store};
+use devforge::Access;
+use domain::{Event, Task, TaskId};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use support::home::{Home, Serve, term};
+use support::skipped;
+
+const SCRIPT: &str = r#"
+name = "compare versions as numbers"
+[[turn]]
+call = [
+  { name = "list_files", arguments = { path = "." } },
+  { name = "read_file", arguments = { path = "semver.py" } },
+  { name = "write_file", arguments = { path = "semver.py", content = "def newer(a, b):\n    return [int(x) for x in a.split('.')] > [int(x) for x in b.split('.')]\n" } },
+]
+[[turn]]
+call = [
+  { name = "bash", arguments = { command = "sleep 1; python3 -m unittest -q" } },
+  { name = "bash", arguments = { command = "sleep 1; cat semver.py" } },
+]
+[[turn]]
+call = [
+  { name = "bash", arguments = { command = "sleep 1; git status --short || true" } },
+  { name = "done", arguments = { summary = "newer() compares the parsed numbers." } },
+]
+"#;
+
+/// A repository with a failing test, brought to the forge by the first host.
+fn add_project(home: &Home) -> (String, String) {
+    let project = home.dir.path().join("my-shop");
+    std::fs::create_dir(&project).unwrap();
+    let test = "import unittest\nfrom semver import newer\n\n\nclass Newer(unittest.TestCase):\n    def test_ten(self):\n        self.assertTrue(newer('1.10.0', '1.9.0'))\n";
+    std::fs::write(project.join("semver.py"), "def newer(a, b):\n    return a > b\n").unwrap();
+    std::fs::write(project.join("test_semver.py"), test).unwrap();
+    for args in [&["init", "-q", "-b", "main"][..], &["add", "."], &["commit", "-q", "-m", "A shop"]] {
+        let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+        assert!(Command::new("git").current_dir(&project).args(who).args(args).status().unwrap().success(), "{args:?}");
+    }
+    let added = home.run(&["repo", "add", &project.display().to_string(), "--no-try"]);
+    assert!(added.status.success(), "{added:?}");
+    let entry = Process::load(&home.dir.path().join("caisson.toml")).unwrap().repositories.remove(0);
+    (entry.key, format!("{}/{}", entry.owner, entry.name))
+}
+
+/// What a person sees of the task, and does.
+struct Looking {
+    store: Store,
+    repository: String,
+    home: std::sync::Arc<devforge::Devforge>,
+    approved: usize,
+}
+
+impl Looking {
+    async fn task(&self) -> Task {
+        self.store.task(TaskId(1)).await.unwrap()
+    }
+
+    async fn log(&self) -> Vec<Event> {
+        self.store.log(TaskId(1)).await.unwrap().into_iter().map(|(_, event)| event).collect()
+    }
+
+    /// Approves what newly stands; true once nothing is left to do.
+    async fn act(&mut self, issue: u64) -> bool {
+        let (task, person) = (self.task().await, self.home.as_person("alice"));
+        let state = task.state.name();
+        if matches!(state, "awaiting-review" | "final-review") && task.checkpoints.len() > self.approved {
+            self.approved = task.checkpoints.len();
+            let commit = task.checkpoint().and_then(|it| it.commit.clone()).expect("a commit");
+            person.approve(&self.repository, task.pull.expect("a pull request"), commit.as_str()).expect("approved");
+        }
+        if state == "paused" {
+            person.comment(&self.repository, issue, "/resume").expect("said");
+            tokio::time::sleep(Duration::from_secs(3)).await;
+        }
+        state == "approved" && self.store.tasks_with_effects().await.unwrap().is_empty()
+    }
+}
+
+/// Numbers that only look random: the same for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_programs_that_are_killed_at_random_finish_the_task() {
+    let Some(mut one) = Home::new("host1").await else { return };
+    let Some(server) = server::Server::of_this_process() else { return };
+    let url = server.database();
+    let script = one.dir.path().join("script.toml");
+    std::fs::write(&script, SCRIPT).unwrap();
+    one.set("CAISSON_STORE_URL", url.clone());
+    one.set("CAISSON_MODEL_SCRIPT", script.display().to_string());
+    one.set("CAISSON_FORGE_BOT_URL", format!("http://127.0.0.1:{}", one.ports[0]));
+    let (_, repository) = add_project(&one);
+    one.forge.add_person("alice", "secret").unwrap();
+    one.forge.add_collaborator(&repository, "alice", Access::Write).unwrap();
+    // Its first start makes the store and the key that marks posts.
+    let mut serving: [Option<Serve>; 2] = [Some(one.serving()), None];
+    let two = one.beside("host2");
+    let homes = [one, two];
+    serving[1] = Some(homes[1].serving());
+    let location = Location::postgres(url.parse().unwrap(), None);
+    let store = Store::look(location).await.unwrap().expect("made");
+    let issue = homes[0].forge.as_person("alice").open_issue(&repository, "Versions compare as text", "/fix").unwrap();
+    let mut looking = Looking { store, repository, home: homes[0].forge.clone(), approved: 0 };
+    let by_clock = std::time::UNIX_EPOCH.elapsed().map_or(1, |at| at.as_nanos() as u64);
+    let (wanted, seed) = (number("CAISSON_KILLS").unwrap_or(3), number("CAISSON_SEED").unwrap_or(by_clock));
+    println!("CAISSON_SEED={seed}");
+    let (mut dice, mut kills) = (Dice(seed), 0);
+    let mut back = [Instant::now(); 2];
+    let (mut next, limit) =
+        (Instant::now() + Duration::from_secs(4), Instant::now() + Duration::from_secs(300 + 40 * wanted));
+    while !looking.act(issue).await || kills < wanted {
+        let now = Instant::now();
+        assert!(now < limit, "CAISSON_SEED={seed}: {:?}", looking.task().await.state);
+        let running: Vec<usize> = (0..2).filter(|&at| serving[at].is_some()).collect();
+        if now >= next && kills < wanted && !running.is_empty() {
+            let at = running[dice.roll(running.len() as u64) as usize];
+            // SIGKILL, and waited for.
+            drop(serving[at].take());
+            kills += 1;
+            back[at] = now + Duration::from_millis(dice.roll(12_000));
+            next = now + Duration::from_millis(3_000 + dice.roll(8_000));
+        }
+        for at in 0..2 {
+            if serving[at].is_none() && now >= back[at] {
+                serving[at] = Some(homes[at].serving());
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    judge(&looking, issue).await;
+    for serve in serving.iter_mut().flatten() {
+        tokio::task::block_in_place(|| term(serve));
+    }
+    for home in &homes {
+        assert_eq!(home.standing(), "", "{}", home.installation);
+    }
+}
+
+/// Each action that began ended once, each decision was used once, and nothing was said twice.
+async fn judge(looking: &Looking, issue: u64) {
+    let (task, log) = (looking.task().await, looking.log().await);
+    let numbers = |which: fn(&Event) -> Option<u32>| log.iter().filter_map(which).collect::<Vec<u32>>();
+    let started = numbers(|it| if let Event::ActionStarted { number, .. } = it { Some(*number) } else { None });
+    let ended = numbers(|it| if let Event::ActionFinished { number, .. } = it { Some(*number) } else { None });
+    assert_eq!(started, ended);
+    let used = numbers(|it| if let Event::DecisionUsed { n, .. } = it { Some(*n) } else { None });
+    assert!(used.windows(2).all(|pair| pair[0] < pair[1]), "{used:?}");
+    let url = looking.home.url().parse().unwrap();
+    let token = caisson::secret::Secret::new(looking.home.add_token("alice").unwrap());
+    let forge = caisson::forge::Gitea::new(&url, token, "test").unwrap();
+    let (owner, name) = looking.repository.split_once('/').unwrap();
+    let at = caisson::forge::RepoRef::new(owner, name);
+    let mut marks = Vec::new();
+    for place in [issue, task.pull.unwrap()] {
+        let comments = caisson::forge::ForgeReads::comments(&forge, &at, place).await.unwrap();
+        let mut texts: Vec<String> = comments.into_iter().map(|it| it.body).collect();
+        if let Ok(reviews) = caisson::forge::ForgeReads::reviews(&forge, &at, place).await {
+            texts.extend(reviews.into_iter().map(|it| it.body));
+        }
+        let mark = |text: &String| Some(text.split("caisson:1:").nth(1)?.split(' ').next()?.to_owned());
+        marks.extend(texts.iter().filter_map(mark));
+    }
+    let all = marks.len();
+    marks.sort();
+    marks.dedup();
+    assert!(all >= 4 && marks.len() == all, "{marks:?}");
+}
