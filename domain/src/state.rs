@@ -22,6 +22,11 @@ pub enum PauseReason {
         /// The kind that is used up: `money`, `tokens`, `actions` or `time`.
         what: String,
     },
+    /// All tasks together, or those of its repository, have used what they may in one day.
+    DaySpent {
+        /// How much of what, and from when on there is more.
+        sentence: String,
+    },
     /// It makes no progress: no usable tool calls, no answer that could be stored, or a sandbox that is lost too often.
     Stuck {
         /// What happened, without a full stop.

@@ -297,6 +297,7 @@ fn effects(parts: &Parts, clock: Arc<Clock>) -> EffectRunner {
         posts: Posts::new(parts.forge.clone(), parts.store.clone(), parts.me.id, parts.mark_key.clone()),
         listeners: Listeners::new(parts.config.clone(), parts.forge.clone()),
         epoch: parts.epoch,
+        spending: tokio::sync::Mutex::default(),
         reaching: tokio::sync::Mutex::default(),
     }
 }

@@ -5,6 +5,7 @@ mod barrier;
 pub mod broker;
 mod broker_child;
 mod config;
+mod cost;
 mod doctor;
 pub mod eval;
 pub mod fetch;
@@ -77,6 +78,8 @@ enum Command {
     /// Bring the store to another place.
     #[command(subcommand)]
     Store(store::StoreCommand),
+    /// What model calls cost: by day, repository, model or task.
+    Cost(cost::CostCommand),
     /// Look at tasks; stop one or let it go on.
     #[command(subcommand)]
     Task(task::TaskCommand),
@@ -115,6 +118,7 @@ impl Cli {
             }
             Command::Eval(args) => args.run(&config).await,
             Command::Store(store) => store.run(&config).await,
+            Command::Cost(args) => args.run(&config).await,
             Command::Task(task) => task.run(&config).await,
         }
     }

@@ -41,6 +41,7 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 3] = [
         "budget",
         &[
             "dollars",
+            "day_dollars",
             "tokens",
             "actions",
             "minutes",

@@ -235,6 +235,8 @@ pub struct Budget {
     pub actions: u32,
     /// Minutes of work (model calls and actions, not waiting) before a task pauses; above 0.
     pub minutes: u32,
+    /// US dollars that all tasks may use in a day (UTC): those of the repository, or, in `[budget]`, of all repositories; 0 = no limit.
+    pub day_dollars: f64,
     /// Who may grant more.
     pub granted_by: GrantedBy,
     /// Most US dollars that one task may be granted in all, `dollars` included; 0 = no ceiling.
@@ -268,6 +270,12 @@ impl Budget {
     /// The most that one task may be granted in all.
     pub fn ceiling(&self) -> domain::Budget {
         amounts(self.most_dollars, self.most_tokens, self.most_actions, self.most_minutes)
+    }
+
+    /// Millionths of a US dollar for a day; none = no limit.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked to be finite and not negative; `as` saturates
+    pub fn day(&self) -> Option<u64> {
+        Some((self.day_dollars * 1e6) as u64).filter(|&most| most > 0)
     }
 
     /// `granted_by` as the task machine takes it.

@@ -53,6 +53,10 @@ impl EffectRunner {
             Err(refusal) => return Ok(Input::PauseAsked { reason: refusal.reason() }),
         };
         if !row.held {
+            let _one = self.spending.lock().await;
+            if let Some(reason) = self.day_spent(task, ready.worst_micro_usd).await? {
+                return Ok(Input::PauseAsked { reason });
+            }
             let starting = Input::ModelCallStarting { turn, worst_micro_usd: ready.worst_micro_usd };
             let key = format!("model:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
             match feed.feed(task.id, &key, starting).await? {

@@ -15,6 +15,7 @@ mod guard;
 mod image;
 mod lanes;
 mod listeners;
+mod money;
 mod policy;
 mod posts;
 mod prepare;
@@ -101,6 +102,8 @@ pub struct EffectRunner {
     pub epoch: i64,
     /// Which commits are known to be in `repos`.
     pub here: Here,
+    /// Held from the look at what a day may cost until the call is charged.
+    pub spending: tokio::sync::Mutex<()>,
     /// Held while rules are made and told to the router.
     pub reaching: tokio::sync::Mutex<()>,
 }

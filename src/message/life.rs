@@ -7,6 +7,8 @@ use domain::{PauseReason, Resource, Task, TaskKind, VerdictKind};
 /// Longest answer of a read-only task that is shown, in characters.
 const MAX_ANSWER: usize = 24_000;
 const MAX_REASON: usize = 600;
+/// Longest plan of the agent that is shown with a pause, in characters.
+const MAX_PLAN: usize = 4_000;
 
 /// `/fix` or `/plan` was taken up: what happens next.
 pub fn accepted(about: &About<'_>) -> String {
@@ -47,11 +49,26 @@ pub fn paused(reason: &PauseReason) -> String {
     format!("The task is paused. {}", pause_reason(reason))
 }
 
+/// As [`paused`], with what is left to do where it is money that is wanted.
+pub(super) fn paused_now(reason: &PauseReason, about: &About<'_>) -> String {
+    let mut text = paused(reason);
+    let of_money = matches!(reason, PauseReason::Budget { .. } | PauseReason::DaySpent { .. });
+    if let Some(plan) = about.task.plan.as_deref().filter(|_| of_money) {
+        text.push_str("\n\nWhat it planned, as it noted last:\n\n");
+        text.push_str(&document(plan, MAX_PLAN));
+    }
+    text
+}
+
 pub(super) fn pause_reason(reason: &PauseReason) -> String {
     match reason {
         PauseReason::Budget { what } => format!(
             "It has used what it was granted: {}. What it did so far is kept. `/budget 2 usd` (or `30 actions`, `20 min`, `100k tokens`) grants more and lets it go on; `/stop` ends it.",
             prose(what, MAX_REASON)
+        ),
+        PauseReason::DaySpent { sentence } => format!(
+            "The day's money is used up: {}. What it did so far is kept. Write `/resume` when there is more; `/stop` ends it.",
+            prose(sentence, MAX_REASON).trim_end_matches('.')
         ),
         PauseReason::Stuck { sentence } => format!(
             "It got stuck: {}. Tell it how to go on with `/revise …` once a checkpoint stands, try again with `/resume`, or end it with `/stop`.",

@@ -30,7 +30,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::InAdvance { login, next } => answer::in_advance(login, *next),
         Notice::AdvanceEnded { login, left, why } => answer::advance_ended(login, *left, why),
         Notice::NotPaused { login } => answer::not_paused(login, about),
-        Notice::Paused { reason } => life::paused(reason),
+        Notice::Paused { reason } => life::paused_now(reason, about),
         Notice::Resumed => life::resumed(about),
         Notice::Approved { commit } => life::approved(commit.as_str(), about),
         Notice::Voided { n } => life::voided(*n),

@@ -155,8 +155,10 @@ async fn project_task(c: &mut AnyConnection, a: &Append) -> Result<(), StoreErro
 
 async fn write_step(c: &mut AnyConnection, id: TaskId, from: u32, step: &Step, now: i64) -> Result<(), StoreError> {
     for (i, event) in step.events.iter().enumerate() {
-        write_event(c, id, i64::from(from) + i as i64 + 1, event, now).await?;
+        let seq = i64::from(from) + i as i64 + 1;
+        write_event(c, id, seq, event, now).await?;
         project(c, id, event, now).await?;
+        super::charges::project(c, id, seq, event, now).await?;
     }
     for effect in &step.effects {
         write_effect(c, id, effect, now).await?;

@@ -9,10 +9,11 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection, Executor, Row};
 
 /// Every table but `hosts` and `leases`, which say who is at work now; a test compares them with the migrations.
-pub const TABLES: [&str; 20] = [
+pub const TABLES: [&str; 21] = [
     "actions",
     "addresses",
     "blobs",
+    "charges",
     "checkpoints",
     "decisions",
     "deliveries",

@@ -8,6 +8,7 @@
 mod addresses;
 mod append;
 mod body;
+mod charges;
 #[cfg(test)]
 mod contract;
 mod copy;
@@ -30,6 +31,7 @@ mod writer;
 
 pub use addresses::Address;
 pub use append::{Append, Appended, Close, NewTask};
+pub use charges::{Cost, CostBy, day_began};
 pub use copy::{Copied, TABLES};
 pub use grants::TakeBack;
 pub use leases::{Claim, Host};

@@ -75,6 +75,7 @@ pub(super) async fn delete_task(c: &mut AnyConnection, id: TaskId) -> Result<Del
         "DELETE FROM task_events WHERE task = $1",
         "DELETE FROM actions WHERE task = $1",
         "DELETE FROM checkpoints WHERE task = $1",
+        "DELETE FROM charges WHERE task = $1",
         "DELETE FROM decisions WHERE task = $1",
         "DELETE FROM posts WHERE task = $1",
         "DELETE FROM tasks WHERE id = $1",

@@ -29,6 +29,7 @@ mod kept;
 mod kills;
 mod losses;
 mod models;
+mod money;
 mod orders;
 mod outages;
 mod policy;

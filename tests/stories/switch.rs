@@ -1,17 +1,22 @@
-//! A model that can be switched off.
+//! A model that can be switched off, and that costs something where a story says so.
 
 use async_trait::async_trait;
 use caisson::llm::{Model, ModelError, ModelRequest, ModelResponse, Price};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
-/// A model that can be out of reach.
+/// A model that can be out of reach, and what it costs.
 #[derive(Clone, Default)]
-pub struct Switch(Arc<AtomicBool>);
+pub struct Switch(Arc<AtomicBool>, Arc<Mutex<Price>>);
 
 impl Switch {
     pub fn set_away(&self, away: bool) {
         self.0.store(away, Ordering::SeqCst);
+    }
+
+    /// Micro-dollars for a million tokens.
+    pub fn set_price(&self, input: u64, output: u64) {
+        *self.1.lock().expect("whole") = Price { input, output, cache_read: input, cache_write: input };
     }
 
     pub fn before(&self, model: Arc<dyn Model>) -> Arc<dyn Model> {
@@ -35,7 +40,7 @@ impl Model for Switched {
     }
 
     fn price(&self) -> Price {
-        self.model.price()
+        *self.away.1.lock().expect("whole")
     }
 
     fn context_tokens(&self) -> u64 {

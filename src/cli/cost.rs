@@ -1,0 +1,119 @@
+//! `caisson cost`: what model calls cost, by day, repository, model or task. Looking changes nothing, and works beside a running bot.
+
+use super::printer::Printer;
+use super::store::location;
+use crate::clock::now;
+use crate::config::Process;
+use crate::store::{Cost, CostBy, Store, day_began};
+use crate::text::{dollars, grouped};
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use std::path::Path;
+
+const DAY_MS: i64 = 24 * 3600 * 1000;
+
+/// By what to sum up.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum By {
+    Day,
+    Repository,
+    Model,
+    Task,
+}
+
+/// A call whose answer was lost, or is awaited, counts with its worst case. Deleted tasks are not counted any more.
+#[derive(Debug, Args)]
+pub struct CostCommand {
+    /// What each line is of.
+    #[arg(long, value_enum, default_value = "day")]
+    by: By,
+    /// How many days back, today (UTC) included.
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    days: u32,
+    /// One JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+impl CostCommand {
+    /// Prints the sums.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn run(self, config: &Path) -> Result<()> {
+        let config = Process::load(config)?;
+        let printer = Printer::terminal();
+        let since = day_began(now()) - i64::from(self.days - 1) * DAY_MS;
+        let (by, name) = match self.by {
+            By::Day => (CostBy::Day, "day"),
+            By::Repository => (CostBy::Repository, "repository"),
+            By::Model => (CostBy::Model, "model"),
+            By::Task => (CostBy::Task, "task"),
+        };
+        let rows = match Store::look(location(&config)?).await? {
+            Some(store) => store.costs(by, since).await?,
+            None => Vec::new(),
+        };
+        let rows: Vec<Cost> = rows.into_iter().map(|row| Cost { of: shown(by, &row.of), ..row }).collect();
+        if self.json {
+            for row in &rows {
+                printer.json(&serde_json::to_value(row)?);
+            }
+            return Ok(());
+        }
+        if rows.is_empty() {
+            printer.hint(&format!("no model was called in the last {} day(s)", self.days));
+            return Ok(());
+        }
+        let number = |value: i64| grouped(u64::try_from(value).unwrap_or(0));
+        let money = |value: i64| dollars(u64::try_from(value).unwrap_or(0));
+        let cells = |row: &Cost| {
+            let tokens = [row.calls, row.input, row.cache_read, row.cache_write, row.output].map(number);
+            [vec![row.of.clone()], tokens.to_vec(), vec![money(row.micro_usd)]].concat()
+        };
+        let table: Vec<Vec<String>> = rows.iter().map(cells).collect();
+        printer.table(&[name, "calls", "read", "from cache", "to cache", "written", "cost"], &table);
+        printer.hint(&format!("together {}", money(rows.iter().map(|row| row.micro_usd).sum())));
+        limits(&config, &printer).await
+    }
+}
+
+/// What a day may still cost, where that is limited.
+async fn limits(config: &Process, printer: &Printer) -> Result<()> {
+    let Some(store) = Store::look(location(config)?).await? else { return Ok(()) };
+    let since = day_began(now());
+    let own = config.repositories.iter().filter(|entry| entry.budget.is_some());
+    let own = own.map(|entry| (Some(entry.key.as_str()), config.budget_of(&entry.key).day()));
+    for (key, most) in std::iter::once((None, config.budget.day())).chain(own) {
+        let Some(most) = most else { continue };
+        let spent = store.spent_since(since, key).await?;
+        let whose = key.unwrap_or("all repositories");
+        printer.say(&format!("today: {} of {} for {whose}", dollars(spent), dollars(most)));
+    }
+    Ok(())
+}
+
+fn shown(by: CostBy, of: &str) -> String {
+    match by {
+        CostBy::Day => of.parse().map_or_else(|_| of.to_owned(), date),
+        CostBy::Model if of.is_empty() => "(no answer)".to_owned(),
+        CostBy::Repository | CostBy::Model | CostBy::Task => of.to_owned(),
+    }
+}
+
+/// A day by its number since 1970, as a date.
+fn date(days: i64) -> String {
+    jiff::Timestamp::from_second(days * 86_400)
+        .map_or_else(|_| days.to_string(), |at| at.strftime("%Y-%m-%d").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn days_are_written_as_dates() {
+        let days = [0, 58, 59, 365, 11_016, 20_782].map(date);
+        assert_eq!(days, ["1970-01-01", "1970-02-28", "1970-03-01", "1971-01-01", "2000-02-29", "2026-11-25"]);
+    }
+}

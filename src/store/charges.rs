@@ -1,0 +1,122 @@
+//! What model calls cost: a row for each, written with the event that charged it, so that a day or a repository can be summed up without
+//! folding its tasks. The sum over a task's rows is what its log says that it spent. Tests: `contract/charges.rs`.
+
+use super::{Store, StoreError};
+use domain::{Event, TaskId};
+use sqlx::{AnyConnection, FromRow};
+
+/// By what costs are summed up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CostBy {
+    /// A row for each day (UTC), newest first.
+    Day,
+    /// A row for each repository.
+    Repository,
+    /// A row for each model.
+    Model,
+    /// A row for each task, newest first.
+    Task,
+}
+
+/// One line of `caisson cost`.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow, serde::Serialize)]
+pub struct Cost {
+    /// The day (days since 1970), the repository's key, the model's label or the task's number; an empty model: its answer was lost.
+    pub of: String,
+    /// Number of model calls.
+    pub calls: i64,
+    /// Tokens of prompts that were neither read from a cache nor written to one.
+    pub input: i64,
+    /// Tokens of answers.
+    pub output: i64,
+    /// Tokens of prompts that were read from a cache.
+    pub cache_read: i64,
+    /// Tokens of prompts that were written to a cache.
+    pub cache_write: i64,
+    /// Millionths of a US dollar.
+    pub micro_usd: i64,
+}
+
+const DAY_MS: i64 = 24 * 3600 * 1000;
+
+/// When the day of this instant began (UTC), both in Unix milliseconds.
+pub fn day_began(now: i64) -> i64 {
+    now - now.rem_euclid(DAY_MS)
+}
+
+const SPENT: &str = "SELECT CAST(COALESCE(SUM(micro_usd), 0) AS BIGINT) FROM charges WHERE at >= $1";
+const SPENT_OF: &str =
+    "SELECT CAST(COALESCE(SUM(micro_usd), 0) AS BIGINT) FROM charges WHERE at >= $1 AND repository = $2";
+
+impl Store {
+    /// Millionths of a US dollar charged since then, in Unix milliseconds; of one repository, if one is named. Worst cases of calls that
+    /// are under way count.
+    pub async fn spent_since(&self, since: i64, repository: Option<&str>) -> Result<u64, StoreError> {
+        let readers = self.readers();
+        let query = match repository {
+            None => sqlx::query_scalar(SPENT).bind(since),
+            Some(key) => sqlx::query_scalar(SPENT_OF).bind(since).bind(key),
+        };
+        let spent: i64 = self.read(query.fetch_one(&readers)).await?;
+        Ok(u64::try_from(spent).unwrap_or(0))
+    }
+
+    /// What was charged since then, summed up.
+    pub async fn costs(&self, by: CostBy, since: i64) -> Result<Vec<Cost>, StoreError> {
+        let (of, order) = match by {
+            CostBy::Day => ("CAST(at / 86400000 AS TEXT)", "MAX(at) DESC"),
+            CostBy::Repository => ("repository", "micro_usd DESC, repository"),
+            CostBy::Model => ("model", "micro_usd DESC, model"),
+            CostBy::Task => ("CAST(task AS TEXT)", "MAX(task) DESC"),
+        };
+        let sums = ["input", "output", "cache_read", "cache_write", "micro_usd"];
+        let sums = sums.map(|it| format!("CAST(SUM({it}) AS BIGINT) AS {it}")).join(", ");
+        // `micro_usd` in the order is the sum's name.
+        let sql = format!(
+            "SELECT {of} AS of, COUNT(*) AS calls, {sums} FROM charges WHERE at >= $1 GROUP BY {of} ORDER BY {order}"
+        );
+        let readers = self.readers();
+        self.read(sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(since).fetch_all(&readers)).await
+    }
+}
+
+/// Writes what an event charged, or took back, as the fold of the log does.
+pub(super) async fn project(
+    c: &mut AnyConnection,
+    id: TaskId,
+    seq: i64,
+    event: &Event,
+    now: i64,
+) -> Result<(), StoreError> {
+    let insert = "INSERT INTO charges (task, seq, turn, at, repository, model, input, output, cache_read, cache_write, micro_usd, open) \
+                  SELECT $1, $2, $3, $4, repository, $5, $6, $7, $8, $9, $10, ";
+    match event {
+        Event::ModelCallStarted { turn, worst_micro_usd } => {
+            // Whatever was awaited before is lost: its worst case stays charged.
+            sqlx::query("UPDATE charges SET open = FALSE WHERE task = $1 AND open").bind(id.0).execute(&mut *c).await?;
+            let sql = sqlx::AssertSqlSafe(format!("{insert} TRUE FROM tasks WHERE id = $1"));
+            let query = sqlx::query(sql).bind(id.0).bind(seq).bind(i64::from(*turn)).bind(now).bind("");
+            let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
+            query.execute(c).await?;
+        }
+        Event::ModelCallUncharged { .. } => {
+            sqlx::query("DELETE FROM charges WHERE task = $1 AND open").bind(id.0).execute(c).await?;
+        }
+        Event::TurnCompleted { turn, usage, micro_usd, model, .. } => {
+            let [input, output, cache_read, cache_write, micro_usd] =
+                [usage.input, usage.output, usage.cache_read, usage.cache_write, *micro_usd].map(|it| it as i64);
+            let sql = "UPDATE charges SET model = $2, input = $3, output = $4, cache_read = $5, cache_write = $6, \
+                       micro_usd = $7, open = FALSE WHERE task = $1 AND open";
+            let query = sqlx::query(sql).bind(id.0).bind(model).bind(input).bind(output).bind(cache_read);
+            let known = query.bind(cache_write).bind(micro_usd).execute(&mut *c).await?.rows_affected() > 0;
+            // Begun under a version that kept no charges; the host's own answers cost nothing.
+            if !known && (usage.total() > 0 || micro_usd > 0) {
+                let sql = sqlx::AssertSqlSafe(format!("{insert} FALSE FROM tasks WHERE id = $1"));
+                let query = sqlx::query(sql).bind(id.0).bind(seq).bind(i64::from(*turn)).bind(now).bind(model);
+                query.bind(input).bind(output).bind(cache_read).bind(cache_write).bind(micro_usd).execute(c).await?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! What model calls cost, beside the log that says so too.
+
+use super::*;
+use domain::*;
+
+const DAY: i64 = 24 * 3600 * 1000;
+
+async fn say(store: &Store, id: TaskId, at: i64, key: &str, input: Input) {
+    let task = store.task(id).await.expect("folded");
+    assert_eq!(feed_at(at, store, &task, key, input).await, Appended::Done, "{key}");
+}
+
+fn answer(micro_usd: u64, model: &str) -> Input {
+    let usage = Usage { input: 10, output: 2, cache_read: 5, cache_write: 1 };
+    let (text, calls) = (String::new(), Vec::new());
+    Input::ModelAnswered { turn: 1, text, calls, usage, micro_usd, duration_ms: 3, model: model.into() }
+}
+
+async fn running(store: &Store, key: &str) -> TaskId {
+    let id = created(store, key).await.id;
+    let prepared = Input::Prepared {
+        base: Commit::parse(&"a".repeat(40)).expect("an id"),
+        boot: "b".into(),
+        image: "i".into(),
+        every: 5,
+        note: None,
+        budget: None,
+    };
+    say(store, id, DAY + 1, &format!("place:{key}"), Input::PlaceFree).await;
+    say(store, id, DAY + 2, &format!("prepared:{key}"), prepared).await;
+    id
+}
+
+/// A call that was lost, one that was refused unpaid, one that was answered a day later.
+pub async fn what_was_charged_is_what_the_log_says_was_spent(fresh: Fresh) {
+    let store = fresh.open().await;
+    let id = running(&store, "opened:3").await;
+    let starting = |worst: u64| Input::ModelCallStarting { turn: 1, worst_micro_usd: worst };
+    say(&store, id, DAY + 3, "start:1", starting(100)).await;
+    assert_eq!(store.spent_since(DAY, None).await.expect("read"), 100, "its worst case, while it is under way");
+    say(&store, id, DAY + 4, "start:2", starting(200)).await;
+    say(&store, id, DAY + 5, "refused:2", Input::ModelCallRefused { turn: 1 }).await;
+    assert_eq!(store.spent_since(DAY, None).await.expect("read"), 100);
+    say(&store, id, 2 * DAY + 6, "start:3", starting(300)).await;
+    say(&store, id, 2 * DAY + 7, "answer", answer(70, "a model")).await;
+    let task = store.task(id).await.expect("folded");
+    assert_eq!((task.spent.micro_usd, task.spent.tokens), (170, 18));
+    assert_eq!(store.spent_since(0, None).await.expect("read"), 170);
+    assert_eq!(store.spent_since(0, Some("shop")).await.expect("read"), 170);
+    assert_eq!(store.spent_since(0, Some("till")).await.expect("read"), 0);
+    assert_eq!(store.spent_since(day_began(2 * DAY + 7), None).await.expect("read"), 70);
+    let costs = async |by| {
+        let rows = store.costs(by, 0).await.expect("read");
+        rows.into_iter().map(|row| (row.of, row.calls, row.input, row.output, row.micro_usd)).collect::<Vec<_>>()
+    };
+    assert_eq!(costs(CostBy::Day).await, [("2".into(), 1, 10, 2, 70), ("1".into(), 1, 0, 0, 100)]);
+    assert_eq!(costs(CostBy::Model).await, [(String::new(), 1, 0, 0, 100), ("a model".into(), 1, 10, 2, 70)]);
+    assert_eq!(costs(CostBy::Repository).await, [("shop".into(), 2, 10, 2, 170)]);
+    assert_eq!(costs(CostBy::Task).await, [(id.to_string(), 2, 10, 2, 170)]);
+}

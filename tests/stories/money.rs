@@ -1,0 +1,68 @@
+//! What a day may cost, for all repositories and for one.
+
+use crate::orders::{caisson, said};
+use crate::world::{FIX, REPO, World};
+use domain::{PauseReason, State, Task};
+
+/// A dollar for a million tokens.
+const DOLLAR: u64 = 1_000_000;
+
+fn waits_for_money(task: &Task) -> bool {
+    matches!(&task.state, State::Paused { reason: PauseReason::DaySpent { .. }, .. })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_day_that_is_spent_pauses_before_the_next_call_and_more_lets_it_go_on() {
+    let mut world = World::with(FIX, "budget.day_dollars = 0.000001").await;
+    world.model.set_price(DOLLAR, DOLLAR);
+    world.reconfigure(|text| text).await;
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until("a pause", waits_for_money).await;
+    assert_eq!((task.spent.micro_usd, task.turn), (0, 0), "nothing was asked of the model");
+    let text = world.until_said(issue, "The day's money is used up").await;
+    assert!(text.contains("all repositories") && text.contains("midnight UTC"), "{text}");
+    world.reconfigure(|text| text.replace("0.000001", "50.0")).await;
+    world.alice().comment(REPO, issue, "/resume").expect("said");
+    let task = world.until_state("awaiting-review").await;
+    assert!(task.spent.micro_usd > 0);
+    let cost = caisson(&world, &["cost", "--by", "repository", "--json"]).await;
+    let row: serde_json::Value = serde_json::from_str(said(&cost).lines().next().expect("a line")).expect("JSON");
+    assert_eq!((row["of"].as_str(), row["micro_usd"].as_u64()), (Some("shop"), Some(task.spent.micro_usd)), "{row}");
+    // Now the repository's own day; the one of all has room.
+    world.reconfigure(|text| format!("{text}\n[repositories.budget]\nday_dollars = 0.000001\n")).await;
+    let table = said(&caisson(&world, &["cost"]).await);
+    assert!(table.contains("for all repositories") && table.contains("for shop"), "{table}");
+    world.approve().await;
+    let paused = world.until("a pause", waits_for_money).await;
+    world.until_said(paused.pull.expect("a pull request"), "the repository shop").await;
+    assert_eq!(world.task().await.spent.micro_usd, task.spent.micro_usd);
+}
+
+/// Every call is charged where the log says so: what the tables sum up is what the tasks' logs say.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_call_is_charged_stands_in_the_costs_too() {
+    let mut world = World::new(FIX).await;
+    world.model.set_price(DOLLAR, DOLLAR);
+    world.cuts.set({
+        let mut left = 2;
+        move |row, at| {
+            let here = row.effect.kind() == "converse" && matches!(at, caisson::task::Boundary::Done) && left > 0;
+            left -= u32::from(here);
+            here
+        }
+    });
+    world.reconfigure(|text| text).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    for lost in 1..=2 {
+        world.until("a charge", |task| task.model_starts == lost).await;
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        world.kill();
+        world.start().await;
+    }
+    let task = world.until_state("awaiting-review").await;
+    let costs = world.store().costs(caisson::store::CostBy::Model, 0).await.expect("read");
+    let lost = costs.iter().find(|row| row.of.is_empty()).expect("calls without an answer");
+    assert_eq!(lost.calls, 2);
+    let all: i64 = costs.iter().map(|row| row.micro_usd).sum();
+    assert_eq!(all, task.spent.micro_usd as i64, "{costs:?}");
+}
