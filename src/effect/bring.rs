@@ -66,9 +66,9 @@ impl EffectRunner {
         Ok(())
     }
 
-    /// Brings what an effect needs into the local repository. Only where other hosts may have worked on the task.
+    /// Brings what an effect needs into the local repository, which is a cache: another host may have worked on the task, or it was deleted.
     pub(super) async fn bring(&self, task: &Task, effect: &Effect) -> Result<(), Trouble> {
-        if !self.store.is_shared() || task.base.is_none() || !needs_commits(effect) {
+        if task.base.is_none() || !needs_commits(effect) {
             return Ok(());
         }
         let wanted = wanted(task, effect);
@@ -93,7 +93,7 @@ impl EffectRunner {
             // Whatever became of its branch, the forge may have it still.
             if self.repos.fetch_commit(key, &repository.url, Some(&self.auth), &commit).await.is_err() {
                 return Err(Trouble::blocked(format!(
-                    "the commit {commit} is on the host alone on which this task ran before: start that one again, or `/stop` the task"
+                    "the commit {commit} is neither here nor on the forge nor in the store: start the host on which this task ran before, or `/stop` the task"
                 )));
             }
         }

@@ -46,6 +46,22 @@ async fn ends(world: &World) -> Vec<OutcomeStatus> {
     world.log().await.into_iter().filter_map(ended).collect()
 }
 
+/// Whatever was pushed is on the forge.
+#[tokio::test(flavor = "multi_thread")]
+async fn local_repositories_that_are_deleted_come_back() {
+    let mut world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    world.kill();
+    std::fs::remove_dir_all(world.config.state_dir.join("repos")).expect("deleted");
+    world.start().await;
+    world.approve().await;
+    world.until_state("final-review").await;
+    world.approve().await;
+    world.until_state("approved").await;
+    world.nothing_left().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_way_of_losing_a_sandbox_is_told_as_what_it_was_and_work_goes_on() {
     let ways: [(Loss, &str); 5] = [
