@@ -23,6 +23,7 @@ mod serve;
 mod setup;
 pub mod store;
 mod task;
+mod task_log;
 
 use crate::config::Process;
 use clap::{Parser, Subcommand};

@@ -3,6 +3,7 @@
 use super::order;
 use super::printer::Printer;
 use super::store::location;
+use super::task_log::{self, Source, moment};
 use crate::config::Process;
 use crate::egress::Line;
 use crate::store::{ActionRow, Store, TaskRow};
@@ -11,7 +12,7 @@ use clap::Subcommand;
 use domain::{Event, Order, TaskId};
 use protocol::router::Verdict;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub enum TaskCommand {
@@ -34,6 +35,31 @@ pub enum TaskCommand {
         /// One JSON object.
         #[arg(long)]
         json: bool,
+    },
+    /// Every event of a task, a line each.
+    Log {
+        #[command(flatten)]
+        source: Source,
+        /// One JSON object a line, whole.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Where a task stood after any of its events.
+    Replay {
+        #[command(flatten)]
+        source: Source,
+        /// Number of the event, as `caisson task log` has it; the last one, where none is named.
+        #[arg(long, value_name = "EVENT")]
+        at: Option<u32>,
+    },
+    /// Write a task's whole log into one file of JSON lines, which `log --file` and `replay --file` read on any machine. What people and the
+    /// agent wrote, and what commands printed, stands in it.
+    Export {
+        /// Its number.
+        id: i64,
+        /// A new file, made with mode 0600; without it the lines are printed.
+        #[arg(long, value_name = "FILE")]
+        into: Option<PathBuf>,
     },
     /// End a task: as `/stop`, also where its threads on the forge cannot be read.
     Stop {
@@ -59,6 +85,9 @@ impl TaskCommand {
         match self {
             TaskCommand::List { limit, json } => list(store.as_ref(), limit, json).await,
             TaskCommand::Show { id, output, json } => show(store.as_ref(), TaskId(id), output, json).await,
+            TaskCommand::Log { source, json } => task_log::log(store.as_ref(), &source, json).await,
+            TaskCommand::Replay { source, at } => task_log::replay(store.as_ref(), &source, at).await,
+            TaskCommand::Export { id, into } => task_log::export(store.as_ref(), TaskId(id), into.as_deref()).await,
             TaskCommand::Stop { id } => order::give(&config, TaskId(id), Order::Stop).await,
             TaskCommand::Delete { id } => order::delete(&config, TaskId(id)).await,
             TaskCommand::Resume { id } => order::give(&config, TaskId(id), Order::Resume).await,
@@ -148,10 +177,6 @@ fn happened(log: &[(i64, Event)]) -> Vec<(i64, String)> {
         event => crate::checkpoint::happened::sentence(event),
     };
     log.iter().filter_map(|(at, event)| Some((*at, told(event)?))).collect()
-}
-
-fn moment(at_ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(at_ms).map(|at| at.strftime("%F %T UTC").to_string()).unwrap_or_default()
 }
 
 /// The router's log, added up by action, verdict and host; without an action: what a process did that one had left behind.

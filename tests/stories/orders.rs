@@ -49,6 +49,31 @@ async fn a_running_bot_obeys_stop_at_once() {
     assert!(world.said(issue).await.iter().any(|text| text.contains("is on it")));
 }
 
+/// One file says all of a task: folded on another machine it stands where it stands here, after any event.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_is_exported_and_replayed_from_its_file() {
+    let world = World::new(FIX).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    let file = world.dir.path().join("task.jsonl");
+    let path = file.display().to_string();
+    let exported = caisson(&world, &["task", "export", "1", "--into", &path]).await;
+    assert!(exported.status.success(), "{}", said(&exported));
+    let again = caisson(&world, &["task", "export", "1", "--into", &path]).await;
+    assert!(!again.status.success() && said(&again).contains("cannot make"), "{}", said(&again));
+    let replayed = said(&caisson(&world, &["task", "replay", "--file", &path]).await);
+    assert!(replayed.contains("awaiting-review") && replayed.contains("5 since the last decision"), "{replayed}");
+    let first = said(&caisson(&world, &["task", "replay", "--file", &path, "--at", "1"]).await);
+    assert!(first.contains("queued"), "{first}");
+    assert_eq!(said(&caisson(&world, &["task", "replay", "1", "--at", "1"]).await), first, "as from the store");
+    let log = said(&caisson(&world, &["task", "log", "1"]).await);
+    assert!(log.contains("checkpoint_posted") && log.contains("requested"), "{log}");
+    let late = caisson(&world, &["task", "replay", "1", "--at", "9999"]).await;
+    assert!(!late.status.success() && said(&late).contains("or less"), "{}", said(&late));
+    let none = caisson(&world, &["task", "log", "9"]).await;
+    assert!(!none.status.success() && said(&none).contains("there is no task 9"), "{}", said(&none));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn who_does_not_hold_the_token_orders_nothing() {
     let world = World::new(FIX).await;

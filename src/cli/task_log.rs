@@ -1,0 +1,201 @@
+//! `caisson task log|replay|export`: a task's log of events, read in words, folded up to any event, or written into one file that says all of
+//! it. Looking changes nothing; a file is read as well as the store.
+
+use super::printer::{Complaint, Printer};
+use crate::store::Store;
+use crate::text::{count, dollars, duration, grouped, plain_line};
+use anyhow::{Context, Result};
+use clap::Args;
+use domain::{Event, State, Task, TaskId};
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// Shape of an exported file.
+const VERSION: u32 = 1;
+/// Longest line of an event that is shown, in characters.
+const SHOWN: usize = 200;
+
+/// Which log.
+#[derive(Debug, Args)]
+pub struct Source {
+    /// The task's number.
+    #[arg(required_unless_present = "file", conflicts_with = "file")]
+    id: Option<i64>,
+    /// A file that `caisson task export` wrote, in place of the store.
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+/// The first line of an exported file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    /// Shape of the lines behind it.
+    caisson_task: u32,
+    /// The task's number.
+    id: i64,
+}
+
+/// Every further line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    /// Number of the event in the log, counted from 1.
+    seq: u32,
+    /// When it was stored, in Unix milliseconds.
+    at_ms: i64,
+    event: Event,
+}
+
+type Log = (TaskId, Vec<(i64, Event)>);
+
+/// Prints one line for each event; with `json`, each whole.
+pub async fn log(store: Option<&Store>, source: &Source, json: bool) -> Result<()> {
+    let (_, log) = load(store, source).await?;
+    let printer = Printer::terminal();
+    if json {
+        return lines(&log).try_for_each(|line| {
+            printer.json(&serde_json::to_value(line)?);
+            Ok(())
+        });
+    }
+    let mut rows = Vec::with_capacity(log.len());
+    for line in lines(&log) {
+        let mut value = serde_json::to_value(&line.event)?;
+        let kind = value.as_object_mut().and_then(|fields| fields.remove("event"));
+        let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default().to_owned();
+        rows.push(vec![line.seq.to_string(), moment(line.at_ms), kind, plain_line(&value.to_string(), SHOWN)]);
+    }
+    printer.table(&["#", "when", "event", "with"], &rows);
+    Ok(())
+}
+
+/// Prints where the task stood after its event of this number; after the last one, if none is named.
+pub async fn replay(store: Option<&Store>, source: &Source, at: Option<u32>) -> Result<()> {
+    let (id, log) = load(store, source).await?;
+    let last = log.len();
+    let at = at.map_or(last, |at| at as usize);
+    if at > last {
+        let what = format!("the log of task {id} has {}", count(last as u64, "event"));
+        return Err(Complaint::new(what).attempt(format!("--at {last}, or less")).into());
+    }
+    let task = Task::fold(id, log[..at].iter().map(|(_, event)| event));
+    let printer = Printer::terminal();
+    let when = at.checked_sub(1).and_then(|last| log.get(last)).map_or_else(String::new, |(at, _)| moment(*at));
+    printer.heading(&format!("task {id} after event {at} of {last}, {when}"));
+    printer.fields(&fields(&task));
+    Ok(())
+}
+
+fn fields(task: &Task) -> Vec<(&'static str, String)> {
+    let commit = |commit: &Option<domain::Commit>| commit.as_ref().map_or("none".to_owned(), ToString::to_string);
+    let state = match &task.state {
+        State::Paused { reason, .. } => format!("paused: {}", plain_line(&crate::message::paused(reason), SHOWN)),
+        other => other.name().to_owned(),
+    };
+    let mut all = vec![
+        ("state", state),
+        ("turn", task.turn.to_string()),
+        ("actions", format!("{}; {} since the last decision", task.actions, task.used)),
+        (
+            "spent",
+            format!(
+                "{} tokens, {}, {} of work",
+                grouped(task.spent.tokens),
+                dollars(task.spent.micro_usd),
+                duration(task.spent.work_ms)
+            ),
+        ),
+        ("checkpoints", task.checkpoints.len().to_string()),
+        ("base", commit(&task.base)),
+        ("last commit", commit(&task.head)),
+    ];
+    all.extend(task.pull.map(|pull| ("pull request", pull.to_string())));
+    all.extend(task.plan.as_deref().map(|plan| ("plan", plain_line(plan, SHOWN))));
+    all
+}
+
+/// Writes the whole log into a new file, or to the terminal: one JSON object a line. What the agent and people wrote stands in it.
+pub async fn export(store: Option<&Store>, id: TaskId, into: Option<&Path>) -> Result<()> {
+    let (_, log) = load(store, &Source { id: Some(id.0), file: None }).await?;
+    let mut text = serde_json::to_string(&Head { caisson_task: VERSION, id: id.0 })? + "\n";
+    for line in lines(&log) {
+        text.push_str(&serde_json::to_string(&line)?);
+        text.push('\n');
+    }
+    let printer = Printer::terminal();
+    let Some(into) = into else {
+        printer.say(text.trim_end());
+        return Ok(());
+    };
+    let options =
+        std::os::unix::fs::OpenOptionsExt::mode(std::fs::OpenOptions::new().write(true).create_new(true), 0o600)
+            .open(into);
+    let mut file = options.with_context(|| format!("cannot make {}", into.display()))?;
+    std::io::Write::write_all(&mut file, text.as_bytes())
+        .with_context(|| format!("cannot write {}", into.display()))?;
+    printer.good(&format!("{} of task {id} in {}", count(log.len() as u64, "event"), into.display()));
+    Ok(())
+}
+
+fn lines(log: &[(i64, Event)]) -> impl Iterator<Item = Line> {
+    log.iter().zip(1..).map(|((at_ms, event), seq)| Line { seq, at_ms: *at_ms, event: event.clone() })
+}
+
+async fn load(store: Option<&Store>, source: &Source) -> Result<Log> {
+    if let Some(file) = &source.file {
+        let opened = std::fs::File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
+        return read(BufReader::new(opened)).with_context(|| format!("{} is no export of a task", file.display()));
+    }
+    let id = TaskId(source.id.unwrap_or_default());
+    let store = store.ok_or_else(|| super::order::unknown(id))?;
+    store.task_row(id).await?.ok_or_else(|| super::order::unknown(id))?;
+    Ok((id, store.log(id).await?))
+}
+
+/// Reads what [`export`] wrote.
+fn read(from: impl BufRead) -> Result<Log> {
+    let mut lines = from.lines();
+    let head: Head = serde_json::from_str(&lines.next().context("it is empty")??).context("line 1")?;
+    anyhow::ensure!(
+        head.caisson_task == VERSION,
+        "it has the shape {}; this version knows {VERSION}",
+        head.caisson_task
+    );
+    let mut log = Vec::new();
+    for (at, line) in lines.enumerate() {
+        let line: Line = serde_json::from_str(&line?).with_context(|| format!("line {}", at + 2))?;
+        anyhow::ensure!(
+            line.seq as usize == at + 1,
+            "line {}: event {} stands where {} should",
+            at + 2,
+            line.seq,
+            at + 1
+        );
+        log.push((line.at_ms, line.event));
+    }
+    Ok((TaskId(head.id), log))
+}
+
+/// An instant as people read it.
+pub fn moment(at_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(at_ms).map(|at| at.strftime("%F %T UTC").to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_export_is_refused_with_its_line() {
+        let head = "{\"caisson_task\":1,\"id\":7}\n";
+        let event = |seq: u32| format!("{{\"seq\":{seq},\"at_ms\":5,\"event\":{{\"event\":\"place_granted\"}}}}\n");
+        let (id, log) = read(format!("{head}{}{}", event(1), event(2)).as_bytes()).expect("read");
+        assert_eq!((id, log.len()), (TaskId(7), 2));
+        let wrong = |text: String| format!("{:#}", read(text.as_bytes()).expect_err("refused"));
+        assert!(wrong(String::new()).contains("empty"));
+        assert!(wrong("{}\n".into()).contains("line 1"));
+        assert!(wrong("{\"caisson_task\":9,\"id\":7}\n".into()).contains("shape 9"));
+        assert!(wrong(format!("{head}{}", event(2))).contains("line 2: event 2 stands where 1 should"));
+        assert!(wrong(format!("{head}{}nonsense\n", event(1))).contains("line 3"));
+    }
+}
