@@ -1,4 +1,4 @@
-//! Caisson: a coding-agent bot that lives beside a git forge. `docs/architecture.md` shows the rooms.
+//! Caisson: a coding-agent bot that lives beside a git forge. `docs/architecture.md` shows the parts.
 
 pub mod barrier;
 pub mod bot;

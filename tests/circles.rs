@@ -1,6 +1,6 @@
 //! No two files import each other, over however many others: what a file needs can be read without reading what needs it.
 //!
-//! A file may use what the module that holds it declares (`super::Type`): that is how a room shares its own words. Tests are left out.
+//! A file may use what the module that holds it declares (`super::Type`): that is how a module shares its own words. Tests are left out.
 
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,12 +1,14 @@
 //! Trees in and out: git, sandboxes over the real runner, quarantine, verification, fetch.
 //!
 //! The runner runs as a plain process in temporary directories (`support/local_broker.rs`): what is tested here is the
-//! host's side and what it refuses; the walls around a real chamber are tested with Docker elsewhere.
+//! host's side and what it refuses; the isolation of a real container is tested with Docker elsewhere.
 
 #[path = "trees/base_runs.rs"]
 mod base_runs;
 #[path = "trees/by_products.rs"]
 mod by_products;
+#[path = "trees/capture.rs"]
+mod capture;
 #[path = "trees/carry.rs"]
 mod carry;
 #[path = "trees/cuts.rs"]
@@ -45,8 +47,6 @@ mod push;
 mod restarts;
 #[path = "trees/road.rs"]
 mod road;
-#[path = "trees/seal.rs"]
-mod seal;
 #[path = "trees/setup.rs"]
 mod setup;
 #[path = "support/skipped.rs"]

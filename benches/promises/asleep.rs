@@ -1,6 +1,6 @@
 //! A sandbox whose task waited: frozen, stopped, removed, and how soon an action runs in it again.
 
-use crate::chamber::{IMAGE, docker, runner, with_broker};
+use crate::container::{IMAGE, docker, runner, with_broker};
 use crate::demo::process::git;
 use crate::line::{Line, ms, quantile};
 use anyhow::Result;
@@ -9,7 +9,7 @@ use caisson::git::{Branch, RemoteUrl, Repos};
 use caisson::sandbox::broker::SocketBroker;
 use caisson::sandbox::{PrepareSpec, Sandboxes, Settings};
 use domain::Action;
-use protocol::broker::ChamberLimits;
+use protocol::broker::ContainerLimits;
 use protocol::runner::Limits;
 use std::io::Read as _;
 use std::path::Path;
@@ -50,7 +50,7 @@ async fn woken(broker: SocketBroker) -> Result<Vec<Line>> {
         trunk: Some(base.clone()),
         base,
         image: IMAGE.to_owned(),
-        limits: ChamberLimits { memory_bytes: 512 << 20, workspace_bytes: 0, ..ChamberLimits::default() },
+        limits: ContainerLimits { memory_bytes: 512 << 20, workspace_bytes: 0, ..ContainerLimits::default() },
         network: false,
         egress: Vec::new(),
         setup: None,

@@ -1,6 +1,6 @@
 //! Sandboxes with a way out on a real engine, and the router that they share.
 
-use crate::chamber::spec;
+use crate::container::spec;
 use async_trait::async_trait;
 use caisson::egress::{Dial, Duplex, Egress};
 use caisson::sandbox::broker::{Broker, SocketBroker};
@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// As many as a broker takes.
-pub const BERTHS: u32 = 64;
+pub const SUBNETS: u32 = 64;
 /// Each sandbox of the bench may look this up; nobody is ever asked for it.
-pub const NAME: &str = "berth.test";
+pub const NAME: &str = "subnet.test";
 
 /// The router as `caisson serve` reaches it, again and again.
 pub struct Way {
@@ -56,19 +56,19 @@ pub struct Inn {
 
 impl Inn {
     /// From nothing to a sandbox that takes actions and has its way out.
-    pub async fn ready(&self, berth: u32) -> Lodger {
-        let name = format!("berth-{berth}");
+    pub async fn ready(&self, subnet: u32) -> Lodger {
+        let name = format!("subnet-{subnet}");
         let broker = &self.way.broker;
-        broker.create(&spec(name.clone(), Some(berth))).await.expect("created");
+        broker.create(&spec(name.clone(), Some(subnet))).await.expect("created");
         broker.start(&name).await.expect("started");
         let stream = Box::new(broker.attach(&name).await.expect("attached"));
         let (link, _) = Link::attach(stream, 1).await.expect("a runner");
-        self.egress.open(berth, &[Rule::parse(NAME).expect("a rule")]).await.expect("opened");
+        self.egress.open(subnet, &[Rule::parse(NAME).expect("a rule")]).await.expect("opened");
         Lodger { name, link }
     }
 
-    pub async fn leave(&self, berth: u32, lodger: Lodger) {
-        self.egress.close(berth).await.expect("closed");
+    pub async fn leave(&self, subnet: u32, lodger: Lodger) {
+        self.egress.close(subnet).await.expect("closed");
         self.way.broker.remove(&lodger.name).await.expect("removed");
     }
 

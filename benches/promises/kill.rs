@@ -101,8 +101,8 @@ async fn judge(
     if !(ACTIONS - interrupted..=ACTIONS).contains(&lines) {
         expect("lines that stand once in the file", lines, ACTIONS - interrupted);
     }
-    let seals = count(&|e| matches!(e, Event::TreeSealed { .. }));
-    expect("commits on the branch", commits(stage, &row.branch)?, seals);
+    let captures = count(&|e| matches!(e, Event::TreeCaptured { .. }));
+    expect("commits on the branch", commits(stage, &row.branch)?, captures);
     for (mark, times) in posts(stage, row, pull).await? {
         expect(&format!("posts {mark}"), times, 1);
     }

@@ -2,9 +2,9 @@
 //! checkpoint of 50 files costs against a push of the same.
 //!
 //! Workspaces are on disk, where a large one is a layer over the tree in its mirror. Pushes go to the forge of the demo, a real Gitea where there
-//! is one. The chamber that judges a tree is made while the agent works, as ever, so it stands before a checkpoint is timed.
+//! is one. The container that judges a tree is made while the agent works, as ever, so it stands before a checkpoint is timed.
 
-use crate::chamber::{IMAGE, docker, runner, with_broker};
+use crate::container::{IMAGE, docker, runner, with_broker};
 use crate::demo::forge::{AGENT, Place};
 use crate::demo::process::git;
 use crate::line::{Line, ms, quantile};
@@ -15,10 +15,10 @@ use caisson::forge::gitea::admin::Admin;
 use caisson::forge::{Gitea, RepoRef};
 use caisson::git::{Auth, Branch, PushSpec, Pushed, RemoteUrl, Repos};
 use caisson::sandbox::broker::SocketBroker;
-use caisson::sandbox::{PrepareSpec, Sandboxes, SealSpec, Sealed, Segment, Settings};
+use caisson::sandbox::{CaptureSpec, Captured, PrepareSpec, Sandboxes, Segment, Settings};
 use caisson::secret::Secret;
 use domain::{Action, Commit};
-use protocol::broker::ChamberLimits;
+use protocol::broker::ContainerLimits;
 use protocol::runner::{Limits, Status};
 use std::io::{BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ const CHECKPOINTS: i64 = 11;
 const LARGE: &str = "large";
 const SMALL: &str = "small";
 const HUMAN: &str = "dev";
-/// Longer than the chamber that judges takes to stand.
+/// Longer than the container that judges takes to stand.
 const MEANWHILE: Duration = Duration::from_secs(2);
 
 pub async fn measure() -> Vec<Line> {
@@ -121,11 +121,11 @@ impl Bench {
             trunk: Some(base.clone()),
             base,
             image: IMAGE.to_owned(),
-            limits: ChamberLimits {
+            limits: ContainerLimits {
                 workspace_bytes: 0,
                 disk_bytes: 8 << 30,
                 disk_floor_bytes: 1 << 30,
-                ..ChamberLimits::default()
+                ..ContainerLimits::default()
             },
             network: false,
             egress: Vec::new(),
@@ -180,10 +180,11 @@ impl Bench {
             let edit = format!("for i in $(seq -w 0 {}); do echo {round} >> d0$i/f000$i; done", CHANGED - 1);
             self.bash(1, 10 + u64::from(n), &edit).await?;
             tokio::time::sleep(MEANWHILE).await;
-            let spec = SealSpec { segment, message: "fifty".into(), date_ms: 1_763_000_000_000, protected: Vec::new() };
+            let spec =
+                CaptureSpec { segment, message: "fifty".into(), date_ms: 1_763_000_000_000, protected: Vec::new() };
             let began = Instant::now();
-            let (commit, files) = match self.sandboxes.seal(&spec).await? {
-                Sealed::Commit { commit, files, .. } => (commit, files),
+            let (commit, files) = match self.sandboxes.capture(&spec).await? {
+                Captured::Commit { commit, files, .. } => (commit, files),
                 other => anyhow::bail!("{other:?}"),
             };
             let branch = Branch::parse("agent/1-large")?;

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-/// In two berths: one may have fewer.
+/// In two subnets: one may have fewer.
 const OPEN: usize = 1000;
 const STALLED: usize = 200;
 /// A stalled download holds at most: what the router received from upstream, what it has yet to send to the sandbox (both bounded by the
@@ -16,9 +16,9 @@ const STALLED: usize = 200;
 const EACH_MIB: u64 = 1 + 1 + 1;
 
 /// Connected, and each has carried something both ways.
-fn open(town: &Town, berth: u32, count: usize) -> Vec<TcpStream> {
-    let address = town.sandbox(berth).address(HOST);
-    town.sandbox(berth).inside(|| {
+fn open(town: &Town, subnet: u32, count: usize) -> Vec<TcpStream> {
+    let address = town.sandbox(subnet).address(HOST);
+    town.sandbox(subnet).inside(|| {
         let connect = |_| {
             let mut stream = TcpStream::connect((address, ECHO)).expect("connected");
             let mut heard = [0; 4];

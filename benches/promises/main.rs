@@ -2,8 +2,8 @@
 //! sides were measured in the same run; absolute times are printed, for machines differ. Parts that need Docker say when they skip.
 
 mod asleep;
-mod berths;
-mod chamber;
+mod container;
+mod subnets;
 /// What `make demo` is made of: a forge, a bot as processes, a person.
 #[path = "../../tests/support/demo"]
 #[allow(dead_code, reason = "the demo uses what the bench does not")]
@@ -79,14 +79,14 @@ fn main() -> std::process::ExitCode {
         if chosen("fold") {
             lines.extend(fold::measure().await);
         }
-        if chosen("chamber") {
-            lines.extend(chamber::measure().await);
+        if chosen("container") {
+            lines.extend(container::measure().await);
         }
         if chosen("router") || chosen("visits") {
             lines.extend(routed::measure(chosen("router")));
         }
-        if chosen("berths") {
-            lines.extend(berths::measure().await);
+        if chosen("subnets") {
+            lines.extend(subnets::measure().await);
         }
         if chosen("asleep") {
             lines.extend(asleep::measure().await);

@@ -1,6 +1,6 @@
-//! The router replaced by another image's while every berth is held: how long, what was felt, what got out, and what goes on afterwards.
+//! The router replaced by another image's while every subnet is held: how long, what was felt, what got out, and what goes on afterwards.
 
-use crate::inn::{BERTHS, Inn, Lodger, NAME, said};
+use crate::inn::{Inn, Lodger, NAME, SUBNETS, said};
 use crate::line::{Line, ms};
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::link::Link;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Berths in which an action runs the whole time.
+/// Subnets in which an action runs the whole time.
 const BUSY: usize = 4;
 const ROUNDS: usize = 5;
 
@@ -123,16 +123,16 @@ pub async fn lines(inn: &Inn, lodgers: &[Lodger], other: &str) -> Vec<Line> {
     let usable = usable(lodgers, &ids).await;
     vec![
         Line::held(
-            "router replaced by another image's 5 times, 64 berths held: the longest that one of 4 sandboxes went without an answer",
-            format!("{felt} ms; from the order until the new one holds policy and every berth {}, median", ms(took)),
+            "router replaced by another image's 5 times, 64 subnets held: the longest that one of 4 sandboxes went without an answer",
+            format!("{felt} ms; from the order until the new one holds policy and every subnet {}, median", ms(took)),
             "≤ 300 ms",
             felt <= 300,
         ),
         Line::held(
-            "… meanwhile: connections to this machine and to a neighbour from 4 sandboxes; their actions; berths usable afterwards",
-            format!("{leaked} got out; {}; {usable} of {BERTHS}", if whole { "all went on" } else { "some ended" }),
+            "… meanwhile: connections to this machine and to a neighbour from 4 sandboxes; their actions; subnets usable afterwards",
+            format!("{leaked} got out; {}; {usable} of {SUBNETS}", if whole { "all went on" } else { "some ended" }),
             "none; all; all",
-            leaked == 0 && whole && usable == BERTHS,
+            leaked == 0 && whole && usable == SUBNETS,
         ),
     ]
 }

@@ -38,7 +38,7 @@ pub fn missing() -> Option<String> {
         return Some(format!("{name} is not set (make bench sets it)"));
     }
     let images = ["caisson-sandbox:local", "caisson-router:local"];
-    let absent = images.into_iter().find(|image| !crate::chamber::docker(&["image", "inspect", image]));
+    let absent = images.into_iter().find(|image| !crate::container::docker(&["image", "inspect", image]));
     absent.map(|image| format!("Docker does not answer, or has no image {image} (make images)"))
 }
 

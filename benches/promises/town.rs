@@ -19,7 +19,7 @@ pub const BULK: u16 = crate::lab::internet::BULK;
 
 static TLS: OnceLock<Arc<rustls::ServerConfig>> = OnceLock::new();
 
-/// What the berths are granted.
+/// What the subnets are granted.
 pub const RULES: [&str; 3] = ["good.test", "good.test:7000", "good.test:9000"];
 
 pub struct Town {
@@ -43,7 +43,7 @@ pub fn missing() -> Option<&'static str> {
 }
 
 impl Town {
-    /// Both berths may reach good.test: pages, streams, echoes.
+    /// Both subnets may reach good.test: pages, streams, echoes.
     pub fn new() -> Town {
         let dir = tempfile::tempdir().expect("a directory");
         let net = Net::new();
@@ -54,14 +54,14 @@ impl Town {
         Internet::serving(&net, &servers);
         let caps = Caps { connections: 1000, up: 1 << 40, down: 1 << 40, ..Caps::default() };
         let mut router = Router::start(&net, Policy { caps, ..Policy::default() });
-        for berth in 0..2 {
-            router.grant(berth, &RULES);
+        for subnet in 0..2 {
+            router.grant(subnet, &RULES);
         }
         Town { router, beside, net, dir }
     }
 
-    pub fn sandbox(&self, berth: u32) -> Sandbox<'_> {
-        Sandbox { net: &self.net, berth }
+    pub fn sandbox(&self, subnet: u32) -> Sandbox<'_> {
+        Sandbox { net: &self.net, subnet }
     }
 
     /// One visitor behind the router, one beside it.

@@ -61,16 +61,17 @@ pub fn warnings(info: &SystemInfo) -> Vec<String> {
         warnings.push("the engine is rootless: Caisson was not tried on one; believe `caisson barrier` alone".into());
     }
     if !has(info, "seccomp") {
-        warnings.push("the engine has no seccomp: chambers cannot be started with a profile".into());
+        warnings.push("the engine has no seccomp: containers cannot be started with a profile".into());
     }
     if !has(info, "apparmor") && !has(info, "selinux") {
         warnings.push("neither AppArmor nor SELinux stands behind seccomp and the missing capabilities".into());
     }
     if lacks(info.memory_limit) || lacks(info.pids_limit) || lacks(info.cpu_cfs_quota) {
-        warnings.push("the kernel lacks a cgroup limit (memory, pids or cpu): a chamber may starve the machine".into());
+        warnings
+            .push("the kernel lacks a cgroup limit (memory, pids or cpu): a container may starve the machine".into());
     }
     if lacks(info.swap_limit) {
-        warnings.push("the kernel does not account swap: a chamber may use swap beyond its memory".into());
+        warnings.push("the kernel does not account swap: a container may use swap beyond its memory".into());
     }
     warnings
 }

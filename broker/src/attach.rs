@@ -6,7 +6,7 @@
 use std::sync::PoisonError;
 
 use futures_util::StreamExt;
-use protocol::broker::{ChamberState, Problem, ProblemKind};
+use protocol::broker::{ContainerState, Problem, ProblemKind};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
@@ -25,10 +25,10 @@ pub struct Attached {
 
 impl Service {
     pub async fn attach(&self, name: &str) -> Result<Attached, Problem> {
-        let (id, state) = self.chamber(name).await?;
+        let (id, state) = self.container(name).await?;
         match state {
-            ChamberState::Running => self.open(&id).await,
-            ChamberState::Paused => Err(conflict(name, "is paused; unpause it first")),
+            ContainerState::Running => self.open(&id).await,
+            ContainerState::Paused => Err(conflict(name, "is paused; unpause it first")),
             _ => Err(conflict(name, "does not run; start it first")),
         }
     }
@@ -93,5 +93,5 @@ async fn outward(from: &mut (impl futures_util::Stream<Item = Output> + Unpin), 
 }
 
 fn conflict(name: &str, why: &str) -> Problem {
-    Problem::new(ProblemKind::Conflict, format!("chamber {name} {why}"))
+    Problem::new(ProblemKind::Conflict, format!("container {name} {why}"))
 }

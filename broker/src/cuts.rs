@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use protocol::broker::{ChamberLimits, ChamberSpec, Problem, ProblemKind, Purpose, RouterSpec, USERS};
+use protocol::broker::{ContainerLimits, ContainerSpec, Problem, ProblemKind, Purpose, RouterSpec, USERS};
 use protocol::host::{FENCED, Network, UNFENCED};
 
 use crate::Settings;
@@ -36,16 +36,16 @@ fn life(engine: &Arc<MemoryEngine>, dir: &std::path::Path) -> Service {
     Service::on(engine.clone(), settings).unwrap()
 }
 
-fn spec(disk: bool) -> ChamberSpec {
+fn spec(disk: bool) -> ContainerSpec {
     let workspace_bytes = if disk { 0 } else { 1 << 30 };
-    let limits = ChamberLimits { memory_bytes: 1 << 30, pids: 64, cpus: 1.0, workspace_bytes, ..Default::default() };
-    ChamberSpec {
+    let limits = ContainerLimits { memory_bytes: 1 << 30, pids: 64, cpus: 1.0, workspace_bytes, ..Default::default() };
+    ContainerSpec {
         name: "task-1-1".into(),
         task: Some(1),
         purpose: Purpose::Task,
         user: *USERS.start(),
         image: "sandbox:1".into(),
-        berth: Some(0),
+        subnet: Some(0),
         limits,
         env: Vec::new(),
         profile: "sealed".into(),
@@ -57,7 +57,7 @@ fn spec(disk: bool) -> ChamberSpec {
 fn way_out() -> RouterSpec {
     RouterSpec {
         image: "router:1".into(),
-        berths: 2,
+        subnets: 2,
         pool: Some("10.90.0.0/24".into()),
         upstream: Some("10.1.2.3:53".into()),
         private: Vec::new(),
@@ -120,16 +120,16 @@ async fn what_is_taken_down_is_gone_wherever_it_was_cut() {
 
 /// What a task's life asks for in its order, a mirror and a layered workspace among it; each step until it is done.
 async fn a_life_of_requests(service: &dyn Fn() -> Arc<Service>) -> Vec<String> {
-    let mirror = ChamberSpec {
+    let mirror = ContainerSpec {
         name: "mirror-1".into(),
         task: None,
         purpose: Purpose::Mirror,
-        berth: None,
+        subnet: None,
         mirror: Some("m1".into()),
         ..spec(true)
     };
-    let task = ChamberSpec { mirror: Some("m1".into()), layered: true, ..spec(true) };
-    let verify = ChamberSpec { name: "verify-1".into(), purpose: Purpose::Verify, berth: None, ..spec(false) };
+    let task = ContainerSpec { mirror: Some("m1".into()), layered: true, ..spec(true) };
+    let verify = ContainerSpec { name: "verify-1".into(), purpose: Purpose::Verify, subnet: None, ..spec(false) };
     let mut said = Vec::new();
     macro_rules! until_done {
         ($name:literal, $service:ident, $work:expr) => {

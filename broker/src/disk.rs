@@ -1,17 +1,17 @@
-//! What a chamber writes on the engine's disk: its workspace and its home, both empty and its user's, whatever the image has there.
+//! What a container writes on the engine's disk: its workspace and its home, both empty and its user's, whatever the image has there.
 //!
 //! Owns their volumes. A workspace can be a layer over the tree in a mirror: large ones then need no check-out, and share what nobody
-//! changes. The layer holds what the chamber writes, which may only look at it there; the workspace is the kernel's overlay of it
-//! over the tree. Both are named by the engine's own paths, so nothing here needs to reach them. The chamber has the
+//! changes. The layer holds what the container writes, which may only look at it there; the workspace is the kernel's overlay of it
+//! over the tree. Both are named by the engine's own paths, so nothing here needs to reach them. The container has the
 //! mirror as well, which is why the engine lets nobody remove it meanwhile. Tests: `tests/docker/disks.rs`, `tests/docker/layers.rs`.
 
 use std::collections::HashMap;
 
 use bollard::models::VolumeCreateRequest;
-use protocol::broker::{ChamberSpec, Problem, TREE};
+use protocol::broker::{ContainerSpec, Problem, TREE};
 
+use crate::hardening::UPPER;
 use crate::name::{self, ResourceKind};
-use crate::seal::UPPER;
 use crate::service::Service;
 use crate::supply::directories;
 
@@ -26,7 +26,7 @@ impl Service {
     /// The volumes of a workspace and a home on disk. `image`: any that the engine has; `mirror`: where the mirror lies, in the engine's
     /// words, if the workspace lies over its tree. What comes back is a container that has done its part, to be discarded while
     /// something else is done.
-    pub async fn on_disk(&self, spec: &ChamberSpec, image: &str, mirror: Option<&str>) -> Result<String, Problem> {
+    pub async fn on_disk(&self, spec: &ContainerSpec, image: &str, mirror: Option<&str>) -> Result<String, Problem> {
         let mirror = mirror.map(fit_for_options).transpose()?;
         let (workspace, home) = (self.names.workspace(&spec.name), self.names.home(&spec.name));
         self.workspace_volume(self.volume_of(spec, home.clone(), HashMap::new())).await?;
@@ -49,13 +49,13 @@ impl Service {
     }
 
     /// Gives a mirror to the user who fills it. Doing so again changes nothing: only the volume's own directory is given.
-    pub async fn give_mirror(&self, spec: &ChamberSpec, image: &str) -> Result<Option<String>, Problem> {
+    pub async fn give_mirror(&self, spec: &ContainerSpec, image: &str) -> Result<Option<String>, Problem> {
         let Some(mirror) = &spec.mirror else { return Ok(None) };
         let volume = self.names.mirror(mirror);
         self.give(spec, image, &[("mirror", &volume)], &[("mirror", spec.user, 0o755)]).await.map(Some)
     }
 
-    fn volume_of(&self, spec: &ChamberSpec, name: String, options: HashMap<String, String>) -> VolumeCreateRequest {
+    fn volume_of(&self, spec: &ContainerSpec, name: String, options: HashMap<String, String>) -> VolumeCreateRequest {
         let mut labels = self.names.labels(ResourceKind::Workspace);
         labels.insert(name::NAME.into(), spec.name.clone());
         VolumeCreateRequest {
@@ -70,7 +70,7 @@ impl Service {
     /// Makes directories in volumes, or gives these away themselves: each with its owner and mode. A volume is named as it lies there.
     async fn give(
         &self,
-        spec: &ChamberSpec,
+        spec: &ContainerSpec,
         image: &str,
         volumes: &[(&str, &str)],
         given: &[(&str, u32, u32)],

@@ -1,4 +1,4 @@
-//! How a chamber ended that does not run any more, from what the engine remembers.
+//! How a container ended that does not run any more, from what the engine remembers.
 //!
 //! The engine's flag for lack of memory stands for any process of a container and stays set, so it is believed last: an order to
 //! kill in the engine's own events says more, and so does an engine that was started after the container. Tests: below and
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bollard::models::{ContainerInspectResponse, EventMessage};
 use jiff::Timestamp;
-use protocol::broker::{ChamberState, End};
+use protocol::broker::{ContainerState, End};
 
 use crate::service::Service;
 
@@ -19,15 +19,15 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Service {
     /// The state with the best word on how it ended.
-    pub async fn fate(&self, found: &ContainerInspectResponse, state: ChamberState) -> ChamberState {
-        let ChamberState::Exited { code, end } = state else { return state };
+    pub async fn fate(&self, found: &ContainerInspectResponse, state: ContainerState) -> ContainerState {
+        let ContainerState::Exited { code, end } = state else { return state };
         let id = found.id.as_deref().unwrap_or_default();
         if self.ordered(id).await {
-            return ChamberState::Exited { code, end: End::Stopped };
+            return ContainerState::Exited { code, end: End::Stopped };
         }
         let started = found.state.as_ref().and_then(|state| state.started_at.as_deref()).unwrap_or_default();
         let end = if self.engine_started_after(started).await { End::EngineRestarted } else { end };
-        ChamberState::Exited { code, end }
+        ContainerState::Exited { code, end }
     }
 
     /// Whether somebody ordered its end, as far back as the engine remembers.

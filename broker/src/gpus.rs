@@ -1,4 +1,4 @@
-//! Which graphics processors a task's chamber gets: none, unless whoever starts the broker says so. Pure. Tests: below.
+//! Which graphics processors a task's container gets: none, unless whoever starts the broker says so. Pure. Tests: below.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use bollard::models::DeviceRequest;
 use protocol::broker::Purpose;
 
-/// The graphics processors that task chambers get; `none`, `all`, or ids with commas between them.
+/// The graphics processors that task containers get; `none`, `all`, or ids with commas between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Gpus {
     /// No graphics processor.
@@ -19,7 +19,7 @@ pub enum Gpus {
 }
 
 impl Gpus {
-    /// What the engine is asked for. Only a task's chamber gets any: where foreign objects are judged, a commit verified, a
+    /// What the engine is asked for. Only a task's container gets any: where foreign objects are judged, a commit verified, a
     /// project set up or the barrier proven, a driver of the kernel has no place.
     pub fn requests(&self, purpose: Purpose) -> Option<Vec<DeviceRequest>> {
         let (count, ids) = match self {

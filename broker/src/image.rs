@@ -9,8 +9,8 @@ use protocol::broker::{ImageInfo, Problem, ProblemKind, Purpose, TOOLCHAIN_VERSI
 
 use crate::engine::{Output, unless_gone};
 use crate::gpus::Gpus;
+use crate::hardening;
 use crate::name::short;
-use crate::seal;
 use crate::service::Service;
 
 /// Bytes that are taken of what a helper says: enough for a line on each of a thousand addresses.
@@ -29,8 +29,8 @@ impl Service {
         self.pin(reference).await
     }
 
-    /// The id of a listed chamber image that is known to hold git and sh, and the volume that holds the runner.
-    pub async fn chamber_image(&self, reference: &str) -> Result<(String, &str), Problem> {
+    /// The id of a listed container image that is known to hold git and sh, and the volume that holds the runner.
+    pub async fn container_image(&self, reference: &str) -> Result<(String, &str), Problem> {
         if !self.settings.images.iter().any(|listed| listed == reference) {
             return Err(unlisted(reference, &self.settings.images));
         }
@@ -73,10 +73,10 @@ impl Service {
         Ok(Some(all.entry(reference.to_owned()).or_insert(image).clone()))
     }
 
-    /// Runs a shell in a container as tight as a chamber and asks it what is there.
+    /// Runs a shell in a container as tight as a task's and asks it what is there.
     async fn look_into(&self, reference: &str, id: &str, runner: &str) -> Result<(), Problem> {
         let fit = self.fittings(id, runner, None).await?;
-        let body = seal::throw_away(&self.names, &fit, &["/bin/sh", "-c", LOOK])?;
+        let body = hardening::throw_away(&self.names, &fit, &["/bin/sh", "-c", LOOK])?;
         judge(reference, &self.thrown_away(&format!("look-{}", short(id)), body).await?)
     }
 
@@ -102,9 +102,9 @@ impl Service {
             if self.pin(reference).await?.is_none() {
                 continue;
             }
-            let (image, runner) = self.chamber_image(reference).await?;
+            let (image, runner) = self.container_image(reference).await?;
             let fit = self.fittings(&image, runner, None).await?;
-            let mut body = seal::throw_away(&self.names, &fit, &["/bin/sh", "-c", LOOK])?;
+            let mut body = hardening::throw_away(&self.names, &fit, &["/bin/sh", "-c", LOOK])?;
             body.host_config.get_or_insert_default().device_requests = gpus.requests(Purpose::Task);
             return self.thrown_away("look-gpus", body).await.map(|_| ()).map_err(|problem| no_gpu(gpus, problem));
         }
@@ -176,13 +176,13 @@ pub fn no_gpu(gpus: &Gpus, problem: Problem) -> Problem {
 fn judge(reference: &str, said: &str) -> Result<(), Problem> {
     let mut lines: Vec<&str> = said.split_whitespace().collect();
     if lines.pop() != Some("looked") {
-        return Err(Problem::refused(format!("image {reference} has no usable /bin/sh, which a chamber needs")));
+        return Err(Problem::refused(format!("image {reference} has no usable /bin/sh, which a container needs")));
     }
     if lines.is_empty() {
         return Ok(());
     }
     Err(Problem::refused(format!(
-        "image {reference} lacks {}, which a chamber needs; install it there",
+        "image {reference} lacks {}, which a container needs; install it there",
         lines.join(", ")
     )))
 }

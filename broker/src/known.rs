@@ -12,7 +12,7 @@ use protocol::broker::ImageInfo;
 pub struct Images {
     /// By reference.
     pub pinned: Mutex<HashMap<String, ImageInfo>>,
-    /// Ids of images that hold what a chamber needs.
+    /// Ids of images that hold what a container needs.
     pub fit: tokio::sync::Mutex<HashSet<String>>,
 }
 

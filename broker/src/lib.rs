@@ -1,5 +1,5 @@
-//! The broker: the only process that talks to the container engine, and the only code that knows what a chamber's
-//! container looks like.
+//! The broker: the only process that talks to the container engine, and the only code that knows what a container's
+//! configuration looks like.
 //!
 //! It owns container, volume and network configuration, the seccomp profiles, and every name and label on the engine.
 //! It takes the typed requests of `protocol::broker` over a unix socket and hands byte streams through; it must not take
@@ -9,24 +9,24 @@
 
 mod able;
 mod attach;
-mod berth;
-mod chamber;
+mod container;
 #[cfg(test)]
 mod cuts;
 mod disk;
 mod engine;
 mod fate;
 mod gpus;
+mod hardening;
 mod image;
 mod known;
 mod mirror;
 mod name;
 mod reap;
 mod router;
-mod seal;
 mod seccomp;
 mod server;
 mod service;
+mod subnet;
 mod supply;
 pub mod toolchain;
 
@@ -44,24 +44,24 @@ pub struct Settings {
     pub engine: PathBuf,
     /// `[a-z0-9-]`, at most 24: goes into every name and label. Two installations on one engine need two of them.
     pub installation: String,
-    /// References of images that chambers may be made from.
+    /// References of images that containers may be made from.
     pub images: Vec<String>,
     /// References of images that the router may be made from.
     pub router_images: Vec<String>,
-    /// The static program that becomes PID 1 of each chamber.
+    /// The static program that becomes PID 1 of each container.
     pub runner: PathBuf,
     /// Another user than the broker's own that may connect; the socket is given to it.
     pub client_uid: Option<u32>,
     /// An engine runtime other than its default, such as `runsc`.
     pub runtime: Option<String>,
-    /// Graphics processors that a task's chamber gets: a hole in its wall.
+    /// Graphics processors that a task's container gets: a hole in its barrier.
     pub gpus: Gpus,
-    /// Whether a chamber may ask for a workspace and a home on the engine's disk, which only the runner's watchdog bounds.
+    /// Whether a container may ask for a workspace and a home on the engine's disk, which only the runner's watchdog bounds.
     pub plain_workspaces: bool,
     /// Parts of the special address ranges that the router may reach nevertheless, such as a lab's documentation network.
     /// Only whoever starts the broker can open these.
     pub public_ranges: Vec<String>,
-    /// No chamber gets more memory than this, in bytes.
+    /// No container gets more memory than this, in bytes.
     pub max_memory_bytes: u64,
     /// At its end it removes what it made and no task needs: for a broker that belongs to one `caisson serve`.
     pub leaves_nothing: bool,

@@ -1,19 +1,19 @@
-//! Mirrors: volumes with a repository's history, written by one kind of chamber and read-only in all others.
+//! Mirrors: volumes with a repository's history, written by one kind of container and read-only in all others.
 //!
 //! Owns which volume that is, whose, and when it goes; what lies in it is the bot's. Tests: `tests/docker/mirrors.rs`.
 
 use std::collections::HashMap;
 
 use bollard::models::VolumeCreateRequest;
-use protocol::broker::{ChamberSpec, Problem, ProblemKind, Purpose};
+use protocol::broker::{ContainerSpec, Problem, ProblemKind, Purpose};
 
 use crate::name::{self, ResourceKind};
 use crate::service::Service;
 
 impl Service {
-    /// The mirror of a chamber that is about to be made: made for whoever fills it, there already for everybody else (the engine
+    /// The mirror of a container that is about to be made: made for whoever fills it, there already for everybody else (the engine
     /// would make an empty volume of that name by itself). Where it lies, in the engine's words.
-    pub async fn mirror_of(&self, spec: &ChamberSpec) -> Result<Option<String>, Problem> {
+    pub async fn mirror_of(&self, spec: &ContainerSpec) -> Result<Option<String>, Problem> {
         let Some(mirror) = &spec.mirror else { return Ok(None) };
         let volume = self.names.mirror(mirror);
         let found = match spec.purpose {
@@ -29,10 +29,10 @@ impl Service {
         Ok(Some(found.mountpoint))
     }
 
-    /// Whether it is gone: one that a chamber has stays.
+    /// Whether it is gone: one that a container has stays.
     pub async fn remove_mirror(&self, mirror: &str) -> Result<bool, Problem> {
         name::check_mirror(mirror)?;
-        // Alone: a chamber that is being made has looked for it already, and the engine would give it an empty one.
+        // Alone: a container that is being made has looked for it already, and the engine would give it an empty one.
         let _floor = self.floor.write().await;
         let volume = self.names.mirror(mirror);
         let Some(found) = self.engine.volume(&volume).await? else { return Ok(true) };

@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 
-use protocol::broker::{ChamberSpec, PROBE_USERS, Problem, Purpose, USERS};
+use protocol::broker::{ContainerSpec, PROBE_USERS, Problem, Purpose, USERS};
 
 /// Whose it is.
 pub const INSTALLATION: &str = "caisson.installation";
 /// What it is; see [`ResourceKind`].
 pub const KIND: &str = "caisson.kind";
-/// A chamber's name as the client knows it, also on its workspace.
+/// A container's name as the client knows it, also on its workspace.
 pub const NAME: &str = "caisson.name";
 pub const PURPOSE: &str = "caisson.purpose";
 pub const TASK: &str = "caisson.task";
@@ -19,18 +19,18 @@ pub const TASK: &str = "caisson.task";
 pub const SPEC: &str = "caisson.spec";
 /// The number of the user whose a mirror is.
 pub const USER: &str = "caisson.user";
-/// The network all berths are cut from.
+/// The network all subnets are cut from.
 pub const POOL: &str = "caisson.pool";
-/// A berth's number.
-pub const BERTH: &str = "caisson.berth";
+/// A subnet's number.
+pub const SUBNET: &str = "caisson.berth";
 
 /// Starting a holder takes longer with each network; beyond this it would take many seconds.
-pub const MAX_BERTHS: u32 = 64;
+pub const MAX_SUBNETS: u32 = 64;
 
 /// What a labelled thing is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceKind {
-    Chamber,
+    Container,
     Workspace,
     /// The volume that holds a repository's history.
     Mirror,
@@ -39,24 +39,24 @@ pub enum ResourceKind {
     /// A container that lives only within one request.
     Helper,
     Holder,
-    Walls,
+    Firewall,
     Router,
-    Berth,
+    Subnet,
     Outer,
 }
 
 impl ResourceKind {
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Chamber => "chamber",
+            Self::Container => "chamber",
             Self::Workspace => "workspace",
             Self::Mirror => "mirror",
             Self::Runner => "runner",
             Self::Helper => "helper",
             Self::Holder => "holder",
-            Self::Walls => "walls",
+            Self::Firewall => "walls",
             Self::Router => "router",
-            Self::Berth => "berth",
+            Self::Subnet => "berth",
             Self::Outer => "outer",
         }
     }
@@ -82,7 +82,7 @@ impl Names {
         &self.installation
     }
 
-    pub fn chamber(&self, name: &str) -> String {
+    pub fn container(&self, name: &str) -> String {
         format!("caisson-{}-box-{name}", self.installation)
     }
 
@@ -112,9 +112,9 @@ impl Names {
         format!("caisson-{}-helper-{what}", self.installation)
     }
 
-    /// Through which the volumes of a chamber get their directories.
-    pub fn disk_helper(&self, chamber: &str) -> String {
-        self.helper(&format!("disk-{chamber}"))
+    /// Through which the volumes of a container get their directories.
+    pub fn disk_helper(&self, container: &str) -> String {
+        self.helper(&format!("disk-{container}"))
     }
 
     pub fn router_part(&self, kind: ResourceKind) -> String {
@@ -126,12 +126,12 @@ impl Names {
         format!("{}-next", self.router_part(kind))
     }
 
-    /// The outer network's name sorts before every berth's: the engine takes the default route from the first one.
+    /// The outer network's name sorts before every subnet's: the engine takes the default route from the first one.
     pub fn outer(&self) -> String {
         format!("caisson-{}-a-outer", self.installation)
     }
 
-    pub fn berth(&self, number: u32) -> String {
+    pub fn subnet(&self, number: u32) -> String {
         format!("caisson-{}-berth-{number:03}", self.installation)
     }
 
@@ -168,17 +168,17 @@ fn plain(text: &str, longest: usize) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// A chamber's name, before it goes anywhere near a path of the engine's API.
-pub fn check_chamber(name: &str) -> Result<(), Problem> {
+/// A container's name, before it goes anywhere near a path of the engine's API.
+pub fn check_container(name: &str) -> Result<(), Problem> {
     if plain(name, 64) {
         return Ok(());
     }
     Err(Problem::refused(format!(
-        "chamber name {name:?} must be 1 to 64 of a-z, 0-9 and -, starting with a letter or digit"
+        "container name {name:?} must be 1 to 64 of a-z, 0-9 and -, starting with a letter or digit"
     )))
 }
 
-/// A mirror's name, as strict as a chamber's.
+/// A mirror's name, as strict as a container's.
 pub fn check_mirror(name: &str) -> Result<(), Problem> {
     if plain(name, 64) {
         return Ok(());
@@ -188,8 +188,8 @@ pub fn check_mirror(name: &str) -> Result<(), Problem> {
     )))
 }
 
-/// The one chamber that writes to a mirror has nothing else: no network, no variables, no way to trace, no other place to write.
-fn check_purpose(spec: &ChamberSpec) -> Result<(), Problem> {
+/// The one container that writes to a mirror has nothing else: no network, no variables, no way to trace, no other place to write.
+fn check_purpose(spec: &ContainerSpec) -> Result<(), Problem> {
     if let Some(mirror) = &spec.mirror {
         check_mirror(mirror)?;
     }
@@ -202,17 +202,17 @@ fn check_purpose(spec: &ChamberSpec) -> Result<(), Problem> {
     if spec.purpose != Purpose::Mirror {
         return Ok(());
     }
-    let bare = spec.berth.is_none() && spec.env.is_empty() && spec.profile == "sealed";
+    let bare = spec.subnet.is_none() && spec.env.is_empty() && spec.profile == "sealed";
     if bare && spec.mirror.is_some() && spec.limits.workspace_bytes == 0 {
         return Ok(());
     }
     Err(Problem::refused(
-        "a chamber that fills a mirror names it, is sealed, and has no network, no variables and no workspace of its own",
+        "a container that fills a mirror names it, is sealed, and has no network, no variables and no workspace of its own",
     ))
 }
 
-/// No chamber runs as root, as the router, or as anybody of this machine; and the barrier's users are no repository's.
-fn check_user(spec: &ChamberSpec) -> Result<(), Problem> {
+/// No container runs as root, as the router, or as anybody of this machine; and the barrier's users are no repository's.
+fn check_user(spec: &ContainerSpec) -> Result<(), Problem> {
     let (repository, probe) = (USERS.contains(&spec.user), PROBE_USERS.contains(&spec.user));
     let fits = match spec.purpose {
         Purpose::Probe => probe,
@@ -222,12 +222,12 @@ fn check_user(spec: &ChamberSpec) -> Result<(), Problem> {
     if fits {
         return Ok(());
     }
-    Err(Problem::refused(format!("a chamber for {} does not run as user {}", spec.purpose.as_str(), spec.user)))
+    Err(Problem::refused(format!("a container for {} does not run as user {}", spec.purpose.as_str(), spec.user)))
 }
 
 /// Everything in a spec that can be judged without the engine.
-pub fn check_spec(spec: &ChamberSpec, max_memory: u64, plain_workspaces: bool) -> Result<(), Problem> {
-    check_chamber(&spec.name)?;
+pub fn check_spec(spec: &ContainerSpec, max_memory: u64, plain_workspaces: bool) -> Result<(), Problem> {
+    check_container(&spec.name)?;
     check_purpose(spec)?;
     check_user(spec)?;
     let limits = &spec.limits;
@@ -243,8 +243,8 @@ pub fn check_spec(spec: &ChamberSpec, max_memory: u64, plain_workspaces: bool) -
     if !(limits.cpus.is_finite() && (0.01..=1024.0).contains(&limits.cpus)) {
         return Err(Problem::refused(format!("limit cpus = {} must lie between 0.01 and 1024", limits.cpus)));
     }
-    if spec.berth.is_some_and(|berth| berth >= MAX_BERTHS) {
-        return Err(Problem::refused(format!("there are at most {} berths", MAX_BERTHS)));
+    if spec.subnet.is_some_and(|subnet| subnet >= MAX_SUBNETS) {
+        return Err(Problem::refused(format!("there are at most {} subnets", MAX_SUBNETS)));
     }
     check_env(&spec.env)
 }
@@ -260,7 +260,7 @@ fn within(what: &str, value: u64, least: u64, most: u64) -> Result<(), Problem> 
 fn check_env(env: &[(String, String)]) -> Result<(), Problem> {
     let total: usize = env.iter().map(|(name, value)| name.len() + value.len()).sum();
     if total > 32 << 10 {
-        return Err(Problem::refused("the environment of a chamber is longer than 32 KiB"));
+        return Err(Problem::refused("the environment of a container is longer than 32 KiB"));
     }
     for (name, value) in env {
         let shaped = !name.is_empty()
@@ -281,17 +281,17 @@ fn check_env(env: &[(String, String)]) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocol::broker::ChamberLimits;
+    use protocol::broker::ContainerLimits;
 
-    fn spec() -> ChamberSpec {
-        ChamberSpec {
+    fn spec() -> ContainerSpec {
+        ContainerSpec {
             name: "t1-1".into(),
             task: Some(1),
             purpose: Purpose::Task,
             user: *USERS.start(),
             image: "caisson-sandbox:local".into(),
-            berth: None,
-            limits: ChamberLimits { workspace_bytes: 1 << 30, ..ChamberLimits::default() },
+            subnet: None,
+            limits: ContainerLimits { workspace_bytes: 1 << 30, ..ContainerLimits::default() },
             env: vec![("PIP_RETRIES".into(), "1".into())],
             profile: "sealed".into(),
             mirror: None,
@@ -302,13 +302,13 @@ mod tests {
     #[test]
     fn what_is_usual_is_fine() {
         assert_eq!(check_spec(&spec(), 16 << 30, false), Ok(()));
-        assert_eq!(check_spec(&ChamberSpec { limits: ChamberLimits::default(), ..spec() }, 16 << 30, true), Ok(()));
+        assert_eq!(check_spec(&ContainerSpec { limits: ContainerLimits::default(), ..spec() }, 16 << 30, true), Ok(()));
     }
 
     #[test]
     fn names_cannot_leave_their_place() {
         for bad in ["", "-a", "a/b", "..", "a b", "A", "a\n", "a?b=c", "%2e", &"a".repeat(65)] {
-            assert!(check_chamber(bad).is_err(), "{bad:?}");
+            assert!(check_container(bad).is_err(), "{bad:?}");
         }
         for bad in ["", "../x", "Ä", &"a".repeat(25)] {
             assert!(Names::new(bad).is_err(), "{bad:?}");
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn limits_have_a_floor_and_a_ceiling() {
-        let changes: [fn(&mut ChamberLimits); 9] = [
+        let changes: [fn(&mut ContainerLimits); 9] = [
             |it| it.memory_bytes = 0,
             |it| it.memory_bytes = 32 << 30,
             |it| it.pids = 0,
@@ -343,11 +343,11 @@ mod tests {
     }
 
     #[test]
-    fn a_chamber_has_a_repository_s_user_and_the_barrier_s_are_its_own() {
+    fn a_container_has_a_repository_s_user_and_the_barrier_s_are_its_own() {
         let refused = |purpose, user| {
             let mirror = (purpose == Purpose::Mirror).then(|| "m".to_owned());
-            let (env, limits) = (Vec::new(), ChamberLimits::default());
-            check_spec(&ChamberSpec { purpose, user, mirror, env, limits, ..spec() }, 16 << 30, true).is_err()
+            let (env, limits) = (Vec::new(), ContainerLimits::default());
+            check_spec(&ContainerSpec { purpose, user, mirror, env, limits, ..spec() }, 16 << 30, true).is_err()
         };
         let repositories = [10_003, 10_064];
         for purpose in [Purpose::Task, Purpose::Quarantine, Purpose::Verify, Purpose::Setup] {
@@ -367,14 +367,14 @@ mod tests {
 
     #[test]
     fn whoever_fills_a_mirror_has_nothing_else() {
-        let limits = ChamberLimits { workspace_bytes: 0, ..ChamberLimits::default() };
+        let limits = ContainerLimits { workspace_bytes: 0, ..ContainerLimits::default() };
         let mirror = Some("a1-b2".to_owned());
-        let bare = ChamberSpec { purpose: Purpose::Mirror, mirror, env: Vec::new(), limits, ..spec() };
+        let bare = ContainerSpec { purpose: Purpose::Mirror, mirror, env: Vec::new(), limits, ..spec() };
         assert_eq!(check_spec(&bare, 16 << 30, false), Ok(()));
-        let changes: [fn(&mut ChamberSpec); 7] = [
+        let changes: [fn(&mut ContainerSpec); 7] = [
             |it| it.mirror = None,
             |it| it.mirror = Some("../x".into()),
-            |it| it.berth = Some(0),
+            |it| it.subnet = Some(0),
             |it| it.env = vec![("A".into(), "b".into())],
             |it| it.profile = "debug".into(),
             |it| it.limits.workspace_bytes = 1 << 30,
@@ -401,15 +401,15 @@ mod tests {
     fn only_the_right_labels_make_it_ours() {
         let names = Names::new("one").unwrap();
         let other = Names::new("two").unwrap();
-        assert!(names.owns(Some(&names.labels(ResourceKind::Chamber)), ResourceKind::Chamber));
-        assert!(!names.owns(Some(&names.labels(ResourceKind::Helper)), ResourceKind::Chamber));
-        assert!(!names.owns(Some(&other.labels(ResourceKind::Chamber)), ResourceKind::Chamber));
-        assert!(!names.owns(None, ResourceKind::Chamber));
+        assert!(names.owns(Some(&names.labels(ResourceKind::Container)), ResourceKind::Container));
+        assert!(!names.owns(Some(&names.labels(ResourceKind::Helper)), ResourceKind::Container));
+        assert!(!names.owns(Some(&other.labels(ResourceKind::Container)), ResourceKind::Container));
+        assert!(!names.owns(None, ResourceKind::Container));
     }
 
     #[test]
     fn the_outer_network_comes_first() {
         let names = Names::new("one").unwrap();
-        assert!(names.outer() < names.berth(0));
+        assert!(names.outer() < names.subnet(0));
     }
 }

@@ -9,11 +9,11 @@ use crate::name::{self, ResourceKind};
 use crate::service::Service;
 
 impl Service {
-    /// Chambers that `keep` does not name, workspaces without a chamber, mirrors that `mirrors` does not name and nothing uses,
+    /// Containers that `keep` does not name, workspaces without a container, mirrors that `mirrors` does not name and nothing uses,
     /// helpers an earlier life left, runners of another version, and networks that no way out holds. Answers what was removed.
     pub async fn reap(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>, Problem> {
         let _floor = self.floor.write().await;
-        let _gate = self.gate.lock().await;
+        let _alone = self.router_lock.lock().await;
         let image = self.table_image().await?;
         self.reap_now(keep, mirrors, image).await
     }
@@ -25,37 +25,37 @@ impl Service {
         image: Option<String>,
     ) -> Result<Vec<String>, Problem> {
         let mut removed = Vec::new();
-        for chamber in self.list().await? {
-            if !keep.contains(&chamber.name) {
-                self.remove_now(&chamber.name).await?;
-                removed.push(chamber.name);
+        for container in self.list().await? {
+            if !keep.contains(&container.name) {
+                self.remove_now(&container.name).await?;
+                removed.push(container.name);
             }
         }
         removed.extend(self.reap_containers(&[ResourceKind::Helper]).await?);
         removed.extend(self.reap_volumes(keep, mirrors).await?);
         if self.find(&self.names.router_part(ResourceKind::Holder), ResourceKind::Holder).await?.is_none() {
-            removed.extend(self.reap_containers(&[ResourceKind::Walls, ResourceKind::Router]).await?);
+            removed.extend(self.reap_containers(&[ResourceKind::Firewall, ResourceKind::Router]).await?);
             removed.extend(self.reap_networks(image).await?);
         }
         Ok(removed)
     }
 
-    /// What this life was asked to make and no task needs: the way out with its networks, chambers of the barrier's self-test and
-    /// the like. Where a task's chamber is left, everything stays: the next life goes on with it. Answers what was removed.
+    /// What this life was asked to make and no task needs: the way out with its networks, containers of the barrier's self-test and
+    /// the like. Where a task's container is left, everything stays: the next life goes on with it. Answers what was removed.
     pub async fn leave(&self) -> Result<Vec<String>, Problem> {
         if !self.made.load(Ordering::Relaxed) {
             return Ok(Vec::new());
         }
         let _floor = self.floor.write().await;
-        let _gate = self.gate.lock().await;
-        let chambers = self.list().await?;
-        if chambers.iter().any(|chamber| chamber.purpose == Purpose::Task) {
+        let _alone = self.router_lock.lock().await;
+        let containers = self.list().await?;
+        if containers.iter().any(|container| container.purpose == Purpose::Task) {
             return Ok(Vec::new());
         }
         let mut removed = Vec::new();
-        for chamber in chambers {
-            self.remove_now(&chamber.name).await?;
-            removed.push(chamber.name);
+        for container in containers {
+            self.remove_now(&container.name).await?;
+            removed.push(container.name);
         }
         let image = self.table_image().await?;
         removed.extend(self.reap_way_out().await?);
@@ -64,13 +64,13 @@ impl Service {
     }
 
     async fn reap_way_out(&self) -> Result<Vec<String>, Problem> {
-        self.reap_containers(&[ResourceKind::Router, ResourceKind::Walls, ResourceKind::Holder]).await
+        self.reap_containers(&[ResourceKind::Router, ResourceKind::Firewall, ResourceKind::Holder]).await
     }
 
-    /// Everything: chambers, the way out, networks, volumes, and the table.
+    /// Everything: containers, the way out, networks, volumes, and the table.
     pub async fn teardown(&self) -> Result<Vec<String>, Problem> {
         let _floor = self.floor.write().await;
-        let _gate = self.gate.lock().await;
+        let _alone = self.router_lock.lock().await;
         let image = self.table_image().await?;
         let mut removed = self.reap_way_out().await?;
         removed.extend(self.reap_now(&[], &[], image).await?);
@@ -121,7 +121,7 @@ impl Service {
     pub async fn own_networks(&self) -> Result<HashMap<String, bollard::models::Network>, Problem> {
         let found = self.engine.networks(&self.names.filter(None)).await?;
         let ours = |labels: Option<&_>| {
-            self.names.owns(labels, ResourceKind::Berth) || self.names.owns(labels, ResourceKind::Outer)
+            self.names.owns(labels, ResourceKind::Subnet) || self.names.owns(labels, ResourceKind::Outer)
         };
         let ours = found.into_iter().filter(|network| ours(network.labels.as_ref()));
         Ok(ours.filter_map(|network| Some((network.name.clone()?, network))).collect())
@@ -145,9 +145,9 @@ impl Service {
         Ok(removed)
     }
 
-    /// An image that can take the table away: what walls or holder are of, otherwise one that the operator listed.
+    /// An image that can take the table away: what the firewall or the holder is of, otherwise one that the operator listed.
     async fn table_image(&self) -> Result<Option<String>, Problem> {
-        for kind in [ResourceKind::Walls, ResourceKind::Holder] {
+        for kind in [ResourceKind::Firewall, ResourceKind::Holder] {
             if let Some(found) = self.find(&self.names.router_part(kind), kind).await? {
                 return Ok(found.image);
             }

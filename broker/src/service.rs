@@ -16,16 +16,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Settings;
 use crate::able;
-use crate::berth::Place;
 use crate::engine::Engine;
 use crate::engine::docker::DockerEngine;
+use crate::hardening::{Fittings, Host};
 use crate::known::{Fence, Images};
 use crate::name::{Names, ResourceKind};
 use crate::router::shape::sorted;
-use crate::seal::{Fittings, Host};
 use crate::seccomp;
+use crate::subnet::Place;
 
-/// The program that becomes PID 1 of each chamber.
+/// The program that becomes PID 1 of each container.
 pub struct RunnerProgram {
     pub bytes: Vec<u8>,
     /// Hex.
@@ -40,18 +40,18 @@ pub struct Service {
     pub images: Images,
     /// The volume that holds the runner, once it is known to hold it.
     pub supplied: OnceCell<String>,
-    /// Chambers are made and removed under a shared lock; reaping takes it alone, or it would reap what is being made.
+    /// Containers are made and removed under a shared lock; reaping takes it alone, or it would reap what is being made.
     pub floor: RwLock<()>,
     pub fence: Fence,
     /// The way out is made by one request at a time.
-    pub gate: tokio::sync::Mutex<()>,
+    pub router_lock: tokio::sync::Mutex<()>,
     /// Whether anything was asked to be made in this life.
     pub made: AtomicBool,
     /// One stream for each container: who attaches last has it.
     pub streams: Mutex<HashMap<String, CancellationToken>>,
     pub engine: Arc<dyn Engine>,
     info: OnceCell<SystemInfo>,
-    lanes: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    locks: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Service {
@@ -71,12 +71,12 @@ impl Service {
             supplied: OnceCell::new(),
             floor: RwLock::new(()),
             fence: Fence::default(),
-            gate: tokio::sync::Mutex::new(()),
+            router_lock: tokio::sync::Mutex::new(()),
             made: AtomicBool::new(false),
             streams: Mutex::default(),
             engine,
             info: OnceCell::new(),
-            lanes: Mutex::default(),
+            locks: Mutex::default(),
             settings,
         })
     }
@@ -106,7 +106,7 @@ impl Service {
         Ok(Fittings { image, runner, place, runtime, gpus, host: self.host().await? })
     }
 
-    /// What the engine says of itself now, if chambers can be made on it.
+    /// What the engine says of itself now, if containers can be made on it.
     pub async fn usable(&self) -> Result<SystemInfo, Problem> {
         able::is_docker(&self.engine.version().await?)?;
         let info = self.engine.info().await?;
@@ -155,13 +155,13 @@ impl Service {
     }
 
     /// Requests for one name follow each other.
-    pub async fn in_lane<T>(&self, name: &str, work: impl Future<Output = T>) -> T {
-        let lane = {
-            let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-            lanes.retain(|_, lane| Arc::strong_count(lane) > 1);
-            lanes.entry(name.to_owned()).or_default().clone()
+    pub async fn in_turn<T>(&self, name: &str, work: impl Future<Output = T>) -> T {
+        let lock = {
+            let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+            locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+            locks.entry(name.to_owned()).or_default().clone()
         };
-        let _held = lane.lock().await;
+        let _held = lock.lock().await;
         work.await
     }
 }

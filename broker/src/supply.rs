@@ -7,8 +7,8 @@ use bollard::models::{ContainerCreateBody, HostConfig, Mount, MountType, MountVo
 use protocol::broker::{Problem, ProblemKind, RUNNER};
 use sha2::{Digest, Sha256};
 
+use crate::hardening::runner_directory;
 use crate::name::ResourceKind;
-use crate::seal::runner_directory;
 use crate::service::Service;
 
 /// A tar archive's block, in bytes.

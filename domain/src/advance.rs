@@ -82,7 +82,7 @@ impl Task {
     pub fn risk(&self, last: bool) -> Option<Risk> {
         if last {
             Some(Risk::Final)
-        } else if self.sealed.is_none() || self.pull.is_none() {
+        } else if self.captured.is_none() || self.pull.is_none() {
             Some(Risk::NoCommit)
         } else if self.steering {
             Some(Risk::Steering)

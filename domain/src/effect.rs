@@ -1,17 +1,18 @@
 //! What a transition asks the shell to do. Each has a key and may be carried out again: `docs/effects.md` says how, for each.
 
 use crate::notice::stored_to;
-use crate::{Action, Commit, Notice, Shelf, Source, To, Why};
+use crate::{Action, Commit, Notice, Source, Suspension, To, Why};
 use serde::{Deserialize, Serialize};
 
-/// Effects of one lane run in order; the lanes of a task run side by side.
+/// Effects of one queue run in order; the queues of a task run side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Lane {
+pub enum Queue {
     /// All that the other two do not have: sandbox, model, git and reviews.
     Work,
     /// The way out of the sandbox: neither a long action nor a slow forge holds it up.
-    Gate,
+    #[serde(rename = "gate")]
+    Egress,
     /// What is said to people: comments, labels, commit statuses, closing and readying the pull request.
     Talk,
 }
@@ -38,7 +39,8 @@ pub enum Effect {
         action: Action,
     },
     /// Takes the sandbox's tree through the quarantine into the commit of a checkpoint.
-    Seal {
+    #[serde(rename = "seal")]
+    Capture {
         /// Number of the checkpoint.
         n: u32,
         /// What the publication follows from; part of the commit's message.
@@ -71,7 +73,7 @@ pub enum Effect {
         /// The commit to test.
         commit: Commit,
     },
-    /// Opens the berth again before work goes on; makes the sandbox anew from the last commit if it is gone.
+    /// Opens the subnet again before work goes on; makes the sandbox anew from the last commit if it is gone.
     Open {
         /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
@@ -88,13 +90,15 @@ pub enum Effect {
         serial: u32,
     },
     /// Puts the sandbox of a task that waits further away.
-    Shelve {
+    #[serde(rename = "shelve")]
+    Suspend {
         /// Number of events in the task's log when it was asked for; part of the key.
         serial: u32,
         /// How far to put it away.
-        shelf: Shelf,
+        #[serde(rename = "shelf")]
+        suspension: Suspension,
     },
-    /// Removes the task's containers and volumes, and closes its berth.
+    /// Removes the task's containers and volumes, and closes its subnet.
     Teardown,
     /// Closes the pull request of a task that ended without a delivery; the branch stays.
     ClosePull,
@@ -114,7 +118,7 @@ pub enum Effect {
         /// The comment or review that gave the approval.
         source: Source,
     },
-    /// Brings the rules of the open berth to what is allowed now; with `repo`, those of the repository's other tasks too.
+    /// Brings the rules of the open subnet to what is allowed now; with `repo`, those of the repository's other tasks too.
     /// Then `notice` is said.
     Egress {
         /// Number of events in the task's log when it was asked for; part of the key.
@@ -157,7 +161,7 @@ impl Effect {
             Effect::Prepare { serial } => format!("prepare:{serial}"),
             Effect::Converse { turn } => format!("converse:{turn}"),
             Effect::Act { number, .. } => format!("act:{number}"),
-            Effect::Seal { n, .. } => format!("seal:{n}"),
+            Effect::Capture { n, .. } => format!("seal:{n}"),
             Effect::Push { n, .. } => format!("push:{n}"),
             Effect::OpenPull => "open-pull".into(),
             Effect::Review { n, .. } => format!("review:{n}"),
@@ -165,7 +169,7 @@ impl Effect {
             Effect::Open { serial } => format!("open:{serial}"),
             Effect::Rest { serial } => format!("rest:{serial}"),
             Effect::Keep { serial } => format!("keep:{serial}"),
-            Effect::Shelve { serial, .. } => format!("shelve:{serial}"),
+            Effect::Suspend { serial, .. } => format!("shelve:{serial}"),
             Effect::Teardown => "teardown".into(),
             Effect::ClosePull => "close-pull".into(),
             Effect::ReadyPull => "ready-pull".into(),
@@ -184,7 +188,7 @@ impl Effect {
             Effect::Prepare { .. } => "prepare",
             Effect::Converse { .. } => "converse",
             Effect::Act { .. } => "act",
-            Effect::Seal { .. } => "seal",
+            Effect::Capture { .. } => "seal",
             Effect::Push { .. } => "push",
             Effect::OpenPull => "open_pull",
             Effect::Review { .. } => "review",
@@ -192,7 +196,7 @@ impl Effect {
             Effect::Open { .. } => "open",
             Effect::Rest { .. } => "rest",
             Effect::Keep { .. } => "keep",
-            Effect::Shelve { .. } => "shelve",
+            Effect::Suspend { .. } => "shelve",
             Effect::Teardown => "teardown",
             Effect::ClosePull => "close_pull",
             Effect::ReadyPull => "ready_pull",
@@ -205,19 +209,19 @@ impl Effect {
         }
     }
 
-    /// The lane that it runs in, as [`Effect::needs`] has it.
-    pub fn lane(&self) -> Lane {
-        self.needs().lane
+    /// The queue that it runs in, as [`Effect::needs`] has it.
+    pub fn queue(&self) -> Queue {
+        self.needs().queue
     }
 
     /// Said of every effect, one by one: a new one does not compile before it is known what it needs.
     pub fn needs(&self) -> Needs {
-        let work = Needs { lane: Lane::Work, barrier: false, ends_with_task: true, again: Again::Converges };
-        let talk = Needs { lane: Lane::Talk, ends_with_task: false, ..work };
+        let work = Needs { queue: Queue::Work, barrier: false, ends_with_task: true, again: Again::Converges };
+        let talk = Needs { queue: Queue::Talk, ends_with_task: false, ..work };
         match self {
             Effect::Prepare { .. }
             | Effect::Open { .. }
-            | Effect::Seal { .. }
+            | Effect::Capture { .. }
             | Effect::Keep { .. }
             | Effect::Verify { .. } => Needs { barrier: true, ..work },
             Effect::Act { .. } => Needs { barrier: true, again: Again::Never, ..work },
@@ -228,10 +232,10 @@ impl Effect {
             | Effect::Advance { .. }
             // They only take away.
             | Effect::Rest { .. }
-            | Effect::Shelve { .. } => work,
+            | Effect::Suspend { .. } => work,
             Effect::OpenPull | Effect::Review { .. } => Needs { again: Again::ReadBack, ..work },
             Effect::Teardown => Needs { ends_with_task: false, ..work },
-            Effect::Egress { .. } => Needs { lane: Lane::Gate, ends_with_task: false, ..work },
+            Effect::Egress { .. } => Needs { queue: Queue::Egress, ends_with_task: false, ..work },
             Effect::Comment { .. } => Needs { again: Again::ReadBack, ..talk },
             Effect::Label { .. } | Effect::CommitStatus { .. } | Effect::ClosePull | Effect::ReadyPull => talk,
         }
@@ -241,8 +245,8 @@ impl Effect {
 /// What an effect needs, and how long it is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
-    /// The lane that it runs in.
-    pub lane: Lane,
+    /// The queue that it runs in.
+    pub queue: Queue,
     /// Code or data of a repository or a model comes to run in a sandbox: not begun before the barrier is proven.
     pub barrier: bool,
     /// Called off when its task has ended.

@@ -2,7 +2,7 @@
 
 use crate::{
     Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Look, Loss, Millis, Outcome, PauseReason,
-    Request, Shelf, Source, Usage, Why,
+    Request, Source, Suspension, Usage, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct FileChange {
 
 /// One checkpoint's tree after quarantine: a commit of ours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SealedTree {
+pub struct CapturedTree {
     /// The commit that was made of the tree.
     pub commit: Commit,
     /// Every file that differs from the commit's parent.
@@ -106,10 +106,12 @@ pub enum Event {
         /// What was asked for.
         request: Box<Request>,
     },
-    /// The task got one of the `max_tasks` places: it is prepared, or goes on where it stood.
-    PlaceGranted,
-    /// Work may go on as soon as one of the `max_tasks` places is free.
-    PlaceAwaited,
+    /// The task got one of the `max_tasks` slots: it is prepared, or goes on where it stood.
+    #[serde(rename = "place_granted")]
+    SlotGranted,
+    /// Work may go on as soon as one of the `max_tasks` slots is free.
+    #[serde(rename = "place_awaited")]
+    SlotAwaited,
     /// `every` is what the pinned project file narrows the checkpoint to; `note` is what a person should know about the
     /// sandbox, and stands in the next review.
     Prepared {
@@ -218,11 +220,12 @@ pub enum Event {
         why: Why,
     },
     /// The tree passed the quarantine and became a commit.
-    TreeSealed {
+    #[serde(rename = "tree_sealed")]
+    TreeCaptured {
         /// Number of the checkpoint that is being published.
         n: u32,
         /// The commit and what it changes.
-        tree: SealedTree,
+        tree: CapturedTree,
     },
     /// The tree is the last commit's, so there is no new commit.
     TreeUnchanged {
@@ -230,7 +233,7 @@ pub enum Event {
         n: u32,
         /// The last commit on the agent's branch, or the base.
         commit: Commit,
-        /// As in [`SealedTree`].
+        /// As in [`CapturedTree`].
         #[serde(default)]
         left_out: Vec<String>,
     },
@@ -414,9 +417,11 @@ pub enum Event {
     /// The conversation with the model begins anew, with what people said and where the work stands.
     ConversationRestarted,
     /// The sandbox of a task that waits was put away.
-    SandboxShelved {
+    #[serde(rename = "sandbox_shelved")]
+    SandboxSuspended {
         /// How far it was put away.
-        shelf: Shelf,
+        #[serde(rename = "shelf")]
+        suspension: Suspension,
     },
     /// The task is over.
     Ended {

@@ -1,8 +1,8 @@
 //! What can reach a task: results of its effects, decisions of people, timers. Each has a key that is used once.
 
 use crate::{
-    Budget, CallRequest, Commit, Decision, Look, Loss, Millis, Outcome, PauseReason, Request, Risk, SealedTree, Shelf,
-    Usage, Verdict,
+    Budget, CallRequest, CapturedTree, Commit, Decision, Look, Loss, Millis, Outcome, PauseReason, Request, Risk,
+    Suspension, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -60,8 +60,8 @@ pub enum Input {
         /// What was asked for.
         request: Box<Request>,
     },
-    /// One of the `max_tasks` places is free.
-    PlaceFree,
+    /// One of the `max_tasks` slots is free.
+    SlotFree,
     /// `every` and `budget` are what the pinned project file narrows the operator's to.
     Prepared {
         /// The commit that the work begins from.
@@ -123,11 +123,11 @@ pub enum Input {
         outcome: Outcome,
     },
     /// The tree passed the quarantine and became a commit.
-    TreeSealed {
+    TreeCaptured {
         /// Number of the checkpoint that is being published.
         n: u32,
         /// The commit and what it changes.
-        tree: SealedTree,
+        tree: CapturedTree,
     },
     /// The tree is the last commit's, so there is no new commit.
     TreeUnchanged {
@@ -135,7 +135,7 @@ pub enum Input {
         n: u32,
         /// The last commit on the agent's branch, or the base.
         commit: Commit,
-        /// As in [`SealedTree`].
+        /// As in [`CapturedTree`].
         #[serde(default)]
         left_out: Vec<String>,
     },
@@ -264,9 +264,9 @@ pub enum Input {
         /// Why not; empty where the task had gone on meanwhile.
         reasons: Vec<String>,
     },
-    /// The task has waited long, or others need the place: its sandbox may be put away.
+    /// The task has waited long, or others need the room: its sandbox may be put away.
     Idled {
         /// How far it may be put away.
-        shelf: Shelf,
+        suspension: Suspension,
     },
 }

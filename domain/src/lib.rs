@@ -31,15 +31,15 @@ pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
 pub use checkpoint::Checkpoint;
 pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
-pub use effect::{Again, Effect, Lane, Needs};
-pub use event::{BaseTests, Event, FileChange, SealedTree, Verdict, VerdictKind};
+pub use effect::{Again, Effect, Needs, Queue};
+pub use event::{BaseTests, CapturedTree, Event, FileChange, Verdict, VerdictKind};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};
 pub use input::{Envelope, Failure, Input, Order};
 pub use look::{BaseRun, Look, ShownFile};
 pub use loss::{Loss, Resource};
 pub use notice::{Notice, To};
-pub use state::{End, PauseReason, Shelf, State, Why};
+pub use state::{End, PauseReason, State, Suspension, Why};
 pub use task::{Request, Task, TaskKind};
 pub use transition::{Step, transition};
 

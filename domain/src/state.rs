@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Why {
     /// The actions between two checkpoints are used up, or the conversation is full and begins anew.
     Checkpoint,
-    /// The agent said that it is done: a sealed commit is verified before its review is posted.
+    /// The agent said that it is done: a captured commit is verified before its review is posted.
     Done,
 }
 
@@ -73,10 +73,10 @@ pub enum End {
 /// How far a sandbox was put away while its task waits. Frozen is no rung: every sandbox of a waiting task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Shelf {
+pub enum Suspension {
     /// No process, no memory; its files stay on the disk.
     Stopped,
-    /// Removed, its berth free for others; made anew from the last commit when work goes on.
+    /// Removed, its subnet free for others; made anew from the last commit when work goes on.
     Evicted,
 }
 
@@ -84,7 +84,7 @@ pub enum Shelf {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
-    /// In line for a place: before its first, or to go on with work.
+    /// In line for a slot: before its first, or to go on with work.
     Queued,
     /// Its sandbox is being made.
     Preparing,
@@ -169,7 +169,7 @@ impl State {
         matches!(self, State::Ended { .. })
     }
 
-    /// Whether it takes one of the `--max-tasks` places: work goes on without a person.
+    /// Whether it takes one of the `--max-tasks` slots: work goes on without a person.
     pub fn busy(&self) -> bool {
         matches!(self, State::Preparing | State::Running | State::Publishing { .. } | State::Verifying { .. })
     }

@@ -3,8 +3,8 @@
 mod decided;
 
 use crate::{
-    Account, Advance, Budget, CallRequest, Checkpoint, Commit, End, Event, Grant, Item, Loss, Millis, Shelf, Source,
-    Spent, State, TaskId, Verdict,
+    Account, Advance, Budget, CallRequest, Checkpoint, Commit, End, Event, Grant, Item, Loss, Millis, Source, Spent,
+    State, Suspension, TaskId, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -104,7 +104,7 @@ pub struct Task {
     /// What the agent said with its newest `done`; none before one, or after one that was returned. Foreign.
     pub summary: Option<String>,
     /// Taken from the sandbox but not yet posted.
-    pub sealed: Option<Commit>,
+    pub captured: Option<Commit>,
     /// The newest verification's verdict; none while a new publication has none yet.
     pub verdict: Option<Verdict>,
     /// Why the newest tree was refused, one sentence each; empty unless it was.
@@ -121,7 +121,7 @@ pub struct Task {
     pub keeping: bool,
     /// It could not be made, and nothing was done since.
     pub not_kept: bool,
-    /// Where a task in line goes on once it has its place; none before its first.
+    /// Where a task in line goes on once it has its slot; none before its first.
     pub next: Option<Box<State>>,
     /// The conversation began anew, and no answer of the model came since.
     pub restarted: bool,
@@ -148,7 +148,7 @@ pub struct Task {
     /// What it has used, with the worst case of a call that is under way.
     pub spent: Spent,
     /// How far its sandbox is put away.
-    pub shelf: Option<Shelf>,
+    pub suspension: Option<Suspension>,
     /// How often since the last decision its sandbox was lost for lack of memory, and for other reasons that count.
     pub starved: u8,
     /// Losses since the last decision or resume, other than for lack of memory, that [`Loss::tolerated`] limits.
@@ -184,7 +184,7 @@ impl Task {
             model_worst: 0,
             plan: None,
             summary: None,
-            sealed: None,
+            captured: None,
             verdict: None,
             refusal: Vec::new(),
             done_returned: false,
@@ -206,7 +206,7 @@ impl Task {
             reach_changed: false,
             granted: Budget::default(),
             spent: Spent::default(),
-            shelf: None,
+            suspension: None,
             starved: 0,
             losses: 0,
             lost: false,
@@ -228,7 +228,7 @@ impl Task {
         self.checkpoints.last().filter(|c| !c.void)
     }
 
-    /// The state behind a pause and a place in line: what the task is in the middle of.
+    /// The state behind a pause and a slot in line: what the task is in the middle of.
     pub fn underneath(&self) -> &State {
         match (&self.state, &self.next) {
             (State::Paused { from, .. }, Some(next)) if **from == State::Queued => next,
@@ -271,8 +271,8 @@ impl Task {
                 self.request = Some((**request).clone());
                 self.state = State::Queued;
             }
-            Event::PlaceAwaited => self.next = Some(Box::new(std::mem::replace(&mut self.state, State::Queued))),
-            Event::PlaceGranted => self.state = self.next.take().map_or(State::Preparing, |next| *next),
+            Event::SlotAwaited => self.next = Some(Box::new(std::mem::replace(&mut self.state, State::Queued))),
+            Event::SlotGranted => self.state = self.next.take().map_or(State::Preparing, |next| *next),
             Event::Prepared { base, boot: _, image, every, note, budget } => {
                 self.narrow(*every, budget.as_ref());
                 self.head.get_or_insert_with(|| base.clone());
@@ -286,7 +286,7 @@ impl Task {
                 self.published_n = self.published_n.max(*n);
                 self.state = State::Publishing { n: *n, why: *why };
                 self.verdict = None;
-                self.sealed = None;
+                self.captured = None;
                 self.refusal.clear();
             }
             Event::VerifyStarted { n, commit } => {
@@ -308,7 +308,7 @@ impl Task {
             Event::Ended { end } => self.state = State::Ended { end: end.clone() },
             Event::BudgetGranted { more, .. } => self.granted.add(more),
             Event::SandboxLost { loss, .. } => self.lose(*loss),
-            Event::SandboxShelved { shelf } => self.shelf = Some(*shelf),
+            Event::SandboxSuspended { suspension } => self.suspension = Some(*suspension),
             Event::WorkKeeping => self.keeping = true,
             Event::WorkKept { commit } => {
                 self.kept = Some(commit.clone());
@@ -318,7 +318,7 @@ impl Task {
             _ => self.apply_work(event),
         }
         if self.state.busy() {
-            self.shelf = None;
+            self.suspension = None;
         }
     }
 
@@ -419,20 +419,20 @@ impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
     fn apply_checkpoint(&mut self, event: &Event) {
         match event {
-            Event::TreeSealed { tree, .. } => {
-                self.sealed = Some(tree.commit.clone());
+            Event::TreeCaptured { tree, .. } => {
+                self.captured = Some(tree.commit.clone());
                 self.head = Some(tree.commit.clone());
                 self.steering |= !tree.steering.is_empty();
                 self.refusal.clear();
                 (self.uncommitted, self.kept) = (false, None);
             }
             Event::TreeUnchanged { commit, .. } => {
-                self.sealed = Some(commit.clone());
+                self.captured = Some(commit.clone());
                 self.refusal.clear();
                 (self.uncommitted, self.kept) = (false, None);
             }
             Event::TreeRefused { reasons, .. } => {
-                self.sealed = None;
+                self.captured = None;
                 self.refusal = reasons.clone();
                 if self.used < self.every() {
                     self.state = State::Running;
@@ -475,7 +475,7 @@ impl Task {
     fn push_checkpoint(&mut self, n: u32, review: i64, number: i64, at: Millis, commit: Option<Commit>, last: bool) {
         let coverable = commit.is_some() && self.risk(last).is_none();
         self.checkpoints.push(Checkpoint { n, commit, review, number, at, last, void: false, used: false, coverable });
-        self.sealed = None;
+        self.captured = None;
         self.steering = false;
         self.reach_changed = false;
     }

@@ -1,4 +1,4 @@
-//! git's listings as a quarantine chamber hands them out: an error or what stands there, never a panic.
+//! git's listings as a quarantine container hands them out: an error or what stands there, never a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -15,26 +15,26 @@ use serde::{Deserialize, Serialize};
 pub const VERSION: u32 = 5;
 /// The longest request or answer line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
-/// Users, and groups of the same numbers, that chambers run as: one for each repository, because the kernel counts some things by user.
+/// Users, and groups of the same numbers, that containers run as: one for each repository, because the kernel counts some things by user.
 /// What a container is never entered for (an image that is only tried) has the first of them.
 pub const USERS: RangeInclusive<u32> = 10_003..=10_064;
 /// Those of the barrier's own sandboxes: what is taken from them is taken from no task, and no task can take it from them.
 pub const PROBE_USERS: [u32; 2] = [10_065, 10_066];
-/// Where a chamber's work lies.
+/// Where a container's work lies.
 pub const WORKSPACE: &str = "/workspace";
-/// The agent's home. On the engine's disk where the workspace is, and then its chamber finds the path as `CAISSON_DISK_HOME`.
+/// The agent's home. On the engine's disk where the workspace is, and then its container finds the path as `CAISSON_DISK_HOME`.
 pub const HOME: &str = "/home/agent";
 /// In a mirror: a tree that was checked out once, for workspaces that are layers over it.
 pub const TREE: &str = "tree";
-/// Where a repository's mirror lies in a chamber (read-only). A chamber that has one finds the path in its environment as
+/// Where a repository's mirror lies in a container (read-only). A container that has one finds the path in its environment as
 /// `CAISSON_MIRROR`.
 pub const MIRROR: &str = "/mirror";
-/// Where the layer of a layered workspace lies (read-only). Its chamber finds the directory with what differs from the tree in its
+/// Where the layer of a layered workspace lies (read-only). Its container finds the directory with what differs from the tree in its
 /// environment as `CAISSON_LAYER`.
 pub const LAYER: &str = "/layer";
 /// An image's label with the version of its toolchain, which `caisson image build` sets when the tools have run in it.
 pub const TOOLCHAIN_VERSION: &str = "caisson.version";
-/// Where the runner lies in a chamber (read-only).
+/// Where the runner lies in a container (read-only).
 pub const RUNNER: &str = "/opt/caisson/caisson-runner";
 
 /// One request line.
@@ -46,52 +46,52 @@ pub enum Request {
         /// The client's [`VERSION`].
         version: u32,
     },
-    /// BrokerAnswer: null. A chamber of that name with the same spec is fine; with another one it is a conflict.
-    Create(ChamberSpec),
+    /// BrokerAnswer: null. A container of that name with the same spec is fine; with another one it is a conflict.
+    Create(ContainerSpec),
     /// BrokerAnswer: null. Already running is fine.
     Start {
-        /// Name of the chamber, as in [`ChamberSpec::name`].
+        /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null, then the raw stream; an older stream of the same chamber ends. One that does not run, or is paused,
+    /// BrokerAnswer: null, then the raw stream; an older stream of the same container ends. One that does not run, or is paused,
     /// is a conflict.
     Attach {
-        /// Name of the chamber, as in [`ChamberSpec::name`].
+        /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
     /// BrokerAnswer: null. Already paused is fine.
     Pause {
-        /// Name of the chamber, as in [`ChamberSpec::name`].
+        /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
     /// BrokerAnswer: null. Not paused is fine.
     Unpause {
-        /// Name of the chamber, as in [`ChamberSpec::name`].
+        /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
     /// BrokerAnswer: null. Kills at once; not running is fine.
     Stop {
-        /// Name of the chamber, as in [`ChamberSpec::name`].
+        /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: null. Kills and removes the chamber and its workspace; gone is fine.
+    /// BrokerAnswer: null. Kills and removes the container and its workspace; gone is fine.
     Remove {
-        /// Name of the chamber, as in [`ChamberSpec::name`].
+        /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: [`Chamber`] or null.
+    /// BrokerAnswer: [`ContainerInfo`] or null.
     Inspect {
-        /// Name of the chamber, as in [`ChamberSpec::name`].
+        /// Name of the container, as in [`ContainerSpec::name`].
         name: String,
     },
-    /// BrokerAnswer: array of [`Chamber`], this installation's only.
+    /// BrokerAnswer: array of [`ContainerInfo`], this installation's only.
     List,
     /// BrokerAnswer: [`ImageInfo`], or null when the engine does not have it.
     Image {
-        /// Reference of an image the operator listed, for chambers or for the router.
+        /// Reference of an image the operator listed, for containers or for the router.
         reference: String,
     },
-    /// BrokerAnswer: [`RouterInfo`]. Holder, berths, walls and router exist and run afterwards.
+    /// BrokerAnswer: [`RouterInfo`]. Holder, subnets, firewall and router exist and run afterwards.
     RouterEnsure(RouterSpec),
     /// BrokerAnswer: null, then the raw stream of the router.
     RouterAttach,
@@ -102,7 +102,7 @@ pub enum Request {
     /// BrokerAnswer: text. What the runner's probe found for this plan (`protocol::probe::Plan` as JSON) as the router's user in the
     /// router's network namespace, without the router between; it runs in a container of `image` that is removed at once.
     RouterProbe {
-        /// Reference of a chamber image the operator listed.
+        /// Reference of a container image the operator listed.
         image: String,
         /// The plan as JSON, at most 64 KiB.
         plan: String,
@@ -118,22 +118,22 @@ pub enum Request {
         /// Reference of a router image the operator listed.
         image: String,
     },
-    /// BrokerAnswer: true when no such mirror is left; false while a chamber still has it.
+    /// BrokerAnswer: true when no such mirror is left; false while a container still has it.
     RemoveMirror {
-        /// Name of the mirror, as in [`ChamberSpec::mirror`].
+        /// Name of the mirror, as in [`ContainerSpec::mirror`].
         name: String,
     },
-    /// BrokerAnswer: array of the names removed: chambers of this installation that `keep` does not list and what they left, and
-    /// mirrors that `mirrors` does not list and no chamber has.
+    /// BrokerAnswer: array of the names removed: containers of this installation that `keep` does not list and what they left, and
+    /// mirrors that `mirrors` does not list and no container has.
     Reap {
-        /// Names of the chambers that stay.
+        /// Names of the containers that stay.
         keep: Vec<String>,
-        /// Names of the mirrors that stay even if no chamber has them.
+        /// Names of the mirrors that stay even if no container has them.
         mirrors: Vec<String>,
     },
 }
 
-/// What a chamber is for.
+/// What a container is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
@@ -174,12 +174,12 @@ impl Purpose {
 /// One sealed container, as asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ChamberSpec {
+pub struct ContainerSpec {
     /// `[a-z0-9-]`, at most 64, starting with a letter or digit; unique in this installation.
     pub name: String,
     /// The task it belongs to; only written into a label.
     pub task: Option<i64>,
-    /// What the chamber is for: it goes into a label, and decides which users, mirrors, layers and GPUs the chamber may
+    /// What the container is for: it goes into a label, and decides which users, mirrors, layers and GPUs the container may
     /// have.
     pub purpose: Purpose,
     /// Its user and group: of [`USERS`], for [`Purpose::Probe`] of [`PROBE_USERS`], for [`Purpose::Mirror`] of either. A mirror is
@@ -187,28 +187,29 @@ pub struct ChamberSpec {
     pub user: u32,
     /// One of the references the operator listed.
     pub image: String,
-    /// Which berth's network, counted from 0; `None` = no network at all.
-    pub berth: Option<u32>,
-    /// Memory, processes, processor time and disk space the chamber may use.
-    pub limits: ChamberLimits,
+    /// Which subnet's network, counted from 0; `None` = no network at all.
+    #[serde(rename = "berth")]
+    pub subnet: Option<u32>,
+    /// Memory, processes, processor time and disk space the container may use.
+    pub limits: ContainerLimits,
     /// Extra environment. Anyone who may inspect containers reads it: never a secret.
     pub env: Vec<(String, String)>,
     /// `sealed`, or `debug` (adds ptrace within the container).
     pub profile: String,
-    /// The mirror it has, named like a chamber: read-only at [`MIRROR`], and it must be there. For [`Purpose::Mirror`] it is the
-    /// workspace itself (`workspace_bytes` = 0), made when it is not there; no other chamber can write to one.
+    /// The mirror it has, named like a container: read-only at [`MIRROR`], and it must be there. For [`Purpose::Mirror`] it is the
+    /// workspace itself (`workspace_bytes` = 0), made when it is not there; no other container can write to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mirror: Option<String>,
-    /// The workspace is a layer over the directory [`TREE`] of the mirror: it begins with what lies there, and what the chamber
+    /// The workspace is a layer over the directory [`TREE`] of the mirror: it begins with what lies there, and what the container
     /// writes goes to the engine's disk (`workspace_bytes` = 0).
     #[serde(default)]
     pub layered: bool,
 }
 
-/// What a chamber may use.
+/// What a container may use.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ChamberLimits {
+pub struct ContainerLimits {
     /// Memory in bytes, swap included (there is none); what lies in memory of workspace, home and /tmp counts too.
     pub memory_bytes: u64,
     /// Processes and threads.
@@ -231,7 +232,7 @@ pub struct ChamberLimits {
     pub nofile: u64,
 }
 
-impl Default for ChamberLimits {
+impl Default for ContainerLimits {
     fn default() -> Self {
         Self {
             memory_bytes: 2 << 30,
@@ -248,25 +249,25 @@ impl Default for ChamberLimits {
 
 /// One container, as it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Chamber {
-    /// Name the client gave it in [`ChamberSpec::name`], read from its label.
+pub struct ContainerInfo {
+    /// Name the client gave it in [`ContainerSpec::name`], read from its label.
     pub name: String,
     /// What it was made for, read from its label; a word that is not known reads as [`Purpose::Task`].
     pub purpose: Purpose,
     /// Task it belongs to, read from its label; `None` = it was made for none.
     pub task: Option<i64>,
     /// State of its container.
-    pub state: ChamberState,
+    pub state: ContainerState,
     /// When it was last started, in the engine's words: another value is another boot. `None` = never started.
     pub boot: Option<String>,
-    /// Its address in its berth.
+    /// Its address in its subnet.
     pub address: Option<String>,
 }
 
-/// State of a chamber's container, as the engine reports it.
+/// State of a container, as the engine reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ChamberState {
+pub enum ContainerState {
     /// Made, and never started.
     Created,
     /// Its process 1 runs.
@@ -284,7 +285,7 @@ pub enum ChamberState {
     Gone,
 }
 
-/// How a chamber's process 1 ended.
+/// How a container's process 1 ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
@@ -314,7 +315,7 @@ pub struct EngineInfo {
     /// sha256 of what the engine says of its configuration, hex: runtimes, security options, drivers, versions of its
     /// parts; and of the broker's runtime and GPUs.
     pub daemon: String,
-    /// sha256 of the runner that chambers get, hex.
+    /// sha256 of the runner that containers get, hex.
     pub runner: String,
     /// The file it was read from when the broker started.
     #[serde(default)]
@@ -326,13 +327,13 @@ pub struct EngineInfo {
     pub seccomp: String,
     /// References the operator listed.
     pub images: Vec<String>,
-    /// The engine's runtime that chambers are made with; `None` = its default.
+    /// The engine's runtime that containers are made with; `None` = its default.
     #[serde(default)]
     pub runtime: Option<String>,
-    /// Graphics processors that a task's chamber gets: `none`, `all`, or ids.
+    /// Graphics processors that a task's container gets: `none`, `all`, or ids.
     #[serde(default)]
     pub gpus: String,
-    /// Whether a chamber may have its workspace and home on the engine's disk.
+    /// Whether a container may have its workspace and home on the engine's disk.
     #[serde(default)]
     pub plain_workspaces: bool,
     /// What the engine lacks, in sentences for a person.
@@ -351,13 +352,14 @@ pub struct ImageInfo {
     pub version: Option<String>,
 }
 
-/// The way out: one holder with its berths, and the router in its network namespace.
+/// The way out: one holder with its subnets, and the router in its network namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RouterSpec {
-    /// How many berths (1 to 64).
-    pub berths: u32,
-    /// An IPv4 network that holds one /28 per berth and one for the outer network, such as `10.90.0.0/20`;
+    /// How many subnets (1 to 64).
+    #[serde(rename = "berths")]
+    pub subnets: u32,
+    /// An IPv4 network that holds one /28 per subnet and one for the outer network, such as `10.90.0.0/20`;
     /// `None` = the broker takes the first free one of its own list.
     pub pool: Option<String>,
     /// The router's image, one the operator listed.
@@ -365,7 +367,7 @@ pub struct RouterSpec {
     /// The name server (`address` or `address:port`) that allowed names are asked of; `None` = this machine's first one
     /// that is not a loopback address.
     pub upstream: Option<String>,
-    /// IPv4 networks that the router's own walls refuse besides private and special ones: public addresses of one's own.
+    /// IPv4 networks that the router's own firewall refuses besides private and special ones: public addresses of one's own.
     #[serde(default)]
     pub private: Vec<String>,
 }
@@ -373,21 +375,23 @@ pub struct RouterSpec {
 /// What [`Request::RouterEnsure`] found or made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouterInfo {
-    /// The network all berths and the outer network are cut from.
+    /// The network all subnets and the outer network are cut from.
     pub pool: String,
-    /// The berths that were asked for, in the order of their numbers.
-    pub berths: Vec<Berth>,
+    /// The subnets that were asked for, in the order of their numbers.
+    #[serde(rename = "berths")]
+    pub subnets: Vec<Subnet>,
     /// When the router was last started; another value is another boot, which denies all until told.
     pub boot: Option<String>,
 }
 
-/// One berth: the network that a sandbox is attached to, with the router as its only way out.
+/// One subnet: the network that a sandbox is attached to, with the router as its only way out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Berth {
-    /// Number of the berth, counted from 0, as in [`ChamberSpec::berth`].
+pub struct Subnet {
+    /// Number of the subnet, counted from 0, as in [`ContainerSpec::subnet`].
     pub number: u32,
     /// `a.b.c.d/28`
-    pub subnet: String,
+    #[serde(rename = "subnet")]
+    pub cidr: String,
     /// The router's address in it: name server and only neighbour.
     pub gateway: String,
 }
@@ -420,7 +424,7 @@ pub enum ProblemKind {
     Unavailable,
     /// The request is malformed or outside what is allowed at all; asking again does not help.
     Refused,
-    /// No such chamber, image or router.
+    /// No such container, image or router.
     NotFound,
     /// It exists in another shape or state.
     Conflict,

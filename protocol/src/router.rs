@@ -1,7 +1,7 @@
 //! What the host and the router say to each other, and the policy both judge by.
 //!
 //! Frames are [`crate::frame`]'s with a JSON head and no body, over the router's stdin (to it) and stdout (from it).
-//! The host sends `Hello` first; a router denies everything until it got a `Policy` and a berth's `Grant`.
+//! The host sends `Hello` first; a router denies everything until it got a `Policy` and a subnet's `Grant`.
 //! This module must not do I/O. Tests: `rule.rs`, `net.rs`, and at the end of this file.
 
 mod net;
@@ -11,15 +11,15 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
-pub use net::{BERTH_PREFIX, Bogons, Net, NetError, Pool, SPECIAL, SYNTHETIC};
+pub use net::{Bogons, Net, NetError, Pool, SPECIAL, SUBNET_PREFIX, SYNTHETIC};
 pub use rule::{Rule, RuleError, check_name, public_suffix};
 
 /// Version of this protocol; a router refuses a `Hello` with another one.
 pub const VERSION: u32 = 1;
 /// In an operator's list of rules: what follows names a preset, filled from the configuration of the operator's own tools.
 pub const PRESET: &str = "preset:";
-/// New connections at once that the walls let through from one berth: above any cap, so that the cap gives the reason.
-pub const BERTH_CONNECTIONS: u32 = 1024;
+/// New connections at once that the firewall lets through from one subnet: above any cap, so that the cap gives the reason.
+pub const SUBNET_CONNECTIONS: u32 = 1024;
 /// The largest message either side accepts, in bytes.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
@@ -27,36 +27,38 @@ pub const MAX_PAYLOAD: usize = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToRouter {
-    /// Begins a control connection. Berths that aren't in `keep` are closed at once.
+    /// Begins a control connection. Subnets that aren't in `keep` are closed at once.
     /// The answer repeats the nonce: whatever came before it was meant for another host.
     Hello {
         /// The host's [`VERSION`].
         version: u32,
         /// Random number that the answer repeats.
         nonce: u64,
-        /// Numbers of the berths that stay open.
+        /// Numbers of the subnets that stay open.
         keep: Vec<u32>,
     },
-    /// What holds for every berth; a generation at or below the current one is refused.
+    /// What holds for every subnet; a generation at or below the current one is refused.
     Policy {
         /// Number of this policy, counted up by the host.
         generation: u64,
         /// The policy, which replaces the one before.
         policy: Policy,
     },
-    /// Replaces what one berth may do (and opens it). Answered by `Granted` with the same serial.
+    /// Replaces what one subnet may do (and opens it). Answered by `Granted` with the same serial.
     Grant {
-        /// Number of the berth, counted from 0.
-        berth: u32,
+        /// Number of the subnet, counted from 0.
+        #[serde(rename = "berth")]
+        subnet: u32,
         /// Number that the answer repeats, counted up by the host.
         serial: u64,
-        /// The berth's own rules, judged after those of the policy.
+        /// The subnet's own rules, judged after those of the policy.
         rules: Vec<Rule>,
     },
-    /// Cuts the berth's connections, forgets its names, denies all. Answered by `Closed`.
+    /// Cuts the subnet's connections, forgets its names, denies all. Answered by `Closed`.
     Close {
-        /// Number of the berth, counted from 0.
-        berth: u32,
+        /// Number of the subnet, counted from 0.
+        #[serde(rename = "berth")]
+        subnet: u32,
     },
     /// Send log entries after this number, then every new one.
     Log {
@@ -85,17 +87,19 @@ pub enum FromRouter {
         /// The generation of that policy.
         generation: u64,
     },
-    /// Answers `Grant`: the berth is open under the granted rules.
+    /// Answers `Grant`: the subnet is open under the granted rules.
     Granted {
-        /// Number of the berth, counted from 0.
-        berth: u32,
+        /// Number of the subnet, counted from 0.
+        #[serde(rename = "berth")]
+        subnet: u32,
         /// The serial of that `Grant`.
         serial: u64,
     },
-    /// Answers `Close`: the berth's connections have ended, and all its log entries were sent before this.
+    /// Answers `Close`: the subnet's connections have ended, and all its log entries were sent before this.
     Closed {
-        /// Number of the berth, counted from 0.
-        berth: u32,
+        /// Number of the subnet, counted from 0.
+        #[serde(rename = "berth")]
+        subnet: u32,
     },
     /// One entry of the log; none is sent before [`ToRouter::Log`] asks for them.
     Entry(LogEntry),
@@ -126,8 +130,9 @@ pub struct LogEntry {
     pub seq: u64,
     /// Unix milliseconds.
     pub ts: i64,
-    /// Number of the berth it came from.
-    pub berth: u32,
+    /// Number of the subnet it came from.
+    #[serde(rename = "berth")]
+    pub subnet: u32,
     /// What became of it.
     pub verdict: Verdict,
     /// The rule that decided, as written.
@@ -159,17 +164,17 @@ pub struct LogEntry {
     pub count: u64,
 }
 
-/// What holds for every berth. Order: `deny`, then `allow`, then the berth's own rules.
+/// What holds for every subnet. Order: `deny`, then `allow`, then the subnet's own rules.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     /// The operator's refusals, judged before all other rules; a rule without a port refuses every port.
     pub deny: Vec<Rule>,
-    /// The operator's own, for every granted berth.
+    /// The operator's own, for every granted subnet.
     pub allow: Vec<Rule>,
     /// Refused after resolving, besides [`SPECIAL`] and what the router was started with.
     pub private: Vec<Net>,
-    /// Limits for each berth.
+    /// Limits for each subnet.
     pub caps: Caps,
     /// Byte caps for single hosts (the rule's own spelling), instead of those in `caps`.
     pub host_caps: Vec<HostCap>,
@@ -177,7 +182,7 @@ pub struct Policy {
     pub refuse_ech: bool,
 }
 
-/// Limits for each berth.
+/// Limits for each subnet.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Caps {
@@ -187,9 +192,9 @@ pub struct Caps {
     pub names: u32,
     /// Names under wildcards that may be new within a minute: each leaks one label to its owner's name server.
     pub wildcard_names_per_minute: u32,
-    /// Bytes for each rule since the berth was opened, from the sandbox and to it.
+    /// Bytes for each rule since the subnet was opened, from the sandbox and to it.
     pub up: u64,
-    /// Bytes to the sandbox for each rule since the berth was opened.
+    /// Bytes to the sandbox for each rule since the subnet was opened.
     pub down: u64,
 }
 
@@ -199,14 +204,14 @@ impl Default for Caps {
     }
 }
 
-/// Byte caps of one rule in each berth, in place of [`Caps::up`] and [`Caps::down`].
+/// Byte caps of one rule in each subnet, in place of [`Caps::up`] and [`Caps::down`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostCap {
     /// The rule as [`Rule`] displays it, port included if it has one.
     pub rule: String,
-    /// Most bytes from the sandbox since its berth was opened.
+    /// Most bytes from the sandbox since its subnet was opened.
     pub up: u64,
-    /// Most bytes to the sandbox since its berth was opened.
+    /// Most bytes to the sandbox since its subnet was opened.
     pub down: u64,
 }
 
@@ -225,7 +230,7 @@ pub enum Decision<'a> {
 }
 
 impl Policy {
-    /// May this berth (with its own `granted` rules) connect to the name at the port?
+    /// May this subnet (with its own `granted` rules) connect to the name at the port?
     #[must_use]
     pub fn judge<'a>(&'a self, granted: &'a [Rule], name: &str, port: u16) -> Decision<'a> {
         if let Some(rule) = self.deny.iter().find(|rule| rule.denies(name, port)) {

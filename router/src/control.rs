@@ -14,9 +14,9 @@ use protocol::router::{FromRouter, MAX_PAYLOAD, ToRouter, VERSION};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-use crate::gate::Gate;
+use crate::access::AccessControl;
 
-/// How long connections may take to end after their berth was closed; they are dropped at once, so this is far too long.
+/// How long connections may take to end after their subnet was closed; they are dropped at once, so this is far too long.
 const CLOSING: Duration = Duration::from_secs(5);
 /// Bytes of entries in one write, about.
 const PIECE: usize = 32 << 10;
@@ -28,14 +28,14 @@ const SILENT: u64 = u64::MAX;
 /// # Errors
 /// When either stream breaks.
 pub async fn run(
-    gate: Arc<Gate>,
+    access: Arc<AccessControl>,
     boot: String,
     mut orders: impl AsyncRead + Unpin,
     answers: impl AsyncWrite + Unpin + Send + 'static,
 ) -> io::Result<()> {
     let sent = Arc::new(AtomicU64::new(SILENT));
     let (queue, waiting) = mpsc::channel(64);
-    let writer = tokio::spawn(write(gate.clone(), sent.clone(), waiting, answers));
+    let writer = tokio::spawn(write(access.clone(), sent.clone(), waiting, answers));
     let mut decoder = Decoder::new(MAX_PAYLOAD);
     let mut buffer = vec![0; 16 << 10];
     loop {
@@ -46,7 +46,7 @@ pub async fn run(
         for payload in decoder.push(&buffer[..len]) {
             let order = payload.and_then(Message::<ToRouter>::from_payload);
             let answer = match order {
-                Ok(order) => obey(&gate, &boot, &sent, order.head).await,
+                Ok(order) => obey(&access, &boot, &sent, order.head).await,
                 Err(bad) => Some(failed(format!("unreadable order: {bad}"))),
             };
             if let Some(answer) = answer
@@ -64,49 +64,49 @@ fn failed(reason: String) -> FromRouter {
     FromRouter::Failed { reason }
 }
 
-async fn obey(gate: &Gate, boot: &str, sent: &AtomicU64, order: ToRouter) -> Option<FromRouter> {
+async fn obey(access: &AccessControl, boot: &str, sent: &AtomicU64, order: ToRouter) -> Option<FromRouter> {
     Some(match order {
         ToRouter::Hello { version, .. } if version != VERSION => failed(format!(
             "this router speaks version {VERSION}, not {version}: use the image that belongs to the bot"
         )),
         ToRouter::Hello { keep, nonce, .. } => {
             sent.store(SILENT, Ordering::Release);
-            for berth in gate.open_berths().into_iter().filter(|berth| !keep.contains(berth)) {
-                shut(gate, berth).await;
+            for subnet in access.open_subnets().into_iter().filter(|subnet| !keep.contains(subnet)) {
+                shut(access, subnet).await;
             }
-            FromRouter::Hello { version: VERSION, nonce, boot: boot.to_owned(), generation: gate.generation() }
+            FromRouter::Hello { version: VERSION, nonce, boot: boot.to_owned(), generation: access.generation() }
         }
-        ToRouter::Policy { generation, policy } => match gate.set_policy(generation, policy) {
+        ToRouter::Policy { generation, policy } => match access.set_policy(generation, policy) {
             Ok(()) => FromRouter::Applied { generation },
             Err(reason) => failed(reason),
         },
-        ToRouter::Grant { berth, serial, rules } => match gate.grant(berth, rules) {
-            Ok(()) => FromRouter::Granted { berth, serial },
+        ToRouter::Grant { subnet, serial, rules } => match access.grant(subnet, rules) {
+            Ok(()) => FromRouter::Granted { subnet, serial },
             Err(reason) => failed(reason),
         },
-        ToRouter::Close { berth } => {
-            if shut(gate, berth).await {
-                FromRouter::Closed { berth }
+        ToRouter::Close { subnet } => {
+            if shut(access, subnet).await {
+                FromRouter::Closed { subnet }
             } else {
-                failed(format!("connections of berth {berth} did not end"))
+                failed(format!("connections of subnet {subnet} did not end"))
             }
         }
         ToRouter::Log { after } => {
             // A number of another boot may lie ahead of ours: then everything is new.
-            sent.store(if after > gate.last_entry() { 0 } else { after }, Ordering::Release);
-            gate.logged.notify_one();
+            sent.store(if after > access.last_entry() { 0 } else { after }, Ordering::Release);
+            access.logged.notify_one();
             return None;
         }
     })
 }
 
-/// Closes a berth and waits until its connections are gone, and all that happened in it is in the log.
-async fn shut(gate: &Gate, berth: u32) -> bool {
-    let gone = match gate.close(berth) {
+/// Closes a subnet and waits until its connections are gone, and all that happened in it is in the log.
+async fn shut(access: &AccessControl, subnet: u32) -> bool {
+    let gone = match access.close(subnet) {
         Some(open) => tokio::time::timeout(CLOSING, none_left(&open)).await.is_ok(),
         None => true,
     };
-    gate.settle(berth);
+    access.settle(subnet);
     gone
 }
 
@@ -117,7 +117,7 @@ async fn none_left(open: &AtomicU32) {
 }
 
 async fn write(
-    gate: Arc<Gate>,
+    access: Arc<AccessControl>,
     sent: Arc<AtomicU64>,
     mut waiting: mpsc::Receiver<FromRouter>,
     mut out: impl AsyncWrite + Unpin,
@@ -128,11 +128,11 @@ async fn write(
                 Some(answer) => Some(answer),
                 None => return Ok(()),
             },
-            () = gate.logged.notified() => None,
+            () = access.logged.notified() => None,
         };
         let mut bytes = Vec::new();
-        // Entries first: whoever hears that a berth is closed has seen everything that happened in it.
-        entries(&gate, &sent, &mut out).await?;
+        // Entries first: whoever hears that a subnet is closed has seen everything that happened in it.
+        entries(&access, &sent, &mut out).await?;
         if let Some(answer) = answer {
             if matches!(answer, FromRouter::Hello { .. }) {
                 // Ends what a reader that died may have left half read.
@@ -145,12 +145,12 @@ async fn write(
     }
 }
 
-async fn entries(gate: &Gate, sent: &AtomicU64, out: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+async fn entries(access: &AccessControl, sent: &AtomicU64, out: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
     loop {
         let after = sent.load(Ordering::Acquire);
         let (mut last, mut bytes) = (after, Vec::new());
         while after != SILENT && bytes.len() < PIECE {
-            let Some(entry) = gate.entry_after(last) else { break };
+            let Some(entry) = access.entry_after(last) else { break };
             last = entry.seq;
             bytes.extend(frame(FromRouter::Entry(entry))?);
         }
@@ -170,23 +170,23 @@ fn frame(message: FromRouter) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::blank;
+    use crate::access::blank;
     use protocol::router::{Policy, Verdict};
 
     #[tokio::test]
-    async fn whoever_hears_that_a_berth_is_closed_has_its_whole_log() {
-        let gate = Arc::new(Gate::new("10.90.0.0/20".parse().unwrap(), 8, vec![], vec![]));
-        gate.set_policy(1, Policy::default()).unwrap();
-        gate.grant(1, vec![]).unwrap();
+    async fn whoever_hears_that_a_subnet_is_closed_has_its_whole_log() {
+        let access = Arc::new(AccessControl::new("10.90.0.0/20".parse().unwrap(), 8, vec![], vec![]));
+        access.set_policy(1, Policy::default()).unwrap();
+        access.grant(1, vec![]).unwrap();
         let (host, router) = tokio::io::duplex(1 << 20);
         let (orders, answers) = tokio::io::split(router);
-        let running = tokio::spawn(run(gate.clone(), "b1".to_owned(), orders, answers));
+        let running = tokio::spawn(run(access.clone(), "b1".to_owned(), orders, answers));
         // Far more than are written one by one.
         for n in 0..3000 {
-            gate.log(blank(1, &format!("x{n}.test"), 0, Verdict::Denied));
+            access.log(blank(1, &format!("x{n}.test"), 0, Verdict::Denied));
         }
         let (mut hear, mut say) = tokio::io::split(host);
-        for order in [ToRouter::Log { after: 0 }, ToRouter::Close { berth: 1 }] {
+        for order in [ToRouter::Log { after: 0 }, ToRouter::Close { subnet: 1 }] {
             say.write_all(&Message::bare(order).to_frame(MAX_PAYLOAD).unwrap()).await.unwrap();
         }
         let (mut decoder, mut buffer, mut told) = (Decoder::new(MAX_PAYLOAD), vec![0; 16 << 10], 0);
@@ -195,7 +195,7 @@ mod tests {
             for payload in decoder.push(&buffer[..len]) {
                 match Message::<FromRouter>::from_payload(payload.unwrap()).unwrap().head {
                     FromRouter::Entry(entry) => told += entry.count,
-                    FromRouter::Closed { berth: 1 } => break 'open,
+                    FromRouter::Closed { subnet: 1 } => break 'open,
                     other => panic!("{other:?}"),
                 }
             }

@@ -4,13 +4,13 @@
 //! networks, `walls` (NET_ADMIN) loads the packet filter and claims the gateways, `serve` (no capability) resolves and
 //! proxies. A fourth, `host`, runs in the machine's own namespace for moments. `docs/egress.md` shows how they meet. Tests: `tests/parsers.rs`, `tests/lab/`.
 
+pub mod access;
 pub mod control;
 pub mod dns;
-pub mod gate;
+pub mod firewall;
 pub mod host;
 pub mod names;
 pub mod proxy;
 pub mod ring;
 pub mod serve;
 pub mod settings;
-pub mod walls;

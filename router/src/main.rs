@@ -1,7 +1,7 @@
 //! `caisson-router hold | walls | serve | host | version`.
 
 use anyhow::{Result, bail};
-use caisson_router::{host, serve, settings::Settings, walls};
+use caisson_router::{firewall, host, serve, settings::Settings};
 use tokio::signal::unix::{SignalKind, signal};
 
 const USAGE: &str = "usage: caisson-router hold
@@ -34,9 +34,9 @@ fn run() -> Result<()> {
         "hold" => runtime.block_on(until_told()),
         "walls" => {
             let settings = settings()?;
-            walls::raise(&settings)?;
+            firewall::raise(&settings)?;
             runtime.block_on(async {
-                let watch = tokio::task::spawn_blocking(move || walls::watch(&settings));
+                let watch = tokio::task::spawn_blocking(move || firewall::watch(&settings));
                 tokio::select! {
                     told = until_told() => told,
                     ended = watch => ended?,

@@ -1,8 +1,8 @@
-//! Synthetic addresses: which (berth, name) each one stands for.
+//! Synthetic addresses: which (subnet, name) each one stands for.
 //!
-//! An address belongs to one berth and one name until the berth is closed, whatever happens to the policy meanwhile, so a
-//! client's cached address is judged by today's rules. Where an address lies follows from berth and name, so that a router
-//! which was restarted hands out the same ones. Bounded by the range itself and by a cap for each berth.
+//! An address belongs to one subnet and one name until the subnet is closed, whatever happens to the policy meanwhile, so a
+//! client's cached address is judged by today's rules. Where an address lies follows from subnet and name, so that a router
+//! which was restarted hands out the same ones. Bounded by the range itself and by a cap for each subnet.
 //! Tests: at the end of this file.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use protocol::router::SYNTHETIC;
 
-/// The synthetic addresses of all berths, by address and by name.
+/// The synthetic addresses of all subnets, by address and by name.
 #[derive(Default)]
 pub struct Names {
     by_address: HashMap<Ipv4Addr, (u32, Arc<str>)>,
@@ -21,48 +21,48 @@ pub struct Names {
 impl Names {
     /// The address of a name that has one.
     #[must_use]
-    pub fn address(&self, berth: u32, name: &str) -> Option<Ipv4Addr> {
-        self.by_name.get(&berth)?.get(name).copied()
+    pub fn address(&self, subnet: u32, name: &str) -> Option<Ipv4Addr> {
+        self.by_name.get(&subnet)?.get(name).copied()
     }
 
-    /// Gives the name an address; nothing when the berth has `cap` names already or the range is full.
-    pub fn assign(&mut self, berth: u32, name: &str, cap: usize) -> Option<Ipv4Addr> {
-        if let Some(address) = self.address(berth, name) {
+    /// Gives the name an address; nothing when the subnet has `cap` names already or the range is full.
+    pub fn assign(&mut self, subnet: u32, name: &str, cap: usize) -> Option<Ipv4Addr> {
+        if let Some(address) = self.address(subnet, name) {
             return Some(address);
         }
-        let names = self.by_name.entry(berth).or_default();
+        let names = self.by_name.entry(subnet).or_default();
         let size = u32::try_from(SYNTHETIC.size()).ok()?;
         // The range's first and last address stay free: some systems treat them as broadcast.
         if names.len() >= cap || self.by_address.len() >= (size - 2) as usize {
             return None;
         }
-        let start = hash(berth, name) % (size - 2);
+        let start = hash(subnet, name) % (size - 2);
         let free = (0..size - 2)
             .map(|step| Ipv4Addr::from(u32::from(SYNTHETIC.addr) + 1 + (start + step) % (size - 2)))
             .find(|address| !self.by_address.contains_key(address))?;
         let name: Arc<str> = name.into();
         names.insert(name.clone(), free);
-        self.by_address.insert(free, (berth, name));
+        self.by_address.insert(free, (subnet, name));
         Some(free)
     }
 
-    /// The name that an address stands for in this berth; another berth's address stands for nothing.
+    /// The name that an address stands for in this subnet; another subnet's address stands for nothing.
     #[must_use]
-    pub fn name(&self, berth: u32, address: Ipv4Addr) -> Option<Arc<str>> {
-        self.by_address.get(&address).filter(|(owner, _)| *owner == berth).map(|(_, name)| name.clone())
+    pub fn name(&self, subnet: u32, address: Ipv4Addr) -> Option<Arc<str>> {
+        self.by_address.get(&address).filter(|(owner, _)| *owner == subnet).map(|(_, name)| name.clone())
     }
 
-    /// Frees all addresses of a berth.
-    pub fn forget(&mut self, berth: u32) {
-        for address in self.by_name.remove(&berth).unwrap_or_default().into_values() {
+    /// Frees all addresses of a subnet.
+    pub fn forget(&mut self, subnet: u32) {
+        for address in self.by_name.remove(&subnet).unwrap_or_default().into_values() {
             self.by_address.remove(&address);
         }
     }
 }
 
-/// FNV-1a. It needs to be the same after a restart, not hard to guess: guessing another berth's address gains nothing.
-fn hash(berth: u32, name: &str) -> u32 {
-    let bytes = berth.to_be_bytes().into_iter().chain(name.bytes());
+/// FNV-1a. It needs to be the same after a restart, not hard to guess: guessing another subnet's address gains nothing.
+fn hash(subnet: u32, name: &str) -> u32 {
+    let bytes = subnet.to_be_bytes().into_iter().chain(name.bytes());
     bytes.fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_one_berths_and_stays_until_it_is_forgotten() {
+    fn an_address_is_one_subnets_and_stays_until_it_is_forgotten() {
         let mut names = Names::default();
         let address = names.assign(1, "a.test", 10).unwrap();
         assert!(SYNTHETIC.contains(address));

@@ -1,6 +1,6 @@
 //! The log: the last entries, numbered, in bounded memory.
 //!
-//! One entry for each connection and each denied name. Each berth may write so many a second; what comes beyond that is
+//! One entry for each connection and each denied name. Each subnet may write so many a second; what comes beyond that is
 //! added up by kind and written once a second with its count, so that a flood costs neither memory nor its neighbours' log.
 //! Does no I/O. Tests: at the end of this file.
 
@@ -16,7 +16,7 @@ const KEPT: usize = 8192;
 const REASON: usize = 120;
 const BURST: f64 = 400.0;
 const PER_SECOND: f64 = 40.0;
-/// Kinds that are told apart while a berth is flooding.
+/// Kinds that are told apart while a subnet is flooding.
 const KINDS: usize = 64;
 /// A denied look-up of the same name within this time (IPv4 and IPv6 are asked for together) is the same event.
 const SAME: Duration = Duration::from_millis(1500);
@@ -24,8 +24,8 @@ const SAME: Duration = Duration::from_millis(1500);
 /// What is known about an event before it is numbered.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Number of the berth it came from.
-    pub berth: u32,
+    /// Number of the subnet it came from.
+    pub subnet: u32,
     /// What became of it.
     pub verdict: Verdict,
     /// Rule that decided; `None` = no single rule did.
@@ -93,15 +93,15 @@ impl Ring {
     /// Writes the event down, now or added up with others like it.
     pub fn push(&mut self, event: Event, ts: i64) {
         let now = Instant::now();
-        let bucket = self.buckets.entry(event.berth).or_insert_with(|| Bucket::full(BURST));
+        let bucket = self.buckets.entry(event.subnet).or_insert_with(|| Bucket::full(BURST));
         if bucket.take(BURST, PER_SECOND, now) {
             return self.write(event, 1, ts);
         }
-        let (berth, verdict) = (event.berth, event.verdict);
-        let mut kind = (berth, verdict, event.host.clone(), event.port, event.reason.clone());
+        let (subnet, verdict) = (event.subnet, event.verdict);
+        let mut kind = (subnet, verdict, event.host.clone(), event.port, event.reason.clone());
         let known = self.waiting.contains_key(&kind);
-        if !known && self.waiting.keys().filter(|other| other.0 == berth).count() >= KINDS {
-            kind = (berth, verdict, String::new(), 0, "many different ones in a short time".to_owned());
+        if !known && self.waiting.keys().filter(|other| other.0 == subnet).count() >= KINDS {
+            kind = (subnet, verdict, String::new(), 0, "many different ones in a short time".to_owned());
         }
         let (_, _, host, port, reason) = kind.clone();
         let (sum, count, _) = self.waiting.entry(kind).or_insert_with(|| {
@@ -114,7 +114,7 @@ impl Ring {
     }
 
     /// Whether this denied look-up was just written down (and remembers it from now on).
-    pub fn repeats(&mut self, berth: u32, name: &str) -> bool {
+    pub fn repeats(&mut self, subnet: u32, name: &str) -> bool {
         let now = Instant::now();
         if self.lately.len() > 1024 {
             self.lately.retain(|_, at| now.duration_since(*at) < SAME);
@@ -122,7 +122,7 @@ impl Ring {
                 self.lately.clear();
             }
         }
-        let key = (berth, name.to_owned());
+        let key = (subnet, name.to_owned());
         match self.lately.get(&key) {
             Some(at) if now.duration_since(*at) < SAME => true,
             _ => {
@@ -138,9 +138,9 @@ impl Ring {
         self.write_sums(waiting.into_values(), ts)
     }
 
-    /// The same for one berth, when it was closed: whoever gets it next has no part in these.
-    pub fn settle(&mut self, berth: u32, ts: i64) -> bool {
-        let sums: Vec<Sum> = self.waiting.extract_if(|kind, _| kind.0 == berth).map(|(_, sum)| sum).collect();
+    /// The same for one subnet, when it was closed: whoever gets it next has no part in these.
+    pub fn settle(&mut self, subnet: u32, ts: i64) -> bool {
+        let sums: Vec<Sum> = self.waiting.extract_if(|kind, _| kind.0 == subnet).map(|(_, sum)| sum).collect();
         self.write_sums(sums, ts)
     }
 
@@ -158,13 +158,13 @@ impl Ring {
         if self.entries.len() == KEPT {
             self.entries.pop_front();
         }
-        let Event { berth, verdict, rule, host, port, sni, ip, up, down, ms, reason } = event;
+        let Event { subnet, verdict, rule, host, port, sni, ip, up, down, ms, reason } = event;
         let seq = self.last;
         let because = rule.as_ref().map(|rule| rule.reason.chars().take(REASON).collect::<String>());
         self.entries.push_back(LogEntry {
             seq,
             ts,
-            berth,
+            subnet,
             verdict,
             rule: rule.map(|rule| rule.to_string()),
             because: because.filter(|reason| !reason.is_empty()),
@@ -199,11 +199,11 @@ impl Ring {
 mod tests {
     use super::*;
 
-    fn event(berth: u32, host: &str) -> Event {
+    fn event(subnet: u32, host: &str) -> Event {
         let (rule, sni, ip) = (None, None, None);
         let (up, down, ms) = (1, 2, 3);
         Event {
-            berth,
+            subnet,
             verdict: Verdict::Denied,
             rule,
             host: host.into(),
@@ -248,10 +248,10 @@ mod tests {
             ring.push(event(1, &format!("x{n}.test")), 0);
         }
         ring.push(event(2, "quiet.test"), 0);
-        assert_eq!(ring.entries.back().map(|e| e.berth), Some(2));
+        assert_eq!(ring.entries.back().map(|e| e.subnet), Some(2));
         assert!(ring.waiting.len() <= KINDS + 1);
         assert!(ring.tick(700));
-        let counted: u64 = ring.entries.iter().filter(|e| e.berth == 1).map(|e| e.count).sum();
+        let counted: u64 = ring.entries.iter().filter(|e| e.subnet == 1).map(|e| e.count).sum();
         assert_eq!(counted, 100_000);
         assert!(
             ring.entries.iter().filter(|e| e.count > 1).all(|e| e.ts - e.ms as i64 == 0),
@@ -262,13 +262,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_closed_berth_added_up_is_written_then_and_its_neighbours_later() {
+    fn what_a_closed_subnet_added_up_is_written_then_and_its_neighbours_later() {
         let mut ring = Ring::default();
         for n in 0..1000 {
             ring.push(event(1, &format!("x{n}.test")), 0);
             ring.push(event(2, &format!("x{n}.test")), 0);
         }
-        let count = |ring: &Ring, berth| ring.entries.iter().filter(|e| e.berth == berth).map(|e| e.count).sum::<u64>();
+        let count =
+            |ring: &Ring, subnet| ring.entries.iter().filter(|e| e.subnet == subnet).map(|e| e.count).sum::<u64>();
         assert!(ring.settle(1, 700) && !ring.settle(1, 700));
         assert_eq!(count(&ring, 1), 1000);
         assert!(count(&ring, 2) < 1000 && ring.tick(800));

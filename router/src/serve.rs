@@ -11,8 +11,8 @@ use anyhow::{Context, Result};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpSocket};
 
+use crate::access::AccessControl;
 use crate::dns::resolve::Resolver;
-use crate::gate::Gate;
 use crate::settings::{DNS_PORT, PROXY_PORT, Settings};
 use crate::{control, dns, proxy};
 
@@ -28,7 +28,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// # Errors
 /// When a port stays taken or a listener fails.
 pub async fn run(settings: Settings) -> Result<()> {
-    let gate = Arc::new(Gate::new(settings.pool, settings.berths, settings.private, settings.public));
+    let access = Arc::new(AccessControl::new(settings.pool, settings.subnets, settings.private, settings.public));
     let resolver = Arc::new(Resolver::new(settings.upstream));
     let any = Ipv4Addr::UNSPECIFIED;
     let udp = free(async || UdpSocket::bind((any, DNS_PORT))).await.with_context(|| format!("UDP port {DNS_PORT}"))?;
@@ -41,17 +41,17 @@ pub async fn run(settings: Settings) -> Result<()> {
     let ticking = async {
         loop {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            gate.tick();
+            access.tick();
         }
     };
     // On the runtime's own threads: whoever is told of a connection takes it up, without waking another.
-    let tcp = tokio::spawn(dns::serve::tcp(gate.clone(), tcp));
-    let proxy = tokio::spawn(proxy::serve(gate.clone(), resolver, proxy_listener, most_connections()));
+    let tcp = tokio::spawn(dns::serve::tcp(access.clone(), tcp));
+    let proxy = tokio::spawn(proxy::serve(access.clone(), resolver, proxy_listener, most_connections()));
     tokio::select! {
-        ended = dns::serve::udp(gate.clone(), udp) => ended.context("resolver (UDP)"),
+        ended = dns::serve::udp(access.clone(), udp) => ended.context("resolver (UDP)"),
         ended = tcp => ended?.context("resolver (TCP)"),
         ended = proxy => ended?.context("proxy"),
-        ended = control::run(gate.clone(), boot, tokio::io::stdin(), tokio::io::stdout()) => ended.context("control"),
+        ended = control::run(access.clone(), boot, tokio::io::stdin(), tokio::io::stdout()) => ended.context("control"),
         () = ticking => Ok(()),
     }
 }

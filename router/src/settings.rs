@@ -9,18 +9,18 @@ use protocol::router::{Net, Pool};
 
 /// The uid that may open connections to the outside, unless told otherwise.
 pub const PROXY_UID: u32 = 10002;
-/// Where the proxy listens; the walls redirect synthetic addresses here.
+/// Where the proxy listens; the firewall redirects synthetic addresses here.
 pub const PROXY_PORT: u16 = 15001;
-/// Where the resolver listens; the walls redirect port 53 of the gateways here, so no privileged port is needed.
+/// Where the resolver listens; the firewall redirects port 53 of the gateways here, so no privileged port is needed.
 pub const DNS_PORT: u16 = 15053;
 
 /// Settings from arguments and environment, the same for `walls` and `serve`.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Network that the berths are cut from.
+    /// Network that the subnets are cut from.
     pub pool: Pool,
-    /// Berths are the pool's first so many networks.
-    pub berths: u32,
+    /// Subnets are the pool's first so many networks.
+    pub subnets: u32,
     /// Name server that allowed names are asked of, always IPv4; port 53 unless it was given with another.
     pub upstream: SocketAddr,
     /// Ranges that are refused besides the special ones.
@@ -49,16 +49,16 @@ impl Settings {
         };
         let need = |name: &str| get(name).with_context(|| format!("--{name} is missing"));
         let pool: Pool = need("pool")?.parse().context("--pool")?;
-        let berths = match get("berths") {
-            Some(text) => text.parse().ok().filter(|n| (1..=pool.berths()).contains(n)),
-            None => Some(pool.berths()),
+        let subnets = match get("berths") {
+            Some(text) => text.parse().ok().filter(|n| (1..=pool.subnets()).contains(n)),
+            None => Some(pool.subnets()),
         };
-        let Some(berths) = berths else {
-            bail!("--berths must be a number from 1 to {}, what the pool holds", pool.berths())
+        let Some(subnets) = subnets else {
+            bail!("--berths must be a number from 1 to {}, what the pool holds", pool.subnets())
         };
         Ok(Settings {
             pool,
-            berths,
+            subnets,
             upstream: upstream(&need("upstream")?)?,
             private: nets(get("private")).context("--private")?,
             public: nets(get("public")).context("--public")?,
@@ -85,7 +85,7 @@ fn upstream(text: &str) -> Result<SocketAddr> {
     match address.ip() {
         IpAddr::V4(ip) if !ip.is_loopback() && !ip.is_unspecified() => Ok(address),
         _ => bail!(
-            "--upstream {text}: a resolver's own IPv4 address is needed; the engine's 127.0.0.11 asks on from inside these walls"
+            "--upstream {text}: a resolver's own IPv4 address is needed; the engine's 127.0.0.11 asks on from inside this network"
         ),
     }
 }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn arguments_and_environment_are_read() {
         let settings = read(&["--pool", "10.90.0.0/24", "--private", "8.8.8.0/24, 1.1.1.1"]).unwrap();
-        assert_eq!((settings.berths, settings.upstream.port(), settings.private.len()), (16, 53, 2));
+        assert_eq!((settings.subnets, settings.upstream.port(), settings.private.len()), (16, 53, 2));
         assert_eq!(settings.proxy_uid, PROXY_UID);
     }
 

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::children::{Child, Exit};
 use crate::done::Done;
 use crate::files::Workspace;
-use crate::lane::Lane;
+use crate::handle::Handle;
 use crate::output::{Capture, cap};
 use crate::pressure::Pressure;
 use crate::session::Session;
@@ -96,19 +96,19 @@ impl Job {
         Self { given: Some(files), ..Self::captured(argv, workspace) }
     }
 
-    pub async fn run(mut self, session: &Arc<Session>, lane: &Arc<Lane>, limits: Limits) -> Done {
+    pub async fn run(mut self, session: &Arc<Session>, handle: &Arc<Handle>, limits: Limits) -> Done {
         let deadline = Instant::now() + Duration::from_millis(limits.wall_ms);
         let cap = cap(limits);
         let before = Pressure::now();
         if !self.cwd.is_dir() {
             return Done::failed(format!("no such directory: {}", self.cwd.display()));
         }
-        let mut running = match self.start(session, lane, cap) {
+        let mut running = match self.start(session, handle, cap) {
             Ok(running) => running,
             Err(error) => return self.refused(&error),
         };
-        let mut end = running.watch(lane, deadline).await;
-        let background = running.settle(&mut end, lane, deadline).await;
+        let mut end = running.watch(handle, deadline).await;
+        let background = running.settle(&mut end, handle, deadline).await;
         let (text, dropped) = running.text.lock().unwrap_or_else(PoisonError::into_inner).text(cap);
         let (status, mut note) = match end {
             End::Exit(exit) => before.judge(exit, &text, session.workspace.root()),
@@ -122,7 +122,7 @@ impl Job {
         Done { status, text, dropped, note }
     }
 
-    fn start(&mut self, session: &Arc<Session>, lane: &Arc<Lane>, cap: usize) -> io::Result<Running> {
+    fn start(&mut self, session: &Arc<Session>, handle: &Arc<Handle>, cap: usize) -> io::Result<Running> {
         let program = self.argv.first().ok_or_else(|| io::Error::from_raw_os_error(Errno::ENOENT as i32))?;
         let mut command = Command::new(program);
         command.args(&self.argv[1..]).current_dir(&self.cwd).env("PWD", &self.cwd);
@@ -157,8 +157,8 @@ impl Job {
         drop(command);
         let text = Arc::new(Mutex::new(Capture::new(cap)));
         let captured = tokio::spawn(streams::capture(text_from, Arc::clone(&text)));
-        let sent = sends.map(|from| tokio::spawn(streams::send(from, Arc::clone(lane), Arc::clone(&session.teller))));
-        let fed = feeds.map(|to| tokio::spawn(streams::receive(to, Arc::clone(lane), Arc::clone(&session.teller))));
+        let sent = sends.map(|from| tokio::spawn(streams::send(from, Arc::clone(handle), Arc::clone(&session.teller))));
+        let fed = feeds.map(|to| tokio::spawn(streams::receive(to, Arc::clone(handle), Arc::clone(&session.teller))));
         let fed = given.map(|(to, bytes)| tokio::spawn(streams::give(to, bytes))).or(fed);
         Ok(Running { child, text, captured, sent, fed })
     }
@@ -180,16 +180,16 @@ impl Job {
 
 impl Running {
     /// Until the process ends, its time is over, or somebody cancels. Then it is gone, or stuck in the kernel.
-    async fn watch(&mut self, lane: &Lane, deadline: Instant) -> End {
+    async fn watch(&mut self, handle: &Handle, deadline: Instant) -> End {
         let end = tokio::select! {
             biased;
             exit = &mut self.child.exit => {
                 let exit = exit.unwrap_or(Exit::Signal(0));
                 // Quiesce cancels and kills in one breath: the signal was ours.
-                let ours = matches!(exit, Exit::Signal(_)) && lane.cancel.is_cancelled();
+                let ours = matches!(exit, Exit::Signal(_)) && handle.cancel.is_cancelled();
                 return if ours { End::Cancelled } else { End::Exit(exit) };
             }
-            () = lane.cancel.cancelled() => End::Cancelled,
+            () = handle.cancel.cancelled() => End::Cancelled,
             () = sleep_until(deadline) => End::TimedOut,
         };
         self.child.signal_group(Signal::SIGTERM);
@@ -201,7 +201,7 @@ impl Running {
     }
 
     /// Waits for the rest of the output. True if something still holds it.
-    async fn settle(&mut self, end: &mut End, lane: &Lane, deadline: Instant) -> bool {
+    async fn settle(&mut self, end: &mut End, handle: &Handle, deadline: Instant) -> bool {
         if let Some(fed) = self.fed.take() {
             fed.abort();
         }
@@ -209,7 +209,7 @@ impl Running {
             if matches!(end, End::Exit(_)) {
                 tokio::select! {
                     _ = &mut sent => {}
-                    () = lane.cancel.cancelled() => *end = End::Cancelled,
+                    () = handle.cancel.cancelled() => *end = End::Cancelled,
                     () = sleep_until(deadline) => *end = End::TimedOut,
                 }
             }

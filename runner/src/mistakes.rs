@@ -16,8 +16,8 @@ use protocol::mistakes::{HEAD, MOST};
 use protocol::runner::{Limits, Status};
 
 use crate::done::Done;
+use crate::handle::Handle;
 use crate::job::Job;
-use crate::lane::Lane;
 use crate::session::Session;
 use crate::written::{LONGEST, Written};
 
@@ -32,7 +32,7 @@ const LINE: usize = 160;
 /// The result of a write, with the mistakes that it brought.
 pub async fn told(
     session: &Arc<Session>,
-    lane: &Arc<Lane>,
+    handle: &Arc<Handle>,
     done: Done,
     mut written: Vec<Written>,
     limits: Limits,
@@ -49,7 +49,7 @@ pub async fn told(
     }
     let Ok(question) = serde_json::to_vec(&written) else { return done };
     let bound = Limits { wall_ms: WALL_MS.min(limits.wall_ms), output_bytes: MAX_ANSWER as u64 };
-    let looked = Job::mistakes(question, &session.workspace).run(session, lane, bound).await;
+    let looked = Job::mistakes(question, &session.workspace).run(session, handle, bound).await;
     if looked.status != Status::Ok || looked.dropped > 0 || looked.text.is_empty() {
         return done;
     }

@@ -1,4 +1,4 @@
-//! Whether the kernel's walls were hit while a request ran: counters of the container's cgroup before and after, and free space.
+//! Whether the kernel's limits were hit while a request ran: counters of the container's cgroup before and after, and free space.
 //!
 //! Exit 137 alone is ambiguous and behind `sh -c` the code may be 0, hence the counters (v1 and v2 were read as in `/sys/fs/cgroup`
 //! of a container: `memory/memory.oom_control`, `pids/pids.events`; `memory.events`, `pids.events`).

@@ -9,27 +9,27 @@ use protocol::runner::Limits;
 use tokio::time::{Instant, sleep};
 
 use crate::done::Done;
+use crate::handle::Handle;
 use crate::kill::kill_all;
-use crate::lane::Lane;
 use crate::session::Session;
 
 const STEP: Duration = Duration::from_millis(5);
 
-pub async fn run(session: &Arc<Session>, own: &Lane, limits: Limits) -> Done {
+pub async fn run(session: &Arc<Session>, own: &Handle, limits: Limits) -> Done {
     if session.quiescing.swap(true, Ordering::SeqCst) {
         return Done::failed("everything is being stopped already");
     }
     let deadline = Instant::now() + Duration::from_millis(limits.wall_ms.max(1000));
     let mut seen = HashSet::new();
     let left = loop {
-        for lane in session.table().running(false) {
-            if lane.id != own.id {
-                lane.cancel.cancel();
+        for handle in session.table().running(false) {
+            if handle.id != own.id {
+                handle.cancel.cancel();
             }
         }
         let left = kill_all(&mut seen);
         session.children.reap_dead();
-        let busy = session.table().running(false).iter().any(|lane| lane.id != own.id);
+        let busy = session.table().running(false).iter().any(|handle| handle.id != own.id);
         if (left == 0 && !busy) || Instant::now() > deadline {
             break left;
         }

@@ -13,9 +13,9 @@ use crate::children::Children;
 use crate::disk::Disk;
 use crate::done::Done;
 use crate::files::{self, Workspace};
+use crate::handle::Handle;
 use crate::host::Host;
 use crate::job::Job;
-use crate::lane::Lane;
 use crate::mistakes;
 use crate::output::{cap, fit};
 use crate::quiesce;
@@ -97,9 +97,9 @@ impl Session {
         match say {
             ToRunner::Hello { .. } => {}
             ToRunner::Run { id, op, limits } => self.run(id, op, limits),
-            ToRunner::Input { id, offset, last } => self.with(id, |lane| lane.feed(offset, last, &body)),
-            ToRunner::Taken { id, bytes } => self.with(id, |lane| lane.open_window(bytes)),
-            ToRunner::Cancel { id } => self.with(id, |lane| lane.cancel.cancel()),
+            ToRunner::Input { id, offset, last } => self.with(id, |handle| handle.feed(offset, last, &body)),
+            ToRunner::Taken { id, bytes } => self.with(id, |handle| handle.open_window(bytes)),
+            ToRunner::Cancel { id } => self.with(id, |handle| handle.cancel.cancel()),
             ToRunner::Ack { id } => self.table().acknowledge(id),
         }
     }
@@ -116,7 +116,7 @@ impl Session {
         }
         *highest = Some(epoch);
         let table = self.table();
-        table.running(true).iter().for_each(|lane| lane.detach());
+        table.running(true).iter().for_each(|handle| handle.detach());
         let (boot, runner) = (self.boot.clone(), self.binary.clone());
         let (requests, lacks) = (table.known(), self.disk.lacks());
         self.teller.tell(FromRunner::Hello { version: VERSION, epoch, boot, runner, requests, lacks });
@@ -126,10 +126,10 @@ impl Session {
     }
 
     /// Words for a request that is over are late, not wrong.
-    fn with(&self, id: u64, act: impl FnOnce(&Lane)) {
-        let lane = self.table().lane(id);
-        if let Some(lane) = lane {
-            act(&lane);
+    fn with(&self, id: u64, act: impl FnOnce(&Handle)) {
+        let handle = self.table().handle(id);
+        if let Some(handle) = handle {
+            act(&handle);
         }
     }
 
@@ -144,24 +144,24 @@ impl Session {
                 let outcome = settle(Done::failed(reason), limits, Duration::ZERO);
                 self.teller.tell(FromRunner::Finished { id, outcome });
             }
-            Admission::New(lane) => {
+            Admission::New(handle) => {
                 let session = Arc::clone(self);
-                tokio::spawn(async move { session.carry_through(&lane, op, limits).await });
+                tokio::spawn(async move { session.carry_through(&handle, op, limits).await });
             }
         }
     }
 
     /// Every request that was admitted finishes, even if carrying it out panics.
-    async fn carry_through(self: Arc<Self>, lane: &Arc<Lane>, op: Op, limits: Limits) {
+    async fn carry_through(self: Arc<Self>, handle: &Arc<Handle>, op: Op, limits: Limits) {
         let start = Instant::now();
-        let work = tokio::spawn(carry_out(Arc::clone(&self), Arc::clone(lane), op, limits));
+        let work = tokio::spawn(carry_out(Arc::clone(&self), Arc::clone(handle), op, limits));
         let mut done = work.await.unwrap_or_else(|_| Done::failed("the runner failed while it carried this out"));
-        if let Some(reason) = lane.fault() {
+        if let Some(reason) = handle.fault() {
             done.status = Status::Failed { reason };
         }
         let outcome = settle(done, limits, start.elapsed());
-        self.table().finish(lane.id, outcome.clone());
-        self.teller.tell(FromRunner::Finished { id: lane.id, outcome });
+        self.table().finish(handle.id, outcome.clone());
+        self.teller.tell(FromRunner::Finished { id: handle.id, outcome });
     }
 }
 
@@ -183,34 +183,36 @@ fn settle(done: Done, limits: Limits, took: Duration) -> Outcome {
     }
 }
 
-async fn carry_out(session: Arc<Session>, lane: Arc<Lane>, op: Op, limits: Limits) -> Done {
+async fn carry_out(session: Arc<Session>, handle: Arc<Handle>, op: Op, limits: Limits) -> Done {
     if session.quiescing.load(Ordering::SeqCst) {
         return Done::failed("everything in the sandbox is being stopped; nothing new may start");
     }
     match op {
         Op::Bash { command } => match session.disk.begin().await {
             Ok(watched) => {
-                let done = Job::bash(command, &session.workspace).run(&session, &lane, limits).await;
+                let done = Job::bash(command, &session.workspace).run(&session, &handle, limits).await;
                 done.unless_disk(watched.end().await)
             }
             Err(what) => Done::bare(Status::DiskSpent { what }),
         },
         op @ (Op::WriteFile { .. } | Op::WriteFiles { .. } | Op::EditFile { .. }) => match session.disk.begin().await {
             Ok(watched) => {
-                let (done, written) = files::run(Arc::clone(&session.workspace), &lane, op, limits).await;
+                let (done, written) = files::run(Arc::clone(&session.workspace), &handle, op, limits).await;
                 let done = done.unless_disk(watched.end().await);
-                mistakes::told(&session, &lane, done, written, limits).await
+                mistakes::told(&session, &handle, done, written, limits).await
             }
             Err(what) => Done::bare(Status::DiskSpent { what }),
         },
         Op::Exec { argv, env, cwd, input, output } => {
             let cwd = session.workspace.root().join(cwd);
-            Job { argv, env, cwd, input, output, given: None, note: None }.run(&session, &lane, limits).await
+            Job { argv, env, cwd, input, output, given: None, note: None }.run(&session, &handle, limits).await
         }
-        Op::WebFetch { url } => Job::web_fetch(url, &session.workspace).run(&session, &lane, limits).await.or_reason(),
-        Op::Quiesce => quiesce::run(&session, &lane, limits).await,
+        Op::WebFetch { url } => {
+            Job::web_fetch(url, &session.workspace).run(&session, &handle, limits).await.or_reason()
+        }
+        Op::Quiesce => quiesce::run(&session, &handle, limits).await,
         op @ (Op::ReadFile { .. } | Op::ListFiles { .. } | Op::Search { .. }) => {
-            files::run(Arc::clone(&session.workspace), &lane, op, limits).await.0
+            files::run(Arc::clone(&session.workspace), &handle, op, limits).await.0
         }
     }
 }

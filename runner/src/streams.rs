@@ -9,8 +9,8 @@ use protocol::runner::{CHUNK, FromRunner};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
+use crate::handle::Handle;
 use crate::host::Teller;
-use crate::lane::Lane;
 use crate::output::Capture;
 
 const READ: usize = 64 << 10;
@@ -47,19 +47,19 @@ pub async fn give(to: OwnedFd, bytes: Vec<u8>) {
 }
 
 /// Sends a process's stdout as fast as the host takes it, then its end.
-pub async fn send(from: OwnedFd, lane: Arc<Lane>, teller: Arc<Teller>) {
-    let Ok(mut from) = Receiver::from_owned_fd(from) else { return lane.fail("its output can't be read") };
+pub async fn send(from: OwnedFd, handle: Arc<Handle>, teller: Arc<Teller>) {
+    let Ok(mut from) = Receiver::from_owned_fd(from) else { return handle.fail("its output can't be read") };
     let mut buffer = vec![0; CHUNK];
     let mut sent = 0_u64;
     loop {
-        let Ok(count) = from.read(&mut buffer).await else { return lane.fail("its output can't be read") };
-        lane.window(sent, count).await;
-        if lane.is_detached() {
+        let Ok(count) = from.read(&mut buffer).await else { return handle.fail("its output can't be read") };
+        handle.window(sent, count).await;
+        if handle.is_detached() {
             return;
         }
-        let head = FromRunner::Output { id: lane.id, offset: sent, last: count == 0 };
+        let head = FromRunner::Output { id: handle.id, offset: sent, last: count == 0 };
         if !teller.tell_with(head, Bytes::copy_from_slice(&buffer[..count])) {
-            return lane.fail("the host does not read its output");
+            return handle.fail("the host does not read its output");
         }
         if count == 0 {
             return;
@@ -70,18 +70,18 @@ pub async fn send(from: OwnedFd, lane: Arc<Lane>, teller: Arc<Teller>) {
 
 /// Writes what the host sends to a process's stdin. A process that does not want it is no error: the rest is taken and thrown away,
 /// so that the host comes to its end.
-pub async fn receive(to: OwnedFd, lane: Arc<Lane>, teller: Arc<Teller>) {
+pub async fn receive(to: OwnedFd, handle: Arc<Handle>, teller: Arc<Teller>) {
     let mut to = Sender::from_owned_fd(to).ok();
-    while let Some(bytes) = lane.next().await {
+    while let Some(bytes) = handle.next().await {
         if let Some(pipe) = &mut to
             && pipe.write_all(&bytes).await.is_err()
         {
             to = None;
         }
-        let taken = lane.took(bytes.len());
-        if !lane.is_detached() {
+        let taken = handle.took(bytes.len());
+        if !handle.is_detached() {
             // Lost only when the host reads nothing at all; then it can't go on anyway.
-            teller.tell(FromRunner::Taken { id: lane.id, bytes: taken });
+            teller.tell(FromRunner::Taken { id: handle.id, bytes: taken });
         }
     }
 }

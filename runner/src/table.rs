@@ -8,20 +8,20 @@ use std::sync::Arc;
 
 use protocol::runner::{Known, MAX_REQUESTS, Outcome};
 
-use crate::lane::Lane;
+use crate::handle::Handle;
 
 /// Ids that are remembered; each costs some twenty bytes.
 const SPENT: usize = 200_000;
 
 struct Entry {
-    lane: Arc<Lane>,
+    handle: Arc<Handle>,
     streams: bool,
     outcome: Option<Outcome>,
 }
 
 /// What becomes of a request to run something.
 pub enum Admission {
-    New(Arc<Lane>),
+    New(Arc<Handle>),
     /// It runs; its result will come.
     Running,
     Finished(Box<Outcome>),
@@ -48,10 +48,10 @@ impl Table {
         if self.spent.len() >= SPENT {
             return Admission::Refused("this sandbox has carried out all the requests it can remember");
         }
-        let lane = Arc::new(Lane::new(id));
+        let handle = Arc::new(Handle::new(id));
         self.spent.insert(id);
-        self.entries.insert(id, Entry { lane: Arc::clone(&lane), streams, outcome: None });
-        Admission::New(lane)
+        self.entries.insert(id, Entry { handle: Arc::clone(&handle), streams, outcome: None });
+        Admission::New(handle)
     }
 
     pub fn finish(&mut self, id: u64, outcome: Outcome) {
@@ -67,14 +67,14 @@ impl Table {
         }
     }
 
-    pub fn lane(&self, id: u64) -> Option<Arc<Lane>> {
-        self.entries.get(&id).filter(|entry| entry.outcome.is_none()).map(|entry| Arc::clone(&entry.lane))
+    pub fn handle(&self, id: u64) -> Option<Arc<Handle>> {
+        self.entries.get(&id).filter(|entry| entry.outcome.is_none()).map(|entry| Arc::clone(&entry.handle))
     }
 
     /// The running ones; `streams`: only those whose bytes stream.
-    pub fn running(&self, streams: bool) -> Vec<Arc<Lane>> {
+    pub fn running(&self, streams: bool) -> Vec<Arc<Handle>> {
         let running = self.entries.values().filter(|entry| entry.outcome.is_none() && (entry.streams || !streams));
-        running.map(|entry| Arc::clone(&entry.lane)).collect()
+        running.map(|entry| Arc::clone(&entry.handle)).collect()
     }
 
     pub fn known(&self) -> Vec<Known> {

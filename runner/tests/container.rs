@@ -1,4 +1,4 @@
-//! The runner as PID 1 of a real, hardened container: what only the kernel's walls can show.
+//! The runner as PID 1 of a real, hardened container: what only the kernel's isolation can show.
 //! Needs Docker and the image `caisson-sandbox:local` (`compose/images/build.sh`); skips aloud without.
 
 mod common;
@@ -17,12 +17,12 @@ const IMAGE: &str = "caisson-sandbox:local";
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A container that is removed when the test ends, however it ends.
-struct Chamber {
+struct ContainerInfo {
     name: String,
     runner: Runner,
 }
 
-impl Drop for Chamber {
+impl Drop for ContainerInfo {
     fn drop(&mut self) {
         let _ = docker(&["rm", "-f", &self.name]).output();
     }
@@ -34,7 +34,7 @@ fn docker(args: &[&str]) -> Command {
     command
 }
 
-fn chamber() -> Option<Chamber> {
+fn container() -> Option<ContainerInfo> {
     if !docker(&["image", "inspect", IMAGE]).output().is_ok_and(|out| out.status.success()) {
         skipped("docker", &format!("Docker or the image {IMAGE} is missing"));
         return None;
@@ -47,13 +47,13 @@ fn chamber() -> Option<Chamber> {
     command.args(["--tmpfs", "/tmp:size=1m", "--tmpfs", "/workspace:size=8m,exec,uid=10003,gid=10003"]);
     command.args(["--entrypoint", "/caisson-runner", IMAGE]);
     let runner = Runner::start_as(command, tempfile::tempdir().expect("a directory"));
-    Some(Chamber { name, runner })
+    Some(ContainerInfo { name, runner })
 }
 
 #[tokio::test]
 async fn it_is_pid_one_and_no_child_looks_into_it() {
-    let Some(chamber) = chamber() else { return };
-    let (link, _) = chamber.runner.attach(1).await;
+    let Some(container) = container() else { return };
+    let (link, _) = container.runner.attach(1).await;
     let script = "cat /proc/1/comm; for f in environ mem maps; do (: < /proc/1/$f) 2>/dev/null || echo no $f; done; \
                   (: >> /proc/1/mem) 2>/dev/null || echo no write; ls /proc/1/fd/ 2>/dev/null || echo no fd; \
                   (sleep 0.01 &); sleep 0.3; ls -d /proc/[0-9]* | wc -l";
@@ -66,8 +66,8 @@ async fn it_is_pid_one_and_no_child_looks_into_it() {
 
 #[tokio::test]
 async fn memory_processes_and_space_are_told_apart() {
-    let Some(chamber) = chamber() else { return };
-    let (link, _) = chamber.runner.attach(1).await;
+    let Some(container) = container() else { return };
+    let (link, _) = container.runner.attach(1).await;
     let memory = link.run(1, bash("head -c 300000000 /dev/zero | tail"), LIMITS).await.expect("an outcome");
     assert!(memory.note.as_deref().is_some_and(|note| note.contains("lack of memory")), "{memory:?}");
     let bare = link.run(2, bash("exec tail /dev/zero"), LIMITS).await.expect("an outcome");
@@ -94,8 +94,8 @@ async fn memory_processes_and_space_are_told_apart() {
 
 #[tokio::test]
 async fn a_fork_bomb_is_stopped_and_the_runner_answers() {
-    let Some(chamber) = chamber() else { return };
-    let (link, _) = chamber.runner.attach(1).await;
+    let Some(container) = container() else { return };
+    let (link, _) = container.runner.attach(1).await;
     let bomb = link
         .run(1, bash("b() { b | b & }; b 2>/dev/null; sleep 1"), common::limits(5_000, 0))
         .await
@@ -107,10 +107,10 @@ async fn a_fork_bomb_is_stopped_and_the_runner_answers() {
 
 #[tokio::test]
 async fn stopping_the_container_takes_no_grace_time() {
-    let Some(chamber) = chamber() else { return };
-    let (link, _) = chamber.runner.attach(1).await;
+    let Some(container) = container() else { return };
+    let (link, _) = container.runner.attach(1).await;
     link.run(1, bash("sleep 600 >/dev/null 2>&1 &"), LIMITS).await.expect("an outcome");
     let start = Instant::now();
-    assert!(docker(&["stop", "-t", "60", &chamber.name]).output().expect("docker stop").status.success());
+    assert!(docker(&["stop", "-t", "60", &container.name]).output().expect("docker stop").status.success());
     assert!(start.elapsed() < Duration::from_secs(30), "it waited for the grace time");
 }

@@ -30,11 +30,11 @@ fn during(names: &Names) -> Plan {
     Plan { look_ups: vec![look_up(33, MEANWHILE, &names.denied)], ..Plan::default() }
 }
 
-/// Both berths are open; the first has the test's rules.
+/// Both subnets are open; the first has the test's rules.
 pub(super) async fn tried(way: &Way, names: &Names, first: &Inside, second: &Inside) -> Result<Vec<Finding>, Untested> {
     let told = first.carry_out(&plan::asked_again(names)).await?;
     let address = told.first().map(|finding| finding.seen.clone()).unwrap_or_default();
-    let words = ["flood", &way.berths[0].gateway, &format!("{address}:80"), MS];
+    let words = ["flood", &way.subnets[0].gateway, &format!("{address}:80"), MS];
     let mut found = Vec::new();
     for _ in 0..FLOODS {
         let over = AtomicBool::new(false);

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::Commit;
-use protocol::broker::{ChamberSpec, PROBE_USERS, Purpose, RUNNER};
+use protocol::broker::{ContainerSpec, PROBE_USERS, Purpose, RUNNER};
 use protocol::probe::{Finding, OPEN, Plan, Reach};
 use protocol::runner::{Limits, Op, Outcome, Status};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -19,7 +19,7 @@ const WALL_MS: u64 = 120_000;
 
 pub(super) struct Inside {
     pub name: String,
-    /// Its address in its berth.
+    /// Its address in its subnet.
     pub address: Option<Ipv4Addr>,
     link: Link,
     next: AtomicU64,
@@ -33,17 +33,17 @@ impl Inside {
     pub(super) async fn make(
         ground: &Ground,
         which: usize,
-        berth: Option<u32>,
+        subnet: Option<u32>,
         mirror: Option<&str>,
     ) -> Result<Inside, Untested> {
         let (name, user) = (NAMES[which], PROBE_USERS[which]);
-        let spec = ChamberSpec {
+        let spec = ContainerSpec {
             name: name.to_owned(),
             task: None,
             purpose: Purpose::Probe,
             user,
             image: ground.image.clone(),
-            berth,
+            subnet,
             limits: ground.limits,
             env: Vec::new(),
             profile: ground.profile.clone(),
@@ -55,7 +55,7 @@ impl Inside {
         broker.create(&spec).await?;
         broker.start(name).await?;
         let found = broker.inspect(name).await?;
-        let address = found.and_then(|chamber| chamber.address).and_then(|text| text.parse().ok());
+        let address = found.and_then(|container| container.address).and_then(|text| text.parse().ok());
         let stream = broker.attach(name).await?;
         let (link, welcome) = Link::attach(Box::new(stream), ground.epoch).await?;
         let given = broker.hello().await?.runner;

@@ -125,10 +125,10 @@ fn summary(own: &[&Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocol::broker::ChamberLimits;
+    use protocol::broker::ContainerLimits;
 
     fn expect() -> Expect {
-        Expect { limits: ChamberLimits::default(), debug: false, way: None, alone: false }
+        Expect { limits: ContainerLimits::default(), debug: false, way: None, alone: false }
     }
 
     fn rows(findings: &[(u8, &str, &str)]) -> Vec<Row> {
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn what_is_on_disk_has_any_size_and_what_is_in_memory_its_own() {
         let wrong = |place: &str, workspace_bytes: u64| {
-            let limits = ChamberLimits { workspace_bytes, ..ChamberLimits::default() };
+            let limits = ContainerLimits { workspace_bytes, ..ContainerLimits::default() };
             let what = format!("bytes in {place}");
             let told = Finding::new(23, what.clone(), "270582939648");
             let checks = checks(&Expect { limits, ..expect() });

@@ -22,7 +22,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use protocol::broker::{Berth, ChamberLimits, Problem, RouterSpec};
+use protocol::broker::{ContainerLimits, Problem, RouterSpec, Subnet};
 use protocol::probe::{Finding, Plan};
 use serde::Serialize;
 
@@ -84,7 +84,7 @@ pub struct Ground {
     /// Hardening profile: `sealed` or `debug`.
     pub profile: String,
     /// What each sandbox may use; the checks expect exactly these limits inside it.
-    pub limits: ChamberLimits,
+    pub limits: ContainerLimits,
     /// Where a secret is planted.
     pub state_dir: PathBuf,
     /// The epoch with which this process attaches to the sandboxes' runners: a runner obeys the highest it has seen.
@@ -93,35 +93,35 @@ pub struct Ground {
     pub strangers: Vec<IpAddr>,
 }
 
-/// The way out, with two berths that no task uses.
+/// The way out, with two subnets that no task uses.
 pub struct Way {
     /// The client of the router under test.
     pub egress: Arc<Egress>,
     /// One for each of the two sandboxes.
-    pub berths: [Berth; 2],
+    pub subnets: [Subnet; 2],
     /// A router of the test's own asks a name server of the test's own; another's is not ours to watch.
     pub upstream: Option<Upstream>,
     /// What the router is made from: the listener in the machine's own network namespace is, too.
     pub router_image: String,
 }
 
-/// How many berths the test takes, beyond those of tasks.
-pub const BERTHS: u32 = 2;
+/// How many subnets the test takes, beyond those of tasks.
+pub const SUBNETS: u32 = 2;
 
-/// Makes sure of the router with two berths more than `spec` asks for, and answers those two.
+/// Makes sure of the router with two subnets more than `spec` asks for, and answers those two.
 ///
 /// # Errors
 /// When there is no room for them, or no router.
-pub async fn berths(broker: &dyn Broker, spec: &RouterSpec) -> Result<[Berth; 2], Untested> {
-    let more = RouterSpec { berths: spec.berths + BERTHS, ..spec.clone() };
-    let made = broker.router_ensure(&more).await?.berths;
-    let few = || Untested("the router has no two berths for the barrier's self-test".to_owned());
-    made.into_iter().skip(spec.berths as usize).collect::<Vec<_>>().try_into().map_err(|_| few())
+pub async fn subnets(broker: &dyn Broker, spec: &RouterSpec) -> Result<[Subnet; 2], Untested> {
+    let more = RouterSpec { subnets: spec.subnets + SUBNETS, ..spec.clone() };
+    let made = broker.router_ensure(&more).await?.subnets;
+    let few = || Untested("the router has no two subnets for the barrier's self-test".to_owned());
+    made.into_iter().skip(spec.subnets as usize).collect::<Vec<_>>().try_into().map_err(|_| few())
 }
 
 /// What the table needs to know.
 pub struct Expect {
-    limits: ChamberLimits,
+    limits: ContainerLimits,
     debug: bool,
     way: Option<ExpectedWay>,
     /// A task's own sandbox: no second one listens beside it.
@@ -134,8 +134,8 @@ struct ExpectedWay {
 }
 
 impl ExpectedWay {
-    fn of(gateway: impl std::fmt::Display, subnet: &str) -> ExpectedWay {
-        ExpectedWay { routes: format!("default via {gateway}, {subnet}") }
+    fn of(gateway: impl std::fmt::Display, cidr: &str) -> ExpectedWay {
+        ExpectedWay { routes: format!("default via {gateway}, {cidr}") }
     }
 }
 
@@ -182,8 +182,8 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
     }
     let mut closed = Ok(());
     if let Some(way) = &ground.way {
-        for berth in &way.berths {
-            let shut = way.egress.close(berth.number).await;
+        for subnet in &way.subnets {
+            let shut = way.egress.close(subnet.number).await;
             closed = closed.and(shut);
         }
     }
@@ -199,8 +199,8 @@ pub async fn run(ground: &Ground, say: &(dyn Fn(&str) + Sync)) -> Result<Report,
 
 fn expect(ground: &Ground) -> Expect {
     let way = ground.way.as_ref().map(|way| {
-        let [first, _] = &way.berths;
-        ExpectedWay::of(&first.gateway, &first.subnet)
+        let [first, _] = &way.subnets;
+        ExpectedWay::of(&first.gateway, &first.cidr)
     });
     Expect { limits: ground.limits, debug: ground.profile == "debug", way, alone: false }
 }
@@ -213,12 +213,12 @@ async fn tried(
 ) -> Result<Vec<Finding>, Untested> {
     let names = Names::new()?;
     let _planted = Planted::in_state(&ground.state_dir)?;
-    let berth = |at: usize| ground.way.as_ref().map(|way| way.berths[at].number);
+    let subnet = |at: usize| ground.way.as_ref().map(|way| way.subnets[at].number);
     say("making a sandbox");
-    let first = Inside::make(ground, 0, berth(0), history.mirror.as_deref()).await?;
+    let first = Inside::make(ground, 0, subnet(0), history.mirror.as_deref()).await?;
     let (first, mut found) = history.look(first).await?;
     say("making its neighbour");
-    let second = Inside::make(ground, 1, berth(1), None).await?;
+    let second = Inside::make(ground, 1, subnet(1), None).await?;
     found.extend(watch::tried(&first, &second).await?);
     match &ground.way {
         None => {
@@ -236,7 +236,7 @@ async fn tried(
     Ok(found)
 }
 
-/// With a router: everything from inside an open berth, then what happens when it is closed, lent again, and left alone.
+/// With a router: everything from inside an open subnet, then what happens when it is closed, lent again, and left alone.
 async fn networked(
     ground: &Ground,
     way: &Way,
@@ -246,7 +246,7 @@ async fn networked(
     found: &mut Vec<Finding>,
     say: &(dyn Fn(&str) + Sync),
 ) -> Result<(), Untested> {
-    let [own, other] = [way.berths[0].number, way.berths[1].number];
+    let [own, other] = [way.subnets[0].number, way.subnets[1].number];
     way.egress.open(other, &[]).await?;
     way.egress.open(own, &names.rules()).await?;
     say("trying every door");
@@ -269,11 +269,11 @@ async fn networked(
     let old = seen.iter().find(|finding| finding.what == plan::SYNTHETIC).map(|finding| finding.seen.clone());
     seen.retain(|finding| finding.what != plan::SYNTHETIC);
     found.extend(seen);
-    say("lending the berth again");
+    say("lending the subnet again");
     let ended = first.holding(&names.allowed, 80, async || Ok(way.egress.close(own).await?)).await?;
     found.push(Finding::new(32, "an open connection", ended));
     way.egress.open(own, &[]).await?;
-    found.extend(first.carry_out(&plan::lent_again(names, old, &way.berths, second)).await?);
+    found.extend(first.carry_out(&plan::lent_again(names, old, &way.subnets, second)).await?);
     say("stopping the router");
     way.egress.open(own, &names.rules()).await?;
     let now = first.carry_out(&plan::asked_again(names)).await?;

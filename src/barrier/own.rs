@@ -1,4 +1,4 @@
-//! Checks 8 to 13 in a task's own sandbox, before its first action: what it can reach depends on its berth, and the proof was made
+//! Checks 8 to 13 in a task's own sandbox, before its first action: what it can reach depends on its subnet, and the proof was made
 //! in another one.
 //!
 //! One request to its runner. What the proof tries besides (strangers' addresses, a neighbour that listens, the resolver upstream)
@@ -9,9 +9,9 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use protocol::broker::ChamberLimits;
+use protocol::broker::ContainerLimits;
 use protocol::probe::Finding;
-use protocol::router::{BERTH_PREFIX, Net};
+use protocol::router::{Net, SUBNET_PREFIX};
 
 use super::ear::Ears;
 use super::inside::findings;
@@ -39,7 +39,7 @@ pub struct FromInside {
     pub sandboxes: Arc<Sandboxes>,
     /// Opens the listeners outside the sandbox that must not hear it.
     pub broker: Arc<dyn Broker>,
-    /// What listens on the machine's side of a berth is of this image.
+    /// What listens on the machine's side of a subnet is of this image.
     pub router_image: String,
 }
 
@@ -49,7 +49,7 @@ impl Inspector for FromInside {
         let untried =
             |trouble: Untested| SandboxError::Unavailable(format!("checks 8 to 13 could not be tried: {trouble}"));
         let around = self.sandboxes.around(task).await?;
-        let own = around.own.map(berth).transpose().map_err(untried)?;
+        let own = around.own.map(subnet).transpose().map_err(untried)?;
         let image = own.map(|_| self.router_image.as_str());
         let mut ears = Ears::open(self.broker.as_ref(), image).await.map_err(untried)?;
         let names = Names::new().map_err(untried)?;
@@ -60,18 +60,18 @@ impl Inspector for FromInside {
         let mut found = findings("the task's sandbox", &outcome).map_err(untried)?;
         found.extend(ears.told(11).await.map_err(untried)?);
         found.push(Finding::new(13, plan::UPSTREAM, plan::NOT_OURS));
-        let way = own.map(|(subnet, gateway)| ExpectedWay::of(gateway, &subnet.to_string()));
-        let expect = Expect { limits: ChamberLimits::default(), debug: false, way, alone: true };
+        let way = own.map(|(cidr, gateway)| ExpectedWay::of(gateway, &cidr.to_string()));
+        let expect = Expect { limits: ContainerLimits::default(), debug: false, way, alone: true };
         let rows = judge(&expect, &found);
         Ok(mismatches(rows.iter().filter(|row| NUMBERS.contains(&row.number))))
     }
 }
 
-/// The berth's network and gateway, from the address of the sandbox in it.
-fn berth(own: Ipv4Addr) -> Result<(Net, Ipv4Addr), Untested> {
-    let first = u32::from(own) & (u32::MAX << (32 - u32::from(BERTH_PREFIX)));
-    let subnet = Net::new(first.into(), BERTH_PREFIX).map_err(|error| Untested(error.to_string()))?;
-    Ok((subnet, Ipv4Addr::from(first + 1)))
+/// The subnet's network and gateway, from the address of the sandbox in it.
+fn subnet(own: Ipv4Addr) -> Result<(Net, Ipv4Addr), Untested> {
+    let first = u32::from(own) & (u32::MAX << (32 - u32::from(SUBNET_PREFIX)));
+    let cidr = Net::new(first.into(), SUBNET_PREFIX).map_err(|error| Untested(error.to_string()))?;
+    Ok((cidr, Ipv4Addr::from(first + 1)))
 }
 
 #[cfg(test)]
@@ -79,10 +79,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_berth_is_known_by_the_sandbox_in_it() {
-        let (subnet, gateway) = berth(Ipv4Addr::new(10, 90, 0, 58)).unwrap();
-        assert_eq!((subnet.to_string().as_str(), gateway), ("10.90.0.48/28", Ipv4Addr::new(10, 90, 0, 49)));
+    fn a_subnet_is_known_by_the_sandbox_in_it() {
+        let (cidr, gateway) = subnet(Ipv4Addr::new(10, 90, 0, 58)).unwrap();
+        assert_eq!((cidr.to_string().as_str(), gateway), ("10.90.0.48/28", Ipv4Addr::new(10, 90, 0, 49)));
         let pool = protocol::router::Pool::new("10.90.0.0/24".parse().unwrap()).unwrap();
-        assert_eq!((pool.subnet(3), pool.gateway(3)), (Some(subnet), Some(gateway)));
+        assert_eq!((pool.subnet(3), pool.gateway(3)), (Some(cidr), Some(gateway)));
     }
 }

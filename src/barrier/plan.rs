@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use protocol::broker::Berth;
+use protocol::broker::Subnet;
 use protocol::probe::{By, Cast, LookUp, Plan, Reach, Talk};
 use protocol::router::Rule;
 
@@ -80,7 +80,7 @@ impl Names {
 
 /// Everything that needs one sandbox, and what it should not reach around it. `doors`: where this machine listens.
 pub(super) fn all(ground: &Ground, names: &Names, doors: &[Door], neighbour: Option<(Ipv4Addr, u16)>) -> Plan {
-    let gateways = ground.way.iter().flat_map(|way| &way.berths).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
+    let gateways = ground.way.iter().flat_map(|way| &way.subnets).filter_map(|it| it.gateway.parse::<IpAddr>().ok());
     let gateways: Vec<IpAddr> = gateways.collect();
     let mut reach = around(doors, &gateways, &ground.strangers, neighbour.as_slice());
     for ip in with(doors, &gateways)
@@ -212,7 +212,7 @@ fn talks(names: &Names) -> Vec<Talk> {
 }
 
 /// What was open before must be dead, and nothing names who was here before or who is near.
-pub(super) fn lent_again(names: &Names, old: Option<String>, berths: &[Berth; 2], second: &Inside) -> Plan {
+pub(super) fn lent_again(names: &Names, old: Option<String>, subnets: &[Subnet; 2], second: &Inside) -> Plan {
     let reverse = |what: &str, address: &str| {
         let mut parts: Vec<&str> = address.split('.').collect();
         parts.reverse();
@@ -223,7 +223,7 @@ pub(super) fn lent_again(names: &Names, old: Option<String>, berths: &[Berth; 2]
     Plan {
         look_ups: vec![
             look_up(32, "an old name", &names.allowed),
-            reverse("names of the gateway", &berths[0].gateway),
+            reverse("names of the gateway", &subnets[0].gateway),
             reverse("names of the neighbour", &neighbour),
         ],
         talks: vec![talk(32, "an old address", &old.unwrap_or_default(), 443, hello(Some(&names.allowed)))],

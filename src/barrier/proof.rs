@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use protocol::broker::{ChamberLimits, RouterSpec};
+use protocol::broker::{ContainerLimits, RouterSpec};
 use protocol::router::{Bogons, Net};
 use serde::{Deserialize, Serialize};
 
@@ -59,9 +59,9 @@ impl Standing {
 /// Of the network of the machine that sandboxes run on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// As the kernel applies it, of each berth's bridge, by the name of its network.
+    /// As the kernel applies it, of each subnet's bridge, by the name of its network.
     pub rp_filter: BTreeMap<String, u8>,
-    /// Its addresses that look like anybody's: the walls are told of them. (All others come and go with an engine's networks.)
+    /// Its addresses that look like anybody's: the firewall is told of them. (All others come and go with an engine's networks.)
     pub public: Vec<Net>,
 }
 
@@ -88,11 +88,11 @@ pub struct Key {
     pub images: BTreeMap<String, String>,
     /// The router's image and what it is made with; `None` without a network.
     pub router: Option<(String, RouterSpec)>,
-    /// What of the machine's own network a berth depends on; `None` without one.
+    /// What of the machine's own network a subnet depends on; `None` without one.
     #[serde(default)]
     pub machine: Option<Machine>,
     /// What each sandbox may use.
-    pub limits: ChamberLimits,
+    pub limits: ContainerLimits,
     /// This program's version: the checks themselves.
     pub version: String,
 }
@@ -107,7 +107,7 @@ impl Key {
         images: &[String],
         profiles: &[&str],
         router: Option<&RouterSpec>,
-        limits: ChamberLimits,
+        limits: ContainerLimits,
     ) -> Result<Key, Untested> {
         let info = broker.hello().await?;
         let id = async |reference: &str| {
@@ -236,7 +236,7 @@ mod tests {
                 rp_filter: BTreeMap::from([("berth-000".into(), 1)]),
                 public: vec!["8.8.4.4".parse().unwrap()],
             }),
-            limits: ChamberLimits::default(),
+            limits: ContainerLimits::default(),
             version: "1".into(),
         };
         Proof { key, at: 7, mismatches: Vec::new(), tried: vec!["198.51.100.7".parse().unwrap()] }

@@ -2,7 +2,7 @@
 //!
 //! Numbers and order are fixed: SECURITY.md names them.
 
-use protocol::broker::{ChamberLimits, PROBE_USERS};
+use protocol::broker::{ContainerLimits, PROBE_USERS};
 use protocol::probe::{NOT_SENT, SENT};
 
 use super::{Expect, flood, history, plan, watch};
@@ -167,7 +167,7 @@ fn proxy(expect: &Expect) -> Vec<Row> {
         (16, "denied name, other Host, other port, private", "refused with a reason", networked(expect, denied)),
         (17, "TLS for another name, without one, no TLS", "closed before anything went out", networked(expect, tls)),
         (27, "the router is stopped", "15 fails", networked(expect, away)),
-        (32, "a berth that is lent again", "nothing of before works or shows", networked(expect, again)),
+        (32, "a subnet that is lent again", "nothing of before works or shows", networked(expect, again)),
     ]
 }
 
@@ -207,7 +207,7 @@ fn files(expect: &Expect) -> Vec<Row> {
     ]
 }
 
-fn limits(limits: &ChamberLimits) -> Wants {
+fn limits(limits: &ContainerLimits) -> Wants {
     let bytes = |bytes: u64| vec![bytes.to_string()];
     // What is on disk is as large as the disk: whatever is told.
     let in_memory = |size: u64| if limits.workspace_bytes > 0 { bytes(size) } else { Vec::new() };

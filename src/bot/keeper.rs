@@ -236,7 +236,7 @@ mod tests {
         let id = created(&store, "opened:3").await.id;
         let (boot, image) = ("b".to_owned(), "i".to_owned());
         let prepared = Input::Prepared { base: base.clone(), boot, image, every: 5, note: None, budget: None };
-        for (key, input) in [("place", Input::PlaceFree), ("prepared", prepared)] {
+        for (key, input) in [("place", Input::SlotFree), ("prepared", prepared)] {
             feed_at(20, &store, &store.task(id).await.expect("folded"), key, input).await;
         }
         assert_eq!(store.task(id).await.expect("folded").base.as_ref(), Some(&base));

@@ -3,16 +3,16 @@
 //! Owns nothing but the wiring and the order of starting and stopping.
 
 mod hosts;
+mod idle;
 mod keeper;
-mod places;
 mod prover;
-mod shelves;
+mod slots;
 mod way_out;
 
 use crate::barrier::{Inspector, Standing};
 use crate::bot::hosts::Hosts;
+use crate::bot::idle::IdleSandboxes;
 use crate::bot::keeper::Keeper;
-use crate::bot::shelves::Shelves;
 use crate::clock::Clock;
 use crate::config::process::Role;
 use crate::config::{Process, Secret};
@@ -44,8 +44,8 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use places::Places;
 pub use prover::{Prover, barrier_key, proven_limits};
+pub use slots::Slots;
 pub use way_out::{LogInbox, keep_log, router_spec, way_out};
 
 /// How long listeners may take to end.
@@ -211,11 +211,12 @@ fn at_work(
         async move { outbox.run(&mut *moved.lock().await).await }
     };
     let (line, barrier, max, end) = (machine.clone(), parts.barrier.clone(), config.max_tasks, stopping.clone());
-    let places = move || Places::new(line.clone(), barrier.clone(), max, end.clone()).run();
-    let (idle, chambers, limits, end) = (machine.clone(), sandboxes.clone(), config.sandbox.clone(), stopping.clone());
-    let shelves = move || {
-        let (machine, sandboxes) = (idle.clone(), chambers.clone());
-        Shelves { machine, sandboxes, limits: limits.clone(), stopping: end.clone() }.run()
+    let slots = move || Slots::new(line.clone(), barrier.clone(), max, end.clone()).run();
+    let (idle, containers, limits, end) =
+        (machine.clone(), sandboxes.clone(), config.sandbox.clone(), stopping.clone());
+    let idle = move || {
+        let (machine, sandboxes) = (idle.clone(), containers.clone());
+        IdleSandboxes { machine, sandboxes, limits: limits.clone(), stopping: end.clone() }.run()
     };
     let (ended, repos, keep, end) = (machine.clone(), parts.repos.clone(), config.keep, stopping.clone());
     let repositories: Vec<String> = config.repositories.iter().map(|it| it.key.clone()).collect();
@@ -236,8 +237,8 @@ fn at_work(
     };
     vec![
         works.stay("the outbox", stopping.clone(), drain),
-        works.stay("the line of tasks", stopping.clone(), places),
-        works.stay("the shelves", stopping.clone(), shelves),
+        works.stay("the line of tasks", stopping.clone(), slots),
+        works.stay("the shelves", stopping.clone(), idle),
         works.stay("retention", stopping.clone(), keeper),
         works.stay("the router's lives", stopping.clone(), routers),
         works.stay("reading again", stopping.clone(), rounds),

@@ -14,7 +14,7 @@ use crate::config::process::{Hardening, Network, Sandbox};
 use crate::egress::Egress;
 use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
-use protocol::broker::ChamberLimits;
+use protocol::broker::ContainerLimits;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -48,8 +48,8 @@ fn profiles(config: &Process) -> Vec<&'static str> {
 }
 
 /// The most that any repository's sandbox may use, of each kind: what holds with it holds with less.
-pub fn proven_limits(config: &Process) -> ChamberLimits {
-    config.sandboxes().map(Sandbox::limits).fold(config.sandbox.limits(), |most, own| ChamberLimits {
+pub fn proven_limits(config: &Process) -> ContainerLimits {
+    config.sandboxes().map(Sandbox::limits).fold(config.sandbox.limits(), |most, own| ContainerLimits {
         memory_bytes: most.memory_bytes.max(own.memory_bytes),
         pids: most.pids.max(own.pids),
         cpus: most.cpus.max(own.cpus),
@@ -165,7 +165,7 @@ impl Prover {
         }
         if self.egress.is_some() {
             // The key tells of every bridge, those of the test too.
-            barrier::berths(self.broker.as_ref(), &router_spec(&self.config)).await?;
+            barrier::subnets(self.broker.as_ref(), &router_spec(&self.config)).await?;
         }
         let key = key(&self.config, self.broker.as_ref(), wanted).await?;
         let all = || key.images.keys().cloned().collect();
@@ -209,9 +209,9 @@ impl Prover {
         let way = match &self.egress {
             None => None,
             Some(egress) => {
-                let berths = barrier::berths(self.broker.as_ref(), &router_spec(&self.config)).await?;
+                let subnets = barrier::subnets(self.broker.as_ref(), &router_spec(&self.config)).await?;
                 let router_image = self.config.router.image.clone();
-                Some(Way { egress: egress.clone(), berths, upstream: None, router_image })
+                Some(Way { egress: egress.clone(), subnets, upstream: None, router_image })
             }
         };
         Ok(Ground {
@@ -242,7 +242,7 @@ mod tests {
             + &entry("b", 2, "nofile = 9000\ndisk_mib = 0\ncpus = 0.5\n");
         let config = Process::from_layers(std::path::Path::new("/x/caisson.toml"), &text, &|_| None).unwrap();
         let own = config.sandbox.limits();
-        let most = ChamberLimits { pids: 900, nofile: 9000, disk_bytes: 0, ..own };
+        let most = ContainerLimits { pids: 900, nofile: 9000, disk_bytes: 0, ..own };
         assert_eq!(proven_limits(&config), most);
     }
 }

@@ -45,7 +45,7 @@ pub struct LogInbox {
     batch: VecDeque<(String, LogEntry)>,
     /// With the router's life that numbered them.
     entries: mpsc::Receiver<(String, LogEntry)>,
-    /// Where the last stored one is noted: told again after a restart, a line could meet another task in its berth.
+    /// Where the last stored one is noted: told again after a restart, a line could meet another task in its subnet.
     place: PathBuf,
 }
 
@@ -65,7 +65,7 @@ fn noted(place: &Path) -> Option<(String, u64)> {
 pub fn router_spec(config: &Process) -> RouterSpec {
     let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     RouterSpec {
-        berths: config.router.berths,
+        subnets: config.router.subnets,
         pool: some(&config.router.pool),
         image: config.router.image.clone(),
         upstream: some(&config.router.upstream),
@@ -94,13 +94,13 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
     Ok((egress, LogInbox { batch: VecDeque::new(), entries: inbox, place }))
 }
 
-/// Keeps each entry with the task that its berth was lent to when it was written, whatever became of either since.
+/// Keeps each entry with the task that its subnet was lent to when it was written, whatever became of either since.
 pub async fn keep_log(inbox: &mut LogInbox, store: &Store, sandboxes: &Sandboxes) {
     loop {
         let mut last = None;
         while let Some((boot, entry)) = inbox.batch.pop_front() {
             last = Some((boot.clone(), entry.seq));
-            // One of the barrier's own berths, or a line from before anything was lent.
+            // One of the barrier's own subnets, or a line from before anything was lent.
             let Some(task) = sandboxes.held_by(&boot, &entry) else { continue };
             while let Err(error) = keep(store, TaskId(task), entry.clone()).await {
                 tracing::warn!(%error, task, "a line of the router's log is not kept yet; tried again");
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(told, [(150, id, Some(1)), (250, id, None), (320, id, Some(1)), (400, id, Some(2))]);
     }
 
-    /// Stores these lines as they come from a router, with what the state directory says of berths.
+    /// Stores these lines as they come from a router, with what the state directory says of subnets.
     async fn stored(dir: &Path, store: &Store, lines: impl IntoIterator<Item = (&str, LogEntry)>) -> PathBuf {
         let place = dir.join("router-log.json");
         let (send, entries) = mpsc::channel(64);

@@ -5,7 +5,7 @@
 
 use super::view::{CheckpointView, DiffPart};
 use crate::text::{MAX_LINE, bytes, code, count, cut, fence, visible};
-use domain::{FileChange, SealedTree};
+use domain::{CapturedTree, FileChange};
 use std::fmt::Write as _;
 
 /// Bytes kept for the frame around the diff.
@@ -16,7 +16,7 @@ const WHOLE: usize = 20 * 1024;
 const BEGINS: &str = "diff --git ";
 
 /// A tree's diff, file by file.
-pub(super) fn parts(tree: &SealedTree) -> Vec<DiffPart> {
+pub(super) fn parts(tree: &CapturedTree) -> Vec<DiffPart> {
     let sections = sections(&tree.diff);
     // The cut lies in the last one that is there. With another count than git's own, nobody can say what is missing where.
     let counted = sections.len() == tree.files.len() || (tree.diff_cut > 0 && sections.len() < tree.files.len());

@@ -38,7 +38,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         branch: request.map(|r| r.branch.clone()).unwrap_or_default(),
         base_branch: request.map(|r| r.base_branch.clone()).unwrap_or_default(),
         asked: request.map(|r| r.asker.login.clone()),
-        commit: task.sealed.as_ref().map(|commit| commit.as_str().to_owned()),
+        commit: task.captured.as_ref().map(|commit| commit.as_str().to_owned()),
         refused: task.refusal.clone(),
         spent: Spent {
             tokens: task.spent.tokens,
@@ -270,7 +270,7 @@ fn hosts(event: &Event) -> Vec<HostLine> {
 fn trees(view: &mut CheckpointView, window: &[Event]) {
     for event in window {
         let tree = match event {
-            Event::TreeSealed { tree, .. } => tree,
+            Event::TreeCaptured { tree, .. } => tree,
             Event::TreeUnchanged { left_out, .. } => {
                 leave_out(view, left_out);
                 continue;

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn no_approval_in_advance_covers_an_upload() {
         let commit = Commit::parse(&"a".repeat(40)).ok();
-        let task = Task { sealed: commit, pull: Some(9), ..Task::new(TaskId(1)) };
+        let task = Task { captured: commit, pull: Some(9), ..Task::new(TaskId(1)) };
         let Reached { uploads, .. } = reached(&[line(1, "up.test", NOTE + 1, json!({}))], 0, NOTE);
         let quiet = gather(&task, &[], 1, Around::default());
         assert_eq!(quiet.risk, quiet.unseen.then_some(Risk::Unseen));

@@ -170,7 +170,7 @@ fn tree(files: &[(&str, &str, u64)], diff: String, diff_cut: u64) -> Vec<DiffPar
     };
     let commit = domain::Commit::parse(&"a".repeat(40)).unwrap();
     let files = files.iter().map(file).collect();
-    diff::parts(&domain::SealedTree { commit, files, diff, diff_cut, steering: vec![], left_out: vec![] })
+    diff::parts(&domain::CapturedTree { commit, files, diff, diff_cut, steering: vec![], left_out: vec![] })
 }
 
 fn not_whole(diff: Vec<DiffPart>) -> String {
@@ -397,7 +397,7 @@ mod gathered {
     use domain::{
         Account, Action, Budget, Call, CallRequest, Commit, Event, Outcome, OutcomeStatus, Request, TaskKind,
     };
-    use domain::{FileChange, SealedTree, Source, Task, TaskId, Usage, Why};
+    use domain::{CapturedTree, FileChange, Source, Task, TaskId, Usage, Why};
 
     fn request() -> Event {
         let alice = Account { id: 2, login: "alice".into() };
@@ -464,7 +464,7 @@ mod gathered {
         log.push(Event::PlanUpdated { plan: "- [x] find it\n- [ ] mend `parse`\n".into() });
         log.push(Event::PublishStarted { n: 2, why: Why::Checkpoint });
         let file = FileChange { path: "a.py".into(), added: 2, removed: 1, kind: "modified".into(), bytes: Some(9) };
-        let tree = SealedTree {
+        let tree = CapturedTree {
             commit,
             files: vec![file],
             diff: "d\n".into(),
@@ -472,7 +472,7 @@ mod gathered {
             diff_cut: 0,
             left_out: Vec::new(),
         };
-        log.push(Event::TreeSealed { n: 2, tree });
+        log.push(Event::TreeCaptured { n: 2, tree });
         let task = Task::fold(TaskId(7), &log);
         let blocked = vec![BlockedLine { host: "semver.org".into(), port: 443, count: 1, ..Default::default() }];
         let view = gather(&task, &log, 2, Around { blocked, ..Around::default() });

@@ -23,7 +23,7 @@ use crate::sandbox::broker::Broker;
 ///
 /// Makes two sandboxes as tasks get them, and a router of its own. Inside, a probe tries what an agent would: system calls,
 /// process 1, sockets, addresses of this machine, names nobody allowed, writing where it must not. Outside, listeners, a planted
-/// secret and a name server watch for what gets through. Then the router is stopped, and a berth lent again. Takes some ten
+/// secret and a name server watch for what gets through. Then the router is stopped, and a subnet lent again. Takes some ten
 /// seconds, and disturbs no running task.
 #[derive(Debug, Args)]
 #[command(
@@ -82,7 +82,7 @@ impl BarrierArgs {
 
 const ATTEMPT: &str = "each mismatch names what is open; SECURITY.md says what should close it";
 
-/// The same configuration under another name, with no berths but the test's.
+/// The same configuration under another name, with no subnets but the test's.
 fn own_installation(mut config: Process) -> Process {
     let name: String = config.installation.chars().take(12).collect();
     config.installation = format!("{name}-barrier{}", std::process::id() % 1000);
@@ -108,10 +108,10 @@ async fn on(
             if let Some(upstream) = &upstream {
                 config.router.upstream = upstream.at.to_string();
             }
-            config.router.berths = 1;
+            config.router.subnets = 1;
             let (egress, _log) = way_out(&config, &broker).await?;
-            let berths = barrier::berths(broker.as_ref(), &router_spec(&config)).await?;
-            Some(Way { egress, berths, upstream, router_image: config.router.image.clone() })
+            let subnets = barrier::subnets(broker.as_ref(), &router_spec(&config)).await?;
+            Some(Way { egress, subnets, upstream, router_image: config.router.image.clone() })
         }
     };
     let ground = Ground {

@@ -28,13 +28,13 @@ pub struct BrokerArgs {
     /// This installation's id on the engine, part of every name and label (a-z, 0-9, -)
     #[arg(long, env = "CAISSON_INSTALLATION", value_name = "ID")]
     pub installation: String,
-    /// An image that chambers may be made from; give it once for each (default: those of the toolchain profiles)
+    /// An image that containers may be made from; give it once for each (default: those of the toolchain profiles)
     #[arg(long = "image", value_name = "REFERENCE", default_values_t = profiles().map(|it| it.tag()), hide_default_value = true)]
     pub images: Vec<String>,
     /// An image that the router may be made from
     #[arg(long = "router-image", value_name = "REFERENCE", default_value = "caisson-router:latest")]
     pub router_images: Vec<String>,
-    /// The static runner that becomes process 1 of each chamber; otherwise `caisson-runner` beside this program
+    /// The static runner that becomes process 1 of each container; otherwise `caisson-runner` beside this program
     #[arg(long, env = "CAISSON_RUNNER", value_name = "PATH")]
     pub runner: Option<PathBuf>,
     /// The engine's socket
@@ -56,14 +56,14 @@ pub struct BrokerArgs {
     /// A part of the special address ranges that the router may reach nevertheless (a lab's documentation network)
     #[arg(long = "public-range", value_name = "CIDR")]
     pub public_ranges: Vec<String>,
-    /// No chamber gets more memory than this, in MiB
+    /// No container gets more memory than this, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 16 * 1024)]
     pub max_memory: u64,
     /// End when standard input ends, and then remove the way out and whatever else no task needs: how `caisson serve` starts the
     /// broker that is its own
     #[arg(long)]
     pub beside_serve: bool,
-    /// Remove everything of this installation from the engine (chambers, router, networks, volumes) and end
+    /// Remove everything of this installation from the engine (containers, router, networks, volumes) and end
     #[arg(long)]
     pub teardown: bool,
 }

@@ -12,7 +12,7 @@ use crate::bot::{Bot, LogInbox, Parts, Patience, Prover, keep_log, way_out};
 use crate::config::{Process, Secret};
 use crate::git::{Auth, Repos};
 use crate::sandbox::broker::{Broker, SocketBroker};
-use crate::sandbox::{Gate, Sandboxes, Settings, any_networked};
+use crate::sandbox::{EgressControl, Sandboxes, Settings, any_networked};
 use crate::store::Store;
 use crate::supervise::Works;
 use crate::{clock, telemetry};
@@ -179,9 +179,9 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         }
         false => (None, None),
     };
-    let gate = egress.clone().map(|egress| egress as Arc<dyn Gate>);
+    let control = egress.clone().map(|egress| egress as Arc<dyn EgressControl>);
     let repos = Repos::new(config.state_dir.join("repos"));
-    let sandboxes = Sandboxes::new(broker.clone(), gate, repos.clone(), settings(config), epoch as u64)?;
+    let sandboxes = Sandboxes::new(broker.clone(), control, repos.clone(), settings(config), epoch as u64)?;
     let sandboxes = Arc::new(sandboxes);
     knows_its_sandboxes(&store, &sandboxes).await?;
     let works = Works::default();
@@ -257,7 +257,7 @@ fn keep_router_log(works: &Works, log: LogInbox, store: &Store, sandboxes: &Arc<
 /// What holds for sandboxes under this configuration.
 pub(super) fn settings(config: &Process) -> Settings {
     let mut settings = Settings::new(&config.state_dir, &config.sandbox.image);
-    settings.berths = config.router.berths;
+    settings.subnets = config.router.subnets;
     settings.profile = config.sandbox.hardening.word().to_owned();
     settings.mirror_from_bytes = config.sandbox.mirror_from_mib << 20;
     settings.disk_floor_bytes = config.sandbox.disk_floor_mib << 20;

@@ -3,7 +3,7 @@
 use super::problem::Problem;
 use super::process::{Budget, Model, ModelKind, Models, Process, Repository, Role, Sandbox};
 use domain::ACTIONS_PER_CHECKPOINT;
-use protocol::router::{BERTH_CONNECTIONS, Rule, SYNTHETIC};
+use protocol::router::{Rule, SUBNET_CONNECTIONS, SYNTHETIC};
 use std::net::{IpAddr, SocketAddr};
 
 /// Everything wrong with it, not only the first thing.
@@ -122,7 +122,7 @@ impl Found {
         self.when(!fit, "sandbox.setup_total_mib", "set at least twice sandbox.setup_mib: each result is two archives");
         self.budget("budget", &config.budget);
         self.when(
-            !(1..=62).contains(&config.router.berths),
+            !(1..=62).contains(&config.router.subnets),
             "router.berths",
             "set 1 to 62; two more are the barrier's",
         );
@@ -189,15 +189,15 @@ impl Found {
             }
         }
         let caps = &config.egress.caps;
-        let most = BERTH_CONNECTIONS - 1;
+        let most = SUBNET_CONNECTIONS - 1;
         let fit = (1..=most).contains(&caps.connections);
         self.when(!fit, "egress.caps.connections", &format!("set 1 to {most}; the packet filter lets no more through"));
-        let share = SYNTHETIC.size().saturating_sub(2) / u64::from(config.router.berths.max(1));
+        let share = SYNTHETIC.size().saturating_sub(2) / u64::from(config.router.subnets.max(1));
         let fit = (1..=share).contains(&u64::from(caps.names));
         self.when(
             !fit,
             "egress.caps.names",
-            &format!("set 1 to {share}, each berth's share of the addresses for names"),
+            &format!("set 1 to {share}, each subnet's share of the addresses for names"),
         );
         for (key, cap) in [("up", caps.up), ("down", caps.down)] {
             self.when(cap == 0, &format!("egress.caps.{key}"), "nothing could be reached; set bytes above 0");

@@ -4,7 +4,7 @@ use super::fields::{address, database, path};
 pub use super::model::{Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 use super::rule::OperatorRule;
 use domain::ACTIONS_PER_CHECKPOINT;
-use protocol::broker::ChamberLimits;
+use protocol::broker::ContainerLimits;
 use protocol::router::Caps;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -195,7 +195,8 @@ pub struct Router {
     /// Reference of the router's image.
     pub image: String,
     /// How many sandboxes can have a network at the same time, 1 to 62; the barrier's self-test takes two more.
-    pub berths: u32,
+    #[serde(rename = "berths")]
+    pub subnets: u32,
     /// Range of addresses that the networks of sandboxes are cut from, such as `10.213.0.0/20`.
     pub pool: String,
     /// Resolver for allowed names, as an address with or without a port; empty = the machine's own.
@@ -376,8 +377,8 @@ impl Sandbox {
     }
 
     /// What one task's sandbox may use.
-    pub fn limits(&self) -> ChamberLimits {
-        ChamberLimits {
+    pub fn limits(&self) -> ContainerLimits {
+        ContainerLimits {
             memory_bytes: self.memory_mib << 20,
             pids: u64::from(self.pids),
             cpus: self.cpus,

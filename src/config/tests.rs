@@ -170,7 +170,7 @@ fn the_caps_are_the_routers_own_and_stay_within_what_it_can_hold() {
         let said = refused(&format!("[egress.caps]\n{key} = {value}\n"));
         assert!(said.starts_with(&format!("/etc/caisson/caisson.toml:2: egress.caps.{key}: ")), "{said}");
     }
-    assert!(load("[egress.caps]\nnames = 16383\n").is_ok(), "eight berths share 131070 names");
+    assert!(load("[egress.caps]\nnames = 16383\n").is_ok(), "eight subnets share 131070 names");
 }
 
 #[test]

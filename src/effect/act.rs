@@ -64,7 +64,7 @@ impl EffectRunner {
         }
     }
 
-    /// The chamber that will judge what comes out is made while the work goes on.
+    /// The container that will judge what comes out is made while the work goes on.
     pub(super) fn warm(&self, task: &Task) -> Result<(), Trouble> {
         if task.kind == TaskKind::Fix {
             self.sandboxes.warm(&self.segment(task, task.next_n())?);

@@ -159,7 +159,7 @@ fn shown_before(log: &[Event]) -> Vec<String> {
     let mut out = Vec::new();
     let paths = log.iter().flat_map(|event| match event {
         Event::Looked { look, .. } => look.files.iter().map(|file| file.path.clone()).collect(),
-        Event::TreeSealed { tree, .. } => tree.files.iter().map(|file| file.path.clone()).collect(),
+        Event::TreeCaptured { tree, .. } => tree.files.iter().map(|file| file.path.clone()).collect(),
         _ => Vec::new(),
     });
     for path in paths {

@@ -140,7 +140,7 @@ fn needs_commits(effect: &Effect) -> bool {
         Effect::Prepare { .. }
         | Effect::Converse { .. }
         | Effect::Act { .. }
-        | Effect::Seal { .. }
+        | Effect::Capture { .. }
         | Effect::Push { .. }
         | Effect::Review { .. }
         | Effect::Verify { .. }
@@ -149,7 +149,7 @@ fn needs_commits(effect: &Effect) -> bool {
         | Effect::Egress { .. } => true,
         Effect::OpenPull
         | Effect::Rest { .. }
-        | Effect::Shelve { .. }
+        | Effect::Suspend { .. }
         | Effect::Teardown
         | Effect::ClosePull
         | Effect::ReadyPull

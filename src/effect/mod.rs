@@ -13,7 +13,7 @@ mod converse;
 mod egress;
 mod guard;
 mod image;
-mod lanes;
+mod issue_locks;
 mod listeners;
 mod money;
 mod policy;
@@ -30,7 +30,7 @@ mod view;
 pub use bring::Here;
 pub use certain::Refusals;
 pub(crate) use image::{Choice, Chosen, Told, read as read_toolchain};
-pub use lanes::Lanes;
+pub use issue_locks::IssueLocks;
 pub use listeners::Listeners;
 pub(crate) use policy::granted;
 pub use posts::Posts;
@@ -119,7 +119,7 @@ impl EffectRunner {
             Effect::Prepare { .. } => self.prepare(task).await,
             Effect::Converse { turn } => self.converse(task, *turn, row, feed).await,
             Effect::Act { number, action } => self.act(task, *number, action, row.tries).await,
-            Effect::Seal { n, why } => self.seal(task, *n, *why).await,
+            Effect::Capture { n, why } => self.capture(task, *n, *why).await,
             Effect::Push { n, commit, expected } => self.push(task, *n, commit, expected.as_ref()).await,
             Effect::OpenPull => self.open_pull(task, self.ambiguous(row)).await,
             Effect::Review { n, commit, last } => self.review(task, row, *n, commit.as_ref(), *last).await,
@@ -127,7 +127,7 @@ impl EffectRunner {
             Effect::Open { .. } => self.open(task, row).await,
             Effect::Rest { .. } => self.rest(task).await,
             Effect::Keep { serial } => self.keep(task, *serial).await,
-            Effect::Shelve { shelf, .. } => self.shelve(task, *shelf).await,
+            Effect::Suspend { suspension, .. } => self.suspend(task, *suspension).await,
             Effect::Teardown => self.teardown(task).await,
             Effect::ClosePull => self.close_pull(task).await,
             Effect::ReadyPull => self.ready_pull(task).await,

@@ -5,7 +5,7 @@
 //! post at a time on each issue or pull request (the forge mixes concurrent ones of one account). A first try where the last review of
 //! this life was seen whole has nothing to find, and posts at once. Tests: `tests/stories/kills.rs`.
 
-use super::Lanes;
+use super::IssueLocks;
 use crate::checkpoint::mark;
 use crate::config::Secret;
 use crate::forge::{Comment, Forge, ForgeError, NewReview, RepoRef, Review, ReviewState};
@@ -23,7 +23,7 @@ pub struct Posts {
     me: i64,
     /// Signs the marks by which our own posts are found again.
     key: Secret,
-    lanes: Lanes,
+    locks: IssueLocks,
     /// Pull requests on which our last review of this life was seen whole: nothing of ours is left over there.
     tidy: Mutex<HashSet<(String, u64)>>,
 }
@@ -50,7 +50,7 @@ impl Post<'_> {
 impl Posts {
     /// `me` is the bot's own account's id, `key` the installation's key of marks.
     pub fn new(forge: Arc<dyn Forge>, store: Store, me: i64, key: Secret) -> Self {
-        Self { forge, store, me, key, lanes: Lanes::default(), tidy: Mutex::default() }
+        Self { forge, store, me, key, locks: IssueLocks::default(), tidy: Mutex::default() }
     }
 
     /// Posts a comment so that exactly one stands.
@@ -58,7 +58,7 @@ impl Posts {
         let (repository, at) = post.repository;
         let key = post.key();
         let body = self.marked(text, &key);
-        let _lane = self.lanes.enter(repository, post.number).await;
+        let _turn = self.locks.enter(repository, post.number).await;
         if post.ambiguous {
             let mut ours: Vec<Comment> = self.forge.comments(at, post.number).await?;
             ours.retain(|comment| comment.author.id == self.me && self.is_marked(&comment.body, &key));
@@ -80,7 +80,7 @@ impl Posts {
         let (repository, at) = post.repository;
         let key = post.key();
         new.body = self.marked(&new.body, &key);
-        let _lane = self.lanes.enter(repository, post.number).await;
+        let _turn = self.locks.enter(repository, post.number).await;
         let place = (repository.to_owned(), post.number);
         let tidy = self.tidy().remove(&place) && !post.ambiguous;
         let review = self.converge(at, post.number, &key, &new, tidy).await?;

@@ -6,7 +6,7 @@ use crate::git::Branch;
 use crate::sandbox::{Anew, PrepareSpec, SandboxError, SetupSpec};
 use crate::store::EffectRow;
 use crate::trouble::Trouble;
-use domain::{Commit, Input, Shelf, State, Task};
+use domain::{Commit, Input, State, Suspension, Task};
 
 impl EffectRunner {
     pub(super) async fn prepare(&self, task: &Task) -> Result<Input, Trouble> {
@@ -30,7 +30,7 @@ impl EffectRunner {
         Ok(Input::Prepared { base, boot, image: chosen.image, every, note, budget })
     }
 
-    /// Makes the task's sandbox with `tip` checked out, and opens its berth.
+    /// Makes the task's sandbox with `tip` checked out, and opens its subnet.
     async fn make(
         &self,
         task: &Task,
@@ -57,7 +57,7 @@ impl EffectRunner {
             anew,
         };
         let boot = self.sandboxes.prepare(&spec).await?.boot;
-        // The berth is opened with all its rules at once.
+        // The subnet is opened with all its rules at once.
         self.reach(task, policy).await?;
         self.sandboxes.open(task.id.0).await?;
         if let Some(wrong) = self.mismatch(task).await? {
@@ -68,7 +68,7 @@ impl EffectRunner {
         Ok(boot)
     }
 
-    /// The barrier was proven in another sandbox; what depends on the berth is tried in this one.
+    /// The barrier was proven in another sandbox; what depends on the subnet is tried in this one.
     async fn mismatch(&self, task: &Task) -> Result<Option<Trouble>, Trouble> {
         let mismatches = self.inspector.mismatches(task.id.0).await?;
         if mismatches.is_empty() {
@@ -157,12 +157,12 @@ impl EffectRunner {
         Ok(Input::Settled)
     }
 
-    /// The task has waited long. What was decided meanwhile stands behind this in the lane and makes or wakes it again.
-    pub(super) async fn shelve(&self, task: &Task, shelf: Shelf) -> Result<Input, Trouble> {
-        match shelf {
+    /// The task has waited long. What was decided meanwhile stands behind this in the queue and makes or wakes it again.
+    pub(super) async fn suspend(&self, task: &Task, suspension: Suspension) -> Result<Input, Trouble> {
+        match suspension {
             _ if task.state.busy() => {}
-            Shelf::Stopped => self.sandboxes.stop(task.id.0).await?,
-            Shelf::Evicted => self.sandboxes.remove(task.id.0).await?,
+            Suspension::Stopped => self.sandboxes.stop(task.id.0).await?,
+            Suspension::Evicted => self.sandboxes.remove(task.id.0).await?,
         }
         Ok(Input::Settled)
     }

@@ -4,9 +4,9 @@ use super::EffectRunner;
 use crate::forge::{ForgeError, NewPull, PullEdit, PullRequest};
 use crate::git::{PushSpec, Pushed};
 use crate::message;
-use crate::sandbox::{SandboxError, SealSpec, Sealed, Segment};
+use crate::sandbox::{CaptureSpec, Captured, SandboxError, Segment};
 use crate::trouble::Trouble;
-use domain::{Commit, Input, SealedTree, Task, Why};
+use domain::{CapturedTree, Commit, Input, Task, Why};
 use std::time::Duration;
 
 /// A new branch is not there at once for the forge's API.
@@ -16,27 +16,27 @@ const PULL_WAIT: Duration = Duration::from_millis(200);
 const KEPT_FROM: u32 = 1_000_000;
 
 impl EffectRunner {
-    pub(super) async fn seal(&self, task: &Task, n: u32, why: Why) -> Result<Input, Trouble> {
+    pub(super) async fn capture(&self, task: &Task, n: u32, why: Why) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
         let message = message::commit(self.request(task)?.issue, n, why == Why::Done);
-        let spec = self.seal_spec(task, n, message, self.started_at(task, n).await?).await?;
+        let spec = self.capture_spec(task, n, message, self.started_at(task, n).await?).await?;
         let parent = spec.segment.parent.clone();
-        let (sealed, ()) = tokio::join!(self.sandboxes.seal(&spec), self.listeners.look_ahead(&repository));
-        let sealed = match sealed {
+        let (captured, ()) = tokio::join!(self.sandboxes.capture(&spec), self.listeners.look_ahead(&repository));
+        let captured = match captured {
             // Put away with everything that was done in a commit.
             Err(SandboxError::Gone(_)) if task.kept.is_some() && !task.uncommitted => {
                 self.make_anew(task).await?;
-                self.sandboxes.seal(&spec).await
+                self.sandboxes.capture(&spec).await
             }
-            sealed => sealed,
+            captured => captured,
         };
-        Ok(match sealed? {
-            Sealed::Commit { commit, files, diff, diff_cut, steering, left_out } => {
+        Ok(match captured? {
+            Captured::Commit { commit, files, diff, diff_cut, steering, left_out } => {
                 self.lend(task, &commit, &parent).await?;
-                Input::TreeSealed { n, tree: SealedTree { commit, files, diff, diff_cut, steering, left_out } }
+                Input::TreeCaptured { n, tree: CapturedTree { commit, files, diff, diff_cut, steering, left_out } }
             }
-            Sealed::Unchanged { left_out } => Input::TreeUnchanged { n, commit: parent, left_out },
-            Sealed::Refused { reasons } => Input::TreeRefused { n, reasons },
+            Captured::Unchanged { left_out } => Input::TreeUnchanged { n, commit: parent, left_out },
+            Captured::Refused { reasons } => Input::TreeRefused { n, reasons },
         })
     }
 
@@ -49,23 +49,23 @@ impl EffectRunner {
         let log = self.store.log(task.id).await?;
         let at = log.get((serial as usize).saturating_sub(1)).map_or(0, |(at, _)| *at);
         let message = message::kept(self.request(task)?.issue);
-        let spec = self.seal_spec(task, KEPT_FROM.saturating_add(serial), message, at).await?;
+        let spec = self.capture_spec(task, KEPT_FROM.saturating_add(serial), message, at).await?;
         let parent = spec.segment.parent.clone();
-        self.sandboxes.wake_to_seal(task.id.0).await?;
-        Ok(match self.sandboxes.seal(&spec).await? {
-            Sealed::Commit { commit, .. } => {
+        self.sandboxes.wake_to_capture(task.id.0).await?;
+        Ok(match self.sandboxes.capture(&spec).await? {
+            Captured::Commit { commit, .. } => {
                 self.lend(task, &commit, &parent).await?;
                 Input::WorkKept { commit }
             }
-            Sealed::Unchanged { .. } => Input::WorkKept { commit: parent },
-            Sealed::Refused { reasons } => Input::WorkNotKept { reasons },
+            Captured::Unchanged { .. } => Input::WorkKept { commit: parent },
+            Captured::Refused { reasons } => Input::WorkNotKept { reasons },
         })
     }
 
-    async fn seal_spec(&self, task: &Task, n: u32, message: String, date_ms: i64) -> Result<SealSpec, Trouble> {
+    async fn capture_spec(&self, task: &Task, n: u32, message: String, date_ms: i64) -> Result<CaptureSpec, Trouble> {
         let segment = self.segment(task, n)?;
         let policy = self.policy(task, &segment.base).await?;
-        Ok(SealSpec { segment, message, date_ms, protected: policy.effective.protected })
+        Ok(CaptureSpec { segment, message, date_ms, protected: policy.effective.protected })
     }
 
     pub(super) fn segment(&self, task: &Task, n: u32) -> Result<Segment, Trouble> {
@@ -74,7 +74,7 @@ impl EffectRunner {
         Ok(Segment { task: task.id.0, n, repo_key: self.repository(task)?.key, parent, base })
     }
 
-    /// When publishing began, from the log: a repeated seal makes the same commit.
+    /// When publishing began, from the log: a repeated capture makes the same commit.
     async fn started_at(&self, task: &Task, n: u32) -> Result<i64, Trouble> {
         let log = self.store.log(task.id).await?;
         let began = |event: &domain::Event| matches!(event, domain::Event::PublishStarted { n: at, .. } if *at == n);

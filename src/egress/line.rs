@@ -1,6 +1,6 @@
-//! A line of the router's log as it is kept: with the task that held the berth, and the action during which it began.
+//! A line of the router's log as it is kept: with the task that held the subnet, and the action during which it began.
 //!
-//! Only the bot knows tasks and actions; the router knows berths. Tests: `src/bot/way_out.rs`.
+//! Only the bot knows tasks and actions; the router knows subnets. Tests: `src/bot/way_out.rs`.
 
 use protocol::router::LogEntry;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// One line of the router's log as the store keeps it, in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// Number of the task that held the berth; 0 in a line that is too old to have it.
+    /// Number of the task that held the subnet; 0 in a line that is too old to have it.
     #[serde(default)]
     pub task: i64,
     /// None: nothing was under way, so a process did it that an action had left behind.

@@ -1,7 +1,7 @@
 //! One connection to a router: orders out, answers and log entries in.
 //!
 //! Orders are answered in turn; a router that doesn't answer in time is taken for gone. Entries are handed on before the
-//! answer that follows them, so whoever closed a berth has all of its log. Tests: `tests.rs`.
+//! answer that follows them, so whoever closed a subnet has all of its log. Tests: `tests.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn gone(text: impl ToString) -> EgressError {
 }
 
 impl Link {
-    /// Greets the router, which closes every berth but those in `keep`, and asks for the log from where it was left.
+    /// Greets the router, which closes every subnet but those in `keep`, and asks for the log from where it was left.
     pub async fn open(stream: Box<dyn Duplex>, keep: Vec<u32>, journal: &Arc<Journal>) -> Result<Link> {
         let (reading, orders) = tokio::io::split(stream);
         let (queue, answers) = mpsc::channel(16);
@@ -80,17 +80,17 @@ impl Link {
         self.ask(order, ours).await.map(drop)
     }
 
-    pub async fn grant(&mut self, berth: u32, rules: &[Rule]) -> Result<()> {
+    pub async fn grant(&mut self, subnet: u32, rules: &[Rule]) -> Result<()> {
         self.serial += 1;
         let serial = self.serial;
-        let order = ToRouter::Grant { berth, serial, rules: rules.to_vec() };
-        let ours = |answer: &FromRouter| *answer == FromRouter::Granted { berth, serial };
+        let order = ToRouter::Grant { subnet, serial, rules: rules.to_vec() };
+        let ours = |answer: &FromRouter| *answer == FromRouter::Granted { subnet, serial };
         self.ask(order, ours).await.map(drop)
     }
 
-    pub async fn close(&mut self, berth: u32) -> Result<()> {
-        let ours = |answer: &FromRouter| *answer == FromRouter::Closed { berth };
-        self.ask(ToRouter::Close { berth }, ours).await.map(drop)
+    pub async fn close(&mut self, subnet: u32) -> Result<()> {
+        let ours = |answer: &FromRouter| *answer == FromRouter::Closed { subnet };
+        self.ask(ToRouter::Close { subnet }, ours).await.map(drop)
     }
 
     async fn send(&mut self, order: &ToRouter) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The router's client: which hosts a sandbox may reach, told to the router and confirmed by it.
 //!
-//! Owns the wanted state (policy, rules of each open berth) and brings every router to it: a fresh one gets the whole
-//! policy and every open berth before anything else happens. Nothing counts as open or closed before the router said so;
+//! Owns the wanted state (policy, rules of each open subnet) and brings every router to it: a fresh one gets the whole
+//! policy and every open subnet before anything else happens. Nothing counts as open or closed before the router said so;
 //! if it can't be reached, `open` fails and the sandbox reaches nothing. Must not judge connections itself.
 //! Tests: `tests.rs` (a router in memory), `router/tests/lab/` (the real one).
 
@@ -60,7 +60,7 @@ const AGAIN: Duration = Duration::from_millis(250);
 
 /// What a client of the router is made from.
 pub struct Settings {
-    /// What holds for every berth, until [`Egress::set_policy`] puts another in its place.
+    /// What holds for every subnet, until [`Egress::set_policy`] puts another in its place.
     pub policy: Policy,
     /// Without it only [`Egress::attach`] brings a router.
     pub dial: Option<Arc<dyn Dial>>,
@@ -78,11 +78,11 @@ pub struct Egress {
 }
 
 /// The open ones, with their rules.
-type Berths = BTreeMap<u32, Vec<Rule>>;
+type Subnets = BTreeMap<u32, Vec<Rule>>;
 
 struct Wanted {
     policy: Policy,
-    berths: Berths,
+    subnets: Subnets,
     link: Option<Link>,
 }
 
@@ -95,13 +95,13 @@ struct Journal {
     lost: Notify,
     /// The router's life that was last brought to the wanted state.
     boot: StdMutex<Option<String>>,
-    /// Berths that stood open when a router went away, until somebody asks.
+    /// Subnets that stood open when a router went away, until somebody asks.
     cut: StdMutex<BTreeSet<u32>>,
     replaced: Notify,
 }
 
 impl Journal {
-    /// A router has the whole wanted state. Another one than before cut what went through the open berths.
+    /// A router has the whole wanted state. Another one than before cut what went through the open subnets.
     fn settled(&self, boot: &str, open: impl Iterator<Item = u32>) {
         let before = lock(&self.boot).replace(boot.to_owned());
         if before.is_some_and(|before| before != boot) {
@@ -131,7 +131,7 @@ impl Egress {
         let (seen, lost) = (StdMutex::new(resume), Notify::new());
         let (boot, cut, replaced) = Default::default();
         let journal = Arc::new(Journal { seen, on_entry, lost, boot, cut, replaced });
-        let wanted = Mutex::new(Wanted { policy, berths: BTreeMap::new(), link: None });
+        let wanted = Mutex::new(Wanted { policy, subnets: BTreeMap::new(), link: None });
         let egress = Arc::new(Egress { dial, wanted, journal: journal.clone() });
         if egress.dial.is_some() {
             tokio::spawn(keep(Arc::downgrade(&egress), journal));
@@ -139,26 +139,26 @@ impl Egress {
         egress
     }
 
-    /// Speaks through this stream from now on, after the router behind it has the whole policy and every open berth.
+    /// Speaks through this stream from now on, after the router behind it has the whole policy and every open subnet.
     ///
     /// # Errors
     /// When the router speaks another version, refuses, or goes away; nothing is open then.
     pub async fn attach(&self, stream: Box<dyn Duplex>) -> Result<()> {
         let mut wanted = self.wanted.lock().await;
         wanted.link = None;
-        let Wanted { policy, berths, link } = &mut *wanted;
-        *link = Some(self.introduce(stream, policy, berths).await?);
+        let Wanted { policy, subnets, link } = &mut *wanted;
+        *link = Some(self.introduce(stream, policy, subnets).await?);
         Ok(())
     }
 
-    async fn introduce(&self, stream: Box<dyn Duplex>, policy: &Policy, berths: &Berths) -> Result<Link> {
-        let keep: Vec<u32> = berths.keys().copied().collect();
+    async fn introduce(&self, stream: Box<dyn Duplex>, policy: &Policy, subnets: &Subnets) -> Result<Link> {
+        let keep: Vec<u32> = subnets.keys().copied().collect();
         let mut link = Link::open(stream, keep, &self.journal).await?;
         link.policy(policy).await?;
-        for (berth, rules) in berths {
-            link.grant(*berth, rules).await?;
+        for (subnet, rules) in subnets {
+            link.grant(*subnet, rules).await?;
         }
-        self.journal.settled(&link.boot, berths.keys().copied());
+        self.journal.settled(&link.boot, subnets.keys().copied());
         Ok(link)
     }
 
@@ -168,43 +168,43 @@ impl Egress {
             let gone = |text: String| EgressError::Gone(text);
             let dial = self.dial.as_ref().ok_or_else(|| gone("it is not attached".to_owned()))?;
             let stream = dial.dial().await.map_err(|error| gone(error.to_string()))?;
-            let Wanted { policy, berths, link } = wanted;
-            *link = Some(self.introduce(stream, policy, berths).await?);
+            let Wanted { policy, subnets, link } = wanted;
+            *link = Some(self.introduce(stream, policy, subnets).await?);
         }
         wanted.link.as_mut().ok_or_else(|| EgressError::Gone("it is not attached".to_owned()))
     }
 
-    /// Opens a berth with these rules, or replaces the rules of one that is open. Returns once the router obeys them.
+    /// Opens a subnet with these rules, or replaces the rules of one that is open. Returns once the router obeys them.
     ///
     /// # Errors
-    /// [`EgressError`]; a berth that was closed stays closed then, one that was open keeps its old rules.
-    pub async fn open(&self, berth: u32, rules: &[Rule]) -> Result<()> {
+    /// [`EgressError`]; a subnet that was closed stays closed then, one that was open keeps its old rules.
+    pub async fn open(&self, subnet: u32, rules: &[Rule]) -> Result<()> {
         let mut wanted = self.wanted.lock().await;
-        let granted = async { self.link(&mut wanted).await?.grant(berth, rules).await }.await;
+        let granted = async { self.link(&mut wanted).await?.grant(subnet, rules).await }.await;
         if matches!(granted, Err(EgressError::Gone(_))) {
-            // It may have obeyed and died before saying so: the next router is told which berths stay open.
+            // It may have obeyed and died before saying so: the next router is told which subnets stay open.
             wanted.link = None;
         }
         granted?;
-        wanted.berths.insert(berth, rules.to_vec());
+        wanted.subnets.insert(subnet, rules.to_vec());
         Ok(())
     }
 
-    /// Cuts the berth's connections and forgets its names. Only `Ok` says that it is so: a berth may be lent again then.
+    /// Cuts the subnet's connections and forgets its names. Only `Ok` says that it is so: a subnet may be lent again then.
     ///
     /// # Errors
-    /// When the router can't confirm it. The berth is closed here all the same, so a router that comes back closes it.
-    pub async fn close(&self, berth: u32) -> Result<()> {
+    /// When the router can't confirm it. The subnet is closed here all the same, so a router that comes back closes it.
+    pub async fn close(&self, subnet: u32) -> Result<()> {
         let mut wanted = self.wanted.lock().await;
-        wanted.berths.remove(&berth);
-        let closed = async { self.link(&mut wanted).await?.close(berth).await }.await;
+        wanted.subnets.remove(&subnet);
+        let closed = async { self.link(&mut wanted).await?.close(subnet).await }.await;
         if closed.is_err() {
             wanted.link = None;
         }
         closed
     }
 
-    /// Puts another policy in force for every berth.
+    /// Puts another policy in force for every subnet.
     ///
     /// # Errors
     /// [`EgressError`]; the old policy then stays in force.
@@ -222,7 +222,7 @@ impl Egress {
         work.await
     }
 
-    /// Up to where the router's log has come: its life, and the number of the newest line. Once a berth was closed, all that
+    /// Up to where the router's log has come: its life, and the number of the newest line. Once a subnet was closed, all that
     /// happened in it lies before.
     #[must_use]
     pub fn log_read(&self) -> Option<(String, u64)> {
@@ -231,7 +231,7 @@ impl Egress {
         Some((boot, seen.map_or(0, |(_, seq)| seq)))
     }
 
-    /// Waits until a router took the place of another while berths stood open: its life, and those berths.
+    /// Waits until a router took the place of another while subnets stood open: its life, and those subnets.
     pub async fn replaced(&self) -> (String, Vec<u32>) {
         loop {
             self.journal.replaced.notified().await;

@@ -13,13 +13,13 @@ fn rule(text: &str) -> Rule {
     Rule::parse(text).unwrap()
 }
 
-fn entry(seq: u64, berth: u32, host: &str, count: u64) -> LogEntry {
+fn entry(seq: u64, subnet: u32, host: &str, count: u64) -> LogEntry {
     let (rule, sni, ip) = (None, None, None);
     let (verdict, reason) = (Verdict::Denied, "host not allowed".to_owned());
     LogEntry {
         seq,
         ts: 0,
-        berth,
+        subnet,
         verdict,
         rule,
         because: None,
@@ -94,15 +94,15 @@ impl Fake {
             ToRouter::Policy { generation, .. } => {
                 (format!("policy {generation}"), vec![FromRouter::Applied { generation }])
             }
-            ToRouter::Grant { berth: 9, .. } => {
-                ("grant 9".into(), vec![FromRouter::Failed { reason: "no berth 9".into() }])
+            ToRouter::Grant { subnet: 9, .. } => {
+                ("grant 9".into(), vec![FromRouter::Failed { reason: "no subnet 9".into() }])
             }
-            ToRouter::Grant { berth, serial, rules } => {
-                (format!("grant {berth} {}", rules.len()), vec![FromRouter::Granted { berth, serial }])
+            ToRouter::Grant { subnet, serial, rules } => {
+                (format!("grant {subnet} {}", rules.len()), vec![FromRouter::Granted { subnet, serial }])
             }
-            ToRouter::Close { berth } => {
-                let last = FromRouter::Entry(entry(8, berth, "late.test", 1));
-                (format!("close {berth}"), vec![last, FromRouter::Closed { berth }])
+            ToRouter::Close { subnet } => {
+                let last = FromRouter::Entry(entry(8, subnet, "late.test", 1));
+                (format!("close {subnet}"), vec![last, FromRouter::Closed { subnet }])
             }
             ToRouter::Log { after } => {
                 let entries = [entry(6, 1, "evil.test", 2), entry(7, 1, "evil.test", 3)];
@@ -198,7 +198,7 @@ async fn refusals_are_told_apart_and_leave_the_link_whole() {
     let fake = Fake::new();
     let egress = egress(None);
     egress.attach(fake.start()).await.unwrap();
-    assert_eq!(egress.open(9, &[]).await, Err(EgressError::Refused("no berth 9".into())));
+    assert_eq!(egress.open(9, &[]).await, Err(EgressError::Refused("no subnet 9".into())));
     egress.open(1, &[]).await.unwrap();
     fake.version.store(VERSION + 1, Ordering::SeqCst);
     assert!(matches!(egress.attach(fake.start()).await, Err(EgressError::Refused(text)) if text.contains("version")));
@@ -206,7 +206,7 @@ async fn refusals_are_told_apart_and_leave_the_link_whole() {
 }
 
 #[tokio::test]
-async fn what_was_denied_is_handed_on_before_the_berth_counts_as_closed() {
+async fn what_was_denied_is_handed_on_before_the_subnet_counts_as_closed() {
     let fake = Fake::new();
     let stored = Arc::new(Mutex::new(Vec::new()));
     let sink = stored.clone();
@@ -292,16 +292,16 @@ fn presets_come_from_the_tools_own_configuration() {
     assert!(read("npm").unwrap_err().contains("no host is configured"));
 }
 
-/// The router's own gate and control, without its network.
+/// The router's own access control and its orders, without its network.
 #[tokio::test]
-async fn the_real_gate_obeys() {
+async fn the_real_access_control_obeys() {
+    use router::access::{AccessControl, NameVerdict};
     use router::control;
-    use router::gate::{Gate, NameVerdict};
-    let gate = Arc::new(Gate::new("10.90.0.0/24".parse().unwrap(), 4, vec![], vec![]));
+    let access = Arc::new(AccessControl::new("10.90.0.0/24".parse().unwrap(), 4, vec![], vec![]));
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (reading, writing) = tokio::io::split(theirs);
-    tokio::spawn(control::run(gate.clone(), "boot".into(), reading, writing));
-    let known = |name: &str| matches!(gate.look_up(1, name), NameVerdict::Address(_));
+    tokio::spawn(control::run(access.clone(), "boot".into(), reading, writing));
+    let known = |name: &str| matches!(access.look_up(1, name), NameVerdict::Address(_));
     let denied = Arc::new(Mutex::new(Vec::new()));
     let sink = denied.clone();
     let on_entry: OnEntry = Arc::new(move |_, entry| sink.lock().unwrap().push((entry.host.clone(), entry.port)));

@@ -146,7 +146,7 @@ impl<'a> Replay<'a> {
             }
             Event::Nudged { .. } => self.nudged(),
             Event::DoneReturned { .. } => self.notes.push(self.asked_for().idle()),
-            Event::TreeSealed { tree, .. } => {
+            Event::TreeCaptured { tree, .. } => {
                 self.head = Some(&tree.commit);
                 self.changed.extend(tree.files.iter().map(|file| file.path.as_str()));
             }
@@ -166,9 +166,9 @@ impl<'a> Replay<'a> {
             Event::HostAllowed { host, .. } if self.calling => self.unheard.push(host),
             Event::HostAllowed { host, .. } => self.say("allowed", context! { host }),
             // What the model needn't know, or learns by another event.
-            Event::PlaceGranted
+            Event::SlotGranted
             | Event::Looked { .. }
-            | Event::PlaceAwaited
+            | Event::SlotAwaited
             | Event::ModelCallUncharged { .. }
             | Event::PublishStarted { .. }
             | Event::TreeUnchanged { .. }
@@ -183,7 +183,7 @@ impl<'a> Replay<'a> {
             | Event::DecisionRefused { .. }
             | Event::AdvanceEnded { .. }
             | Event::HostDenied { .. }
-            | Event::SandboxShelved { .. }
+            | Event::SandboxSuspended { .. }
             | Event::WorkKeeping
             | Event::WorkNotKept { .. }
             | Event::RouterReplaced

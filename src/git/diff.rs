@@ -1,7 +1,7 @@
 //! Diffs as a reviewer may trust them: no attributes, no external programs, capped at a line.
 //!
-//! Owns the flags that the quarantine chamber uses, and the cap. What is binary is git's to say, by the bytes alone: the
-//! chamber's repository has no work tree to read attributes from. Tests: below and `tests/trees.rs`.
+//! Owns the flags that the quarantine container uses, and the cap. What is binary is git's to say, by the bytes alone: the
+//! container's repository has no work tree to read attributes from. Tests: below and `tests/trees.rs`.
 
 /// Flags of every diff we show: no attribute, no driver and no configuration can hide or dress up a line.
 pub(crate) const SHOWN: &[&str] = &[

@@ -3,7 +3,7 @@
 //! Owns: how git is started (`run.rs`: pinned environment, no hooks, no prompts, one transport at a time, time-outs, caps,
 //! killed as a group; `spawn.rs`: dies with the bot), the names it is given (`name.rs`), and the bot's bare repositories
 //! (`repos.rs`, `pack.rs`, `diff.rs`, `forget.rs`, `made.rs`; read in this process with libgit2, `read.rs`, `reach.rs`). A credential reaches git only through its environment, scoped to one URL.
-//! Must not: parse what comes from a sandbox before a quarantine chamber has checked it (`sandbox/quarantine.rs` does
+//! Must not: parse what comes from a sandbox before a quarantine container has checked it (`sandbox/quarantine.rs` does
 //! that and hands a checked pack to [`Repos::import`]); check anything out on the host; know forges or tasks.
 //! Whatever writes, speaks to a remote or checks foreign objects is git's command line: docs/decisions/0004.
 //! Tests: beside each file, and `tests/trees.rs`.

@@ -1,7 +1,7 @@
 //! Packs in and out of the bot's repositories.
 //!
 //! Owns: the pack a sandbox gets (nothing but what the base commit reaches, cut at a depth, less what a mirror it can read holds
-//! already), and the strict import of a pack that a quarantine chamber has checked. Tests: `tests/trees.rs`.
+//! already), and the strict import of a pack that a quarantine container has checked. Tests: `tests/trees.rs`.
 
 use std::time::Duration;
 

@@ -213,7 +213,7 @@ impl Repos {
         found.ok_or_else(|| GitError::NotFound(format!("the repository {key} has no branch {branch}")))
     }
 
-    /// The commit of a task's n-th checkpoint, if it was sealed.
+    /// The commit of a task's n-th checkpoint, if it was captured.
     ///
     /// # Errors
     /// Only when git itself fails.

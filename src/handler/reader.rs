@@ -3,7 +3,7 @@
 use super::hidden::{Unread, apart};
 use crate::config::Process;
 use crate::config::process::Repository;
-use crate::effect::{EffectRunner, Lanes, Refusals};
+use crate::effect::{EffectRunner, IssueLocks, Refusals};
 use crate::forge::{Forge, RepoRef};
 use crate::store::Store;
 use crate::task::Machine;
@@ -20,7 +20,7 @@ pub struct Reader {
     pub(super) machine: Arc<Machine>,
     pub(super) effects: Arc<EffectRunner>,
     pub(super) threads: Arc<Threads>,
-    lanes: Lanes,
+    locks: IssueLocks,
     pub(super) unread: Unread,
     /// What could not be read because the forge says no.
     pub(super) refusals: Refusals<(String, u64)>,
@@ -40,7 +40,7 @@ impl Reader {
             machine,
             effects,
             threads,
-            lanes: Lanes::default(),
+            locks: IssueLocks::default(),
             unread: Unread::default(),
             refusals: Refusals::apart(apart),
             gone: Refusals::apart(apart),
@@ -55,7 +55,7 @@ impl Reader {
     /// Reads an issue or pull request; one reading of a number at a time. `begins` is called when its turn has come: what was said before
     /// is seen.
     pub async fn read(&self, key: &str, number: u64, begins: impl FnOnce()) -> Result<(), Trouble> {
-        let _held = self.lanes.enter(key, number).await;
+        let _held = self.locks.enter(key, number).await;
         begins();
         let Some(entry) = self.config.repository(key).filter(|_| self.machine.leases().holds(key)) else {
             return Ok(());

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{Action, Loss};
-use protocol::broker::{ChamberState, End};
+use protocol::broker::{ContainerState, End};
 use protocol::runner::{Limits, Op, Outcome, Status};
 
 use super::link::LinkError;
-use super::room::{self, HOST_IDS, Room};
+use super::session::{self, HOST_IDS, Session};
 use super::{Acted, Result, SandboxError, Sandboxes};
 
 /// How often a lost line is taken up again within one call.
@@ -34,8 +34,8 @@ impl Sandboxes {
         self.must_be_current(task)?;
         let mut sent = false;
         for _ in 0..LINES {
-            let room = match self.room(task).await {
-                Ok(room) => room,
+            let session = match self.session(task).await {
+                Ok(session) => session,
                 // Another boot answers: an earlier try of this request may have run in the one before.
                 Err(SandboxError::Gone(Loss::Restarted)) => return Ok(interrupted(Loss::Restarted)),
                 Err(SandboxError::Gone(loss)) if sent => return Ok(interrupted(loss)),
@@ -44,19 +44,19 @@ impl Sandboxes {
             if !sent {
                 self.go_on(task).await?;
             }
-            self.settle(&room, request_id).await;
+            self.settle(&session, request_id).await;
             sent = true;
-            match room.link.run(request_id, op.clone(), limits).await {
+            match session.link.run(request_id, op.clone(), limits).await {
                 Ok(outcome) => {
-                    remember(&room, request_id);
+                    remember(&session, request_id);
                     return Ok(Acted { outcome, lost: None });
                 }
                 Err(LinkError::Closed | LinkError::Timeout) => {
-                    self.drop_room(task, &room).await;
+                    self.drop_session(task, &session).await;
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
                 Err(e @ LinkError::Protocol(_)) => {
-                    return match self.unless_trusted(task, room::from_link(&e)).await {
+                    return match self.unless_trusted(task, session::from_link(&e)).await {
                         SandboxError::Gone(loss) => Ok(interrupted(loss)),
                         e => Err(e),
                     };
@@ -65,41 +65,41 @@ impl Sandboxes {
                     let reason = format!("the action is too large to be sent ({cap} bytes fit)");
                     return Ok(Acted { outcome: failed(reason), lost: None });
                 }
-                Err(e @ LinkError::Refused(_)) => return Err(room::from_link(&e)),
+                Err(e @ LinkError::Refused(_)) => return Err(session::from_link(&e)),
             }
         }
         Err(SandboxError::Unavailable("the line to the sandbox breaks again and again; trying later".to_owned()))
     }
 
-    /// The attached chamber of a task, attaching (and waking) it if need be.
-    pub(super) async fn room(&self, task: i64) -> Result<Arc<Room>> {
-        if let Some(room) = self.rooms.lock().await.get(&task) {
-            return Ok(Arc::clone(room));
+    /// The attached container of a task, attaching (and waking) it if need be.
+    pub(super) async fn session(&self, task: i64) -> Result<Arc<Session>> {
+        if let Some(session) = self.sessions.lock().await.get(&task) {
+            return Ok(Arc::clone(session));
         }
         let record = self.records.ready(task)?;
-        let found = self.broker.inspect(&record.name).await.map_err(room::from_broker)?;
-        match found.map(|chamber| chamber.state) {
-            Some(ChamberState::Running) => {}
-            Some(ChamberState::Paused) => self.broker.unpause(&record.name).await.map_err(room::from_broker)?,
-            Some(ChamberState::Exited { end, .. }) => return Err(self.lost(task, ended(end))),
+        let found = self.broker.inspect(&record.name).await.map_err(session::from_broker)?;
+        match found.map(|container| container.state) {
+            Some(ContainerState::Running) => {}
+            Some(ContainerState::Paused) => self.broker.unpause(&record.name).await.map_err(session::from_broker)?,
+            Some(ContainerState::Exited { end, .. }) => return Err(self.lost(task, ended(end))),
             // One that was never started is another one than was prepared, which is gone.
-            Some(ChamberState::Created | ChamberState::Gone) | None => return Err(self.lost(task, Loss::Removed)),
+            Some(ContainerState::Created | ContainerState::Gone) | None => return Err(self.lost(task, Loss::Removed)),
         }
-        let attached = Room::attach(self.broker.as_ref(), &record, self.epoch, Arc::clone(&self.ids)).await;
-        let (room, welcome) = match attached {
+        let attached = Session::attach(self.broker.as_ref(), &record, self.epoch, Arc::clone(&self.ids)).await;
+        let (session, welcome) = match attached {
             Ok(attached) => attached,
             Err(e) => return Err(self.unless_trusted(task, e).await),
         };
-        if record.boot.as_ref() != Some(&room.boot) {
+        if record.boot.as_ref() != Some(&session.boot) {
             return Err(self.lost(task, Loss::Restarted));
         }
         for known in welcome.known.iter().filter(|known| known.finished && known.id & HOST_IDS != 0) {
             // Left by an older life of the host; best effort as above.
-            drop(room.link.ack(known.id).await);
+            drop(session.link.ack(known.id).await);
         }
-        let room = Arc::new(room);
-        self.rooms.lock().await.insert(task, Arc::clone(&room));
-        Ok(room)
+        let session = Arc::new(session);
+        self.sessions.lock().await.insert(task, Arc::clone(&session));
+        Ok(session)
     }
 
     /// Marks the sandbox as lost, so that everything but preparing it again says so.
@@ -108,33 +108,33 @@ impl Sandboxes {
         marked.err().unwrap_or(SandboxError::Gone(loss))
     }
 
-    pub(super) async fn drop_room(&self, task: i64, room: &Arc<Room>) {
-        let mut rooms = self.rooms.lock().await;
-        if rooms.get(&task).is_some_and(|current| Arc::ptr_eq(current, room)) {
-            rooms.remove(&task);
+    pub(super) async fn drop_session(&self, task: i64, session: &Arc<Session>) {
+        let mut sessions = self.sessions.lock().await;
+        if sessions.get(&task).is_some_and(|current| Arc::ptr_eq(current, session)) {
+            sessions.remove(&task);
         }
     }
 
-    /// `e`; a runner that broke the protocol is no runner of ours any more: its chamber goes before that is said.
+    /// `e`; a runner that broke the protocol is no runner of ours any more: its container goes before that is said.
     pub(super) async fn unless_trusted(&self, task: i64, e: SandboxError) -> SandboxError {
         if e != SandboxError::Gone(Loss::Untrusted) {
             return e;
         }
-        self.rooms.lock().await.remove(&task);
+        self.sessions.lock().await.remove(&task);
         let name = self.records.get(task).map(|record| record.name).unwrap_or_default();
         self.lost(task, Loss::Untrusted);
-        self.broker.remove(&name).await.err().map_or(e, room::from_broker)
+        self.broker.remove(&name).await.err().map_or(e, session::from_broker)
     }
 
-    async fn settle(&self, room: &Room, next: u64) {
-        let before = room.unacked.lock().ok().and_then(|mut last| last.take_if(|id| *id != next));
+    async fn settle(&self, session: &Session, next: u64) {
+        let before = session.unacked.lock().ok().and_then(|mut last| last.take_if(|id| *id != next));
         if let Some(id) = before {
-            drop(room.link.ack(id).await);
+            drop(session.link.ack(id).await);
         }
     }
 }
 
-/// What the broker's word on an ended chamber means for its task.
+/// What the broker's word on an ended container means for its task.
 fn ended(end: End) -> Loss {
     match end {
         End::Memory => Loss::Memory,
@@ -144,8 +144,8 @@ fn ended(end: End) -> Loss {
     }
 }
 
-fn remember(room: &Room, id: u64) {
-    if let Ok(mut last) = room.unacked.lock() {
+fn remember(session: &Session, id: u64) {
+    if let Ok(mut last) = session.unacked.lock() {
         *last = Some(id);
     }
 }

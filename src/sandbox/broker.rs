@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use protocol::broker::{
-    BrokerAnswer, Chamber, ChamberSpec, EngineInfo, ImageInfo, MAX_LINE, Problem, ProblemKind, Request, RouterInfo,
-    RouterSpec, VERSION,
+    BrokerAnswer, ContainerInfo, ContainerSpec, EngineInfo, ImageInfo, MAX_LINE, Problem, ProblemKind, Request,
+    RouterInfo, RouterSpec, VERSION,
 };
 use protocol::host::Network;
 use serde::de::DeserializeOwned;
@@ -30,30 +30,30 @@ pub trait Broker: Send + Sync {
     /// What is behind the broker; refused when its protocol is another one.
     async fn hello(&self) -> Result<EngineInfo>;
     /// Exists with the same spec = done; with another spec = conflict.
-    async fn create(&self, spec: &ChamberSpec) -> Result<()>;
-    /// Running already = done; a paused chamber is a conflict.
+    async fn create(&self, spec: &ContainerSpec) -> Result<()>;
+    /// Running already = done; a paused container is a conflict.
     async fn start(&self, name: &str) -> Result<()>;
-    /// The runner's stdin and stdout. Who attaches last has them: an older stream of the same chamber ends.
+    /// The runner's stdin and stdout. Who attaches last has them: an older stream of the same container ends.
     async fn attach(&self, name: &str) -> Result<Box<dyn Stream>>;
     /// Suspends every process in it. Paused already = done; one that does not run is a conflict.
     async fn pause(&self, name: &str) -> Result<()>;
-    /// Lets a paused chamber go on. Not paused = done.
+    /// Lets a paused container go on. Not paused = done.
     async fn unpause(&self, name: &str) -> Result<()>;
     /// Kills every process in it. Its workspace in memory is gone with them.
     async fn stop(&self, name: &str) -> Result<()>;
     /// Gone = done.
     async fn remove(&self, name: &str) -> Result<()>;
-    /// How a chamber stands; `None` = there is none of this name.
-    async fn inspect(&self, name: &str) -> Result<Option<Chamber>>;
-    /// All chambers of this installation, running or not.
-    async fn list(&self) -> Result<Vec<Chamber>>;
+    /// How a container stands; `None` = there is none of this name.
+    async fn inspect(&self, name: &str) -> Result<Option<ContainerInfo>>;
+    /// All containers of this installation, running or not.
+    async fn list(&self) -> Result<Vec<ContainerInfo>>;
     /// `None` = the engine does not have it. One that the operator did not list is refused.
     async fn image(&self, reference: &str) -> Result<Option<ImageInfo>>;
-    /// Holder, berths, walls and router exist and run afterwards.
+    /// Holder, subnets, firewall and router exist and run afterwards.
     async fn router_ensure(&self, spec: &RouterSpec) -> Result<RouterInfo>;
     /// The router's stdin and stdout.
     async fn router_attach(&self) -> Result<Box<dyn Stream>>;
-    /// The router starts anew; networks and chambers stay.
+    /// The router starts anew; networks and containers stay.
     async fn router_restart(&self) -> Result<()>;
     /// The router is killed; every sandbox reaches nothing until it is ensured again.
     async fn router_stop(&self) -> Result<()>;
@@ -63,10 +63,10 @@ pub trait Broker: Send + Sync {
     async fn host(&self, image: &str) -> Result<Network>;
     /// A listener on every address of that machine, in the words of `protocol::host`; it ends with the stream.
     async fn host_listen(&self, image: &str) -> Result<Box<dyn Stream>>;
-    /// Whether the mirror is gone: one that a chamber has stays.
+    /// Whether the mirror is gone: one that a container has stays.
     async fn remove_mirror(&self, name: &str) -> Result<bool>;
-    /// Removes this installation's chambers that `keep` does not name and what they left, and mirrors that `mirrors` does not name
-    /// and no chamber has; answers their names.
+    /// Removes this installation's containers that `keep` does not name and what they left, and mirrors that `mirrors` does not name
+    /// and no container has; answers their names.
     async fn reap(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>>;
 }
 
@@ -147,7 +147,7 @@ impl Broker for SocketBroker {
         self.call(&Request::Hello { version: VERSION }).await
     }
 
-    async fn create(&self, spec: &ChamberSpec) -> Result<()> {
+    async fn create(&self, spec: &ContainerSpec) -> Result<()> {
         self.call(&Request::Create(spec.clone())).await
     }
 
@@ -175,11 +175,11 @@ impl Broker for SocketBroker {
         self.call(&Request::Remove { name: named(name) }).await
     }
 
-    async fn inspect(&self, name: &str) -> Result<Option<Chamber>> {
+    async fn inspect(&self, name: &str) -> Result<Option<ContainerInfo>> {
         self.call(&Request::Inspect { name: named(name) }).await
     }
 
-    async fn list(&self) -> Result<Vec<Chamber>> {
+    async fn list(&self) -> Result<Vec<ContainerInfo>> {
         self.call(&Request::List).await
     }
 

@@ -1,7 +1,7 @@
 //! What known tools leave behind in a tree, and what of it a repository keeps.
 //!
 //! Owns the list (`by_products.ignore`, data) and which of its lines hold for a repository. A sandbox's git applies them, below the
-//! repository's own `.gitignore` (`seal.rs`). Tests: below, and `tests/trees/by_products.rs`.
+//! repository's own `.gitignore` (`capture.rs`). Tests: below, and `tests/trees/by_products.rs`.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

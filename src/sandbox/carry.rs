@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use domain::{Commit, Loss};
 use protocol::runner::VERSION;
 
+use super::capture::Taken;
 use super::record::{Record, write_whole};
-use super::room::{Room, Work};
-use super::seal::Taken;
-use super::{PrepareSpec, Result, SandboxError, Sandboxes, SealSpec, Segment};
+use super::session::{Session, Work};
+use super::{CaptureSpec, PrepareSpec, Result, SandboxError, Sandboxes, Segment};
 use crate::git::Tree;
 
 const UNPACK_MS: u64 = 600_000;
@@ -49,11 +49,11 @@ impl Sandboxes {
         if record.stopped {
             self.wake(&record).await?;
         }
-        let room = self.room(spec.task).await?;
+        let session = self.session(spec.task).await?;
         let base = Commit::parse(&record.base).map_err(|e| SandboxError::Refused(e.to_string()))?;
         let segment = Segment { task: spec.task, n: 0, repo_key: spec.repo_key.clone(), parent: base.clone(), base };
-        let seal = SealSpec { segment, message: String::new(), date_ms: 0, protected: Vec::new() };
-        let Taken { tree, pack, .. } = self.stop_and_take(&room, record, &seal).await?;
+        let capture = CaptureSpec { segment, message: String::new(), date_ms: 0, protected: Vec::new() };
+        let Taken { tree, pack, .. } = self.stop_and_take(&session, record, &capture).await?;
         let mut text = format!("{} {}\n", tree.as_str(), spec.base).into_bytes();
         let read = pack.into_std().await;
         let whole =
@@ -66,7 +66,7 @@ impl Sandboxes {
 
     /// Puts what was taken out into the sandbox that stands now, as changes that nobody has committed. Only onto the commit it was
     /// taken out for: over a later one it would undo work.
-    pub(super) async fn bring_back(&self, room: &Room, task: i64, tip: &Commit) -> Result<()> {
+    pub(super) async fn bring_back(&self, session: &Session, task: i64, tip: &Commit) -> Result<()> {
         let path = self.carried(task);
         let text = match std::fs::read(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -82,11 +82,11 @@ impl Sandboxes {
         let mut pack = &text[end + 1..];
         if !pack.is_empty() {
             let unpack = Work::git(".git", ["index-pack", "--stdin", "--fix-thin"]).wall(UNPACK_MS).input(&mut pack);
-            room.must(unpack, "bringing over what was not committed").await?;
+            session.must(unpack, "bringing over what was not committed").await?;
         }
         let take = ["--work-tree=.", "read-tree", "-u", "--reset", tree.as_str()];
-        room.must(Work::git(".git", take).wall(UNPACK_MS), "bringing over what was not committed").await?;
-        room.must(Work::git(".git", ["read-tree", "HEAD"]), "bringing over what was not committed").await
+        session.must(Work::git(".git", take).wall(UNPACK_MS), "bringing over what was not committed").await?;
+        session.must(Work::git(".git", ["read-tree", "HEAD"]), "bringing over what was not committed").await
     }
 
     /// It stands in a sandbox, or nobody waits for it any more.

@@ -11,7 +11,7 @@
 use std::path::PathBuf;
 
 use super::record::Record;
-use super::room::{Room, Work};
+use super::session::{Session, Work};
 use super::{Result, Sandboxes};
 
 /// A smaller index is a tree that is read as quickly: about 2,000 files.
@@ -53,9 +53,9 @@ impl Sandboxes {
     }
 
     /// Takes a copy of a fresh check-out's index, if it is a large one. It only saves time: without it all is read.
-    pub(super) async fn keep_index(&self, room: &Room, task: i64) -> Result<()> {
+    pub(super) async fn keep_index(&self, session: &Session, task: i64) -> Result<()> {
         let words = ["sh", "-c", &format!("{LATER}{KEEP}"), "keep", &LEAST.to_string()];
-        let index = room.read(Work::new(words), MOST, "keeping the index").await?;
+        let index = session.read(Work::new(words), MOST, "keeping the index").await?;
         let path = self.index_path(&task.to_string());
         if !index.is_empty()
             && let Err(error) = std::fs::create_dir_all(self.settings.state_dir.join("index"))

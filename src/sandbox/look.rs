@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use protocol::broker::RUNNER;
 use protocol::runner::{Outcome, Status};
 
-use super::room::{self, Work};
+use super::session::{self, Work};
 use super::{Result, SandboxError, Sandboxes};
 
 /// Addresses as the engine knows them.
@@ -23,18 +23,18 @@ impl Sandboxes {
     /// Whose addresses lie around a task's sandbox.
     ///
     /// # Errors
-    /// [`SandboxError::Unavailable`] when the engine is away, or has no address for a sandbox that has a berth.
+    /// [`SandboxError::Unavailable`] when the engine is away, or has no address for a sandbox that has a subnet.
     pub async fn around(&self, task: i64) -> Result<Around> {
         let record = self.records.ready(task)?;
         let mut around = Around::default();
-        for chamber in self.broker.list().await.map_err(room::from_broker)? {
-            let address = chamber.address.and_then(|text| text.parse().ok());
-            match chamber.name == record.name {
+        for container in self.broker.list().await.map_err(session::from_broker)? {
+            let address = container.address.and_then(|text| text.parse().ok());
+            match container.name == record.name {
                 true => around.own = address,
                 false => around.others.extend(address),
             }
         }
-        if record.berth.is_some() != around.own.is_some() {
+        if record.subnet.is_some() != around.own.is_some() {
             let why = format!("the engine says nothing of the network of {}", record.name);
             return Err(SandboxError::Unavailable(why));
         }
@@ -47,11 +47,11 @@ impl Sandboxes {
     /// As [`Sandboxes::act`].
     pub async fn text(&self, task: i64, path: &str, cap: u64) -> Result<Option<String>> {
         self.must_be_current(task)?;
-        let room = self.room(task).await?;
+        let session = self.session(task).await?;
         let script = r#"[ -f "$1" ] && exec head -c "$2" -- "$1""#;
         let work = Work::new(["sh", "-c", script, "sh", path, &cap.to_string()]);
         let mut out = Vec::new();
-        let done = room.spool(work, &mut out, cap).await?;
+        let done = session.spool(work, &mut out, cap).await?;
         Ok((done.status == Status::Ok).then(|| String::from_utf8_lossy(&out).into_owned()))
     }
 
@@ -60,7 +60,7 @@ impl Sandboxes {
     /// # Errors
     /// As [`Sandboxes::act`].
     pub async fn probe(&self, task: i64, words: &[&str]) -> Result<Outcome> {
-        let room = self.room(task).await?;
-        room.outcome(Work::new([RUNNER, "probe"].iter().chain(words).copied())).await
+        let session = self.session(task).await?;
+        session.outcome(Work::new([RUNNER, "probe"].iter().chain(words).copied())).await
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns when one is made, what goes in, and when it goes (`docs/decisions/0007-a-mirror-for-each-repository.md`). Only what the default
 //! branch reaches is ever in it; objects are added and never taken out, so a branch that was rewritten gets a new generation under
-//! another name, and the old one goes with the last chamber that has it. It only saves time: whatever goes wrong here, a sandbox is
+//! another name, and the old one goes with the last container that has it. It only saves time: whatever goes wrong here, a sandbox is
 //! made without. What is remembered lies in `mirrors.json` of the state directory. Tests: below and `tests/trees/mirror.rs`.
 
 use std::collections::HashMap;
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::Commit;
-use protocol::broker::{ChamberLimits, ChamberSpec, Purpose};
+use protocol::broker::{ContainerLimits, ContainerSpec, Purpose};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::record::{Lent, now_ms, write_whole};
-use super::room::{Passing, Room, Work, require_git};
+use super::session::{Passing, Session, Work, require_git};
 use super::{Result, SandboxError, Sandboxes};
 use crate::git::{Held, PackFile};
 
-/// A difference of this size or less is sent to each sandbox: sooner done than one more chamber is made.
+/// A difference of this size or less is sent to each sandbox: sooner done than one more container is made.
 const ON_TOP: u64 = 1 << 20;
 /// So many packs are looked through quickly; then a new generation is one pack again.
 const PACKS: u32 = 40;
@@ -57,7 +57,7 @@ pub(super) struct Mirrors {
     /// Generations that nobody gets any more, and that may still be in use.
     retired: Mutex<Vec<String>>,
     /// Whoever makes or fills one of a repository; the others wait.
-    lanes: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    locks: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 fn whole<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -77,18 +77,18 @@ impl Mirrors {
         });
         let others = all.extract_if(|key, mirror| user_of(key) != Some(mirror.user));
         let retired = others.map(|(_, mirror)| mirror.lent.name).collect();
-        Self { path, all: Mutex::new(all), retired: Mutex::new(retired), lanes: Mutex::default() }
+        Self { path, all: Mutex::new(all), retired: Mutex::new(retired), locks: Mutex::default() }
     }
 
-    fn lane(&self, key: &str) -> Arc<tokio::sync::Mutex<()>> {
-        Arc::clone(whole(&self.lanes).entry(key.to_owned()).or_default())
+    fn lock_of(&self, key: &str) -> Arc<tokio::sync::Mutex<()>> {
+        Arc::clone(whole(&self.locks).entry(key.to_owned()).or_default())
     }
 
     fn get(&self, key: &str) -> Option<Mirror> {
         whole(&self.all).get(key).cloned()
     }
 
-    /// What there is now, for a chamber that makes nothing new.
+    /// What there is now, for a container that makes nothing new.
     pub(super) fn current(&self, key: &str) -> Option<Lent> {
         self.get(key).map(|mirror| mirror.lent)
     }
@@ -172,7 +172,7 @@ impl Sandboxes {
         Ok(made?.map(|lent| lent.name))
     }
 
-    /// Removes a repository's mirror once no chamber has it.
+    /// Removes a repository's mirror once no container has it.
     pub async fn drop_mirror(&self, key: &str) -> Result<()> {
         self.mirrors.put(key, None)?;
         self.leave().await;
@@ -181,8 +181,8 @@ impl Sandboxes {
     }
 
     async fn brought_up(&self, key: &str, trunk: &Commit, on_disk: bool) -> Result<Option<Lent>> {
-        let lane = self.mirrors.lane(key);
-        let _one = lane.lock().await;
+        let lock = self.mirrors.lock_of(key);
+        let _one = lock.lock().await;
         let known = self.mirrors.get(key);
         let made = self.made(key, known.clone(), trunk).await;
         if let (Err(why), Some(known)) = (&made, known)
@@ -234,9 +234,9 @@ impl Sandboxes {
             None => (name(key)?, None, 0, 0, false),
         };
         let user = self.users.of(key)?;
-        let (room, _passing) = self.mirror_room("mirror", &name, user).await?;
+        let (session, _passing) = self.mirror_session("mirror", &name, user).await?;
         let fill = Work::new(["sh", "-c", FILL]).wall(FILL_MS);
-        room.must(fill.input(pack.reader().await?), "filling the repository's mirror").await?;
+        session.must(fill.input(pack.reader().await?), "filling the repository's mirror").await?;
         let held = Held { head: trunk.clone(), shallow: pack.shallow.clone() };
         let lent = Lent { name, held, tree };
         let (bytes, packs) = (bytes + pack.bytes, packs + 1);
@@ -245,26 +245,26 @@ impl Sandboxes {
         Ok(lent)
     }
 
-    /// A chamber that may write to a mirror; `what` it does there begins its name, for the one before may be on its way out.
-    pub(super) async fn mirror_room(&self, what: &str, name: &str, user: u32) -> Result<(Room, Passing)> {
+    /// A container that may write to a mirror; `what` it does there begins its name, for the one before may be on its way out.
+    pub(super) async fn mirror_session(&self, what: &str, name: &str, user: u32) -> Result<(Session, Passing)> {
         let disk_floor_bytes = self.settings.disk_floor_bytes;
-        let chamber = ChamberSpec {
+        let container = ContainerSpec {
             name: format!("{what}-{name}"),
             task: None,
             purpose: Purpose::Mirror,
             user,
             image: self.settings.quarantine_image.clone(),
-            berth: None,
-            limits: ChamberLimits { workspace_bytes: 0, disk_floor_bytes, ..ChamberLimits::default() },
+            subnet: None,
+            limits: ContainerLimits { workspace_bytes: 0, disk_floor_bytes, ..ContainerLimits::default() },
             env: Vec::new(),
             profile: "sealed".to_owned(),
             mirror: Some(name.to_owned()),
             layered: false,
         };
-        let passing = self.passing(&chamber.name);
-        let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
-        require_git(&room, &chamber.image).await?;
-        Ok((room, passing))
+        let passing = self.passing(&container.name);
+        let session = Session::make(self.broker.as_ref(), &container, self.epoch, Arc::clone(&self.ids)).await?;
+        require_git(&session, &container.image).await?;
+        Ok((session, passing))
     }
 
     /// What failed with a mirror could be made without it: it was at fault, and the next task makes it anew.
@@ -276,7 +276,7 @@ impl Sandboxes {
         }
     }
 
-    /// Old generations go with the last chamber that had them.
+    /// Old generations go with the last container that had them.
     pub(super) async fn remove_retired(&self) {
         let waiting = std::mem::take(&mut *whole(&self.mirrors.retired));
         for name in waiting {
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(again.names(), ["own-1"]);
         let mut gone = whole(&again.retired).clone();
         gone.sort();
-        assert_eq!(gone, ["nobody-1", "old-1", "other-1"], "they go when no chamber has them");
+        assert_eq!(gone, ["nobody-1", "old-1", "other-1"], "they go when no container has them");
     }
 
     #[test]

@@ -1,32 +1,32 @@
 //! Sandboxes: repository in, actions, tree out, verification.
 //!
-//! Owns the life of a task's chamber (`prepare.rs`, `act.rs`, `record.rs`), whose user it runs as (`users.rs`), how its tree becomes one
-//! commit of ours (`seal.rs`, `quarantine.rs`, `cell.rs`, `policy/`), the bot's own run of the project's tests (`verify.rs`, `ran.rs`,
+//! Owns the life of a task's container (`prepare.rs`, `act.rs`, `record.rs`), whose user it runs as (`users.rs`), how its tree becomes one
+//! commit of ours (`capture.rs`, `quarantine.rs`, `inspection.rs`, `policy/`), the bot's own run of the project's tests (`verify.rs`, `ran.rs`,
 //! `base_runs.rs`, `detect.rs`), and a project tried out for a person (`trial.rs`, `commands/`, `checks.rs`, `lacks.rs`).
-//! Built on the broker (`broker.rs`: containers), the runner (`link.rs`: one line to one runner), `git` and a [`Gate`].
-//! Must not: know Docker, parse git objects that no quarantine chamber has checked, or repeat an action by itself.
-//! Whatever a chamber says is untrusted: text is capped, ids are validated, a protocol error ends the chamber.
+//! Built on the broker (`broker.rs`: containers), the runner (`link.rs`: one line to one runner), `git` and an [`EgressControl`].
+//! Must not: know Docker, parse git objects that no quarantine container has checked, or repeat an action by itself.
+//! Whatever a container says is untrusted: text is capped, ids are validated, a protocol error ends the container.
 //! Tests: beside each file and `tests/trees.rs` (real runner as a plain process).
 
 mod act;
+mod allocations;
 mod base_runs;
-mod berths;
 pub mod broker;
 mod by_products;
 mod candidate;
+mod capture;
 mod carry;
-mod cell;
 pub mod checks;
 pub mod commands;
 pub mod detect;
+mod egress_control;
 pub mod failures;
-mod gate;
 mod index;
+mod inspection;
 mod issue_check;
 pub mod items;
 pub mod kept;
 pub mod lacks;
-mod leases;
 pub mod link;
 mod look;
 mod mirror;
@@ -40,10 +40,10 @@ mod ran;
 mod record;
 mod report;
 mod rest;
-mod room;
-mod seal;
+mod session;
 mod setup;
 mod spec;
+mod subnets;
 pub mod survey;
 mod tree;
 mod trial;
@@ -62,19 +62,19 @@ use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
 use crate::git::Repos;
+use allocations::SubnetAllocations;
 use base_runs::BaseRuns;
-use berths::Berths;
 use broker::Broker;
-pub use gate::Gate;
-use leases::BerthLeases;
+pub use egress_control::EgressControl;
 pub use look::Around;
 use mirror::Mirrors;
 pub use ran::Ran;
 pub use record::Anew;
 use record::Records;
-use room::{Passing, Room};
+use session::{Passing, Session};
 pub use setup::SetupSpec;
-pub use spec::{Acted, PrepareSpec, Prepared, SealSpec, Sealed, Segment, Settings, VerifySpec};
+pub use spec::{Acted, CaptureSpec, Captured, PrepareSpec, Prepared, Segment, Settings, VerifySpec};
+use subnets::Subnets;
 pub use survey::{SurveySpec, Surveyed};
 pub use trial::Tried;
 use users::Users;
@@ -86,7 +86,7 @@ pub enum SandboxError {
     /// Engine, broker, router or this machine is busy or away: the same call may be repeated later.
     #[error("{0}")]
     Unavailable(String),
-    /// The chamber is gone (removed, restarted, never made): prepare it again.
+    /// The container is gone (removed, restarted, never made): prepare it again.
     #[error("{0}")]
     Gone(Loss),
     /// It will not work as asked; say so to the person.
@@ -105,7 +105,7 @@ pub type Result<T> = std::result::Result<T, SandboxError>;
 /// # Errors
 /// When the records of the state directory cannot be read.
 pub fn any_networked(state_dir: &Path) -> Result<bool> {
-    Ok(Records::load(&state_dir.join("sandboxes"), 0)?.all().iter().any(|record| record.berth.is_some()))
+    Ok(Records::load(&state_dir.join("sandboxes"), 0)?.all().iter().any(|record| record.subnet.is_some()))
 }
 
 /// All sandboxes of this process.
@@ -115,19 +115,19 @@ pub struct Sandboxes {
     settings: Settings,
     epoch: u64,
     records: Records,
-    berths: Berths,
+    subnets: Subnets,
     users: Users,
     mirrors: Mirrors,
     base_runs: BaseRuns,
-    /// Attached chambers, by task.
-    rooms: Mutex<HashMap<i64, Arc<Room>>>,
+    /// Attached containers, by task.
+    sessions: Mutex<HashMap<i64, Arc<Session>>>,
     /// The last run of an issue's own check on a base, and what it was of: a round of candidates is held against one.
     example_base: Mutex<Option<(String, protocol::runner::Outcome)>>,
-    /// Names of chambers that a call of this process is using: reaping leaves them alone.
+    /// Names of containers that a call of this process is using: reaping leaves them alone.
     busy: Arc<std::sync::Mutex<HashSet<String>>>,
     ids: Arc<AtomicU64>,
     proven: proven::Proven,
-    ahead: quarantine::Ahead,
+    standby: quarantine::Standby,
     by_products: by_products::Lines,
     /// Removals that nobody waits for.
     leaving: TaskTracker,
@@ -136,42 +136,42 @@ pub struct Sandboxes {
 }
 
 impl Sandboxes {
-    /// `epoch` is this process's life: a runner obeys the highest it has seen. Without a gate no chamber gets a network.
+    /// `epoch` is this process's life: a runner obeys the highest it has seen. Without egress control no container gets a network.
     ///
     /// # Errors
     /// When the state directory cannot be read or written, or does not say which repository has which user.
     pub fn new(
         broker: Arc<dyn Broker>,
-        gate: Option<Arc<dyn Gate>>,
+        control: Option<Arc<dyn EgressControl>>,
         repos: Repos,
         settings: Settings,
         epoch: u64,
     ) -> Result<Self> {
-        let records = Records::load(&settings.state_dir.join("sandboxes"), settings.berths)?;
-        let berths = Berths::new(gate, BerthLeases::load(&settings.state_dir, &records.all()));
+        let records = Records::load(&settings.state_dir.join("sandboxes"), settings.subnets)?;
+        let subnets = Subnets::new(control, SubnetAllocations::load(&settings.state_dir, &records.all()));
         let users = Users::load(&settings.state_dir, settings.user)?;
         let mirrors = Mirrors::load(&settings.state_dir, |key| users.known(key));
         let base_runs = BaseRuns::new(settings.state_dir.join("base-runs"));
         // The host's own requests live above every id that a task gives to an action.
-        let ids = Arc::new(AtomicU64::new(room::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
-        let (rooms, busy) = (Mutex::default(), Arc::default());
-        let (proven, ahead, by_products, leaving, setting_up) = Default::default();
+        let ids = Arc::new(AtomicU64::new(session::HOST_IDS | (epoch & 0xFFFF_FFFF) << 28));
+        let (sessions, busy) = (Mutex::default(), Arc::default());
+        let (proven, standby, by_products, leaving, setting_up) = Default::default();
         Ok(Self {
             broker,
             repos,
             settings,
             epoch,
             records,
-            berths,
+            subnets,
             users,
             mirrors,
             base_runs,
-            rooms,
+            sessions,
             example_base: Mutex::default(),
             busy,
             ids,
             proven,
-            ahead,
+            standby,
             by_products,
             leaving,
             setting_up,
@@ -183,19 +183,19 @@ impl Sandboxes {
     /// # Errors
     /// [`SandboxError::Refused`], or [`SandboxError::Unavailable`] when the engine is away.
     pub async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
-        self.broker.image(reference).await.map_err(room::from_broker)
+        self.broker.image(reference).await.map_err(session::from_broker)
     }
 
-    /// A router that greets a new process closes every berth: what was at work then gets its way out back. One that this
+    /// A router that greets a new process closes every subnet: what was at work then gets its way out back. One that this
     /// process has closed stays closed.
     async fn go_on(&self, task: i64) -> Result<()> {
-        match self.berth(task) {
-            Some(berth) if self.berths.untouched(berth).await => self.open(task).await.map(drop),
+        match self.subnet(task) {
+            Some(subnet) if self.subnets.untouched(subnet).await => self.open(task).await.map(drop),
             _ => Ok(()),
         }
     }
 
-    /// Replaces the rules of a task (`/allow`, `/deny`). An open berth has them when this returns; a closed one when it is
+    /// Replaces the rules of a task (`/allow`, `/deny`). An open subnet has them when this returns; a closed one when it is
     /// opened.
     ///
     /// # Errors
@@ -203,12 +203,12 @@ impl Sandboxes {
     pub async fn allow(&self, task: i64, rules: Vec<Rule>) -> Result<()> {
         let change = || {
             self.records.change(task, |record| (record.egress, record.cut_off) = (rules.clone(), false))?;
-            Ok((self.berth(task), rules))
+            Ok((self.subnet(task), rules))
         };
-        self.berths.replace(change).await
+        self.subnets.replace(change).await
     }
 
-    /// Closes the berth of a task, and keeps it closed until [`Sandboxes::allow`]: its repository has no network any more.
+    /// Closes the subnet of a task, and keeps it closed until [`Sandboxes::allow`]: its repository has no network any more.
     ///
     /// # Errors
     /// As [`Sandboxes::allow`].
@@ -216,7 +216,7 @@ impl Sandboxes {
         if !self.records.get(task).is_some_and(|record| record.cut_off) {
             self.records.change(task, |record| (record.egress, record.cut_off) = (Vec::new(), true))?;
         }
-        self.berths.close(self.berth(task)).await
+        self.subnets.close(self.subnet(task)).await
     }
 
     /// Whether a task's sandbox reaches nothing until [`Sandboxes::allow`].
@@ -224,7 +224,7 @@ impl Sandboxes {
         self.records.get(task).is_some_and(|record| record.cut_off)
     }
 
-    /// Reaping leaves chambers of these names alone, as long as this process lives: somebody else looks after them.
+    /// Reaping leaves containers of these names alone, as long as this process lives: somebody else looks after them.
     pub fn spare(&self, names: &[&str]) {
         if let Ok(mut busy) = self.busy.lock() {
             busy.extend(names.iter().map(|&name| name.to_owned()));
@@ -233,8 +233,8 @@ impl Sandboxes {
 
     /// Waits until a router took the place of another while ways out stood open: its life, and the tasks whose ways those are.
     pub async fn router_replaced(&self) -> (String, Vec<i64>) {
-        let (boot, berths) = self.berths.replaced().await;
-        let cut = |record: &record::Record| record.berth.is_some_and(|berth| berths.contains(&berth));
+        let (boot, subnets) = self.subnets.replaced().await;
+        let cut = |record: &record::Record| record.subnet.is_some_and(|subnet| subnets.contains(&subnet));
         (boot, self.records.all().into_iter().filter(cut).map(|record| record.task).collect())
     }
 
@@ -253,21 +253,21 @@ impl Sandboxes {
         self.records.all().into_iter().map(|record| record.task).collect()
     }
 
-    /// The berth a task holds: for questions to the router about it.
-    pub fn berth(&self, task: i64) -> Option<u32> {
-        self.records.get(task).and_then(|record| record.berth)
+    /// The subnet a task holds: for questions to the router about it.
+    pub fn subnet(&self, task: i64) -> Option<u32> {
+        self.records.get(task).and_then(|record| record.subnet)
     }
 
-    /// Removes a task's chamber and gives its berth back. Gone already is fine.
+    /// Removes a task's container and gives its subnet back. Gone already is fine.
     ///
     /// # Errors
-    /// [`SandboxError::Unavailable`] when router or engine is away: the berth stays taken until a repeat succeeds.
+    /// [`SandboxError::Unavailable`] when router or engine is away: the subnet stays taken until a repeat succeeds.
     pub async fn remove(&self, task: i64) -> Result<()> {
-        self.ahead.forget(task);
-        self.rooms.lock().await.remove(&task);
+        self.standby.forget(task);
+        self.sessions.lock().await.remove(&task);
         let Some(record) = self.records.get(task) else { return Ok(()) };
-        self.berths.close(record.berth).await?;
-        self.broker.remove(&record.name).await.map_err(room::from_broker)?;
+        self.subnets.close(record.subnet).await?;
+        self.broker.remove(&record.name).await.map_err(session::from_broker)?;
         self.forget_carried(task);
         self.records.forget(task)?;
         self.forget_index(&task.to_string());
@@ -275,9 +275,9 @@ impl Sandboxes {
         Ok(())
     }
 
-    /// Lets go of what was made ahead, and waits until everything that was let go is removed.
+    /// Lets go of what was made in advance, and waits until everything that was let go is removed.
     pub async fn leave(&self) {
-        self.ahead.forget_all();
+        self.standby.forget_all();
         self.leaving.close();
         self.leaving.wait().await;
         self.leaving.reopen();
@@ -287,7 +287,7 @@ impl Sandboxes {
         Passing::new(Arc::clone(&self.broker), Arc::clone(&self.busy), self.leaving.clone(), name)
     }
 
-    /// Removes every chamber of this installation that belongs to no live task: names of those removed.
+    /// Removes every container of this installation that belongs to no live task: names of those removed.
     ///
     /// # Errors
     /// [`SandboxError::Unavailable`] when the engine is away.
@@ -297,11 +297,11 @@ impl Sandboxes {
             if live.contains(&record.task) {
                 keep.push(record.name);
             } else {
-                self.berths.close(record.berth).await?;
+                self.subnets.close(record.subnet).await?;
                 self.forget_carried(record.task);
                 self.records.forget(record.task)?;
                 self.forget_index(&record.task.to_string());
-                self.rooms.lock().await.remove(&record.task);
+                self.sessions.lock().await.remove(&record.task);
             }
         }
         // One that is being made now is looked after by whoever makes it.
@@ -310,7 +310,7 @@ impl Sandboxes {
         }
         self.sweep_indexes();
         let mirrors = self.mirrors.names();
-        self.broker.reap(&keep, &mirrors).await.map_err(room::from_broker)
+        self.broker.reap(&keep, &mirrors).await.map_err(session::from_broker)
     }
 }
 

@@ -40,7 +40,7 @@ impl Sandboxes {
         if self.proven.ids.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
             return Ok(());
         }
-        // What is not there is refused where the chamber is made, in the broker's words.
+        // What is not there is refused where the container is made, in the broker's words.
         let Some(image) = self.image(reference).await? else { return Ok(()) };
         let held = self.proven.ids.lock().unwrap_or_else(PoisonError::into_inner);
         if held.as_ref().is_some_and(|ids| ids.contains(&image.id)) {

@@ -1,23 +1,23 @@
-//! The quarantine chamber: where objects that an agent made are looked at for the first time.
+//! The quarantine container: where objects that an agent made are looked at for the first time.
 //!
-//! Owns the chamber: fresh, without a network, with the objects the new tree is compared with, made ahead while the agent
+//! Owns the container: fresh, without a network, with the objects the new tree is compared with, made in advance while the agent
 //! still works ([`Sandboxes::warm`]), never used twice, and removed on every path. What is asked of git in it stands in
-//! `cell.rs`. Must not: let git on the host read anything before the chamber has. Tests: `tests/trees.rs`.
+//! `inspection.rs`. Must not: let git on the host read anything before the container has. Tests: `tests/trees.rs`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::Commit;
-use protocol::broker::{ChamberLimits, ChamberSpec, Purpose};
+use protocol::broker::{ContainerLimits, ContainerSpec, Purpose};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinHandle;
 
-use super::cell::{DIR, Step, Stop};
+use super::inspection::{DIR, Step, Stop};
 use super::mirror;
 use super::record::Lent;
-use super::room::{Passing, Room, Work};
-use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed, Segment};
+use super::session::{Passing, Session, Work};
+use super::{CaptureSpec, Captured, Result, SandboxError, Sandboxes, Segment};
 use crate::git::{PackFile, Tree};
 
 /// Makes the repository `$1`: stdin is `$2` bytes of the file `shallow`, then a pack of `$3` bytes with what the mirror lacks.
@@ -30,9 +30,9 @@ git init --bare --quiet --template= "$1"
 for id in $4; do git --git-dir="$1" cat-file -e "$id^{tree}"; done
 "#;
 
-/// A quarantine chamber that holds what the new tree is compared with, and nothing foreign yet.
+/// A quarantine container that holds what the new tree is compared with, and nothing foreign yet.
 pub struct Quarantine {
-    room: Room,
+    session: Session,
     passing: Passing,
     base_bytes: u64,
     /// The mirror it reads from.
@@ -40,28 +40,28 @@ pub struct Quarantine {
 }
 
 impl Quarantine {
-    /// Whether the chamber still stands: one that was made ahead may have gone with its engine.
+    /// Whether the container still stands: one that was made in advance may have gone with its engine.
     async fn stands(&self) -> bool {
-        self.room.must(Work::new(["true"]).wall(10_000), "asking the quarantine").await.is_ok()
+        self.session.must(Work::new(["true"]).wall(10_000), "asking the quarantine").await.is_ok()
     }
 }
 
 /// One that is being made, and what for.
 type Making = (Segment, JoinHandle<Result<Quarantine>>);
 
-/// Chambers made ahead, by task.
+/// Containers made in advance, by task.
 #[derive(Default)]
-pub(super) struct Ahead {
+pub(super) struct Standby {
     making: Mutex<HashMap<i64, Making>>,
     serial: AtomicU32,
 }
 
-impl Ahead {
+impl Standby {
     fn take(&self, task: i64) -> Option<Making> {
         self.making.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
     }
 
-    /// The task needs none any more. A chamber goes with its last handle, also one that is still being made.
+    /// The task needs none any more. A container goes with its last handle, also one that is still being made.
     pub(super) fn forget(&self, task: i64) {
         drop(self.take(task));
     }
@@ -72,10 +72,10 @@ impl Ahead {
 }
 
 impl Sandboxes {
-    /// Makes the quarantine chamber of a segment while its actions still run. Asked again it does nothing; what goes wrong shows
-    /// when the chamber is needed.
+    /// Makes the quarantine container of a segment while its actions still run. Asked again it does nothing; what goes wrong shows
+    /// when the container is needed.
     pub fn warm(self: &Arc<Self>, segment: &Segment) {
-        let mut making = self.ahead.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut making = self.standby.making.lock().unwrap_or_else(PoisonError::into_inner);
         if making.get(&segment.task).is_some_and(|(made_for, _)| made_for == segment) {
             return;
         }
@@ -84,9 +84,9 @@ impl Sandboxes {
         making.insert(segment.task, (segment.clone(), work));
     }
 
-    /// The chamber that was made ahead for this segment, otherwise a new one.
+    /// The container that was made in advance for this segment, otherwise a new one.
     pub(super) async fn quarantine_of(&self, segment: &Segment) -> Result<Quarantine> {
-        if let Some((made_for, making)) = self.ahead.take(segment.task)
+        if let Some((made_for, making)) = self.standby.take(segment.task)
             && made_for == *segment
             && let Ok(Ok(ready)) = making.await
             && ready.stands().await
@@ -96,7 +96,7 @@ impl Sandboxes {
         self.quarantine(segment).await
     }
 
-    /// Makes a quarantine chamber with the parent's and the base's objects: it may be made while the tree is still being read.
+    /// Makes a quarantine container with the parent's and the base's objects: it may be made while the tree is still being read.
     ///
     /// # Errors
     /// `Unavailable` when engine or disk are away, `Refused` for an image without git or sh.
@@ -123,43 +123,43 @@ impl Sandboxes {
             .await?;
         let room_for = 4 * (base.bytes + self.settings.tree_pack_bytes) + (64 << 20);
         // A name of its own: the removal of one that was not used may still be under way.
-        let serial = self.ahead.serial.fetch_add(1, Ordering::Relaxed);
-        let chamber = ChamberSpec {
+        let serial = self.standby.serial.fetch_add(1, Ordering::Relaxed);
+        let container = ContainerSpec {
             name: format!("quarantine-{}-{}-{}-{serial}", segment.task, segment.n, self.epoch),
             task: Some(segment.task),
             purpose: Purpose::Quarantine,
             user: self.users.of(&segment.repo_key)?,
             image: self.settings.quarantine_image.clone(),
-            berth: None,
-            limits: ChamberLimits {
+            subnet: None,
+            limits: ContainerLimits {
                 memory_bytes: self.settings.policy.memory_bytes + room_for,
                 workspace_bytes: room_for,
-                ..ChamberLimits::default()
+                ..ContainerLimits::default()
             },
             env: Vec::new(),
             profile: "sealed".to_owned(),
             mirror: lent.map(|lent| lent.name.clone()),
             layered: false,
         };
-        let passing = self.passing(&chamber.name);
-        let room = Room::make(self.broker.as_ref(), &chamber, self.epoch, Arc::clone(&self.ids)).await?;
-        let taken = take_base(&room, &known, &mut base).await;
-        super::prepare::git_or(&room, &chamber.image, taken).await?;
-        Ok(Quarantine { room, passing, base_bytes: base.bytes, lent: lent.cloned() })
+        let passing = self.passing(&container.name);
+        let session = Session::make(self.broker.as_ref(), &container, self.epoch, Arc::clone(&self.ids)).await?;
+        let taken = take_base(&session, &known, &mut base).await;
+        super::prepare::git_or(&session, &container.image, taken).await?;
+        Ok(Quarantine { session, passing, base_bytes: base.bytes, lent: lent.cloned() })
     }
 
     /// Judges a foreign pack that is said to hold `tree`, and makes the checkpoint's commit of it. What git cannot read with a
     /// mirror is judged once more without: a mirror may have lost what only the comparison needs.
     ///
     /// # Errors
-    /// `Unavailable` when engine or disk are away. What is wrong with the tree is [`Sealed::Refused`].
+    /// `Unavailable` when engine or disk are away. What is wrong with the tree is [`Captured::Refused`].
     pub async fn examine(
         &self,
         quarantine: Quarantine,
-        spec: &SealSpec,
+        spec: &CaptureSpec,
         tree: &Tree,
         pack: &mut tokio::fs::File,
-    ) -> Result<Sealed> {
+    ) -> Result<Captured> {
         let lent = quarantine.lent.clone();
         let done = self.judged_in(quarantine, spec, tree, pack).await;
         let (Err(stop), Some(lent)) = (&done, lent) else { return told(done) };
@@ -172,16 +172,16 @@ impl Sandboxes {
         told(again)
     }
 
-    /// In a chamber that goes with it; nobody waits for its removal.
+    /// In a container that goes with it; nobody waits for its removal.
     async fn judged_in(
         &self,
         quarantine: Quarantine,
-        spec: &SealSpec,
+        spec: &CaptureSpec,
         tree: &Tree,
         pack: &mut tokio::fs::File,
-    ) -> Step<Sealed> {
-        let Quarantine { room, passing: _passing, base_bytes, .. } = quarantine;
-        self.judged(&room, spec, tree, base_bytes, pack).await
+    ) -> Step<Captured> {
+        let Quarantine { session, passing: _passing, base_bytes, .. } = quarantine;
+        self.judged(&session, spec, tree, base_bytes, pack).await
     }
 }
 
@@ -194,20 +194,20 @@ fn may_be_the_mirror(stop: &Stop) -> Option<SandboxError> {
     }
 }
 
-fn told(done: Step<Sealed>) -> Result<Sealed> {
+fn told(done: Step<Captured>) -> Result<Captured> {
     match done {
-        Ok(sealed) => Ok(sealed),
-        Err(Stop::Refuse(reasons)) => Ok(Sealed::Refused { reasons }),
-        Err(Stop::Unread(why)) => Ok(Sealed::Refused { reasons: vec![why] }),
+        Ok(captured) => Ok(captured),
+        Err(Stop::Refuse(reasons)) => Ok(Captured::Refused { reasons }),
+        Err(Stop::Unread(why)) => Ok(Captured::Refused { reasons: vec![why] }),
         Err(Stop::Fail(e)) => Err(e),
     }
 }
 
-async fn take_base(room: &Room, known: &[Commit], base: &mut PackFile) -> Result<()> {
+async fn take_base(session: &Session, known: &[Commit], base: &mut PackFile) -> Result<()> {
     let (shallow, bytes) = (base.shallow_lines(), base.bytes.to_string());
     let known: Vec<&str> = known.iter().map(Commit::as_str).collect();
     let mut input = shallow.as_bytes().chain(base.reader().await?);
     let words = ["sh", "-c", TAKE_BASE, "base", DIR, &shallow.len().to_string(), &bytes, &known.join(" ")];
     let work = Work::new(words).wall(600_000);
-    room.must(work.input(&mut input), "unpacking the base").await
+    session.must(work.input(&mut input), "unpacking the base").await
 }

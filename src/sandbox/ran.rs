@@ -24,7 +24,7 @@ pub struct Ran {
 }
 
 impl Sandboxes {
-    /// Runs `spec.command` on `spec.commit`, in a fresh sandbox without a network. `side` is a part of the chamber's name.
+    /// Runs `spec.command` on `spec.commit`, in a fresh sandbox without a network. `side` is a part of the container's name.
     ///
     /// # Errors
     /// As [`Sandboxes::verify`]; a command that fails or hangs is no error.

@@ -1,6 +1,6 @@
 //! What the host remembers of each living sandbox, across its own restarts.
 //!
-//! Owns one small JSON file per task in the state directory, and which berth is whose. A file that is half written or
+//! Owns one small JSON file per task in the state directory, and which subnet is whose. A file that is half written or
 //! unreadable counts as no sandbox: it is prepared anew. Tests: below.
 
 use std::collections::{HashMap, HashSet};
@@ -32,18 +32,19 @@ impl Lent {
     }
 }
 
-/// One task's chamber.
+/// One task's container.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Record {
     pub task: i64,
     pub attempt: u32,
-    /// The chamber's name.
+    /// The container's name.
     pub name: String,
     pub base: String,
     pub image: String,
-    pub berth: Option<u32>,
+    #[serde(rename = "berth")]
+    pub subnet: Option<u32>,
     pub egress: Vec<Rule>,
-    /// Its repository has no network any more: the berth stays closed, whatever its rules are.
+    /// Its repository has no network any more: the subnet stays closed, whatever its rules are.
     #[serde(default)]
     pub cut_off: bool,
     /// The result of setup it was made with.
@@ -93,21 +94,21 @@ impl Record {
     }
 }
 
-fn free(all: &HashMap<i64, Record>, berths: u32, task: i64) -> Option<u32> {
-    let taken: Vec<u32> = all.values().filter(|r| r.task != task).filter_map(|r| r.berth).collect();
-    (0..berths).find(|berth| !taken.contains(berth))
+fn free(all: &HashMap<i64, Record>, subnets: u32, task: i64) -> Option<u32> {
+    let taken: Vec<u32> = all.values().filter(|r| r.task != task).filter_map(|r| r.subnet).collect();
+    (0..subnets).find(|subnet| !taken.contains(subnet))
 }
 
 pub(super) struct Records {
     dir: PathBuf,
-    berths: u32,
+    subnets: u32,
     all: Mutex<HashMap<i64, Record>>,
     /// Tasks that came from another host and have no sandbox here yet.
     came: Mutex<HashSet<i64>>,
 }
 
 impl Records {
-    pub(super) fn load(dir: &Path, berths: u32) -> Result<Self> {
+    pub(super) fn load(dir: &Path, subnets: u32) -> Result<Self> {
         use std::os::unix::fs::DirBuilderExt;
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true).mode(0o700).create(dir).map_err(|e| io(dir, &e))?;
@@ -120,7 +121,7 @@ impl Records {
                 Err(e) => tracing::warn!(path = %path.display(), error = %e, "not a sandbox's record; ignored"),
             }
         }
-        Ok(Self { dir: dir.to_owned(), berths, all: Mutex::new(all), came: Mutex::default() })
+        Ok(Self { dir: dir.to_owned(), subnets, all: Mutex::new(all), came: Mutex::default() })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<i64, Record>> {
@@ -156,7 +157,7 @@ impl Records {
         if came { Loss::Moved } else { Loss::PutAway }
     }
 
-    /// Writes a half-prepared record and takes a berth for it if `network` asks for one.
+    /// Writes a half-prepared record and takes a subnet for it if `network` asks for one.
     pub(super) fn begin(&self, mut record: Record, network: bool) -> Result<Record> {
         let mut all = self.lock();
         // A try to make it anew may fail: the next one still knows why.
@@ -165,8 +166,8 @@ impl Records {
             _ => Some(self.absent(record.task)),
         };
         if network {
-            record.berth = Some(free(&all, self.berths, record.task).ok_or_else(|| {
-                let said = format!("all {} berths are taken; the task starts when one is free", self.berths);
+            record.subnet = Some(free(&all, self.subnets, record.task).ok_or_else(|| {
+                let said = format!("all {} subnets are taken; the task starts when one is free", self.subnets);
                 SandboxError::Unavailable(said)
             })?);
         }
@@ -176,9 +177,9 @@ impl Records {
         Ok(record)
     }
 
-    /// A berth that this task could have.
-    pub(super) fn free_berth(&self, task: i64) -> Option<u32> {
-        free(&self.lock(), self.berths, task)
+    /// A subnet that this task could have.
+    pub(super) fn free_subnet(&self, task: i64) -> Option<u32> {
+        free(&self.lock(), self.subnets, task)
     }
 
     pub(super) fn change(&self, task: i64, change: impl FnOnce(&mut Record)) -> Result<()> {
@@ -239,7 +240,7 @@ mod tests {
             name: format!("task-{task}-1"),
             base: String::new(),
             image: String::new(),
-            berth: None,
+            subnet: None,
             egress: Vec::new(),
             cut_off: false,
             setup: None,
@@ -266,20 +267,20 @@ mod tests {
     }
 
     #[test]
-    fn berths_are_lent_once_and_survive_a_restart() {
+    fn subnets_are_lent_once_and_survive_a_restart() {
         let dir = tempfile::tempdir().unwrap();
         let records = Records::load(dir.path(), 2).unwrap();
-        assert_eq!(records.begin(record(1), true).unwrap().berth, Some(0));
-        assert_eq!(records.begin(record(2), true).unwrap().berth, Some(1));
-        assert_eq!(records.begin(record(2), true).unwrap().berth, Some(1), "its own berth again");
-        assert_eq!(records.begin(record(3), false).unwrap().berth, None);
+        assert_eq!(records.begin(record(1), true).unwrap().subnet, Some(0));
+        assert_eq!(records.begin(record(2), true).unwrap().subnet, Some(1));
+        assert_eq!(records.begin(record(2), true).unwrap().subnet, Some(1), "its own subnet again");
+        assert_eq!(records.begin(record(3), false).unwrap().subnet, None);
         std::fs::write(dir.path().join("9.json"), "{").unwrap();
         let again = Records::load(dir.path(), 2).unwrap();
         assert!(matches!(again.begin(record(4), true), Err(SandboxError::Unavailable(_))));
         again.forget(1).unwrap();
-        assert_eq!(again.begin(record(4), true).unwrap().berth, Some(0));
+        assert_eq!(again.begin(record(4), true).unwrap().subnet, Some(0));
         assert!(matches!(again.ready(4), Err(SandboxError::Gone(_))), "half prepared");
         again.change(4, |r| r.boot = Some("b".to_owned())).unwrap();
-        assert_eq!(again.ready(4).unwrap().berth, Some(0));
+        assert_eq!(again.ready(4).unwrap().subnet, Some(0));
     }
 }

@@ -1,18 +1,18 @@
 //! A sandbox whose task waits: frozen, stopped, and back at work.
 //!
 //! Owns the way down (freeze, stop) and the way back up from each. What is further away than stopped is removed, and made anew by
-//! whoever opens it. Its berth is closed on every rung. Tests: `tests/trees.rs`.
+//! whoever opens it. Its subnet is closed on every rung. Tests: `tests/trees.rs`.
 
 use std::sync::Arc;
 
 use domain::Loss;
 
 use super::record::Record;
-use super::room::{self, Room};
+use super::session::{self, Session};
 use super::{Result, Sandboxes};
 
 impl Sandboxes {
-    /// Opens the berth of a task with its rules again, unless it was cut off, before work goes on; wakes a paused chamber.
+    /// Opens the subnet of a task with its rules again, unless it was cut off, before work goes on; wakes a paused container.
     ///
     /// True when it had been stopped, until [`Sandboxes::confirm_awake`]: the engine has given it a network anew.
     ///
@@ -26,77 +26,77 @@ impl Sandboxes {
             self.wake(&record).await?;
         }
         // Attaching wakes it, and finds out whether it is still the one that was prepared.
-        self.room(task).await?;
-        self.broker.unpause(&record.name).await.map_err(room::from_broker)?;
-        if let Some(berth) = record.berth {
+        self.session(task).await?;
+        self.broker.unpause(&record.name).await.map_err(session::from_broker)?;
+        if let Some(subnet) = record.subnet {
             // Read again then: the rules may just have been replaced.
             let rules = || self.records.ready(task).map(|record| (!record.cut_off).then_some(record.egress));
-            self.berths.open(berth, rules).await?;
+            self.subnets.open(subnet, rules).await?;
         }
         // One that is complete and of this version has in it what was brought over.
         self.forget_carried(task);
         Ok(woken)
     }
 
-    /// Freezes a chamber while its task waits: no process of it runs until [`Sandboxes::open`].
+    /// Freezes a container while its task waits: no process of it runs until [`Sandboxes::open`].
     ///
     /// # Errors
-    /// [`Unavailable`](super::SandboxError::Unavailable) when the engine is away. A chamber that is gone is fine.
+    /// [`Unavailable`](super::SandboxError::Unavailable) when the engine is away. A container that is gone is fine.
     pub async fn rest(&self, task: i64) -> Result<()> {
-        self.ahead.forget(task);
+        self.standby.forget(task);
         let Ok(record) = self.records.ready(task) else { return Ok(()) };
-        self.berths.close(record.berth).await?;
-        self.rooms.lock().await.remove(&task);
+        self.subnets.close(record.subnet).await?;
+        self.sessions.lock().await.remove(&task);
         match self.broker.pause(&record.name).await {
-            Err(e) if e.kind == protocol::broker::ProblemKind::Unavailable => Err(room::from_broker(e)),
+            Err(e) if e.kind == protocol::broker::ProblemKind::Unavailable => Err(session::from_broker(e)),
             _ => Ok(()),
         }
     }
 
-    /// Ends every process of a chamber whose task waits, and keeps workspace and home. Only what is on disk outlives this
+    /// Ends every process of a container whose task waits, and keeps workspace and home. Only what is on disk outlives this
     /// (`sandbox.workspace_mib = 0`); `/tmp` is empty afterwards.
     ///
     /// # Errors
-    /// [`Unavailable`](super::SandboxError::Unavailable) when engine or router is away. A chamber that is gone is fine.
+    /// [`Unavailable`](super::SandboxError::Unavailable) when engine or router is away. A container that is gone is fine.
     pub async fn stop(&self, task: i64) -> Result<()> {
         let Ok(record) = self.records.ready(task) else { return Ok(()) };
-        self.ahead.forget(task);
-        self.berths.close(record.berth).await?;
-        self.rooms.lock().await.remove(&task);
+        self.standby.forget(task);
+        self.subnets.close(record.subnet).await?;
+        self.sessions.lock().await.remove(&task);
         // Before it stops: a host that dies in between starts what may be running already, which is fine.
         self.records.change(task, |record| record.stopped = true)?;
-        self.broker.stop(&record.name).await.map_err(room::from_broker)
+        self.broker.stop(&record.name).await.map_err(session::from_broker)
     }
 
-    /// Starts a stopped chamber so that its tree can be taken; its way out stays closed.
+    /// Starts a stopped container so that its tree can be taken; its way out stays closed.
     ///
     /// # Errors
     /// [`Gone`](super::SandboxError::Gone) without a prepared sandbox, [`Unavailable`](super::SandboxError::Unavailable) when the engine is away.
-    pub async fn wake_to_seal(&self, task: i64) -> Result<()> {
+    pub async fn wake_to_capture(&self, task: i64) -> Result<()> {
         match self.records.ready(task)? {
             record if record.stopped => self.wake(&record).await,
             _ => Ok(()),
         }
     }
 
-    /// Returns once a sandbox was to be made and every berth was taken.
+    /// Returns once a sandbox was to be made and every subnet was taken.
     pub async fn crowded(&self) {
-        self.berths.crowded().await;
+        self.subnets.crowded().await;
     }
 
-    /// Starts a stopped chamber: another boot of its runner, which is no surprise here and no loss.
+    /// Starts a stopped container: another boot of its runner, which is no surprise here and no loss.
     pub(super) async fn wake(&self, record: &Record) -> Result<()> {
-        self.broker.unpause(&record.name).await.map_err(room::from_broker)?;
-        self.broker.start(&record.name).await.map_err(room::from_broker)?;
-        let attached = Room::attach(self.broker.as_ref(), record, self.epoch, Arc::clone(&self.ids)).await;
-        let (room, welcome) = match attached {
+        self.broker.unpause(&record.name).await.map_err(session::from_broker)?;
+        self.broker.start(&record.name).await.map_err(session::from_broker)?;
+        let attached = Session::attach(self.broker.as_ref(), record, self.epoch, Arc::clone(&self.ids)).await;
+        let (session, welcome) = match attached {
             Ok(attached) => attached,
             Err(e) => return Err(self.unless_trusted(record.task, e).await),
         };
         // It stays as good as stopped: nothing begins in it, and the next try asks again.
-        room::enough(welcome.lacks)?;
-        let boot = room.boot.clone();
-        self.rooms.lock().await.insert(record.task, Arc::new(room));
+        session::enough(welcome.lacks)?;
+        let boot = session.boot.clone();
+        self.sessions.lock().await.insert(record.task, Arc::new(session));
         self.records.change(record.task, |record| record.boot = Some(boot))
     }
 

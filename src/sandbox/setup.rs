@@ -1,6 +1,6 @@
 //! What a project's `setup` commands leave, made once and handed to every later sandbox of the same key.
 //!
-//! Owns a sandbox of its own in which no agent ever was (the pinned base, the task's berth and rules), the key (repository, the
+//! Owns a sandbox of its own in which no agent ever was (the pinned base, the task's subnet and rules), the key (repository, the
 //! base's tree, commands, image id), and two archives per key in the state directory: files of the workspace that the project
 //! ignores, and the home directory. They are bytes to this process: only a sandbox packs or unpacks them, a sandbox gets a
 //! copy, and nothing is ever written back (`docs/decisions/0006-setup-results-are-files.md`). Tests: below and `tests/trees/setup.rs`.
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use domain::Commit;
-use protocol::broker::{ChamberSpec, Purpose};
+use protocol::broker::{ContainerSpec, Purpose};
 use protocol::runner::Op;
 use sha2::{Digest, Sha256};
 
 use super::record::Record;
-use super::room::{self, Room, Work};
+use super::session::{self, Session, Work};
 use super::trial::Tried;
 use super::{PrepareSpec, Result, SandboxError, Sandboxes};
 
@@ -68,13 +68,13 @@ impl Sandboxes {
     }
 
     /// Brings a result into a sandbox that has the repository already.
-    pub(super) async fn bring_setup(&self, room: &Room, key: Option<&str>) -> Result<()> {
+    pub(super) async fn bring_setup(&self, session: &Session, key: Option<&str>) -> Result<()> {
         let Some(kept) = key.map(|key| self.setups().join(key)) else { return Ok(()) };
         for (name, _, unpack) in PARTS {
             let path = kept.join(name);
             let mut file = tokio::fs::File::open(&path).await.map_err(|e| io(&path, &e))?;
             let work = Work::new(["sh", "-c", unpack]).wall(COPY_MS).input(&mut file);
-            room.must(work, "bringing in what setup left").await?;
+            session.must(work, "bringing in what setup left").await?;
         }
         Ok(())
     }
@@ -87,29 +87,29 @@ impl Sandboxes {
         tried: &mut Vec<Tried>,
     ) -> Result<()> {
         let name = format!("setup-{}-{}", spec.task, spec.attempt);
-        // The task's own record: its berth, and what a restart finds and removes.
+        // The task's own record: its subnet, and what a restart finds and removes.
         let record = Record { name: name.clone(), base: setup.commit.to_string(), ..spec.record() };
         let record = self.begin(record, spec.network).await?;
-        let chamber = ChamberSpec {
+        let container = ContainerSpec {
             name: name.clone(),
             task: Some(spec.task),
             purpose: Purpose::Setup,
             user: self.users.of(&spec.repo_key)?,
             image: spec.image.clone(),
-            berth: record.berth,
+            subnet: record.subnet,
             limits: spec.limits,
             env: Vec::new(),
             profile: self.settings.profile.clone(),
             mirror: None,
             layered: false,
         };
-        let done = match self.commands(spec, setup, &chamber, tried).await {
-            Ok(room) => self.keep_setup(&room, kept).await,
+        let done = match self.commands(spec, setup, &container, tried).await {
+            Ok(session) => self.keep_setup(&session, kept).await,
             Err(why) => Err(why),
         };
-        let closed = self.berths.close(record.berth).await;
-        // Waited for: the task's own sandbox takes the berth next. Cut before this, the record names what is to be removed.
-        let removed = self.broker.remove(&name).await.map_err(room::from_broker);
+        let closed = self.subnets.close(record.subnet).await;
+        // Waited for: the task's own sandbox takes the subnet next. Cut before this, the record names what is to be removed.
+        let removed = self.broker.remove(&name).await.map_err(session::from_broker);
         done.and(closed).and(removed)
     }
 
@@ -118,30 +118,30 @@ impl Sandboxes {
         &self,
         spec: &PrepareSpec,
         setup: &SetupSpec,
-        chamber: &ChamberSpec,
+        container: &ContainerSpec,
         tried: &mut Vec<Tried>,
-    ) -> Result<Room> {
+    ) -> Result<Session> {
         let lent = self.mirrors.current(&spec.repo_key);
-        let (room, _) = self.stocked(chamber, &spec.repo_key, &setup.commit, 1, lent).await?;
-        if let Some(berth) = chamber.berth {
-            self.berths.open(berth, || Ok(Some(spec.egress.clone()))).await?;
+        let (session, _) = self.stocked(container, &spec.repo_key, &setup.commit, 1, lent).await?;
+        if let Some(subnet) = container.subnet {
+            self.subnets.open(subnet, || Ok(Some(spec.egress.clone()))).await?;
         }
         for command in &setup.commands {
-            let ran = room.run(Op::Bash { command: command.clone() }, self.settings.setup_wall_ms).await?;
+            let ran = session.run(Op::Bash { command: command.clone() }, self.settings.setup_wall_ms).await?;
             let named = format!("the setup command {}", crate::text::one_line(crate::text::cut(command, 120).0));
-            let ended = room::succeeded(&ran, &named);
+            let ended = session::succeeded(&ran, &named);
             tried.push(Tried { command: command.clone(), outcome: ran });
             ended?;
         }
         // As at a checkpoint: nothing runs and nothing is reached while it is read.
-        let stopped = room.run(Op::Quiesce, QUIESCE_MS).await?;
-        room::succeeded(&stopped, "stopping what setup started")?;
-        self.berths.close(chamber.berth).await?;
-        Ok(room)
+        let stopped = session.run(Op::Quiesce, QUIESCE_MS).await?;
+        session::succeeded(&stopped, "stopping what setup started")?;
+        self.subnets.close(container.subnet).await?;
+        Ok(session)
     }
 
     /// Whole or not at all: written beside, then renamed.
-    async fn keep_setup(&self, room: &Room, kept: &Path) -> Result<()> {
+    async fn keep_setup(&self, session: &Session, kept: &Path) -> Result<()> {
         let beside = kept.with_extension("new");
         drop(std::fs::remove_dir_all(&beside));
         std::fs::create_dir_all(&beside).map_err(|e| io(&beside, &e))?;
@@ -150,7 +150,7 @@ impl Sandboxes {
             let left = left(&beside)?.saturating_sub(self.settings.disk_floor_bytes);
             let path = beside.join(name);
             let mut file = tokio::fs::File::create(&path).await.map_err(|e| io(&path, &e))?;
-            let done = room.spool(Work::new(["sh", "-c", pack]).wall(COPY_MS), &mut file, most.min(left)).await;
+            let done = session.spool(Work::new(["sh", "-c", pack]).wall(COPY_MS), &mut file, most.min(left)).await;
             let done = done.map_err(|e| match e {
                 SandboxError::Limit(_) if left < most => SandboxError::Unavailable(format!(
                     "what the setup commands left does not fit beside the {} MiB that are to stay free at {} (`sandbox.disk_floor_mib`); \
@@ -164,7 +164,7 @@ impl Sandboxes {
                 )),
                 other => other,
             })?;
-            room::succeeded(&done, "packing what setup left")?;
+            session::succeeded(&done, "packing what setup left")?;
             file.sync_all().await.map_err(|e| io(&path, &e))?;
         }
         std::fs::rename(&beside, kept).map_err(|e| io(kept, &e))

@@ -2,7 +2,7 @@
 
 use super::{Anew, SetupSpec, policy};
 use domain::{Commit, FileChange, Loss};
-use protocol::broker::ChamberLimits;
+use protocol::broker::ContainerLimits;
 use protocol::router::Rule;
 use protocol::runner::Outcome;
 use std::path::PathBuf;
@@ -12,21 +12,21 @@ use std::path::PathBuf;
 pub struct Settings {
     /// Where records of living sandboxes are kept (mode 0700).
     pub state_dir: PathBuf,
-    /// How many berths the router holds; with no berth free, a task that needs one is told to wait.
-    pub berths: u32,
+    /// How many subnets the router holds; with no subnet free, a task that needs one is told to wait.
+    pub subnets: u32,
     /// Commits of history a sandbox gets with its base: 1 = the base alone.
     pub history_depth: u32,
-    /// The user of every chamber; `None` = one for each repository.
+    /// The user of every container; `None` = one for each repository.
     pub user: Option<u32>,
-    /// Hardening profile of the chambers (`sealed` or `debug`).
+    /// Hardening profile of the containers (`sealed` or `debug`).
     pub profile: String,
     /// A repository of which less than this would be sent has no mirror; 0 = each has one.
     pub mirror_from_bytes: u64,
     /// What is to stay free of the engine's disk: under it no mirror is begun.
     pub disk_floor_bytes: u64,
-    /// Image of the quarantine chambers: holds git and sh.
+    /// Image of the quarantine containers: holds git and sh.
     pub quarantine_image: String,
-    /// Largest pack that goes into a chamber.
+    /// Largest pack that goes into a container.
     pub base_pack_bytes: u64,
     /// Largest pack that is taken out of one.
     pub tree_pack_bytes: u64,
@@ -49,7 +49,7 @@ impl Settings {
     pub fn new(state_dir: impl Into<PathBuf>, image: impl Into<String>) -> Self {
         Self {
             state_dir: state_dir.into(),
-            berths: 8,
+            subnets: 8,
             history_depth: 50,
             user: None,
             profile: "sealed".to_owned(),
@@ -71,20 +71,20 @@ impl Settings {
 /// A sandbox to be made.
 #[derive(Debug, Clone)]
 pub struct PrepareSpec {
-    /// The task's number; part of the chamber's name.
+    /// The task's number; part of the container's name.
     pub task: i64,
-    /// A number in the chamber's name: a sandbox that stands under another one is not taken up again.
+    /// A number in the container's name: a sandbox that stands under another one is not taken up again.
     pub attempt: u32,
     /// The repository's key in the configuration.
     pub repo_key: String,
-    /// The commit the work starts from (for a later checkpoint: the last sealed one).
+    /// The commit the work starts from (for a later checkpoint: the last captured one).
     pub base: Commit,
     /// Where the default branch stands now: what the repository's mirror holds. `None` = the sandbox is made without one.
     pub trunk: Option<Commit>,
     /// Reference of the image that the sandbox is made from.
     pub image: String,
     /// What the sandbox may use.
-    pub limits: ChamberLimits,
+    pub limits: ContainerLimits,
     /// `false` = no network at all.
     pub network: bool,
     /// Rules beyond the operator's own.
@@ -98,7 +98,7 @@ pub struct PrepareSpec {
 /// A sandbox that stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    /// The runner's boot id: another one later means that the chamber was restarted.
+    /// The runner's boot id: another one later means that the container was restarted.
     pub boot: String,
 }
 
@@ -107,7 +107,7 @@ pub struct Prepared {
 pub struct Acted {
     /// How it ended, and what it printed.
     pub outcome: Outcome,
-    /// The chamber went away or was restarted meanwhile: the action may have run, wholly or in part.
+    /// The container went away or was restarted meanwhile: the action may have run, wholly or in part.
     pub lost: Option<Loss>,
 }
 
@@ -128,7 +128,7 @@ pub struct Segment {
 
 /// A checkpoint to be taken.
 #[derive(Debug, Clone)]
-pub struct SealSpec {
+pub struct CaptureSpec {
     /// What the commit covers: the actions since the last published commit.
     pub segment: Segment,
     /// The commit's whole message, ours.
@@ -141,7 +141,7 @@ pub struct SealSpec {
 
 /// What came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sealed {
+pub enum Captured {
     /// The tree was taken into a commit, which lies in the bot's repository and on no branch yet.
     Commit {
         /// The commit, whose parent is [`Segment::parent`].
@@ -169,7 +169,7 @@ pub enum Sealed {
     },
 }
 
-impl Sealed {
+impl Captured {
     pub(super) fn leaving_out(mut self, names: Vec<String>) -> Self {
         match &mut self {
             Self::Commit { left_out, .. } | Self::Unchanged { left_out } => *left_out = names,
@@ -182,13 +182,13 @@ impl Sealed {
 /// A commit whose tests are to be run.
 #[derive(Debug, Clone)]
 pub struct VerifySpec {
-    /// The task's number; part of the chamber's name.
+    /// The task's number; part of the container's name.
     pub task: i64,
     /// The commit whose tests are run.
     pub commit: Commit,
     /// The commit that the task began from: its run is what the commit's run is held against.
     pub base: Commit,
-    /// Which try it is: part of the chamber's name.
+    /// Which try it is: part of the container's name.
     pub tries: u32,
     /// The repository's key in the configuration.
     pub repo_key: String,
@@ -197,7 +197,7 @@ pub struct VerifySpec {
     /// From the pinned `.caisson.toml`; `None` = detect from the base commit.
     pub command: Option<String>,
     /// What each of these sandboxes may use.
-    pub limits: ChamberLimits,
+    pub limits: ContainerLimits,
     /// Wall clock of one run.
     pub wall_ms: u64,
 }

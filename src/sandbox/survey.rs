@@ -13,7 +13,7 @@ use protocol::survey::{
     Reason, SurveyAnswer,
 };
 
-use super::room::Work;
+use super::session::Work;
 use super::{Result, SandboxError, Sandboxes};
 use crate::text;
 
@@ -70,9 +70,10 @@ impl Sandboxes {
         self.must_be_current(spec.task)?;
         let known = self.repos.files(&spec.repo_key, &spec.commit, NAMES).await?;
         let question = serde_json::to_vec(&spec.question).map_err(|e| SandboxError::Refused(e.to_string()))?;
-        let room = self.room(spec.task).await?;
+        let session = self.session(spec.task).await?;
         let work = Work::new([ITSELF, "survey", "."]).wall(WALL_MS);
-        let answer = room.read(work.input(&mut &question[..]), MAX_ANSWER, "looking for the files that matter").await?;
+        let answer =
+            session.read(work.input(&mut &question[..]), MAX_ANSWER, "looking for the files that matter").await?;
         judge(&answer, &spec.question, &known.iter().map(String::as_str).collect())
     }
 }

@@ -1,12 +1,12 @@
 //! The tree in a mirror: the files of a large repository, checked out once, for workspaces on disk that are layers over them.
 //!
 //! Owns when one is made, and the index that goes with it, for a checkpoint of a sandbox that began with just these files, where its layer
-//! does not tell all (`seal.rs`). A generation's tree is never changed, for running sandboxes lie over it; one that starts from a later commit brings its own
+//! does not tell all (`capture.rs`). A generation's tree is never changed, for running sandboxes lie over it; one that starts from a later commit brings its own
 //! up to that. It only saves time: without it all is checked out. Tests: `tests/trees/layers.rs`, `broker/tests/docker/layers.rs`.
 
 use super::index::LATER;
 use super::record::Lent;
-use super::room::Work;
+use super::session::Work;
 use super::{Result, SandboxError, Sandboxes};
 
 /// Fewer files are checked out as quickly.
@@ -36,7 +36,7 @@ impl Sandboxes {
         let tree = match self.make_tree(&lent, self.users.of(key)?).await {
             Ok(made) => made.then(|| lent.held.head.clone()),
             Err(error) => {
-                tracing::warn!(key, %error, "the files were not checked out ahead; each sandbox does it for itself");
+                tracing::warn!(key, %error, "the files were not checked out in advance; each sandbox does it for itself");
                 if let SandboxError::Unavailable(_) = error {
                     return Ok(lent);
                 }
@@ -48,9 +48,9 @@ impl Sandboxes {
     }
 
     async fn make_tree(&self, lent: &Lent, user: u32) -> Result<bool> {
-        let (room, _passing) = self.mirror_room("tree", &lent.name, user).await?;
+        let (session, _passing) = self.mirror_session("tree", &lent.name, user).await?;
         let words = ["sh", "-c", &format!("{LATER}{MAKE}"), "make", lent.held.head.as_str(), FILES];
-        let made = room.read(Work::new(words).wall(MAKE_MS), 1 << 10, "checking out the repository's files").await?;
+        let made = session.read(Work::new(words).wall(MAKE_MS), 1 << 10, "checking out the repository's files").await?;
         Ok(!made.is_empty())
     }
 

@@ -1,20 +1,20 @@
 //! The bot's own run of the project's tests, on exactly one commit.
 //!
 //! Owns: which command (the pinned `.caisson.toml`'s, otherwise detected from the *base*, which the agent could not touch),
-//! a fresh chamber without a network for each run (the commit, the base, and the commit's sources with the base's tests where
+//! a fresh container without a network for each run (the commit, the base, and the commit's sources with the base's tests where
 //! these differ), exit codes, the tests of the base that a report does not have, and the end of the output. All of it is "reported by code under review": data, never believed.
 //! Tests: `tests/trees.rs`.
 
 use std::collections::HashMap;
 
 use domain::{BaseTests, Commit, Verdict, VerdictKind};
-use protocol::broker::{ChamberSpec, Purpose};
+use protocol::broker::{ContainerSpec, Purpose};
 use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
 
 use super::detect::{Detected, WANTED, steers_tests, test_command};
 use super::record::Lent;
 use super::report;
-use super::room::{self, Passing, Room, Work};
+use super::session::{self, Passing, Session, Work};
 use super::{Result, SandboxError, Sandboxes, VerifySpec};
 use crate::git::listing::Change;
 
@@ -25,7 +25,7 @@ const MISSING: usize = 50;
 
 /// A sandbox of its own without a network, which holds a commit and what the base's setup left. Removed when this is dropped.
 pub(super) struct Apart {
-    pub room: Room,
+    pub session: Session,
     lent: Option<Lent>,
     _passing: Passing,
 }
@@ -33,7 +33,7 @@ pub(super) struct Apart {
 impl Apart {
     /// One piece of work in it; each has another `id`.
     pub(super) async fn run(&self, id: u64, op: Op, wall_ms: u64, output_bytes: u64) -> Result<Outcome> {
-        self.room.link.run(id, op, Limits { wall_ms, output_bytes }).await.map_err(|e| room::from_link(&e))
+        self.session.link.run(id, op, Limits { wall_ms, output_bytes }).await.map_err(|e| session::from_link(&e))
     }
 }
 
@@ -127,7 +127,7 @@ impl Sandboxes {
         let done = async {
             let apart = self.apart(spec, commit, side).await?;
             if !from_base.is_empty() {
-                self.put_back(&apart.room, spec, from_base, apart.lent.as_ref()).await?;
+                self.put_back(&apart.session, spec, from_base, apart.lent.as_ref()).await?;
             }
             apart.run(1, Op::Bash { command: command.to_owned() }, spec.wall_ms, MAX_TEXT).await
         };
@@ -137,13 +137,13 @@ impl Sandboxes {
     /// # Errors
     /// As [`Sandboxes::verify`].
     pub(super) async fn apart(&self, spec: &VerifySpec, commit: &Commit, side: &str) -> Result<Apart> {
-        let chamber = ChamberSpec {
+        let container = ContainerSpec {
             name: format!("verify-{}-{}-{}-{side}", spec.task, commit.short(), spec.tries),
             task: Some(spec.task),
             purpose: Purpose::Verify,
             user: self.users.of(&spec.repo_key)?,
             image: spec.image.clone(),
-            berth: None,
+            subnet: None,
             limits: spec.limits,
             env: Vec::new(),
             profile: "sealed".to_owned(),
@@ -151,23 +151,29 @@ impl Sandboxes {
             layered: false,
         };
         // Removed when this ends, however it ends.
-        let passing = self.passing(&chamber.name);
+        let passing = self.passing(&container.name);
         let lent = self.mirrors.current(&spec.repo_key);
-        let (room, lent) = self.stocked(&chamber, &spec.repo_key, commit, 1, lent).await?;
+        let (session, lent) = self.stocked(&container, &spec.repo_key, commit, 1, lent).await?;
         // What the base's setup left, whatever the branch says: it has no network to make its own.
         let setup = self.records.get(spec.task).and_then(|record| record.setup);
-        self.bring_setup(&room, setup.as_deref()).await?;
-        Ok(Apart { room, lent, _passing: passing })
+        self.bring_setup(&session, setup.as_deref()).await?;
+        Ok(Apart { session, lent, _passing: passing })
     }
 
     /// Brings files to what they are in the base: those it has are checked out, the others removed.
-    async fn put_back(&self, room: &Room, spec: &VerifySpec, files: &[Change], lent: Option<&Lent>) -> Result<()> {
+    async fn put_back(
+        &self,
+        session: &Session,
+        spec: &VerifySpec,
+        files: &[Change],
+        lent: Option<&Lent>,
+    ) -> Result<()> {
         let base = std::slice::from_ref(&spec.base);
         let (held, most) = (lent.map(|lent| &lent.held), self.settings.base_pack_bytes);
         let mut pack = self.repos.pack(&spec.repo_key, base, 1, held, most).await?;
         if pack.bytes > 0 {
             let unpack = Work::git(".git", ["index-pack", "--stdin", "--fix-thin"]).wall(600_000);
-            room.must(unpack.input(pack.reader().await?), "unpacking the base").await?;
+            session.must(unpack.input(pack.reader().await?), "unpacking the base").await?;
         }
         let (added, others): (Vec<&Change>, Vec<&Change>) = files.iter().partition(|change| change.status == 'A');
         let listed = ["--pathspec-from-file=-", "--pathspec-file-nul"];
@@ -176,7 +182,7 @@ impl Sandboxes {
         for (words, part) in [(&remove, added), (&take, others)].into_iter().filter(|(_, part)| !part.is_empty()) {
             let names: Vec<u8> = part.iter().flat_map(|change| [&change.path[..], b"\0"].concat()).collect();
             let work = Work::git(".git", words.iter().chain(&listed).copied());
-            room.must(work.input(&mut &names[..]), "putting the base's tests in place").await?;
+            session.must(work.input(&mut &names[..]), "putting the base's tests in place").await?;
         }
         Ok(())
     }

@@ -271,7 +271,7 @@ impl Store {
         self.put_back(begun, not_before, trouble, false).await
     }
 
-    /// As [`Store::effect_later`], and everything else of its lane goes before it from now on.
+    /// As [`Store::effect_later`], and everything else of its queue goes before it from now on.
     pub async fn effect_aside(&self, begun: Begun, not_before: i64, trouble: &str) -> Result<(), StoreError> {
         self.put_back(begun, not_before, trouble, true).await
     }

@@ -2,7 +2,7 @@
 
 use super::body::Flag;
 use super::{Close, Store, StoreError, body};
-use domain::{Effect, Lane, TaskId};
+use domain::{Effect, Queue, TaskId};
 use sqlx::AnyConnection;
 use sqlx::Row;
 use sqlx::any::AnyRow;
@@ -39,18 +39,18 @@ pub struct EffectRow {
     pub not_before: i64,
     /// Why it was last put back in line; none = it never was.
     pub trouble: Option<String>,
-    /// Times it was set aside because the forge forbids it: everything else of its lane goes before it.
+    /// Times it was set aside because the forge forbids it: everything else of its queue goes before it.
     pub aside: i64,
     /// What its last try had charged is known to be unspent, and stays charged for the next.
     pub held: bool,
 }
 
-/// A lane's name in its column.
-pub(super) fn lane(lane: Lane) -> &'static str {
-    match lane {
-        Lane::Work => "work",
-        Lane::Gate => "gate",
-        Lane::Talk => "talk",
+/// A queue's name in its column.
+pub(super) fn queue(queue: Queue) -> &'static str {
+    match queue {
+        Queue::Work => "work",
+        Queue::Egress => "gate",
+        Queue::Talk => "talk",
     }
 }
 
@@ -111,13 +111,13 @@ impl Store {
         self.writer.ask(|answer| super::queue::Write::HoldCharge { effect, answer }).await
     }
 
-    /// The effect that is next in a lane of a task: the oldest; of those set aside, when nothing else is left, the one that waits least.
+    /// The effect that is next in a queue of a task: the oldest; of those set aside, when nothing else is left, the one that waits least.
     ///
     /// # Errors
     /// [`StoreError::Effect`] when it is there and this version cannot read it.
-    pub async fn next_effect(&self, task: TaskId, lane: Lane) -> Result<Option<EffectRow>, StoreError> {
-        let lane = self::lane(lane);
-        let row = self.read(sqlx::query(NEXT).bind(task.0).bind(lane).fetch_optional(&self.readers())).await?;
+    pub async fn next_effect(&self, task: TaskId, queue: Queue) -> Result<Option<EffectRow>, StoreError> {
+        let queue = self::queue(queue);
+        let row = self.read(sqlx::query(NEXT).bind(task.0).bind(queue).fetch_optional(&self.readers())).await?;
         row.map(|r| read(&r)).transpose()
     }
 

@@ -80,7 +80,7 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
     let outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Ok, "") };
     let base = Commit::parse(&"a".repeat(40)).expect("a commit");
     let inputs = [
-        (50, Input::PlaceFree),
+        (50, Input::SlotFree),
         (60, Input::Prepared { base, boot: "b".into(), image: "i".into(), every: 5, note: None, budget: None }),
         (100, answered(1)),
         (200, Input::ActionEnded { number: 1, outcome }),

@@ -31,7 +31,7 @@ pub struct Machine {
     folds: Mutex<HashMap<TaskId, Slot>>,
     /// Tells the outbox which task has moved.
     moved: mpsc::UnboundedSender<TaskId>,
-    /// Rung when a task got in line, or gave its place back.
+    /// Rung when a task got in line, or gave its slot back.
     line: Arc<Notify>,
     clock: Arc<Clock>,
 }
@@ -230,7 +230,7 @@ impl Machine {
 }
 
 /// Whether an input was stored is not known while it lives: when it is dropped, and whatever was asked of the store is over, the task is read
-/// again and its lanes look.
+/// again and its queues look.
 struct Unsure<'a> {
     machine: &'a Machine,
     slot: &'a Slot,
@@ -294,10 +294,10 @@ mod tests {
         let (machine, mut moved) = Machine::new(store.clone(), 1);
         assert_eq!(machine.look(id).await.expect("read").state.name(), "queued");
         let (other, _moved) = Machine::new(store, 1);
-        other.feed(id, "place:1", Input::PlaceFree, None).await.expect("stored");
+        other.feed(id, "place:1", Input::SlotFree, None).await.expect("stored");
         assert!(moved.try_recv().is_err(), "nobody was told");
-        assert_eq!(machine.feed(id, "place:1", Input::PlaceFree, None).await.expect("read"), Fed::Known);
-        assert_eq!(moved.try_recv().ok(), Some(id), "its lanes look at the store");
+        assert_eq!(machine.feed(id, "place:1", Input::SlotFree, None).await.expect("read"), Fed::Known);
+        assert_eq!(moved.try_recv().ok(), Some(id), "its queues look at the store");
         assert_eq!(machine.look(id).await.expect("read").state.name(), "preparing");
     }
 
@@ -309,12 +309,12 @@ mod tests {
         let (machine, mut moved) = Machine::new(store.clone(), 1);
         machine.look(id).await.expect("read");
         {
-            let mut asked = std::pin::pin!(machine.feed(id, "place:1", Input::PlaceFree, None));
+            let mut asked = std::pin::pin!(machine.feed(id, "place:1", Input::SlotFree, None));
             assert!(futures_util::poll!(asked.as_mut()).is_pending(), "it waits for the store");
         }
         // As a reader would that comes in between.
         machine.look(id).await.expect("read");
-        assert_eq!(moved.recv().await, Some(id), "its lanes look at the store once it is stored");
+        assert_eq!(moved.recv().await, Some(id), "its queues look at the store once it is stored");
         assert_eq!(machine.look(id).await.expect("read").state.name(), "preparing");
     }
 
@@ -338,11 +338,11 @@ mod tests {
         let by_hand = sqlx::SqlitePool::connect(&url).await.expect("open");
         let trap = "CREATE TRIGGER trap BEFORE INSERT ON task_events BEGIN SELECT RAISE(ROLLBACK, 'trap'); END";
         sqlx::query(trap).execute(&by_hand).await.expect("laid");
-        assert!(machine.feed(id, "place:1", Input::PlaceFree, None).await.is_err());
+        assert!(machine.feed(id, "place:1", Input::SlotFree, None).await.is_err());
         assert_eq!(moved.recv().await, Some(id), "it may have been stored all the same");
         sqlx::query("DROP TRIGGER trap").execute(&by_hand).await.expect("taken up");
         let (other, _moved) = Machine::new(store, 1);
-        other.feed(id, "place:1", Input::PlaceFree, None).await.expect("stored");
+        other.feed(id, "place:1", Input::SlotFree, None).await.expect("stored");
         assert_eq!(
             machine.look(id).await.expect("read").state.name(),
             "preparing",

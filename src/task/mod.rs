@@ -3,11 +3,11 @@
 //! While a task waits for a person nothing here belongs to it: no thread, no future, no lock; only its rows.
 
 mod cut;
-mod lanes;
 mod leases;
 mod machine;
 mod order;
 mod outbox;
+mod workers;
 
 pub use cut::{Boundary, Cut};
 pub use leases::Leases;

@@ -1,15 +1,15 @@
-//! Carries out effects: in order within a lane, again after a failure that may pass, and never without closing the row with its result.
+//! Carries out effects: in order within a queue, again after a failure that may pass, and never without closing the row with its result.
 
 use super::Machine;
 use super::cut::{self, Boundary, Cut};
-use super::lanes::Lanes;
+use super::workers::Workers;
 use crate::barrier::Standing;
 use crate::clock::now;
 use crate::effect::{EffectRunner, Refusals};
 use crate::store::{Begun, Close, EffectRow, StoreError};
 use crate::supervise::{Works, caught};
 use crate::trouble::{No, Trouble};
-use domain::{Again, Effect, Failure, Input, Lane, Notice, Task, TaskId};
+use domain::{Again, Effect, Failure, Input, Notice, Queue, Task, TaskId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -60,11 +60,11 @@ pub struct Patience {
     pub paid: Duration,
 }
 
-/// Carries out the effects of all tasks, each lane of a task in order.
+/// Carries out the effects of all tasks, each queue of a task in order.
 pub struct Outbox {
     machine: Arc<Machine>,
     effects: Arc<EffectRunner>,
-    lanes: Lanes,
+    workers: Workers,
     barrier: watch::Receiver<Standing>,
     works: Works,
     cut: Option<Cut>,
@@ -88,7 +88,7 @@ impl Outbox {
         Arc::new(Self {
             machine,
             effects,
-            lanes: Lanes::default(),
+            workers: Workers::default(),
             barrier,
             works,
             cut,
@@ -112,24 +112,24 @@ impl Outbox {
             let Some(task) = task else { return };
             self.ring(task);
             if self.machine.look(task).await.is_ok_and(|task| task.state.ended()) {
-                self.lanes.call_off(task);
+                self.workers.call_off(task);
             }
         }
     }
 
     fn ring(self: &Arc<Self>, task: TaskId) {
-        for lane in [Lane::Work, Lane::Gate, Lane::Talk] {
-            if let Some((bell, calloff)) = self.lanes.ring(task, lane) {
+        for queue in [Queue::Work, Queue::Egress, Queue::Talk] {
+            if let Some((bell, calloff)) = self.workers.ring(task, queue) {
                 let outbox = self.clone();
-                tokio::spawn(async move { outbox.keep_draining(task, lane, &bell, &calloff).await });
+                tokio::spawn(async move { outbox.keep_draining(task, queue, &bell, &calloff).await });
             }
         }
     }
 
-    /// Waits until no lane is at work, for as long as the patience lasts; whether none is.
+    /// Waits until no queue is at work, for as long as the patience lasts; whether none is.
     pub async fn settle(&self, patience: Patience) -> bool {
         let began = Instant::now();
-        while !self.lanes.is_empty() {
+        while !self.workers.is_empty() {
             let paid = self.paid.load(Ordering::Relaxed) > 0;
             if began.elapsed() >= if paid { patience.paid.max(patience.all) } else { patience.all } {
                 return false;
@@ -139,31 +139,31 @@ impl Outbox {
         true
     }
 
-    /// A lane that panics goes on after a while: it stays registered, so nobody else begins it meanwhile.
-    async fn keep_draining(&self, task: TaskId, lane: Lane, bell: &Notify, calloff: &CancellationToken) {
+    /// A queue that panics goes on after a while: it stays registered, so nobody else begins it meanwhile.
+    async fn keep_draining(&self, task: TaskId, queue: Queue, bell: &Notify, calloff: &CancellationToken) {
         let mut failures = 0;
-        while let Err(panic) = caught("lane", self.drain(task, lane, bell, calloff)).await {
-            let why = format!("its lane panicked: {panic}");
-            if !self.wait_after(task, lane, &why, failures).await {
+        while let Err(panic) = caught("lane", self.drain(task, queue, bell, calloff)).await {
+            let why = format!("its queue panicked: {panic}");
+            if !self.wait_after(task, queue, &why, failures).await {
                 break;
             }
             failures += 1;
         }
-        self.lanes.leave(task, lane);
-        self.works.well(&work(task, lane));
+        self.workers.leave(task, queue);
+        self.works.well(&work(task, queue));
         // What came in between the last look and the leaving rang a bell that nobody hears any more.
         let ours = !self.stopping.is_cancelled() && !matches!(self.machine.works_for(task).await, Ok(false));
-        if ours && !matches!(self.machine.store().next_effect(task, lane).await, Ok(None)) {
+        if ours && !matches!(self.machine.store().next_effect(task, queue).await, Ok(None)) {
             self.machine.nudge(task);
         }
     }
 
     /// Until nothing is left to do, or the bot is told to stop.
-    async fn drain(&self, task: TaskId, lane: Lane, bell: &Notify, calloff: &CancellationToken) {
+    async fn drain(&self, task: TaskId, queue: Queue, bell: &Notify, calloff: &CancellationToken) {
         let mut failures = 0;
         while !self.stopping.is_cancelled() {
             let next = match self.machine.works_for(task).await {
-                Ok(true) => self.machine.store().next_effect(task, lane).await,
+                Ok(true) => self.machine.store().next_effect(task, queue).await,
                 // Another host does it.
                 Ok(false) => return,
                 Err(error) => Err(error),
@@ -172,7 +172,7 @@ impl Outbox {
                 Ok(Some(row)) => self.one(row, bell, calloff).await,
                 Ok(None) => return,
                 Err(StoreError::Effect { id, key, source }) => {
-                    self.park(task, lane, id, &key, &source.to_string()).await
+                    self.park(task, queue, id, &key, &source.to_string()).await
                 }
                 Err(error) => Err(error),
             };
@@ -180,7 +180,7 @@ impl Outbox {
                 Ok(()) => failures = 0,
                 Err(error @ StoreError::Elsewhere { .. }) => self.machine.note_loss(&error),
                 Err(error) => {
-                    self.wait_after(task, lane, &error.to_string(), failures).await;
+                    self.wait_after(task, queue, &error.to_string(), failures).await;
                     failures += 1;
                 }
             }
@@ -188,24 +188,24 @@ impl Outbox {
     }
 
     /// What goes wrong with the rows themselves is seen, and tried again more and more rarely. False when the bot is told to stop.
-    async fn wait_after(&self, task: TaskId, lane: Lane, why: &str, failures: i64) -> bool {
+    async fn wait_after(&self, task: TaskId, queue: Queue, why: &str, failures: i64) -> bool {
         let wait = wait_ms(failures, None);
-        tracing::error!(task = task.0, ?lane, why, wait_ms = wait, "the outbox cannot go on here; tried again");
+        tracing::error!(task = task.0, ?queue, why, wait_ms = wait, "the outbox cannot go on here; tried again");
         metrics::counter!("caisson_outbox_failures_total").increment(1);
-        self.works.set_wrong(&work(task, lane), why);
+        self.works.set_wrong(&work(task, queue), why);
         self.stopping.run_until_cancelled(tokio::time::sleep(Duration::from_millis(wait as u64))).await.is_some()
     }
 
     /// An effect that this version cannot read is closed, and a person is told; `/resume` asks for it anew.
-    async fn park(&self, task: TaskId, lane: Lane, id: i64, key: &str, why: &str) -> Result<(), StoreError> {
+    async fn park(&self, task: TaskId, queue: Queue, id: i64, key: &str, why: &str) -> Result<(), StoreError> {
         tracing::error!(task = task.0, effect = key, why, "a stored effect cannot be read: it is put aside");
         metrics::counter!("caisson_outbox_failures_total").increment(1);
         let sentence = format!(
             "a stored step (`{key}`) cannot be read: was the bot replaced by an older version? `/resume` asks for it anew"
         );
-        let input = match lane {
-            Lane::Talk => Input::Settled,
-            Lane::Work | Lane::Gate => {
+        let input = match queue {
+            Queue::Talk => Input::Settled,
+            Queue::Work | Queue::Egress => {
                 Input::EffectFailed { effect: key.to_owned(), failure: Failure::Blocked { sentence } }
             }
         };
@@ -231,7 +231,7 @@ impl Outbox {
         self.attempt(&row, calloff, barrier).await
     }
 
-    /// Waits until the barrier is proven, or cannot be; `None` when the lane must look again first.
+    /// Waits until the barrier is proven, or cannot be; `None` when the queue must look again first.
     async fn behind_barrier(&self, bell: &Notify) -> Option<Result<(), Trouble>> {
         let mut barrier = self.barrier.clone();
         let judged = async {
@@ -324,7 +324,7 @@ impl Outbox {
 
     async fn failed(&self, row: &EffectRow, failure: Failure) -> Result<(), StoreError> {
         // A word that cannot be said is no reason for the work to stop.
-        if row.effect.lane() == Lane::Talk {
+        if row.effect.queue() == Queue::Talk {
             tracing::warn!(task = row.task.0, effect = row.key, ?failure, "not said");
             return self.close(row, Input::Settled, true).await;
         }
@@ -375,7 +375,7 @@ impl Outbox {
 
     /// A fault of the bot's own may pass, or not: after some tries a person decides.
     fn panicked(&self, row: &EffectRow, panic: &str) -> Trouble {
-        self.works.set_wrong(&work(row.task, row.effect.lane()), format!("{} panicked: {panic}", row.key));
+        self.works.set_wrong(&work(row.task, row.effect.queue()), format!("{} panicked: {panic}", row.key));
         let sentence = "the bot itself failed while it did this (a panic; its log says where)";
         match row.failures + 1 < PARK_AFTER {
             true => Trouble::later(sentence),
@@ -386,7 +386,7 @@ impl Outbox {
     async fn close(&self, row: &EffectRow, input: Input, failed: bool) -> Result<(), StoreError> {
         let key = format!("effect:{}:{}#{}", row.task, row.key, row.tries + 1);
         self.machine.feed(row.task, &key, input, Some(Close { effect: row.id, failed })).await?;
-        self.works.well(&work(row.task, row.effect.lane()));
+        self.works.well(&work(row.task, row.effect.queue()));
         Ok(())
     }
 
@@ -406,7 +406,7 @@ impl Outbox {
             "will be tried again"
         );
         self.machine.store().effect_later(self.begun(row), now() + wait, sentence).await?;
-        if row.failures + 1 == TELL_AFTER && row.effect.lane() != Lane::Talk {
+        if row.failures + 1 == TELL_AFTER && row.effect.queue() != Queue::Talk {
             let notice = Notice::Trouble { sentence: sentence.to_owned() };
             let key = format!("trouble:{}:{}", row.task, row.key);
             self.machine.feed(row.task, &key, Input::Noticed { notice }, None).await?;
@@ -431,9 +431,9 @@ impl Drop for Paid<'_> {
     }
 }
 
-/// A lane's name in what `/readyz` says.
-fn work(task: TaskId, lane: Lane) -> String {
-    format!("task {task}, {lane:?}")
+/// A queue's name in what `/readyz` says.
+fn work(task: TaskId, queue: Queue) -> String {
+    format!("task {task}, {queue:?}")
 }
 
 #[cfg(test)]

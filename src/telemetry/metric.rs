@@ -50,7 +50,7 @@ pub const METRICS: [Metric; 6] = [
         name: "caisson_outbox_failures_total",
         kind: MetricKind::Counter,
         labels: "",
-        help: "Times a task's lane could not go on: a row that cannot be read or stored, a panic.",
+        help: "Times a task's queue could not go on: a row that cannot be read or stored, a panic.",
     },
     Metric {
         name: "caisson_panics_total",

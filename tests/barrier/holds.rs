@@ -20,7 +20,7 @@ async fn every_check_holds_with_a_router() {
             report.rows.iter().filter(|row| row.verdict == verdict).map(|row| row.number).collect::<Vec<u8>>()
         };
         assert_eq!(by(Verdict::Holds), (1..=33).collect::<Vec<u8>>(), "each is tried");
-        // Again in the same berths, which are as the first run left them.
+        // Again in the same subnets, which are as the first run left them.
         assert_eq!(mismatches(&ground).await.1, [] as [u8; 0]);
     })
     .await;

@@ -14,7 +14,7 @@ use caisson::barrier::{self, Ground, Report, Upstream, Verdict, Way};
 use caisson::bot::{router_spec, way_out};
 use caisson::config::Process;
 use caisson::sandbox::broker::{Broker, Result, SocketBroker, Stream};
-use protocol::broker::{Chamber, ChamberSpec, EngineInfo, ImageInfo, Problem, Purpose, RouterInfo, RouterSpec};
+use protocol::broker::{ContainerInfo, ContainerSpec, EngineInfo, ImageInfo, Problem, Purpose, RouterInfo, RouterSpec};
 use protocol::host::Network;
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
@@ -116,8 +116,8 @@ impl Lab {
         // The broker's first free one: other tests have networks too.
         config.router.pool = String::new();
         let (egress, _log) = way_out(&config, &broker).await.expect("a router");
-        let berths = barrier::berths(broker.as_ref(), &router_spec(&config)).await.expect("two berths");
-        let way = Way { egress, berths, upstream: Some(upstream), router_image: ROUTER.to_owned() };
+        let subnets = barrier::subnets(broker.as_ref(), &router_spec(&config)).await.expect("two subnets");
+        let way = Way { egress, subnets, upstream: Some(upstream), router_image: ROUTER.to_owned() };
         Ground { way: Some(way), ..self.ground(broker) }
     }
 }
@@ -136,7 +136,7 @@ pub async fn elsewhere<T: Send + 'static, F: Future<Output = T>>(work: impl FnOn
     done.await.expect("it ends").unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Whether a datagram from a berth's own network reaches a program of this machine where no table holds it off.
+/// Whether a datagram from a subnet's own network reaches a program of this machine where no table holds it off.
 pub async fn lenient(lab: &Lab) -> bool {
     let strict = lab.broker.host(ROUTER).await.expect("told").rp_filter.values().all(|value| *value == 1);
     if strict {
@@ -164,15 +164,15 @@ pub struct Weak {
     pub change: Change,
     /// Whose container it is.
     pub victim: &'static str,
-    /// A further network it is joined to: the second berth's.
+    /// A further network it is joined to: the second subnet's.
     pub joined: bool,
     /// The router goes on when it is to be stopped.
     pub router_stays: bool,
-    /// The router's walls let it to this machine.
+    /// The router's firewall lets it to this machine.
     pub hole: bool,
-    /// The router's walls count no questions.
+    /// The router's firewall counts no questions.
     pub uncounted: bool,
-    /// The machine's side of the berths is open again once a sandbox runs.
+    /// The machine's side of the subnets is open again once a sandbox runs.
     pub unfenced: bool,
     /// No mirror is filled: the engine has no time for it.
     pub busy: bool,
@@ -186,7 +186,7 @@ impl Weak {
 }
 
 impl Weak {
-    /// One rule more in the router's walls.
+    /// One rule more in the router's firewall.
     fn pierce(&self, rule: &[&str]) {
         let place = format!("container:caisson-{}-holder", self.lab.installation);
         let mut words = vec!["run", "--rm", "--network", &place, "--cap-add", "NET_ADMIN", "--user", "0"];
@@ -234,7 +234,7 @@ impl Weak {
 
 #[async_trait]
 impl Broker for Weak {
-    async fn create(&self, spec: &ChamberSpec) -> Result<()> {
+    async fn create(&self, spec: &ContainerSpec) -> Result<()> {
         if self.busy && spec.purpose == Purpose::Mirror {
             return Err(Problem::unavailable("the engine is busy"));
         }
@@ -269,10 +269,10 @@ impl Broker for Weak {
     async fn remove(&self, name: &str) -> Result<()> {
         self.lab.broker.remove(name).await
     }
-    async fn inspect(&self, name: &str) -> Result<Option<Chamber>> {
+    async fn inspect(&self, name: &str) -> Result<Option<ContainerInfo>> {
         self.lab.broker.inspect(name).await
     }
-    async fn list(&self) -> Result<Vec<Chamber>> {
+    async fn list(&self) -> Result<Vec<ContainerInfo>> {
         self.lab.broker.list().await
     }
     async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use caisson::barrier::{FromInside, Inspector};
 use caisson::git::{Branch, RemoteUrl, Repos};
 use caisson::sandbox::broker::Broker;
-use caisson::sandbox::{Gate, PrepareSpec, Sandboxes, Settings};
+use caisson::sandbox::{EgressControl, PrepareSpec, Sandboxes, Settings};
 use serde_json::json;
 
 use crate::lab::{Change, IMAGE, Lab, ROUTER, Weak, lenient, run, runner};
@@ -19,7 +19,7 @@ fn git(dir: &Path, words: &[&str]) {
 }
 
 /// What the inspector says of a task's sandbox that this broker made.
-async fn said(lab: &Lab, broker: Arc<dyn Broker>, gate: Option<Arc<dyn Gate>>) -> Vec<String> {
+async fn said(lab: &Lab, broker: Arc<dyn Broker>, control: Option<Arc<dyn EgressControl>>) -> Vec<String> {
     let origin = lab.dir.path().join("origin");
     if !origin.exists() {
         std::fs::create_dir(&origin).expect("a directory");
@@ -33,8 +33,8 @@ async fn said(lab: &Lab, broker: Arc<dyn Broker>, gate: Option<Arc<dyn Gate>>) -
     repos.fetch("a", &url, None).await.expect("fetched");
     let base = repos.resolve("a", &Branch::parse("main").expect("a branch")).await.expect("a commit");
     let settings = Settings::new(lab.dir.path().join("state"), IMAGE);
-    let network = gate.is_some();
-    let sandboxes = Arc::new(Sandboxes::new(broker.clone(), gate, repos, settings, 1).expect("sandboxes"));
+    let network = control.is_some();
+    let sandboxes = Arc::new(Sandboxes::new(broker.clone(), control, repos, settings, 1).expect("sandboxes"));
     let limits = lab.config("").sandbox.limits();
     let (image, repo_key, egress) = (IMAGE.to_owned(), "a".to_owned(), Vec::new());
     let (task, attempt, trunk, setup, anew) = (1, 1, None, None, None);
@@ -53,24 +53,24 @@ async fn a_tasks_own_sandbox_is_looked_at_and_a_weak_one_is_refused_by_its_check
     run(runner, |lab| async move {
         assert_eq!(said(&lab, lab.broker.clone(), None).await, [] as [String; 0], "without a network");
         let way = lab.networked(lab.broker.clone(), "").await.way.expect("a router");
-        let gate = || Some(way.egress.clone() as Arc<dyn Gate>);
-        assert_eq!(said(&lab, lab.broker.clone(), gate()).await, [] as [String; 0], "in a berth");
+        let control = || Some(way.egress.clone() as Arc<dyn EgressControl>);
+        assert_eq!(said(&lab, lab.broker.clone(), control()).await, [] as [String; 0], "in a subnet");
 
         let weak = |change: Change, joined| Arc::new(Weak { victim: "task-1-1", joined, ..Weak::new(&lab, change) });
-        let joined = said(&lab, weak(|_, _| {}, true), gate()).await;
+        let joined = said(&lab, weak(|_, _| {}, true), control()).await;
         assert!(joined[0].starts_with("check 8 (interfaces)") && joined[0].contains("eth1"), "{joined:?}");
         assert!(joined[1].starts_with("check 9 (routes)"), "{joined:?}");
         if lenient(&lab).await {
             let open = Arc::new(Weak { unfenced: true, ..Weak::new(&lab, |_, _| {}) });
-            let heard = said(&lab, open, gate()).await;
+            let heard = said(&lab, open, control()).await;
             assert!(heard.len() == 1 && heard[0].starts_with("check 11 "), "{heard:?}");
         }
-        // The machine's own network instead of the berth's: it reaches what a berth never does.
+        // The machine's own network instead of the subnet's: it reaches what a subnet never does.
         let host: Change = |body, _| {
             body["HostConfig"]["NetworkMode"] = json!("bridge");
             body["NetworkingConfig"] = json!({});
         };
-        let bridged = said(&lab, weak(host, false), gate()).await.join("\n");
+        let bridged = said(&lab, weak(host, false), control()).await.join("\n");
         for check in ["check 9 (routes)", "check 11 (a listener of this machine)"] {
             assert!(bridged.contains(check), "{bridged}");
         }

@@ -152,7 +152,7 @@ async fn the_kernels_look_at_where_packets_come_from_is_part_of_the_proof_for_ea
         let before = barrier_key(&config, lab.broker.as_ref()).await.expect("a key");
         let named = format!("caisson-{}-berth-000", lab.installation);
         let seen = before.machine.clone().expect("with a router").rp_filter;
-        assert!(seen.len() == 3 && seen.contains_key(&named), "a task's berth and two of the test: {seen:?}");
+        assert!(seen.len() == 3 && seen.contains_key(&named), "a task's subnet and two of the test: {seen:?}");
         let id = Command::new("docker").args(["network", "inspect", "-f", "{{.Id}}", &named]).output().expect("docker");
         let bridge = format!("br-{}", &String::from_utf8_lossy(&id.stdout)[..12]);
         let other = if seen[&named] == 2 { "0" } else { "2" };

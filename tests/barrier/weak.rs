@@ -268,7 +268,7 @@ async fn an_internal_network_of_the_engine_is_caught() {
     let Some(runner) = runner() else { return };
     run(runner, |lab| async move {
         let _network = Internal::make(&lab);
-        // Nothing with any network is started before the machine's side of the berths is closed; this one is no berth.
+        // Nothing with any network is started before the machine's side of the subnets is closed; this one is no subnet.
         let _router = lab.networked(lab.broker.clone(), "").await;
         let change: Change = |body, lab| {
             host(body, "NetworkMode", json!(format!("caisson-{}-internal", lab.installation)));
@@ -298,7 +298,7 @@ async fn a_way_out_that_is_too_wide_is_caught() {
         assert_eq!(seen, [27], "a router that stays: {:#?}", report.mismatches());
         let hole = Arc::new(Weak { hole: true, ..Weak::new(&lab, unchanged) });
         let (report, seen) = mismatches(&lab.networked(hole, "").await).await;
-        assert_eq!(seen, [31], "a hole in the router's walls: {:#?}", report.mismatches());
+        assert_eq!(seen, [31], "a hole in the router's firewall: {:#?}", report.mismatches());
         let uncounted = Arc::new(Weak { uncounted: true, ..Weak::new(&lab, unchanged) });
         let ground = lab.networked(uncounted, "").await;
         let (mut report, mut seen) = mismatches(&ground).await;

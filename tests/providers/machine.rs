@@ -92,7 +92,7 @@ impl Drive<'_> {
             }
             // Nobody else wants the place.
             if self.task.state == State::Queued && self.task.next.is_some() {
-                self.inputs.push_front(Input::PlaceFree);
+                self.inputs.push_front(Input::SlotFree);
             }
             if let State::Paused { .. } = self.task.state {
                 self.decide(Verb::Resume, None);
@@ -123,14 +123,14 @@ impl Drive<'_> {
             }
             Effect::Converse { turn } => self.converse(turn).await,
             Effect::Act { number, .. } => self.inputs.push_back(Input::ActionEnded { number, outcome: outcome(pick) }),
-            Effect::Seal { n, .. } => self.inputs.push_back(match pick {
+            Effect::Capture { n, .. } => self.inputs.push_back(match pick {
                 0 => Input::TreeRefused { n, reasons: vec!["a link leaves the tree".into()] },
                 1 => Input::TreeUnchanged {
                     n,
                     commit: self.task.head.clone().unwrap_or_else(|| commit(0)),
                     left_out: Vec::new(),
                 },
-                _ => Input::TreeSealed { n, tree: tree(n) },
+                _ => Input::TreeCaptured { n, tree: tree(n) },
             }),
             Effect::Push { n, commit, .. } => self.inputs.push_back(Input::Pushed { n, commit }),
             Effect::OpenPull => self.inputs.push_back(Input::PullOpened { number: 9, url: String::new() }),
@@ -208,8 +208,8 @@ fn commit(n: u32) -> Commit {
     Commit::parse(&format!("{n:040x}")).unwrap()
 }
 
-fn tree(n: u32) -> SealedTree {
-    SealedTree {
+fn tree(n: u32) -> CapturedTree {
+    CapturedTree {
         commit: commit(n),
         files: vec![],
         diff: String::new(),
@@ -273,7 +273,7 @@ async fn drive(wire: Wire, seed: u64) -> (usize, usize) {
     let model = client(wire, &vendor.url, KEY);
     let kind = if seed.is_multiple_of(3) { TaskKind::Plan } else { TaskKind::Fix };
     let chance = Chance(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let inputs = VecDeque::from([request(kind), Input::PlaceFree]);
+    let inputs = VecDeque::from([request(kind), Input::SlotFree]);
     let task = Task::new(TaskId(seed as i64));
     let mut drive =
         Drive { chance, wire, vendor: Some(&vendor), model: model.as_ref(), task, log: vec![], inputs, number: 10 };
@@ -318,7 +318,7 @@ async fn an_endless_answer_is_told_to_the_model_and_the_task_goes_on() {
         let check = if wire == Wire::Openai { strict::openai } else { strict::anthropic };
         let vendor = Vendor::start(check, vec![Reply::ok(endless(&wire))]).await;
         let model = client(wire, &vendor.url, KEY);
-        let inputs = VecDeque::from([request(TaskKind::Fix), Input::PlaceFree]);
+        let inputs = VecDeque::from([request(TaskKind::Fix), Input::SlotFree]);
         let (chance, task) = (Chance(11), Task::new(TaskId(1)));
         let mut drive =
             Drive { chance, wire, vendor: Some(&vendor), model: model.as_ref(), task, log: vec![], inputs, number: 10 };
@@ -355,7 +355,7 @@ async fn a_real_model_may_say_what_it_likes() {
         timeout: std::time::Duration::from_secs(590),
     };
     let model = open(Wire::Openai, None, settings).unwrap();
-    let inputs = VecDeque::from([request(TaskKind::Plan), Input::PlaceFree]);
+    let inputs = VecDeque::from([request(TaskKind::Plan), Input::SlotFree]);
     let (chance, task, model) = (Chance(7), Task::new(TaskId(1)), model.as_ref());
     let mut drive = Drive { chance, wire: Wire::Openai, vendor: None, model, task, log: vec![], inputs, number: 10 };
     drive.run(8).await;

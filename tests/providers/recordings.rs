@@ -40,7 +40,7 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
     };
     let (base, boot, image) = (commit('a'), "b".to_owned(), "i".to_owned());
     let prepared = Event::Prepared { base, boot, image, every: 5, note: None, budget: None };
-    vec![Event::Requested { request: Box::new(request) }, Event::PlaceGranted, prepared]
+    vec![Event::Requested { request: Box::new(request) }, Event::SlotGranted, prepared]
 }
 
 /// The answer to one request, as the engine stores it.

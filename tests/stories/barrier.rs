@@ -2,7 +2,7 @@
 
 use caisson::barrier::Standing;
 use caisson::sandbox::broker::Broker;
-use protocol::broker::ChamberState;
+use protocol::broker::ContainerState;
 
 use crate::world::{FIX, REPO, World, held};
 
@@ -31,8 +31,8 @@ async fn no_task_starts_and_none_goes_on_before_the_barrier_is_proven() {
     let pull = world.until_state("queued").await.pull.expect("a pull request");
     world.alice().comment(REPO, pull, "/status").expect("asked");
     world.until_said(pull, "in line").await;
-    let states: Vec<ChamberState> = world.broker.list().await.expect("listed").iter().map(|it| it.state).collect();
-    assert_eq!(states, [ChamberState::Paused], "its sandbox was not woken");
+    let states: Vec<ContainerState> = world.broker.list().await.expect("listed").iter().map(|it| it.state).collect();
+    assert_eq!(states, [ContainerState::Paused], "its sandbox was not woken");
     world.barrier.send_replace(Standing::Proven);
     world.until_state("final-review").await;
 }

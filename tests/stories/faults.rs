@@ -24,20 +24,20 @@ async fn until_ready_says(world: &World, words: &str) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_effect_that_panics_is_seen_and_tried_again_and_so_is_its_lane() {
+async fn an_effect_that_panics_is_seen_and_tried_again_and_so_is_its_queue() {
     let world = World::new(FIX).await;
-    let (mut effects, mut lanes) = (1, 1);
+    let (mut effects, mut queues) = (1, 1);
     world.cuts.set(move |row, at| {
         match (row.effect.kind(), at) {
             ("act", Boundary::Begun) if effects > 0 => effects -= 1,
-            ("push", Boundary::Closed) if lanes > 0 => lanes -= 1,
+            ("push", Boundary::Closed) if queues > 0 => queues -= 1,
             _ => return false,
         }
         panic!("a fault at {}", row.key)
     });
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     assert_eq!(until_ready_says(&world, "act:1 panicked: a fault at act:1").await, 503);
-    assert_eq!(until_ready_says(&world, "its lane panicked: a fault at push:1").await, 503);
+    assert_eq!(until_ready_says(&world, "its queue panicked: a fault at push:1").await, 503);
     let task = world.until_state("awaiting-review").await;
     assert_eq!(task.actions, 5);
     assert_eq!(until_ready_says(&world, "ready").await, 200);
@@ -76,12 +76,12 @@ async fn a_stored_effect_that_cannot_be_read_is_put_aside_and_said() {
     let store = world.by_hand().await;
     let newer = "UPDATE effects SET body = '{\"effect\":\"of_a_later_version\"}' WHERE state = 'started'";
     let changed = sqlx::query(newer).execute(&store).await.expect("changed").rows_affected();
-    assert_eq!(changed, 2, "one in each lane");
+    assert_eq!(changed, 2, "one in each queue");
     store.close().await;
     world.cuts.clear();
     world.start().await;
     world.until_state("paused").await;
-    // The lane of words goes on, too: it says why.
+    // The queue of words goes on, too: it says why.
     world.until_said(issue, "a stored step (`prepare:").await;
     world.alice().comment(REPO, issue, "/resume").expect("said");
     world.until_state("awaiting-review").await;

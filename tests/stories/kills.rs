@@ -24,7 +24,7 @@ enum Story {
     /// `/allow` while an action runs.
     Hosts,
     /// A task that waits longer than its sandbox is kept.
-    Shelf,
+    Suspended,
     /// A pause in the middle of a segment that lasts longer than its sandbox is kept.
     Kept,
     /// Its issue is closed.
@@ -55,7 +55,7 @@ const STORIES: [(Story, &[&str]); 7] = [
     (Story::Early, &["recheck"]),
     (Story::Advance, &["advance"]),
     (Story::Hosts, &["egress"]),
-    (Story::Shelf, &["shelve"]),
+    (Story::Suspended, &["shelve"]),
     (Story::Kept, &["keep"]),
     (Story::Closed, &["close_pull"]),
 ];
@@ -107,7 +107,7 @@ impl Ran {
         let actions = match story {
             Story::Advance => (1..=10).collect(),
             Story::Kept => BTreeSet::from([1]),
-            Story::Fix | Story::Early | Story::Hosts | Story::Shelf | Story::Closed => BTreeSet::from([5, 6]),
+            Story::Fix | Story::Early | Story::Hosts | Story::Suspended | Story::Closed => BTreeSet::from([5, 6]),
         };
         Self { dir: tempfile::tempdir().expect("a directory"), actions }
     }
@@ -131,7 +131,9 @@ fn fix(ran: &Path) -> String {
 
 async fn world(story: Story, ran: &Path) -> World {
     match story {
-        Story::Shelf => World::in_image(&fix(ran), "image = \"local\"\ndisk_floor_mib = 0\nevict_after_s = 1").await,
+        Story::Suspended => {
+            World::in_image(&fix(ran), "image = \"local\"\ndisk_floor_mib = 0\nevict_after_s = 1").await
+        }
         Story::Kept => {
             let write = format!("echo 1 >> {}; echo 1 >> notes.txt", ran.display());
             let turn = format!("[[turn]]\ncall = [{{ name = \"bash\", arguments = {{ command = \"{write}\" }} }}]\n");
@@ -178,7 +180,7 @@ impl Person {
         let (state, n) = (task.state.name(), task.checkpoints.len());
         let waits = matches!(state, "awaiting-review" | "final-review");
         match story {
-            Story::Kept => return state == "paused" && task.shelf == Some(domain::Shelf::Evicted),
+            Story::Kept => return state == "paused" && task.suspension == Some(domain::Suspension::Evicted),
             // A call that was lost three times, or the like: it was said.
             _ if state == "paused" && self.first(format!("resume {}", task.seq)) => {
                 world.alice().comment(REPO, issue, "/resume").expect("said");
@@ -201,9 +203,9 @@ impl Person {
                 world.alice().comment(REPO, issue, "/allow a.example").expect("said");
             }
             Story::Hosts => return !task.hosts.is_empty() && waits,
-            Story::Shelf => {
+            Story::Suspended => {
                 if state == "awaiting-review" && !world.broker.created.lock().expect("created").is_empty() {
-                    return world.store().next_effect(task.id, domain::Lane::Work).await.expect("read").is_none()
+                    return world.store().next_effect(task.id, domain::Queue::Work).await.expect("read").is_none()
                         && !world.broker.workspace("task-1-1").exists();
                 }
             }
@@ -360,7 +362,7 @@ async fn a_host_is_allowed_through_kills() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sandbox_is_put_away_through_kills() {
     for moment in [Moment::Start, Moment::Middle, Moment::End, Moment::Acknowledged] {
-        killed(Story::Shelf, moment).await;
+        killed(Story::Suspended, moment).await;
     }
 }
 

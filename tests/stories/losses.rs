@@ -7,7 +7,7 @@ use domain::{Event, Loss, OutcomeStatus, PauseReason, Resource, State};
 use protocol::broker::End;
 use std::time::Duration;
 
-const CHAMBER: &str = "task-1-1";
+const CONTAINER: &str = "task-1-1";
 
 /// An action that can be caught in its middle, as often as asked; then one that ends, and done, said once more as nothing was changed.
 fn caught(times: usize) -> String {
@@ -26,7 +26,7 @@ async fn ask(world: &World) -> u64 {
 
 /// Waits until the agent's action is under way in this sandbox.
 async fn under_way(world: &World) {
-    let started = world.broker.workspace(CHAMBER).join("started");
+    let started = world.broker.workspace(CONTAINER).join("started");
     let seen = async {
         while !started.exists() {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -76,11 +76,11 @@ async fn each_way_of_losing_a_sandbox_is_told_as_what_it_was_and_work_goes_on() 
         let issue = ask(&world).await;
         under_way(&world).await;
         match loss {
-            Loss::Stopped => world.broker.end(CHAMBER, End::Stopped),
-            Loss::Ended => world.broker.end(CHAMBER, End::Itself),
-            Loss::EngineRestarted => world.broker.end(CHAMBER, End::EngineRestarted),
-            Loss::Removed => world.broker.remove(CHAMBER).await.expect("removed"),
-            _ => world.broker.restart(CHAMBER),
+            Loss::Stopped => world.broker.end(CONTAINER, End::Stopped),
+            Loss::Ended => world.broker.end(CONTAINER, End::Itself),
+            Loss::EngineRestarted => world.broker.end(CONTAINER, End::EngineRestarted),
+            Loss::Removed => world.broker.remove(CONTAINER).await.expect("removed"),
+            _ => world.broker.restart(CONTAINER),
         }
         world.until_state("awaiting-review").await;
         assert_eq!(losses(&world).await, [loss]);
@@ -97,7 +97,7 @@ async fn one_that_runs_out_of_memory_is_made_anew_once_and_then_a_person_is_aske
     let issue = ask(&world).await;
     for _ in 0..2 {
         under_way(&world).await;
-        world.broker.end(CHAMBER, End::Memory);
+        world.broker.end(CONTAINER, End::Memory);
     }
     let task = world.until_state("paused").await;
     let exhausted = |state: &State| {
@@ -117,7 +117,7 @@ async fn an_engine_that_is_away_is_waited_for_and_what_it_ended_is_found_when_it
     ask(&world).await;
     under_way(&world).await;
     world.broker.set_away(true);
-    world.broker.end(CHAMBER, End::EngineRestarted);
+    world.broker.end(CONTAINER, End::EngineRestarted);
     let asked_again = async {
         while world.broker.in_vain() < 3 {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -144,7 +144,7 @@ async fn a_loss_is_told_also_where_the_bot_is_killed_once_the_sandbox_is_made_an
         world.cuts.set(move |row, at| {
             row.effect.kind() == "open" && matches!(at, Boundary::Done) && met.send(row.key.clone()).is_ok()
         });
-        world.broker.remove(CHAMBER).await.expect("removed");
+        world.broker.remove(CONTAINER).await.expect("removed");
         world.approve().await;
         tokio::time::timeout(Duration::from_secs(60), reached.recv()).await.expect("in time").expect("made anew");
         assert!(losses(&world).await.is_empty(), "not stored yet");
@@ -178,10 +178,10 @@ async fn what_was_approved_is_in_the_sandbox_that_is_made_anew() {
     let before = world.task().await.head;
     world.approve().await;
     under_way(&world).await;
-    world.broker.remove(CHAMBER).await.expect("removed");
+    world.broker.remove(CONTAINER).await.expect("removed");
     let task = world.until_state("final-review").await;
     assert_eq!((task.head, losses(&world).await), (before, vec![Loss::Removed]));
-    let semver = world.broker.workspace(CHAMBER).join("semver.py");
+    let semver = world.broker.workspace(CONTAINER).join("semver.py");
     assert!(std::fs::read_to_string(semver).expect("read").contains("parse(a)"), "it stands at the last commit");
     world.approve().await;
     world.until_state("approved").await;
@@ -232,7 +232,7 @@ async fn a_router_that_was_gone_is_told_in_the_next_review_and_stops_nothing() {
         }
     };
     tokio::time::timeout(Duration::from_secs(60), seen).await.expect("it was noted while the action ran");
-    std::fs::write(world.broker.workspace(CHAMBER).join("go"), "").expect("written");
+    std::fs::write(world.broker.workspace(CONTAINER).join("go"), "").expect("written");
     world.until_state("awaiting-review").await;
     assert_eq!((noted().await, losses(&world).await.len()), (1, 0));
     world.until_said(issue, "the router was gone for a moment").await;

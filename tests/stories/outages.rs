@@ -2,7 +2,7 @@
 
 use crate::world::{FIX, REPO, World};
 use caisson::store::TABLES;
-use domain::Lane;
+use domain::Queue;
 use std::time::Duration;
 
 /// Rows of every table but the forge's own arrivals.
@@ -17,11 +17,11 @@ async fn rows(world: &World) -> Vec<(&'static str, i64)> {
     rows
 }
 
-/// Waits until the task's next step of this lane was tried in vain so often.
-async fn in_vain(world: &World, lane: Lane, times: i64) {
+/// Waits until the task's next step of this queue was tried in vain so often.
+async fn in_vain(world: &World, queue: Queue, times: i64) {
     let task = world.task().await.id;
     let tried = async {
-        while world.store().next_effect(task, lane).await.expect("read").is_none_or(|row| row.failures < times) {
+        while world.store().next_effect(task, queue).await.expect("read").is_none_or(|row| row.failures < times) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
@@ -33,13 +33,13 @@ async fn a_model_that_is_away_adds_no_row_for_each_try_and_costs_nothing() {
     let mut world = World::new(FIX).await;
     world.model.set_away(true);
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    in_vain(&world, Lane::Work, 1).await;
+    in_vain(&world, Queue::Work, 1).await;
     let before = (rows(&world).await, world.log().await.len());
-    in_vain(&world, Lane::Work, 2).await;
+    in_vain(&world, Queue::Work, 2).await;
     // Whoever is killed between two tries has not asked.
     world.kill();
     world.start().await;
-    in_vain(&world, Lane::Work, 3).await;
+    in_vain(&world, Queue::Work, 3).await;
     assert_eq!((rows(&world).await, world.log().await.len()), before);
     world.model.set_away(false);
     world.until_state("awaiting-review").await;
@@ -50,12 +50,12 @@ async fn a_forge_and_an_engine_that_are_away_add_no_row_for_each_try() {
     let world = World::new(FIX).await;
     world.broker.set_away(true);
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    in_vain(&world, Lane::Work, 4).await;
+    in_vain(&world, Queue::Work, 4).await;
     // The fourth time a person is told, once.
     world.until_said(issue, "tries again by itself").await;
     let before = rows(&world).await;
     world.forge.set_outage(Some(502));
-    in_vain(&world, Lane::Work, 6).await;
+    in_vain(&world, Queue::Work, 6).await;
     assert_eq!(rows(&world).await, before);
     world.forge.set_outage(None);
     world.broker.set_away(false);

@@ -112,17 +112,17 @@ async fn what_was_sealed_and_not_pushed_is_pushed_by_the_other() {
     let mut beside = Beside::new(&world, |text| text);
     beside.start(&world).await;
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    let sealed = |task: &domain::Task| task.state.name() == "publishing" && task.seq > 0;
-    world.until("a sealed tree", sealed).await;
+    let captured = |task: &domain::Task| task.state.name() == "publishing" && task.seq > 0;
+    world.until("a sealed tree", captured).await;
     let end = Instant::now() + PATIENCE;
-    while !world.log().await.iter().any(|event| matches!(event, Event::TreeSealed { .. })) {
+    while !world.log().await.iter().any(|event| matches!(event, Event::TreeCaptured { .. })) {
         assert!(Instant::now() < end, "never sealed");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     world.kill();
     to_the_end(&world, issue).await;
-    let sealed = |event: &&Event| matches!(event, Event::TreeSealed { n: 1, .. });
-    assert_eq!(world.log().await.iter().filter(sealed).count(), 1, "the same commit, though its host is gone");
+    let captured = |event: &&Event| matches!(event, Event::TreeCaptured { n: 1, .. });
+    assert_eq!(world.log().await.iter().filter(captured).count(), 1, "the same commit, though its host is gone");
 }
 
 /// A restart of both, one after the other: no review waits for longer than a lease, and nothing is lost.

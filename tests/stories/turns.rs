@@ -1,8 +1,8 @@
-//! Whose turn it is: places for tasks, berths for sandboxes, budgets, and a conversation that grew too long.
+//! Whose turn it is: slots for tasks, subnets for sandboxes, budgets, and a conversation that grew too long.
 
 use crate::world::{FIX, REPO, World, held};
 use caisson::sandbox::broker::Broker as _;
-use domain::{Event, Shelf, State, Task, TaskId};
+use domain::{Event, State, Suspension, Task, TaskId};
 use protocol::broker::Purpose;
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ async fn who_is_approved_takes_a_turn_as_who_begins_does() {
     let_go(&world, "task-2-1");
     world.until_state("final-review").await;
     let log = world.log().await;
-    let granted = log.iter().filter(|event| **event == Event::PlaceGranted).count();
+    let granted = log.iter().filter(|event| **event == Event::SlotGranted).count();
     assert_eq!(granted, 2, "one to begin, one after the approval");
 }
 
@@ -54,12 +54,12 @@ async fn the_sandbox_that_waits_longest_makes_room_and_its_work_is_kept() {
     let paused = world.until_state("paused").await;
     assert!(paused.uncommitted && paused.pushed.is_none(), "an edit that no commit has");
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
-    other(&world, "the second in the one berth", |task| task.state.name() == "paused").await;
+    other(&world, "the second in the one subnet", |task| task.state.name() == "paused").await;
     let kept = world.task().await;
-    assert_eq!((kept.shelf, kept.kept.is_some()), (Some(Shelf::Evicted), true));
+    assert_eq!((kept.suspension, kept.kept.is_some()), (Some(Suspension::Evicted), true));
     let held: Vec<_> = world.broker.list().await.expect("listed");
-    let held: Vec<_> = held.into_iter().filter(|chamber| chamber.purpose == Purpose::Task).collect();
-    assert_eq!(held.len(), 1, "one berth, one sandbox: {held:?}");
+    let held: Vec<_> = held.into_iter().filter(|container| container.purpose == Purpose::Task).collect();
+    assert_eq!(held.len(), 1, "one subnet, one sandbox: {held:?}");
     world.alice().comment(REPO, 1, "/budget 20 actions").expect("said");
     let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
     let review = world.until_said(pull, "### Checkpoint 1 ").await;

@@ -96,7 +96,7 @@ impl World {
         world
     }
 
-    /// With a network, behind a gate that writes down what it is told.
+    /// With a network, behind an egress control that writes down what it is told.
     pub async fn networked(script: &str, more: &str) -> World {
         World::build(script, more, LOCAL, Some(Arc::default()), 1, &single("tools")).await
     }
@@ -366,12 +366,12 @@ impl World {
         self.alice().approve(REPO, task.pull.expect("a pull request"), commit.as_str()).expect("approved");
     }
 
-    /// Nothing is left behind: no chamber of any kind.
+    /// Nothing is left behind: no container of any kind.
     pub async fn nothing_left(&self) {
         let end = Instant::now() + PATIENCE;
         loop {
             let left = caisson::sandbox::broker::Broker::list(self.broker.as_ref()).await.expect("listed");
-            // A chamber is off the list before its files are gone.
+            // A container is off the list before its files are gone.
             let created = self.broker.created.lock().expect("created").clone();
             let kept: Vec<_> = created.into_iter().filter(|name| self.broker.workspace(name).exists()).collect();
             if left.is_empty() && kept.is_empty() {
@@ -389,7 +389,7 @@ impl Drop for World {
     }
 }
 
-/// Plain processes have no walls to look at.
+/// Plain processes have no barrier to look at.
 #[derive(Default)]
 pub struct Inspected(pub Mutex<Vec<String>>);
 
@@ -413,9 +413,9 @@ async fn parts(
     let forge = Gitea::new(config.forge.url.as_ref().expect("named"), token.clone(), "caisson-test").expect("a client");
     let me = forge.whoami().await.expect("an account");
     let repos = Repos::new(config.state_dir.join("repos"));
-    let settings = Settings { berths: config.router.berths, ..Settings::new(&config.state_dir, "local") };
-    let gate = doors.map(|doors| doors as Arc<dyn caisson::sandbox::Gate>);
-    let sandboxes = Sandboxes::new(broker.clone(), gate, repos.clone(), settings, epoch as u64).expect("sandboxes");
+    let settings = Settings { subnets: config.router.subnets, ..Settings::new(&config.state_dir, "local") };
+    let control = doors.map(|doors| doors as Arc<dyn caisson::sandbox::EgressControl>);
+    let sandboxes = Sandboxes::new(broker.clone(), control, repos.clone(), settings, epoch as u64).expect("sandboxes");
     let secret = Secret::read(&config.repositories[0].secret_files[0]).expect("a secret");
     Parts {
         host: host_id(&config.state_dir).expect("an id"),

@@ -1,7 +1,7 @@
-//! A gate without a router: which berths were opened with which rules, and closed, in order.
+//! Egress control without a router: which subnets were opened with which rules, and closed, in order.
 
 use async_trait::async_trait;
-use caisson::sandbox::Gate;
+use caisson::sandbox::EgressControl;
 use protocol::router::Rule;
 use std::sync::Mutex;
 use tokio::sync::Notify;
@@ -25,10 +25,10 @@ impl Doors {
         let mut open = std::collections::BTreeSet::new();
         for told in self.told.lock().unwrap().iter() {
             let mut words = told.split(' ');
-            let (word, berth) = (words.next(), words.next().and_then(|berth| berth.parse().ok()));
-            match (word, berth) {
-                (Some("open"), Some(berth)) => drop(open.insert(berth)),
-                (_, Some(berth)) => drop(open.remove(&berth)),
+            let (word, subnet) = (words.next(), words.next().and_then(|subnet| subnet.parse().ok()));
+            match (word, subnet) {
+                (Some("open"), Some(subnet)) => drop(open.insert(subnet)),
+                (_, Some(subnet)) => drop(open.remove(&subnet)),
                 _ => {}
             }
         }
@@ -37,15 +37,15 @@ impl Doors {
 }
 
 #[async_trait]
-impl Gate for Doors {
-    async fn open(&self, berth: u32, rules: &[Rule]) -> Result<(), String> {
+impl EgressControl for Doors {
+    async fn open(&self, subnet: u32, rules: &[Rule]) -> Result<(), String> {
         let hosts: Vec<String> = rules.iter().map(Rule::to_string).collect();
-        self.told.lock().unwrap().push(format!("open {berth} {}", hosts.join(",")));
+        self.told.lock().unwrap().push(format!("open {subnet} {}", hosts.join(",")));
         Ok(())
     }
 
-    async fn close(&self, berth: u32) -> Result<(), String> {
-        self.told.lock().unwrap().push(format!("close {berth}"));
+    async fn close(&self, subnet: u32) -> Result<(), String> {
+        self.told.lock().unwrap().push(format!("close {subnet}"));
         Ok(())
     }
 

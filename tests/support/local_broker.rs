@@ -1,7 +1,7 @@
-//! A broker without an engine: each chamber is the real runner as a plain process in a temporary directory.
+//! A broker without an engine: each container is the real runner as a plain process in a temporary directory.
 //!
 //! Owns processes and directories, and removes both when it is dropped. It keeps the contract of `Broker` (names, states,
-//! what is a conflict, several attached hosts that all hear everything) but none of the walls: nothing hostile may *run*
+//! what is a conflict, several attached hosts that all hear everything) but none of the isolation: nothing hostile may *run*
 //! here. Image names steer it: `missing` does not exist, `no-git` has a PATH without git.
 
 use std::collections::HashMap;
@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use caisson::sandbox::broker::{Broker, Result, Stream};
 use protocol::broker::{
-    Chamber, ChamberSpec, ChamberState, End, EngineInfo, ImageInfo, Problem, ProblemKind, Purpose, RouterInfo,
-    RouterSpec, VERSION,
+    ContainerInfo, ContainerSpec, ContainerState, End, EngineInfo, ImageInfo, Problem, ProblemKind, Purpose,
+    RouterInfo, RouterSpec, VERSION,
 };
 use protocol::host::Network;
 use protocol::runner::Mark;
@@ -31,9 +31,9 @@ type Listeners = Arc<tokio::sync::Mutex<Vec<WriteHalf<DuplexStream>>>>;
 /// See the module's words.
 pub struct LocalBroker {
     dir: tempfile::TempDir,
-    /// Chambers live in the runtime the broker was made in: they outlive the bot's, as containers do.
+    /// Containers live in the runtime the broker was made in: they outlive the bot's, as an engine's do.
     home: tokio::runtime::Handle,
-    chambers: Mutex<HashMap<String, Local>>,
+    containers: Mutex<HashMap<String, Local>>,
     away: AtomicBool,
     /// Calls that failed for that.
     in_vain: AtomicUsize,
@@ -42,12 +42,12 @@ pub struct LocalBroker {
 }
 
 struct Local {
-    spec: ChamberSpec,
+    spec: ContainerSpec,
     dir: PathBuf,
     mirror: Option<PathBuf>,
     boots: u32,
     run: Option<Run>,
-    state: ChamberState,
+    state: ContainerState,
     /// Whoever attaches hears this first.
     noise: Vec<u8>,
     /// Its runner speaks this version; `None` = ours.
@@ -66,26 +66,26 @@ impl LocalBroker {
         Arc::new(Self {
             dir,
             home: tokio::runtime::Handle::current(),
-            chambers: Mutex::default(),
+            containers: Mutex::default(),
             away: AtomicBool::new(false),
             in_vain: AtomicUsize::new(0),
             created: Mutex::default(),
         })
     }
 
-    /// Where a mirror lies; nothing keeps the chambers that read it from writing here.
+    /// Where a mirror lies; nothing keeps the containers that read it from writing here.
     pub fn mirror(&self, name: &str) -> PathBuf {
         self.dir.path().join("mirrors").join(name)
     }
 
-    /// Where a chamber's files lie.
+    /// Where a container's files lie.
     pub fn workspace(&self, name: &str) -> PathBuf {
         self.dir.path().join(name).join("workspace")
     }
 
-    /// Ends a chamber as something outside of the bot would.
+    /// Ends a container as something outside of the bot would.
     pub fn end(&self, name: &str, end: End) {
-        self.chambers.lock().unwrap().get_mut(name).expect("it is there").stop(end);
+        self.containers.lock().unwrap().get_mut(name).expect("it is there").stop(end);
     }
 
     fn there(&self) -> Result<()> {
@@ -96,26 +96,26 @@ impl LocalBroker {
         Ok(())
     }
 
-    /// Starts a chamber anew behind the bot's back.
+    /// Starts a container anew behind the bot's back.
     pub fn restart(&self, name: &str) {
-        let mut chambers = self.chambers.lock().unwrap();
-        let local = chambers.get_mut(name).expect("it is there");
+        let mut containers = self.containers.lock().unwrap();
+        let local = containers.get_mut(name).expect("it is there");
         local.stop(End::Stopped);
         local.start(&self.home).expect("started");
     }
 
-    /// From now on a chamber's runner is one of another release, which speaks this version.
+    /// From now on a container's runner is one of another release, which speaks this version.
     #[allow(dead_code, reason = "for tests/trees.rs alone")]
     pub fn speaks(&self, name: &str, version: u32) {
-        self.chambers.lock().unwrap().get_mut(name).expect("it is there").version = Some(version);
+        self.containers.lock().unwrap().get_mut(name).expect("it is there").version = Some(version);
     }
 
-    /// Has a chamber say this, now and to whoever attaches later: as one would that is not our runner's any more.
+    /// Has a container say this, now and to whoever attaches later: as one would that is not our runner's any more.
     #[allow(dead_code, reason = "for tests/trees.rs alone")]
     pub async fn say(&self, name: &str, noise: &[u8]) {
         let listeners = {
-            let mut chambers = self.chambers.lock().unwrap();
-            let local = chambers.get_mut(name).expect("it is there");
+            let mut containers = self.containers.lock().unwrap();
+            let local = containers.get_mut(name).expect("it is there");
             local.noise = noise.to_owned();
             local.run.as_ref().map(|run| Arc::clone(&run.listeners))
         };
@@ -125,11 +125,11 @@ impl LocalBroker {
         }
     }
 
-    /// From its next start on a chamber lies on a disk that is nearly full.
+    /// From its next start on a container lies on a disk that is nearly full.
     #[allow(dead_code, reason = "for tests/trees.rs alone")]
     pub fn fill_disk(&self, name: &str) {
-        let mut chambers = self.chambers.lock().unwrap();
-        chambers.get_mut(name).expect("it is there").spec.limits.disk_floor_bytes = u64::MAX >> 8;
+        let mut containers = self.containers.lock().unwrap();
+        containers.get_mut(name).expect("it is there").spec.limits.disk_floor_bytes = u64::MAX >> 8;
     }
 
     /// From now on every call fails as when the engine is away, or no more.
@@ -145,9 +145,9 @@ impl LocalBroker {
 
     fn with<T>(&self, name: &str, work: impl FnOnce(&mut Local) -> Result<T>) -> Result<T> {
         self.there()?;
-        let mut chambers = self.chambers.lock().unwrap();
-        let missing = || Problem::new(ProblemKind::NotFound, format!("no chamber {name}"));
-        work(chambers.get_mut(name).ok_or_else(missing)?)
+        let mut containers = self.containers.lock().unwrap();
+        let missing = || Problem::new(ProblemKind::NotFound, format!("no container {name}"));
+        work(containers.get_mut(name).ok_or_else(missing)?)
     }
 }
 
@@ -198,7 +198,7 @@ impl Local {
         let listeners: Listeners = Arc::default();
         tokio::spawn(spread(stdout, Arc::clone(&listeners)));
         self.run = Some(Run { child, stdin: Arc::new(tokio::sync::Mutex::new(stdin)), listeners });
-        (self.boots, self.state) = (self.boots + 1, ChamberState::Running);
+        (self.boots, self.state) = (self.boots + 1, ContainerState::Running);
         Ok(())
     }
 
@@ -210,8 +210,8 @@ impl Local {
             // Reaped by the runtime; waiting here would need an async function in Drop.
             drop(run.child.start_kill());
         }
-        if !matches!(self.state, ChamberState::Created) {
-            self.state = ChamberState::Exited { code: 137, end };
+        if !matches!(self.state, ContainerState::Created) {
+            self.state = ContainerState::Exited { code: 137, end };
         }
     }
 
@@ -244,7 +244,7 @@ async fn spread(mut stdout: tokio::process::ChildStdout, listeners: Listeners) {
 
 impl Drop for LocalBroker {
     fn drop(&mut self) {
-        for local in self.chambers.lock().unwrap().values_mut() {
+        for local in self.containers.lock().unwrap().values_mut() {
             local.stop(End::Stopped);
         }
     }
@@ -276,13 +276,13 @@ impl Broker for LocalBroker {
         })
     }
 
-    async fn create(&self, spec: &ChamberSpec) -> Result<()> {
+    async fn create(&self, spec: &ContainerSpec) -> Result<()> {
         self.there()?;
         if spec.image == "missing" {
             return Err(Problem::new(ProblemKind::NotFound, "the engine does not have the image missing"));
         }
-        let mut chambers = self.chambers.lock().unwrap();
-        if let Some(old) = chambers.get(&spec.name) {
+        let mut containers = self.containers.lock().unwrap();
+        if let Some(old) = containers.get(&spec.name) {
             return if old.spec == *spec { Ok(()) } else { Err(conflict("exists with another spec")) };
         }
         let mirror = spec.mirror.as_ref().map(|name| self.mirror(name));
@@ -303,24 +303,24 @@ impl Broker for LocalBroker {
             mirror,
             boots: 0,
             run: None,
-            state: ChamberState::Created,
+            state: ContainerState::Created,
             noise: Vec::new(),
             version: None,
         };
-        chambers.insert(spec.name.clone(), local);
+        containers.insert(spec.name.clone(), local);
         Ok(())
     }
 
     async fn start(&self, name: &str) -> Result<()> {
         self.with(name, |local| match local.state {
-            ChamberState::Running | ChamberState::Paused => Ok(()),
+            ContainerState::Running | ContainerState::Paused => Ok(()),
             _ => local.start(&self.home).map_err(|e| Problem::new(ProblemKind::Engine, e.to_string())),
         })
     }
 
     async fn attach(&self, name: &str) -> Result<Box<dyn Stream>> {
         let (stdin, listeners, noise) = self.with(name, |local| match (&local.run, local.state) {
-            (Some(run), ChamberState::Running) => {
+            (Some(run), ContainerState::Running) => {
                 Ok((Arc::clone(&run.stdin), Arc::clone(&run.listeners), local.noise.clone()))
             }
             _ => Err(conflict("not running")),
@@ -343,10 +343,10 @@ impl Broker for LocalBroker {
 
     async fn pause(&self, name: &str) -> Result<()> {
         self.with(name, |local| match local.state {
-            ChamberState::Paused => Ok(()),
-            ChamberState::Running => {
+            ContainerState::Paused => Ok(()),
+            ContainerState::Running => {
                 local.signal("-STOP");
-                local.state = ChamberState::Paused;
+                local.state = ContainerState::Paused;
                 Ok(())
             }
             _ => Err(conflict("not running")),
@@ -355,9 +355,9 @@ impl Broker for LocalBroker {
 
     async fn unpause(&self, name: &str) -> Result<()> {
         self.with(name, |local| {
-            if local.state == ChamberState::Paused {
+            if local.state == ContainerState::Paused {
                 local.signal("-CONT");
-                local.state = ChamberState::Running;
+                local.state = ContainerState::Running;
             }
             Ok(())
         })
@@ -373,8 +373,8 @@ impl Broker for LocalBroker {
     async fn remove(&self, name: &str) -> Result<()> {
         self.there()?;
         // Held to the end: one that is made anew under this name gets files of its own.
-        let mut chambers = self.chambers.lock().unwrap();
-        if let Some(mut local) = chambers.remove(name) {
+        let mut containers = self.containers.lock().unwrap();
+        if let Some(mut local) = containers.remove(name) {
             local.stop(End::Stopped);
             // What it ran is killed with it, a moment later, and may write until then. Whatever has odd permissions in there is
             // the test's; the temporary directory takes the rest.
@@ -388,20 +388,20 @@ impl Broker for LocalBroker {
         Ok(())
     }
 
-    async fn inspect(&self, name: &str) -> Result<Option<Chamber>> {
+    async fn inspect(&self, name: &str) -> Result<Option<ContainerInfo>> {
         let all = self.list().await?;
-        Ok(all.into_iter().find(|chamber| chamber.name == name))
+        Ok(all.into_iter().find(|container| container.name == name))
     }
 
-    async fn list(&self) -> Result<Vec<Chamber>> {
+    async fn list(&self) -> Result<Vec<ContainerInfo>> {
         self.there()?;
-        let mut chambers = self.chambers.lock().unwrap();
+        let mut containers = self.containers.lock().unwrap();
         let one = |(name, local): (&String, &mut Local)| {
             let ended = local.run.as_mut().is_some_and(|run| run.child.try_wait().is_ok_and(|end| end.is_some()));
             if ended {
                 local.stop(End::Itself);
             }
-            Chamber {
+            ContainerInfo {
                 name: name.clone(),
                 purpose: local.spec.purpose,
                 task: local.spec.task,
@@ -410,7 +410,7 @@ impl Broker for LocalBroker {
                 address: None,
             }
         };
-        let mut all: Vec<Chamber> = chambers.iter_mut().map(one).collect();
+        let mut all: Vec<ContainerInfo> = containers.iter_mut().map(one).collect();
         all.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(all)
     }
@@ -450,8 +450,8 @@ impl Broker for LocalBroker {
     }
 
     async fn remove_mirror(&self, name: &str) -> Result<bool> {
-        let chambers = self.chambers.lock().unwrap();
-        if chambers.values().any(|local| local.spec.mirror.as_deref() == Some(name)) {
+        let containers = self.containers.lock().unwrap();
+        if containers.values().any(|local| local.spec.mirror.as_deref() == Some(name)) {
             return Ok(false);
         }
         drop(std::fs::remove_dir_all(self.mirror(name)));
@@ -459,7 +459,7 @@ impl Broker for LocalBroker {
     }
 
     async fn reap(&self, keep: &[String], mirrors: &[String]) -> Result<Vec<String>> {
-        let names: Vec<String> = self.chambers.lock().unwrap().keys().cloned().collect();
+        let names: Vec<String> = self.containers.lock().unwrap().keys().cloned().collect();
         let mut lost: Vec<String> = names.into_iter().filter(|name| !keep.contains(name)).collect();
         for name in &lost {
             self.remove(name).await?;

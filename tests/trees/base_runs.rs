@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use caisson::sandbox::checks::{Standing, standing};
-use caisson::sandbox::{Gate, Sandboxes, Settings, VerifySpec};
+use caisson::sandbox::{EgressControl, Sandboxes, Settings, VerifySpec};
 use domain::{Commit, Verdict, VerdictKind};
 
 use crate::world::{KEY, World, commit, url};
@@ -12,7 +12,7 @@ use crate::world::{KEY, World, commit, url};
 async fn verified(world: &World, sandboxes: &Sandboxes, spec: &VerifySpec) -> Verdict {
     let verdict = sandboxes.verify(spec).await.expect("verified");
     sandboxes.leave().await;
-    assert!(world.left().await.is_empty(), "a chamber is left");
+    assert!(world.left().await.is_empty(), "a container is left");
     verdict
 }
 
@@ -43,9 +43,9 @@ async fn one_run_serves_the_start_every_verification_and_a_new_life() {
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)));
     assert_eq!(runs(&world), 1, "{:?}", world.broker.created.lock().unwrap());
 
-    let gate: Arc<dyn Gate> = Arc::clone(&world.doors) as _;
+    let control: Arc<dyn EgressControl> = Arc::clone(&world.doors) as _;
     let settings = Settings::new(world.dir.path().join("state"), "local");
-    let next = Sandboxes::new(Arc::clone(&world.broker) as _, Some(gate), world.repos.clone(), settings, 2)
+    let next = Sandboxes::new(Arc::clone(&world.broker) as _, Some(control), world.repos.clone(), settings, 2)
         .expect("sandboxes");
     let verdict = verified(&world, &next, &world.checks(&again, Some(command))).await;
     assert_eq!((verdict.base_exit_code, runs(&world)), (Some(1), 1));

@@ -1,6 +1,6 @@
 //! What stays out of a checkpoint's commit, what comes in when it is asked for, and what of a file is shown.
 
-use caisson::sandbox::Sealed;
+use caisson::sandbox::Captured;
 use domain::{Commit, FileChange};
 
 use crate::world::{FILES, World};
@@ -19,8 +19,8 @@ impl Taken {
 }
 
 async fn taken(world: &World, n: u32, parent: &Commit) -> Taken {
-    let sealed = world.sandboxes.seal(&world.seal_spec(1, n, parent)).await.expect("sealed");
-    let Sealed::Commit { commit, files, diff, left_out, .. } = sealed else { panic!("{sealed:?}") };
+    let captured = world.sandboxes.capture(&world.capture_spec(1, n, parent)).await.expect("captured");
+    let Captured::Commit { commit, files, diff, left_out, .. } = captured else { panic!("{captured:?}") };
     world.sandboxes.open(1).await.expect("opened");
     Taken { commit, files, diff, left_out }
 }
@@ -33,8 +33,8 @@ async fn by_products_of_known_tools_stay_out_are_named_and_can_be_asked_for() {
     let world = World::new().await;
     world.sandboxes.prepare(&world.spec(1)).await.unwrap();
     world.bash(1, "mkdir __pycache__ && echo x > __pycache__/sum.pyc").await;
-    let sealed = world.sandboxes.seal(&world.seal_spec(1, 1, &world.base)).await.expect("sealed");
-    assert_eq!(sealed, Sealed::Unchanged { left_out: vec!["__pycache__/".to_owned()] });
+    let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
+    assert_eq!(captured, Captured::Unchanged { left_out: vec!["__pycache__/".to_owned()] });
     world.sandboxes.open(1).await.unwrap();
     world.bash(1, PYCACHE).await;
     let first = taken(&world, 1, &world.base).await;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use caisson::sandbox::{Gate, SandboxError, Sandboxes, Sealed, Settings};
+use caisson::sandbox::{Captured, EgressControl, SandboxError, Sandboxes, Settings};
 use domain::{Action, Loss};
 use protocol::runner::{Limits, VERSION};
 
 use crate::world::World;
 
-const CHAMBER: &str = "task-1-1";
+const CONTAINER: &str = "task-1-1";
 const OTHER: u32 = VERSION + 7;
 
 /// Another life of the bot over the same state, for which the sandbox of task 1 is one of another version.
@@ -21,9 +21,10 @@ fn another_life(world: &World, epoch: u64, spoken: Option<u32>) -> Sandboxes {
         told["runner"] = spoken.into();
         std::fs::write(&record, told.to_string()).expect("written");
     }
-    let gate: Arc<dyn Gate> = Arc::clone(&world.doors) as _;
+    let control: Arc<dyn EgressControl> = Arc::clone(&world.doors) as _;
     let settings = Settings::new(world.dir.path().join("state"), "local");
-    Sandboxes::new(Arc::clone(&world.broker) as _, Some(gate), world.repos.clone(), settings, epoch).expect("sandboxes")
+    Sandboxes::new(Arc::clone(&world.broker) as _, Some(control), world.repos.clone(), settings, epoch)
+        .expect("sandboxes")
 }
 
 async fn bash(sandboxes: &Sandboxes, id: u64, command: &str) -> Result<String, SandboxError> {
@@ -48,7 +49,7 @@ async fn what_nobody_committed_is_in_the_one_that_takes_its_place() {
             "stopped" => world.sandboxes.stop(1).await.expect("stopped"),
             _ => {}
         }
-        world.broker.speaks(CHAMBER, OTHER);
+        world.broker.speaks(CONTAINER, OTHER);
         // In the version of this host it is out of reach.
         let stranded = another_life(&world, 2, None).open(1).await;
         assert!(
@@ -69,8 +70,8 @@ async fn what_nobody_committed_is_in_the_one_that_takes_its_place() {
         assert_eq!(bash(&next, 901, LOOK).await.expect("acted"), SEEN, "{state}");
         assert!(std::fs::read_dir(world.dir.path().join("state/carried")).expect("made").next().is_none(), "{state}");
         // It is a sandbox as any: its tree is taken as the work's.
-        let sealed = next.seal(&world.seal_spec(1, 1, &world.base)).await.expect("sealed");
-        assert!(matches!(&sealed, Sealed::Commit { files, .. } if files.len() == 4), "{state}: {sealed:?}");
+        let captured = next.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
+        assert!(matches!(&captured, Captured::Commit { files, .. } if files.len() == 4), "{state}: {captured:?}");
     }
 }
 
@@ -79,7 +80,7 @@ async fn what_was_brought_over_never_comes_back_over_a_later_commit() {
     let world = World::new().await;
     world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
     world.bash(1, WORK).await;
-    world.broker.speaks(CHAMBER, OTHER);
+    world.broker.speaks(CONTAINER, OTHER);
     let next = another_life(&world, 2, Some(OTHER));
     let mut missing = world.spec(1);
     missing.image = "missing".to_owned();
@@ -94,8 +95,8 @@ async fn what_was_brought_over_never_comes_back_over_a_later_commit() {
     assert!(!carried.exists(), "opened");
     bash(&next, 901, "echo newer >new.txt").await.expect("acted");
     left_over();
-    let sealed = next.seal(&world.seal_spec(1, 1, &world.base)).await.expect("sealed");
-    let Sealed::Commit { commit, .. } = sealed else { panic!("{sealed:?}") };
+    let captured = next.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
+    let Captured::Commit { commit, .. } = captured else { panic!("{captured:?}") };
     assert!(!carried.exists(), "sealed");
     next.remove(1).await.expect("removed");
     left_over();
@@ -112,9 +113,9 @@ async fn a_checkpoint_is_taken_by_the_old_runner_itself() {
     let world = World::new().await;
     world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
     world.bash(1, WORK).await;
-    world.broker.speaks(CHAMBER, OTHER);
+    world.broker.speaks(CONTAINER, OTHER);
     let next = another_life(&world, 2, Some(OTHER));
-    let sealed = next.seal(&world.seal_spec(1, 1, &world.base)).await.expect("sealed");
-    assert!(matches!(&sealed, Sealed::Commit { files, .. } if files.len() == 4), "{sealed:?}");
+    let captured = next.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
+    assert!(matches!(&captured, Captured::Commit { files, .. } if files.len() == 4), "{captured:?}");
     next.remove(1).await.expect("removed");
 }

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use caisson::sandbox::broker::{Broker, Result, Stream};
-use caisson::sandbox::{Gate, SandboxError, Sandboxes, Sealed, Settings};
+use caisson::sandbox::{Captured, EgressControl, SandboxError, Sandboxes, Settings};
 use domain::{Action, Commit, VerdictKind};
-use protocol::broker::{Chamber, ChamberSpec, EngineInfo, ImageInfo, Problem, RouterInfo, RouterSpec};
+use protocol::broker::{ContainerInfo, ContainerSpec, EngineInfo, ImageInfo, Problem, RouterInfo, RouterSpec};
 use protocol::host::Network;
 use protocol::router::Rule;
 use protocol::runner::Limits;
@@ -54,7 +54,7 @@ impl Broker for CutBroker {
     async fn hello(&self) -> Result<EngineInfo> {
         self.1.broker(self.0.hello()).await
     }
-    async fn create(&self, spec: &ChamberSpec) -> Result<()> {
+    async fn create(&self, spec: &ContainerSpec) -> Result<()> {
         self.1.broker(self.0.create(spec)).await
     }
     async fn start(&self, name: &str) -> Result<()> {
@@ -75,10 +75,10 @@ impl Broker for CutBroker {
     async fn remove(&self, name: &str) -> Result<()> {
         self.1.broker(self.0.remove(name)).await
     }
-    async fn inspect(&self, name: &str) -> Result<Option<Chamber>> {
+    async fn inspect(&self, name: &str) -> Result<Option<ContainerInfo>> {
         self.1.broker(self.0.inspect(name)).await
     }
-    async fn list(&self) -> Result<Vec<Chamber>> {
+    async fn list(&self) -> Result<Vec<ContainerInfo>> {
         self.1.broker(self.0.list()).await
     }
     async fn image(&self, reference: &str) -> Result<Option<ImageInfo>> {
@@ -116,12 +116,12 @@ impl Broker for CutBroker {
 struct CutDoors(Arc<Doors>, Arc<Cut>);
 
 #[async_trait]
-impl Gate for CutDoors {
-    async fn open(&self, berth: u32, rules: &[Rule]) -> std::result::Result<(), String> {
-        self.1.call(self.0.open(berth, rules), "cut".to_owned()).await
+impl EgressControl for CutDoors {
+    async fn open(&self, subnet: u32, rules: &[Rule]) -> std::result::Result<(), String> {
+        self.1.call(self.0.open(subnet, rules), "cut".to_owned()).await
     }
-    async fn close(&self, berth: u32) -> std::result::Result<(), String> {
-        self.1.call(self.0.close(berth), "cut".to_owned()).await
+    async fn close(&self, subnet: u32) -> std::result::Result<(), String> {
+        self.1.call(self.0.close(subnet), "cut".to_owned()).await
     }
     async fn replaced(&self) -> (String, Vec<u32>) {
         self.0.replaced().await
@@ -171,11 +171,11 @@ impl<'a> Bot<'a> {
         assert!(acted.lost.is_none(), "{step}: {acted:?}");
     }
 
-    async fn seal(&mut self, n: u32, parent: &Commit) -> Commit {
-        let spec = self.world.seal_spec(1, n, parent);
-        match self.until_done(&format!("seal {n}"), async |it, _| it.seal(&spec).await).await {
-            Sealed::Commit { commit, .. } => commit,
-            other => panic!("seal {n}: {other:?}"),
+    async fn capture(&mut self, n: u32, parent: &Commit) -> Commit {
+        let spec = self.world.capture_spec(1, n, parent);
+        match self.until_done(&format!("capture {n}"), async |it, _| it.capture(&spec).await).await {
+            Captured::Commit { commit, .. } => commit,
+            other => panic!("capture {n}: {other:?}"),
         }
     }
 
@@ -192,7 +192,7 @@ impl<'a> Bot<'a> {
         self.until_done("prepare", async |it, _| it.prepare(&spec).await.map(drop)).await;
         self.open().await;
         self.act(1, "sed -i 's/a - b/a + b/' sum.py; echo 1 >> acts.txt").await;
-        let first = self.seal(1, &base).await;
+        let first = self.capture(1, &base).await;
         self.open().await;
         self.act(2, "echo 2 >> acts.txt").await;
         self.until_done("rest", async |it, _| it.rest(1).await).await;
@@ -201,7 +201,7 @@ impl<'a> Bot<'a> {
         self.until_done("stop", async |it, _| it.stop(1).await).await;
         self.open().await;
         self.act(4, "echo 4 >> acts.txt").await;
-        let second = self.seal(2, &first).await;
+        let second = self.capture(2, &first).await;
         let verdict = self.until_done("verify", async |it, tries| {
             it.verify(&caisson::sandbox::VerifySpec { tries, ..checks(self.world, &second) }).await
         });
@@ -218,9 +218,9 @@ fn checks(world: &World, commit: &Commit) -> caisson::sandbox::VerifySpec {
 
 fn life(world: &World, cut: &Arc<Cut>, epoch: u64) -> Arc<Sandboxes> {
     let broker = Arc::new(CutBroker(world.broker.clone(), cut.clone()));
-    let gate: Arc<dyn Gate> = Arc::new(CutDoors(world.doors.clone(), cut.clone()));
+    let control: Arc<dyn EgressControl> = Arc::new(CutDoors(world.doors.clone(), cut.clone()));
     let settings = Settings::new(world.dir.path().join("state"), "local");
-    Arc::new(Sandboxes::new(broker, Some(gate), world.repos.clone(), settings, epoch).expect("sandboxes"))
+    Arc::new(Sandboxes::new(broker, Some(control), world.repos.clone(), settings, epoch).expect("sandboxes"))
 }
 
 async fn cut_at(at: usize, after: bool, dies: bool) -> ([String; 2], usize) {

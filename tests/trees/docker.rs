@@ -1,4 +1,4 @@
-//! The same road over the real broker and a real engine: one chamber, one checkpoint, one verification, nothing left.
+//! The same road over the real broker and a real engine: one container, one checkpoint, one verification, nothing left.
 //!
 //! Needs Docker, the image `caisson-sandbox:local` and the static runner; skipped aloud without them, unless
 //! `CAISSON_REQUIRE` lists `docker`.
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use ::broker::{Broker, teardown};
 use caisson::sandbox::broker::{Broker as _, SocketBroker};
-use caisson::sandbox::{Sandboxes, SealSpec, Sealed, Settings, SetupSpec, SurveySpec, VerifySpec};
+use caisson::sandbox::{CaptureSpec, Captured, Sandboxes, Settings, SetupSpec, SurveySpec, VerifySpec};
 use domain::{Action, VerdictKind};
-use protocol::broker::ChamberLimits;
+use protocol::broker::ContainerLimits;
 use protocol::runner::{Limits, Status};
 use protocol::survey::{Question, Reason};
 
@@ -80,7 +80,7 @@ async fn the_whole_road_in_containers() {
 async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     let mirrored = settings.mirror_from_bytes == 0;
     let sandboxes = Sandboxes::new(broker.clone(), None, world.repos.clone(), settings, 1).expect("sandboxes");
-    let limits = ChamberLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ChamberLimits::default() };
+    let limits = ContainerLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ContainerLimits::default() };
     let mut spec = world.spec(1);
     (spec.image, spec.network, spec.egress, spec.limits) = (IMAGE.to_owned(), false, Vec::new(), limits);
     let leave =
@@ -100,22 +100,24 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     let warm = bash(6, "cat build/warm ~/.tool; readlink ~/.cargo/bin/y; stat -c %a ~; ls stray").await.outcome.text;
     assert!(warm.starts_with("10003\ntool\n../x\n700\n") && warm.contains("cannot access 'stray'"), "{warm}");
     look_for_files(world, &sandboxes).await;
-    let seal = SealSpec { protected: Vec::new(), ..world.seal_spec(1, 1, &world.base) };
+    let capture = CaptureSpec { protected: Vec::new(), ..world.capture_spec(1, 1, &world.base) };
     bash(2, "ln -s /etc/passwd link").await;
-    let Sealed::Refused { reasons } = sandboxes.seal(&seal).await.expect("judged") else { panic!("taken") };
+    let Captured::Refused { reasons } = sandboxes.capture(&capture).await.expect("judged") else { panic!("taken") };
     assert!(reasons[0].contains("absolute path"), "{reasons:?}");
     sandboxes.open(1).await.expect("open");
     bash(3, "rm link; sleep 300 & true").await;
-    let Sealed::Commit { commit, files, .. } = sandboxes.seal(&seal).await.expect("sealed") else { panic!("refused") };
+    let Captured::Commit { commit, files, .. } = sandboxes.capture(&capture).await.expect("captured") else {
+        panic!("refused")
+    };
     assert_eq!(files.len(), 1, "{files:?}");
     sandboxes.rest(1).await.expect("resting");
     sandboxes.open(1).await.expect("open again");
     assert_eq!(bash(4, "cat sum.py | tail -1").await.outcome.text, "    return a + b\n");
     sandboxes.rest(1).await.expect("resting");
     sandboxes.stop(1).await.expect("stopped");
-    sandboxes.wake_to_seal(1).await.expect("awake");
-    let kept = sandboxes.seal(&world.seal_spec(1, 1_000_000, &commit)).await.expect("taken");
-    assert!(matches!(kept, Sealed::Unchanged { .. }), "stopped and woken, the tree is the same: {kept:?}");
+    sandboxes.wake_to_capture(1).await.expect("awake");
+    let kept = sandboxes.capture(&world.capture_spec(1, 1_000_000, &commit)).await.expect("taken");
+    assert!(matches!(kept, Captured::Unchanged { .. }), "stopped and woken, the tree is the same: {kept:?}");
     sandboxes.open(1).await.expect("open once more");
     let verify = VerifySpec {
         image: IMAGE.to_owned(),
@@ -129,10 +131,10 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     assert!(bash_gone(&sandboxes).await, "told as gone or interrupted");
     sandboxes.remove(1).await.expect("removed");
     sandboxes.leave().await;
-    assert!(broker.list().await.expect("a list").is_empty(), "a chamber is left");
+    assert!(broker.list().await.expect("a list").is_empty(), "a container is left");
 }
 
-/// The runner's own program in the chamber, a process beside process 1.
+/// The runner's own program in the container, a process beside process 1.
 async fn look_for_files(world: &World, sandboxes: &Sandboxes) {
     let question = Question { words: "sum.py subtracts".to_owned(), most: 3, texts: 1000, ..Question::default() };
     let spec = SurveySpec { task: 1, repo_key: KEY.to_owned(), commit: world.base.clone(), question };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use caisson::sandbox::broker::SocketBroker;
 use caisson::sandbox::{Acted, PrepareSpec, SandboxError, Sandboxes, Settings};
 use domain::{Action, Loss};
-use protocol::broker::ChamberLimits;
+use protocol::broker::ContainerLimits;
 use protocol::runner::{Limits, Status};
 
 use crate::docker::{IMAGE, in_containers};
@@ -23,11 +23,11 @@ fn docker(words: &[&str]) {
 }
 
 fn spec(world: &World) -> PrepareSpec {
-    let limits = ChamberLimits {
+    let limits = ContainerLimits {
         memory_bytes: 96 << 20,
         workspace_bytes: 1 << 30,
         tmp_bytes: 8 << 20,
-        ..ChamberLimits::default()
+        ..ContainerLimits::default()
     };
     PrepareSpec { image: IMAGE.to_owned(), network: false, egress: Vec::new(), limits, ..world.spec(1) }
 }

@@ -1,10 +1,10 @@
-//! Every hostile object that can stand in a tree, put straight before the quarantine: refused with a reason, quickly, the chamber gone.
+//! Every hostile object that can stand in a tree, put straight before the quarantine: refused with a reason, quickly, the container gone.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use caisson::git::Tree;
-use caisson::sandbox::Sealed;
+use caisson::sandbox::Captured;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 
 use crate::world::{KEY, World, git, git_command, git_in};
@@ -99,17 +99,17 @@ impl Smith {
     }
 }
 
-async fn judge(world: &World, tree: &str, pack: &[u8]) -> Sealed {
+async fn judge(world: &World, tree: &str, pack: &[u8]) -> Captured {
     let mut file = tokio::fs::File::from_std(tempfile::tempfile().unwrap());
     file.write_all(pack).await.unwrap();
     file.rewind().await.unwrap();
-    let spec = world.seal_spec(9, 1, &world.base);
+    let spec = world.capture_spec(9, 1, &world.base);
     let started = Instant::now();
     let quarantine = world.sandboxes.quarantine(&spec.segment).await.unwrap();
-    let sealed = world.sandboxes.examine(quarantine, &spec, &Tree::parse(tree).unwrap(), &mut file).await.unwrap();
+    let captured = world.sandboxes.examine(quarantine, &spec, &Tree::parse(tree).unwrap(), &mut file).await.unwrap();
     // Wide, for machines that do much else; what binds is processor time, and that is held by the kernel.
     assert!(started.elapsed() < Duration::from_secs(240), "took {:?}", started.elapsed());
-    sealed
+    captured
 }
 
 /// The tree is refused, and one reason holds `word`; nothing is left behind.
@@ -118,7 +118,7 @@ async fn refused(world: &World, what: &str, word: &str, make: impl FnOnce(&mut S
     let tree = make(&mut smith);
     let pack = smith.pack(&[]);
     match judge(world, &tree, &pack).await {
-        Sealed::Refused { reasons } => {
+        Captured::Refused { reasons } => {
             assert!(reasons.iter().any(|r| r.to_lowercase().contains(&word.to_lowercase())), "{what}: {reasons:?}");
             assert!(reasons.iter().all(|r| !r.chars().any(char::is_control)), "{what}: {reasons:?}");
         }
@@ -128,7 +128,7 @@ async fn refused(world: &World, what: &str, word: &str, make: impl FnOnce(&mut S
 }
 
 async fn nothing_left(world: &World) {
-    assert!(world.left().await.is_empty(), "a chamber is left");
+    assert!(world.left().await.is_empty(), "a container is left");
     assert_eq!(world.repos.checkpoint(KEY, 9, 1).await.unwrap(), None);
 }
 
@@ -139,7 +139,7 @@ async fn a_sound_tree_passes() {
     let (text, link) = (smith.blob(b"new\n"), smith.blob(b"docs/link-target.md"));
     let tree =
         smith.tree(&[("100644", b"new.txt", &text), ("120000", b"shortcut", &link), ("100755", b"run.sh", &text)]);
-    let Sealed::Commit { files, .. } = judge(&world, &tree, &smith.pack(&[])).await else { panic!("refused") };
+    let Captured::Commit { files, .. } = judge(&world, &tree, &smith.pack(&[])).await else { panic!("refused") };
     assert_eq!(files.len(), 3);
 }
 
@@ -388,7 +388,7 @@ async fn packs_that_lie() {
         ("the base's commit as the tree", world.base.as_str(), &whole),
     ] {
         let end = judge(&world, tree, pack).await;
-        assert!(matches!(end, Sealed::Refused { .. }), "{what}: {end:?}");
+        assert!(matches!(end, Captured::Refused { .. }), "{what}: {end:?}");
         nothing_left(&world).await;
     }
     // Bytes behind a sound pack are refused or ignored, never taken for objects.

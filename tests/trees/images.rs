@@ -14,7 +14,7 @@ async fn an_image_that_was_not_tried_makes_no_sandbox() {
         panic!("nobody had tried that image")
     };
     assert!(why.contains("the image local"), "{why}");
-    assert!(world.broker.created.lock().expect("listed").is_empty(), "no chamber was made");
+    assert!(world.broker.created.lock().expect("listed").is_empty(), "no container was made");
     // Whoever proves was rung.
     let asked = tokio::time::timeout(Duration::from_secs(20), world.sandboxes.asked_to_prove()).await;
     assert_eq!(asked.expect("asked"), ["local"]);

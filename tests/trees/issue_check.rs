@@ -19,7 +19,7 @@ async fn tried(world: &World, check: &IssueCheck, answer: &Files<'_>, command: &
     let new = |(path, text): &(&str, &str)| NewFile { path: (*path).to_owned(), content: (*text).to_owned() };
     let files: Vec<NewFile> = answer.iter().map(new).collect();
     let (ran, examples) = world.sandboxes.try_out(&spec, &files, Some(check), 1).await.unwrap();
-    assert!(world.left().await.is_empty(), "a chamber is left");
+    assert!(world.left().await.is_empty(), "a container is left");
     let fails = examples.iter().filter(|one| !one.holds).map(|one| format!("{}: {}", one.says, one.seen));
     let fails: Vec<String> = fails.collect();
     (examples.len() - fails.len(), fails, ran.text)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use caisson::sandbox::broker::SocketBroker;
-use caisson::sandbox::{PrepareSpec, Sandboxes, SealSpec, Sealed, Settings};
+use caisson::sandbox::{CaptureSpec, Captured, PrepareSpec, Sandboxes, Settings};
 use domain::{Action, Commit};
 use protocol::runner::Limits;
 
@@ -41,10 +41,10 @@ fn index(world: &World, owner: impl std::fmt::Display) -> Option<Vec<u8>> {
 }
 
 async fn changed(world: &World, task: i64, base: &Commit) -> Vec<String> {
-    let mut spec = world.seal_spec(task, 1, base);
+    let mut spec = world.capture_spec(task, 1, base);
     spec.segment.base = base.clone();
-    let sealed = world.sandboxes.seal(&spec).await.expect("sealed");
-    let Sealed::Commit { files, .. } = sealed else { panic!("{sealed:?}") };
+    let captured = world.sandboxes.capture(&spec).await.expect("captured");
+    let Captured::Commit { files, .. } = captured else { panic!("{captured:?}") };
     files.into_iter().map(|file| file.path).collect()
 }
 
@@ -53,10 +53,10 @@ async fn a_large_tree_is_checked_out_once_and_a_later_commit_brings_what_differs
     let world = of_many_files().await;
     let base = begun(&world, 1).await;
     assert_eq!(tree(&world), Some(base.to_string()));
-    let chambers = || world.broker.created.lock().unwrap().iter().filter(|name| name.starts_with("tree-")).count();
-    let before = chambers();
+    let containers = || world.broker.created.lock().unwrap().iter().filter(|name| name.starts_with("tree-")).count();
+    let before = containers();
     begun(&world, 2).await;
-    assert_eq!(chambers(), before, "made once");
+    assert_eq!(containers(), before, "made once");
     assert_eq!((index(&world, 1), index(&world, 2)), (None, None), "the tree's own is for all of them");
     let see = format!("git status --short; git log -1 --format=%s; cat {MANY}7/number-7.txt sum.py | head -2");
     for task in [1, 2] {
@@ -71,7 +71,11 @@ async fn a_large_tree_is_checked_out_once_and_a_later_commit_brings_what_differs
     std::fs::remove_file(up.join("README.md")).expect("removed");
     commit(&up, &[("later.txt", "later\n"), ("sum.py", "def plus(a, b):\n")], "a later one");
     let later = begun(&world, 3).await;
-    assert_eq!((tree(&world), chambers()), (Some(base.to_string()), before), "still the first, which others lie over");
+    assert_eq!(
+        (tree(&world), containers()),
+        (Some(base.to_string()), before),
+        "still the first, which others lie over"
+    );
     let text = world.bash(3, &format!("{see}; cat later.txt; ls README.md 2>&1 | tail -c 10")).await.outcome.text;
     assert_eq!(text, "a later one\nsame size\ndef plus(a, b):\nlater\ndirectory\n");
     // Of a task that an earlier life forgot.
@@ -129,10 +133,10 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
             sandboxes.act(task, id, &action, limits).await.expect("acted").outcome.text
         };
         let taken = async |task, n, parent: &Commit, base: &Commit| {
-            let mut seal = SealSpec { protected: Vec::new(), ..world.seal_spec(task, n, parent) };
-            seal.segment.base = base.clone();
-            let sealed = sandboxes.seal(&seal).await.expect("sealed");
-            let Sealed::Commit { commit, files, left_out, .. } = sealed else { panic!("{sealed:?}") };
+            let mut capture = CaptureSpec { protected: Vec::new(), ..world.capture_spec(task, n, parent) };
+            capture.segment.base = base.clone();
+            let captured = sandboxes.capture(&capture).await.expect("captured");
+            let Captured::Commit { commit, files, left_out, .. } = captured else { panic!("{captured:?}") };
             sandboxes.open(task).await.expect("opened");
             let shown = files.iter().map(|file| format!("{} {}", file.kind, file.path.replace(MANY, "")));
             let left_out = left_out.iter().map(|path| format!("left out {}", path.replace(MANY, "")));

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use caisson::sandbox::{SealSpec, Sealed};
+use caisson::sandbox::{CaptureSpec, Captured};
 use domain::{Action, Commit};
 use protocol::runner::Limits;
 
@@ -84,11 +84,11 @@ async fn in_containers_a_layers_checkpoint_is_what_git_makes_of_all_files() {
                     let said = done.outcome.text.as_str();
                     let (theirs, end) = said.split_once('\n').unwrap_or((said, ""));
                     assert_eq!(end, "done\n", "seed {seed}: {:?}", done.outcome);
-                    let mut seal = SealSpec { protected: Vec::new(), ..world.seal_spec(task, round, &parent) };
-                    seal.segment.base = spec.base.clone();
-                    match sandboxes.seal(&seal).await.expect("sealed") {
-                        Sealed::Commit { commit, .. } => parent = commit,
-                        Sealed::Unchanged { .. } => {}
+                    let mut capture = CaptureSpec { protected: Vec::new(), ..world.capture_spec(task, round, &parent) };
+                    capture.segment.base = spec.base.clone();
+                    match sandboxes.capture(&capture).await.expect("captured") {
+                        Captured::Commit { commit, .. } => parent = commit,
+                        Captured::Unchanged { .. } => {}
                         refused => panic!("seed {seed}: {refused:?}"),
                     }
                     assert_eq!(tree_of(&world, &parent), theirs, "seed {seed}");

@@ -3,13 +3,13 @@
 use caisson::sandbox::broker::Broker as _;
 use caisson::sandbox::{SandboxError, Sandboxes, Settings};
 use domain::{Action, Loss};
-use protocol::broker::{ChamberSpec, End, Purpose};
+use protocol::broker::{ContainerSpec, End, Purpose};
 use protocol::frame::Message;
 use protocol::runner::{FromRunner, Known, Limits, MAX_PAYLOAD, MAX_REQUESTS, VERSION};
 
 use crate::world::World;
 
-const CHAMBER: &str = "task-1-1";
+const CONTAINER: &str = "task-1-1";
 
 async fn gone(sandboxes: &Sandboxes) -> Loss {
     match sandboxes.open(1).await {
@@ -30,7 +30,7 @@ async fn how_it_was_lost_outlives_the_bot_and_a_try_to_make_it_anew_that_fails()
     ] {
         made().await;
         assert_eq!(world.bash(1, "true").await.lost, None);
-        world.broker.end(CHAMBER, end);
+        world.broker.end(CONTAINER, end);
         assert_eq!(world.bash(1, "true").await.lost, Some(loss), "{end:?}");
         let mut settings = Settings::new(world.dir.path().join("state"), "local");
         let again = |settings| {
@@ -50,11 +50,11 @@ async fn how_it_was_lost_outlives_the_bot_and_a_try_to_make_it_anew_that_fails()
 async fn another_boot_is_no_sandbox_of_ours_and_an_engine_that_is_away_is_no_loss() {
     let world = World::new().await;
     world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
-    world.broker.restart(CHAMBER);
+    world.broker.restart(CONTAINER);
     assert_eq!(world.bash(1, "true").await.lost, Some(Loss::Restarted));
     world.sandboxes.prepare(&world.spec(1)).await.expect("made anew");
     world.broker.set_away(true);
-    world.broker.end(CHAMBER, End::EngineRestarted);
+    world.broker.end(CONTAINER, End::EngineRestarted);
     let action = Action::Bash { command: "true".to_owned() };
     let acted = world.sandboxes.act(1, 77, &action, Limits { wall_ms: 1_000, output_bytes: 100 }).await;
     assert!(matches!(acted, Err(SandboxError::Unavailable(_))), "{acted:?}");
@@ -78,7 +78,7 @@ async fn a_router_that_is_replaced_names_the_tasks_with_an_open_way() {
 async fn how_one_was_lost_is_no_word_on_the_one_that_was_made_anew() {
     let world = World::new().await;
     world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
-    world.broker.end(CHAMBER, End::Memory);
+    world.broker.end(CONTAINER, End::Memory);
     assert_eq!(world.bash(1, "true").await.lost, Some(Loss::Memory));
     world.sandboxes.prepare(&world.spec(1)).await.expect("made anew");
     let mut settings = Settings::new(world.dir.path().join("state"), "local");
@@ -108,16 +108,16 @@ async fn one_that_breaks_the_protocol_is_removed_wherever_that_is_seen() {
             "waking" => world.sandboxes.stop(1).await.expect("stopped"),
             _ => {}
         }
-        world.broker.say(CHAMBER, &noise()).await;
+        world.broker.say(CONTAINER, &noise()).await;
         match seen_by {
             "an action" => assert_eq!(world.bash(1, "true").await.lost, Some(Loss::Untrusted)),
             "a checkpoint" => {
-                let sealed = world.sandboxes.seal(&world.seal_spec(1, 1, &world.base)).await;
-                assert_eq!(sealed.err(), Some(SandboxError::Gone(Loss::Untrusted)));
+                let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &world.base)).await;
+                assert_eq!(captured.err(), Some(SandboxError::Gone(Loss::Untrusted)));
             }
             _ => assert_eq!(gone(&world.sandboxes).await, Loss::Untrusted, "{seen_by}"),
         }
-        assert!(!world.left().await.contains(&CHAMBER.to_owned()), "{seen_by}");
+        assert!(!world.left().await.contains(&CONTAINER.to_owned()), "{seen_by}");
         assert_eq!(gone(&world.sandboxes).await, Loss::Untrusted, "{seen_by}");
     }
 }
@@ -127,14 +127,14 @@ async fn another_one_of_its_name_that_was_never_started_says_that_ours_was_remov
     let world = World::new().await;
     world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
     world.sandboxes.rest(1).await.expect("resting");
-    world.broker.remove(CHAMBER).await.expect("removed");
-    let other = ChamberSpec {
-        name: CHAMBER.to_owned(),
+    world.broker.remove(CONTAINER).await.expect("removed");
+    let other = ContainerSpec {
+        name: CONTAINER.to_owned(),
         task: Some(1),
         purpose: Purpose::Task,
         user: 10_003,
         image: "local".to_owned(),
-        berth: None,
+        subnet: None,
         limits: world.spec(1).limits,
         env: Vec::new(),
         profile: String::new(),
@@ -152,7 +152,7 @@ async fn a_stopped_one_does_not_wake_on_a_disk_that_is_nearly_full() {
     (spec.limits.workspace_bytes, spec.limits.disk_floor_bytes) = (0, 0);
     world.sandboxes.prepare(&spec).await.expect("prepared");
     world.sandboxes.stop(1).await.expect("stopped");
-    world.broker.fill_disk(CHAMBER);
+    world.broker.fill_disk(CONTAINER);
     for _ in 0..2 {
         let woken = world.sandboxes.open(1).await;
         let lacks = matches!(&woken, Err(SandboxError::Unavailable(why)) if why.contains("are to stay free"));

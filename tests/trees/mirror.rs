@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use caisson::git::{Branch, Tree};
 use caisson::sandbox::broker::Broker as _;
-use caisson::sandbox::{PrepareSpec, Sealed, VerifySpec};
+use caisson::sandbox::{Captured, PrepareSpec, VerifySpec};
 use domain::{Commit, VerdictKind};
-use protocol::broker::ChamberLimits;
+use protocol::broker::ContainerLimits;
 
 use crate::world::{FILES, KEY, World, commit, git, head, url};
 
@@ -25,7 +25,7 @@ pub async fn spec(world: &World, task: i64) -> PrepareSpec {
 /// With a workspace that is no layer, whatever the repository.
 pub async fn in_memory(world: &World, task: i64) -> PrepareSpec {
     let spec = spec(world, task).await;
-    PrepareSpec { limits: ChamberLimits { workspace_bytes: 1 << 30, ..spec.limits }, ..spec }
+    PrepareSpec { limits: ContainerLimits { workspace_bytes: 1 << 30, ..spec.limits }, ..spec }
 }
 
 async fn begun(world: &World, task: i64) -> Commit {
@@ -98,13 +98,13 @@ async fn in_it_is_what_the_default_branch_reaches_and_nothing_else() {
     assert_eq!(objects(&world, 1).await, allowed, "two commits and their trees");
     // What a task commits is in no store that another one reads.
     world.bash(1, "echo mine > mine.txt").await;
-    let seal = |n, parent: &Commit| {
-        let mut spec = world.seal_spec(1, n, parent);
+    let capture = |n, parent: &Commit| {
+        let mut spec = world.capture_spec(1, n, parent);
         spec.segment.base = base.clone();
         spec
     };
-    let sealed = world.sandboxes.seal(&seal(1, &base)).await.expect("sealed");
-    let Sealed::Commit { commit: mine, .. } = sealed else { panic!("{sealed:?}") };
+    let captured = world.sandboxes.capture(&capture(1, &base)).await.expect("captured");
+    let Captured::Commit { commit: mine, .. } = captured else { panic!("{captured:?}") };
     begun(&world, 2).await;
     assert_eq!(objects(&world, 2).await, allowed);
     // Another sandbox of the task itself has it, on top.
@@ -121,19 +121,19 @@ async fn a_checkpoint_from_it_is_the_same_commit_whatever_became_of_the_agents_g
     let world = mirrored().await;
     let base = begun(&world, 1).await;
     world.bash(1, "sed -i 's/a - b/a + b/' sum.py; rm -rf .git/objects; echo x > .git/HEAD").await;
-    let sealed = world.sandboxes.seal(&world.seal_spec(1, 1, &base)).await.expect("sealed");
-    let Sealed::Commit { commit: first, files, .. } = sealed else { panic!("{sealed:?}") };
+    let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
+    let Captured::Commit { commit: first, files, .. } = captured else { panic!("{captured:?}") };
     assert_eq!(files.len(), 1, "{files:?}");
     world.sandboxes.open(1).await.expect("open");
     world.bash(1, "rm -rf .git; echo two > two.txt").await;
-    let sealed = world.sandboxes.seal(&world.seal_spec(1, 2, &first)).await.expect("sealed");
-    let Sealed::Commit { commit: second, files, .. } = sealed else { panic!("{sealed:?}") };
+    let captured = world.sandboxes.capture(&world.capture_spec(1, 2, &first)).await.expect("captured");
+    let Captured::Commit { commit: second, files, .. } = captured else { panic!("{captured:?}") };
     assert_eq!(files.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["two.txt"]);
     let plain = World::new().await;
     begun(&plain, 1).await;
     plain.bash(1, "sed -i 's/a - b/a + b/' sum.py").await;
-    let sealed = plain.sandboxes.seal(&plain.seal_spec(1, 1, &base)).await.expect("sealed");
-    assert!(matches!(sealed, Sealed::Commit { commit, .. } if commit == first), "as without a mirror");
+    let captured = plain.sandboxes.capture(&plain.capture_spec(1, 1, &base)).await.expect("captured");
+    assert!(matches!(captured, Captured::Commit { commit, .. } if commit == first), "as without a mirror");
     let verify = VerifySpec {
         base,
         wall_ms: 30_000,
@@ -174,9 +174,11 @@ async fn in_a_large_tree_a_checkpoint_has_every_change() {
          git update-index --assume-unchanged {at}-7/number-7.txt; echo x >{at}-7/number-7.txt; rm .git/index"
     );
     world.bash(1, &odd).await;
-    let mut spec = world.seal_spec(1, 1, &base);
+    let mut spec = world.capture_spec(1, 1, &base);
     spec.segment.base = base.clone();
-    let Sealed::Commit { files, .. } = world.sandboxes.seal(&spec).await.expect("sealed") else { panic!("no commit") };
+    let Captured::Commit { files, .. } = world.sandboxes.capture(&spec).await.expect("captured") else {
+        panic!("no commit")
+    };
     let changed: Vec<String> = files.iter().map(|file| file.path.replace(at, "")).collect();
     let all = [
         "many/-1/number-1.txt",
@@ -203,10 +205,10 @@ async fn in_a_large_tree_a_change_within_the_second_of_the_check_out_is_seen() {
         assert!(world.dir.path().join(format!("state/index/{task}")).is_file(), "kept");
         // The tree is taken in a later second.
         world.bash(task, &format!("printf 'SAME SIZE\\n' >{at}/number-2981.txt; sleep 1.1")).await;
-        let mut spec = world.seal_spec(task, 1, &base);
+        let mut spec = world.capture_spec(task, 1, &base);
         spec.segment.base = base.clone();
-        let sealed = world.sandboxes.seal(&spec).await.expect("sealed");
-        let Sealed::Commit { files, .. } = sealed else { panic!("the change was not seen: {sealed:?}") };
+        let captured = world.sandboxes.capture(&spec).await.expect("captured");
+        let Captured::Commit { files, .. } = captured else { panic!("the change was not seen: {captured:?}") };
         assert_eq!(files.len(), 1, "{files:?}");
         world.sandboxes.remove(task).await.expect("removed");
     }
@@ -283,8 +285,8 @@ async fn one_that_is_gone_or_broken_fails_no_task_and_is_made_anew() {
     assert_eq!(objects(&world, 3).await, reached(&world, &["HEAD"]), "made anew");
     // The work of the one whose mirror broke is not lost.
     world.bash(1, "echo work > work.txt").await;
-    let sealed = world.sandboxes.seal(&world.seal_spec(1, 1, &base)).await.expect("sealed");
-    assert!(matches!(sealed, Sealed::Commit { .. }), "{sealed:?}");
+    let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
+    assert!(matches!(captured, Captured::Commit { .. }), "{captured:?}");
     for mirror in mirrors(&world) {
         std::fs::remove_dir_all(mirror).expect("removed behind our back");
     }
@@ -327,8 +329,8 @@ async fn one_that_lost_something_below_the_root_is_to_blame_and_not_the_tree() {
         let damaged = mirrors(&world);
         lose(&world, &git(&world.upstream(), &["rev-parse", lost]));
         world.bash(1, "echo y > docs/link-target.md; sed -i 's/a - b/a + b/' sum.py").await;
-        let sealed = world.sandboxes.seal(&world.seal_spec(1, 1, &base)).await.expect("sealed");
-        let Sealed::Commit { files, diff, .. } = sealed else { panic!("{lost}: {sealed:?}") };
+        let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
+        let Captured::Commit { files, diff, .. } = captured else { panic!("{lost}: {captured:?}") };
         let changed: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.added, file.removed)).collect();
         assert_eq!(changed, [("docs/link-target.md", 1, 1), ("sum.py", 1, 1)], "{lost}");
         assert!(diff.contains("-    return a - b"), "{lost}: {diff}");
@@ -347,16 +349,16 @@ async fn what_a_tree_is_refused_for_is_not_blamed_on_the_mirror() {
     let whole = mirrors(&world);
     // A rule of ours: said once.
     world.bash(1, "ln -s /etc/passwd out").await;
-    let sealed = world.sandboxes.seal(&world.seal_spec(1, 1, &base)).await.expect("sealed");
-    assert!(matches!(sealed, Sealed::Refused { .. }), "{sealed:?}");
+    let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
+    assert!(matches!(captured, Captured::Refused { .. }), "{captured:?}");
     assert_eq!(quarantines(&world), 1);
     // What git itself cannot read: refused with the mirror and without.
     let mut pack = tokio::fs::File::from_std(tempfile::tempfile().expect("a file"));
     tokio::io::AsyncWriteExt::write_all(&mut pack, b"PACK and no more").await.expect("written");
-    let (spec, tree) = (world.seal_spec(1, 2, &base), Tree::parse(&"a".repeat(40)).expect("an id"));
+    let (spec, tree) = (world.capture_spec(1, 2, &base), Tree::parse(&"a".repeat(40)).expect("an id"));
     let quarantine = world.sandboxes.quarantine(&spec.segment).await.expect("made");
-    let sealed = world.sandboxes.examine(quarantine, &spec, &tree, &mut pack).await.expect("judged");
-    assert!(matches!(sealed, Sealed::Refused { .. }), "{sealed:?}");
+    let captured = world.sandboxes.examine(quarantine, &spec, &tree, &mut pack).await.expect("judged");
+    assert!(matches!(captured, Captured::Refused { .. }), "{captured:?}");
     assert_eq!(quarantines(&world), 3);
     begun(&world, 2).await;
     assert_eq!((mirrors(&world), world.left().await.len()), (whole, 2), "kept");

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use caisson::sandbox::broker::SocketBroker;
-use caisson::sandbox::{PrepareSpec, SandboxError, Sandboxes, SealSpec, Sealed, Settings};
+use caisson::sandbox::{CaptureSpec, Captured, PrepareSpec, SandboxError, Sandboxes, Settings};
 use domain::{Action, Loss};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use protocol::broker::ChamberLimits;
+use protocol::broker::ContainerLimits;
 use protocol::runner::{Limits, Status};
 
 use crate::docker::{IMAGE, in_containers, runner};
@@ -22,7 +22,7 @@ use crate::skipped::skipped;
 use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
-const CHAMBER: &str = "task-1-1";
+const CONTAINER: &str = "task-1-1";
 
 /// Packs a few programs with the libraries they load.
 const FEW: &str = "cd /; for it in sh bash git sed cat ls rm mkdir touch tail sleep mktemp dd true; do echo usr/bin/$it; \
@@ -168,7 +168,7 @@ async fn a_restarted_engine_is_told_as_such_and_work_goes_on_from_the_last_commi
         "restart",
         |settings| settings.engine = socket,
         |world, broker, installation| async move {
-            let container = format!("caisson-{installation}-box-{CHAMBER}");
+            let container = format!("caisson-{installation}-box-{CONTAINER}");
             road(&world, broker, &ours, &container, &made).await;
         },
     )
@@ -191,7 +191,7 @@ async fn road(
     let settings = Settings::new(world.dir.path().join("docker"), IMAGE);
     let sandboxes = Sandboxes::new(Arc::new(broker), None, world.repos.clone(), settings, 1).expect("sandboxes");
     let sandboxes = Arc::new(sandboxes);
-    let limits = ChamberLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ChamberLimits::default() };
+    let limits = ContainerLimits { memory_bytes: 512 << 20, tmp_bytes: 32 << 20, ..ContainerLimits::default() };
     let mut spec = PrepareSpec { image: IMAGE.to_owned(), network: false, egress: Vec::new(), limits, ..world.spec(1) };
     let act = |id: u64, command: &str| {
         let (sandboxes, action) = (sandboxes.clone(), Action::Bash { command: command.to_owned() });
@@ -199,9 +199,9 @@ async fn road(
     };
     sandboxes.prepare(&spec).await.expect("prepared");
     act(1, "sed -i 's/a - b/a + b/' sum.py").await.expect("acted");
-    let seal = SealSpec { protected: Vec::new(), ..world.seal_spec(1, 1, &world.base) };
-    let sealed = sandboxes.seal(&seal).await.expect("sealed");
-    let Sealed::Commit { commit, .. } = sealed else { panic!("{sealed:?}") };
+    let capture = CaptureSpec { protected: Vec::new(), ..world.capture_spec(1, 1, &world.base) };
+    let captured = sandboxes.capture(&capture).await.expect("captured");
+    let Captured::Commit { commit, .. } = captured else { panic!("{captured:?}") };
     sandboxes.open(1).await.expect("open");
     spec.base = commit;
     // Told to end, and as when the power goes.

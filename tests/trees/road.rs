@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 use caisson::egress::{Dial, Duplex, Egress, Settings as EgressSettings};
 use caisson::sandbox::broker::{Broker as _, SocketBroker};
 use caisson::sandbox::{PrepareSpec, Sandboxes, Settings};
-use protocol::broker::{ChamberLimits, RouterSpec};
+use protocol::broker::{ContainerLimits, RouterSpec};
 use protocol::router::{Net, Policy, Rule, Verdict};
 
 use crate::docker::{IMAGE, in_containers};
@@ -144,7 +144,7 @@ pub async fn on_the_road<F: Future<Output = ()> + Send + 'static>(
     .await;
 }
 
-/// Sandboxes with one berth, their way out, and what lies beyond it. `on_denied` hears of each name that was refused.
+/// Sandboxes with one subnet, their way out, and what lies beyond it. `on_denied` hears of each name that was refused.
 pub async fn lay(
     world: &World,
     broker: &Arc<SocketBroker>,
@@ -154,7 +154,7 @@ pub async fn lay(
     // Two runs do not meet, nor do two tests of one.
     let third = (std::process::id() as usize + 97 * ROADS.fetch_add(1, Ordering::Relaxed)) % 256;
     let spec = RouterSpec {
-        berths: 1,
+        subnets: 1,
         pool: Some(format!("10.221.{third}.0/24")),
         image: ROUTER.to_owned(),
         upstream: Some(DNS.to_owned()),
@@ -183,6 +183,6 @@ pub async fn lay(
 /// A task's sandbox on that road, with these rules.
 pub fn spec(world: &World, rules: &[&str]) -> PrepareSpec {
     let egress = rules.iter().map(|rule| Rule::parse(rule).expect("a rule")).collect();
-    let limits = ChamberLimits { memory_bytes: 512 << 20, ..ChamberLimits::default() };
+    let limits = ContainerLimits { memory_bytes: 512 << 20, ..ContainerLimits::default() };
     PrepareSpec { image: IMAGE.to_owned(), network: true, egress, limits, ..world.spec(1) }
 }

@@ -38,7 +38,7 @@ async fn it_runs_once_and_the_second_task_starts_warm() {
         "only what is ignored comes along: {seen}"
     );
     assert!(!seen.contains(" M ") && !seen.contains("??"), "the agent's tree is the base: {seen}");
-    // Its berth was open for it, and closed before anything was read and before the task began.
+    // Its subnet was open for it, and closed before anything was read and before the task began.
     let told = world.doors.told.lock().unwrap().clone();
     assert_eq!(told[..4], ["close 0", "open 0 docs.example.org", "close 0", "close 0"], "{told:?}");
     let names: Vec<_> = world.broker.list().await.unwrap().into_iter().map(|it| it.name).collect();

@@ -23,7 +23,7 @@ async fn a_command_that_fails_is_told_with_all_it_said_and_leaves_nothing() {
     assert!(tried[1].outcome.text.contains("no such host"));
     assert!(world.left().await.is_empty());
     let told = world.doors.told.lock().unwrap().clone();
-    assert_eq!(told.last().map(String::as_str), Some("close 0"), "its berth is closed: {told:?}");
+    assert_eq!(told.last().map(String::as_str), Some("close 0"), "its subnet is closed: {told:?}");
 
     let good = setup(&world, 2, &["mkdir -p build && echo warm >build/cache.txt"]);
     assert!(world.sandboxes.try_setup(&good).await.expect("tried").iter().all(Tried::worked));
@@ -33,7 +33,7 @@ async fn a_command_that_fails_is_told_with_all_it_said_and_leaves_nothing() {
     // Kept: nothing runs again.
     assert!(world.sandboxes.try_setup(&good).await.expect("tried").is_empty());
     assert!(checks(&world, 3, "grep -qx warm build/cache.txt").await.worked());
-    assert!(world.left().await.is_empty(), "a chamber is left");
+    assert!(world.left().await.is_empty(), "a container is left");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use caisson::sandbox::broker::{Broker as _, SocketBroker};
-use caisson::sandbox::{PrepareSpec, Sandboxes, SealSpec, Sealed, Segment, Settings};
+use caisson::sandbox::{CaptureSpec, Captured, PrepareSpec, Sandboxes, Segment, Settings};
 use domain::Action;
-use protocol::broker::{ChamberSpec, ProblemKind, Purpose};
+use protocol::broker::{ContainerSpec, ProblemKind, Purpose};
 use protocol::runner::Limits;
 
 use crate::docker::{IMAGE, in_containers};
@@ -69,18 +69,18 @@ async fn in_containers_one_repository_takes_no_inotify_instance_from_another() {
             assert_eq!(bash(&first, 3, 2, TAKE_ONE).await, "EMFILE\n");
 
             // What another user's objects are looked at as, and the tests of them run as, is that user too.
-            let segment = Segment { repo_key: OTHER.to_owned(), ..world.seal_spec(2, 1, &world.base).segment };
-            let seal = SealSpec { segment, ..world.seal_spec(2, 1, &world.base) };
-            assert!(matches!(first.seal(&seal).await, Ok(Sealed::Commit { .. })));
+            let segment = Segment { repo_key: OTHER.to_owned(), ..world.capture_spec(2, 1, &world.base).segment };
+            let capture = CaptureSpec { segment, ..world.capture_spec(2, 1, &world.base) };
+            assert!(matches!(first.capture(&capture).await, Ok(Captured::Commit { .. })));
 
             // Whose mirror it is, the broker knows by itself.
-            let theirs = ChamberSpec {
+            let theirs = ContainerSpec {
                 name: "stranger".to_owned(),
                 task: None,
                 purpose: Purpose::Task,
                 user: 10_004,
                 image: IMAGE.to_owned(),
-                berth: None,
+                subnet: None,
                 limits: in_container(&world, 9).await.limits,
                 env: Vec::new(),
                 profile: "sealed".to_owned(),
@@ -88,7 +88,7 @@ async fn in_containers_one_repository_takes_no_inotify_instance_from_another() {
                 layered: false,
             };
             for purpose in [Purpose::Task, Purpose::Quarantine, Purpose::Mirror] {
-                let refused = broker.create(&ChamberSpec { purpose, ..theirs.clone() }).await.expect_err("refused");
+                let refused = broker.create(&ContainerSpec { purpose, ..theirs.clone() }).await.expect_err("refused");
                 assert_eq!(refused.kind, ProblemKind::Refused, "{purpose:?}: {refused}");
             }
 

@@ -1,5 +1,5 @@
 //! `/allow` and `/deny` on real parts (`road.rs`), and setup behind the same router. Whose a line of the router's log is needs none of
-//! them: local processes, and a gate that says how far the log has come.
+//! them: local processes, and an egress control that says how far the log has come.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,8 +41,8 @@ fn line(seq: u64) -> LogEntry {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_berth_was_lent() {
-    let world = World::with(FILES, |settings| settings.berths = 1).await;
+async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_subnet_was_lent() {
+    let world = World::with(FILES, |settings| settings.subnets = 1).await;
     let come_to = |last| *world.doors.read.lock().unwrap() = Some(("b1".to_owned(), last));
     let held_by = |seq| world.sandboxes.held_by("b1", &line(seq));
     come_to(10);
@@ -53,12 +53,12 @@ async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_berth_was_lent() {
     world.sandboxes.remove(1).await.expect("removed");
     assert_eq!([held_by(20), held_by(21)], [Some(1), Some(1)], "given back, and lent to nobody yet");
     come_to(22);
-    // Its setup takes the berth first.
+    // Its setup takes the subnet first.
     let setup = Some(SetupSpec { commands: vec!["true".to_owned()], commit: world.base.clone() });
     world.sandboxes.prepare(&PrepareSpec { setup, ..world.spec(2) }).await.expect("prepared");
     come_to(30);
     world.sandboxes.remove(2).await.expect("removed");
-    // Made anew without another in between, it is the same loan.
+    // Made anew without another in between, it is the same allocation.
     world.sandboxes.prepare(&world.spec(2)).await.expect("prepared");
     for seq in [11, 21, 22] {
         assert_eq!(held_by(seq), Some(1), "line {seq}");
@@ -67,9 +67,10 @@ async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_berth_was_lent() {
         assert_eq!(held_by(seq), Some(2), "line {seq}");
     }
     // Another life of the bot knows it too.
-    let settings = Settings { berths: 1, ..Settings::new(world.dir.path().join("state"), "local") };
-    let gate = world.doors.clone();
-    let again = Sandboxes::new(world.broker.clone(), Some(gate), world.repos.clone(), settings, 2).expect("sandboxes");
+    let settings = Settings { subnets: 1, ..Settings::new(world.dir.path().join("state"), "local") };
+    let control = world.doors.clone();
+    let again =
+        Sandboxes::new(world.broker.clone(), Some(control), world.repos.clone(), settings, 2).expect("sandboxes");
     assert_eq!([again.held_by("b1", &line(22)), again.held_by("b1", &line(23))], [Some(1), Some(2)]);
 }
 

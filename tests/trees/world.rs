@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use caisson::git::{RemoteUrl, Repos};
-use caisson::sandbox::{Acted, Gate, PrepareSpec, Sandboxes, SealSpec, Segment, Settings, VerifySpec};
+use caisson::sandbox::{Acted, CaptureSpec, EgressControl, PrepareSpec, Sandboxes, Segment, Settings, VerifySpec};
 use domain::{Action, Commit};
-use protocol::broker::ChamberLimits;
+use protocol::broker::ContainerLimits;
 use protocol::router::Rule;
 use protocol::runner::Limits;
 
@@ -104,9 +104,9 @@ impl World {
         let doors = Arc::new(Doors::default());
         let mut settings = Settings::new(dir.path().join("state"), "local");
         settle(&mut settings);
-        let gate: Arc<dyn Gate> = Arc::clone(&doors) as Arc<dyn Gate>;
+        let control: Arc<dyn EgressControl> = Arc::clone(&doors) as Arc<dyn EgressControl>;
         let sandboxes =
-            Sandboxes::new(Arc::clone(&broker) as _, Some(gate), repos.clone(), settings, 1).expect("sandboxes");
+            Sandboxes::new(Arc::clone(&broker) as _, Some(control), repos.clone(), settings, 1).expect("sandboxes");
         Self { dir, broker, doors, repos, sandboxes: Arc::new(sandboxes), base, ids: Mutex::new(0) }
     }
 
@@ -122,7 +122,7 @@ impl World {
             base: self.base.clone(),
             trunk: Some(self.base.clone()),
             image: "local".to_owned(),
-            limits: ChamberLimits::default(),
+            limits: ContainerLimits::default(),
             network: true,
             egress: vec![Rule::parse("docs.example.org").expect("a rule")],
             setup: None,
@@ -140,7 +140,7 @@ impl World {
             repo_key: KEY.to_owned(),
             image: "local".to_owned(),
             command: command.map(str::to_owned),
-            limits: ChamberLimits::default(),
+            limits: ContainerLimits::default(),
             wall_ms: 60_000,
         }
     }
@@ -149,11 +149,11 @@ impl World {
         self.broker.workspace(&format!("task-{task}-1"))
     }
 
-    /// Names of the chambers that stand when everything that was let go is removed.
+    /// Names of the containers that stand when everything that was let go is removed.
     pub async fn left(&self) -> Vec<String> {
         use caisson::sandbox::broker::Broker as _;
         self.sandboxes.leave().await;
-        self.broker.list().await.expect("listed").into_iter().map(|chamber| chamber.name).collect()
+        self.broker.list().await.expect("listed").into_iter().map(|container| container.name).collect()
     }
 
     pub async fn bash(&self, task: i64, command: &str) -> Acted {
@@ -166,8 +166,8 @@ impl World {
         self.sandboxes.act(task, id, &action, Limits { wall_ms: 20_000, output_bytes: 10_000 }).await.expect("acted")
     }
 
-    pub fn seal_spec(&self, task: i64, n: u32, parent: &Commit) -> SealSpec {
-        SealSpec {
+    pub fn capture_spec(&self, task: i64, n: u32, parent: &Commit) -> CaptureSpec {
+        CaptureSpec {
             segment: Segment { task, n, repo_key: KEY.to_owned(), parent: parent.clone(), base: self.base.clone() },
             message: format!("Checkpoint {n}\n\nFor issue 7."),
             date_ms: 1_763_000_000_123,

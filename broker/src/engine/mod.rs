@@ -2,7 +2,7 @@
 //!
 //! The words are those of Docker's own API (its models, of bollard): another engine is one that can be asked in them. Every answer is in
 //! the broker's terms: what is not there is `None` or [`protocol::broker::ProblemKind::NotFound`], what cannot be now is `Conflict`,
-//! an engine that is away is `Unavailable`. Must not know what a chamber is. Docker's is `docker.rs`; the tests' is `memory.rs`.
+//! an engine that is away is `Unavailable`. Must not know what a container is. Docker's is `docker.rs`; the tests' is `memory.rs`.
 
 pub mod docker;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! This machine's own network: what the broker asks of it, and the table that closes it to the berths.
+//! This machine's own network: what the broker asks of it, and the table that closes it to the subnets.
 //!
 //! The only containers in the machine's network namespace: of the router's image, for moments, read-only. Those that look and listen
 //! have no capability; the one that loads the table has NET_ADMIN, is told names of bridges and nothing else, and reads nothing
@@ -64,14 +64,16 @@ impl Service {
         Ok(network)
     }
 
-    /// Before a chamber with a berth is started: the table stands, whatever became of it since. Whoever comes while it is being
+    /// Before a container with a subnet is started: the table stands, whatever became of it since. Whoever comes while it is being
     /// loaded shares the next load with all who wait.
     pub async fn fenced(&self) -> Result<(), Problem> {
-        let walls =
-            self.find(&self.names.router_part(ResourceKind::Walls), ResourceKind::Walls).await?.and_then(|it| it.image);
+        let firewall = self
+            .find(&self.names.router_part(ResourceKind::Firewall), ResourceKind::Firewall)
+            .await?
+            .and_then(|it| it.image);
         let absent =
             || Problem::new(ProblemKind::NotFound, "there is no way out to stand on yet; set up the router first");
-        self.fence(&walls.ok_or_else(absent)?).await
+        self.fence(&firewall.ok_or_else(absent)?).await
     }
 
     pub(super) async fn fence(&self, image: &str) -> Result<(), Problem> {
@@ -85,13 +87,13 @@ impl Service {
         let words = ["fence".to_owned(), table(&self.names)].into_iter().chain(bridges.into_keys()).collect::<Vec<_>>();
         let said = self.thrown_away("fence", loading(&self.names, image, &words)?).await?;
         if said.trim() != FENCED {
-            return Err(wrong("did not take the table that closes it to the berths, so no sandbox is started", &said));
+            return Err(wrong("did not take the table that closes it to the subnets, so no sandbox is started", &said));
         }
         *loaded = Some(began);
         Ok(())
     }
 
-    /// Takes the table away; its name. Only when no berth is left: until then it holds.
+    /// Takes the table away; its name. Only when no subnet is left: until then it holds.
     pub async fn unfence(&self, image: &str) -> Result<String, Problem> {
         let _alone = self.fence.loaded.lock().await;
         let table = table(&self.names);
@@ -103,16 +105,16 @@ impl Service {
         Ok(format!("table {table}"))
     }
 
-    /// This installation's berths: the interface of each one's bridge, and the network's name.
+    /// This installation's subnets: the interface of each one's bridge, and the network's name.
     async fn bridges(&self) -> Result<BTreeMap<String, String>, Problem> {
         let networks = self.own_networks().await?;
-        let berths = networks.into_iter().filter(|(_, it)| self.names.owns(it.labels.as_ref(), ResourceKind::Berth));
+        let subnets = networks.into_iter().filter(|(_, it)| self.names.owns(it.labels.as_ref(), ResourceKind::Subnet));
         let named = |id: Option<String>| {
             // So Docker names the bridge of a network that was given no name for it.
             let id = id.filter(|id| id.len() >= 12)?;
             Some(format!("br-{}", &id[..12]))
         };
-        let found = berths.map(|(name, network)| named(network.id).map(|bridge| (bridge, name)));
+        let found = subnets.map(|(name, network)| named(network.id).map(|bridge| (bridge, name)));
         let found: Option<BTreeMap<String, String>> = found.collect();
         found.ok_or_else(|| Problem::new(ProblemKind::Engine, "the engine has a network without an id"))
     }

@@ -1,35 +1,35 @@
-//! The way out, made and kept: networks, holder, walls, router. Everything may be repeated; what stands and is right is
+//! The way out, made and kept: networks, holder, firewall, router. Everything may be repeated; what stands and is right is
 //! left alone. Tests: `tests/docker.rs`.
 //!
-//! A restart of walls or router touches no network. A holder that was started anew leaves the others in a namespace that
+//! A restart of firewall or router touches no network. A holder that was started anew leaves the others in a namespace that
 //! is dead though the engine says "running": their labels name the holder's life, so they are made anew.
 
+mod firewall;
 mod host;
 mod pool;
 mod probe;
 pub(crate) mod shape;
 mod upstream;
-mod walls;
 
 use std::collections::HashSet;
 
 use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
-use protocol::broker::{Berth, Problem, ProblemKind, RouterInfo, RouterSpec};
+use protocol::broker::{Problem, ProblemKind, RouterInfo, RouterSpec, Subnet};
 use protocol::host::Network;
 use protocol::router::{Bogons, Net};
 
-use crate::berth::{Layout, Place};
-use crate::name::MAX_BERTHS;
+use crate::name::MAX_SUBNETS;
 use crate::name::{self, ResourceKind};
 use crate::service::Service;
+use crate::subnet::{Layout, Place};
 use shape::Making;
 
 impl Service {
     pub async fn router_ensure(&self, spec: &RouterSpec) -> Result<RouterInfo, Problem> {
-        if !(1..=MAX_BERTHS).contains(&spec.berths) {
+        if !(1..=MAX_SUBNETS).contains(&spec.subnets) {
             return Err(Problem::refused(format!(
-                "{} berths are asked for; there can be 1 to {MAX_BERTHS}",
-                spec.berths
+                "{} subnets are asked for; there can be 1 to {MAX_SUBNETS}",
+                spec.subnets
             )));
         }
         let upstream = match &spec.upstream {
@@ -37,12 +37,12 @@ impl Service {
             None => upstream::of_this_machine()?,
         };
         let (mut private, public) = (nets(&spec.private)?, nets(&self.settings.public_ranges)?);
-        let _gate = self.gate.lock().await;
+        let _alone = self.router_lock.lock().await;
         let image = self.router_image(&spec.image).await?;
         let host = self.look_at_host(&image).await?;
         private.extend(public_of(&host));
         let layout = self.layout(spec.pool.as_deref(), &host.routes).await?;
-        let places = self.networks(&layout, spec.berths).await?;
+        let places = self.networks(&layout, spec.subnets).await?;
         self.fence(&image).await?;
         let making = Making {
             names: &self.names,
@@ -54,27 +54,27 @@ impl Service {
             ipv6: self.host().await?.ipv6,
         };
         let (holder, boot) = self.holder(&making, &places).await?;
-        self.part(ResourceKind::Walls, making.walls(&holder, &boot)?).await?;
+        self.part(ResourceKind::Firewall, making.firewall(&holder, &boot)?).await?;
         let router = self.part(ResourceKind::Router, making.router(&holder, &boot)?).await?;
-        let berth = |(number, place): (u32, &Place)| Berth {
+        let subnet = |(number, place): (u32, &Place)| Subnet {
             number,
-            subnet: place.subnet.to_string(),
+            cidr: place.cidr.to_string(),
             gateway: place.gateway.to_string(),
         };
-        let berths = (0..).zip(&places).map(berth).collect();
-        Ok(RouterInfo { pool: layout.whole().to_string(), berths, boot: started(&router) })
+        let subnets = (0..).zip(&places).map(subnet).collect();
+        Ok(RouterInfo { pool: layout.whole().to_string(), subnets, boot: started(&router) })
     }
 
     /// The router alone, beside its holder.
     pub async fn router_restart(&self) -> Result<(), Problem> {
-        let _gate = self.gate.lock().await;
+        let _alone = self.router_lock.lock().await;
         let id = self.router_id().await?;
         self.engine.restart(&id).await
     }
 
     /// The router alone is killed; whoever ensures it next makes it anew.
     pub async fn router_stop(&self) -> Result<(), Problem> {
-        let _gate = self.gate.lock().await;
+        let _alone = self.router_lock.lock().await;
         let id = self.router_id().await?;
         self.engine.stop(&id).await
     }
@@ -85,17 +85,17 @@ impl Service {
         found.ok_or_else(|| Problem::new(ProblemKind::NotFound, "there is no router yet; set it up first"))
     }
 
-    /// Outer network and berths; further berths than asked for stay.
-    async fn networks(&self, layout: &Layout, berths: u32) -> Result<Vec<Place>, Problem> {
+    /// Outer network and subnets; further subnets than asked for stay.
+    async fn networks(&self, layout: &Layout, subnets: u32) -> Result<Vec<Place>, Problem> {
         let standing = self.own_networks().await?;
         if !standing.contains_key(&self.names.outer()) {
             self.engine.create_network(shape::outer_network(&self.names, layout)).await?;
         }
         let mut places = Vec::new();
-        for number in 0..berths {
-            let place = layout.berth(&self.names, number)?;
+        for number in 0..subnets {
+            let place = layout.subnet(&self.names, number)?;
             if !standing.contains_key(&place.network) {
-                let request = shape::berth_network(&self.names, layout, number, &place);
+                let request = shape::subnet_network(&self.names, layout, number, &place);
                 self.engine.create_network(request).await?;
             }
             places.push(place);
@@ -103,7 +103,7 @@ impl Service {
         Ok(places)
     }
 
-    /// Its id and which life of it this is. It runs, and stands in every berth.
+    /// Its id and which life of it this is. It runs, and stands in every subnet.
     async fn holder(&self, making: &Making<'_>, places: &[Place]) -> Result<(String, String), Problem> {
         let name = self.names.router_part(ResourceKind::Holder);
         let body = making.holder()?;
@@ -145,7 +145,7 @@ impl Service {
         Ok(())
     }
 
-    /// Walls or router: as wanted and running, or made anew. The new one is started beside the old one, which goes only then:
+    /// Firewall or router: as wanted and running, or made anew. The new one is started beside the old one, which goes only then:
     /// rules and gateways stand all the while, and a new router waits for the old one's ports.
     async fn part(&self, kind: ResourceKind, body: ContainerCreateBody) -> Result<ContainerInspectResponse, Problem> {
         let name = self.names.router_part(kind);
@@ -159,7 +159,7 @@ impl Service {
         }
         let id = self.make(&beside, kind, body).await?.id.unwrap_or_default();
         let started = match kind {
-            ResourceKind::Walls => self.start_walls(&id).await,
+            ResourceKind::Firewall => self.start_firewall(&id).await,
             _ => self.engine.start(&id).await,
         };
         if let Err(problem) = started {
@@ -191,7 +191,7 @@ impl Service {
     }
 }
 
-/// Addresses of this machine that look like anybody's: the walls refuse them too, whatever the proxy does. (All others are
+/// Addresses of this machine that look like anybody's: the firewall refuses them too, whatever the proxy does. (All others are
 /// private or special, and come and go with an engine's networks.)
 fn public_of(host: &Network) -> impl Iterator<Item = Net> {
     let special = Bogons::new(&[], &[]);
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_this_machines_addresses_the_walls_are_told_the_public_ones() {
+    fn of_this_machines_addresses_the_firewall_is_told_the_public_ones() {
         let addresses = ["10.0.0.5", "172.17.0.1", "8.8.4.4", "fd00::1"].map(|text| text.parse().unwrap()).to_vec();
         let host = Network { addresses, ..Network::default() };
         assert_eq!(public_of(&host).map(|net| net.to_string()).collect::<Vec<_>>(), ["8.8.4.4/32"]);

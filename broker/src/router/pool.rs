@@ -1,13 +1,13 @@
-//! Which network the berths are cut from: the one they stand on already, the operator's, or the first that is free.
+//! Which network the subnets are cut from: the one they stand on already, the operator's, or the first that is free.
 //! Tests: below and `tests/docker.rs`.
 
 use protocol::broker::{Problem, ProblemKind};
 use protocol::router::Net;
 
-use crate::berth::{CANDIDATES, Layout, overlap};
 use crate::engine::Filters;
 use crate::name;
 use crate::service::Service;
+use crate::subnet::{CANDIDATES, Layout, overlap};
 
 impl Service {
     pub async fn layout(&self, wanted: Option<&str>, routes: &[(Net, String)]) -> Result<Layout, Problem> {
@@ -17,7 +17,7 @@ impl Service {
                 Some(other) if Layout::parse(other)? != layout => Err(Problem::new(
                     ProblemKind::Conflict,
                     format!(
-                        "the berths stand on {standing}, not on {other}: remove them first (`caisson broker --teardown`)"
+                        "the subnets stand on {standing}, not on {other}: remove them first (`caisson broker --teardown`)"
                     ),
                 )),
                 _ => Ok(layout),
@@ -32,7 +32,7 @@ impl Service {
                         Problem::new(
                             ProblemKind::Conflict,
                             format!(
-                                "none of {} is free for the berths; name a private network that is",
+                                "none of {} is free for the subnets; name a private network that is",
                                 CANDIDATES.join(", ")
                             ),
                         )
@@ -68,7 +68,7 @@ fn free(layout: &Layout, taken: &[(Net, String)]) -> Result<Layout, Problem> {
         None => Ok(*layout),
         Some((net, whose)) => Err(Problem::new(
             ProblemKind::Conflict,
-            format!("pool {} overlaps {net}, {whose}; name another private network for the berths", layout.whole()),
+            format!("pool {} overlaps {net}, {whose}; name another private network for the subnets", layout.whole()),
         )),
     }
 }

@@ -1,7 +1,7 @@
 //! What the way out is made of, as the engine's configuration. Pure. Tests: below, and from inside in `tests/docker.rs`.
 //!
 //! Three containers share one network namespace. The *holder* owns it and does nothing, so that the others can be
-//! replaced without touching a network. The *walls* load the rules and claim the berths' gateways (NET_ADMIN, nothing
+//! replaced without touching a network. The *firewall* loads the rules and claims the subnets' gateways (NET_ADMIN, nothing
 //! else). The *router* resolves and connects, as a user of its own without any capability.
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,14 +15,14 @@ use protocol::router::Net;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::berth::{Layout, Place};
+use crate::hardening::no_ipv6;
 use crate::name::{self, Names, ResourceKind};
-use crate::seal::no_ipv6;
 use crate::seccomp;
+use crate::subnet::{Layout, Place};
 
 /// Where the router's image has its program.
 const PROGRAM: &str = "/usr/local/bin/caisson-router";
-/// The router's user: the walls let nobody else out.
+/// The router's user: the firewall lets nobody else out.
 pub const ROUTER_UID: u32 = 10002;
 const HOLDER_UID: u32 = 10003;
 
@@ -48,18 +48,19 @@ impl Making<'_> {
         host.network_mode = Some(self.names.outer());
         host.sysctls = Some(sysctls(self.ipv6));
         body.hostname = Some("caisson-router".into());
-        self.seal(body, "")
+        self.labelled(body, "")
     }
 
     /// Rules and gateways. `boot` names the holder's life: in another one everything is made anew.
-    pub fn walls(&self, holder: &str, boot: &str) -> Result<ContainerCreateBody, Problem> {
-        let mut body = part(self.names, self.image, ResourceKind::Walls, "0:0", &self.words("walls"), 128 << 20, 32)?;
+    pub fn firewall(&self, holder: &str, boot: &str) -> Result<ContainerCreateBody, Problem> {
+        let mut body =
+            part(self.names, self.image, ResourceKind::Firewall, "0:0", &self.words("walls"), 128 << 20, 32)?;
         let host = body.host_config.get_or_insert_default();
         host.cap_add = Some(vec!["NET_ADMIN".into()]);
         // The engine's own profile: rules are loaded over a kind of socket that ours closes.
         host.security_opt = Some(vec!["no-new-privileges".into()]);
         host.network_mode = Some(format!("container:{holder}"));
-        self.seal(body, boot)
+        self.labelled(body, boot)
     }
 
     /// Resolver and proxy, spoken to over stdin and stdout.
@@ -70,14 +71,14 @@ impl Making<'_> {
         body.stdin_once = Some(false);
         let host = body.host_config.get_or_insert_default();
         host.network_mode = Some(format!("container:{holder}"));
-        self.seal(body, boot)
+        self.labelled(body, boot)
     }
 
-    /// What walls and router must agree on.
+    /// What firewall and router must agree on.
     fn words(&self, command: &str) -> Vec<String> {
         let list = |nets: &[Net]| nets.iter().map(Net::to_string).collect::<Vec<_>>().join(",");
         let settings = [
-            ("--pool", self.layout.berths().to_string()),
+            ("--pool", self.layout.subnets().to_string()),
             ("--upstream", self.upstream.to_owned()),
             ("--private", list(self.private)),
             ("--public", list(self.public)),
@@ -89,7 +90,7 @@ impl Making<'_> {
     }
 
     /// Labels it with the hash of everything above, and of what it depends on.
-    fn seal(&self, mut body: ContainerCreateBody, boot: &str) -> Result<ContainerCreateBody, Problem> {
+    fn labelled(&self, mut body: ContainerCreateBody, boot: &str) -> Result<ContainerCreateBody, Problem> {
         let value = serde_json::to_value(&body).map_err(|error| Problem::refused(error.to_string()))?;
         let mut text = sorted(value).to_string();
         text.push_str(boot);
@@ -179,17 +180,17 @@ pub fn outer_network(names: &Names, layout: &Layout) -> NetworkCreateRequest {
     network(names.outer(), labels(names, ResourceKind::Outer, layout), layout.outer().to_string(), None, &options)
 }
 
-/// A chamber's network. Not internal, since the engine would then drop what the router must see; without an address of
+/// A container's network. Not internal, since the engine would then drop what the router must see; without an address of
 /// the host on it; masquerading left on, since without it the host redirects frames to published ports.
-pub fn berth_network(names: &Names, layout: &Layout, number: u32, place: &Place) -> NetworkCreateRequest {
-    let mut labels = labels(names, ResourceKind::Berth, layout);
-    labels.insert(name::BERTH.into(), number.to_string());
+pub fn subnet_network(names: &Names, layout: &Layout, number: u32, place: &Place) -> NetworkCreateRequest {
+    let mut labels = labels(names, ResourceKind::Subnet, layout);
+    labels.insert(name::SUBNET.into(), number.to_string());
     let within = Some((place.range.to_string(), place.gateway.to_string()));
     let options = [("com.docker.network.bridge.inhibit_ipv4", "true")];
-    network(place.network.clone(), labels, place.subnet.to_string(), within, &options)
+    network(place.network.clone(), labels, place.cidr.to_string(), within, &options)
 }
 
-/// The holder's fixed address in a berth.
+/// The holder's fixed address in a subnet.
 pub fn joining(holder: &str, place: &Place) -> NetworkConnectRequest {
     let ipam = EndpointIpamConfig { ipv4_address: Some(place.holder.to_string()), ..Default::default() };
     NetworkConnectRequest {
@@ -236,13 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_walls_have_a_capability() {
+    fn only_the_firewall_has_a_capability() {
         let (names, layout) = (Names::new("one").unwrap(), Layout::parse("10.90.0.0/24").unwrap());
         let making = making(&names, &layout);
         let caps = |body: ContainerCreateBody| body.host_config.unwrap().cap_add;
         assert_eq!(caps(making.holder().unwrap()), None);
         assert_eq!(caps(making.router("h", "b").unwrap()), None);
-        assert_eq!(caps(making.walls("h", "b").unwrap()), Some(vec!["NET_ADMIN".to_owned()]));
+        assert_eq!(caps(making.firewall("h", "b").unwrap()), Some(vec!["NET_ADMIN".to_owned()]));
     }
 
     #[test]
@@ -256,9 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn a_berth_has_no_address_of_the_host() {
+    fn a_subnet_has_no_address_of_the_host() {
         let (names, layout) = (Names::new("one").unwrap(), Layout::parse("10.90.0.0/24").unwrap());
-        let made = berth_network(&names, &layout, 2, &layout.berth(&names, 2).unwrap());
+        let made = subnet_network(&names, &layout, 2, &layout.subnet(&names, 2).unwrap());
         assert_eq!(made.options.unwrap()["com.docker.network.bridge.inhibit_ipv4"], "true");
         let ipam = made.ipam.unwrap().config.unwrap().remove(0);
         assert_eq!(ipam.subnet.as_deref(), Some("10.90.0.32/28"));

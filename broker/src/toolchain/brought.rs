@@ -191,7 +191,7 @@ impl Toolchains {
     /// Runs the tools of a toolchain in an image, as a sandbox would: what the first one said.
     pub(super) async fn tried(&self, image: &str, kind: OfficialToolchain) -> Result<String, Problem> {
         let docker = &self.docker;
-        let made = docker.create_container(None::<CreateContainerOptions>, sealed(image, &script(kind.tools))).await;
+        let made = docker.create_container(None::<CreateContainerOptions>, hardened(image, &script(kind.tools))).await;
         let id = made.map_err(problem)?.id;
         let ran = tokio::time::timeout(PATIENCE, self.listen(&id)).await;
         let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
@@ -242,7 +242,7 @@ fn script(tools: &[&str]) -> String {
     format!("{run}{calls}")
 }
 
-fn sealed(image: &str, script: &str) -> ContainerCreateBody {
+fn hardened(image: &str, script: &str) -> ContainerCreateBody {
     let owned = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
     let user = USERS.start();
     let mine = format!("size=64m,exec,nosuid,nodev,uid={user},gid={user}");

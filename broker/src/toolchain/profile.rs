@@ -61,7 +61,7 @@ mod tests {
         let names: Vec<_> = profiles().map(|it| it.name).collect();
         assert_eq!(names, ["base", "python", "rust", "node", "go", "java", "cpp"]);
         let base = profile(BASE).unwrap().packages();
-        assert!(base.split(' ').any(|it| it == "git"), "a chamber needs git: {base}");
+        assert!(base.split(' ').any(|it| it == "git"), "a container needs git: {base}");
         for it in profiles() {
             assert!(it.packages().starts_with(&base), "{}", it.name);
         }

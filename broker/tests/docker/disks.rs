@@ -1,11 +1,11 @@
-//! Workspace and home on the engine's disk: empty, its user's, and no other chamber's.
+//! Workspace and home on the engine's disk: empty, its user's, and no other container's.
 
-use protocol::broker::{ChamberSpec, Purpose, Request};
+use protocol::broker::{ContainerSpec, Purpose, Request};
 
 use crate::lab::{IMAGE, absent, run, spec};
 
-fn on_disk(name: &str, purpose: Purpose) -> ChamberSpec {
-    let mut spec = ChamberSpec { purpose, user: 10_009, ..spec(name) };
+fn on_disk(name: &str, purpose: Purpose) -> ContainerSpec {
+    let mut spec = ContainerSpec { purpose, user: 10_009, ..spec(name) };
     spec.limits.workspace_bytes = 0;
     spec
 }
@@ -37,7 +37,7 @@ async fn both_are_empty_and_the_agents_whatever_the_image_says_and_outlive_a_sto
         async move |lab| {
             foreign(&tag);
             for (name, purpose) in [("one", Purpose::Task), ("two", Purpose::Verify), ("three", Purpose::Setup)] {
-                let theirs = ChamberSpec { image: tag.clone(), ..on_disk(name, purpose) };
+                let theirs = ContainerSpec { image: tag.clone(), ..on_disk(name, purpose) };
                 assert_eq!(lab.inside(&theirs).await.sh(LOOK).await, EMPTY, "{purpose:?}");
             }
             let mut one = lab.attach("one").await;

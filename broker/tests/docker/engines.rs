@@ -47,7 +47,7 @@ async fn a_runtime_that_the_engine_has_not_is_refused_by_name_before_anything_is
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_named_runtime_is_the_one_chambers_get_and_another_one_is_another_proof() {
+async fn a_named_runtime_is_the_one_containers_get_and_another_one_is_another_proof() {
     if absent(IMAGE) {
         return;
     }
@@ -74,7 +74,7 @@ async fn a_named_runtime_is_the_one_chambers_get_and_another_one_is_another_proo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn gpus_are_refused_where_the_engine_has_no_driver_and_stay_out_of_every_other_chamber() {
+async fn gpus_are_refused_where_the_engine_has_no_driver_and_stay_out_of_every_other_container() {
     if absent(IMAGE) {
         return;
     }

@@ -1,4 +1,4 @@
-//! Every line of the chamber's configuration, seen from inside by the agent's own means.
+//! Every line of the container's configuration, seen from inside by the agent's own means.
 
 use protocol::broker::Request;
 

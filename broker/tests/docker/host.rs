@@ -1,4 +1,4 @@
-//! The machine's own side of a berth: what is told of its network, and that nothing a chamber sends past its routes reaches it.
+//! The machine's own side of a subnet: what is told of its network, and that nothing a container sends past its routes reaches it.
 //!
 //! With the real router's image. What arrives is heard by a socket of the test's own, on 0.0.0.0.
 
@@ -96,22 +96,22 @@ async fn network(lab: &Lab) -> Network {
     lab.ask(&Request::Host { image: router_image() }).await.unwrap()
 }
 
-async fn in_a_berth(lab: &Lab, number: u8) -> Inside {
+async fn in_a_subnet(lab: &Lab, number: u8) -> Inside {
     lab.ask::<RouterInfo>(&Request::RouterEnsure(way_out(&router_image(), number, 1))).await.unwrap();
     let mut spec = spec("first");
-    spec.berth = Some(0);
+    spec.subnet = Some(0);
     lab.inside(&spec).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_chamber_sends_past_its_routes_reaches_no_program_of_this_machine() {
+async fn what_a_container_sends_past_its_routes_reaches_no_program_of_this_machine() {
     if absent(IMAGE) || absent(&router_image()) {
         return;
     }
     run(
         |_| {},
         async |lab| {
-            let mut inside = in_a_berth(&lab, 20).await;
+            let mut inside = in_a_subnet(&lab, 20).await;
             let network = network(&lab).await;
             let canary = Canary::new();
             let addresses: Vec<String> =
@@ -140,7 +140,7 @@ async fn what_a_chamber_sends_past_its_routes_reaches_no_program_of_this_machine
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_table_is_one_of_its_own_and_goes_with_the_last_berth() {
+async fn the_table_is_one_of_its_own_and_goes_with_the_last_subnet() {
     if absent(IMAGE) || absent(&router_image()) {
         return;
     }
@@ -149,7 +149,7 @@ async fn the_table_is_one_of_its_own_and_goes_with_the_last_berth() {
         async |lab| {
             let foreign = Foreign::add(&lab);
             let tables = || nft(&lab, &["list", "tables"]);
-            let _inside = in_a_berth(&lab, 21).await;
+            let _inside = in_a_subnet(&lab, 21).await;
             let own = nft(&lab, &["list", "table", "inet", &table(&lab)]);
             let network = lab.docker(&[
                 "network",
@@ -161,7 +161,7 @@ async fn the_table_is_one_of_its_own_and_goes_with_the_last_berth() {
             let bridge = format!("br-{}", &network[..12]);
             assert!(own.contains(&format!("iifname \"{bridge}\" drop")), "{own}");
             assert!(own.contains(&format!("iifname \"{bridge}\" oifname != \"{bridge}\" drop")), "{own}");
-            assert_eq!(own.matches("iifname").count(), 2, "berths alone, once however often it is loaded: {own}");
+            assert_eq!(own.matches("iifname").count(), 2, "subnets alone, once however often it is loaded: {own}");
             let rules = nft(&lab, &["list", "ruleset"]);
             assert!(rules.contains("DOCKER") && tables().contains(&foreign.0), "nobody else's is touched: {rules}");
 
@@ -224,7 +224,7 @@ impl Drop for Toothless {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_the_table_cannot_be_loaded_no_chamber_with_a_berth_is_started() {
+async fn where_the_table_cannot_be_loaded_no_container_with_a_subnet_is_started() {
     if absent(IMAGE) || absent(&router_image()) {
         return;
     }
@@ -238,12 +238,12 @@ async fn where_the_table_cannot_be_loaded_no_chamber_with_a_berth_is_started() {
         async move |lab| {
             let problem = lab.ask::<RouterInfo>(&Request::RouterEnsure(way_out(&image, 22, 1))).await.unwrap_err();
             assert!(problem.text.contains("no sandbox is started") && problem.text.contains("nft"), "{problem}");
-            let mut berthed = spec("berthed");
-            berthed.berth = Some(0);
-            lab.done(Request::Create(berthed)).await;
-            let problem = lab.ask::<()>(&Request::Start { name: "berthed".into() }).await.unwrap_err();
+            let mut networked = spec("networked");
+            networked.subnet = Some(0);
+            lab.done(Request::Create(networked)).await;
+            let problem = lab.ask::<()>(&Request::Start { name: "networked".into() }).await.unwrap_err();
             assert_eq!(problem.kind, ProblemKind::NotFound, "{problem}");
-            assert_eq!(lab.docker(&["inspect", "-f", "{{.State.Running}}", &lab.box_name("berthed")]), "false");
+            assert_eq!(lab.docker(&["inspect", "-f", "{{.State.Running}}", &lab.box_name("networked")]), "false");
             // One without a network needs no table.
             lab.inside(&spec("bare")).await;
             // Nobody but the operator says what runs in the machine's own namespace.
@@ -265,7 +265,7 @@ async fn the_machine_tells_of_its_network_and_hears_who_comes() {
     run(
         |_| {},
         async |lab| {
-            let _inside = in_a_berth(&lab, 23).await;
+            let _inside = in_a_subnet(&lab, 23).await;
             let told = network(&lab).await;
             // Its own on the outer network of this installation, which stays as long as the test.
             let own =
@@ -277,7 +277,7 @@ async fn the_machine_tells_of_its_network_and_hears_who_comes() {
             assert_eq!(
                 told.rp_filter.keys().collect::<Vec<_>>(),
                 [&format!("caisson-{}-berth-000", lab.installation)],
-                "each berth's bridge by its network"
+                "each subnet's bridge by its network"
             );
             let (_, mut stream) = lab.exchange::<()>(&Request::HostListen { image: router_image() }).await.unwrap();
             let mut first = String::new();
@@ -356,9 +356,9 @@ async fn from_its_own_container_a_broker_sees_the_machine() {
                 assert!(problem.kind == ProblemKind::Conflict && problem.text.contains(wanted), "{problem}");
                 drop(route);
                 apart.ask::<RouterInfo>(&Request::RouterEnsure(spec)).await.unwrap();
-                let mut berthed = crate::lab::spec("berthed");
-                berthed.berth = Some(0);
-                apart.inside(&berthed).await;
+                let mut networked = crate::lab::spec("networked");
+                networked.subnet = Some(0);
+                apart.inside(&networked).await;
                 assert!(nft(&apart, &["list", "tables"]).contains(&table(&apart)), "the machine's side is closed");
             })
             .await;

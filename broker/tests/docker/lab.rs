@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use caisson_broker::{Broker, Settings, teardown};
-use protocol::broker::{BrokerAnswer, ChamberLimits, ChamberSpec, PROBE_USERS, Problem, Purpose, Request};
+use protocol::broker::{BrokerAnswer, ContainerLimits, ContainerSpec, PROBE_USERS, Problem, Purpose, Request};
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
@@ -67,7 +67,7 @@ pub async fn run<F: Future<Output = ()> + Send + 'static>(
     removed.unwrap();
 }
 
-/// As PID 1 of a chamber it does what it reads: what a chamber is like is asked from inside.
+/// As PID 1 of a container it does what it reads: what a container is like is asked from inside.
 pub fn shell() -> PathBuf {
     std::fs::canonicalize("/bin/sh").unwrap()
 }
@@ -80,22 +80,22 @@ pub fn runner() -> Option<PathBuf> {
     named.into_iter().chain([usual]).find(|path| path.exists())
 }
 
-pub fn spec(name: &str) -> ChamberSpec {
-    ChamberSpec {
+pub fn spec(name: &str) -> ContainerSpec {
+    ContainerSpec {
         name: name.into(),
         task: Some(7),
         purpose: Purpose::Probe,
         user: PROBE_USERS[0],
         image: IMAGE.into(),
-        berth: None,
-        limits: ChamberLimits {
+        subnet: None,
+        limits: ContainerLimits {
             memory_bytes: 512 << 20,
             pids: 64,
             cpus: 1.0,
             workspace_bytes: 64 << 20,
             tmp_bytes: 16 << 20,
             nofile: 512,
-            ..ChamberLimits::default()
+            ..ContainerLimits::default()
         },
         env: vec![("GREETING".into(), "hello".into())],
         profile: "sealed".into(),
@@ -172,8 +172,8 @@ impl Lab {
         Inside { stream, count: 0 }
     }
 
-    /// A running chamber and a shell in it.
-    pub async fn inside(&self, spec: &ChamberSpec) -> Inside {
+    /// A running container and a shell in it.
+    pub async fn inside(&self, spec: &ContainerSpec) -> Inside {
         self.done(Request::Create(spec.clone())).await;
         self.done(Request::Start { name: spec.name.clone() }).await;
         self.attach(&spec.name).await
@@ -190,7 +190,7 @@ impl Lab {
     }
 }
 
-/// A shell that is PID 1 of a chamber.
+/// A shell that is PID 1 of a container.
 pub struct Inside {
     pub stream: BufReader<UnixStream>,
     count: u32,

@@ -1,19 +1,24 @@
 //! A workspace that is a layer over a mirror's tree: everybody begins with the tree, and nobody sees what another one wrote.
 
-use protocol::broker::{ChamberSpec, ProblemKind, Purpose, Request};
+use protocol::broker::{ContainerSpec, ProblemKind, Purpose, Request};
 
 use crate::lab::{IMAGE, Lab, absent, run, spec};
 
-fn over(name: &str, mirror: &str) -> ChamberSpec {
-    let mut spec =
-        ChamberSpec { purpose: Purpose::Task, user: 10_003, mirror: Some(mirror.into()), layered: true, ..spec(name) };
+fn over(name: &str, mirror: &str) -> ContainerSpec {
+    let mut spec = ContainerSpec {
+        purpose: Purpose::Task,
+        user: 10_003,
+        mirror: Some(mirror.into()),
+        layered: true,
+        ..spec(name)
+    };
     spec.limits.workspace_bytes = 0;
     spec
 }
 
 /// A mirror with these in it.
 async fn filled(lab: &Lab, mirror: &str, commands: &str) {
-    let mut spec = ChamberSpec {
+    let mut spec = ContainerSpec {
         purpose: Purpose::Mirror,
         user: 10_003,
         env: Vec::new(),
@@ -49,7 +54,7 @@ async fn everybody_begins_with_the_tree_and_has_a_layer_of_its_own() {
             lab.done(Request::Start { name: "one".into() }).await;
             let mut again = lab.attach("one").await;
             assert_eq!(again.sh("cat top deep/changed; ls gone 2>&1 | tail -c 10").await, "new\ntwo\nmore\ndirectory");
-            assert!(!lab.ask::<bool>(&Request::RemoveMirror { name: "m".into() }).await.unwrap(), "chambers have it");
+            assert!(!lab.ask::<bool>(&Request::RemoveMirror { name: "m".into() }).await.unwrap(), "containers have it");
             for name in ["one", "two"] {
                 lab.done(Request::Remove { name: name.into() }).await;
             }
@@ -71,9 +76,9 @@ async fn only_a_tasks_workspace_on_disk_can_be_one_and_a_mirror_without_a_tree_i
         |_| {},
         async |lab| {
             filled(&lab, "bare", "echo x > objects").await;
-            let in_memory = ChamberSpec { limits: spec("a").limits, ..over("a", "bare") };
-            let verify = ChamberSpec { purpose: Purpose::Verify, ..over("a", "bare") };
-            let nowhere = ChamberSpec { mirror: None, ..over("a", "bare") };
+            let in_memory = ContainerSpec { limits: spec("a").limits, ..over("a", "bare") };
+            let verify = ContainerSpec { purpose: Purpose::Verify, ..over("a", "bare") };
+            let nowhere = ContainerSpec { mirror: None, ..over("a", "bare") };
             for wrong in [in_memory, verify, nowhere] {
                 let problem = lab.ask::<()>(&Request::Create(wrong)).await.unwrap_err();
                 assert_eq!(problem.kind, ProblemKind::Refused, "{problem}");

@@ -2,7 +2,7 @@
 //! without the images that `compose/images/` builds, the tests say so and pass, unless `CAISSON_REQUIRE` lists `docker`.
 
 mod brought;
-mod chambers;
+mod containers;
 mod disks;
 mod engines;
 mod hardening;

@@ -1,21 +1,22 @@
-//! A repository's mirror: one chamber writes to it, every other one reads it, and it goes when nothing has it.
+//! A repository's mirror: one container writes to it, every other one reads it, and it goes when nothing has it.
 
-use protocol::broker::{ChamberSpec, ProblemKind, Purpose, Request};
+use protocol::broker::{ContainerSpec, ProblemKind, Purpose, Request};
 
 use crate::lab::{IMAGE, absent, run, spec};
 
-fn filling(name: &str, mirror: &str) -> ChamberSpec {
-    let mut spec = ChamberSpec { purpose: Purpose::Mirror, env: Vec::new(), mirror: Some(mirror.into()), ..spec(name) };
+fn filling(name: &str, mirror: &str) -> ContainerSpec {
+    let mut spec =
+        ContainerSpec { purpose: Purpose::Mirror, env: Vec::new(), mirror: Some(mirror.into()), ..spec(name) };
     spec.limits.workspace_bytes = 0;
     spec
 }
 
-fn reading(name: &str, mirror: &str) -> ChamberSpec {
-    ChamberSpec { mirror: Some(mirror.into()), ..spec(name) }
+fn reading(name: &str, mirror: &str) -> ContainerSpec {
+    ContainerSpec { mirror: Some(mirror.into()), ..spec(name) }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_is_read_only_for_all_but_the_chamber_that_fills_it() {
+async fn it_is_read_only_for_all_but_the_container_that_fills_it() {
     if absent(IMAGE) {
         return;
     }
@@ -45,8 +46,8 @@ async fn it_is_its_user_s_alone() {
     run(
         |_| {},
         async |lab| {
-            let of = |user, spec: ChamberSpec| ChamberSpec { user, ..spec };
-            let task = |user, name: &str| of(user, ChamberSpec { purpose: Purpose::Task, ..reading(name, "m") });
+            let of = |user, spec: ContainerSpec| ContainerSpec { user, ..spec };
+            let task = |user, name: &str| of(user, ContainerSpec { purpose: Purpose::Task, ..reading(name, "m") });
             let mut fill = lab.inside(&of(10_005, filling("fill", "m"))).await;
             assert_eq!(fill.sh("stat -c '%u %g %a' /workspace; umask 077; echo one > kept").await, "10005 10005 755");
             lab.done(Request::Remove { name: "fill".into() }).await;
@@ -91,7 +92,7 @@ async fn it_goes_when_nothing_has_it_and_a_foreign_volume_never() {
                 lab.done(Request::Remove { name: "fill".into() }).await;
             }
             lab.inside(&reading("read", "used")).await;
-            assert!(!lab.ask::<bool>(&remove("used")).await.unwrap(), "a chamber has it");
+            assert!(!lab.ask::<bool>(&remove("used")).await.unwrap(), "a container has it");
             let reap = |keep: &[&str]| Request::Reap {
                 keep: keep.iter().map(|&it| it.into()).collect(),
                 mirrors: vec!["kept".into()],

@@ -39,10 +39,10 @@ impl Drop for StandIn {
     }
 }
 
-pub fn way_out(image: &str, number: u8, berths: u32) -> RouterSpec {
+pub fn way_out(image: &str, number: u8, subnets: u32) -> RouterSpec {
     let pool = format!("10.{}.{}.0/24", 200 + number, std::process::id() % 256);
     RouterSpec {
-        berths,
+        subnets,
         pool: Some(pool),
         image: image.into(),
         upstream: Some("198.51.100.53".into()),
@@ -50,7 +50,7 @@ pub fn way_out(image: &str, number: u8, berths: u32) -> RouterSpec {
     }
 }
 
-/// Ids of holder, walls and router.
+/// Ids of holder, firewall and router.
 fn ids(lab: &Lab) -> [String; 3] {
     ["holder", "walls", "router"]
         .map(|part| lab.docker(&["inspect", "-f", "{{.Id}}", &format!("caisson-{}-{part}", lab.installation)]))
@@ -72,7 +72,7 @@ async fn the_way_out_is_made_once_and_kept() {
     with_stand_in(async move |lab, image| {
         let spec = way_out(&image, 0, 2);
         let made: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
-        assert_eq!(made.berths.len(), 2);
+        assert_eq!(made.subnets.len(), 2);
         let mut before = ids(&lab);
         let again: RouterInfo = lab.ask(&Request::RouterEnsure(spec.clone())).await.unwrap();
         assert_eq!((&again, &ids(&lab)), (&made, &before), "what stands is left alone");
@@ -109,9 +109,9 @@ async fn the_way_out_is_made_once_and_kept() {
         before = ids(&lab);
 
         let mut more = spec.clone();
-        more.berths = 3;
+        more.subnets = 3;
         lab.ask::<RouterInfo>(&Request::RouterEnsure(more)).await.unwrap();
-        assert_eq!(ids(&lab), before, "a berth more disturbs nobody");
+        assert_eq!(ids(&lab), before, "a subnet more disturbs nobody");
 
         lab.docker(&["restart", "-t", "0", &before[0]]);
         lab.ask::<RouterInfo>(&Request::RouterEnsure(spec.clone())).await.unwrap();
@@ -131,12 +131,12 @@ async fn the_way_out_is_made_once_and_kept() {
 async fn holder_walls_and_router_have_what_they_need_and_nothing_else() {
     with_stand_in(async move |lab, image| {
         lab.ask::<RouterInfo>(&Request::RouterEnsure(way_out(&image, 1, 1))).await.unwrap();
-        let [holder, walls, router] = ids(&lab);
+        let [holder, firewall, router] = ids(&lab);
         let caps = |id: &str| lab.docker(&["exec", id, "grep", "-E", "^(CapEff|CapBnd|NoNewPrivs)", "/proc/1/status"]);
         let none = "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1";
         assert_eq!(caps(&holder), none);
         assert_eq!(caps(&router), none);
-        assert_eq!(caps(&walls), none.replace("0000000000000000", "0000000000001000"), "NET_ADMIN alone");
+        assert_eq!(caps(&firewall), none.replace("0000000000000000", "0000000000001000"), "NET_ADMIN alone");
         let read = |path: &str| lab.docker(&["exec", &router, "cat", &format!("/proc/sys/net/{path}")]);
         assert_eq!(read("ipv4/ip_forward"), "0");
         assert_eq!(read("ipv4/conf/all/rp_filter"), "1");
@@ -188,14 +188,14 @@ fn own_addresses(port: u16) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_gets_out_of_a_berth_that_nobody_opened() {
+async fn nothing_gets_out_of_a_subnet_that_nobody_opened() {
     with_stand_in(async move |lab, image| {
         let made: RouterInfo = lab.ask(&Request::RouterEnsure(way_out(&image, 2, 2))).await.unwrap();
         let canary = TcpListener::bind("0.0.0.0:0").unwrap();
         canary.set_nonblocking(true).unwrap();
         let port = canary.local_addr().unwrap().port();
         let mut other = spec("other");
-        other.berth = Some(1);
+        other.subnet = Some(1);
         let mut other = lab.inside(&other).await;
         other.sh("python3 -m http.server 8000 >/dev/null 2>&1 & sleep 1").await;
         let neighbour = lab.docker(&[
@@ -205,7 +205,7 @@ async fn nothing_gets_out_of_a_berth_that_nobody_opened() {
             &lab.box_name("other"),
         ]);
         let mut first = spec("first");
-        first.berth = Some(0);
+        first.subnet = Some(0);
         let mut inside = lab.inside(&first).await;
         assert_eq!(inside.sh("ls /sys/class/net").await.split_whitespace().collect::<Vec<_>>(), ["eth0", "lo"]);
 
@@ -216,7 +216,7 @@ async fn nothing_gets_out_of_a_berth_that_nobody_opened() {
             "169.254.169.254:80".into(),
             "9.9.9.9:443".into(),
         ]);
-        targets.extend(made.berths.iter().map(|berth| format!("{}:{port}", berth.gateway)));
+        targets.extend(made.subnets.iter().map(|subnet| format!("{}:{port}", subnet.gateway)));
         assert_eq!(inside.sh(&reach(&targets)).await, "[]", "with a router that claimed nothing");
         let dns = inside.sh("cat /etc/resolv.conf; grep -c . /proc/net/if_inet6 2>/dev/null").await;
         assert!(!dns.contains("10.255"), "{dns}");
@@ -232,19 +232,19 @@ async fn nothing_gets_out_of_a_berth_that_nobody_opened() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_berth_holds_one_chamber_and_dies_with_its_way_out() {
+async fn a_subnet_holds_one_container_and_dies_with_its_way_out() {
     with_stand_in(async move |lab, image| {
         lab.ask::<RouterInfo>(&Request::RouterEnsure(way_out(&image, 3, 1))).await.unwrap();
         let mut first = spec("first");
-        first.berth = Some(0);
+        first.subnet = Some(0);
         lab.inside(&first).await;
         let mut second = spec("second");
-        second.berth = Some(0);
+        second.subnet = Some(0);
         lab.done(Request::Create(second)).await;
         let problem = lab.ask::<()>(&Request::Start { name: "second".into() }).await.unwrap_err();
-        assert!(problem.kind == ProblemKind::Conflict && problem.text.contains("berth"), "{problem}");
+        assert!(problem.kind == ProblemKind::Conflict && problem.text.contains("subnet"), "{problem}");
         let mut third = spec("third");
-        third.berth = Some(1);
+        third.subnet = Some(1);
         assert_eq!(lab.ask::<()>(&Request::Create(third)).await.unwrap_err().kind, ProblemKind::NotFound);
 
         let removed: Vec<String> =
@@ -283,7 +283,7 @@ async fn a_broker_of_one_serve_takes_the_way_out_along_unless_a_task_needs_it() 
         .await;
         assert_eq!(all(), "", "nobody needs it");
         let mut task = spec("t1");
-        (task.purpose, task.user, task.berth) = (Purpose::Task, 10_003, Some(0));
+        (task.purpose, task.user, task.subnet) = (Purpose::Task, 10_003, Some(0));
         lab.short_life(async |own| {
             own.ask::<RouterInfo>(&Request::RouterEnsure(spec_of(&image))).await.unwrap();
             own.inside(&task).await;
@@ -310,8 +310,8 @@ async fn a_pool_that_is_taken_is_refused_by_name() {
         let problem = problem.unwrap_err();
         assert!(problem.kind == ProblemKind::Conflict && problem.text.contains(&foreign), "{problem}");
         for change in [
-            (|spec| spec.berths = 0) as fn(&mut RouterSpec),
-            |spec| spec.berths = 9,
+            (|spec| spec.subnets = 0) as fn(&mut RouterSpec),
+            |spec| spec.subnets = 9,
             |spec| spec.pool = Some("8.8.8.0/24".into()),
             |spec| spec.upstream = Some("127.0.0.1".into()),
             |spec| spec.image = IMAGE.into(),
@@ -327,7 +327,7 @@ async fn a_pool_that_is_taken_is_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn walls_that_fail_leave_nothing_open_and_say_why() {
+async fn a_firewall_that_fails_leaves_nothing_open_and_says_why() {
     if absent(IMAGE) {
         return;
     }
@@ -356,7 +356,7 @@ async fn the_real_router_stands_and_denies() {
             let made: RouterInfo = lab.ask(&Request::RouterEnsure(way_out(&image, 6, 1))).await.unwrap();
             assert!(made.boot.is_some());
             let mut spec = spec("denied");
-            spec.berth = Some(0);
+            spec.subnet = Some(0);
             let mut inside = lab.inside(&spec).await;
             let targets = ["172.17.0.1:22", "9.9.9.9:443", "169.254.169.254:80"].map(str::to_owned);
             assert_eq!(inside.sh(&reach(&targets)).await, "[]");

@@ -62,8 +62,8 @@ fn taken_before(event: &Event) {
         // They are said to people or to the model, and change nothing.
         Event::Looked { .. } | Event::RouterReplaced => {}
         Event::Requested { .. }
-        | Event::PlaceGranted
-        | Event::PlaceAwaited
+        | Event::SlotGranted
+        | Event::SlotAwaited
         | Event::Prepared { .. }
         | Event::ModelCallStarted { .. }
         | Event::ModelCallUncharged { .. }
@@ -75,7 +75,7 @@ fn taken_before(event: &Event) {
         | Event::DoneSaid { .. }
         | Event::Nudged { .. }
         | Event::PublishStarted { .. }
-        | Event::TreeSealed { .. }
+        | Event::TreeCaptured { .. }
         | Event::TreeUnchanged { .. }
         | Event::TreeRefused { .. }
         | Event::Pushed { .. }
@@ -95,7 +95,7 @@ fn taken_before(event: &Event) {
         | Event::WorkKept { .. }
         | Event::WorkNotKept { .. }
         | Event::ConversationRestarted
-        | Event::SandboxShelved { .. }
+        | Event::SandboxSuspended { .. }
         | Event::Ended { .. } => {}
         Event::DecisionHeld { .. }
         | Event::DecisionUsed { .. }

@@ -44,7 +44,7 @@ pub(super) fn leave_pause(draft: &mut Draft) {
     if draft.task.state.busy() { draft.line_up() } else { again(draft) }
 }
 
-/// Wants what the state needs to go on: after a pause, or with a place newly given.
+/// Wants what the state needs to go on: after a pause, or with a slot newly given.
 pub(super) fn again(draft: &mut Draft) {
     match draft.task.state.clone() {
         State::Preparing => draft.want(Effect::Prepare { serial: draft.task.seq }),
@@ -61,9 +61,9 @@ pub(super) fn again(draft: &mut Draft) {
 fn stage(draft: &mut Draft, n: u32, why: Why) {
     let nothing_to_show =
         |task: &crate::Task, commit: &Commit| task.pushed.is_none() && task.base.as_ref() == Some(commit);
-    match draft.task.sealed.clone() {
+    match draft.task.captured.clone() {
         _ if draft.task.kind == TaskKind::Plan => draft.want(Effect::Review { n, commit: None, last: false }),
-        None if draft.task.refusal.is_empty() => draft.want(Effect::Seal { n, why }),
+        None if draft.task.refusal.is_empty() => draft.want(Effect::Capture { n, why }),
         None => draft.want(Effect::Review { n, commit: None, last: false }),
         Some(commit) if nothing_to_show(&draft.task, &commit) => {
             draft.want(Effect::Review { n, commit: None, last: false });

@@ -7,7 +7,7 @@ mod decide;
 mod go_on;
 mod host;
 mod publish;
-mod shelve;
+mod suspend;
 mod unrun;
 mod work;
 
@@ -70,7 +70,7 @@ impl Draft {
         self.say(Notice::Paused { reason });
     }
 
-    /// Nothing of the sandbox runs and its berth is closed, whenever the task doesn't run (security 7).
+    /// Nothing of the sandbox runs and its subnet is closed, whenever the task doesn't run (security 7).
     pub fn rest(&mut self) {
         self.want(Effect::Rest { serial: self.task.seq });
     }
@@ -91,7 +91,7 @@ impl Draft {
 
     /// A task that may work again takes its turn, as one that begins does.
     pub fn line_up(&mut self) {
-        self.emit(Event::PlaceAwaited);
+        self.emit(Event::SlotAwaited);
     }
 }
 
@@ -116,7 +116,7 @@ pub fn transition(task: &Task, envelope: &Envelope) -> (Task, Step) {
 fn take(draft: &mut Draft, input: &Input) {
     match input {
         Input::Requested { request } => requested(draft, request),
-        Input::PlaceFree => place_free(draft),
+        Input::SlotFree => slot_free(draft),
         Input::Settled => {}
         Input::Noticed { notice } => {
             let to = To::Seen { seq: draft.task.seq };
@@ -146,16 +146,16 @@ fn take(draft: &mut Draft, input: &Input) {
                 draft.end(End::Expired, Notice::Expired);
             }
         }
-        Input::Idled { shelf } => shelve::idled(draft, *shelf),
-        Input::WorkKept { commit } => shelve::kept(draft, commit),
-        Input::WorkNotKept { reasons } => shelve::not_kept(draft, reasons.clone()),
+        Input::Idled { suspension } => suspend::idled(draft, *suspension),
+        Input::WorkKept { commit } => suspend::kept(draft, commit),
+        Input::WorkNotKept { reasons } => suspend::not_kept(draft, reasons.clone()),
         Input::RouterReplaced => {
             if draft.task.state.busy() {
                 draft.emit(Event::RouterReplaced);
             }
         }
         Input::CheckpointVoided { n } => publish::voided(draft, *n),
-        Input::TreeSealed { .. }
+        Input::TreeCaptured { .. }
         | Input::TreeUnchanged { .. }
         | Input::TreeRefused { .. }
         | Input::Pushed { .. }
@@ -180,9 +180,9 @@ fn requested(draft: &mut Draft, request: &Request) {
     }
 }
 
-fn place_free(draft: &mut Draft) {
+fn slot_free(draft: &mut Draft) {
     if draft.task.state == State::Queued && draft.task.request.is_some() {
-        draft.emit(Event::PlaceGranted);
+        draft.emit(Event::SlotGranted);
         go_on::again(draft);
     }
 }
@@ -207,7 +207,7 @@ fn failed(draft: &mut Draft, effect: &str, failure: &Failure) {
     }
     match failure {
         Failure::Blocked { sentence } if effect.starts_with("keep:") => {
-            shelve::not_kept(draft, vec![sentence.clone()]);
+            suspend::not_kept(draft, vec![sentence.clone()]);
         }
         Failure::Blocked { sentence } => match draft.task.state {
             State::Paused { .. } => {}

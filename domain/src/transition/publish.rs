@@ -6,10 +6,10 @@ use crate::{Commit, Effect, Ending, Event, Input, Notice, Risk, State, VERIFY_LI
 pub(super) fn published(draft: &mut Draft, input: &Input) {
     let state = draft.task.state.clone();
     match (input, state) {
-        (Input::TreeSealed { n, tree }, State::Publishing { n: now, .. }) if *n == now => {
+        (Input::TreeCaptured { n, tree }, State::Publishing { n: now, .. }) if *n == now => {
             let expected = draft.task.pushed.clone();
             let commit = tree.commit.clone();
-            draft.emit(Event::TreeSealed { n: *n, tree: tree.clone() });
+            draft.emit(Event::TreeCaptured { n: *n, tree: tree.clone() });
             draft.want(Effect::Push { n: *n, commit, expected });
         }
         (Input::TreeUnchanged { n, commit, left_out }, State::Publishing { n: now, .. }) if *n == now => {
@@ -98,7 +98,7 @@ fn is_last(draft: &Draft) -> bool {
 
 fn posted(draft: &mut Draft, n: u32, review: i64, number: i64, seen: Option<Risk>) {
     let (commit, last, verdict) = match &draft.task.state {
-        State::Publishing { n: now, .. } if *now == n => (draft.task.sealed.clone(), false, None),
+        State::Publishing { n: now, .. } if *now == n => (draft.task.captured.clone(), false, None),
         State::Verifying { n: now, commit } if *now == n => {
             (Some(commit.clone()), is_last(draft), draft.task.verdict.clone())
         }

@@ -136,7 +136,7 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
             lose(draft, loss);
             if draft.task.kept.is_some() {
                 if !worn_out(draft, loss) {
-                    draft.want(Effect::Seal { n, why });
+                    draft.want(Effect::Capture { n, why });
                 }
             } else if let Some(head) = draft.task.head.clone() {
                 super::publish::unchanged(draft, n, &head, &[]);
@@ -270,7 +270,7 @@ fn over_budget(draft: &mut Draft) -> bool {
 fn checkpoint(draft: &mut Draft) {
     let n = draft.task.next_n();
     draft.emit(Event::PublishStarted { n, why: Why::Checkpoint });
-    draft.want(Effect::Seal { n, why: Why::Checkpoint });
+    draft.want(Effect::Capture { n, why: Why::Checkpoint });
 }
 
 fn done(draft: &mut Draft, index: u32, summary: String) {
@@ -280,7 +280,7 @@ fn done(draft: &mut Draft, index: u32, summary: String) {
     let n = draft.task.next_n();
     draft.emit(Event::PublishStarted { n, why: Why::Done });
     match draft.task.kind {
-        TaskKind::Fix => draft.want(Effect::Seal { n, why: Why::Done }),
+        TaskKind::Fix => draft.want(Effect::Capture { n, why: Why::Done }),
         TaskKind::Plan => draft.want(Effect::Review { n, commit: None, last: false }),
     }
 }

@@ -48,7 +48,7 @@ fn what_is_risky_or_final_waits_for_a_person() {
         let posted = |risk| Input::ReviewPosted { n: 2, review: 60, number: 200, risk };
         match risk {
             Risk::Final => {
-                walk.answer(vec![bash(), done()]).acts(1).sealed(2).verdict(2, VerdictKind::Passed).feed(posted(None))
+                walk.answer(vec![bash(), done()]).acts(1).captured(2).verdict(2, VerdictKind::Passed).feed(posted(None))
             }
             Risk::NoCommit => {
                 let refused = Input::TreeRefused { n: 2, reasons: vec!["a symlink".into()] };
@@ -56,12 +56,12 @@ fn what_is_risky_or_final_waits_for_a_person() {
             }
             Risk::Steering => {
                 let steering = vec!["tests/conftest.py".to_owned()];
-                let tree = SealedTree { steering, ..sealed_tree(commit(ONE)) };
-                walk.answer(vec![bash(); 5]).acts(5).feed(Input::TreeSealed { n: 2, tree });
+                let tree = CapturedTree { steering, ..captured_tree(commit(ONE)) };
+                walk.answer(vec![bash(); 5]).acts(5).feed(Input::TreeCaptured { n: 2, tree });
                 walk.feed(Input::Pushed { n: 2, commit: commit(ONE) }).feed(posted(None))
             }
             Risk::Blocked | Risk::Egress | Risk::Upload | Risk::Unseen => {
-                walk.answer(vec![bash(); 5]).acts(5).sealed(2).feed(posted(Some(risk)))
+                walk.answer(vec![bash(); 5]).acts(5).captured(2).feed(posted(Some(risk)))
             }
         };
         assert!(matches!(walk.task.state.name(), "awaiting-review" | "final-review"), "{risk:?}");

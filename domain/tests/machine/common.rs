@@ -84,8 +84,8 @@ pub fn in_advance(number: i64, next: u8) -> Decision {
     Decision { source: Source::Comment(number), commit: None, verb, ..approval(number) }
 }
 
-pub fn sealed_tree(commit: Commit) -> SealedTree {
-    SealedTree {
+pub fn captured_tree(commit: Commit) -> CapturedTree {
+    CapturedTree {
         commit,
         files: Vec::new(),
         diff: String::new(),
@@ -99,7 +99,7 @@ pub struct Walk {
     pub task: Task,
     pub log: Vec<Event>,
     pub last: Step,
-    /// All places are taken: who lines up waits.
+    /// All slots are taken: who lines up waits.
     pub crowded: bool,
     at: i64,
 }
@@ -120,9 +120,9 @@ impl Walk {
     /// Takes an input in; who lines up gets a place at once, unless it is crowded.
     pub fn feed(&mut self, input: Input) -> &mut Self {
         self.take(input);
-        if !self.crowded && self.last.events.contains(&Event::PlaceAwaited) {
+        if !self.crowded && self.last.events.contains(&Event::SlotAwaited) {
             let first = std::mem::take(&mut self.last);
-            self.take(Input::PlaceFree);
+            self.take(Input::SlotFree);
             self.last.events.splice(0..0, first.events);
             self.last.effects.splice(0..0, first.effects);
         }
@@ -138,7 +138,7 @@ impl Walk {
 
     pub fn running(kind: TaskKind) -> Self {
         let mut walk = Walk::new(kind);
-        walk.feed(Input::PlaceFree);
+        walk.feed(Input::SlotFree);
         walk.feed(prepared());
         walk
     }
@@ -165,9 +165,9 @@ impl Walk {
         self
     }
 
-    pub fn sealed(&mut self, n: u32) -> &mut Self {
-        let tree = sealed_tree(commit(ONE));
-        self.feed(Input::TreeSealed { n, tree }).feed(Input::Pushed { n, commit: commit(ONE) });
+    pub fn captured(&mut self, n: u32) -> &mut Self {
+        let tree = captured_tree(commit(ONE));
+        self.feed(Input::TreeCaptured { n, tree }).feed(Input::Pushed { n, commit: commit(ONE) });
         if self.task.pull.is_none() {
             self.feed(Input::PullOpened { number: 2, url: String::new() });
         }
@@ -177,14 +177,14 @@ impl Walk {
     /// At checkpoint 1, posted with the forge's number 100.
     pub fn at_checkpoint() -> Self {
         let mut walk = Walk::running(TaskKind::Fix);
-        walk.answer(vec![bash(); 5]).acts(5).sealed(1);
+        walk.answer(vec![bash(); 5]).acts(5).captured(1);
         walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
         walk
     }
 
     /// From an approval on to checkpoint `n`, posted with the forge's number `100 * n`.
     pub fn on_to_checkpoint(&mut self, n: u32) -> &mut Self {
-        self.feed(Input::Opened { fresh: None }).answer(vec![bash(); 5]).acts(5).sealed(n);
+        self.feed(Input::Opened { fresh: None }).answer(vec![bash(); 5]).acts(5).captured(n);
         let (review, number) = (i64::from(50 + n), i64::from(100 * n));
         self.feed(Input::ReviewPosted { n, review, number, risk: None })
     }
@@ -205,7 +205,7 @@ impl Walk {
 
     pub fn at_final() -> Self {
         let mut walk = Walk::running(TaskKind::Fix);
-        walk.answer(vec![bash(), done()]).acts(1).sealed(1).verdict(1, VerdictKind::Passed);
+        walk.answer(vec![bash(), done()]).acts(1).captured(1).verdict(1, VerdictKind::Passed);
         walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
         walk
     }

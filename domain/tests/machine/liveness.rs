@@ -18,9 +18,9 @@ enum Move {
     /// The first effect in line ends.
     End(Luck),
     Say(Verb),
-    Idle(Shelf),
+    Idle(Suspension),
     Void,
-    Place,
+    Slot,
     /// The way out fails for good beside the work.
     RouterFails,
 }
@@ -38,9 +38,9 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     let one = prop_oneof![
         20 => luck.prop_map(Move::End),
         6 => verb.prop_map(Move::Say),
-        2 => prop_oneof![Just(Shelf::Stopped), Just(Shelf::Evicted)].prop_map(Move::Idle),
+        2 => prop_oneof![Just(Suspension::Stopped), Just(Suspension::Evicted)].prop_map(Move::Idle),
         1 => Just(Move::Void),
-        3 => Just(Move::Place),
+        3 => Just(Move::Slot),
         1 => Just(Move::RouterFails),
     ];
     prop::collection::vec(one, 0..150)
@@ -66,7 +66,7 @@ impl Shell {
     fn feed(&mut self, input: Input) {
         self.walk.feed(input);
         for effect in &self.walk.last.effects {
-            if effect.lane() == Lane::Work && !self.open.iter().any(|open| open.key() == effect.key()) {
+            if effect.queue() == Queue::Work && !self.open.iter().any(|open| open.key() == effect.key()) {
                 self.open.push(effect.clone());
             }
         }
@@ -115,10 +115,10 @@ impl Shell {
                 let status = if odd { OutcomeStatus::DiskSpent { what: "w".into() } } else { ok().status };
                 self.feed(Input::ActionEnded { number, outcome: Outcome { status, ..ok() } });
             }
-            Effect::Seal { n, .. } if odd => self.feed(Input::TreeRefused { n, reasons: vec!["r".into()] }),
-            Effect::Seal { n, .. } => {
-                let tree = sealed_tree(self.new_commit());
-                self.feed(Input::TreeSealed { n, tree });
+            Effect::Capture { n, .. } if odd => self.feed(Input::TreeRefused { n, reasons: vec!["r".into()] }),
+            Effect::Capture { n, .. } => {
+                let tree = captured_tree(self.new_commit());
+                self.feed(Input::TreeCaptured { n, tree });
             }
             Effect::Push { n, commit, .. } => self.feed(Input::Pushed { n, commit }),
             Effect::OpenPull => self.feed(Input::PullOpened { number: 2, url: String::new() }),
@@ -150,7 +150,7 @@ impl Shell {
             }
             Effect::Advance { n, .. } => self.feed(Input::AdvanceRead { n, decision: None }),
             Effect::Rest { .. }
-            | Effect::Shelve { .. }
+            | Effect::Suspend { .. }
             | Effect::Teardown
             | Effect::ClosePull
             | Effect::ReadyPull
@@ -165,12 +165,12 @@ impl Shell {
         match step {
             Move::End(luck) => self.end(luck),
             Move::Say(verb) => self.say(verb),
-            Move::Idle(shelf) => self.feed(Input::Idled { shelf }),
+            Move::Idle(suspension) => self.feed(Input::Idled { suspension }),
             Move::Void => {
                 let n = self.walk.task.checkpoints.last().map_or(1, |at| at.n);
                 self.feed(Input::CheckpointVoided { n });
             }
-            Move::Place => self.feed(Input::PlaceFree),
+            Move::Slot => self.feed(Input::SlotFree),
             Move::RouterFails => {
                 let failure = Failure::Blocked { sentence: "s".into() };
                 self.feed(Input::EffectFailed { effect: "egress:1".into(), failure });
@@ -184,7 +184,7 @@ impl Shell {
             return self.end(Luck::Good);
         }
         match self.walk.task.state.clone() {
-            State::Queued => self.feed(Input::PlaceFree),
+            State::Queued => self.feed(Input::SlotFree),
             State::AwaitingReview { .. } | State::FinalReview { .. } => self.say(Verb::approve()),
             State::Paused { reason: PauseReason::Budget { .. }, .. } => self.say(more_actions()),
             State::Paused { .. } => self.say(Verb::Resume),
@@ -231,7 +231,7 @@ proptest! {
                 prop_assert!(!task.uncommitted, "{:?}", task);
                 prop_assert_eq!(Some(commit), task.head.as_ref());
             }
-            if task.shelf == Some(Shelf::Evicted) {
+            if task.suspension == Some(Suspension::Evicted) {
                 prop_assert!(!task.uncommitted || task.kept.is_some(), "{:?}", task);
             }
         }

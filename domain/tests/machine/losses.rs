@@ -125,7 +125,7 @@ fn one_that_is_lost_before_its_tree_is_taken_shows_the_last_commit() {
 #[test]
 fn one_that_is_lost_while_it_is_made_is_made_again_and_not_for_ever() {
     let mut walk = Walk::new(TaskKind::Fix);
-    walk.feed(Input::PlaceFree);
+    walk.feed(Input::SlotFree);
     let mut keys = Vec::new();
     for _ in 0..3 {
         gone(&mut walk, Loss::Removed);

@@ -1,4 +1,4 @@
-//! Pauses, places in line and what waits meanwhile: nothing hangs, nothing is dropped, nothing is approved unseen.
+//! Pauses, slots in line and what waits meanwhile: nothing hangs, nothing is dropped, nothing is approved unseen.
 
 use crate::common::*;
 use caisson_domain::*;
@@ -41,7 +41,7 @@ fn an_action_that_ends_while_the_task_is_paused_or_in_line_is_taken_in() {
         assert_eq!(walk.task.running, None);
         walk.crowded = false;
         if crowded {
-            walk.feed(Input::PlaceFree);
+            walk.feed(Input::SlotFree);
         } else {
             walk.decide(said(101, Verb::Resume));
         }
@@ -52,7 +52,7 @@ fn an_action_that_ends_while_the_task_is_paused_or_in_line_is_taken_in() {
 #[test]
 fn after_a_failed_verification_a_pause_while_publishing_takes_the_tree_anew() {
     let mut walk = Walk::running(TaskKind::Fix);
-    walk.answer(vec![bash(), done()]).acts(1).sealed(1).verdict(1, VerdictKind::Failed);
+    walk.answer(vec![bash(), done()]).acts(1).captured(1).verdict(1, VerdictKind::Failed);
     walk.feed(Input::Opened { fresh: None }).answer(vec![bash(), bash(), done()]).acts(2);
     walk.feed(blocked("seal:2")).decide(said(101, Verb::Resume));
     assert!(walk.wants("seal") && !walk.wants("review"), "the old commit is not shown for new work: {:?}", walk.last);
@@ -62,7 +62,7 @@ fn after_a_failed_verification_a_pause_while_publishing_takes_the_tree_anew() {
 #[test]
 fn a_verdict_that_goes_back_to_the_agent_is_not_final_after_a_pause_either() {
     let mut walk = Walk::running(TaskKind::Fix);
-    walk.answer(vec![bash(); 5].into_iter().chain([done()]).collect()).acts(5).sealed(1);
+    walk.answer(vec![bash(); 5].into_iter().chain([done()]).collect()).acts(5).captured(1);
     walk.verdict(1, VerdictKind::Failed);
     assert!(walk.last.effects.iter().any(|e| matches!(e, Effect::Review { last: false, .. })), "{:?}", walk.last);
     walk.feed(blocked("review:1")).decide(said(101, Verb::Resume));
@@ -87,7 +87,7 @@ fn a_review_that_is_edited_during_a_pause_is_void_and_posted_again_afterwards() 
 fn what_was_held_is_judged_when_a_pause_ends() {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 5]).acts(5).decide(approval(105));
-    walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    walk.captured(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
     walk.feed(blocked("recheck:1")).decide(said(106, Verb::Resume));
     let recheck = Effect::Recheck { n: 1, sources: vec![Source::Review(105)] };
     assert!(walk.last.effects.contains(&recheck), "{:?}", walk.last);
@@ -99,7 +99,7 @@ fn changes_asked_for_while_publishing_keep_their_words_and_decide_nothing_unseen
     walk.answer(vec![bash(); 5]).acts(5);
     let early = said(99, Verb::Changes { items: vec![remark("use a set")] });
     walk.decide(early.clone());
-    walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    walk.captured(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
     walk.decide(early);
     assert_eq!(walk.task.state.name(), "awaiting-review", "five actions nobody has looked at");
     assert_eq!(walk.notice(), Some(&Notice::RemarksKept { login: "p7".into(), n: 1 }));
@@ -109,13 +109,13 @@ fn changes_asked_for_while_publishing_keep_their_words_and_decide_nothing_unseen
     walk.answer(vec![bash(); 5]).acts(5);
     let late = said(101, Verb::Changes { items: vec![remark("use a set")] });
     walk.decide(late.clone());
-    walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    walk.captured(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
     walk.decide(late);
     assert_eq!(walk.task.state.name(), "running");
 }
 
 #[test]
-fn every_way_into_work_takes_a_place() {
+fn every_way_into_work_takes_a_slot() {
     let mut approved = Walk::at_checkpoint();
     approved.crowded = true;
     approved.decide(approval(101));
@@ -132,11 +132,11 @@ fn every_way_into_work_takes_a_place() {
     plan.decide(said(101, Verb::Fix { words: String::new() }));
     for walk in [&mut approved, &mut changed, &mut resumed, &mut plan] {
         assert_eq!(walk.task.state, State::Queued);
-        let works = walk.last.effects.iter().any(|effect| effect.lane() == Lane::Work);
+        let works = walk.last.effects.iter().any(|effect| effect.queue() == Queue::Work);
         assert!(!works, "{:?}", walk.last);
         walk.feed(Input::Expired);
         assert_eq!(walk.task.state, State::Queued, "who is in line does not expire");
-        walk.feed(Input::PlaceFree);
+        walk.feed(Input::SlotFree);
         assert!(walk.task.state == State::Running && walk.wants("open"));
     }
 }
@@ -152,7 +152,7 @@ fn what_is_in_no_commit_is_kept_before_its_sandbox_goes() {
     refused.answer(vec![bash(); 5]).acts(5).feed(Input::TreeRefused { n: 1, reasons: vec!["a link".into()] });
     refused.feed(Input::AnswerPosted { n: 1, number: 90 });
     let idle = |walk: &mut Walk| {
-        walk.feed(Input::Idled { shelf: Shelf::Evicted });
+        walk.feed(Input::Idled { suspension: Suspension::Evicted });
     };
     for walk in [&mut paused, &mut refused] {
         idle(walk);
@@ -169,7 +169,7 @@ fn what_is_in_no_commit_is_kept_before_its_sandbox_goes() {
     idle(&mut stuck);
     stuck.feed(Input::WorkNotKept { reasons: vec!["a link".into()] });
     idle(&mut stuck);
-    assert!(stuck.last.events.is_empty() && stuck.task.shelf.is_none());
+    assert!(stuck.last.events.is_empty() && stuck.task.suspension.is_none());
     stuck.decide(said(101, Verb::Resume)).feed(Input::Opened { fresh: None }).answer(vec![bash()]).acts(1);
     stuck.feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
     idle(&mut stuck);
@@ -179,7 +179,7 @@ fn what_is_in_no_commit_is_kept_before_its_sandbox_goes() {
 #[test]
 fn kept_work_outlives_a_sandbox_that_is_gone_when_its_tree_is_taken() {
     let mut walk = Walk::running(TaskKind::Fix);
-    walk.answer(vec![bash(); 5]).acts(5).feed(blocked("seal:1")).feed(Input::Idled { shelf: Shelf::Evicted });
+    walk.answer(vec![bash(); 5]).acts(5).feed(blocked("seal:1")).feed(Input::Idled { suspension: Suspension::Evicted });
     walk.feed(Input::WorkKept { commit: commit(ONE) }).decide(said(101, Verb::Resume));
     assert!(walk.wants("seal"));
     let failure = Failure::SandboxGone { loss: Loss::EngineRestarted };
@@ -213,7 +213,7 @@ fn a_full_window_shows_what_was_done_and_the_conversation_begins_anew() {
 fn only_a_grant_ends_a_pause_for_the_budget_and_it_names_its_giver() {
     let asked = Request { budget: Budget { actions: 1, ..Budget::default() }, ..request(TaskKind::Fix) };
     let mut walk = Walk::asked(asked);
-    walk.feed(Input::PlaceFree).feed(prepared()).answer(vec![bash(), bash()]).acts(1);
+    walk.feed(Input::SlotFree).feed(prepared()).answer(vec![bash(), bash()]).acts(1);
     assert!(matches!(walk.task.state, State::Paused { reason: PauseReason::Budget { .. }, .. }));
     walk.decide(said(101, Verb::Resume));
     assert!(walk.task.state.name() == "paused" && matches!(walk.notice(), Some(Notice::BudgetNeeded { .. })));
@@ -253,7 +253,7 @@ fn a_repository_narrows_the_budget_once_and_never_widens_it() {
         note: None,
         budget: Some(narrower),
     };
-    walk.feed(Input::PlaceFree).feed(prepared);
+    walk.feed(Input::SlotFree).feed(prepared);
     assert_eq!(walk.task.granted, Budget { actions: 4, tokens: 100, micro_usd: 5, work_ms: 0 });
 }
 
@@ -269,19 +269,19 @@ fn a_log_of_an_earlier_release_still_folds() {
 }
 
 #[test]
-fn who_waits_in_line_gives_way_to_who_has_the_place_and_loses_nothing() {
+fn who_waits_in_line_gives_way_to_who_has_the_slot_and_loses_nothing() {
     let mut committed = Walk::at_checkpoint();
     committed.crowded = true;
-    committed.decide(approval(101)).feed(Input::Idled { shelf: Shelf::Evicted });
+    committed.decide(approval(101)).feed(Input::Idled { suspension: Suspension::Evicted });
     assert!(committed.wants("shelve"), "{:?}", committed.last);
-    committed.feed(Input::PlaceFree);
-    assert!(committed.wants("open") && committed.task.shelf.is_none());
+    committed.feed(Input::SlotFree);
+    assert!(committed.wants("open") && committed.task.suspension.is_none());
     let mut cut = Walk::running(TaskKind::Fix);
     cut.answer(vec![bash(); 5]).acts(5).feed(blocked("seal:1"));
     cut.crowded = true;
-    cut.decide(said(101, Verb::Resume)).feed(Input::Idled { shelf: Shelf::Evicted });
+    cut.decide(said(101, Verb::Resume)).feed(Input::Idled { suspension: Suspension::Evicted });
     assert!(cut.wants("keep"), "{:?}", cut.last);
-    cut.feed(Input::WorkKept { commit: commit(ONE) }).feed(Input::PlaceFree);
+    cut.feed(Input::WorkKept { commit: commit(ONE) }).feed(Input::SlotFree);
     assert!(cut.wants("seal") && cut.task.kept.is_some());
 }
 
@@ -291,23 +291,24 @@ fn what_an_outdated_runner_handed_out_is_still_in_no_commit() {
     walk.answer(vec![bash()]).acts(1).feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
     walk.decide(said(101, Verb::Resume)).feed(Input::Opened { fresh: Some(Loss::Outdated) });
     walk.feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
-    walk.feed(Input::Idled { shelf: Shelf::Evicted });
+    walk.feed(Input::Idled { suspension: Suspension::Evicted });
     assert!(walk.wants("keep"), "{:?}", walk.last);
 }
 
 #[test]
 fn a_sandbox_that_was_woken_in_vain_rests_again() {
-    for shelf in [None, Some(Shelf::Stopped)] {
+    for suspension in [None, Some(Suspension::Stopped)] {
         let mut walk = Walk::running(TaskKind::Fix);
         walk.answer(vec![bash()])
             .acts(1)
             .feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "s".into() } });
-        if let Some(shelf) = shelf {
-            walk.feed(Input::Idled { shelf });
+        if let Some(suspension) = suspension {
+            walk.feed(Input::Idled { suspension });
         }
-        walk.feed(Input::Idled { shelf: Shelf::Evicted }).feed(Input::WorkNotKept { reasons: vec!["a link".into()] });
-        assert!(walk.wants(if shelf.is_some() { "shelve" } else { "rest" }), "{:?}", walk.last);
-        assert_eq!(walk.task.shelf, shelf);
+        walk.feed(Input::Idled { suspension: Suspension::Evicted })
+            .feed(Input::WorkNotKept { reasons: vec!["a link".into()] });
+        assert!(walk.wants(if suspension.is_some() { "shelve" } else { "rest" }), "{:?}", walk.last);
+        assert_eq!(walk.task.suspension, suspension);
     }
 }
 
@@ -319,6 +320,6 @@ fn what_was_granted_before_the_beginning_stays_granted() {
     assert_eq!(walk.task.granted.actions, 60);
     let budget = Some(Budget { actions: 4, ..Budget::default() });
     let Input::Prepared { base, boot, image, every, note, .. } = prepared() else { unreachable!() };
-    walk.feed(Input::PlaceFree).feed(Input::Prepared { base, boot, image, every, note, budget });
+    walk.feed(Input::SlotFree).feed(Input::Prepared { base, boot, image, every, note, budget });
     assert_eq!(walk.task.granted.actions, 14);
 }

@@ -56,7 +56,7 @@ enum Move {
     Review(Option<Risk>),
     Advance(Access),
     Opened(Option<Loss>),
-    Idled(Shelf),
+    Idled(Suspension),
     Kept(bool),
     Full,
     Decide(Verb, i64),
@@ -64,7 +64,7 @@ enum Move {
     Router,
     Blocked,
     Voided,
-    Place,
+    Slot,
     Prepared,
     Closed,
 }
@@ -80,7 +80,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         6 => prop_oneof![3 => Just(None), 1 => Just(Some(Risk::Blocked))].prop_map(Move::Review),
         6 => prop_oneof![4 => Just(Access::Write), 1 => Just(Access::Read)].prop_map(Move::Advance),
         5 => prop::option::weighted(0.2, loss()).prop_map(Move::Opened),
-        2 => prop_oneof![Just(Shelf::Stopped), Just(Shelf::Evicted)].prop_map(Move::Idled),
+        2 => prop_oneof![Just(Suspension::Stopped), Just(Suspension::Evicted)].prop_map(Move::Idled),
         2 => any::<bool>().prop_map(Move::Kept),
         1 => Just(Move::Full),
         6 => (verb(), 0i64..3).prop_map(|(v, d)| Move::Decide(v, d)),
@@ -88,7 +88,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         1 => Just(Move::Router),
         1 => Just(Move::Blocked),
         1 => Just(Move::Voided),
-        2 => Just(Move::Place),
+        2 => Just(Move::Slot),
         2 => Just(Move::Prepared),
         1 => Just(Move::Closed),
     ];
@@ -111,8 +111,8 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
         }
         Move::Tree(kind @ (0 | 3)) => {
             let steering = if kind == 3 { vec!["conftest.py".to_owned()] } else { Vec::new() };
-            let tree = SealedTree { steering, ..sealed_tree(commit(ONE)) };
-            walk.feed(Input::TreeSealed { n, tree });
+            let tree = CapturedTree { steering, ..captured_tree(commit(ONE)) };
+            walk.feed(Input::TreeCaptured { n, tree });
         }
         Move::Tree(1) => {
             let head = walk.task.head.clone().unwrap_or_else(|| commit(BASE));
@@ -142,8 +142,8 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
             walk.feed(Input::ReviewPosted { n, review: *number, number: *number, risk });
             walk.feed(Input::AnswerPosted { n, number: *number });
         }
-        Move::Idled(shelf) => {
-            walk.feed(Input::Idled { shelf });
+        Move::Idled(suspension) => {
+            walk.feed(Input::Idled { suspension });
         }
         Move::Kept(true) => {
             walk.feed(Input::WorkKept { commit: commit(ONE) });
@@ -177,8 +177,8 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
         Move::Voided => {
             walk.feed(Input::CheckpointVoided { n: n.saturating_sub(1) });
         }
-        Move::Place => {
-            walk.feed(Input::PlaceFree);
+        Move::Slot => {
+            walk.feed(Input::SlotFree);
         }
         Move::Prepared => {
             walk.feed(prepared());
@@ -216,7 +216,7 @@ fn used_as_given(log: &[Event]) -> bool {
     let (mut left, mut risky, mut coverable, mut good) = (0, false, false, true);
     for event in log {
         match event {
-            Event::TreeSealed { tree, .. } => risky |= !tree.steering.is_empty(),
+            Event::TreeCaptured { tree, .. } => risky |= !tree.steering.is_empty(),
             Event::HostAllowed { .. } | Event::HostDenied { .. } => risky = true,
             Event::CheckpointPosted { commit, last, .. } => {
                 coverable = commit.is_some() && !last && !risky;
@@ -267,7 +267,7 @@ fn counted_alike(task: &Task, log: &[Event]) -> Result<(), TestCaseError> {
     prop_assert_eq!(task.state.ended(), ended);
     let taken = log.iter().rposition(|e| match e {
         Event::SandboxLost { loss, .. } => *loss != Loss::Outdated,
-        Event::TreeSealed { .. } | Event::TreeUnchanged { .. } | Event::WorkKept { .. } => true,
+        Event::TreeCaptured { .. } | Event::TreeUnchanged { .. } | Event::WorkKept { .. } => true,
         _ => false,
     });
     prop_assert_eq!(task.uncommitted, started(&log[taken.map_or(0, |at| at + 1)..]) > 0);
@@ -311,8 +311,8 @@ fn work(walk: &mut Walk, segment: &Segment) {
     walk.feed(Input::Opened { fresh: None }).answer(vec![bash(); 5]).acts(5);
     say(walk, segment, 1, number - 10);
     let steering = if segment.steers { vec!["conftest.py".to_owned()] } else { Vec::new() };
-    let tree = SealedTree { steering, ..sealed_tree(commit(ONE)) };
-    walk.feed(Input::TreeSealed { n, tree }).feed(Input::Pushed { n, commit: commit(ONE) });
+    let tree = CapturedTree { steering, ..captured_tree(commit(ONE)) };
+    walk.feed(Input::TreeCaptured { n, tree }).feed(Input::Pushed { n, commit: commit(ONE) });
     walk.feed(Input::ReviewPosted { n, review: number, number, risk: segment.risk });
     let asked = walk.last.effects.iter().find_map(|e| match e {
         Effect::Advance { source, .. } => Some(source.clone()),

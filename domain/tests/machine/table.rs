@@ -27,7 +27,7 @@ fn the_fifth_action_stops_everything_and_what_the_answer_still_holds_comes_first
     walk.answer(vec![bash(); 7]).acts(5);
     assert_eq!(walk.task.state, State::Publishing { n: 1, why: Why::Checkpoint });
     assert!(walk.wants("seal") && !walk.wants("act"));
-    walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    walk.captured(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
     assert_eq!(walk.task.waiting.len(), 2);
     walk.decide(approval(101)).feed(Input::Opened { fresh: None });
     assert!(walk.wants("act") && !walk.wants("converse"));
@@ -40,7 +40,7 @@ fn the_fifth_action_stops_everything_and_what_the_answer_still_holds_comes_first
 fn what_the_answer_still_held_is_not_run_where_changes_are_asked_for() {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(); 7]).acts(5);
-    walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    walk.captured(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
     walk.decide(Decision { verb: Verb::Changes { items: Vec::new() }, ..approval(101) });
     walk.feed(Input::Opened { fresh: None });
     let told =
@@ -79,7 +79,7 @@ fn done_right_after_the_fifth_action_goes_to_verification() {
     calls.push(done());
     walk.answer(calls).acts(5);
     assert_eq!(walk.task.state, State::Publishing { n: 1, why: Why::Done });
-    walk.sealed(1);
+    walk.captured(1);
     assert!(walk.wants("verify"), "one review, not two");
 }
 
@@ -127,7 +127,7 @@ fn an_approval_that_comes_while_publishing_is_held_and_looked_at_again() {
     walk.answer(vec![bash(); 5]).acts(5);
     walk.decide(approval(101));
     assert_eq!(walk.task.state.name(), "publishing");
-    walk.sealed(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    walk.captured(1).feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
     let recheck = walk.last.effects.iter().find(|e| e.kind() == "recheck");
     assert_eq!(recheck, Some(&Effect::Recheck { n: 1, sources: vec![Source::Review(101)] }));
     walk.decide(approval(101));
@@ -138,7 +138,7 @@ fn an_approval_that_comes_while_publishing_is_held_and_looked_at_again() {
 fn a_bare_approve_just_after_somebody_elses_decision_is_asked_about() {
     let mut walk = Walk::at_checkpoint();
     walk.decide(approval(101)).feed(Input::Opened { fresh: None });
-    walk.answer(vec![bash(); 5]).acts(5).sealed(2);
+    walk.answer(vec![bash(); 5]).acts(5).captured(2);
     walk.feed(Input::ReviewPosted { n: 2, review: 51, number: 102, risk: None });
     let posted = walk.task.checkpoint().expect("posted").at;
     let mut other = approval(103);
@@ -176,7 +176,7 @@ fn a_failed_verification_goes_back_twice_then_to_a_person() {
     for n in 1..=3 {
         walk.answer(vec![bash(), done()]).acts(1);
         if n == 1 {
-            walk.sealed(n)
+            walk.captured(n)
         } else {
             walk.feed(Input::TreeUnchanged { n, commit: commit(ONE), left_out: Vec::new() })
         };
@@ -341,17 +341,17 @@ fn what_cannot_be_done_after_the_approval_is_said_and_changes_nothing() {
 
 #[test]
 fn a_waiting_sandbox_is_put_away_rung_by_rung() {
-    let idled = |shelf| Input::Idled { shelf };
-    let shelved = |walk: &Walk| walk.log.iter().filter(|e| matches!(e, Event::SandboxShelved { .. })).count();
+    let idled = |suspension| Input::Idled { suspension };
+    let suspended = |walk: &Walk| walk.log.iter().filter(|e| matches!(e, Event::SandboxSuspended { .. })).count();
     let mut walk = Walk::at_checkpoint();
-    walk.feed(idled(Shelf::Stopped));
+    walk.feed(idled(Suspension::Stopped));
     assert!(walk.wants("shelve"));
-    walk.feed(idled(Shelf::Stopped));
-    assert_eq!(shelved(&walk), 1, "it is stopped already");
-    walk.feed(idled(Shelf::Evicted)).feed(idled(Shelf::Stopped));
-    assert_eq!((walk.task.shelf, shelved(&walk)), (Some(Shelf::Evicted), 2), "never back up by itself");
+    walk.feed(idled(Suspension::Stopped));
+    assert_eq!(suspended(&walk), 1, "it is stopped already");
+    walk.feed(idled(Suspension::Evicted)).feed(idled(Suspension::Stopped));
+    assert_eq!((walk.task.suspension, suspended(&walk)), (Some(Suspension::Evicted), 2), "never back up by itself");
     walk.decide(approval(101));
-    assert!(walk.wants("open") && walk.task.shelf.is_none());
-    walk.feed(idled(Shelf::Evicted));
-    assert_eq!(shelved(&walk), 2, "a task at work keeps its sandbox");
+    assert!(walk.wants("open") && walk.task.suspension.is_none());
+    walk.feed(idled(Suspension::Evicted));
+    assert_eq!(suspended(&walk), 2, "a task at work keeps its sandbox");
 }

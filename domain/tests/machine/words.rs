@@ -38,17 +38,17 @@ fn every_kind_of_action_says_what_is_true_of_it() {
 #[test]
 fn every_effect_says_what_it_needs() {
     use Again::{Charged, Converges, Never, ReadBack};
-    use Lane::{Gate, Talk, Work};
+    use Queue::{Egress, Talk, Work};
     let (n, serial, at) = (1, 1, || commit(BASE));
     let run = Action::Bash { command: "make".into() };
     let state = || "success".to_owned();
     let source = Source::Comment(1);
-    // Lane, behind the barrier, called off with its task, what a later try does.
+    // Queue, behind the barrier, called off with its task, what a later try does.
     let all = [
         (Effect::Prepare { serial }, "prepare", Work, true, true, Converges),
         (Effect::Converse { turn: 1 }, "converse", Work, true, true, Charged),
         (Effect::Act { number: 1, action: run }, "act", Work, true, true, Never),
-        (Effect::Seal { n, why: Why::Checkpoint }, "seal", Work, true, true, Converges),
+        (Effect::Capture { n, why: Why::Checkpoint }, "seal", Work, true, true, Converges),
         (Effect::Push { n, commit: at(), expected: None }, "push", Work, false, true, Converges),
         (Effect::OpenPull, "open_pull", Work, false, true, ReadBack),
         (Effect::Review { n, commit: None, last: false }, "review", Work, false, true, ReadBack),
@@ -56,11 +56,11 @@ fn every_effect_says_what_it_needs() {
         (Effect::Open { serial }, "open", Work, true, true, Converges),
         (Effect::Rest { serial }, "rest", Work, false, true, Converges),
         (Effect::Keep { serial }, "keep", Work, true, true, Converges),
-        (Effect::Shelve { serial, shelf: Shelf::Stopped }, "shelve", Work, false, true, Converges),
+        (Effect::Suspend { serial, suspension: Suspension::Stopped }, "shelve", Work, false, true, Converges),
         (Effect::Teardown, "teardown", Work, false, false, Converges),
         (Effect::Recheck { n, sources: vec![source.clone()] }, "recheck", Work, false, true, Converges),
         (Effect::Advance { n, source }, "advance", Work, false, true, Converges),
-        (Effect::Egress { serial, repo: false, notice: Notice::Help }, "egress", Gate, false, false, Converges),
+        (Effect::Egress { serial, repo: false, notice: Notice::Help }, "egress", Egress, false, false, Converges),
         (Effect::Comment { to: To::Seen { seq: 1 }, notice: Notice::Help }, "comment", Talk, false, false, ReadBack),
         (Effect::Label { serial, name: state() }, "label", Talk, false, false, Converges),
         (Effect::CommitStatus { n, commit: at(), state: state() }, "commit_status", Talk, false, false, Converges),
@@ -68,9 +68,9 @@ fn every_effect_says_what_it_needs() {
         (Effect::ReadyPull, "ready_pull", Talk, false, false, Converges),
     ];
     let mut keys = std::collections::BTreeSet::new();
-    for (effect, kind, lane, barrier, ends_with_task, again) in all {
-        assert_eq!(effect.needs(), Needs { lane, barrier, ends_with_task, again }, "{kind}");
-        assert_eq!((effect.kind(), effect.lane()), (kind, lane));
+    for (effect, kind, queue, barrier, ends_with_task, again) in all {
+        assert_eq!(effect.needs(), Needs { queue, barrier, ends_with_task, again }, "{kind}");
+        assert_eq!((effect.kind(), effect.queue()), (kind, queue));
         assert!(keys.insert(effect.key()), "{kind} has another's key");
     }
     assert_eq!(keys.len(), 21);
@@ -103,7 +103,7 @@ fn a_kind_without_a_limit_is_granted_nothing_more() {
 }
 
 #[test]
-fn what_a_task_is_in_the_middle_of_shows_behind_a_pause_and_a_place_in_line() {
+fn what_a_task_is_in_the_middle_of_shows_behind_a_pause_and_a_slot_in_line() {
     let mut walk = Walk::running(TaskKind::Fix);
     assert_eq!(walk.task.underneath(), &State::Running);
     walk.feed(Input::PauseAsked { reason: PauseReason::Stuck { sentence: "x".into() } });

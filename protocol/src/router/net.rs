@@ -1,7 +1,7 @@
-//! Addresses: a network, the pool of berths, and which destinations are never the internet.
+//! Addresses: a network, the pool of subnets, and which destinations are never the internet.
 //!
-//! Owns the arithmetic that the broker (creates a berth's network), the router (tells a berth by its source address) and
-//! its walls (claim a berth's gateway) must agree on. Does no I/O. Tests: at the end of this file.
+//! Owns the arithmetic that the broker (creates a subnet's network), the router (tells a subnet by its source address) and
+//! its firewall (claims a subnet's gateway) must agree on. Does no I/O. Tests: at the end of this file.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 /// Addresses the resolver hands out instead of real ones (RFC 2544's benchmark range: never routed on the internet).
 pub const SYNTHETIC: Net = Net { addr: Ipv4Addr::new(198, 18, 0, 0), prefix: 15 };
 
-/// A berth is a `/28`: gateway `.1`, router `.2`, sandboxes in the upper half.
-pub const BERTH_PREFIX: u8 = 28;
+/// A subnet is a `/28`: gateway `.1`, router `.2`, sandboxes in the upper half.
+pub const SUBNET_PREFIX: u8 = 28;
 
 /// Never a public destination: IANA's IPv4 Special-Purpose Address Registry and Multicast Address Space as of 2025-10-09
 /// (its rows lie within these; those it calls globally reachable serve anycast protocols, not hosts), and 168.63.129.16, where
-/// Azure answers its own machines. IPv6's registry needs no list: the resolver never asks for such an address, the walls let
+/// Azure answers its own machines. IPv6's registry needs no list: the resolver never asks for such an address, the firewall lets
 /// none through.
 pub const SPECIAL: [&str; 18] = [
     "0.0.0.0/8",
@@ -59,7 +59,7 @@ pub enum NetError {
     #[error("`{0}` has bits set beyond its prefix; did you mean {1}?")]
     HostBits(String, Net),
     /// This network can't be a [`Pool`].
-    #[error("the berth pool `{0}` must be between /12 and /28 and lie in private address space")]
+    #[error("the subnet pool `{0}` must be between /12 and /28 and lie in private address space")]
     Pool(Net),
 }
 
@@ -125,63 +125,63 @@ impl<'de> Deserialize<'de> for Net {
     }
 }
 
-/// The networks that berths are cut from. Berth `n` is the pool's n-th `/28`.
+/// The networks that subnets are cut from. Subnet `n` is the pool's n-th `/28`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool(Net);
 
 impl Pool {
     /// # Errors
-    /// When the pool is too small, too large or public: a berth on public addresses would hide a part of the internet.
+    /// When the pool is too small, too large or public: a subnet on public addresses would hide a part of the internet.
     pub fn new(net: Net) -> Result<Pool, NetError> {
         let private = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"];
         let inside = private.iter().filter_map(|p| p.parse::<Net>().ok()).any(|p| p.contains(net.addr));
-        if inside && (12..=BERTH_PREFIX).contains(&net.prefix) { Ok(Pool(net)) } else { Err(NetError::Pool(net)) }
+        if inside && (12..=SUBNET_PREFIX).contains(&net.prefix) { Ok(Pool(net)) } else { Err(NetError::Pool(net)) }
     }
 
-    /// The network that berths are cut from.
+    /// The network that subnets are cut from.
     #[must_use]
     pub fn net(&self) -> Net {
         self.0
     }
 
-    /// How many berths fit.
+    /// How many subnets fit.
     #[must_use]
-    pub fn berths(&self) -> u32 {
-        1 << (BERTH_PREFIX - self.0.prefix)
+    pub fn subnets(&self) -> u32 {
+        1 << (SUBNET_PREFIX - self.0.prefix)
     }
 
-    /// The berth's `/28`, or nothing when the pool has no such berth.
+    /// The subnet's `/28`, or nothing when the pool has no such subnet.
     #[must_use]
-    pub fn subnet(&self, berth: u32) -> Option<Net> {
-        (berth < self.berths()).then(|| Net { addr: self.nth(berth, 0), prefix: BERTH_PREFIX })
+    pub fn subnet(&self, subnet: u32) -> Option<Net> {
+        (subnet < self.subnets()).then(|| Net { addr: self.nth(subnet, 0), prefix: SUBNET_PREFIX })
     }
 
-    /// `.1`: what a sandbox has as default route and resolver; the walls claim it once the rules stand.
+    /// `.1`: what a sandbox has as default route and resolver; the firewall claims it once the rules stand.
     #[must_use]
-    pub fn gateway(&self, berth: u32) -> Option<Ipv4Addr> {
-        (berth < self.berths()).then(|| self.nth(berth, 1))
+    pub fn gateway(&self, subnet: u32) -> Option<Ipv4Addr> {
+        (subnet < self.subnets()).then(|| self.nth(subnet, 1))
     }
 
-    /// `.2`: the holder's own fixed address in the berth.
+    /// `.2`: the holder's own fixed address in the subnet.
     #[must_use]
-    pub fn router(&self, berth: u32) -> Option<Ipv4Addr> {
-        (berth < self.berths()).then(|| self.nth(berth, 2))
+    pub fn router(&self, subnet: u32) -> Option<Ipv4Addr> {
+        (subnet < self.subnets()).then(|| self.nth(subnet, 2))
     }
 
     /// The upper half, where sandboxes get their addresses (the engine's `--ip-range`).
     #[must_use]
-    pub fn sandboxes(&self, berth: u32) -> Option<Net> {
-        (berth < self.berths()).then(|| Net { addr: self.nth(berth, 8), prefix: BERTH_PREFIX + 1 })
+    pub fn sandboxes(&self, subnet: u32) -> Option<Net> {
+        (subnet < self.subnets()).then(|| Net { addr: self.nth(subnet, 8), prefix: SUBNET_PREFIX + 1 })
     }
 
-    /// Which berth an address belongs to.
+    /// Which subnet an address belongs to.
     #[must_use]
-    pub fn berth_of(&self, addr: Ipv4Addr) -> Option<u32> {
-        self.0.contains(addr).then(|| (u32::from(addr) - u32::from(self.0.addr)) >> (32 - BERTH_PREFIX))
+    pub fn subnet_of(&self, addr: Ipv4Addr) -> Option<u32> {
+        self.0.contains(addr).then(|| (u32::from(addr) - u32::from(self.0.addr)) >> (32 - SUBNET_PREFIX))
     }
 
-    fn nth(&self, berth: u32, host: u32) -> Ipv4Addr {
-        Ipv4Addr::from(u32::from(self.0.addr) + (berth << (32 - BERTH_PREFIX)) + host)
+    fn nth(&self, subnet: u32, host: u32) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.0.addr) + (subnet << (32 - SUBNET_PREFIX)) + host)
     }
 }
 
@@ -235,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn berths_are_cut_from_the_pool() {
+    fn subnets_are_cut_from_the_pool() {
         let pool: Pool = "10.90.0.0/20".parse().unwrap();
-        assert_eq!(pool.berths(), 256);
+        assert_eq!(pool.subnets(), 256);
         assert_eq!(pool.subnet(3).unwrap().to_string(), "10.90.0.48/28");
         assert_eq!(pool.gateway(3), Some(Ipv4Addr::new(10, 90, 0, 49)));
         assert_eq!(pool.sandboxes(3).unwrap().to_string(), "10.90.0.56/29");
-        assert_eq!(pool.berth_of(Ipv4Addr::new(10, 90, 0, 58)), Some(3));
-        assert_eq!(pool.berth_of(Ipv4Addr::new(10, 91, 0, 58)), None);
+        assert_eq!(pool.subnet_of(Ipv4Addr::new(10, 90, 0, 58)), Some(3));
+        assert_eq!(pool.subnet_of(Ipv4Addr::new(10, 91, 0, 58)), None);
         assert_eq!(pool.subnet(256), None);
         assert!("8.8.0.0/16".parse::<Pool>().is_err());
     }

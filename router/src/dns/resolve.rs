@@ -24,7 +24,7 @@ const CACHE: usize = 1024;
 const TTL_SECONDS: std::ops::RangeInclusive<u32> = 2..=60;
 /// A failure is kept as well: a name server that is silent for one name must not be asked by every connection to it.
 const FAILURE_SECONDS: u32 = 2;
-/// Questions at once: more than one berth's connections, so that no sandbox alone can use them up.
+/// Questions at once: more than one subnet's connections, so that no sandbox alone can use them up.
 const QUESTIONS: usize = 384;
 
 /// Why a name has no addresses that may be connected to.

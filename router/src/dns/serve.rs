@@ -14,9 +14,9 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::wire::{self, BadQuery};
-use crate::gate::{Gate, NameVerdict};
+use crate::access::{AccessControl, NameVerdict};
 
-/// Answers are kept by clients this long, in seconds. The address stays the berth's while it is open, so longer would do no
+/// Answers are kept by clients this long, in seconds. The address stays the subnet's while it is open, so longer would do no
 /// harm; shorter would only cost look-ups.
 const TTL: u32 = 60;
 const TCP_IDLE: Duration = Duration::from_secs(5);
@@ -30,13 +30,15 @@ const FULL: Duration = Duration::from_millis(1);
 ///
 /// # Errors
 /// When there can be no thread, or the socket can't be read any more.
-pub async fn udp(gate: Arc<Gate>, socket: UdpSocket) -> io::Result<()> {
+pub async fn udp(access: Arc<AccessControl>, socket: UdpSocket) -> io::Result<()> {
     let (failed, failure) = tokio::sync::oneshot::channel();
-    std::thread::Builder::new().name("dns".to_owned()).spawn(move || drop(failed.send(answer_all(&gate, &socket))))?;
+    std::thread::Builder::new()
+        .name("dns".to_owned())
+        .spawn(move || drop(failed.send(answer_all(&access, &socket))))?;
     failure.await.map_err(io::Error::other)?
 }
 
-fn answer_all(gate: &Gate, socket: &UdpSocket) -> io::Result<()> {
+fn answer_all(access: &AccessControl, socket: &UdpSocket) -> io::Result<()> {
     socket.set_write_timeout(Some(FULL))?;
     let mut buffer = [0; wire::MAX_QUERY + 1];
     loop {
@@ -48,7 +50,7 @@ fn answer_all(gate: &Gate, socket: &UdpSocket) -> io::Result<()> {
             }
             Err(error) => return Err(error),
         };
-        if let Some(answer) = reply(gate, from, &buffer[..len]) {
+        if let Some(answer) = reply(access, from, &buffer[..len]) {
             // A full send buffer drops the answer; the client asks again.
             let _ = socket.send_to(&answer, from);
         }
@@ -59,7 +61,7 @@ fn answer_all(gate: &Gate, socket: &UdpSocket) -> io::Result<()> {
 ///
 /// # Errors
 /// Never in practice: failing to accept one connection is waited out.
-pub async fn tcp(gate: Arc<Gate>, listener: TcpListener) -> io::Result<()> {
+pub async fn tcp(access: Arc<AccessControl>, listener: TcpListener) -> io::Result<()> {
     let slots = Arc::new(Semaphore::new(TCP_OPEN));
     loop {
         let Ok((stream, from)) = listener.accept().await else {
@@ -67,16 +69,16 @@ pub async fn tcp(gate: Arc<Gate>, listener: TcpListener) -> io::Result<()> {
             continue;
         };
         let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
-        let gate = gate.clone();
+        let access = access.clone();
         tokio::spawn(async move {
             let _slot = slot;
             // What ends a connection here is the client's own doing: there is nobody to tell.
-            let _ = one_tcp(&gate, stream, from).await;
+            let _ = one_tcp(&access, stream, from).await;
         });
     }
 }
 
-async fn one_tcp(gate: &Gate, mut stream: TcpStream, from: SocketAddr) -> io::Result<()> {
+async fn one_tcp(access: &AccessControl, mut stream: TcpStream, from: SocketAddr) -> io::Result<()> {
     for _ in 0..TCP_QUERIES {
         let len = usize::from(timeout(TCP_IDLE, stream.read_u16()).await??);
         if len > wire::MAX_QUERY {
@@ -84,7 +86,7 @@ async fn one_tcp(gate: &Gate, mut stream: TcpStream, from: SocketAddr) -> io::Re
         }
         let mut query = vec![0; len];
         timeout(TCP_IDLE, stream.read_exact(&mut query)).await??;
-        let Some(answer) = reply(gate, from, &query) else { return Ok(()) };
+        let Some(answer) = reply(access, from, &query) else { return Ok(()) };
         let mut message = u16::try_from(answer.len()).unwrap_or(0).to_be_bytes().to_vec();
         message.extend_from_slice(&answer);
         timeout(TCP_IDLE, stream.write_all(&message)).await??;
@@ -92,15 +94,15 @@ async fn one_tcp(gate: &Gate, mut stream: TcpStream, from: SocketAddr) -> io::Re
     Ok(())
 }
 
-fn reply(gate: &Gate, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
+fn reply(access: &AccessControl, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
     let SocketAddr::V4(from) = from else { return None };
-    let berth = gate.berth_of(*from.ip()).filter(|berth| gate.may_ask(*berth))?;
+    let subnet = access.subnet_of(*from.ip()).filter(|subnet| access.may_ask(*subnet))?;
     let query = match wire::parse_query(bytes) {
         Ok(query) => query,
         Err(BadQuery::Ignore) => return None,
         Err(BadQuery::DnsAnswer { id, code }) => return Some(wire::refusal(id, code)),
     };
-    match gate.look_up(berth, &query.name) {
+    match access.look_up(subnet, &query.name) {
         NameVerdict::Denied => Some(wire::answer(&query, wire::NXDOMAIN, None, 0)),
         NameVerdict::Address(address) => {
             // IPv6 and service records are answered empty: the name exists, and this is all there is.

@@ -1,4 +1,4 @@
-//! The one table of ours in this machine's packet filter: what comes from a berth's bridge goes to no program of this machine, and
+//! The one table of ours in this machine's packet filter: what comes from a subnet's bridge goes to no program of this machine, and
 //! through it to no other network.
 //!
 //! A table of its own: what another one accepts is dropped here all the same, and nobody else's rules are read or changed. It is

@@ -1,4 +1,4 @@
-//! This machine's own network namespace: what it looks like, who is heard there, and the table that closes berths to it.
+//! This machine's own network namespace: what it looks like, who is heard there, and the table that closes subnets to it.
 //!
 //! Run in a container of the host's network by the broker, and only for this: `report` and `listen` without any capability, `fence`
 //! and `unfence` with NET_ADMIN, which end as soon as the table stands or is gone. Must not change anything but that one table.

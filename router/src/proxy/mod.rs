@@ -1,7 +1,7 @@
 //! The transparent proxy: every connection of every sandbox ends here and is judged.
 //!
-//! The walls redirect connections to synthetic addresses to this listener; the kernel still knows where they wanted to go
-//! (`SO_ORIGINAL_DST`), the gate knows which name that address stands for in which berth. Owns admission, the end of a
+//! The firewall redirects connections to synthetic addresses to this listener; the kernel still knows where they wanted to go
+//! (`SO_ORIGINAL_DST`), the access control knows which name that address stands for in which subnet. Owns admission, the end of a
 //! connection and its log entry; what happens in between is `session`. Tests: `router/tests/lab/`.
 
 pub mod deny;
@@ -24,8 +24,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use crate::access::{AccessControl, Denied, Ticket, blank};
 use crate::dns::resolve::Resolver;
-use crate::gate::{Denied, Gate, Ticket, blank};
 use crate::ring::Event;
 use deny::{ACCESS_DENIED, Voice, break_off, refuse};
 use session::{End, Session};
@@ -33,11 +33,16 @@ use session::{End, Session};
 /// How long a client that is refused anyway may take to say something.
 const HEAR: Duration = Duration::from_millis(1000);
 
-/// Accepts until the listener fails. `most`: connections at once, all berths together.
+/// Accepts until the listener fails. `most`: connections at once, all subnets together.
 ///
 /// # Errors
 /// Never in practice: running out of descriptors is waited out.
-pub async fn serve(gate: Arc<Gate>, resolver: Arc<Resolver>, listener: TcpListener, most: usize) -> io::Result<()> {
+pub async fn serve(
+    access: Arc<AccessControl>,
+    resolver: Arc<Resolver>,
+    listener: TcpListener,
+    most: usize,
+) -> io::Result<()> {
     // What it accepts inherits this.
     tune(&listener);
     let slots = Arc::new(Semaphore::new(most));
@@ -46,33 +51,33 @@ pub async fn serve(gate: Arc<Gate>, resolver: Arc<Resolver>, listener: TcpListen
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        let Some((berth, wanted)) = whence(&gate, &client, from) else {
+        let Some((subnet, wanted)) = whence(&access, &client, from) else {
             break_off(&client);
             continue;
         };
         let Ok(slot) = slots.clone().try_acquire_owned() else {
             break_off(&client);
             let reason = "the router is full".to_owned();
-            gate.log(Event { reason, ..blank(berth, "", wanted.1, Verdict::Denied) });
+            access.log(Event { reason, ..blank(subnet, "", wanted.1, Verdict::Denied) });
             continue;
         };
-        let (gate, resolver) = (gate.clone(), resolver.clone());
+        let (access, resolver) = (access.clone(), resolver.clone());
         tokio::spawn(async move {
             let _slot = slot;
-            match gate.admit(berth, wanted.0, wanted.1) {
-                Ok(ticket) => connection(&gate, &resolver, client, ticket).await,
-                Err(denied) => turn_away(&gate, client, berth, wanted, denied).await,
+            match access.admit(subnet, wanted.0, wanted.1) {
+                Ok(ticket) => connection(&access, &resolver, client, ticket).await,
+                Err(denied) => turn_away(&access, client, subnet, wanted, denied).await,
             }
         });
     }
 }
 
-/// The berth a connection came from and the address and port it was made to.
-fn whence(gate: &Gate, client: &TcpStream, from: SocketAddr) -> Option<(u32, (Ipv4Addr, u16))> {
+/// The subnet a connection came from and the address and port it was made to.
+fn whence(access: &AccessControl, client: &TcpStream, from: SocketAddr) -> Option<(u32, (Ipv4Addr, u16))> {
     let SocketAddr::V4(from) = from else { return None };
     let wanted = getsockopt(&client.as_fd(), sockopt::OriginalDst).ok()?;
     let address = Ipv4Addr::from(u32::from_be(wanted.sin_addr.s_addr));
-    Some((gate.berth_of(*from.ip())?, (address, u16::from_be(wanted.sin_port))))
+    Some((access.subnet_of(*from.ip())?, (address, u16::from_be(wanted.sin_port))))
 }
 
 /// Sends small writes at once, and finds out when the other side is gone.
@@ -84,11 +89,17 @@ fn tune(socket: &impl AsFd) {
     let _ = setsockopt(&socket.as_fd(), sockopt::TcpKeepCount, &3);
 }
 
-async fn turn_away(gate: &Gate, client: TcpStream, berth: u32, (address, port): (Ipv4Addr, u16), denied: Denied) {
+async fn turn_away(
+    access: &AccessControl,
+    client: TcpStream,
+    subnet: u32,
+    (address, port): (Ipv4Addr, u16),
+    denied: Denied,
+) {
     let host = denied.name.as_deref().unwrap_or_default();
     let (rule, reason) = (denied.rule.clone(), denied.reason.to_owned());
     let ip = denied.name.is_none().then_some(address);
-    gate.log(Event { rule, reason, ip, ..blank(berth, host, port, Verdict::Denied) });
+    access.log(Event { rule, reason, ip, ..blank(subnet, host, port, Verdict::Denied) });
     let voice = match port {
         80 => Voice::Http(403),
         443 => Voice::Tls(ACCESS_DENIED),
@@ -103,19 +114,19 @@ async fn turn_away(gate: &Gate, client: TcpStream, berth: u32, (address, port): 
 }
 
 /// One admitted connection from here to its log entry.
-async fn connection(gate: &Gate, resolver: &Resolver, client: TcpStream, ticket: Ticket) {
+async fn connection(access: &AccessControl, resolver: &Resolver, client: TcpStream, ticket: Ticket) {
     let started = Instant::now();
-    let mut changes = gate.changes();
+    let mut changes = access.changes();
     // What was taken back after it was admitted and before this line is no change to come: looked at once by itself.
     changes.mark_changed();
-    let mut session = Session::new(gate, resolver, &ticket, client);
+    let mut session = Session::new(access, resolver, &ticket, client);
     let end = {
         let mut run = std::pin::pin!(session.run());
         loop {
             tokio::select! {
                 end = &mut run => break end,
                 _ = changes.changed() => {
-                    if !gate.still(&ticket) {
+                    if !access.still(&ticket) {
                         break End::Cut("no longer allowed".to_owned());
                     }
                 }
@@ -131,31 +142,40 @@ async fn connection(gate: &Gate, resolver: &Resolver, client: TcpStream, ticket:
     let (up, down) = (session.meter.up.load(Ordering::Relaxed), session.meter.down.load(Ordering::Relaxed));
     let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (rule, sni, ip) = (Some(ticket.rule.clone()), session.sni.take(), session.ip);
-    gate.log(Event { rule, sni, ip, up, down, ms, reason, ..blank(ticket.berth, &ticket.name, ticket.port, verdict) });
+    access.log(Event {
+        rule,
+        sni,
+        ip,
+        up,
+        down,
+        ms,
+        reason,
+        ..blank(ticket.subnet, &ticket.name, ticket.port, verdict)
+    });
     session.finish(end).await;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::NameVerdict;
+    use crate::access::NameVerdict;
     use protocol::router::{Policy, Rule};
 
     #[tokio::test]
     async fn what_is_taken_back_between_admission_and_the_first_look_is_cut() {
-        let gate = Gate::new("10.90.0.0/20".parse().unwrap(), 1, vec![], vec![]);
-        gate.set_policy(1, Policy::default()).unwrap();
-        gate.grant(0, vec![Rule::parse("a.test").unwrap()]).unwrap();
-        let NameVerdict::Address(address) = gate.look_up(0, "a.test") else { panic!("denied") };
-        let ticket = gate.admit(0, address, 443).unwrap();
-        gate.grant(0, vec![]).unwrap();
+        let access = AccessControl::new("10.90.0.0/20".parse().unwrap(), 1, vec![], vec![]);
+        access.set_policy(1, Policy::default()).unwrap();
+        access.grant(0, vec![Rule::parse("a.test").unwrap()]).unwrap();
+        let NameVerdict::Address(address) = access.look_up(0, "a.test") else { panic!("denied") };
+        let ticket = access.admit(0, address, 443).unwrap();
+        access.grant(0, vec![]).unwrap();
 
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let silent = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let resolver = Resolver::new("127.0.0.1:1".parse().unwrap());
-        let before = gate.last_entry();
-        connection(&gate, &resolver, listener.accept().await.unwrap().0, ticket).await;
-        let entry = gate.entry_after(before).expect("its line in the log");
+        let before = access.last_entry();
+        connection(&access, &resolver, listener.accept().await.unwrap().0, ticket).await;
+        let entry = access.entry_after(before).expect("its line in the log");
         assert_eq!((entry.verdict, entry.reason.as_str()), (Verdict::Denied, "no longer allowed"));
         drop(silent);
     }

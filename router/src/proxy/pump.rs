@@ -17,7 +17,7 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::gate::Usage;
+use crate::access::Usage;
 
 const COPY: usize = 16 << 10;
 /// A direction is spliced once it carried so much.

@@ -2,7 +2,7 @@
 //!
 //! Order matters: the client's first words are judged before anything is asked upstream or sent out. Port 443 must be TLS,
 //! port 80 must be HTTP; on other ports TLS and HTTP are recognised and held to the name as well, anything else is carried
-//! as it is. Must not decide about hosts and ports: that is the gate's. Tests: `router/tests/lab/`.
+//! as it is. Must not decide about hosts and ports: that is the access control's. Tests: `router/tests/lab/`.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -15,8 +15,8 @@ use super::deny::{ACCESS_DENIED, INTERNAL_ERROR, Voice, break_off, refuse};
 use super::head::Refusal;
 use super::hello::{HelloError, HelloReader};
 use super::pump::{Meter, Way, pump, receive, send};
+use crate::access::{AccessControl, Ticket};
 use crate::dns::resolve::{ResolveError, Resolver};
-use crate::gate::{Gate, Ticket};
 
 /// How long a client may take until its hello or its request's head is whole.
 pub const HEAD_TIME: Duration = Duration::from_secs(10);
@@ -43,7 +43,7 @@ pub enum End {
 }
 
 pub struct Session<'a> {
-    pub gate: &'a Gate,
+    pub access: &'a AccessControl,
     pub resolver: &'a Resolver,
     pub ticket: &'a Ticket,
     pub client: TcpStream,
@@ -69,9 +69,14 @@ pub fn broken(error: io::Error) -> End {
 }
 
 impl<'a> Session<'a> {
-    pub fn new(gate: &'a Gate, resolver: &'a Resolver, ticket: &'a Ticket, client: TcpStream) -> Session<'a> {
+    pub fn new(
+        access: &'a AccessControl,
+        resolver: &'a Resolver,
+        ticket: &'a Ticket,
+        client: TcpStream,
+    ) -> Session<'a> {
         let meter = Meter::new(ticket.usage.clone(), ticket.caps);
-        Session { gate, resolver, ticket, client, upstream: None, meter, sni: None, ip: None }
+        Session { access, resolver, ticket, client, upstream: None, meter, sni: None, ip: None }
     }
 
     pub async fn run(&mut self) -> End {
@@ -174,7 +179,7 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let name = &*self.ticket.name;
-        let addresses = match self.resolver.resolve(name, |address| self.gate.refuses(address)).await {
+        let addresses = match self.resolver.resolve(name, |address| self.access.refuses(address)).await {
             Ok(addresses) => addresses,
             Err(error @ ResolveError::Private(address)) => {
                 self.ip = Some(address);

@@ -49,7 +49,7 @@ fn names_are_answered_or_denied_without_a_question_upstream() {
     let mut two = wire::question(5, "good.test");
     two[5] = 2;
     assert_eq!(sandbox.ask(&two), None);
-    assert_eq!(lab.sandbox(1).look_up("good.test").0, wire::NXDOMAIN, "a berth that isn't open");
+    assert_eq!(lab.sandbox(1).look_up("good.test").0, wire::NXDOMAIN, "a subnet that isn't open");
     assert_eq!(lab.internet.asked(), Vec::<String>::new());
     assert_eq!(lab.net.arrived(), before, "packets left");
     let entry = lab.router.logged("evil.test", |entry| entry.host == "evil.test");
@@ -277,7 +277,7 @@ fn direct_addresses_other_protocols_and_neighbours_are_refused_at_once() {
     let targets = [GOOD, EVIL, LAN, METADATA, "198.51.100.2", "10.90.240.2", "10.90.240.17", "10.90.240.18", "1.1.1.1"];
     for target in targets {
         for port in [WEB, TLS, 53, ECHO, 15001, 15053] {
-            // The gateway of any berth answers for names: that is what it is there for.
+            // The gateway of any subnet answers for names: that is what it is there for.
             if port == 53 && target.starts_with("10.90.240.") {
                 continue;
             }

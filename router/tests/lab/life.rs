@@ -1,4 +1,4 @@
-//! Policy that changes, berths that are lent again, a router that dies: closed at every moment.
+//! Policy that changes, subnets that are lent again, a router that dies: closed at every moment.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -60,7 +60,7 @@ fn a_change_of_policy_is_felt_at_once() {
 }
 
 #[test]
-fn a_closed_berth_is_dead_and_nothing_of_it_is_lent_again() {
+fn a_closed_subnet_is_dead_and_nothing_of_it_is_lent_again() {
     let Some(mut lab) = Lab::open(&["good.test", "good.test:7000"]) else { return };
     let old = lab.sandbox(0).address("good.test");
     let mut open = connect(&lab, "good.test");
@@ -95,7 +95,7 @@ fn a_killed_router_leaves_everything_closed_and_a_fresh_one_denies() {
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(lab.sandbox(0).look_up("good.test").0, wire::NXDOMAIN, "nothing was allowed yet");
     assert!(lab.sandbox(0).say(address, ECHO, b"x").refused());
-    lab.router.order(&ToRouter::Grant { berth: 0, serial: 1, rules: vec![] });
+    lab.router.order(&ToRouter::Grant { subnet: 0, serial: 1, rules: vec![] });
     assert!(matches!(lab.router.answer(), FromRouter::Failed { .. }), "a grant before any policy");
     let sent = lab.net.arrived();
     assert!(sent - before <= 2, "only the end of the cut connection left: {}", sent - before);

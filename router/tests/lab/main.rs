@@ -5,6 +5,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod firewall;
 mod internet;
 mod judged;
 mod life;
@@ -13,7 +14,6 @@ mod router;
 mod sandbox;
 #[path = "../../../tests/support/skipped.rs"]
 mod skipped;
-mod walls;
 
 use internet::Internet;
 use net::Net;
@@ -48,15 +48,15 @@ impl Lab {
         Some(Lab { router, internet, net })
     }
 
-    /// The same, with berth 0 open for these rules.
+    /// The same, with subnet 0 open for these rules.
     pub fn open(rules: &[&str]) -> Option<Lab> {
         let mut lab = Lab::new(Policy::default())?;
         lab.router.grant(0, rules);
         Some(lab)
     }
 
-    /// What runs in the sandbox of this berth.
-    pub fn sandbox(&self, berth: u32) -> Sandbox<'_> {
-        Sandbox { net: &self.net, berth }
+    /// What runs in the sandbox of this subnet.
+    pub fn sandbox(&self, subnet: u32) -> Sandbox<'_> {
+        Sandbox { net: &self.net, subnet }
     }
 }

@@ -15,7 +15,7 @@ use super::skipped::skipped;
 
 static LABS: AtomicU32 = AtomicU32::new(0);
 
-/// The berths' pool, the resolver's upstream and the hosts beyond.
+/// The subnets' pool, the resolver's upstream and the hosts beyond.
 pub const POOL: &str = "10.90.240.0/24";
 pub const GOOD: &str = "198.51.100.10";
 pub const EVIL: &str = "198.51.100.20";
@@ -73,19 +73,19 @@ impl Net {
         net.set("r", &["route", "add", "default", "via", "198.51.100.254"]);
         // Whatever leaks comes back as well, so that a hole shows as a connection and not only as a packet.
         net.set("i", &["route", "add", POOL, "via", OUTER]);
-        for berth in 0..2u32 {
-            net.berth(berth);
+        for subnet in 0..2u32 {
+            net.subnet(subnet);
         }
         net
     }
 
-    fn berth(&self, berth: u32) {
-        let (place, interface) = (format!("s{berth}"), format!("berth{berth}"));
+    fn subnet(&self, subnet: u32) {
+        let (place, interface) = (format!("s{subnet}"), format!("subnet{subnet}"));
         self.pair("r", &interface, &place, "eth0");
-        let base = berth * 16;
+        let base = subnet * 16;
         self.set("r", &["addr", "add", &format!("10.90.240.{}/28", base + 2), "dev", &interface]);
-        self.set(&place, &["addr", "add", &format!("{}/28", self.sandbox(berth)), "dev", "eth0"]);
-        self.set(&place, &["route", "add", "default", "via", &self.gateway(berth).to_string()]);
+        self.set(&place, &["addr", "add", &format!("{}/28", self.sandbox(subnet)), "dev", "eth0"]);
+        self.set(&place, &["route", "add", "default", "via", &self.gateway(subnet).to_string()]);
     }
 
     /// A place that reaches the internet without a router: what its speed is compared with.
@@ -100,12 +100,12 @@ impl Net {
         place
     }
 
-    pub fn sandbox(&self, berth: u32) -> Ipv4Addr {
-        Ipv4Addr::from(u32::from(self.gateway(berth)) + 9)
+    pub fn sandbox(&self, subnet: u32) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.gateway(subnet)) + 9)
     }
 
-    pub fn gateway(&self, berth: u32) -> Ipv4Addr {
-        Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 90, 240, 1)) + berth * 16)
+    pub fn gateway(&self, subnet: u32) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 90, 240, 1)) + subnet * 16)
     }
 
     pub fn name(&self, place: &str) -> String {

@@ -20,7 +20,7 @@ pub const UID: &str = "10002";
 pub struct Router {
     folder: PathBuf,
     space: String,
-    walls: Option<Child>,
+    firewall: Option<Child>,
     serve: Option<Serve>,
     serial: u64,
 }
@@ -44,13 +44,13 @@ impl Router {
         for path in [&folder, &program] {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("permissions");
         }
-        Router { folder, space, walls: None, serve: None, serial: 0 }
+        Router { folder, space, firewall: None, serve: None, serial: 0 }
     }
 
     /// Both programs, introduced, with this policy.
     pub fn start(net: &Net, policy: Policy) -> Router {
         let mut router = Router::new(net);
-        router.raise_walls(None).expect("walls");
+        router.raise_firewall(None).expect("walls");
         router.begin_serving();
         router.order(&ToRouter::Hello { version: VERSION, nonce: 1, keep: vec![] });
         router.order(&ToRouter::Log { after: 0 });
@@ -101,21 +101,21 @@ impl Router {
     }
 
     /// `path`: instead of the usual one, to bring a packet filter of the test's own.
-    pub fn raise_walls(&mut self, path: Option<&str>) -> Result<(), String> {
+    pub fn raise_firewall(&mut self, path: Option<&str>) -> Result<(), String> {
         let mut command = self.command();
         if let Some(path) = path {
             command.args(["env", &format!("PATH={path}")]);
         }
         command.arg(self.folder.join("caisson-router")).arg("walls");
         Router::settings(&mut command);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("walls start");
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("firewall start");
         let mut said = [0; 12];
         let ready = child.stdout.take().expect("stdout").read_exact(&mut said);
         if ready.is_ok() && said.starts_with(b"walls ready") {
-            self.walls = Some(child);
+            self.firewall = Some(child);
             return Ok(());
         }
-        let output = child.wait_with_output().expect("walls end");
+        let output = child.wait_with_output().expect("firewall end");
         assert_eq!(output.status.code(), Some(1));
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
@@ -161,17 +161,17 @@ impl Router {
         self.serve().answers.recv_timeout(Duration::from_secs(60)).expect("an answer")
     }
 
-    pub fn grant(&mut self, berth: u32, rules: &[&str]) {
+    pub fn grant(&mut self, subnet: u32, rules: &[&str]) {
         self.serial += 1;
         let serial = self.serial;
         let rules = rules.iter().map(|text| Rule::parse(text).expect("a rule")).collect();
-        self.order(&ToRouter::Grant { berth, serial, rules });
-        assert_eq!(self.answer(), FromRouter::Granted { berth, serial });
+        self.order(&ToRouter::Grant { subnet, serial, rules });
+        assert_eq!(self.answer(), FromRouter::Granted { subnet, serial });
     }
 
-    pub fn close(&mut self, berth: u32) {
-        self.order(&ToRouter::Close { berth });
-        assert_eq!(self.answer(), FromRouter::Closed { berth });
+    pub fn close(&mut self, subnet: u32) {
+        self.order(&ToRouter::Close { subnet });
+        assert_eq!(self.answer(), FromRouter::Closed { subnet });
     }
 
     /// The first log entry that fits, waiting for it a moment.
@@ -207,9 +207,9 @@ impl Router {
 impl Drop for Router {
     fn drop(&mut self) {
         self.kill_serve();
-        if let Some(mut walls) = self.walls.take() {
-            let _ = walls.kill();
-            let _ = walls.wait();
+        if let Some(mut firewall) = self.firewall.take() {
+            let _ = firewall.kill();
+            let _ = firewall.wait();
         }
         let _ = std::fs::remove_dir_all(&self.folder);
     }

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Sandbox<'a> {
     pub net: &'a Net,
-    pub berth: u32,
+    pub subnet: u32,
 }
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Talk {
 
 impl Sandbox<'_> {
     fn place(&self) -> String {
-        format!("s{}", self.berth)
+        format!("s{}", self.subnet)
     }
 
     pub fn inside<T: Send>(&self, job: impl FnOnce() -> T + Send) -> T {
@@ -58,7 +58,7 @@ impl Sandbox<'_> {
     }
 
     pub fn ask(&self, query: &[u8]) -> Option<Vec<u8>> {
-        let gateway = SocketAddr::from((self.net.gateway(self.berth), 53));
+        let gateway = SocketAddr::from((self.net.gateway(self.subnet), 53));
         self.inside(|| {
             let socket = UdpSocket::bind("0.0.0.0:0").expect("bind");
             socket.connect(gateway).expect("connect");

@@ -21,7 +21,7 @@ use protocol::runner::{Limits, Op, Status};
 use tokio_util::sync::CancellationToken;
 
 use crate::done::Done;
-use crate::lane::Lane;
+use crate::handle::Handle;
 use crate::output::cap;
 use crate::pressure;
 use crate::written::Written;
@@ -80,8 +80,8 @@ impl From<String> for Said {
 }
 
 /// Carries out a file operation on a thread of its own, since any path may lie on something slow. With the files that it wrote.
-pub async fn run(workspace: Arc<Workspace>, lane: &Arc<Lane>, op: Op, limits: Limits) -> (Done, Vec<Written>) {
-    let stop = lane.cancel.child_token();
+pub async fn run(workspace: Arc<Workspace>, handle: &Arc<Handle>, op: Op, limits: Limits) -> (Done, Vec<Written>) {
+    let stop = handle.cancel.child_token();
     let cap = cap(limits);
     let work = {
         let (workspace, stop) = (Arc::clone(&workspace), stop.clone());
@@ -90,7 +90,7 @@ pub async fn run(workspace: Arc<Workspace>, lane: &Arc<Lane>, op: Op, limits: Li
     let result = tokio::select! {
         biased;
         result = work => result,
-        () = lane.cancel.cancelled() => return (Done::bare(Status::Cancelled), Vec::new()),
+        () = handle.cancel.cancelled() => return (Done::bare(Status::Cancelled), Vec::new()),
         () = tokio::time::sleep(Duration::from_millis(limits.wall_ms)) => {
             stop.cancel();
             return (Done::bare(Status::TimedOut), Vec::new());

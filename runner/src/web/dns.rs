@@ -1,7 +1,7 @@
 //! A resolver of a hundred lines: `/etc/hosts`, then one A question to the servers of `/etc/resolv.conf`.
 //!
 //! The C library's own can't be part of a static program (it loads modules from the image), and tells "there is no such name" (what
-//! the router answers for everything that is not allowed) badly from silence. IPv4 only, as is the berth.
+//! the router answers for everything that is not allowed) badly from silence. IPv4 only, as is the subnet.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -83,7 +83,7 @@ impl Resolver {
 
     async fn asked(&self, host: &str, kind: u16) -> Result<DnsAnswer, LookupError> {
         let mut id = [0; 2];
-        // A predictable number would only matter to somebody on the berth, which holds the router alone.
+        // A predictable number would only matter to somebody on the subnet, which holds the router alone.
         let _ = getrandom::fill(&mut id);
         let question =
             question(u16::from_be_bytes(id), host, kind).ok_or_else(|| LookupError::Malformed(host.to_owned()))?;

@@ -1,6 +1,6 @@
 //! `caisson-runner web-fetch <url>`: one page as Markdown on stdout, or the reason why not and exit code `SAID_WHY`.
 //!
-//! Runs as a child of PID 1, through the berth like everything else: the host opens no socket to a name that an agent chose.
+//! Runs as a child of PID 1, through the subnet like everything else: the host opens no socket to a name that an agent chose.
 //! What a page says is untrusted and the first line says so. Time is limited here and again by the request's wall clock.
 
 pub mod dns;

@@ -148,7 +148,11 @@ async fn router(sheet: &mut Sheet, config: &Process, broker: &SocketBroker, runn
         Network::Router => match broker.router_ensure(&router_spec(config)).await {
             Ok(_) => sheet.good(
                 "router",
-                format!("runs, {} berths; {} names allowed", config.router.berths, config.egress.allowed_words().len()),
+                format!(
+                    "runs, {} subnets; {} names allowed",
+                    config.router.subnets,
+                    config.egress.allowed_words().len()
+                ),
             ),
             Err(error) => sheet.fault(
                 "router",

@@ -294,9 +294,9 @@ pub fn applied(log: &[Event]) -> Option<Candidate<'_>> {
 
 /// Whether the workspace holds what was written before these events.
 fn is_there(since: &[Event]) -> bool {
-    let sealed = since.iter().position(|event| matches!(event, Event::TreeSealed { .. })).unwrap_or(since.len());
+    let captured = since.iter().position(|event| matches!(event, Event::TreeCaptured { .. })).unwrap_or(since.len());
     let lost = |(at, event): (usize, &Event)| match event {
-        Event::SandboxLost { .. } => at < sealed,
+        Event::SandboxLost { .. } => at < captured,
         Event::TreeRefused { .. } => true,
         other => changes_something(other),
     };

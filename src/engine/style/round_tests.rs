@@ -47,7 +47,7 @@ fn spoken(answer: TurnAnswer, number: u32) -> Vec<Event> {
 }
 
 /// What the workspace holds is in a commit.
-fn sealed() -> Event {
+fn captured() -> Event {
     let commit = domain::Commit::parse(&"a".repeat(40)).expect("a commit");
     Event::TreeUnchanged { n: 1, commit, left_out: vec![] }
 }
@@ -167,7 +167,7 @@ fn two_rounds_without_a_good_candidate_ask_a_person() {
     if let Event::DecisionUsed { decision, .. } = &mut approved {
         decision.verb = Verb::Approve { checkpoint: None, commit: None, next: 0 };
     }
-    log.push(sealed());
+    log.push(captured());
     log.push(approved);
     assert_eq!(step(&log), Step::Ask);
     for turn in 6..=9 {
@@ -336,7 +336,7 @@ fn checks_that_failed_before_prove_the_first_work_and_no_later_one() {
     let first = said(&log);
     assert_eq!(chosen(&first), ("good", true), "what failed and passes now says more than a name");
     log.extend(spoken(first, 2));
-    log.push(sealed());
+    log.push(captured());
     log.push(changes());
     log.extend(tried(3, "as it was", 0, GREEN));
     assert_eq!(step(&log), Step::Ask, "that it stays green is no answer to what was asked since");

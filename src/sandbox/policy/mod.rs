@@ -1,7 +1,7 @@
 //! What a tree that an agent hands out may contain.
 //!
 //! Owns the rules (`names.rs`: names and paths, `links.rs`: symbolic links, `hidden.rs`: repositories in directories, here: counts, kinds, protected paths) as pure
-//! functions over what a quarantine chamber's git listed. Must not run anything. Every refusal is a sentence that says
+//! functions over what a quarantine container's git listed. Must not run anything. Every refusal is a sentence that says
 //! what is wrong and with which path; names in it are escaped. Only what this checkpoint *changes* is judged: what the base
 //! already held is the project's own. Tests: `tests.rs` beside this file, and `tests/trees.rs` with real objects.
 
@@ -71,7 +71,7 @@ pub struct Limits {
     pub path_bytes: usize,
     /// Directories above a file.
     pub depth: usize,
-    /// Processor time of each step in the quarantine chamber, in milliseconds (whole seconds, rounded up, are held).
+    /// Processor time of each step in the quarantine container, in milliseconds (whole seconds, rounded up, are held).
     pub step_ms: u64,
     /// Memory that unpacking may use beyond what the base needs, in bytes.
     pub memory_bytes: u64,

@@ -26,7 +26,7 @@ async fn running(store: &Store, key: &str) -> TaskId {
         note: None,
         budget: None,
     };
-    say(store, id, DAY + 1, &format!("place:{key}"), Input::PlaceFree).await;
+    say(store, id, DAY + 1, &format!("place:{key}"), Input::SlotFree).await;
     say(store, id, DAY + 2, &format!("prepared:{key}"), prepared).await;
     id
 }

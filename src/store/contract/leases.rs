@@ -51,9 +51,9 @@ pub async fn a_later_life_of_a_host_has_its_leases_at_once(fresh: Fresh) {
 pub async fn what_another_host_works_for_is_not_written(fresh: Fresh) {
     let store = fresh.open().await;
     let task = created(&store, "opened:3").await;
-    let effect = store.next_effect(task.id, domain::Lane::Talk).await.expect("read").expect("owed");
+    let effect = store.next_effect(task.id, domain::Queue::Talk).await.expect("read").expect("owed");
     claimed(&store, host("a", 1, &["shop"])).await;
-    assert_eq!(feed(&store, &task, "place", domain::Input::PlaceFree).await, Appended::Done, "its holder");
+    assert_eq!(feed(&store, &task, "place", domain::Input::SlotFree).await, Appended::Done, "its holder");
     over().await;
     claimed(&store, host("b", 2, &["shop"])).await;
     let task = store.task(task.id).await.expect("folded");
@@ -80,7 +80,7 @@ pub async fn what_another_host_works_for_is_not_written(fresh: Fresh) {
     assert!(matches!(late, Err(StoreError::Elsewhere { .. })), "{late:?}");
     assert!(store.effect_started(effect.id, 2).await.expect("begun"));
     store.effect_later(Begun { id: effect.id, epoch: 1 }, 9, "late").await.expect("answered");
-    let still = store.next_effect(task.id, domain::Lane::Talk).await.expect("read").expect("open");
+    let still = store.next_effect(task.id, domain::Queue::Talk).await.expect("read").expect("open");
     assert_eq!((still.state, still.failures), (EffectState::Started, 0), "an older life puts nothing back");
     assert_eq!(store.append(append(2, "b")).await.expect("stored"), Appended::Done);
     let row = store.task_row(task.id).await.expect("read").expect("there");

@@ -71,7 +71,7 @@ on_both! {
     tasks::the_same_input_is_taken_up_once,
     tasks::an_end_drops_open_work_but_not_what_is_owed_to_people,
     tasks::killed_tries_are_counted_apart_from_failures,
-    tasks::what_is_set_aside_comes_after_everything_else_of_its_lane,
+    tasks::what_is_set_aside_comes_after_everything_else_of_its_queue,
     tasks::a_repositorys_hosts_are_kept_until_they_are_taken_back,
     tasks::texts_may_hold_any_character,
     tasks::every_projection_is_read_back,

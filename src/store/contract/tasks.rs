@@ -21,35 +21,35 @@ pub async fn a_task_survives_in_its_log_even_with_a_large_body(fresh: Fresh) {
     let store = fresh.open().await;
     let task = store.task(id).await.expect("folded");
     assert_eq!(task.request.expect("request").body.len(), 6000);
-    let row = store.next_effect(id, Lane::Talk).await.expect("read").expect("a comment is owed");
+    let row = store.next_effect(id, Queue::Talk).await.expect("read").expect("a comment is owed");
     assert_eq!(row.effect.kind(), "comment");
 }
 
 pub async fn the_same_input_is_taken_up_once(fresh: Fresh) {
     let store = fresh.open().await;
     let task = created(&store, "opened:3").await;
-    assert_eq!(feed(&store, &task, "place:1", Input::PlaceFree).await, Appended::Done);
-    assert_eq!(feed(&store, &task, "place:2", Input::PlaceFree).await, Appended::Conflict, "the log has moved on");
+    assert_eq!(feed(&store, &task, "place:1", Input::SlotFree).await, Appended::Done);
+    assert_eq!(feed(&store, &task, "place:2", Input::SlotFree).await, Appended::Conflict, "the log has moved on");
     let task = store.task(task.id).await.expect("folded");
-    assert_eq!(feed(&store, &task, "place:1", Input::PlaceFree).await, Appended::Duplicate);
+    assert_eq!(feed(&store, &task, "place:1", Input::SlotFree).await, Appended::Duplicate);
     assert_eq!(store.task(task.id).await.expect("folded").seq, task.seq);
 }
 
 pub async fn an_end_drops_open_work_but_not_what_is_owed_to_people(fresh: Fresh) {
     let store = fresh.open().await;
     let task = created(&store, "opened:3").await;
-    feed(&store, &task, "place:1", Input::PlaceFree).await;
+    feed(&store, &task, "place:1", Input::SlotFree).await;
     let task = store.task(task.id).await.expect("folded");
     feed(&store, &task, "closed", Input::IssueClosed).await;
-    let next = store.next_effect(task.id, Lane::Work).await.expect("read").expect("teardown is left");
+    let next = store.next_effect(task.id, Queue::Work).await.expect("read").expect("teardown is left");
     assert_eq!(next.effect, Effect::Teardown);
-    assert!(store.next_effect(task.id, Lane::Talk).await.expect("read").is_some());
+    assert!(store.next_effect(task.id, Queue::Talk).await.expect("read").is_some());
 }
 
 pub async fn killed_tries_are_counted_apart_from_failures(fresh: Fresh) {
     let store = fresh.open().await;
     let id = created(&store, "opened:3").await.id;
-    let next = async || store.next_effect(id, Lane::Talk).await.expect("read").expect("a comment is owed");
+    let next = async || store.next_effect(id, Queue::Talk).await.expect("read").expect("a comment is owed");
     let row = next().await.id;
     for life in 1..=6 {
         assert!(store.effect_started(row, life).await.expect("begun"), "killed in life {life}");
@@ -61,10 +61,10 @@ pub async fn killed_tries_are_counted_apart_from_failures(fresh: Fresh) {
     assert_eq!((failed.tries, failed.failures, failed.not_before), (6, 1, 5));
 }
 
-pub async fn what_is_set_aside_comes_after_everything_else_of_its_lane(fresh: Fresh) {
+pub async fn what_is_set_aside_comes_after_everything_else_of_its_queue(fresh: Fresh) {
     let store = fresh.open().await;
     let task = created(&store, "opened:3").await;
-    let next = async || store.next_effect(task.id, Lane::Talk).await.expect("read").expect("more is owed");
+    let next = async || store.next_effect(task.id, Queue::Talk).await.expect("read").expect("more is owed");
     let first = next().await;
     assert!(store.effect_started(first.id, 1).await.expect("begun"));
     store.effect_aside(Begun { id: first.id, epoch: 1 }, 5, "locked").await.expect("aside");
@@ -175,9 +175,9 @@ pub async fn every_projection_is_read_back(fresh: Fresh) {
     let seen = Address { repository: "shop".into(), forge_id: 3, owner: "o".into(), name: "n".into() };
     store.keep_address(seen.clone()).await.expect("kept");
     assert_eq!(store.address("shop").await.expect("read"), Some(seen));
-    let effect = store.next_effect(id, Lane::Work).await.expect("read").expect("owed");
+    let effect = store.next_effect(id, Queue::Work).await.expect("read").expect("owed");
     store.hold_charge(effect.id).await.expect("held");
-    assert!(store.next_effect(id, Lane::Work).await.expect("read").expect("owed").held);
+    assert!(store.next_effect(id, Queue::Work).await.expect("read").expect("owed").held);
     store.ready().await.expect("ready");
     let look = Store::look(fresh.location.clone()).await.expect("looked").expect("there");
     assert_eq!(look.tasks(10).await.expect("read").len(), 1);

@@ -11,7 +11,7 @@ use crate::config::Process;
 use crate::config::process::Network;
 use crate::git::Repos;
 use crate::sandbox::broker::Broker;
-use crate::sandbox::{Gate, Sandboxes};
+use crate::sandbox::{EgressControl, Sandboxes};
 use anyhow::{Context, Result};
 use protocol::router::Verdict;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Ground {
         let broker: Arc<dyn Broker> = lent.broker.clone();
         // From here on whatever fails takes everything down again.
         let mut guard = Guard { lent: Some(lent), config: &config };
-        let (gate, log) = match config.sandbox.network {
+        let (control, log) = match config.sandbox.network {
             Network::None => (None, None),
             Network::Router => {
                 printer.step("making a router of its own");
@@ -47,10 +47,10 @@ impl Ground {
                         .because(format!("{why:#}"))
                         .attempt(attempt)
                 })?;
-                (Some(egress as Arc<dyn Gate>), Some(log))
+                (Some(egress as Arc<dyn EgressControl>), Some(log))
             }
         };
-        let sandboxes = Sandboxes::new(broker, gate, repos.clone(), serve::settings(&config), 1)?;
+        let sandboxes = Sandboxes::new(broker, control, repos.clone(), serve::settings(&config), 1)?;
         let lent = guard.lent.take().context("the broker is gone")?;
         drop(guard);
         Ok(Ground { sandboxes, repos, lent, log, _state: state, config })
@@ -105,7 +105,7 @@ fn own(config: &Process, state: &TempDir) -> Process {
     let name: String = config.installation.chars().take(12).collect();
     own.installation = format!("{name}-try{}", std::process::id() % 1000);
     own.router.pool = String::new();
-    own.router.berths = 1;
+    own.router.subnets = 1;
     own.state_dir = state.path().to_owned();
     // Whose sandboxes run as which user stays as it is.
     let users = "users.json";

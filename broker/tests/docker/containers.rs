@@ -1,12 +1,14 @@
-//! Life of a chamber, what is refused, and what is reaped.
+//! Life of a container, what is refused, and what is reaped.
 
-use protocol::broker::{Chamber, ChamberState, End, EngineInfo, ImageInfo, ProblemKind, Purpose, Request, VERSION};
+use protocol::broker::{
+    ContainerInfo, ContainerState, End, EngineInfo, ImageInfo, ProblemKind, Purpose, Request, VERSION,
+};
 
 use crate::lab::{IMAGE, absent, run, runner, spec};
 use crate::skipped::skipped;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chamber_lives_and_every_step_may_be_repeated() {
+async fn a_container_lives_and_every_step_may_be_repeated() {
     if absent(IMAGE) {
         return;
     }
@@ -17,17 +19,17 @@ async fn a_chamber_lives_and_every_step_may_be_repeated() {
             assert_eq!(info.installation, lab.installation);
             let spec = spec("life");
             let inspect = Request::Inspect { name: "life".into() };
-            assert_eq!(lab.ask::<Option<Chamber>>(&inspect).await.unwrap(), None);
+            assert_eq!(lab.ask::<Option<ContainerInfo>>(&inspect).await.unwrap(), None);
             for _ in 0..2 {
                 lab.done(Request::Create(spec.clone())).await;
             }
-            let created = lab.ask::<Option<Chamber>>(&inspect).await.unwrap().unwrap();
-            assert_eq!((created.state, created.boot, created.task), (ChamberState::Created, None, Some(7)));
+            let created = lab.ask::<Option<ContainerInfo>>(&inspect).await.unwrap().unwrap();
+            assert_eq!((created.state, created.boot, created.task), (ContainerState::Created, None, Some(7)));
             for _ in 0..2 {
                 lab.done(Request::Start { name: "life".into() }).await;
             }
-            let running = lab.ask::<Option<Chamber>>(&inspect).await.unwrap().unwrap();
-            assert_eq!((running.state, running.purpose), (ChamberState::Running, Purpose::Probe));
+            let running = lab.ask::<Option<ContainerInfo>>(&inspect).await.unwrap().unwrap();
+            assert_eq!((running.state, running.purpose), (ContainerState::Running, Purpose::Probe));
             assert_eq!(lab.attach("life").await.sh("echo $GREETING").await, "hello");
             for _ in 0..2 {
                 lab.done(Request::Pause { name: "life".into() }).await;
@@ -40,15 +42,15 @@ async fn a_chamber_lives_and_every_step_may_be_repeated() {
             for _ in 0..2 {
                 lab.done(Request::Stop { name: "life".into() }).await;
             }
-            let stopped = lab.ask::<Option<Chamber>>(&inspect).await.unwrap().unwrap();
-            assert!(matches!(stopped.state, ChamberState::Exited { end: End::Stopped, .. }), "{stopped:?}");
+            let stopped = lab.ask::<Option<ContainerInfo>>(&inspect).await.unwrap().unwrap();
+            assert!(matches!(stopped.state, ContainerState::Exited { end: End::Stopped, .. }), "{stopped:?}");
             lab.done(Request::Start { name: "life".into() }).await;
-            let again = lab.ask::<Option<Chamber>>(&inspect).await.unwrap().unwrap();
+            let again = lab.ask::<Option<ContainerInfo>>(&inspect).await.unwrap().unwrap();
             assert_ne!(again.boot, running.boot, "another start is another boot");
             for _ in 0..2 {
                 lab.done(Request::Remove { name: "life".into() }).await;
             }
-            assert_eq!(lab.ask::<Option<Chamber>>(&inspect).await.unwrap(), None);
+            assert_eq!(lab.ask::<Option<ContainerInfo>>(&inspect).await.unwrap(), None);
             let problem = lab.ask::<()>(&Request::Start { name: "life".into() }).await.unwrap_err();
             assert_eq!(problem.kind, ProblemKind::NotFound);
             let left = lab.docker(&["volume", "ls", "-q", "-f", &format!("name=caisson-{}-work", lab.installation)]);
@@ -92,13 +94,13 @@ async fn what_is_not_listed_or_not_well_formed_is_refused() {
         settings.plain_workspaces = false;
     };
     run(listed, async |lab| {
-        let refused = async |change: fn(&mut protocol::broker::ChamberSpec)| {
+        let refused = async |change: fn(&mut protocol::broker::ContainerSpec)| {
             let mut spec = spec("no");
             change(&mut spec);
             lab.ask::<()>(&Request::Create(spec)).await.unwrap_err()
         };
         for change in [
-            (|spec| spec.image = "debian:latest".into()) as fn(&mut protocol::broker::ChamberSpec),
+            (|spec| spec.image = "debian:latest".into()) as fn(&mut protocol::broker::ContainerSpec),
             |spec| spec.name = "../../etc".into(),
             |spec| spec.profile = "unconfined".into(),
             |spec| spec.limits.pids = 0,
@@ -110,7 +112,11 @@ async fn what_is_not_listed_or_not_well_formed_is_refused() {
         }
         let problem = refused(|spec| spec.image = "caisson-no-such-image:local".into()).await;
         assert!(problem.kind == ProblemKind::NotFound && problem.text.contains("caisson-no-such-image"), "{problem}");
-        assert_eq!(refused(|spec| spec.berth = Some(0)).await.kind, ProblemKind::NotFound, "no berth without a router");
+        assert_eq!(
+            refused(|spec| spec.subnet = Some(0)).await.kind,
+            ProblemKind::NotFound,
+            "no subnet without a router"
+        );
         let image = Request::Image { reference: IMAGE.into() };
         assert!(lab.ask::<Option<ImageInfo>>(&image).await.unwrap().unwrap().id.starts_with("sha256:"));
         let image = Request::Image { reference: "caisson-no-such-image:local".into() };
@@ -208,13 +214,13 @@ async fn reaping_takes_our_orphans_and_leaves_what_is_kept() {
             for name in ["keep", "drop"] {
                 lab.inside(&spec(name)).await;
             }
-            // What a crash between two steps leaves: a workspace without its chamber.
+            // What a crash between two steps leaves: a workspace without its container.
             lab.docker(&["rm", "-f", &lab.box_name("drop")]);
             lab.done(Request::Create(spec("late"))).await;
             let removed: Vec<String> =
                 lab.ask(&Request::Reap { keep: vec!["keep".into()], mirrors: vec![] }).await.unwrap();
             assert_eq!(removed, ["late".to_owned(), format!("caisson-{}-work-drop", lab.installation)]);
-            let left: Vec<Chamber> = lab.ask(&Request::List).await.unwrap();
+            let left: Vec<ContainerInfo> = lab.ask(&Request::List).await.unwrap();
             assert_eq!(left.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["keep"]);
             assert_eq!(lab.attach("keep").await.sh("echo alive").await, "alive");
         },

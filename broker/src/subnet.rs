@@ -1,32 +1,32 @@
-//! Where the way out lies: which network the berths are cut from, and what stands where in a berth. Pure. Tests: below.
+//! Where the way out lies: which network the subnets are cut from, and what stands where in a subnet. Pure. Tests: below.
 //!
-//! The arithmetic of a berth is `protocol::router`'s, since the router tells berths apart by the same numbers. Here the
-//! operator's network is halved: berths from the lower half, the holder's outer network at the start of the upper one, so
-//! that nothing outside can ever look like a berth.
+//! The arithmetic of a subnet is `protocol::router`'s, since the router tells subnets apart by the same numbers. Here the
+//! operator's network is halved: subnets from the lower half, the holder's outer network at the start of the upper one, so
+//! that nothing outside can ever look like a subnet.
 
 use std::net::Ipv4Addr;
 
 use protocol::broker::Problem;
 use protocol::router::{Net, Pool};
 
-use crate::name::{MAX_BERTHS, Names};
+use crate::name::{MAX_SUBNETS, Names};
 
 /// What is tried where the operator names no network.
 pub const CANDIDATES: [&str; 5] =
     ["10.90.0.0/20", "10.213.0.0/20", "10.171.80.0/20", "172.29.240.0/20", "192.168.224.0/20"];
 
-/// Where a chamber stands.
+/// Where a container stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The engine's name of the berth's network.
+    /// The engine's name of the subnet's network.
     pub network: String,
-    pub subnet: Net,
+    pub cidr: Net,
     /// From which the engine may choose; router and gateway lie outside.
     pub range: Net,
     /// Nobody's until the router claims it.
     pub gateway: Ipv4Addr,
     pub holder: Ipv4Addr,
-    /// The chamber's own.
+    /// The container's own.
     pub address: Ipv4Addr,
 }
 
@@ -34,7 +34,7 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     whole: Net,
-    berths: Pool,
+    subnets: Pool,
     outer: Net,
 }
 
@@ -48,17 +48,17 @@ impl Layout {
         }
         let lower = Net { addr: whole.addr, prefix: whole.prefix + 1 };
         let upper = u32::from(whole.addr) + (1 << (31 - u32::from(whole.prefix)));
-        let berths = Pool::new(lower).map_err(|error| wrong(error.to_string()))?;
-        Ok(Self { whole, berths, outer: Net { addr: Ipv4Addr::from(upper), prefix: 28 } })
+        let subnets = Pool::new(lower).map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { whole, subnets, outer: Net { addr: Ipv4Addr::from(upper), prefix: 28 } })
     }
 
     pub fn whole(&self) -> Net {
         self.whole
     }
 
-    /// What the router is told: any source address in here is a berth's.
-    pub fn berths(&self) -> Net {
-        self.berths.net()
+    /// What the router is told: any source address in here is a subnet's.
+    pub fn subnets(&self) -> Net {
+        self.subnets.net()
     }
 
     /// The holder's way out.
@@ -66,19 +66,19 @@ impl Layout {
         self.outer
     }
 
-    /// How many berths there can be.
+    /// How many subnets there can be.
     pub fn room(&self) -> u32 {
-        self.berths.berths().min(MAX_BERTHS)
+        self.subnets.subnets().min(MAX_SUBNETS)
     }
 
-    /// Berth `number`, counted from 0.
-    pub fn berth(&self, names: &Names, number: u32) -> Result<Place, Problem> {
-        let pool = &self.berths;
+    /// Subnet `number`, counted from 0.
+    pub fn subnet(&self, names: &Names, number: u32) -> Result<Place, Problem> {
+        let pool = &self.subnets;
         let found = (number < self.room()).then_some(()).and_then(|()| {
             let range = pool.sandboxes(number)?;
             Some(Place {
-                network: names.berth(number),
-                subnet: pool.subnet(number)?,
+                network: names.subnet(number),
+                cidr: pool.subnet(number)?,
                 range,
                 gateway: pool.gateway(number)?,
                 holder: pool.router(number)?,
@@ -86,7 +86,7 @@ impl Layout {
             })
         });
         found.ok_or_else(|| {
-            Problem::refused(format!("{} has room for {} berths, not for berth {number}", self.whole, self.room()))
+            Problem::refused(format!("{} has room for {} subnets, not for subnet {number}", self.whole, self.room()))
         })
     }
 }
@@ -105,20 +105,20 @@ mod tests {
     }
 
     #[test]
-    fn berths_lie_side_by_side_and_the_outer_network_apart() {
+    fn subnets_lie_side_by_side_and_the_outer_network_apart() {
         let layout = Layout::parse("10.90.0.0/20").unwrap();
         assert_eq!(layout.outer().to_string(), "10.90.8.0/28");
-        assert_eq!(layout.berths().to_string(), "10.90.0.0/21");
-        let all: Vec<Net> = (0..MAX_BERTHS).map(|number| layout.berth(&names(), number).unwrap().subnet).collect();
+        assert_eq!(layout.subnets().to_string(), "10.90.0.0/21");
+        let all: Vec<Net> = (0..MAX_SUBNETS).map(|number| layout.subnet(&names(), number).unwrap().cidr).collect();
         for (place, net) in all.iter().enumerate() {
-            assert!(overlap(*net, layout.berths()) && !overlap(*net, layout.outer()));
+            assert!(overlap(*net, layout.subnets()) && !overlap(*net, layout.outer()));
             assert!(all[place + 1..].iter().all(|other| !overlap(*other, *net)), "{net}");
         }
     }
 
     #[test]
     fn what_the_engine_may_hand_out_is_neither_gateway_nor_holder() {
-        let place = Layout::parse("10.90.0.0/20").unwrap().berth(&names(), 0).unwrap();
+        let place = Layout::parse("10.90.0.0/20").unwrap().subnet(&names(), 0).unwrap();
         assert_eq!(place.address, Ipv4Addr::new(10, 90, 0, 10));
         assert!(!place.range.contains(place.gateway) && !place.range.contains(place.holder));
         assert!(place.range.contains(place.address));
@@ -128,8 +128,8 @@ mod tests {
     fn a_small_pool_says_how_much_fits() {
         let layout = Layout::parse("192.168.7.0/27").unwrap();
         assert_eq!(layout.room(), 1);
-        assert!(layout.berth(&names(), 0).is_ok());
-        assert!(layout.berth(&names(), 1).unwrap_err().text.contains("room for 1"));
+        assert!(layout.subnet(&names(), 0).is_ok());
+        assert!(layout.subnet(&names(), 1).unwrap_err().text.contains("room for 1"));
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
             assert!(Layout::parse(bad).is_err(), "{bad}");
         }
         for pool in CANDIDATES {
-            assert_eq!(Layout::parse(pool).unwrap().room(), MAX_BERTHS, "{pool}");
+            assert_eq!(Layout::parse(pool).unwrap().room(), MAX_SUBNETS, "{pool}");
         }
     }
 

@@ -1,45 +1,47 @@
-//! Chambers: made, started, paused, stopped, removed, looked at. Each operation may be repeated. Tests: `tests/docker.rs`.
+//! Containers: made, started, paused, stopped, removed, looked at. Each operation may be repeated. Tests: `tests/docker.rs`.
 //!
-//! A chamber is found by its name and then judged by its labels; what is done to it is done by the engine's own id, so a
+//! A container is found by its name and then judged by its labels; what is done to it is done by the engine's own id, so a
 //! container that takes its name in between is never touched.
 
 use std::time::Duration;
 
-use bollard::models::{ContainerInspectResponse, ContainerState, ContainerStateStatusEnum, VolumeCreateRequest};
-use protocol::broker::{Chamber, ChamberSpec, ChamberState, End, Problem, ProblemKind, Purpose};
+use bollard::models::{
+    ContainerInspectResponse, ContainerState as EngineState, ContainerStateStatusEnum, VolumeCreateRequest,
+};
+use protocol::broker::{ContainerInfo, ContainerSpec, ContainerState, End, Problem, ProblemKind, Purpose};
 
-use crate::berth::{Layout, Place};
 use crate::engine::unless_gone;
+use crate::hardening;
 use crate::image::no_gpu;
 use crate::name::{self, ResourceKind};
-use crate::seal;
 use crate::service::Service;
+use crate::subnet::{Layout, Place};
 
 /// The exit code of a process that SIGKILL ended.
 const KILLED: i64 = 137;
 
 impl Service {
-    pub async fn create(&self, spec: &ChamberSpec) -> Result<(), Problem> {
+    pub async fn create(&self, spec: &ContainerSpec) -> Result<(), Problem> {
         name::check_spec(spec, self.settings.max_memory_bytes, self.settings.plain_workspaces)?;
         crate::seccomp::profile(&spec.profile)?;
         let _floor = self.floor.read().await;
-        self.in_lane(&spec.name, async {
-            if let Some(found) = self.find(&self.names.chamber(&spec.name), ResourceKind::Chamber).await? {
+        self.in_turn(&spec.name, async {
+            if let Some(found) = self.find(&self.names.container(&spec.name), ResourceKind::Container).await? {
                 return same(spec, &found);
             }
-            let (image, runner) = self.chamber_image(&spec.image).await?;
-            let place = match spec.berth {
+            let (image, runner) = self.container_image(&spec.image).await?;
+            let place = match spec.subnet {
                 Some(number) => Some(self.place(number).await?),
                 None => None,
             };
             let fit = self.fittings(&image, runner, place.as_ref()).await?;
-            let body = seal::chamber(&self.names, spec, &fit)?;
+            let body = hardening::container(&self.names, spec, &fit)?;
             let mirror = self.mirror_of(spec).await?;
             let helper = match spec.purpose {
                 Purpose::Mirror => self.give_mirror(spec, &image).await?,
                 _ => self.workspace(spec, &image, mirror.as_deref()).await?,
             };
-            let name = self.names.chamber(&spec.name);
+            let name = self.names.container(&spec.name);
             let discarded = async {
                 match helper {
                     Some(helper) => self.discard_helper(&helper).await,
@@ -54,13 +56,13 @@ impl Service {
     }
 
     pub async fn start(&self, name: &str) -> Result<(), Problem> {
-        self.in_lane(name, async {
-            let (id, state) = self.chamber(name).await?;
+        self.in_turn(name, async {
+            let (id, state) = self.container(name).await?;
             match state {
-                ChamberState::Running => return Ok(()),
-                ChamberState::Paused => return Err(conflict(name, "is paused; unpause it instead")),
-                ChamberState::Gone => return Err(conflict(name, "is being removed")),
-                ChamberState::Created | ChamberState::Exited { .. } => {}
+                ContainerState::Running => return Ok(()),
+                ContainerState::Paused => return Err(conflict(name, "is paused; unpause it instead")),
+                ContainerState::Gone => return Err(conflict(name, "is being removed")),
+                ContainerState::Created | ContainerState::Exited { .. } => {}
             }
             if self.has_network(&id).await? {
                 self.fenced().await?;
@@ -72,10 +74,10 @@ impl Service {
     }
 
     pub async fn pause(&self, name: &str) -> Result<(), Problem> {
-        self.in_lane(name, async {
-            match self.chamber(name).await? {
-                (_, ChamberState::Paused) => Ok(()),
-                (id, ChamberState::Running) => self.engine.pause(&id).await,
+        self.in_turn(name, async {
+            match self.container(name).await? {
+                (_, ContainerState::Paused) => Ok(()),
+                (id, ContainerState::Running) => self.engine.pause(&id).await,
                 _ => Err(conflict(name, "does not run")),
             }
         })
@@ -83,9 +85,9 @@ impl Service {
     }
 
     pub async fn unpause(&self, name: &str) -> Result<(), Problem> {
-        self.in_lane(name, async {
-            match self.chamber(name).await? {
-                (id, ChamberState::Paused) => self.engine.unpause(&id).await,
+        self.in_turn(name, async {
+            match self.container(name).await? {
+                (id, ContainerState::Paused) => self.engine.unpause(&id).await,
                 _ => Ok(()),
             }
         })
@@ -93,9 +95,9 @@ impl Service {
     }
 
     pub async fn stop(&self, name: &str) -> Result<(), Problem> {
-        self.in_lane(name, async {
-            let (id, state) = self.chamber(name).await?;
-            if !matches!(state, ChamberState::Running | ChamberState::Paused) {
+        self.in_turn(name, async {
+            let (id, state) = self.container(name).await?;
+            if !matches!(state, ContainerState::Running | ContainerState::Paused) {
                 return Ok(());
             }
             unless_gone(self.engine.stop(&id).await)
@@ -104,44 +106,47 @@ impl Service {
     }
 
     pub async fn remove(&self, name: &str) -> Result<(), Problem> {
-        name::check_chamber(name)?;
+        name::check_container(name)?;
         let _floor = self.floor.read().await;
-        self.in_lane(name, self.remove_now(name)).await
+        self.in_turn(name, self.remove_now(name)).await
     }
 
     /// Without taking the floor: for those who hold it.
     pub async fn remove_now(&self, name: &str) -> Result<(), Problem> {
-        if let Some(found) = self.find(&self.names.chamber(name), ResourceKind::Chamber).await? {
+        if let Some(found) = self.find(&self.names.container(name), ResourceKind::Container).await? {
             self.remove_container(&found.id.unwrap_or_default()).await?;
         }
         self.remove_workspace(name).await
     }
 
-    pub async fn inspect(&self, name: &str) -> Result<Option<Chamber>, Problem> {
-        name::check_chamber(name)?;
-        let Some(found) = self.find(&self.names.chamber(name), ResourceKind::Chamber).await? else { return Ok(None) };
-        let mut chamber = described(&found);
-        chamber.state = self.fate(&found, chamber.state).await;
-        Ok(Some(chamber))
+    pub async fn inspect(&self, name: &str) -> Result<Option<ContainerInfo>, Problem> {
+        name::check_container(name)?;
+        let Some(found) = self.find(&self.names.container(name), ResourceKind::Container).await? else {
+            return Ok(None);
+        };
+        let mut container = described(&found);
+        container.state = self.fate(&found, container.state).await;
+        Ok(Some(container))
     }
 
-    pub async fn list(&self) -> Result<Vec<Chamber>, Problem> {
-        let mut chambers = Vec::new();
-        for summary in self.engine.containers(&self.names.filter(Some(ResourceKind::Chamber))).await? {
+    pub async fn list(&self) -> Result<Vec<ContainerInfo>, Problem> {
+        let mut containers = Vec::new();
+        for summary in self.engine.containers(&self.names.filter(Some(ResourceKind::Container))).await? {
             // Gone since it was listed: not there.
             if let Some(found) = self.engine.container(&summary.id.unwrap_or_default()).await? {
-                chambers.push(described(&found));
+                containers.push(described(&found));
             }
         }
-        chambers.sort_by(|one, other| one.name.cmp(&other.name));
-        Ok(chambers)
+        containers.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(containers)
     }
 
     /// Id and state of one that must be there.
-    pub async fn chamber(&self, name: &str) -> Result<(String, ChamberState), Problem> {
-        name::check_chamber(name)?;
-        let found = self.find(&self.names.chamber(name), ResourceKind::Chamber).await?;
-        let found = found.ok_or_else(|| Problem::new(ProblemKind::NotFound, format!("there is no chamber {name}")))?;
+    pub async fn container(&self, name: &str) -> Result<(String, ContainerState), Problem> {
+        name::check_container(name)?;
+        let found = self.find(&self.names.container(name), ResourceKind::Container).await?;
+        let found =
+            found.ok_or_else(|| Problem::new(ProblemKind::NotFound, format!("there is no container {name}")))?;
         let state = state(found.state.as_ref());
         Ok((found.id.unwrap_or_default(), state))
     }
@@ -167,26 +172,27 @@ impl Service {
         Ok(mode.as_deref() != Some("none"))
     }
 
-    /// A berth that the way out has.
+    /// A subnet that the way out has.
     async fn place(&self, number: u32) -> Result<Place, Problem> {
         let absent = || {
-            let text = format!("there is no berth {number} yet: set up the router with at least {} berths", number + 1);
+            let text =
+                format!("there is no subnet {number} yet: set up the router with at least {} subnets", number + 1);
             Problem::new(ProblemKind::NotFound, text)
         };
-        let network = self.engine.network(&self.names.berth(number)).await?;
+        let network = self.engine.network(&self.names.subnet(number)).await?;
         let labels = network.ok_or_else(absent)?.labels;
-        if !self.names.owns(labels.as_ref(), ResourceKind::Berth) {
-            return Err(Problem::refused(format!("network {} is not this installation's", self.names.berth(number))));
+        if !self.names.owns(labels.as_ref(), ResourceKind::Subnet) {
+            return Err(Problem::refused(format!("network {} is not this installation's", self.names.subnet(number))));
         }
         let pool = labels.unwrap_or_default().remove(name::POOL).unwrap_or_default();
-        Layout::parse(&pool)?.berth(&self.names, number)
+        Layout::parse(&pool)?.subnet(&self.names, number)
     }
 
-    /// An empty workspace and, on disk, an empty home: what an earlier chamber of that name left is removed first.
+    /// An empty workspace and, on disk, an empty home: what an earlier container of that name left is removed first.
     /// What comes back is a helper that nobody needs any more.
     async fn workspace(
         &self,
-        spec: &ChamberSpec,
+        spec: &ContainerSpec,
         image: &str,
         mirror: Option<&str>,
     ) -> Result<Option<String>, Problem> {
@@ -194,7 +200,9 @@ impl Service {
         if spec.limits.workspace_bytes == 0 {
             return self.on_disk(spec, image, mirror.filter(|_| spec.layered)).await.map(Some);
         }
-        self.workspace_volume(seal::workspace(&self.names, spec, self.host().await?.users_from)).await.map(|_| None)
+        self.workspace_volume(hardening::workspace(&self.names, spec, self.host().await?.users_from))
+            .await
+            .map(|_| None)
     }
 
     /// Makes one of the volumes of a workspace: where it lies, in the engine's words.
@@ -223,29 +231,31 @@ impl Service {
     }
 }
 
-fn same(spec: &ChamberSpec, found: &ContainerInspectResponse) -> Result<(), Problem> {
-    if label(found, name::SPEC) == Some(seal::spec_hash(spec)?.as_str()) {
+fn same(spec: &ContainerSpec, found: &ContainerInspectResponse) -> Result<(), Problem> {
+    if label(found, name::SPEC) == Some(hardening::spec_hash(spec)?.as_str()) {
         return Ok(());
     }
     Err(conflict(&spec.name, "exists with another specification; remove it first"))
 }
 
 fn conflict(name: &str, why: &str) -> Problem {
-    Problem::new(ProblemKind::Conflict, format!("chamber {name} {why}"))
+    Problem::new(ProblemKind::Conflict, format!("container {name} {why}"))
 }
 
 fn start_problem(name: &str, problem: Problem) -> Problem {
     let text = &problem.text;
     if text.contains("Address already in use") {
-        return conflict(name, "cannot start: another chamber holds its berth; remove or stop that one first");
+        return conflict(name, "cannot start: another container holds its subnet; remove or stop that one first");
     }
     if text.contains("failed to mount local volume") {
         return Problem::refused(format!(
-            "chamber {name} cannot start: the engine does not mount its workspace ({text})"
+            "container {name} cannot start: the engine does not mount its workspace ({text})"
         ));
     }
     if text.contains("seccomp") {
-        return Problem::refused(format!("chamber {name} cannot start: the engine takes no seccomp profile ({text})"));
+        return Problem::refused(format!(
+            "container {name} cannot start: the engine takes no seccomp profile ({text})"
+        ));
     }
     problem
 }
@@ -254,9 +264,9 @@ fn label<'a>(found: &'a ContainerInspectResponse, key: &str) -> Option<&'a str> 
     found.config.as_ref()?.labels.as_ref()?.get(key).map(String::as_str)
 }
 
-fn described(found: &ContainerInspectResponse) -> Chamber {
+fn described(found: &ContainerInspectResponse) -> ContainerInfo {
     let started = found.state.as_ref().and_then(|state| state.started_at.clone());
-    Chamber {
+    ContainerInfo {
         name: label(found, name::NAME).unwrap_or_default().to_owned(),
         purpose: label(found, name::PURPOSE).and_then(Purpose::from_label).unwrap_or(Purpose::Task),
         task: label(found, name::TASK).and_then(|id| id.parse().ok()),
@@ -275,18 +285,18 @@ fn address(found: &ContainerInspectResponse) -> Option<String> {
     })
 }
 
-fn state(state: Option<&ContainerState>) -> ChamberState {
-    let Some(state) = state else { return ChamberState::Gone };
+fn state(state: Option<&EngineState>) -> ContainerState {
+    let Some(state) = state else { return ContainerState::Gone };
     match state.status {
-        Some(ContainerStateStatusEnum::CREATED) => ChamberState::Created,
-        Some(ContainerStateStatusEnum::RUNNING) => ChamberState::Running,
-        Some(ContainerStateStatusEnum::PAUSED) => ChamberState::Paused,
+        Some(ContainerStateStatusEnum::CREATED) => ContainerState::Created,
+        Some(ContainerStateStatusEnum::RUNNING) => ContainerState::Running,
+        Some(ContainerStateStatusEnum::PAUSED) => ContainerState::Paused,
         Some(ContainerStateStatusEnum::EXITED) => {
             let code = state.exit_code.unwrap_or(-1);
             // The flag is any process's; only a killed process 1 ends so.
             let memory = state.oom_killed.unwrap_or(false) && code == KILLED;
-            ChamberState::Exited { code, end: if memory { End::Memory } else { End::Itself } }
+            ContainerState::Exited { code, end: if memory { End::Memory } else { End::Itself } }
         }
-        _ => ChamberState::Gone,
+        _ => ContainerState::Gone,
     }
 }

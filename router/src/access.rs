@@ -1,7 +1,7 @@
 //! What is allowed right now, and who is connected: the state that resolver, proxy and control share.
 //!
-//! Owns policy, berths, names and the log. A berth without a grant may do nothing; a change of policy reaches open
-//! connections through [`Gate::changes`]. One lock, never held across I/O. Must not open sockets.
+//! Owns policy, subnets, names and the log. A subnet without a grant may do nothing; a change of policy reaches open
+//! connections through [`AccessControl::changes`]. One lock, never held across I/O. Must not open sockets.
 //! Tests: at the end of this file, and `router/tests/lab/`.
 
 use std::collections::HashMap;
@@ -16,10 +16,10 @@ use tokio::sync::{Notify, watch};
 use crate::names::Names;
 use crate::ring::{Bucket, Event, Ring};
 
-/// Look-ups a second for each berth, after a burst.
+/// Look-ups a second for each subnet, after a burst.
 const ASK_RATE: f64 = 1000.0;
 
-/// Bytes a rule let through since its berth was opened.
+/// Bytes a rule let through since its subnet was opened.
 #[derive(Debug, Default)]
 pub struct Usage {
     /// Bytes from the sandbox.
@@ -28,8 +28,8 @@ pub struct Usage {
     pub down: AtomicU64,
 }
 
-struct Berth {
-    /// Tells one loan of a berth from the next.
+struct Subnet {
+    /// Tells one allocation of a subnet from the next.
     epoch: u64,
     rules: Arc<[Rule]>,
     open: Arc<AtomicU32>,
@@ -42,15 +42,15 @@ struct State {
     generation: u64,
     policy: Arc<Policy>,
     bogons: Bogons,
-    berths: HashMap<u32, Berth>,
+    subnets: HashMap<u32, Subnet>,
     names: Names,
     epochs: u64,
 }
 
-/// Policy, berths, names and log of a running router, shared by resolver, proxy and control.
-pub struct Gate {
+/// Policy, subnets, names and log of a running router, shared by resolver, proxy and control.
+pub struct AccessControl {
     pool: Pool,
-    berths: u32,
+    subnets: u32,
     private: Vec<Net>,
     public: Vec<Net>,
     state: Mutex<State>,
@@ -63,24 +63,24 @@ pub struct Gate {
 /// DnsAnswer to a look-up.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NameVerdict {
-    /// The name is allowed; its synthetic address in this berth.
+    /// The name is allowed; its synthetic address in this subnet.
     Address(Ipv4Addr),
     /// The name is not allowed: answered as NXDOMAIN.
     Denied,
 }
 
-/// The right to one connection; counts against the berth's cap until it is dropped.
+/// The right to one connection; counts against the subnet's cap until it is dropped.
 #[derive(Debug)]
 pub struct Ticket {
-    /// Number of the berth the connection came from.
-    pub berth: u32,
+    /// Number of the subnet the connection came from.
+    pub subnet: u32,
     /// Name that the connection's synthetic address stands for, lower case without a final dot.
     pub name: Arc<str>,
     /// Port the connection was made to.
     pub port: u16,
     /// Rule that allowed it.
     pub rule: Rule,
-    /// What the rule let through in this berth, counted for all of its connections together.
+    /// What the rule let through in this subnet, counted for all of its connections together.
     pub usage: Arc<Usage>,
     /// Most bytes (up, down) for the rule in all.
     pub caps: (u64, u64),
@@ -99,7 +99,7 @@ impl Drop for Ticket {
 /// A connection that isn't allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denied {
-    /// Name that the connection's address stands for; `None` where it stands for none, the berth is closed, or a
+    /// Name that the connection's address stands for; `None` where it stands for none, the subnet is closed, or a
     /// look-up was denied.
     pub name: Option<Arc<str>>,
     /// Rule that refused, or that would have allowed it but for a cap; `None` = neither.
@@ -115,21 +115,30 @@ pub fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-impl Gate {
+impl AccessControl {
     /// `private` and `public` as in [`Bogons::new`]: the policy can add to the first, nothing can add to the second.
     #[must_use]
-    pub fn new(pool: Pool, berths: u32, private: Vec<Net>, public: Vec<Net>) -> Gate {
+    pub fn new(pool: Pool, subnets: u32, private: Vec<Net>, public: Vec<Net>) -> AccessControl {
         let bogons = Bogons::new(&private, &public);
         let state = State {
             generation: 0,
             policy: Arc::default(),
             bogons,
-            berths: HashMap::new(),
+            subnets: HashMap::new(),
             names: Names::default(),
             epochs: 0,
         };
         let (state, ring, changes) = (Mutex::new(state), Mutex::default(), watch::Sender::new(0));
-        Gate { pool, berths: berths.min(pool.berths()), private, public, state, ring, changes, logged: Notify::new() }
+        AccessControl {
+            pool,
+            subnets: subnets.min(pool.subnets()),
+            private,
+            public,
+            state,
+            ring,
+            changes,
+            logged: Notify::new(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -140,50 +149,50 @@ impl Gate {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Which berth a source address belongs to.
+    /// Which subnet a source address belongs to.
     #[must_use]
-    pub fn berth_of(&self, source: Ipv4Addr) -> Option<u32> {
-        self.pool.berth_of(source).filter(|berth| *berth < self.berths)
+    pub fn subnet_of(&self, source: Ipv4Addr) -> Option<u32> {
+        self.pool.subnet_of(source).filter(|subnet| *subnet < self.subnets)
     }
 
-    /// Whether the berth may ask one more name now. A closed berth may: it hears NXDOMAIN, which is quicker than silence.
+    /// Whether the subnet may ask one more name now. A closed subnet may: it hears NXDOMAIN, which is quicker than silence.
     #[must_use]
-    pub fn may_ask(&self, berth: u32) -> bool {
+    pub fn may_ask(&self, subnet: u32) -> bool {
         let mut state = self.state();
-        state.berths.get_mut(&berth).is_none_or(|berth| berth.asks.take(ASK_RATE, ASK_RATE, Instant::now()))
+        state.subnets.get_mut(&subnet).is_none_or(|subnet| subnet.asks.take(ASK_RATE, ASK_RATE, Instant::now()))
     }
 
     /// Answers a look-up and writes denials down.
     #[must_use]
-    pub fn look_up(&self, berth: u32, name: &str) -> NameVerdict {
-        match self.state().look_up(berth, name) {
+    pub fn look_up(&self, subnet: u32, name: &str) -> NameVerdict {
+        match self.state().look_up(subnet, name) {
             Ok(address) => NameVerdict::Address(address),
             Err(denied) => {
                 // Reverse look-ups and other types of a name that was just refused are no news.
-                if !name.ends_with(".arpa") && !name.is_empty() && !self.ring().repeats(berth, name) {
+                if !name.ends_with(".arpa") && !name.is_empty() && !self.ring().repeats(subnet, name) {
                     let reason = denied.reason.to_owned();
-                    self.log(Event { rule: denied.rule, reason, ..blank(berth, name, 0, Verdict::Denied) });
+                    self.log(Event { rule: denied.rule, reason, ..blank(subnet, name, 0, Verdict::Denied) });
                 }
                 NameVerdict::Denied
             }
         }
     }
 
-    /// Judges a connection from a berth to a synthetic address.
+    /// Judges a connection from a subnet to a synthetic address.
     ///
     /// # Errors
     /// [`Denied`], not yet written to the log.
-    pub fn admit(&self, berth: u32, address: Ipv4Addr, port: u16) -> Result<Ticket, Denied> {
-        self.state().admit(berth, address, port)
+    pub fn admit(&self, subnet: u32, address: Ipv4Addr, port: u16) -> Result<Ticket, Denied> {
+        self.state().admit(subnet, address, port)
     }
 
     /// Whether an open connection may go on under today's policy.
     #[must_use]
     pub fn still(&self, ticket: &Ticket) -> bool {
         let state = self.state();
-        state.berths.get(&ticket.berth).is_some_and(|berth| {
-            let verdict = state.policy.judge(&berth.rules, &ticket.name, ticket.port);
-            berth.epoch == ticket.epoch && matches!(verdict, Decision::Allow(_))
+        state.subnets.get(&ticket.subnet).is_some_and(|subnet| {
+            let verdict = state.policy.judge(&subnet.rules, &ticket.name, ticket.port);
+            subnet.epoch == ticket.epoch && matches!(verdict, Decision::Allow(_))
         })
     }
 
@@ -212,9 +221,9 @@ impl Gate {
         }
     }
 
-    /// Writes what a flood of this berth added up: after it was closed, and before that is said.
-    pub fn settle(&self, berth: u32) {
-        if self.ring().settle(berth, now_ms()) {
+    /// Writes what a flood of this subnet added up: after it was closed, and before that is said.
+    pub fn settle(&self, subnet: u32) {
+        if self.ring().settle(subnet, now_ms()) {
             self.logged.notify_one();
         }
     }
@@ -237,7 +246,7 @@ impl Gate {
         self.state().generation
     }
 
-    /// Puts a newer policy in force for every berth.
+    /// Puts a newer policy in force for every subnet.
     ///
     /// # Errors
     /// When the generation is not newer, or a rule is malformed: the old policy then stays.
@@ -255,40 +264,40 @@ impl Gate {
         Ok(())
     }
 
-    /// Opens a berth or replaces its rules.
+    /// Opens a subnet or replaces its rules.
     ///
     /// # Errors
-    /// When the berth doesn't exist, no policy came yet, or a rule is malformed: the berth then keeps what it had.
-    pub fn grant(&self, berth: u32, rules: Vec<Rule>) -> Result<(), String> {
+    /// When the subnet doesn't exist, no policy came yet, or a rule is malformed: the subnet then keeps what it had.
+    pub fn grant(&self, subnet: u32, rules: Vec<Rule>) -> Result<(), String> {
         checked(&rules)?;
-        if berth >= self.berths {
-            return Err(format!("berth {berth} does not exist: there are {}", self.berths));
+        if subnet >= self.subnets {
+            return Err(format!("subnet {subnet} does not exist: there are {}", self.subnets));
         }
         let mut state = self.state();
         if state.generation == 0 {
             return Err("a grant came before any policy".to_owned());
         }
-        state.grant(berth, rules.into());
+        state.grant(subnet, rules.into());
         drop(state);
         self.changed();
         Ok(())
     }
 
-    /// Denies the berth everything and forgets its names. The counter returned is 0 once its connections are gone.
+    /// Denies the subnet everything and forgets its names. The counter returned is 0 once its connections are gone.
     #[must_use]
-    pub fn close(&self, berth: u32) -> Option<Arc<AtomicU32>> {
+    pub fn close(&self, subnet: u32) -> Option<Arc<AtomicU32>> {
         let mut state = self.state();
-        let old = state.berths.remove(&berth);
-        state.names.forget(berth);
+        let old = state.subnets.remove(&subnet);
+        state.names.forget(subnet);
         drop(state);
         self.changed();
-        old.map(|berth| berth.open)
+        old.map(|subnet| subnet.open)
     }
 
-    /// The berths that are open.
+    /// The subnets that are open.
     #[must_use]
-    pub fn open_berths(&self) -> Vec<u32> {
-        self.state().berths.keys().copied().collect()
+    pub fn open_subnets(&self) -> Vec<u32> {
+        self.state().subnets.keys().copied().collect()
     }
 
     fn changed(&self) {
@@ -298,9 +307,9 @@ impl Gate {
 
 /// An event with nothing known but who and what.
 #[must_use]
-pub fn blank(berth: u32, host: &str, port: u16, verdict: Verdict) -> Event {
+pub fn blank(subnet: u32, host: &str, port: u16, verdict: Verdict) -> Event {
     let (rule, sni, ip, reason) = (None, None, None, String::new());
-    Event { berth, verdict, rule, host: host.to_owned(), port, sni, ip, up: 0, down: 0, ms: 0, reason }
+    Event { subnet, verdict, rule, host: host.to_owned(), port, sni, ip, up: 0, down: 0, ms: 0, reason }
 }
 
 /// Rules come over the wire as they were parsed by the host; they are read again here, because the router trusts nobody.
@@ -319,10 +328,10 @@ fn wild_bucket(caps: &Caps) -> (f64, f64) {
 }
 
 impl State {
-    fn look_up(&mut self, berth: u32, name: &str) -> Result<Ipv4Addr, Denied> {
+    fn look_up(&mut self, subnet: u32, name: &str) -> Result<Ipv4Addr, Denied> {
         let deny = |reason| Denied { name: None, rule: None, reason };
         let policy = self.policy.clone();
-        let lent = self.berths.get_mut(&berth).ok_or(deny("the berth is closed"))?;
+        let lent = self.subnets.get_mut(&subnet).ok_or(deny("the berth is closed"))?;
         let rules = lent.rules.clone();
         check_name(name).map_err(|_| deny("not a host name"))?;
         let rule = match policy.judge_name(&rules, name) {
@@ -331,7 +340,7 @@ impl State {
                 return Err(Denied { name: None, rule: rule.cloned(), reason });
             }
         };
-        if let Some(address) = self.names.address(berth, name) {
+        if let Some(address) = self.names.address(subnet, name) {
             return Ok(address);
         }
         let (burst, rate) = wild_bucket(&policy.caps);
@@ -339,13 +348,13 @@ impl State {
             return Err(Denied { rule: Some(rule.clone()), ..deny("too many new names under a wildcard") });
         }
         let cap = usize::try_from(policy.caps.names).unwrap_or(usize::MAX);
-        self.names.assign(berth, name, cap).ok_or(deny("too many names"))
+        self.names.assign(subnet, name, cap).ok_or(deny("too many names"))
     }
 
-    fn admit(&mut self, berth: u32, address: Ipv4Addr, port: u16) -> Result<Ticket, Denied> {
+    fn admit(&mut self, subnet: u32, address: Ipv4Addr, port: u16) -> Result<Ticket, Denied> {
         let deny = |reason| Denied { name: None, rule: None, reason };
-        let lent = self.berths.get_mut(&berth).ok_or(deny("the berth is closed"))?;
-        let name = self.names.name(berth, address).ok_or(deny("not an address of this sandbox"))?;
+        let lent = self.subnets.get_mut(&subnet).ok_or(deny("the berth is closed"))?;
+        let name = self.names.name(subnet, address).ok_or(deny("not an address of this sandbox"))?;
         let rule = match self.policy.judge(&lent.rules, &name, port) {
             Decision::Allow(rule) => rule.clone(),
             Decision::Deny { rule, reason } => {
@@ -364,25 +373,25 @@ impl State {
         }
         lent.open.fetch_add(1, Ordering::AcqRel);
         let (epoch, open, refuse_ech) = (lent.epoch, lent.open.clone(), self.policy.refuse_ech);
-        Ok(Ticket { berth, name, port, rule, usage, caps, refuse_ech, epoch, open })
+        Ok(Ticket { subnet, name, port, rule, usage, caps, refuse_ech, epoch, open })
     }
 
-    fn grant(&mut self, berth: u32, rules: Arc<[Rule]>) {
+    fn grant(&mut self, subnet: u32, rules: Arc<[Rule]>) {
         let policy = self.policy.clone();
         // Exact names get their addresses now, so that those a client kept over a router's restart still lead somewhere.
         let exact = policy.allow.iter().chain(rules.iter()).filter(|rule| !rule.is_wildcard());
         for rule in exact {
             let cap = usize::try_from(policy.caps.names).unwrap_or(usize::MAX);
-            let _ = self.names.assign(berth, &rule.host, cap);
+            let _ = self.names.assign(subnet, &rule.host, cap);
         }
-        if let Some(lent) = self.berths.get_mut(&berth) {
+        if let Some(lent) = self.subnets.get_mut(&subnet) {
             lent.rules = rules;
             return;
         }
         self.epochs += 1;
         let (asks, wild) = (Bucket::full(ASK_RATE), Bucket::full(wild_bucket(&policy.caps).0));
         let (open, used) = (Arc::default(), HashMap::new());
-        self.berths.insert(berth, Berth { epoch: self.epochs, rules, open, used, asks, wild });
+        self.subnets.insert(subnet, Subnet { epoch: self.epochs, rules, open, used, asks, wild });
     }
 }
 
@@ -390,49 +399,49 @@ impl State {
 mod tests {
     use super::*;
 
-    fn gate(caps: Caps, allow: &[&str]) -> Gate {
-        let gate = Gate::new("10.90.0.0/20".parse().unwrap(), 8, vec![], vec![]);
-        gate.set_policy(1, Policy { caps, ..Policy::default() }).unwrap();
-        gate.grant(1, allow.iter().map(|text| Rule::parse(text).unwrap()).collect()).unwrap();
-        gate
+    fn access(caps: Caps, allow: &[&str]) -> AccessControl {
+        let access = AccessControl::new("10.90.0.0/20".parse().unwrap(), 8, vec![], vec![]);
+        access.set_policy(1, Policy { caps, ..Policy::default() }).unwrap();
+        access.grant(1, allow.iter().map(|text| Rule::parse(text).unwrap()).collect()).unwrap();
+        access
     }
 
-    fn address(gate: &Gate, berth: u32, name: &str) -> Option<Ipv4Addr> {
-        match gate.look_up(berth, name) {
+    fn address(access: &AccessControl, subnet: u32, name: &str) -> Option<Ipv4Addr> {
+        match access.look_up(subnet, name) {
             NameVerdict::Address(address) => Some(address),
             NameVerdict::Denied => None,
         }
     }
 
     #[test]
-    fn a_fresh_gate_denies_and_takes_no_grant_before_a_policy() {
-        let gate = Gate::new("10.90.0.0/20".parse().unwrap(), 8, vec![], vec![]);
-        assert_eq!(address(&gate, 1, "a.test"), None);
-        assert!(gate.grant(1, vec![]).is_err());
+    fn a_fresh_access_control_denies_and_takes_no_grant_before_a_policy() {
+        let access = AccessControl::new("10.90.0.0/20".parse().unwrap(), 8, vec![], vec![]);
+        assert_eq!(address(&access, 1, "a.test"), None);
+        assert!(access.grant(1, vec![]).is_err());
     }
 
     #[test]
-    fn an_address_is_judged_by_todays_rules_and_only_for_its_berth() {
-        let gate = gate(Caps::default(), &["a.test"]);
-        let synthetic = address(&gate, 1, "a.test").unwrap();
-        let ticket = gate.admit(1, synthetic, 443).unwrap();
-        assert!(gate.still(&ticket));
-        assert_eq!(gate.admit(1, synthetic, 22).unwrap_err().reason, "port not allowed");
-        gate.grant(2, vec![Rule::parse("b.test").unwrap()]).unwrap();
-        assert_eq!(gate.admit(2, synthetic, 443).unwrap_err().reason, "not an address of this sandbox");
-        gate.grant(1, vec![]).unwrap();
-        assert!(!gate.still(&ticket));
-        assert_eq!(gate.admit(1, synthetic, 443).unwrap_err().reason, "host not allowed");
+    fn an_address_is_judged_by_todays_rules_and_only_for_its_subnet() {
+        let access = access(Caps::default(), &["a.test"]);
+        let synthetic = address(&access, 1, "a.test").unwrap();
+        let ticket = access.admit(1, synthetic, 443).unwrap();
+        assert!(access.still(&ticket));
+        assert_eq!(access.admit(1, synthetic, 22).unwrap_err().reason, "port not allowed");
+        access.grant(2, vec![Rule::parse("b.test").unwrap()]).unwrap();
+        assert_eq!(access.admit(2, synthetic, 443).unwrap_err().reason, "not an address of this sandbox");
+        access.grant(1, vec![]).unwrap();
+        assert!(!access.still(&ticket));
+        assert_eq!(access.admit(1, synthetic, 443).unwrap_err().reason, "host not allowed");
     }
 
     #[test]
     fn closing_forgets_names_and_ends_tickets_even_when_lent_again() {
-        let gate = gate(Caps::default(), &["a.test"]);
-        let ticket = gate.admit(1, address(&gate, 1, "a.test").unwrap(), 443).unwrap();
-        let open = gate.close(1).unwrap();
+        let access = access(Caps::default(), &["a.test"]);
+        let ticket = access.admit(1, address(&access, 1, "a.test").unwrap(), 443).unwrap();
+        let open = access.close(1).unwrap();
         assert_eq!(open.load(Ordering::Acquire), 1);
-        gate.grant(1, vec![Rule::parse("a.test").unwrap()]).unwrap();
-        assert!(!gate.still(&ticket));
+        access.grant(1, vec![Rule::parse("a.test").unwrap()]).unwrap();
+        assert!(!access.still(&ticket));
         drop(ticket);
         assert_eq!(open.load(Ordering::Acquire), 0);
     }
@@ -440,27 +449,27 @@ mod tests {
     #[test]
     fn connections_names_wildcards_and_bytes_are_capped() {
         let caps = Caps { connections: 2, names: 5, wildcard_names_per_minute: 3, up: 10, down: 10 };
-        let gate = gate(caps, &["a.test", "*.w.test"]);
-        let synthetic = address(&gate, 1, "a.test").unwrap();
-        let first = gate.admit(1, synthetic, 443).unwrap();
-        let _second = gate.admit(1, synthetic, 443).unwrap();
-        assert_eq!(gate.admit(1, synthetic, 443).unwrap_err().reason, "too many connections at once");
+        let access = access(caps, &["a.test", "*.w.test"]);
+        let synthetic = address(&access, 1, "a.test").unwrap();
+        let first = access.admit(1, synthetic, 443).unwrap();
+        let _second = access.admit(1, synthetic, 443).unwrap();
+        assert_eq!(access.admit(1, synthetic, 443).unwrap_err().reason, "too many connections at once");
         first.usage.up.store(10, Ordering::Relaxed);
         drop(first);
-        assert_eq!(gate.admit(1, synthetic, 443).unwrap_err().reason, "the byte cap of this rule is used up");
-        let got = (0..10).filter(|n| address(&gate, 1, &format!("x{n}.w.test")).is_some()).count();
+        assert_eq!(access.admit(1, synthetic, 443).unwrap_err().reason, "the byte cap of this rule is used up");
+        let got = (0..10).filter(|n| address(&access, 1, &format!("x{n}.w.test")).is_some()).count();
         assert_eq!(got, 3);
-        assert!(address(&gate, 1, "x0.w.test").is_some(), "a name that has an address keeps it");
+        assert!(address(&access, 1, "x0.w.test").is_some(), "a name that has an address keeps it");
     }
 
     #[test]
     fn malformed_or_old_policies_change_nothing() {
-        let gate = gate(Caps::default(), &["a.test"]);
+        let access = access(Caps::default(), &["a.test"]);
         let odd = Rule { host: "A.test".into(), port: None, reason: String::new() };
-        assert!(gate.grant(1, vec![odd.clone()]).is_err());
-        assert!(gate.set_policy(2, Policy { allow: vec![odd], ..Policy::default() }).is_err());
-        assert!(gate.set_policy(1, Policy::default()).is_err());
-        assert!(gate.grant(8, vec![]).is_err());
-        assert!(address(&gate, 1, "a.test").is_some());
+        assert!(access.grant(1, vec![odd.clone()]).is_err());
+        assert!(access.set_policy(2, Policy { allow: vec![odd], ..Policy::default() }).is_err());
+        assert!(access.set_policy(1, Policy::default()).is_err());
+        assert!(access.grant(8, vec![]).is_err());
+        assert!(address(&access, 1, "a.test").is_some());
     }
 }

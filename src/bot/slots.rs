@@ -1,4 +1,4 @@
-//! `max_tasks` places: who is in line, to begin or to go on, gets the next free one, once the barrier is proven, or is told why it never will be. A task that waits for a person takes none.
+//! `max_tasks` slots: who is in line, to begin or to go on, gets the next free one, once the barrier is proven, or is told why it never will be. A task that waits for a person takes none.
 
 use crate::barrier::Standing;
 use crate::store::StoreError;
@@ -17,16 +17,16 @@ const EXPIRES_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Between two searches for tasks that nobody touches any more.
 const EXPIRY: Duration = Duration::from_secs(60 * 60);
 
-/// Gives free places to tasks in line, and ends tasks that nobody has touched for 30 days.
-pub struct Places {
+/// Gives free slots to tasks in line, and ends tasks that nobody has touched for 30 days.
+pub struct Slots {
     machine: Arc<Machine>,
     barrier: watch::Receiver<Standing>,
     max: usize,
     stopping: CancellationToken,
 }
 
-impl Places {
-    /// `max` is how many tasks may work at the same time, at least 1. No place is given while `barrier` is neither
+impl Slots {
+    /// `max` is how many tasks may work at the same time, at least 1. No slot is given while `barrier` is neither
     /// proven nor refused.
     pub fn new(
         machine: Arc<Machine>,
@@ -71,7 +71,7 @@ impl Places {
         let free = self.max.saturating_sub(busy);
         for row in live.iter().filter(|row| row.state == "queued").take(free) {
             let id = TaskId(row.id);
-            self.machine.feed(id, &format!("place:{id}:{}", row.seq), Input::PlaceFree, None).await?;
+            self.machine.feed(id, &format!("place:{id}:{}", row.seq), Input::SlotFree, None).await?;
         }
         Ok(())
     }
@@ -109,14 +109,14 @@ mod tests {
         let id = created(&store, "opened:3").await.id;
         let machine = Machine::new(store.clone(), 1).0;
         let barrier = watch::channel(Standing::Proven).1;
-        let places = Places::new(machine.clone(), barrier, 1, CancellationToken::new());
+        let slots = Slots::new(machine.clone(), barrier, 1, CancellationToken::new());
         let state = async || store.task_row(id).await.expect("read").expect("there").state;
-        assert!(!places.expire().await.expect("asked"), "the forge was not heard");
+        assert!(!slots.expire().await.expect("asked"), "the forge was not heard");
         machine.clock().hear(now() - 365 * 24 * 3600 * 1000);
-        assert!(!places.expire().await.expect("asked"));
+        assert!(!slots.expire().await.expect("asked"));
         assert_eq!(state().await, "queued");
         machine.clock().hear(now() - 60_000);
-        assert!(places.expire().await.expect("asked"));
+        assert!(slots.expire().await.expect("asked"));
         assert_eq!(state().await, "expired");
     }
 }

@@ -1,9 +1,9 @@
 //! A checkpoint's tree is taken out of a sandbox.
 //!
-//! Owns the order (everything in the sandbox is stopped and its berth closed *before* the tree is read) and how the tree
+//! Owns the order (everything in the sandbox is stopped and its subnet closed *before* the tree is read) and how the tree
 //! is read: with a git directory and an index of our own, so that nothing the agent put into its `.git` (configuration,
 //! hooks, filters, attributes, index flags, replaced or planted objects) takes part. What comes out is one pack, capped,
-//! straight into the quarantine chamber. Tests: `tests/trees.rs`.
+//! straight into the quarantine container. Tests: `tests/trees.rs`.
 
 use domain::Commit;
 use protocol::broker::RUNNER;
@@ -12,8 +12,8 @@ use tokio::io::AsyncSeekExt;
 
 use super::index::Kept;
 use super::record::Record;
-use super::room::{Room, Work};
-use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed};
+use super::session::{Session, Work};
+use super::{CaptureSpec, Captured, Result, SandboxError, Sandboxes};
 use crate::git::{Held, Tree};
 
 /// How long stopping everything may take, in milliseconds.
@@ -131,57 +131,57 @@ impl Sandboxes {
     ///
     /// # Errors
     /// [`SandboxError::Gone`] when the sandbox went away before its tree was taken, [`SandboxError::Unavailable`] for
-    /// engine, router or disk. What is wrong with the tree is [`Sealed::Refused`].
-    pub async fn seal(&self, spec: &SealSpec) -> Result<Sealed> {
+    /// engine, router or disk. What is wrong with the tree is [`Captured::Refused`].
+    pub async fn capture(&self, spec: &CaptureSpec) -> Result<Captured> {
         let task = spec.segment.task;
         let record = self.records.ready(task)?;
-        let room = self.room(task).await?;
-        // The chamber that will judge the tree comes up while the tree is read, if not before.
+        let session = self.session(task).await?;
+        // The container that will judge the tree comes up while the tree is read, if not before.
         let (quarantine, taken) =
-            tokio::join!(self.quarantine_of(&spec.segment), self.stop_and_take(&room, record, spec));
+            tokio::join!(self.quarantine_of(&spec.segment), self.stop_and_take(&session, record, spec));
         let Taken { tree, mut pack, left_out } = match taken {
             Ok(taken) => taken,
             Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
-                return Ok(Sealed::Refused { reasons: vec![why] });
+                return Ok(Captured::Refused { reasons: vec![why] });
             }
             Err(e) => {
-                self.drop_room(task, &room).await;
+                self.drop_session(task, &session).await;
                 return Err(self.unless_trusted(task, e).await);
             }
         };
-        let sealed = self.examine(quarantine?, spec, &tree, &mut pack).await?;
+        let captured = self.examine(quarantine?, spec, &tree, &mut pack).await?;
         self.forget_carried(task);
-        Ok(sealed.leaving_out(left_out))
+        Ok(captured.leaving_out(left_out))
     }
 
-    /// Every process but the runner dies and the berth is closed, and only then is the tree read.
-    pub(super) async fn stop_and_take(&self, room: &Room, record: Record, spec: &SealSpec) -> Result<Taken> {
-        let stopped = room.run(Op::Quiesce, QUIESCE_MS).await;
-        // Closed whether or not everything has died: both walls, not one.
-        self.berths.close(record.berth).await?;
-        let stopped = super::room::succeeded(&stopped?, "stopping everything in the sandbox");
+    /// Every process but the runner dies and the subnet is closed, and only then is the tree read.
+    pub(super) async fn stop_and_take(&self, session: &Session, record: Record, spec: &CaptureSpec) -> Result<Taken> {
+        let stopped = session.run(Op::Quiesce, QUIESCE_MS).await;
+        // Closed whether or not everything has died: both barriers, not one.
+        self.subnets.close(record.subnet).await?;
+        let stopped = super::session::succeeded(&stopped?, "stopping everything in the sandbox");
         stopped.map_err(|e| SandboxError::Unavailable(e.to_string()))?;
-        self.take(room, &record, spec).await
+        self.take(session, &record, spec).await
     }
 
     /// The tree and its pack. First off a layer, or with the agent's own objects at hand (fast); if that fails in any way, with the
     /// base brought in afresh, so that an agent that broke its `.git` has still done its work: from the mirror, or else whole.
-    async fn take(&self, room: &Room, record: &Record, spec: &SealSpec) -> Result<Taken> {
+    async fn take(&self, session: &Session, record: &Record, spec: &CaptureSpec) -> Result<Taken> {
         let mut ways: Vec<Way> = record.tree().cloned().map(Way::Layer).into_iter().collect();
         ways.push(Way::Borrow(self.kept_index(record)));
         ways.extend(record.mirror.as_ref().map(|lent| Way::Copy(Some(lent.held.clone()))));
         for way in ways {
-            match self.take_with(room, spec, &way).await {
+            match self.take_with(session, spec, &way).await {
                 Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
                     tracing::info!(task = spec.segment.task, why, "a tree could not be taken the fast way");
                 }
                 ended => return ended,
             }
         }
-        self.take_with(room, spec, &Way::Copy(None)).await
+        self.take_with(session, spec, &Way::Copy(None)).await
     }
 
-    async fn take_with(&self, room: &Room, spec: &SealSpec, way: &Way) -> Result<Taken> {
+    async fn take_with(&self, session: &Session, spec: &CaptureSpec, way: &Way) -> Result<Taken> {
         let (segment, most) = (&spec.segment, self.settings.tree_pack_bytes);
         let by_products = self.by_products(&segment.repo_key, &segment.base).await?;
         let mut base = match way {
@@ -202,7 +202,7 @@ impl Sandboxes {
             work = work.input(&mut index);
         }
         let mut pack = crate::git::temporary()?;
-        let done = room.spool(work.wall(READ_MS), &mut pack, most).await;
+        let done = session.spool(work.wall(READ_MS), &mut pack, most).await;
         let done = done.map_err(|e| match e {
             SandboxError::Limit(_) => SandboxError::Limit(format!(
                 "what changed since the base is more than {} MB packed; ignore or remove large files",
@@ -210,7 +210,7 @@ impl Sandboxes {
             )),
             other => other,
         })?;
-        super::room::succeeded(&done, "reading the files of the sandbox")?;
+        super::session::succeeded(&done, "reading the files of the sandbox")?;
         let rewound = pack.rewind().await;
         rewound.map_err(|e| SandboxError::Unavailable(format!("the temporary pack: {e}")))?;
         let left_out = done.text.lines().filter_map(|line| line.strip_prefix(LEFT_OUT)).map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! The outer walls: kernel settings, packet filter, and then, only then, the berths' gateways.
+//! The firewall: kernel settings, packet filter, and then, only then, the subnets' gateways.
 //!
 //! Owns everything that needs NET_ADMIN and nothing that reads a sandbox's bytes. Until the rules stand no gateway is
 //! claimed, so a sandbox reaches nobody; if anything here fails, nothing is claimed. Tests: `router/tests/lab/`.
@@ -24,7 +24,7 @@ pub fn raise(settings: &Settings) -> Result<()> {
     let limited = rules::ipv4(settings, true)?;
     if let Err(error) = restore("iptables-restore", &limited) {
         // Kernels without these two matches exist; the proxy's own caps remain. Everything else must load.
-        eprintln!("walls: no connection limits in the packet filter ({error:#})");
+        eprintln!("firewall: no connection limits in the packet filter ({error:#})");
         restore("iptables-restore", &rules::ipv4(settings, false)?)?;
     }
     if std::path::Path::new("/proc/sys/net/ipv6").exists() {
@@ -33,7 +33,7 @@ pub fn raise(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Claims each berth's gateway as its interface appears. Prints `walls ready` once the present ones are claimed.
+/// Claims each subnet's gateway as its interface appears. Prints `walls ready` once the present ones are claimed.
 ///
 /// # Errors
 /// When the kernel's link messages can't be read any more.
@@ -42,7 +42,7 @@ pub fn watch(settings: &Settings) -> Result<()> {
     let mut ready = false;
     loop {
         if let Err(error) = claim(settings) {
-            eprintln!("walls: {error:#}");
+            eprintln!("firewall: {error:#}");
         } else if !ready {
             ready = true;
             let mut out = std::io::stdout();
@@ -52,15 +52,17 @@ pub fn watch(settings: &Settings) -> Result<()> {
     }
 }
 
-/// Adds the missing gateways: an interface belongs to a berth when it has an address of the berth's network.
+/// Adds the missing gateways: an interface belongs to a subnet when it has an address of the subnet's network.
 fn claim(settings: &Settings) -> Result<()> {
     let mut netlink = Netlink::open().context("open netlink")?;
     let addresses = netlink.addresses().context("list addresses")?;
     for (index, address) in &addresses {
-        let Some(berth) = settings.pool.berth_of(*address).filter(|berth| *berth < settings.berths) else { continue };
-        let Some(gateway) = settings.pool.gateway(berth) else { continue };
+        let Some(subnet) = settings.pool.subnet_of(*address).filter(|subnet| *subnet < settings.subnets) else {
+            continue;
+        };
+        let Some(gateway) = settings.pool.gateway(subnet) else { continue };
         if addresses.iter().all(|(_, other)| *other != gateway) {
-            netlink.add(*index, gateway).with_context(|| format!("claim {gateway} for berth {berth}"))?;
+            netlink.add(*index, gateway).with_context(|| format!("claim {gateway} for subnet {subnet}"))?;
         }
     }
     Ok(())

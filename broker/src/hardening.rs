@@ -1,4 +1,4 @@
-//! What a chamber's container looks like: one pure function from what was asked to the engine's configuration.
+//! What a container of ours looks like: one pure function from what was asked to the engine's configuration.
 //!
 //! Everything that makes the barrier stands here and nowhere else. The measured reasons are in the design's sandbox notes;
 //! each line is seen again from inside by `tests/docker.rs`.
@@ -10,11 +10,13 @@ use bollard::models::{
     HostConfigLogConfig, Mount, MountType, MountVolumeOptions, NetworkingConfig, ResourcesUlimits, RestartPolicy,
     RestartPolicyNameEnum, VolumeCreateRequest,
 };
-use protocol::broker::{ChamberLimits, ChamberSpec, HOME, LAYER, MIRROR, Problem, Purpose, RUNNER, USERS, WORKSPACE};
+use protocol::broker::{
+    ContainerLimits, ContainerSpec, HOME, LAYER, MIRROR, Problem, Purpose, RUNNER, USERS, WORKSPACE,
+};
 use sha2::{Digest, Sha256};
 
-use crate::berth::Place;
 use crate::gpus::Gpus;
+use crate::subnet::Place;
 
 use crate::name::{self, Names, ResourceKind};
 use crate::seccomp;
@@ -69,11 +71,11 @@ const MASKED: &[&str] = &[
 
 const READ_ONLY: &[&str] = &["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
-/// The container of a chamber.
-pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<ContainerCreateBody, Problem> {
-    let mut body = sealed(names, spec.user, &spec.limits, &spec.profile, fit)?;
+/// The container as a spec asks for it.
+pub fn container(names: &Names, spec: &ContainerSpec, fit: &Fittings<'_>) -> Result<ContainerCreateBody, Problem> {
+    let mut body = hardened(names, spec.user, &spec.limits, &spec.profile, fit)?;
     body.labels = Some(labels(names, spec)?);
-    let ChamberLimits { disk_bytes, disk_floor_bytes, .. } = spec.limits;
+    let ContainerLimits { disk_bytes, disk_floor_bytes, .. } = spec.limits;
     if spec.limits.workspace_bytes == 0 {
         body.env.get_or_insert_default().push(format!("CAISSON_DISK={disk_bytes}:{disk_floor_bytes}"));
     }
@@ -107,11 +109,11 @@ pub fn chamber(names: &Names, spec: &ChamberSpec, fit: &Fittings<'_>) -> Result<
     Ok(body)
 }
 
-/// A container as tight as a chamber, without a workspace, that only looks at its image.
+/// A container as tight as a task's, without a workspace, that only looks at its image.
 pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result<ContainerCreateBody, Problem> {
     let limits =
-        ChamberLimits { memory_bytes: 256 << 20, pids: 64, cpus: 1.0, tmp_bytes: 16 << 20, ..Default::default() };
-    let mut body = sealed(names, *USERS.start(), &limits, "sealed", fit)?;
+        ContainerLimits { memory_bytes: 256 << 20, pids: 64, cpus: 1.0, tmp_bytes: 16 << 20, ..Default::default() };
+    let mut body = hardened(names, *USERS.start(), &limits, "sealed", fit)?;
     body.labels = Some(names.labels(ResourceKind::Helper));
     body.entrypoint = Some(command.iter().map(|&word| word.to_owned()).collect());
     body.open_stdin = Some(false);
@@ -120,7 +122,7 @@ pub fn throw_away(names: &Names, fit: &Fittings<'_>, command: &[&str]) -> Result
 }
 
 /// The volume of a workspace in memory. Last: what the engine adds to numbers of users and groups.
-pub fn workspace(names: &Names, spec: &ChamberSpec, (uid, gid): (u64, u64)) -> VolumeCreateRequest {
+pub fn workspace(names: &Names, spec: &ContainerSpec, (uid, gid): (u64, u64)) -> VolumeCreateRequest {
     let (uid, gid) = (uid + u64::from(spec.user), gid + u64::from(spec.user));
     let bytes = spec.limits.workspace_bytes;
     let mut labels = names.labels(ResourceKind::Workspace);
@@ -137,14 +139,14 @@ pub fn workspace(names: &Names, spec: &ChamberSpec, (uid, gid): (u64, u64)) -> V
     }
 }
 
-/// sha256 over everything that was asked: the same hash is the same chamber.
-pub fn spec_hash(spec: &ChamberSpec) -> Result<String, Problem> {
+/// sha256 over everything that was asked: the same hash is the same container.
+pub fn spec_hash(spec: &ContainerSpec) -> Result<String, Problem> {
     let text = serde_json::to_vec(spec).map_err(|error| Problem::refused(error.to_string()))?;
     Ok(hex::encode(Sha256::digest(text)))
 }
 
-fn labels(names: &Names, spec: &ChamberSpec) -> Result<HashMap<String, String>, Problem> {
-    let mut labels = names.labels(ResourceKind::Chamber);
+fn labels(names: &Names, spec: &ContainerSpec) -> Result<HashMap<String, String>, Problem> {
+    let mut labels = names.labels(ResourceKind::Container);
     // Set even when empty: an image could bring a label of that name.
     labels.insert(name::TASK.into(), spec.task.map(|id| id.to_string()).unwrap_or_default());
     labels.insert(name::NAME.into(), spec.name.clone());
@@ -153,10 +155,10 @@ fn labels(names: &Names, spec: &ChamberSpec) -> Result<HashMap<String, String>, 
     Ok(labels)
 }
 
-fn sealed(
+fn hardened(
     names: &Names,
     user: u32,
-    limits: &ChamberLimits,
+    limits: &ContainerLimits,
     profile: &str,
     fit: &Fittings<'_>,
 ) -> Result<ContainerCreateBody, Problem> {
@@ -182,7 +184,7 @@ fn sealed(
     })
 }
 
-fn host_config(user: u32, limits: &ChamberLimits, profile: &str, fit: &Fittings<'_>) -> HostConfig {
+fn host_config(user: u32, limits: &ContainerLimits, profile: &str, fit: &Fittings<'_>) -> HostConfig {
     let memory = Some(limits.memory_bytes as i64);
     HostConfig {
         cap_drop: Some(vec!["ALL".into()]),
@@ -252,7 +254,7 @@ pub fn runner_directory() -> &'static str {
     RUNNER.rsplit_once('/').map_or("/", |(directory, _)| directory)
 }
 
-/// A container that nobody restarts, without IPv6: what chambers and the router's holder share.
+/// A container that nobody restarts, without IPv6: what our containers and the router's holder share.
 pub fn no_ipv6() -> HashMap<String, String> {
     ["all", "default"].map(|which| (format!("net.ipv6.conf.{which}.disable_ipv6"), "1".to_owned())).into()
 }
@@ -270,21 +272,21 @@ mod tests {
     use super::*;
     use protocol::broker::Purpose;
 
-    fn made(spec: &ChamberSpec, place: Option<&Place>) -> ContainerCreateBody {
+    fn made(spec: &ContainerSpec, place: Option<&Place>) -> ContainerCreateBody {
         let host = Host { cores: 2.0, cgroup2: true, ipv6: true, users_from: (200_000, 300_000) };
         let fit = Fittings { image: "sha256:aa", runner: "the-runner", place, runtime: None, gpus: &Gpus::All, host };
-        chamber(&Names::new("one").unwrap(), spec, &fit).unwrap()
+        container(&Names::new("one").unwrap(), spec, &fit).unwrap()
     }
 
-    fn spec() -> ChamberSpec {
-        ChamberSpec {
+    fn spec() -> ContainerSpec {
+        ContainerSpec {
             name: "t1".into(),
             task: None,
             purpose: Purpose::Task,
             user: 10_007,
             image: "some:tag".into(),
-            berth: None,
-            limits: ChamberLimits { cpus: 64.0, workspace_bytes: 1 << 30, ..Default::default() },
+            subnet: None,
+            limits: ContainerLimits { cpus: 64.0, workspace_bytes: 1 << 30, ..Default::default() },
             env: vec![("A".into(), "b".into())],
             profile: "sealed".into(),
             mirror: None,
@@ -295,8 +297,8 @@ mod tests {
     #[test]
     fn a_workspace_on_disk_is_watched_and_one_in_memory_has_its_size() {
         let env = |workspace_bytes| {
-            let limits = ChamberLimits { workspace_bytes, disk_bytes: 5, disk_floor_bytes: 7, ..Default::default() };
-            made(&ChamberSpec { limits, ..spec() }, None).env.unwrap()
+            let limits = ContainerLimits { workspace_bytes, disk_bytes: 5, disk_floor_bytes: 7, ..Default::default() };
+            made(&ContainerSpec { limits, ..spec() }, None).env.unwrap()
         };
         let on_disk = env(0);
         assert!(
@@ -309,8 +311,8 @@ mod tests {
     #[test]
     fn a_file_on_disk_is_held_to_the_disk_that_is_given() {
         let fsize = |workspace_bytes, disk_bytes| {
-            let limits = ChamberLimits { workspace_bytes, disk_bytes, ..Default::default() };
-            let all = made(&ChamberSpec { limits, ..spec() }, None).host_config.unwrap().ulimits.unwrap();
+            let limits = ContainerLimits { workspace_bytes, disk_bytes, ..Default::default() };
+            let all = made(&ContainerSpec { limits, ..spec() }, None).host_config.unwrap().ulimits.unwrap();
             all.into_iter().find(|it| it.name.as_deref() == Some("fsize")).map(|it| (it.soft, it.hard))
         };
         assert_eq!(fsize(0, 8 << 30), Some((Some(8 << 30), Some(8 << 30))));
@@ -320,8 +322,8 @@ mod tests {
     #[test]
     fn a_home_lies_where_the_workspace_does() {
         let homes = |workspace_bytes, purpose| {
-            let limits = ChamberLimits { workspace_bytes, ..Default::default() };
-            let host = made(&ChamberSpec { limits, purpose, ..spec() }, None).host_config.unwrap();
+            let limits = ContainerLimits { workspace_bytes, ..Default::default() };
+            let host = made(&ContainerSpec { limits, purpose, ..spec() }, None).host_config.unwrap();
             let volume = host.mounts.unwrap().into_iter().any(|it| it.target.as_deref() == Some("/home/agent"));
             (volume, host.tmpfs.unwrap().contains_key("/home/agent"))
         };
@@ -345,9 +347,9 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_is_written_by_its_own_chamber_alone() {
+    fn a_mirror_is_written_by_its_own_container_alone() {
         let mounts = |purpose| {
-            let spec = ChamberSpec { purpose, mirror: Some("m".into()), ..spec() };
+            let spec = ContainerSpec { purpose, mirror: Some("m".into()), ..spec() };
             let all = made(&spec, None).host_config.unwrap().mounts.unwrap();
             let mirror: Vec<Mount> =
                 all.into_iter().filter(|it| it.source.as_deref() == Some("caisson-one-mirror-m")).collect();
@@ -360,9 +362,9 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_is_shown_to_its_own_chamber_and_written_by_nobody() {
+    fn a_layer_is_shown_to_its_own_container_and_written_by_nobody() {
         let shown = |layered| {
-            let made = made(&ChamberSpec { mirror: Some("m".into()), layered, ..spec() }, None);
+            let made = made(&ContainerSpec { mirror: Some("m".into()), layered, ..spec() }, None);
             let mounts = made.host_config.unwrap().mounts.unwrap().into_iter();
             let layer = mounts.filter(|it| it.target.as_deref() == Some("/layer"));
             let layer: Vec<_> = layer.map(|it| (it.source.unwrap_or_default(), it.read_only)).collect();
@@ -381,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chamber_is_its_user_s() {
+    fn a_container_is_its_user_s() {
         let made = made(&spec(), None);
         assert_eq!(made.user.as_deref(), Some("10007:10007"));
         let tmpfs = made.host_config.unwrap().tmpfs.unwrap();
@@ -396,12 +398,12 @@ mod tests {
     #[test]
     fn graphics_processors_are_for_tasks_alone() {
         assert_eq!(made(&spec(), None).host_config.unwrap().device_requests.unwrap()[0].count, Some(-1));
-        let verify = ChamberSpec { purpose: Purpose::Verify, ..spec() };
+        let verify = ContainerSpec { purpose: Purpose::Verify, ..spec() };
         assert_eq!(made(&verify, None).host_config.unwrap().device_requests, None);
     }
 
     #[test]
-    fn another_limit_is_another_chamber() {
+    fn another_limit_is_another_container() {
         let mut other = spec();
         other.limits.pids += 1;
         assert_eq!(spec_hash(&spec()), spec_hash(&spec()));
@@ -409,9 +411,9 @@ mod tests {
     }
 
     #[test]
-    fn a_berth_gives_a_fixed_address_and_only_the_router_as_name_server() {
-        let layout = crate::berth::Layout::parse("10.90.0.0/24").unwrap();
-        let place = layout.berth(&Names::new("one").unwrap(), 3).unwrap();
+    fn a_subnet_gives_a_fixed_address_and_only_the_router_as_name_server() {
+        let layout = crate::subnet::Layout::parse("10.90.0.0/24").unwrap();
+        let place = layout.subnet(&Names::new("one").unwrap(), 3).unwrap();
         let body = made(&spec(), Some(&place));
         assert_eq!(body.host_config.unwrap().dns, Some(vec!["10.90.0.49".into()]));
         let endpoints = body.networking_config.unwrap().endpoints_config.unwrap();
@@ -420,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_in_memory_belongs_to_the_chamber_s_user() {
+    fn a_workspace_in_memory_belongs_to_the_container_s_user() {
         let options = workspace(&Names::new("one").unwrap(), &spec(), (200_000, 300_000)).driver_opts.unwrap();
         assert!(
             options["o"].contains("uid=210007,gid=310007") && options["o"].contains("size=1073741824"),

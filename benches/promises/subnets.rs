@@ -1,8 +1,8 @@
-//! Sandboxes with a way out, on a real engine: ready from a berth, many at once, idle, and with their router replaced.
+//! Sandboxes with a way out, on a real engine: ready from a subnet, many at once, idle, and with their router replaced.
 
-use crate::chamber::{IMAGE, bare_run, docker, runner, with_broker};
+use crate::container::{IMAGE, bare_run, docker, runner, with_broker};
 use crate::idle;
-use crate::inn::{BERTHS, Inn, Way};
+use crate::inn::{Inn, SUBNETS, Way};
 use crate::line::{Line, quantile};
 use crate::replaced;
 use caisson::egress::{Dial, Egress, Settings as EgressSettings};
@@ -19,14 +19,14 @@ const AT_ONCE: u32 = 20;
 
 pub async fn measure() -> Vec<Line> {
     let Some(runner) = runner() else {
-        eprintln!("skipped: berth lines need CAISSON_RUNNER, the static runner (make bench sets it)");
+        eprintln!("skipped: subnet lines need CAISSON_RUNNER, the static runner (make bench sets it)");
         return Vec::new();
     };
     if let Some(image) = [IMAGE, ROUTER].into_iter().find(|image| !docker(&["image", "inspect", image])) {
-        eprintln!("skipped: berth lines need Docker and the image {image} (make images)");
+        eprintln!("skipped: subnet lines need Docker and the image {image} (make images)");
         return Vec::new();
     }
-    let installation = format!("t{}-berths", std::process::id());
+    let installation = format!("t{}-subnets", std::process::id());
     let other = format!("caisson-router:{installation}");
     let mut settings = broker::Settings::new("", &installation, &runner);
     settings.images = vec![IMAGE.to_owned()];
@@ -39,7 +39,7 @@ pub async fn measure() -> Vec<Line> {
 
 async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<Line> {
     let spec = RouterSpec {
-        berths: BERTHS,
+        subnets: SUBNETS,
         pool: None,
         image: ROUTER.to_owned(),
         // Documentation's: nothing is ever asked there, since no connection of this bench is allowed.
@@ -58,14 +58,14 @@ async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<L
     let inn = Inn { way, egress, installation };
     let mut lines = vec![one(&inn).await, many(&inn).await];
     let mut lodgers = Vec::new();
-    for berths in (0..BERTHS).collect::<Vec<_>>().chunks(4) {
-        let made = berths.iter().map(|berth| inn.ready(*berth));
+    for subnets in (0..SUBNETS).collect::<Vec<_>>().chunks(4) {
+        let made = subnets.iter().map(|subnet| inn.ready(*subnet));
         lodgers.extend(futures_util::future::join_all(made).await);
     }
     lines.push(idle::memory(&inn, &lodgers));
     lines.extend(replaced::lines(&inn, &lodgers, other).await);
-    for (berth, lodger) in (0..).zip(lodgers) {
-        inn.leave(berth, lodger).await;
+    for (subnet, lodger) in (0..).zip(lodgers) {
+        inn.leave(subnet, lodger).await;
     }
     lines
 }
@@ -73,9 +73,9 @@ async fn lines(broker: SocketBroker, installation: String, other: &str) -> Vec<L
 /// A network of its own, then a hardened run in it until its first output. The network goes away uncounted.
 fn bare(inn: &Inn, number: u32) -> Duration {
     let network = format!("{}-bare-{number}", inn.installation);
-    let subnet = format!("10.253.{}.{}/28", number / 16, number % 16 * 16);
+    let cidr = format!("10.253.{}.{}/28", number / 16, number % 16 * 16);
     let began = Instant::now();
-    assert!(docker(&["network", "create", "--subnet", &subnet, &network]), "docker network create");
+    assert!(docker(&["network", "create", "--subnet", &cidr, &network]), "docker network create");
     bare_run(&network);
     let time = began.elapsed();
     assert!(docker(&["network", "rm", &network]), "docker network rm");
@@ -98,7 +98,7 @@ async fn one(inn: &Inn) -> Line {
     }
     let (one, other) = (quantile(&mut ours, 0.5), quantile(&mut theirs, 0.5));
     Line::at_most(
-        "sandbox ready from a berth, its way open, against `docker network create` and a hardened `docker run`, p50",
+        "sandbox ready from a subnet, its way open, against `docker network create` and a hardened `docker run`, p50",
         one,
         other,
         1.2,
@@ -109,10 +109,10 @@ async fn many(inn: &Inn) -> Line {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         let began = Instant::now();
-        let lodgers = futures_util::future::join_all((0..AT_ONCE).map(|berth| inn.ready(berth))).await;
+        let lodgers = futures_util::future::join_all((0..AT_ONCE).map(|subnet| inn.ready(subnet))).await;
         ours.push(began.elapsed());
-        for (berth, lodger) in (0..).zip(lodgers) {
-            inn.leave(berth, lodger).await;
+        for (subnet, lodger) in (0..).zip(lodgers) {
+            inn.leave(subnet, lodger).await;
         }
         let runs: Vec<Duration> = std::thread::scope(|scope| {
             let all: Vec<_> = (0..AT_ONCE).map(|number| scope.spawn(move || bare(inn, number))).collect();

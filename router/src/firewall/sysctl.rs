@@ -42,7 +42,7 @@ pub fn enforce() -> Result<()> {
     }
     for (name, value) in WISHED {
         if !apply(name, value) {
-            eprintln!("walls: {} is not {value}; the router works, but less well", name.replace('/', "."));
+            eprintln!("firewall: {} is not {value}; the router works, but less well", name.replace('/', "."));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What is asked of git in a quarantine chamber, and what its answers mean.
+//! What is asked of git in a quarantine container, and what its answers mean.
 //!
 //! Owns: git's own strict check of a foreign pack, the policy over what git lists, the one commit of ours, and the checked pack
 //! back into the host's repository. Every step has a time limit and a cap; what breaks one is a refusal in words, never an error
@@ -10,13 +10,13 @@ use domain::{Commit, FileChange};
 use tokio::io::AsyncSeekExt;
 
 use super::policy::{Facts, Limits, Object, judge, judge_objects, wants_whole_tree};
-use super::room::{Room, Work, succeeded};
-use super::{Result, SandboxError, Sandboxes, SealSpec, Sealed, Settings, detect};
+use super::session::{Session, Work, succeeded};
+use super::{CaptureSpec, Captured, Result, SandboxError, Sandboxes, Settings, detect};
 use crate::git::diff::SHOWN;
 use crate::git::listing::{Change, Entry, LINK, SUBMODULE, parse_batch, parse_changes, parse_entries};
 use crate::git::{PackLimits, Tree, capped_text};
 
-/// The repository in the chamber, relative to its workspace.
+/// The repository in the container, relative to its workspace.
 pub(super) const DIR: &str = "q.git";
 /// Cap of every listing, in bytes.
 const LISTING: u64 = 32 << 20;
@@ -69,7 +69,7 @@ fn blame<T>(result: Result<T>) -> Step<T> {
     result.map_err(|e| match e {
         SandboxError::Refused(why) => Stop::Unread(why),
         SandboxError::Limit(why) => Stop::Refuse(vec![why]),
-        // A chamber that dies while unpacking was killed by what it unpacked.
+        // A container that dies while unpacking was killed by what it unpacked.
         SandboxError::Gone(why) => Stop::Refuse(vec![format!("checking the tree brought the quarantine down: {why}")]),
         SandboxError::Unavailable(_) => Stop::Fail(e),
     })
@@ -78,40 +78,46 @@ fn blame<T>(result: Result<T>) -> Step<T> {
 impl Sandboxes {
     pub(super) async fn judged(
         &self,
-        room: &Room,
-        spec: &SealSpec,
+        session: &Session,
+        spec: &CaptureSpec,
         tree: &Tree,
         base_bytes: u64,
         pack: &mut tokio::fs::File,
-    ) -> Step<Sealed> {
-        let cell = Cell { room, spec, tree, limits: self.settings.policy };
+    ) -> Step<Captured> {
+        let inspection = Inspection { session, spec, tree, limits: self.settings.policy };
         pack.rewind().await.map_err(|e| disk(&e))?;
-        let changes = cell.take_foreign(pack, base_bytes).await?;
-        let (new, sizes) = cell.judge_new(&changes, self.settings.tree_pack_bytes / 2).await?;
+        let changes = inspection.take_foreign(pack, base_bytes).await?;
+        let (new, sizes) = inspection.judge_new(&changes, self.settings.tree_pack_bytes / 2).await?;
         if changes.is_empty() {
-            return Ok(Sealed::Unchanged { left_out: Vec::new() });
+            return Ok(Captured::Unchanged { left_out: Vec::new() });
         }
         let mut out = crate::git::temporary()?;
         // Packed while the lists are judged, and dropped unread if they are refused.
-        let shown = cell.shown(changes, &sizes, self.settings.diff_bytes);
+        let shown = inspection.shown(changes, &sizes, self.settings.diff_bytes);
         let ((files, (diff, diff_cut)), made) =
-            tokio::try_join!(shown, async { Ok(cell.commit(&new, &self.settings, &mut out).await) })?;
+            tokio::try_join!(shown, async { Ok(inspection.commit(&new, &self.settings, &mut out).await) })?;
         let (commit, text) = made?;
         // Last: what is refused leaves nothing on the host.
         self.bring_home(spec, &commit, &text, &mut out).await?;
         let steering = files.iter().filter(|f| detect::steers_tests(&f.path)).map(|f| f.path.clone()).collect();
-        Ok(Sealed::Commit { commit, files, diff, diff_cut, steering, left_out: Vec::new() })
+        Ok(Captured::Commit { commit, files, diff, diff_cut, steering, left_out: Vec::new() })
     }
 
     /// The checked objects go into the host's repository, and the commit there must be, byte for byte, the one asked for.
-    async fn bring_home(&self, spec: &SealSpec, commit: &Commit, text: &str, pack: &mut tokio::fs::File) -> Step<()> {
+    async fn bring_home(
+        &self,
+        spec: &CaptureSpec,
+        commit: &Commit,
+        text: &str,
+        pack: &mut tokio::fs::File,
+    ) -> Step<()> {
         pack.rewind().await.map_err(|e| disk(&e))?;
         let limits = PackLimits { pack_bytes: self.settings.tree_pack_bytes, ..PackLimits::default() };
         let segment = &spec.segment;
         self.repos.import(&segment.repo_key, pack, limits).await?;
         let found = self.repos.commit_text(&segment.repo_key, commit).await?;
         if found != text {
-            let said = "the quarantine chamber returned another commit than was asked for; nothing was taken";
+            let said = "the quarantine container returned another commit than was asked for; nothing was taken";
             return Err(Stop::Fail(SandboxError::Refused(said.to_owned())));
         }
         self.repos.complete(&segment.repo_key, &segment.parent, commit).await?;
@@ -132,15 +138,15 @@ fn refuse_if(reasons: Vec<String>) -> Step<()> {
 type Sizes = HashMap<String, u64>;
 
 /// One quarantine under way.
-struct Cell<'a> {
-    room: &'a Room,
-    spec: &'a SealSpec,
+struct Inspection<'a> {
+    session: &'a Session,
+    spec: &'a CaptureSpec,
     tree: &'a Tree,
     limits: Limits,
 }
 
-impl Cell<'_> {
-    /// git on the chamber's repository, within the step's processor time.
+impl Inspection<'_> {
+    /// git on the container's repository, within the step's processor time.
     fn git<'w>(&self, args: &[&str]) -> Work<'w> {
         self.script("exec git \"$@\"", args)
     }
@@ -161,7 +167,7 @@ impl Cell<'_> {
         // 400 bytes a change and its directory are far more than an honest one needs: a tree bomb ends here.
         let cap = (self.limits.changes as u64 * 400).max(1 << 20);
         let out = blame(
-            self.room
+            self.session
                 .read(work, cap, "git's check of the new objects, or the list of changes (too many paths?),")
                 .await,
         )?;
@@ -195,7 +201,7 @@ impl Cell<'_> {
     }
 
     async fn objects(&self, work: Work<'_>) -> Step<Vec<Object>> {
-        let out = blame(self.room.read(work, LISTING, "sizing the new objects").await)?;
+        let out = blame(self.session.read(work, LISTING, "sizing the new objects").await)?;
         let text = String::from_utf8_lossy(&out);
         let object = |line: &str| {
             let words: Vec<&str> = line.split(' ').collect();
@@ -233,7 +239,7 @@ impl Cell<'_> {
         }
         let tree = self.tree.as_str();
         let list = self.git(&["ls-tree", "-r", "-t", "-z", "--full-tree", tree]);
-        let list = blame(self.room.read(list, LISTING, "listing the whole tree").await)?;
+        let list = blame(self.session.read(list, LISTING, "listing the whole tree").await)?;
         let entries = parse_entries(&list).map_err(|why| Stop::Refuse(vec![why]))?;
         let links = self.links(&entries).await?;
         Ok(Facts { changes, entries, links })
@@ -252,7 +258,7 @@ impl Cell<'_> {
         }
         let ids: String = all.iter().map(|e| format!("{}\n", e.id)).collect();
         let read = self.git(&["cat-file", "--batch", "--buffer"]);
-        let out = self.room.read(read.input(&mut ids.as_bytes()), 4 << 20, "reading the symbolic links").await;
+        let out = self.session.read(read.input(&mut ids.as_bytes()), 4 << 20, "reading the symbolic links").await;
         let targets = parse_batch(&blame(out)?).map_err(Stop::Unread)?;
         if targets.len() != all.len() {
             return Err(Stop::Unread("the symbolic links could not all be read".to_owned()));
@@ -265,7 +271,7 @@ impl Cell<'_> {
         let (parent, tree) = (self.spec.segment.parent.as_str(), self.tree.as_str());
         let flags =
             ["diff-tree", "-r", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", parent, tree];
-        let out = blame(self.room.read(self.git(&flags), LISTING, "counting the changed lines").await)?;
+        let out = blame(self.session.read(self.git(&flags), LISTING, "counting the changed lines").await)?;
         let mut counts = HashMap::new();
         for record in out.split(|b| *b == 0).filter(|r| !r.is_empty()) {
             let text = String::from_utf8_lossy(record).into_owned();
@@ -296,7 +302,7 @@ impl Cell<'_> {
         let args: Vec<&str> =
             ["diff-tree", "-r", "-p"].into_iter().chain(SHOWN.iter().copied()).chain([parent, tree]).collect();
         let most = 4 * self.limits.sum_bytes;
-        let out = blame(self.room.read(self.git(&args), most, "writing the diff").await)?;
+        let out = blame(self.session.read(self.git(&args), most, "writing the diff").await)?;
         Ok(capped_text(&out, cap))
     }
 
@@ -310,13 +316,13 @@ impl Cell<'_> {
             .fold(String::new(), |all, id| all + id + "\n");
         let mut input = ids.as_bytes();
         let work = self.script(COMMIT, &[&text]).input(&mut input);
-        let done = blame(self.room.spool(work, out, settings.tree_pack_bytes).await)?;
+        let done = blame(self.session.spool(work, out, settings.tree_pack_bytes).await)?;
         succeeded(&done, "making the commit")?;
         Ok((id, text))
     }
 }
 
-fn commit_text(spec: &SealSpec, tree: &Tree, author: &(String, String)) -> String {
+fn commit_text(spec: &CaptureSpec, tree: &Tree, author: &(String, String)) -> String {
     let when = format!("{} +0000", spec.date_ms.div_euclid(1000));
     let plain = |s: &str| s.chars().filter(|c| !c.is_control() && !"<>".contains(*c)).collect::<String>();
     let (name, mail) = (plain(&author.0), plain(&author.1));

@@ -1,17 +1,17 @@
-//! The sandbox of a task that waits is put away: by age, or because another task needs its place.
+//! The sandbox of a task that waits is put away: by age, or because another task needs its subnet.
 
 use super::Draft;
-use crate::{Commit, Effect, Event, Shelf, State};
+use crate::{Commit, Effect, Event, State, Suspension};
 
 /// Nothing is lost by it: what is in no commit is taken into one before the sandbox is removed.
-pub(super) fn idled(draft: &mut Draft, shelf: Shelf) {
+pub(super) fn idled(draft: &mut Draft, suspension: Suspension) {
     let task = &draft.task;
-    let further = task.shelf.is_none_or(|now| now < shelf);
+    let further = task.suspension.is_none_or(|now| now < suspension);
     if !waits(draft) || !further || task.keeping {
         return;
     }
-    if shelf == Shelf::Stopped || task.all_committed() {
-        put_away(draft, shelf);
+    if suspension == Suspension::Stopped || task.all_committed() {
+        put_away(draft, suspension);
     } else if !task.not_kept {
         draft.emit(Event::WorkKeeping);
         draft.want(Effect::Keep { serial: draft.task.seq });
@@ -25,7 +25,7 @@ pub(super) fn kept(draft: &mut Draft, commit: &Commit) {
     draft.emit(Event::WorkKept { commit: commit.clone() });
     // Somebody may have decided meanwhile.
     if waits(draft) {
-        put_away(draft, Shelf::Evicted);
+        put_away(draft, Suspension::Evicted);
     }
 }
 
@@ -35,19 +35,19 @@ pub(super) fn not_kept(draft: &mut Draft, reasons: Vec<String>) {
     }
     draft.emit(Event::WorkNotKept { reasons });
     // It was woken to be looked at.
-    match draft.task.shelf {
+    match draft.task.suspension {
         _ if !waits(draft) => {}
-        Some(shelf) => draft.want(Effect::Shelve { serial: draft.task.seq, shelf }),
+        Some(suspension) => draft.want(Effect::Suspend { serial: draft.task.seq, suspension }),
         None => draft.rest(),
     }
 }
 
-fn put_away(draft: &mut Draft, shelf: Shelf) {
-    draft.emit(Event::SandboxShelved { shelf });
-    draft.want(Effect::Shelve { serial: draft.task.seq, shelf });
+fn put_away(draft: &mut Draft, suspension: Suspension) {
+    draft.emit(Event::SandboxSuspended { suspension });
+    draft.want(Effect::Suspend { serial: draft.task.seq, suspension });
 }
 
-/// A person or a place is awaited, and no action is under way. Who is in line may have to give way to who has the place already.
+/// A person or a slot is awaited, and no action is under way. Who is in line may have to give way to who has the slot already.
 fn waits(draft: &Draft) -> bool {
     let task = &draft.task;
     let begun = task.state != State::Queued || task.next.is_some();

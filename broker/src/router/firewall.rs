@@ -1,4 +1,4 @@
-//! Starts the walls and waits for their word: until the rules stand and the gateways are claimed, no router is started.
+//! Starts the firewall and waits for its word: until the rules stand and the gateways are claimed, no router is started.
 //! Tests: `tests/docker.rs`.
 
 use std::time::Duration;
@@ -9,27 +9,28 @@ use protocol::broker::{Problem, ProblemKind};
 use crate::engine::Output;
 use crate::service::Service;
 
-/// What they write to stdout then.
+/// What it writes to stdout then.
 const READY: &str = "walls ready";
 /// Loading rules takes 0.1 s; the rest is for a machine under load.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes of their output that are kept for an error.
+/// Bytes of its output that are kept for an error.
 const KEPT: usize = 4096;
 
 impl Service {
     /// Attached before the start, so that not a word is lost.
-    pub async fn start_walls(&self, id: &str) -> Result<(), Problem> {
+    pub async fn start_firewall(&self, id: &str) -> Result<(), Problem> {
         let mut attached = self.engine.attach(id, false).await?;
         self.engine.start(id).await?;
         match tokio::time::timeout(PATIENCE, listen(&mut attached.output)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(said)) => Err(Problem::new(
                 ProblemKind::Engine,
-                format!("the router's walls could not be raised, so no berth is opened: {}", said.trim()),
+                format!("the router's firewall could not be raised, so no subnet is opened: {}", said.trim()),
             )),
-            Err(_) => {
-                Err(Problem::unavailable(format!("the router's walls were not ready within {} s", PATIENCE.as_secs())))
-            }
+            Err(_) => Err(Problem::unavailable(format!(
+                "the router's firewall was not ready within {} s",
+                PATIENCE.as_secs()
+            ))),
         }
     }
 }

@@ -1,22 +1,22 @@
 //! The packet filter's rules as text for `iptables-restore`.
 //!
-//! They name the berth pool, never a single berth: lending one changes no rule. Chains of the filter table and
+//! They name the subnet pool, never a single subnet: lending one changes no rule. Chains of the filter table and
 //! nat PREROUTING are this program's alone; nat OUTPUT and POSTROUTING belong to the engine and aren't touched.
 //! Tests: at the end of this file, and `router/tests/lab/`.
 
 use std::fmt::Write;
 
 use anyhow::Result;
-use protocol::router::{BERTH_CONNECTIONS, BERTH_PREFIX, SPECIAL, SYNTHETIC};
+use protocol::router::{SPECIAL, SUBNET_CONNECTIONS, SUBNET_PREFIX, SYNTHETIC};
 
 use crate::settings::{DNS_PORT, PROXY_PORT, Settings};
 
-/// New connections a second for each berth, above the proxy's own caps like [`BERTH_CONNECTIONS`].
-const BERTH_NEW_PER_SECOND: u32 = 4000;
+/// New connections a second for each subnet, above the proxy's own caps like [`SUBNET_CONNECTIONS`].
+const SUBNET_NEW_PER_SECOND: u32 = 4000;
 
-/// Look-ups a second for each berth. They share one socket, whose buffer holds some 200: a flood must not fill it.
-const BERTH_LOOK_UPS_PER_SECOND: u32 = 1000;
-const BERTH_LOOK_UPS_BURST: u32 = 120;
+/// Look-ups a second for each subnet. They share one socket, whose buffer holds some 200: a flood must not fill it.
+const SUBNET_LOOK_UPS_PER_SECOND: u32 = 1000;
+const SUBNET_LOOK_UPS_BURST: u32 = 120;
 
 /// IPv6 is off in the kernel as well; this stands in case somebody turns it on.
 pub const IPV6: &str = "*filter
@@ -52,17 +52,17 @@ fn filter(text: &mut String, settings: &Settings, limits: bool) -> Result<()> {
         let reset = "-j REJECT --reject-with tcp-reset";
         writeln!(
             text,
-            "-A CAISSON-BERTH -p tcp --syn -m connlimit --connlimit-above {BERTH_CONNECTIONS} --connlimit-mask {BERTH_PREFIX} {reset}"
+            "-A CAISSON-BERTH -p tcp --syn -m connlimit --connlimit-above {SUBNET_CONNECTIONS} --connlimit-mask {SUBNET_PREFIX} {reset}"
         )?;
         writeln!(
             text,
-            "-A CAISSON-BERTH -p tcp --syn -m hashlimit --hashlimit-above {BERTH_NEW_PER_SECOND}/sec --hashlimit-burst {BERTH_NEW_PER_SECOND} \
-             --hashlimit-mode srcip --hashlimit-srcmask {BERTH_PREFIX} --hashlimit-name caisson {reset}"
+            "-A CAISSON-BERTH -p tcp --syn -m hashlimit --hashlimit-above {SUBNET_NEW_PER_SECOND}/sec --hashlimit-burst {SUBNET_NEW_PER_SECOND} \
+             --hashlimit-mode srcip --hashlimit-srcmask {SUBNET_PREFIX} --hashlimit-name caisson {reset}"
         )?;
         writeln!(
             text,
-            "-A CAISSON-BERTH -p udp --dport {DNS_PORT} -m hashlimit --hashlimit-above {BERTH_LOOK_UPS_PER_SECOND}/sec \
-             --hashlimit-burst {BERTH_LOOK_UPS_BURST} --hashlimit-mode srcip --hashlimit-srcmask {BERTH_PREFIX} \
+            "-A CAISSON-BERTH -p udp --dport {DNS_PORT} -m hashlimit --hashlimit-above {SUBNET_LOOK_UPS_PER_SECOND}/sec \
+             --hashlimit-burst {SUBNET_LOOK_UPS_BURST} --hashlimit-mode srcip --hashlimit-srcmask {SUBNET_PREFIX} \
              --hashlimit-name caisson-names -j DROP"
         )?;
     }

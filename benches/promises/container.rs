@@ -4,7 +4,7 @@ use crate::line::{Line, ms, quantile, ratio};
 use broker::{Broker as Service, Settings};
 use caisson::sandbox::broker::{Broker, SocketBroker};
 use caisson::sandbox::link::Link;
-use protocol::broker::{ChamberLimits, ChamberSpec, PROBE_USERS, Purpose};
+use protocol::broker::{ContainerLimits, ContainerSpec, PROBE_USERS, Purpose};
 use protocol::runner::{Limits, Op, Status};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -23,22 +23,22 @@ pub fn runner() -> Option<PathBuf> {
     std::env::var_os("CAISSON_RUNNER").map(PathBuf::from).filter(|path| path.is_file())
 }
 
-pub fn spec(name: String, berth: Option<u32>) -> ChamberSpec {
-    ChamberSpec {
+pub fn spec(name: String, subnet: Option<u32>) -> ContainerSpec {
+    ContainerSpec {
         name,
         task: None,
         purpose: Purpose::Probe,
         user: PROBE_USERS[0],
         image: IMAGE.to_owned(),
-        berth,
-        limits: ChamberLimits {
+        subnet,
+        limits: ContainerLimits {
             memory_bytes: 512 << 20,
             pids: 128,
             cpus: 2.0,
             workspace_bytes: 64 << 20,
             tmp_bytes: 64 << 20,
             nofile: 1024,
-            ..ChamberLimits::default()
+            ..ContainerLimits::default()
         },
         env: Vec::new(),
         profile: "sealed".to_owned(),

@@ -1,4 +1,4 @@
-//! The outer walls: order at start, and what holds without the proxy.
+//! The firewall: order at start, and what holds without the proxy.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -29,21 +29,21 @@ fn nothing_is_claimed_before_the_rules_stand() {
     std::fs::write(&tool, "#!/bin/sh\necho 'no such table' >&2\nexit 2\n").unwrap();
     std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin:/usr/sbin:/sbin", fake.display());
-    let error = router.raise_walls(Some(&path)).unwrap_err();
+    let error = router.raise_firewall(Some(&path)).unwrap_err();
     assert!(error.contains("no such table"), "{error}");
     assert_eq!(gateways(&net), 0);
-    router.raise_walls(None).unwrap();
+    router.raise_firewall(None).unwrap();
     assert_eq!(gateways(&net), 2);
 }
 
 #[test]
-fn walls_can_be_raised_again_and_claim_what_appears() {
+fn a_firewall_can_be_raised_again_and_claims_what_appears() {
     let Some(mut lab) = Lab::open(&["good.test"]) else { return };
-    lab.net.set("r", &["addr", "del", "10.90.240.18/28", "dev", "berth1"]);
-    lab.net.set("r", &["addr", "del", "10.90.240.17/32", "dev", "berth1"]);
+    lab.net.set("r", &["addr", "del", "10.90.240.18/28", "dev", "subnet1"]);
+    lab.net.set("r", &["addr", "del", "10.90.240.17/32", "dev", "subnet1"]);
     assert_eq!(gateways(&lab.net), 1);
     let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    lab.net.set("r", &["addr", "add", "10.90.240.18/28", "dev", "berth1"]);
+    lab.net.set("r", &["addr", "add", "10.90.240.18/28", "dev", "subnet1"]);
     while gateways(&lab.net) < 2 {
         assert!(std::time::Instant::now() < until, "the gateway was not claimed");
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -55,7 +55,7 @@ fn walls_can_be_raised_again_and_claim_what_appears() {
     let before = count();
     assert!(before > 20, "{before} rules");
     let mut again = Router::new(&lab.net);
-    again.raise_walls(None).unwrap();
+    again.raise_firewall(None).unwrap();
     assert_eq!(count(), before);
     assert!(
         lab.sandbox(0).call("good.test", WEB, b"GET / HTTP/1.1\r\nHost: good.test\r\n\r\n").text().ends_with("hello")
@@ -84,7 +84,7 @@ fn as_the_proxys_user_only_public_addresses_are_reached() {
     assert_eq!(lab.net.arrived(), before, "packets left");
 }
 
-/// Without walls every attack of this suite would show: the lab is no blind witness.
+/// Without a firewall every attack of this suite would show: the lab is no blind witness.
 #[test]
 fn a_hole_shows_in_the_lab() {
     if !net::possible() {
@@ -92,9 +92,9 @@ fn a_hole_shows_in_the_lab() {
     }
     let net = Net::new();
     let internet = Internet::start(&net);
-    net.set("r", &["addr", "add", "10.90.240.1/32", "dev", "berth0"]);
+    net.set("r", &["addr", "add", "10.90.240.1/32", "dev", "subnet0"]);
     net.within("r", || std::fs::write("/proc/sys/net/ipv4/ip_forward", "1")).unwrap();
-    let sandbox = Sandbox { net: &net, berth: 0 };
+    let sandbox = Sandbox { net: &net, subnet: 0 };
     let before = net.arrived();
     for address in [GOOD, LAN, METADATA] {
         let talk = sandbox.say(address.parse().unwrap(), WEB, b"GET / HTTP/1.1\r\n\r\n");
@@ -102,8 +102,8 @@ fn a_hole_shows_in_the_lab() {
         assert_eq!(internet.hits(address, WEB).len(), 1);
     }
     assert!(net.arrived() > before);
-    // And with forwarding on, the walls refuse to stand on it: they turn it off.
+    // And with forwarding on, the firewall refuses to stand on it: it turns it off.
     let mut router = Router::new(&net);
-    router.raise_walls(None).unwrap();
+    router.raise_firewall(None).unwrap();
     assert!(!sandbox.say(GOOD.parse().unwrap(), WEB, b"GET / HTTP/1.1\r\n\r\n").connected);
 }

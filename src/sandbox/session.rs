@@ -1,14 +1,14 @@
-//! One chamber with the line to its runner: the host's own work in it.
+//! One container with the line to its runner: the host's own work in it.
 //!
 //! Owns request ids of the host's own requests, their acknowledgement, and the translation of everything that may go wrong
-//! into [`SandboxError`]. Must not know what a chamber is for. Tests: `tests/trees.rs`.
+//! into [`SandboxError`]. Must not know what a container is for. Tests: `tests/trees.rs`.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use domain::Loss;
-use protocol::broker::{ChamberSpec, Problem, ProblemKind};
+use protocol::broker::{ContainerSpec, Problem, ProblemKind};
 use protocol::runner::{Limits, Op, Outcome, Status, VERSION};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::task::TaskTracker;
@@ -21,7 +21,7 @@ use super::{Result, SandboxError};
 /// Requests of the host itself have this bit; those of a task's actions never do.
 pub(super) const HOST_IDS: u64 = 1 << 62;
 
-/// Environment of every git that the host runs in a chamber: as pinned as on the host.
+/// Environment of every git that the host runs in a container: as pinned as on the host.
 const GIT_ENV: &[(&str, &str)] = &[
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
@@ -55,8 +55,8 @@ const GIT_ENV: &[(&str, &str)] = &[
     ("GIT_CONFIG_VALUE_8", "0"),
 ];
 
-/// A running chamber, attached.
-pub(super) struct Room {
+/// A running container, attached.
+pub(super) struct Session {
     pub boot: String,
     pub link: Link,
     /// The last action of a task whose result is not acknowledged yet.
@@ -64,7 +64,7 @@ pub(super) struct Room {
     ids: Arc<AtomicU64>,
 }
 
-/// One piece of the host's own work in a chamber.
+/// One piece of the host's own work in a container.
 pub(super) struct Work<'a> {
     argv: Vec<String>,
     env: Vec<(String, String)>,
@@ -95,19 +95,24 @@ impl<'a> Work<'a> {
     }
 }
 
-impl Room {
-    /// Creates, starts and attaches a chamber. Whatever bears the name is removed first.
-    pub(super) async fn make(broker: &dyn Broker, spec: &ChamberSpec, epoch: u64, ids: Arc<AtomicU64>) -> Result<Self> {
+impl Session {
+    /// Creates, starts and attaches a container. Whatever bears the name is removed first.
+    pub(super) async fn make(
+        broker: &dyn Broker,
+        spec: &ContainerSpec,
+        epoch: u64,
+        ids: Arc<AtomicU64>,
+    ) -> Result<Self> {
         broker.remove(&spec.name).await.map_err(from_broker)?;
         broker.create(spec).await.map_err(|e| match e.kind {
-            // What it is made from: an image, a berth. The words say what to do.
+            // What it is made from: an image, a subnet. The words say what to do.
             ProblemKind::NotFound => SandboxError::Refused(e.text),
             _ => from_broker(e),
         })?;
         broker.start(&spec.name).await.map_err(from_broker)?;
-        let (room, welcome) = Self::attach_as(broker, &spec.name, VERSION, epoch, ids).await?;
+        let (session, welcome) = Self::attach_as(broker, &spec.name, VERSION, epoch, ids).await?;
         enough(welcome.lacks)?;
-        Ok(room)
+        Ok(session)
     }
 
     /// Over a line that somebody else has.
@@ -241,7 +246,7 @@ pub(super) fn from_broker(e: Problem) -> SandboxError {
         ProblemKind::Unavailable | ProblemKind::Engine => SandboxError::Unavailable(e.text),
         ProblemKind::NotFound => SandboxError::Gone(Loss::Removed),
         ProblemKind::Refused => SandboxError::Refused(e.text),
-        // A name in use in another shape: an earlier removal has not ended yet, or the chamber is not running.
+        // A name in use in another shape: an earlier removal has not ended yet, or the container is not running.
         ProblemKind::Conflict => SandboxError::Unavailable(e.text),
     }
 }
@@ -264,7 +269,7 @@ pub(super) fn enough(lacks: Option<String>) -> Result<()> {
     Err(SandboxError::Unavailable(crate::text::one_line(crate::text::cut(&lacks, 600).0)))
 }
 
-/// A chamber for one piece of work: removed when this is dropped, however the work ends.
+/// A container for one piece of work: removed when this is dropped, however the work ends.
 pub(super) struct Passing {
     broker: Arc<dyn Broker>,
     busy: Arc<Mutex<HashSet<String>>>,
@@ -291,7 +296,7 @@ impl Drop for Passing {
         let (broker, busy, name) = (Arc::clone(&self.broker), Arc::clone(&self.busy), std::mem::take(&mut self.name));
         let remove = async move {
             if let Err(e) = broker.remove(&name).await {
-                tracing::warn!(chamber = name, error = %e, "a chamber could not be removed; the reaper will");
+                tracing::warn!(container = name, error = %e, "a container could not be removed; the reaper will");
             }
             if let Ok(mut busy) = busy.lock() {
                 busy.remove(&name);
@@ -305,8 +310,8 @@ impl Drop for Passing {
 }
 
 /// An image without git or sh cannot hold a task: said by name before anything else.
-pub(super) async fn require_git(room: &Room, image: &str) -> Result<()> {
-    let outcome = room.outcome(Work::new(["sh", "-c", "exec git --version"])).await?;
+pub(super) async fn require_git(session: &Session, image: &str) -> Result<()> {
+    let outcome = session.outcome(Work::new(["sh", "-c", "exec git --version"])).await?;
     let program = if matches!(outcome.status, Status::Failed { .. }) { "sh" } else { "git" };
     match succeeded(&outcome, program) {
         Err(SandboxError::Refused(why)) => {

@@ -2,7 +2,7 @@
 
 use crate::world::{FIX, REPO, World};
 use caisson::sandbox::broker::Broker as _;
-use domain::{Event, Shelf};
+use domain::{Event, Suspension};
 use protocol::broker::Purpose;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -10,7 +10,7 @@ async fn a_sandbox_that_waits_long_is_removed_and_made_anew_when_work_goes_on() 
     let world = World::in_image(FIX, "image = \"local\"\nevict_after_s = 1").await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
-    world.until("the sandbox is put away", |task| task.shelf == Some(Shelf::Evicted)).await;
+    world.until("the sandbox is put away", |task| task.suspension == Some(Suspension::Evicted)).await;
     world.nothing_left().await;
     world.approve().await;
     world.until_state("final-review").await;
@@ -32,7 +32,7 @@ async fn one_on_disk_is_stopped_first_and_wakes_with_what_git_ignores() {
     let world = World::in_image(&script, "image = \"local\"\nstop_after_s = 1").await;
     world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     world.until_state("awaiting-review").await;
-    world.until("the sandbox is stopped", |task| task.shelf == Some(Shelf::Stopped)).await;
+    world.until("the sandbox is stopped", |task| task.suspension == Some(Suspension::Stopped)).await;
     // It gets its network anew, so it is looked at anew; one that does not hold keeps its work and runs nothing.
     world.inspector.0.lock().expect("whole").push("check 9 (routes): routes: default via 10.0.0.1".to_owned());
     let before = world.task().await.actions;
@@ -41,7 +41,7 @@ async fn one_on_disk_is_stopped_first_and_wakes_with_what_git_ignores() {
     world.inspector.0.lock().expect("whole").clear();
     assert_eq!(world.task().await.actions, before, "nothing ran");
     let left = world.broker.list().await.expect("listed");
-    assert!(left.iter().any(|chamber| chamber.purpose == Purpose::Task), "it is still there: {left:?}");
+    assert!(left.iter().any(|container| container.purpose == Purpose::Task), "it is still there: {left:?}");
     world.alice().comment(REPO, pull, "/resume").expect("said");
     world.until_state("final-review").await;
     let log = world.log().await;

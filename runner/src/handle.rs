@@ -18,7 +18,7 @@ struct Input {
 }
 
 #[derive(Debug)]
-pub struct Lane {
+pub struct Handle {
     pub id: u64,
     /// Fired by Cancel, by Quiesce, and by a new connection if the request streams.
     pub cancel: CancellationToken,
@@ -32,7 +32,7 @@ pub struct Lane {
     fault: Mutex<Option<String>>,
 }
 
-impl Lane {
+impl Handle {
     pub fn new(id: u64) -> Self {
         Self {
             id,
@@ -127,17 +127,17 @@ mod tests {
 
     #[tokio::test]
     async fn input_beyond_the_window_or_with_a_gap_ends_the_request() {
-        let lane = Lane::new(1);
-        lane.feed(0, false, &[1; 10]);
-        assert!(lane.fault().is_none());
-        assert_eq!(lane.next().await.map(|bytes| bytes.len()), Some(10));
-        lane.feed(11, false, &[1; 10]);
-        assert!(lane.fault().is_some() && lane.cancel.is_cancelled());
+        let handle = Handle::new(1);
+        handle.feed(0, false, &[1; 10]);
+        assert!(handle.fault().is_none());
+        assert_eq!(handle.next().await.map(|bytes| bytes.len()), Some(10));
+        handle.feed(11, false, &[1; 10]);
+        assert!(handle.fault().is_some() && handle.cancel.is_cancelled());
 
-        let lane = Lane::new(2);
-        lane.feed(0, false, &vec![1; usize::try_from(WINDOW).expect("fits")]);
-        assert!(lane.fault().is_none());
-        lane.feed(WINDOW, false, &[1]);
-        assert!(lane.fault().is_some());
+        let handle = Handle::new(2);
+        handle.feed(0, false, &vec![1; usize::try_from(WINDOW).expect("fits")]);
+        assert!(handle.fault().is_none());
+        handle.feed(WINDOW, false, &[1]);
+        assert!(handle.fault().is_some());
     }
 }

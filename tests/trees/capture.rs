@@ -1,22 +1,22 @@
-//! Prepare, act, seal: the way of an agent's work into one commit of ours.
+//! Prepare, act, capture: the way of an agent's work into one commit of ours.
 
 use std::sync::Arc;
 
 use caisson::git::checkpoint_ref;
 use caisson::sandbox::broker::Broker as _;
-use caisson::sandbox::{SandboxError, Sandboxes, Sealed, Settings};
+use caisson::sandbox::{Captured, SandboxError, Sandboxes, Settings};
 use domain::{Action, Commit};
 use protocol::runner::{Limits, Status};
 
 use crate::world::{KEY, World, git, git_in};
 
-async fn sealed(world: &World, n: u32, parent: &Commit) -> Sealed {
-    world.sandboxes.seal(&world.seal_spec(1, n, parent)).await.expect("sealed")
+async fn captured(world: &World, n: u32, parent: &Commit) -> Captured {
+    world.sandboxes.capture(&world.capture_spec(1, n, parent)).await.expect("captured")
 }
 
 async fn committed(world: &World, n: u32, parent: &Commit) -> (Commit, Vec<(String, String)>, String) {
-    match sealed(world, n, parent).await {
-        Sealed::Commit { commit, files, diff, .. } => {
+    match captured(world, n, parent).await {
+        Captured::Commit { commit, files, diff, .. } => {
             (commit, files.into_iter().map(|f| (f.path, f.kind)).collect(), diff)
         }
         other => panic!("{other:?}"),
@@ -24,8 +24,8 @@ async fn committed(world: &World, n: u32, parent: &Commit) -> (Commit, Vec<(Stri
 }
 
 async fn reasons(world: &World, n: u32, parent: &Commit) -> String {
-    match sealed(world, n, parent).await {
-        Sealed::Refused { reasons } => reasons.join("\n"),
+    match captured(world, n, parent).await {
+        Captured::Refused { reasons } => reasons.join("\n"),
         other => panic!("taken: {other:?}"),
     }
 }
@@ -61,7 +61,7 @@ async fn work_becomes_one_commit_of_ours() {
     let (next, files, _) = committed(&world, 2, &commit).await;
     assert_eq!(files, [("new.txt".to_owned(), "modified".to_owned())]);
     assert!(world.repos.is_ancestor(KEY, &commit, &next).await.unwrap());
-    assert!(matches!(sealed(&world, 3, &next).await, Sealed::Unchanged { .. }));
+    assert!(matches!(captured(&world, 3, &next).await, Captured::Unchanged { .. }));
 
     let told = world.doors.told.lock().unwrap().clone();
     let expected =
@@ -116,7 +116,7 @@ async fn a_broken_or_missing_git_directory_does_not_matter() {
     // A link instead of .git.
     world.sandboxes.open(1).await.unwrap();
     world.bash(1, "rm -rf .git && ln -s /nonexistent .git && echo three > two.txt").await;
-    assert!(matches!(sealed(&world, 3, &first).await, Sealed::Commit { .. }));
+    assert!(matches!(captured(&world, 3, &first).await, Captured::Commit { .. }));
 }
 
 #[tokio::test]
@@ -149,13 +149,13 @@ async fn refusals_are_sentences_and_the_task_goes_on() {
 }
 
 #[tokio::test]
-async fn nothing_runs_on_after_a_seal() {
+async fn nothing_runs_on_after_a_capture() {
     let world = World::new().await;
     world.sandboxes.prepare(&world.spec(1)).await.unwrap();
     world
         .bash(1, "(setsid sh -c 'while :; do date +%s%N > tick.log; sleep 0.02; done' >/dev/null 2>&1 &) ; sleep 0.2")
         .await;
-    sealed(&world, 1, &world.base).await;
+    captured(&world, 1, &world.base).await;
     let tick = world.workspace(1).join("tick.log");
     let before = std::fs::read(&tick).unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(150)).await;
@@ -196,11 +196,11 @@ async fn actions_run_once_and_restarts_are_told() {
     assert!(end.lost.is_some(), "{end:?}");
     assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\ndied\n");
     assert!(matches!(again.act(1, 1002, &action, limits).await, Err(SandboxError::Gone(_))));
-    assert!(matches!(again.seal(&world.seal_spec(1, 1, &world.base)).await, Err(SandboxError::Gone(_))));
+    assert!(matches!(again.capture(&world.capture_spec(1, 1, &world.base)).await, Err(SandboxError::Gone(_))));
     again.prepare(&world.spec(1)).await.unwrap();
     assert!(!runs.exists());
 
-    // Somebody restarted the chamber: what was asked of the old boot may have run.
+    // Somebody restarted the container: what was asked of the old boot may have run.
     world.broker.stop("task-1-1").await.unwrap();
     world.broker.start("task-1-1").await.unwrap();
     let third = Settings::new(world.dir.path().join("state"), "local");
@@ -251,7 +251,7 @@ async fn a_sandbox_holds_only_what_its_base_reaches() {
 }
 
 #[tokio::test]
-async fn new_rules_never_open_a_closed_berth() {
+async fn new_rules_never_open_a_closed_subnet() {
     let world = World::new().await;
     let rules = |host: &str| vec![protocol::router::Rule::parse(host).unwrap()];
     let told = || world.doors.told.lock().unwrap().last().cloned().unwrap_or_default();
@@ -262,7 +262,7 @@ async fn new_rules_never_open_a_closed_berth() {
     assert_eq!(*world.doors.told.lock().unwrap(), ["close 0", "open 0 z.test"], "and is told all its rules at once");
     world.sandboxes.allow(1, rules("a.test")).await.unwrap();
     assert_eq!(told(), "open 0 a.test", "at once");
-    world.sandboxes.seal(&world.seal_spec(1, 1, &world.base)).await.unwrap();
+    world.sandboxes.capture(&world.capture_spec(1, 1, &world.base)).await.unwrap();
     world.sandboxes.allow(1, rules("b.test")).await.unwrap();
     assert_eq!(told(), "close 0", "a checkpoint closed it");
     world.sandboxes.open(1).await.unwrap();
@@ -292,8 +292,9 @@ async fn a_stopped_sandbox_comes_back_with_its_files_and_nothing_else() {
     // A host that starts anew knows that it was stopped on purpose.
     sandboxes.stop(1).await.unwrap();
     let settings = Settings::new(world.dir.path().join("state"), "local");
-    let gate = Arc::clone(&world.doors) as Arc<dyn caisson::sandbox::Gate>;
-    let second = Sandboxes::new(Arc::clone(&world.broker) as _, Some(gate), world.repos.clone(), settings, 2).unwrap();
+    let control = Arc::clone(&world.doors) as Arc<dyn caisson::sandbox::EgressControl>;
+    let second =
+        Sandboxes::new(Arc::clone(&world.broker) as _, Some(control), world.repos.clone(), settings, 2).unwrap();
     second.open(1).await.unwrap();
     let limits = Limits { wall_ms: 20_000, output_bytes: 10_000 };
     let action = Action::Bash { command: "cat work.txt".to_owned() };
@@ -312,7 +313,7 @@ async fn a_stopped_sandbox_is_taken_with_its_way_out_closed() {
     sandboxes.stop(1).await.unwrap();
     let told = || world.doors.told.lock().unwrap().clone();
     let before = told().len();
-    sandboxes.wake_to_seal(1).await.unwrap();
+    sandboxes.wake_to_capture(1).await.unwrap();
     let (_, files, _) = committed(&world, 1_000_000, &world.base).await;
     assert_eq!(files.len(), 1);
     assert!(told()[before..].iter().all(|words| words == "close 0"), "{:?}", told());
@@ -324,7 +325,7 @@ async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     let world = World::new().await;
     let sandboxes = Arc::clone(&world.sandboxes);
     sandboxes.prepare(&world.spec(1)).await.unwrap();
-    let spec = world.seal_spec(1, 1, &world.base);
+    let spec = world.capture_spec(1, 1, &world.base);
     sandboxes.warm(&spec.segment);
     sandboxes.warm(&spec.segment);
     world.bash(1, "echo one > one.txt").await;
@@ -335,10 +336,10 @@ async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     let (first, files, _) = committed(&world, 1, &world.base).await;
     assert_eq!(files.len(), 1);
     let created = world.broker.created.lock().unwrap().iter().filter(|name| name.starts_with("quarantine")).count();
-    assert_eq!(created, 1, "the one made ahead was used");
-    // The next is made ahead too, and its engine loses it.
+    assert_eq!(created, 1, "the one made in advance was used");
+    // The next is made in advance too, and its engine loses it.
     sandboxes.open(1).await.unwrap();
-    let spec = world.seal_spec(1, 2, &first);
+    let spec = world.capture_spec(1, 2, &first);
     sandboxes.warm(&spec.segment);
     world.bash(1, "echo two > two.txt").await;
     while made().await == 0 {
@@ -346,9 +347,9 @@ async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     }
     let lost = world.broker.created.lock().unwrap().last().cloned().unwrap();
     world.broker.remove(&lost).await.unwrap();
-    assert!(matches!(sandboxes.seal(&spec).await.unwrap(), Sealed::Commit { .. }));
+    assert!(matches!(sandboxes.capture(&spec).await.unwrap(), Captured::Commit { .. }));
     // One that nobody comes for goes with its task.
-    sandboxes.warm(&world.seal_spec(1, 3, &first).segment);
+    sandboxes.warm(&world.capture_spec(1, 3, &first).segment);
     sandboxes.remove(1).await.unwrap();
     assert!(world.left().await.is_empty());
 }

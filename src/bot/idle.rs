@@ -1,14 +1,14 @@
-//! Puts the sandboxes of tasks that wait further and further away, by age and where another task needs the berth.
+//! Puts the sandboxes of tasks that wait further and further away, by age and where another task needs the subnet.
 //!
 //! Owns when; whether, is `domain::transition`'s, and how, is `effect`'s and `sandbox`'s. Keeps nothing: how long a task has waited is
-//! the time since its last event. Tests: below, and `tests/stories/shelves.rs`.
+//! the time since its last event. Tests: below, and `tests/stories/idle.rs`.
 
 use crate::clock::now;
 use crate::config::process::Sandbox;
 use crate::sandbox::Sandboxes;
 use crate::store::StoreError;
 use crate::task::{Fed, Machine};
-use domain::{Input, Shelf, Task, TaskId};
+use domain::{Input, Suspension, Task, TaskId};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -18,14 +18,14 @@ const ROUND_S: u64 = 30;
 /// One that is on its way out for longer than this is not waited for.
 const LEAVING_MS: i64 = 120_000;
 
-pub struct Shelves {
+pub struct IdleSandboxes {
     pub machine: Arc<Machine>,
     pub sandboxes: Arc<Sandboxes>,
     pub limits: Sandbox,
     pub stopping: CancellationToken,
 }
 
-impl Shelves {
+impl IdleSandboxes {
     pub async fn run(self) {
         let shortest = [self.limits.stop_after_s, self.limits.evict_after_s, self.limits.max_age_s];
         let shortest = shortest.into_iter().filter(|&s| s > 0).min().unwrap_or(ROUND_S);
@@ -44,23 +44,23 @@ impl Shelves {
         }
     }
 
-    /// A task wants to run and every berth is taken: the sandbox that has waited longest goes.
+    /// A task wants to run and every subnet is taken: the sandbox that has waited longest goes.
     async fn make_room(&self) -> Result<(), StoreError> {
         let mut held = self.machine.own_tasks().await?;
-        held.retain(|row| self.sandboxes.berth(row.id).is_some());
+        held.retain(|row| self.sandboxes.subnet(row.id).is_some());
         held.sort_by_key(|row| row.updated_at);
-        let leaves = |task: &Task| task.keeping || task.shelf == Some(Shelf::Evicted);
+        let leaves = |task: &Task| task.keeping || task.suspension == Some(Suspension::Evicted);
         for row in held.iter().filter(|row| now() - row.updated_at < LEAVING_MS) {
             if leaves(&self.machine.look(TaskId(row.id)).await?) {
                 return Ok(());
             }
         }
         for row in &held {
-            let (id, input) = (TaskId(row.id), Input::Idled { shelf: Shelf::Evicted });
+            let (id, input) = (TaskId(row.id), Input::Idled { suspension: Suspension::Evicted });
             if let Fed::Taken(task) = self.machine.feed(id, &format!("needed:{id}:{}", row.seq), input, None).await?
                 && leaves(&task)
             {
-                tracing::info!(task = row.id, "its sandbox is put away: another task needs the berth");
+                tracing::info!(task = row.id, "its sandbox is put away: another task needs the subnet");
                 return Ok(());
             }
         }
@@ -73,10 +73,10 @@ impl Shelves {
             // A record of an earlier release does not say when.
             let age = if made_at > 0 { now() - made_at } else { 0 };
             let idle = now() - row.updated_at;
-            if let Some(shelf) = due(&self.limits, idle, age) {
+            if let Some(suspension) = due(&self.limits, idle, age) {
                 let (id, seq) = (TaskId(row.id), row.seq);
-                let key = format!("idled:{id}:{shelf:?}:{seq}");
-                self.machine.feed(id, &key, Input::Idled { shelf }, None).await?;
+                let key = format!("idled:{id}:{suspension:?}:{seq}");
+                self.machine.feed(id, &key, Input::Idled { suspension }, None).await?;
             }
         }
         Ok(())
@@ -84,12 +84,12 @@ impl Shelves {
 }
 
 /// Where a sandbox belongs whose task has been idle, and that is old, for so many milliseconds.
-fn due(limits: &Sandbox, idle_ms: i64, age_ms: i64) -> Option<Shelf> {
+fn due(limits: &Sandbox, idle_ms: i64, age_ms: i64) -> Option<Suspension> {
     let past = |ms: i64, limit_s: u64| limit_s > 0 && ms >= i64::try_from(limit_s * 1000).unwrap_or(i64::MAX);
     if past(idle_ms, limits.evict_after_s) || past(age_ms, limits.max_age_s) {
-        return Some(Shelf::Evicted);
+        return Some(Suspension::Evicted);
     }
-    (limits.workspace_mib == 0 && past(idle_ms, limits.stop_after_s)).then_some(Shelf::Stopped)
+    (limits.workspace_mib == 0 && past(idle_ms, limits.stop_after_s)).then_some(Suspension::Stopped)
 }
 
 #[cfg(test)]
@@ -109,9 +109,9 @@ mod tests {
     fn what_waits_goes_down_rung_by_rung() {
         let disk = limits(0);
         assert_eq!(due(&disk, 9_999, 9_999), None);
-        assert_eq!(due(&disk, 10_000, 10_000), Some(Shelf::Stopped));
-        assert_eq!(due(&disk, 100_000, 100_000), Some(Shelf::Evicted));
-        assert_eq!(due(&disk, 0, 1_000_000), Some(Shelf::Evicted), "too old");
+        assert_eq!(due(&disk, 10_000, 10_000), Some(Suspension::Stopped));
+        assert_eq!(due(&disk, 100_000, 100_000), Some(Suspension::Evicted));
+        assert_eq!(due(&disk, 0, 1_000_000), Some(Suspension::Evicted), "too old");
         assert_eq!(due(&limits(64), 10_000, 10_000), None, "a workspace in memory would not outlive its stop");
         let never = Sandbox { stop_after_s: 0, evict_after_s: 0, max_age_s: 0, ..disk };
         assert_eq!(due(&never, i64::MAX, i64::MAX), None);
