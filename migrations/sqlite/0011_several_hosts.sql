@@ -8,6 +8,8 @@ CREATE TABLE hosts (
     address      TEXT NOT NULL,
     -- Keys of the repositories that it could work for, one a line.
     repositories TEXT NOT NULL,
+    -- Whether it can do their work: its barrier is proven, and it could begin with what it has.
+    willing      BOOLEAN NOT NULL,
     until        BIGINT NOT NULL
 );
 

@@ -1,19 +1,24 @@
 //! This host among others that work on the same store: it says every few seconds that it is there, and works for the repositories of which
 //! it then has a lease.
 //!
-//! Owns when leases are asked for, and that nothing of a repository is done before what another host left of it is put in order here.
-//! Who gets which is the store's. Tests: `tests/stories/several.rs`.
+//! Owns when leases are asked for, that nothing of a repository is done before what another host left of it is put in order here, and that
+//! nothing of it goes on here once the lease is lost. Who gets which is the store's. Tests: `tests/stories/several.rs`.
 
+use super::Parts;
+use crate::barrier::Standing;
+use crate::config::Process;
 use crate::effect::EffectRunner;
 use crate::handler::Intake;
-use crate::sandbox::Sandboxes;
+use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::{Claim, StoreError, Word};
 use crate::supervise::Works;
-use crate::task::Machine;
-use std::collections::{BTreeSet, HashMap};
+use crate::task::{Awake, Machine};
+use crate::trouble::Trouble;
+use domain::TaskId;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -23,8 +28,16 @@ const LASTS: Duration = Duration::from_secs(10);
 const COUNTED_ON: Duration = Duration::from_secs(8);
 /// Between two words.
 const EVERY: Duration = Duration::from_millis(2_500);
-/// Between two looks for sandboxes of tasks that other hosts moved on.
+/// A word that is not answered within this was not said.
+const ANSWERED: Duration = Duration::from_secs(5);
+/// One that ends so soon counts as lost: it would end while it is prolonged.
+const LAST_MOMENT: Duration = Duration::from_millis(200);
+/// Between two looks for sandboxes of tasks that other hosts moved on, and for repositories that nobody has.
 const SWEEP: Duration = Duration::from_secs(30);
+/// Between two looks for sandboxes whose repository was lost.
+const LOOK: Duration = Duration::from_secs(1);
+/// For so long a host that could not begin with a repository takes only what no other could.
+const FAILS_FOR: Duration = Duration::from_secs(60);
 /// The work's name in what `/readyz` says.
 const WORK: &str = "leases";
 
@@ -41,8 +54,18 @@ enum Adoption {
 struct Held {
     /// Repositories of which the store says that they are this host's.
     adoptions: HashMap<String, Adoption>,
-    until: Instant,
+    until: Awake,
     tries: u64,
+    /// Those with which this host could not begin, and when it last could not.
+    failing: HashMap<String, Instant>,
+    /// Those in no configuration of this host, of which the store has tasks.
+    left_over: Vec<String>,
+    /// Repositories of tasks whose sandboxes stand here: asked while the store answers.
+    of_tasks: HashMap<i64, String>,
+    /// Repositories that this life worked for.
+    worked: HashSet<String>,
+    /// Tasks whose sandboxes were let go of.
+    resting: HashSet<i64>,
 }
 
 /// This host, where others share its store.
@@ -51,52 +74,82 @@ pub struct Hosts {
     effects: Arc<EffectRunner>,
     intake: Arc<Intake>,
     works: Works,
+    barrier: watch::Receiver<Standing>,
+    stopping: CancellationToken,
     /// Where this host is, for people.
     address: String,
     held: Mutex<Held>,
     /// Rung when a lease may be free.
     look: Notify,
+    /// Held while sandboxes are let go of, or taken up.
+    sandboxes: tokio::sync::Mutex<()>,
 }
 
 impl Hosts {
     /// Works for nothing before [`Hosts::begin`].
-    pub fn new(
-        machine: Arc<Machine>,
+    pub fn of(
+        parts: &Parts,
+        machine: &Arc<Machine>,
         effects: Arc<EffectRunner>,
         intake: Arc<Intake>,
-        works: Works,
-        address: String,
+        stopping: &CancellationToken,
     ) -> Arc<Self> {
-        let held = Held { adoptions: HashMap::new(), until: Instant::now(), tries: 0 };
-        Arc::new(Self { machine, effects, intake, works, address, held: Mutex::new(held), look: Notify::new() })
+        let held = Held {
+            adoptions: HashMap::new(),
+            until: Awake::now(),
+            tries: 0,
+            failing: HashMap::new(),
+            left_over: Vec::new(),
+            of_tasks: HashMap::new(),
+            worked: HashSet::new(),
+            resting: HashSet::new(),
+        };
+        Arc::new(Self {
+            machine: machine.clone(),
+            effects,
+            intake,
+            works: parts.works.clone(),
+            barrier: parts.barrier.clone(),
+            stopping: stopping.clone(),
+            address: address(&parts.config),
+            held: Mutex::new(held),
+            look: Notify::new(),
+            sandboxes: tokio::sync::Mutex::default(),
+        })
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sandboxes(&self) -> &Sandboxes {
+    fn standing(&self) -> &Sandboxes {
         &self.effects.sandboxes
     }
 
     /// Begins to hold leases, and to hear the other hosts. Goes on while the bot drains: who begins it ends it.
-    pub fn begin(self: &Arc<Self>, stopping: &CancellationToken) -> [JoinHandle<()>; 2] {
-        let (one, other) = (self.clone(), self.clone());
+    pub fn begin(self: &Arc<Self>) -> [JoinHandle<()>; 3] {
+        let [one, two, three] = [self.clone(), self.clone(), self.clone()];
         [
-            self.works.stay(WORK, stopping.clone(), move || one.clone().run()),
-            self.works.stay("other hosts' words", stopping.clone(), move || other.clone().listen()),
+            self.works.stay(WORK, self.stopping.clone(), move || one.clone().run()),
+            self.works.stay("other hosts' words", self.stopping.clone(), move || two.clone().listen()),
+            self.works.stay("lost repositories", self.stopping.clone(), move || three.clone().let_go()),
         ]
     }
 
-    /// Holds leases for as long as it runs; returns only when a copy of this host is at work.
+    /// Holds leases for as long as it runs; returns only when this process may work for nothing any more.
     async fn run(self: Arc<Self>) {
         let mut swept: Option<Instant> = None;
         loop {
+            let sweeps = swept.is_none_or(|at| at.elapsed() > SWEEP);
+            if sweeps && let Err(error) = self.find_left_over().await {
+                tracing::warn!(%error, "whether tasks are left over is not known");
+            }
             match self.round().await {
                 Ok(()) => self.works.well(WORK),
-                Err(error @ StoreError::Replaced) => {
+                Err(error @ (StoreError::Replaced | StoreError::Shape { .. })) => {
                     tracing::error!(%error, "nothing is done here any more");
-                    self.machine.leases().set([], Instant::now());
+                    self.held().adoptions.clear();
+                    self.machine.leases().set([], Awake::now());
                     return;
                 }
                 Err(error) => {
@@ -104,11 +157,11 @@ impl Hosts {
                     self.works.set_wrong(WORK, error.to_string());
                 }
             }
-            if swept.is_none_or(|at| at.elapsed() > SWEEP) {
+            if sweeps {
                 swept = Some(Instant::now());
-                if let Err(trouble) = self.effects.drop_moved(self.machine.host()).await {
-                    tracing::warn!(?trouble, "sandboxes of tasks that moved away are left for later");
-                }
+                self.sweep().await;
+                // What was told to nobody.
+                self.intake.ring();
             }
             tokio::select! {
                 () = tokio::time::sleep(EVERY) => {}
@@ -133,22 +186,21 @@ impl Hosts {
     }
 
     async fn round(self: &Arc<Self>) -> Result<(), StoreError> {
-        let asked = Instant::now();
-        let claim = Claim {
-            host: self.machine.host().to_owned(),
-            address: self.address.clone(),
-            epoch: self.machine.epoch(),
-            repositories: self.effects.config.repositories.iter().map(|it| it.key.clone()).collect(),
-            movable: self.movable().await?,
-            lasts_ms: LASTS.as_millis() as i64,
-        };
-        let held: BTreeSet<String> = self.machine.store().claim(claim).await?.into_iter().collect();
+        let asked = Awake::now();
+        let claimed = async { self.machine.store().claim(self.claim().await?).await };
+        let claimed = tokio::time::timeout(ANSWERED, claimed).await.map_err(|_| StoreError::Slow)??;
         let mut begun = Vec::new();
         {
             let mut all = self.held();
+            let kept: HashSet<&String> = claimed.iter().filter(|it| it.kept).map(|it| &it.repository).collect();
+            let leases = self.machine.leases();
+            // With a gap, another host may have worked for it, or this one has broken off what it did.
+            let goes_on = |key: &String, adoption: &Adoption| {
+                kept.contains(key) && (*adoption != Adoption::Done || leases.holds_for(key, LAST_MOMENT))
+            };
+            all.adoptions.retain(|key, adoption| goes_on(key, adoption));
             all.until = asked + COUNTED_ON;
-            all.adoptions.retain(|key, _| held.contains(key));
-            for key in held {
+            for key in claimed.into_iter().map(|it| it.repository) {
                 if !all.adoptions.contains_key(&key) {
                     all.tries += 1;
                     let adoption = Adoption::Underway(all.tries);
@@ -164,38 +216,86 @@ impl Hosts {
         Ok(())
     }
 
+    async fn claim(&self) -> Result<Claim, StoreError> {
+        let movable = self.movable().await?;
+        let (drains, proven) = (self.stopping.is_cancelled(), matches!(*self.barrier.borrow(), Standing::Proven));
+        let all = self.held();
+        let configured = self.effects.config.repositories.iter().map(|it| it.key.clone());
+        // Who is on its way out takes nothing more.
+        let repositories = configured.filter(|key| !drains || all.adoptions.contains_key(key)).collect();
+        Ok(Claim {
+            host: self.machine.host().to_owned(),
+            address: self.address.clone(),
+            epoch: self.machine.epoch(),
+            repositories,
+            left_over: all.left_over.clone(),
+            willing: !drains && proven && !all.failing.values().any(|at| at.elapsed() < FAILS_FOR),
+            movable,
+            lasts_ms: LASTS.as_millis() as i64,
+        })
+    }
+
     fn publish(&self, all: &Held) {
         let done = all.adoptions.iter().filter(|(_, adoption)| **adoption == Adoption::Done);
         self.machine.leases().set(done.map(|(key, _)| key.clone()), all.until);
     }
 
+    async fn find_left_over(&self) -> Result<(), StoreError> {
+        let mut keys = self.machine.store().repositories_with_tasks().await?;
+        keys.retain(|key| self.effects.config.repository(key).is_none());
+        self.held().left_over = keys;
+        Ok(())
+    }
+
     /// Held repositories of which nothing stands here: another host loses nothing with them.
     async fn movable(&self) -> Result<Vec<String>, StoreError> {
-        let (standing, own) = (self.sandboxes().tasks(), self.machine.own_tasks().await?);
-        let stands = |key: &String| {
-            let here = |id: &i64, state: &str| standing.contains(id) || AT_WORK.contains(&state);
-            own.iter().any(|row| row.repository == *key && here(&row.id, &row.state))
-        };
+        let mut busy: BTreeSet<String> = BTreeSet::new();
+        for id in self.standing().tasks() {
+            busy.extend(self.repository_of(id).await?);
+        }
+        let own = self.machine.own_tasks().await?;
+        busy.extend(own.into_iter().filter(|row| AT_WORK.contains(&row.state.as_str())).map(|row| row.repository));
         let all = self.machine.leases().all().unwrap_or_default();
-        Ok(all.into_iter().filter(|key| !stands(key)).collect())
+        Ok(all.into_iter().filter(|key| !busy.contains(key)).collect())
+    }
+
+    async fn repository_of(&self, id: i64) -> Result<Option<String>, StoreError> {
+        if let Some(known) = self.held().of_tasks.get(&id) {
+            return Ok(Some(known.clone()));
+        }
+        let row = self.machine.store().task_row(TaskId(id)).await?;
+        if let Some(row) = &row {
+            self.held().of_tasks.insert(id, row.repository.clone());
+        }
+        Ok(row.map(|row| row.repository))
     }
 
     /// Puts in order what another host left, then begins to work for the repository.
     async fn adopt(self: Arc<Self>, key: String, adoption: Adoption) {
-        let adopted = self.effects.adopt(&key, self.machine.host()).await;
+        let _one = self.sandboxes.lock().await;
+        let adopted = self.put_in_order(&key).await;
+        let work = format!("beginning to work for {key}");
         {
             let mut all = self.held();
             if all.adoptions.get(&key) != Some(&adoption) {
                 return;
             }
-            if let Err(trouble) = adopted {
+            if let Err(trouble) = &adopted {
                 tracing::warn!(?trouble, key, "a repository is not worked for yet; tried again");
+                self.works.set_wrong(&work, trouble.to_string());
                 all.adoptions.remove(&key);
-                return;
+                all.failing.insert(key.clone(), Instant::now());
+            } else {
+                self.works.well(&work);
+                all.failing.remove(&key);
+                all.worked.insert(key.clone());
+                all.adoptions.insert(key.clone(), Adoption::Done);
+                self.machine.forget_repository(&key);
+                self.publish(&all);
             }
-            all.adoptions.insert(key.clone(), Adoption::Done);
-            self.machine.forget_repository(&key);
-            self.publish(&all);
+        }
+        if adopted.is_err() {
+            return self.give(vec![key], false).await;
         }
         tracing::info!(key, "this host works for the repository");
         match self.machine.store().tasks_with_effects_in(&key).await {
@@ -207,14 +307,102 @@ impl Hosts {
         self.intake.read_all();
     }
 
+    async fn put_in_order(&self, key: &str) -> Result<(), Trouble> {
+        self.effects.adopt(key, self.machine.host()).await?;
+        // What was let go of in the middle of an action goes on.
+        for row in self.machine.store().live_tasks().await?.into_iter().filter(|row| row.repository == key) {
+            let rested = self.held().resting.contains(&row.id);
+            if rested && row.state == "running" {
+                match self.standing().open(row.id).await {
+                    Ok(_) | Err(SandboxError::Gone(_)) => {}
+                    Err(other) => return Err(other.into()),
+                }
+            }
+            self.held().resting.remove(&row.id);
+        }
+        Ok(())
+    }
+
+    /// Sandboxes of repositories that this host has lost reach nothing and do nothing, until it works for them again: another host may have
+    /// taken back what they may reach. Needs no store.
+    async fn let_go(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            for id in self.standing().tasks() {
+                let known = tokio::time::timeout(LOOK, self.repository_of(id)).await;
+                let Ok(Ok(Some(key))) = known else { continue };
+                if self.is_lost(&key, id) {
+                    let _one = self.sandboxes.lock().await;
+                    if self.is_lost(&key, id) {
+                        self.rest(id, &key).await;
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_lost(&self, key: &str, id: i64) -> bool {
+        let all = self.held();
+        let underway = matches!(all.adoptions.get(key), Some(Adoption::Underway(_)));
+        let mine = underway || self.machine.leases().holds(key);
+        !mine && all.worked.contains(key) && !all.resting.contains(&id) && !self.stopping.is_cancelled()
+    }
+
+    async fn rest(&self, id: i64, key: &str) {
+        match self.standing().rest(id).await {
+            Ok(()) => {
+                tracing::warn!(task = id, key, "its sandbox stands still: another host may work for its repository");
+                self.held().resting.insert(id);
+            }
+            Err(error) => tracing::error!(%error, task = id, key, "its sandbox could not be stopped; tried again"),
+        }
+    }
+
+    /// Removes sandboxes that are of no use any more: their task has ended, or another host has moved it on.
+    async fn sweep(&self) {
+        for id in self.standing().tasks() {
+            let _one = self.sandboxes.lock().await;
+            let row = match self.machine.store().task_row(TaskId(id)).await {
+                Ok(row) => row,
+                Err(error) => return tracing::warn!(%error, "whose sandboxes stand here is not known"),
+            };
+            // What is this host's is its effects' to remove, and what it begins with is put in order then.
+            let own = |key: &str| self.held().adoptions.contains_key(key);
+            let of_use = row.is_some_and(|row| {
+                own(&row.repository) || (row.live && (row.owner.is_empty() || row.owner == self.machine.host()))
+            });
+            if of_use {
+                continue;
+            }
+            tracing::info!(task = id, "its sandbox is removed: it ended, or another host has moved it on");
+            if let Err(error) = self.standing().remove(id).await {
+                tracing::warn!(%error, task = id, "its sandbox could not be removed; tried again");
+            }
+        }
+        let standing: HashSet<i64> = self.standing().tasks().into_iter().collect();
+        let mut all = self.held();
+        all.of_tasks.retain(|id, _| standing.contains(id));
+        all.resting.retain(|id| standing.contains(id));
+    }
+
+    async fn give(&self, repositories: Vec<String>, goes: bool) {
+        let (host, epoch) = (self.machine.host(), self.machine.epoch());
+        if let Err(error) = self.machine.store().release(host, epoch, repositories, goes).await {
+            tracing::warn!(%error, "leases could not be given back: they end by themselves");
+        }
+    }
+
     /// Gives back what another host can take over at once. What has a sandbox here stays this host's until the lease ends: a restart finds
     /// it again.
     pub async fn leave(&self) {
         let movable = self.movable().await.unwrap_or_default();
-        self.machine.leases().set([], Instant::now());
-        let (host, epoch) = (self.machine.host(), self.machine.epoch());
-        if let Err(error) = self.machine.store().release(host, epoch, movable, true).await {
-            tracing::warn!(%error, "leases could not be given back: they end by themselves");
-        }
+        self.machine.leases().set([], Awake::now());
+        self.give(movable, true).await;
     }
+}
+
+/// Where this host is, for people.
+fn address(config: &Process) -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{} ({}, operations on {})", name.trim(), config.installation, config.listen.ops)
 }

@@ -110,6 +110,12 @@ impl Keeper {
                         self.repos.keep_base(key, *task, base).await?;
                     }
                 }
+                // Deleted on another host, perhaps; here its refs would keep what it was.
+                for task in self.repos.tasks_with_refs(key).await? {
+                    if matches!(self.machine.store().task_row(TaskId(task)).await, Ok(None)) {
+                        self.repos.forget_task(key, task).await?;
+                    }
+                }
                 self.repos.tidy(key, UNBORN).await
             };
             if let Err(error) = tidied.await {

@@ -128,7 +128,8 @@ impl Bot {
             tracing::info!(locks, "removed locks that killed git processes left");
         }
         let leases = if parts.store.is_shared() { Leases::nothing() } else { Leases::everything() };
-        let (machine, moved) = Machine::of(parts.store.clone(), parts.epoch, &parts.host, leases);
+        let host = if parts.store.is_shared() { parts.host.as_str() } else { "" };
+        let (machine, moved) = Machine::of(parts.store.clone(), parts.epoch, host, leases);
         let config = parts.config.clone();
         let effects = Arc::new(effects(&parts, machine.clock().clone()));
         effects.find_all().await;
@@ -142,10 +143,8 @@ impl Bot {
         let bell = Arc::new(Notify::new());
         let intake = Arc::new(Intake::new(reader, bell.clone(), stopping.clone()));
         reap(&parts).await?;
-        let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
-        let hosts = Hosts::new(machine.clone(), effects, intake, works.clone(), address(&config));
-        let hosts = Some(hosts).filter(|_| parts.store.is_shared());
-        at_work.extend(hosts.iter().flat_map(|hosts| hosts.begin(&stopping)));
+        let hosts = parts.store.is_shared().then(|| Hosts::of(&parts, &machine, effects, intake.clone(), &stopping));
+        let mut at_work = at_work(&parts, &machine, moved, &outbox, intake, &stopping);
         let hooks = Hooks {
             secrets: parts.hook_secrets,
             store: parts.store.clone(),
@@ -173,6 +172,8 @@ impl Bot {
             works.once("the hooks' listener", stopping.clone(), door),
             works.once("the operations' listener", stopping.clone(), listener),
         ];
+        // Last: a start that fails takes nothing from other hosts.
+        at_work.extend(hosts.iter().flat_map(Hosts::begin));
         let sandboxes = parts.sandboxes;
         Ok(Bot { machine, hooks, ops, reloads, outbox, sandboxes, hosts, stopping, at_work, listeners })
     }
@@ -249,7 +250,8 @@ fn at_work(
 /// Removes what tasks that have ended left behind; an engine that is away is asked at the next start.
 async fn reap(parts: &Parts) -> Result<()> {
     // What another host has moved on since is not this one's any more.
-    let own = |row: &&TaskRow| row.owner.is_empty() || row.owner == parts.host;
+    let alone = !parts.store.is_shared();
+    let own = |row: &&TaskRow| alone || row.owner.is_empty() || row.owner == parts.host;
     let live: Vec<i64> = parts.store.live_tasks().await?.iter().filter(own).map(|row| row.id).collect();
     let repositories: Vec<String> = parts.config.repositories.iter().map(|it| it.key.clone()).collect();
     parts.sandboxes.keep_mirrors_of(&repositories)?;
@@ -294,6 +296,7 @@ fn effects(parts: &Parts, clock: Arc<Clock>) -> EffectRunner {
         planner: speaker(Role::Planner),
         style: tokio::sync::OnceCell::new(),
         repos: parts.repos.clone(),
+        pack_key: parts.mark_key.clone(),
         here: Here::default(),
         posts: Posts::new(parts.forge.clone(), parts.store.clone(), parts.me.id, parts.mark_key.clone()),
         listeners: Listeners::new(parts.config.clone(), parts.forge.clone()),
@@ -301,12 +304,6 @@ fn effects(parts: &Parts, clock: Arc<Clock>) -> EffectRunner {
         spending: tokio::sync::Mutex::default(),
         reaching: tokio::sync::Mutex::default(),
     }
-}
-
-/// Where this host is, for people.
-fn address(config: &Process) -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{} ({}, operations on {})", name.trim(), config.installation, config.listen.ops)
 }
 
 async fn bind(at: SocketAddr) -> Result<TcpListener> {

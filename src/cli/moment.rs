@@ -11,14 +11,14 @@ use anyhow::Result;
 use domain::TaskId;
 use std::sync::Arc;
 
-/// Long enough for an order; given back when that is over.
+/// Long enough for an order.
 const LASTS_MS: i64 = 10_000;
 
 /// A machine that takes inputs until [`Moment::over`]. For who holds the state directory's lock.
 pub struct Moment {
     /// What it brings about stays in the outbox for the next `serve`.
     pub machine: Arc<Machine>,
-    held: Vec<String>,
+    shared: bool,
 }
 
 impl Moment {
@@ -31,20 +31,22 @@ impl Moment {
         let epoch = store.begin_epoch(now()).await?;
         let row = store.task_row(id).await?.filter(|_| store.is_shared());
         let Some(row) = row else {
-            return Ok(Self { machine: Machine::new(store, epoch).0, held: Vec::new() });
+            return Ok(Self { machine: Machine::new(store, epoch).0, shared: false });
         };
-        let host = host_id(&config.state_dir)?;
+        let (host, known) = (host_id(&config.state_dir)?, config.repository(&row.repository).is_some());
         let claim = Claim {
             host: host.clone(),
             address: format!("an order at {}", config.installation),
             epoch,
-            repositories: vec![row.repository.clone()],
+            repositories: Vec::from_iter(known.then(|| row.repository.clone())),
+            left_over: Vec::from_iter((!known).then(|| row.repository.clone())),
+            willing: true,
             movable: Vec::new(),
             lasts_ms: LASTS_MS,
         };
         let held = store.claim(claim).await?;
         if held.is_empty() {
-            store.release(&host, epoch, held, true).await?;
+            store.release(&host, epoch, Vec::new(), true).await?;
             let holder = store.hosts().await?.into_iter().find(|other| other.repositories.contains(&row.repository));
             let holder = holder.map_or_else(|| "another host".to_owned(), |other| other.address);
             return Err(Complaint::new(format!("task {id} is not this host's"))
@@ -54,17 +56,17 @@ impl Moment {
         }
         // The sandbox stays where it is: the task's owner is who moved it on last.
         let (machine, _moved) = Machine::of(store, epoch, &row.owner, Leases::everything());
-        Ok(Self { machine, held })
+        Ok(Self { machine, shared: true })
     }
 
-    /// Lets other hosts, and the next `serve` of this one, go on.
+    /// The next `serve` of this host goes on at once; others when the lease ends: its sandboxes may stand here.
     ///
     /// # Errors
-    /// When the store is away: the lease ends by itself.
+    /// When the store is away.
     pub async fn over(self, config: &Process) -> Result<()> {
-        if !self.held.is_empty() {
+        if self.shared {
             let host = host_id(&config.state_dir)?;
-            self.machine.store().release(&host, self.machine.epoch(), self.held, true).await?;
+            self.machine.store().release(&host, self.machine.epoch(), Vec::new(), true).await?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use crate::store::{Copied, Location, Store};
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use sha2::{Digest, Sha256};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Bring the store to another place.
@@ -82,9 +83,9 @@ async fn hosts(config: &Process) -> Result<()> {
         printer.hint("several hosts can share a PostgreSQL database: docs/hosts.md");
         return Ok(());
     }
-    let own = host_id(&config.state_dir)?;
+    let own = known_host_id(&config.state_dir)?;
     for host in store.hosts().await? {
-        let here = if host.id == own { ", this one" } else { "" };
+        let here = if Some(&host.id) == own.as_ref() { ", this one" } else { "" };
         let line = format!("{} {}{here}: {}", host.id, host.address, host.repositories.join(", "));
         match host.left_ms {
             0.. => printer.good(&line),
@@ -96,8 +97,13 @@ async fn hosts(config: &Process) -> Result<()> {
 
 async fn accept_key(config: &Process) -> Result<()> {
     let _lock = lock::take(&config.state_dir)?;
-    let key = Secret::read(&config.mark_key_file())?;
-    Store::open(location(config)?).await?.mark_anew_with(&fingerprint(&key)).await?;
+    let key = Secret::read_or_make(&config.mark_key_file())?;
+    let store = Store::open(location(config)?).await?;
+    if let Some(other) = store.hosts().await?.into_iter().find(|host| host.left_ms > 0) {
+        let what = format!("{} works on this store, with the key that it knows", other.address);
+        return Err(Complaint::new(what).attempt("stop every host first").into());
+    }
+    store.mark_anew_with(&fingerprint(&key)).await?;
     Printer::terminal().good("posts are marked with the key of this state directory from now on");
     Ok(())
 }
@@ -108,22 +114,35 @@ pub fn fingerprint(key: &Secret) -> String {
     hex::encode(&digest[..16])
 }
 
-/// The id of a state directory: by it a process is known among others that share its store.
+/// The id of a state directory, made with the first question: by it a process is known among others that share its store.
 ///
 /// # Errors
 /// When the file cannot be read or made.
 pub fn host_id(state_dir: &Path) -> Result<String> {
+    if let Some(id) = known_host_id(state_dir)? {
+        return Ok(id);
+    }
+    let (path, id) = (state_dir.join("host.id"), Secret::random().map_err(anyhow::Error::msg)?);
+    let made = tempfile::NamedTempFile::new_in(state_dir).and_then(|mut file| {
+        file.write_all(format!("{}\n", &id.expose()[..12]).as_bytes())?;
+        file.as_file().sync_all()?;
+        // Whole or not at all; of two makers the first.
+        match file.persist_noclobber(&path) {
+            Err(error) if error.error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.error),
+            _ => Ok(()),
+        }
+    });
+    made.with_context(|| format!("cannot make {}", path.display()))?;
+    known_host_id(state_dir)?.with_context(|| format!("{} is empty: remove it", path.display()))
+}
+
+fn known_host_id(state_dir: &Path) -> Result<Option<String>> {
     let path = state_dir.join("host.id");
     match std::fs::read_to_string(&path) {
-        Ok(id) if !id.trim().is_empty() => return Ok(id.trim().to_owned()),
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(error).with_context(|| format!("cannot read {}", path.display()));
-        }
-        _ => {}
+        Ok(id) => Ok(Some(id.trim().to_owned()).filter(|id| !id.is_empty())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
-    let id: String = Secret::random().map_err(anyhow::Error::msg)?.expose().chars().take(12).collect();
-    std::fs::write(&path, format!("{id}\n")).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(id)
 }
 
 /// Where the configured store is.

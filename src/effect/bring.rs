@@ -1,24 +1,36 @@
 //! A task that another host began or moved on: its commits are brought here before anything is done with them.
 //!
-//! The forge has what was pushed, the store the newest commit that may not be. Tests: `tests/stories/several.rs`.
+//! The forge has what was pushed, the store the newest commit that may not be: under a tag of the key that all hosts share, so that nobody
+//! who can write into the database alone makes commits of ours. Tests: `tests/stories/several.rs`.
 
 use super::EffectRunner;
+use crate::config::Secret;
 use crate::git::PackLimits;
 use crate::trouble::Trouble;
 use domain::{Commit, Effect, Task, TaskId};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A larger commit stays on its host until it is pushed.
-const MOST_BYTES: u64 = 64 << 20;
+/// A larger commit stays on its host until it is pushed: a pack is written while every other host waits.
+const MOST_BYTES: u64 = 8 << 20;
+/// Bytes of the tag before a pack.
+const TAG: usize = 32;
 
 impl EffectRunner {
-    /// Before anything of a repository is done here that another host worked for: sandboxes that are older than the task's log go, and
-    /// those that stand follow what was allowed and taken back meanwhile.
+    /// Before anything of a repository is done here that another host worked for: sandboxes that are older than the task's log, and those of
+    /// tasks that ended elsewhere, go; those that stand follow what was allowed and taken back meanwhile.
     ///
     /// # Errors
     /// When store, engine or router is away: nothing may be done before this succeeds.
     pub async fn adopt(&self, repository: &str, host: &str) -> Result<(), Trouble> {
+        for id in self.sandboxes.tasks() {
+            let row = self.store.task_row(TaskId(id)).await?;
+            if row.is_some_and(|row| row.repository == repository && !row.live) {
+                self.sandboxes.remove(id).await?;
+            }
+        }
         for row in self.store.live_tasks().await?.iter().filter(|row| row.repository == repository) {
             self.here.forget(TaskId(row.id));
             if !row.owner.is_empty() && row.owner != host {
@@ -32,38 +44,40 @@ impl EffectRunner {
         Ok(())
     }
 
-    /// Sandboxes that stand here of tasks that another host has moved on since.
-    ///
-    /// # Errors
-    /// When store or engine is away; what is left is removed by the next try.
-    pub async fn drop_moved(&self, host: &str) -> Result<(), Trouble> {
-        let standing = self.sandboxes.tasks();
-        if standing.is_empty() {
+    /// Keeps a commit for other hosts until its branch has it, with all that the forge does not have. Only where there are others.
+    pub(super) async fn lend(&self, task: &Task, commit: &Commit) -> Result<(), Trouble> {
+        let Some(parent) = task.pushed.as_ref().or(task.base.as_ref()).filter(|it| *it != commit) else {
             return Ok(());
-        }
-        let live = self.store.live_tasks().await?;
-        let moved = |row: &&crate::store::TaskRow| !row.owner.is_empty() && row.owner != host;
-        for row in live.iter().filter(|row| standing.contains(&row.id)).filter(moved) {
-            tracing::info!(task = row.id, "its sandbox is removed: another host has moved it on");
-            self.sandboxes.remove(row.id).await?;
-        }
-        Ok(())
-    }
-
-    /// Keeps a commit for other hosts until its branch has it. Only where there are others.
-    pub(super) async fn lend(&self, task: &Task, commit: &Commit, parent: &Commit) -> Result<(), Trouble> {
-        if !self.store.is_shared() || commit == parent {
+        };
+        if !self.store.is_shared() {
             return Ok(());
         }
         let key = &self.request(task)?.repository;
-        match self.repos.increment(key, commit, parent, MOST_BYTES).await? {
-            Some(pack) => self.store.keep_pack(task.id, commit, pack).await?,
-            None => tracing::warn!(
-                task = task.id.0,
-                "a commit is too large for the store: it stays here until it is pushed"
-            ),
-        }
+        let Some(pack) = self.repos.increment(key, commit, parent, MOST_BYTES).await? else {
+            tracing::warn!(task = task.id.0, "a commit is too large for the store: it stays here until it is pushed");
+            return Ok(());
+        };
+        self.store.keep_pack(task.id, commit, tagged(&self.pack_key, task.id, commit, &pack)).await?;
         Ok(())
+    }
+
+    /// A commit out of the store; false when it is not there, or is not all there.
+    async fn unpack(&self, task: &Task, key: &str, commit: &Commit) -> Result<bool, Trouble> {
+        let Some(parent) = task.pushed.as_ref().or(task.base.as_ref()) else { return Ok(false) };
+        let Some(stored) = self.store.pack(task.id, commit).await? else { return Ok(false) };
+        let Some(mut pack) = untagged(&self.pack_key, task.id, commit, &stored) else {
+            tracing::error!(task = task.id.0, %commit, "a commit in the store was not put there by a host of this installation");
+            return Ok(false);
+        };
+        let limits = PackLimits { pack_bytes: MOST_BYTES, ..PackLimits::default() };
+        self.repos.import(key, &mut pack, limits).await?;
+        // One whose parents are not all there cannot be walked.
+        if !self.repos.is_ancestor(key, parent, commit).await.unwrap_or(false) {
+            return Ok(false);
+        }
+        self.repos.complete(key, parent, commit).await?;
+        self.repos.keep_brought(key, task.id.0, commit).await?;
+        Ok(true)
     }
 
     /// Brings what an effect needs into the local repository, which is a cache: another host may have worked on the task, or it was deleted.
@@ -75,6 +89,8 @@ impl EffectRunner {
         if self.here.has(task.id, &wanted) {
             return Ok(());
         }
+        // One at a time: several tasks of a repository come at once.
+        let _one = self.here.bringing.lock().await;
         let repository = self.repository(task)?;
         let key = &repository.key;
         self.repos.ensure(key).await?;
@@ -84,10 +100,7 @@ impl EffectRunner {
             missing = self.missing(key, &missing).await?;
         }
         for commit in &missing {
-            if let Some(pack) = self.store.pack(task.id, commit).await? {
-                self.repos.import(key, &mut pack.as_slice(), PackLimits::default()).await?;
-                self.repos.keep_brought(key, task.id.0, commit).await?;
-            }
+            self.unpack(task, key, commit).await?;
         }
         for commit in self.missing(key, &missing).await? {
             // Whatever became of its branch, the forge may have it still.
@@ -112,13 +125,33 @@ impl EffectRunner {
     }
 }
 
+fn tag(key: &Secret, task: TaskId, commit: &Commit, pack: &[u8]) -> Option<Hmac<Sha256>> {
+    let mac = Hmac::<Sha256>::new_from_slice(key.bytes()).ok()?;
+    Some(mac.chain_update(format!("pack\n{task}\n{commit}\n")).chain_update(pack))
+}
+
+/// A pack behind its tag; empty where there is no key.
+fn tagged(key: &Secret, task: TaskId, commit: &Commit, pack: &[u8]) -> Vec<u8> {
+    let tag = tag(key, task, commit, pack).map(|mac| mac.finalize().into_bytes());
+    tag.map_or_else(Vec::new, |tag| [tag.as_slice(), pack].concat())
+}
+
+/// The pack, if its tag was made with this key for this commit of this task.
+fn untagged<'a>(key: &Secret, task: TaskId, commit: &Commit, stored: &'a [u8]) -> Option<&'a [u8]> {
+    let (given, pack) = stored.split_at_checked(TAG)?;
+    tag(key, task, commit, pack)?.verify_slice(given).is_ok().then_some(pack)
+}
+
 /// Commits that are known to be in the local repositories, by task.
 #[derive(Default)]
-pub struct Here(Mutex<HashMap<TaskId, HashSet<Commit>>>);
+pub struct Here {
+    known: Mutex<HashMap<TaskId, HashSet<Commit>>>,
+    bringing: tokio::sync::Mutex<()>,
+}
 
 impl Here {
     fn lock(&self) -> MutexGuard<'_, HashMap<TaskId, HashSet<Commit>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn has(&self, task: TaskId, all: &[Commit]) -> bool {
@@ -169,4 +202,23 @@ fn wanted(task: &Task, effect: &Effect) -> Vec<Commit> {
     };
     let all = [task.base.as_ref(), task.head.as_ref(), task.kept.as_ref(), own];
     all.into_iter().flatten().cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_with_another_tag_is_none_of_ours() {
+        let (key, other) = (Secret::new("k"), Secret::new("l"));
+        let (one, two) = (Commit::parse(&"1".repeat(40)).unwrap(), Commit::parse(&"2".repeat(40)).unwrap());
+        let stored = tagged(&key, TaskId(1), &one, b"pack");
+        assert_eq!(untagged(&key, TaskId(1), &one, &stored), Some(&b"pack"[..]));
+        let changed: Vec<u8> = stored.iter().copied().chain(*b"!").collect();
+        assert_eq!(untagged(&other, TaskId(1), &one, &stored), None);
+        assert_eq!(untagged(&key, TaskId(2), &one, &stored), None);
+        assert_eq!(untagged(&key, TaskId(1), &two, &stored), None);
+        assert_eq!(untagged(&key, TaskId(1), &one, &changed), None);
+        assert_eq!(untagged(&key, TaskId(1), &one, b"pack"), None);
+    }
 }

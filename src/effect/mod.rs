@@ -100,6 +100,8 @@ pub struct EffectRunner {
     pub listeners: Listeners,
     /// The number of this process's life, from [`Store::begin_epoch`].
     pub epoch: i64,
+    /// Tags commits that wait in the store for another host; the key of marks, which all hosts share.
+    pub pack_key: Secret,
     /// Which commits are known to be in `repos`.
     pub here: Here,
     /// Held from the look at what a day may cost until the call is charged.

@@ -32,7 +32,7 @@ impl EffectRunner {
         };
         Ok(match captured? {
             Captured::Commit { commit, files, diff, diff_cut, steering, left_out } => {
-                self.lend(task, &commit, &parent).await?;
+                self.lend(task, &commit).await?;
                 Input::TreeCaptured { n, tree: CapturedTree { commit, files, diff, diff_cut, steering, left_out } }
             }
             Captured::Unchanged { left_out } => Input::TreeUnchanged { n, commit: parent, left_out },
@@ -54,7 +54,7 @@ impl EffectRunner {
         self.sandboxes.wake_to_capture(task.id.0).await?;
         Ok(match self.sandboxes.capture(&spec).await? {
             Captured::Commit { commit, .. } => {
-                self.lend(task, &commit, &parent).await?;
+                self.lend(task, &commit).await?;
                 Input::WorkKept { commit }
             }
             Captured::Unchanged { .. } => Input::WorkKept { commit: parent },

@@ -1,5 +1,6 @@
 //! What is deleted from the bot's repositories: refs of a task, then the objects nobody refers to any more.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::repos::TRANSFER;
@@ -26,6 +27,20 @@ impl Repos {
             Git::new("update-ref").at(&dir).arg("--stdin").input(Input::Bytes(deletes)).ok().await?;
         }
         Ok(count)
+    }
+
+    /// Numbers of the tasks that have refs here.
+    ///
+    /// # Errors
+    /// When git cannot read.
+    pub async fn tasks_with_refs(&self, key: &str) -> Result<BTreeSet<i64>, GitError> {
+        let dir = self.path(key)?;
+        if !dir.join("HEAD").is_file() {
+            return Ok(BTreeSet::new());
+        }
+        let list = Git::new("for-each-ref").at(&dir).args(["--format=%(refname)", "refs/caisson/"]).ok().await?;
+        let number = |line: &str| line.strip_prefix("refs/caisson/")?.split('/').next()?.parse().ok();
+        Ok(String::from_utf8_lossy(&list).lines().filter_map(number).collect())
     }
 
     /// Puts packs and refs together, and removes objects that nothing refers to and that are older than `unborn` (normally [`UNBORN`]).

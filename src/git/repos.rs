@@ -4,6 +4,7 @@
 //! `refs/remotes/origin/`, so that nothing fetched ever moves a ref of ours. Tests: `tests/trees.rs`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::Commit;
@@ -18,6 +19,8 @@ pub(super) const TRANSFER: Duration = Duration::from_secs(600);
 #[derive(Debug, Clone)]
 pub struct Repos {
     dir: PathBuf,
+    /// Held while a repository is made: tasks of it may come at once.
+    making: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// One push of one commit to one branch.
@@ -55,7 +58,7 @@ pub fn checkpoint_ref(task: i64, n: u32) -> String {
 impl Repos {
     /// `dir` is made when the first repository is.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into() }
+        Self { dir: dir.into(), making: Arc::default() }
     }
 
     /// Removes the lock files that git processes left when they were killed. Only for whoever holds the state directory's lock,
@@ -111,6 +114,7 @@ impl Repos {
     /// [`GitError::Io`] or [`GitError::Failed`] when the directory cannot be written.
     pub async fn ensure(&self, key: &str) -> Result<PathBuf, GitError> {
         let path = self.path(key)?;
+        let _one = self.making.lock().await;
         if !path.join("HEAD").is_file() {
             private_dir(&self.dir)?;
             // Made beside its place and moved there whole: a process that dies half-way leaves no half repository.

@@ -43,7 +43,11 @@ impl Reader {
         self.threads.answer_beside(entry, number, key, (login, &text.body, first), None).await?;
         let hosts: Vec<String> = verbs.iter().filter_map(denied).cloned().collect();
         let wish = TakeBack { input_key: key.to_owned(), repository: entry.key.clone(), hosts, now: now() };
-        let Some(taken) = self.store.take_back(wish).await? else { return Ok(true) };
+        let Some(taken) = self.store.take_back(wish).await? else {
+            // A try that was cut off, or another host, took them back: those that stand here follow.
+            self.effects.reach_repository(&entry.key, None).await?;
+            return Ok(true);
+        };
         tracing::info!(repository = entry.key, number, source = %text.source, login, ?taken, "hosts, without a task");
         let any = taken.iter().any(|grants| !grants.is_empty());
         let mut taken = taken.into_iter();

@@ -123,6 +123,7 @@ impl Intake {
 
     async fn read_for(&self, thread: Thread) {
         let _one = self.woken.acquire().await;
+        let term = self.reader.machine.leases().term(&thread.0);
         let begun = || self.underway().waiting.remove(&thread).unwrap_or_default();
         let mut taken = None;
         let seen = self.read(&thread, || taken = Some(begun())).await;
@@ -130,7 +131,7 @@ impl Intake {
         let uuids = taken.unwrap_or_else(begun);
         let done = match seen {
             // Whoever works for it now reads it.
-            Ok(()) if !self.reader.machine.leases().holds(&thread.0) => Ok(()),
+            Ok(()) if term.is_none() || self.reader.machine.leases().term(&thread.0) != term => Ok(()),
             Ok(()) => self.handled(uuids.clone()).await,
             Err(trouble) => Err(trouble),
         };
@@ -200,13 +201,14 @@ impl Intake {
         numbers.retain(|(key, _)| leases.holds(key));
         let repositories: Vec<&Repository> =
             self.reader.config.repositories.iter().filter(|entry| leases.holds(&entry.key)).collect();
+        let terms: Vec<Option<u64>> = repositories.iter().map(|entry| leases.term(&entry.key)).collect();
         let found = join_all(repositories.iter().map(|entry| self.look_around(entry, clock))).await;
         let mut seen = Vec::new();
-        for (entry, found) in repositories.into_iter().zip(found) {
+        for ((entry, term), found) in repositories.into_iter().zip(terms).zip(found) {
             match found {
                 Ok(found) => {
                     numbers.extend(found.into_iter().map(|number| (entry.key.clone(), number)));
-                    seen.push(&entry.key);
+                    seen.push((&entry.key, term));
                 }
                 Err(trouble) => tracing::warn!(?trouble, key = entry.key, "a repository could not be read"),
             }
@@ -218,7 +220,7 @@ impl Intake {
         };
         stream::iter(due).for_each_concurrent(READINGS, read).await;
         // What failed is remembered by itself; what was lost meanwhile is read by whoever has it now.
-        for key in seen.into_iter().filter(|key| leases.holds(key)) {
+        for (key, _) in seen.into_iter().filter(|(key, term)| term.is_some() && leases.term(key) == *term) {
             self.reader.store.set_watermark(key, clock).await?;
         }
         self.reader.machine.forget_ended();

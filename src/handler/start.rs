@@ -150,7 +150,7 @@ impl Reader {
         who: &Account,
         verb: &str,
     ) -> Result<(), Trouble> {
-        if self.store.note_input(key, now()).await? {
+        if self.store.note_input_of(&entry.key, key, now()).await? {
             let once = format!("refused:{}:{number}:{}", entry.key, who.id);
             self.threads.answer_once(entry, number, &once, &message::refused(&who.login, verb)).await?;
         }

@@ -233,6 +233,12 @@ async fn project(c: &mut AnyConnection, id: TaskId, event: &Event, now: i64) -> 
             let repository: String = sqlx::query_scalar(sql).bind(id.0).fetch_one(&mut *c).await?;
             super::grants::drop_named(c, &repository, host).await.map(drop)
         }
+        // Whoever goes on with the task has it from the forge.
+        Event::Pushed { commit, .. } => {
+            let sql = "DELETE FROM packs WHERE task = $1 AND commit_id = $2";
+            sqlx::query(sql).bind(id.0).bind(commit.to_string()).execute(c).await?;
+            Ok(())
+        }
         Event::DecisionUsed { decision, n } => decision_used(c, id, *n, decision).await,
         _ => Ok(()),
     }

@@ -19,11 +19,17 @@ pub struct TakeBack {
 impl Store {
     /// Takes hosts back from a repository's later tasks: for each, the grants that stood. None when the text was taken up before.
     pub async fn take_back(&self, wish: TakeBack) -> Result<Option<Vec<Vec<String>>>, StoreError> {
-        self.writer.ask(|answer| queue::Write::TakeBack { wish, answer }).await
+        let epoch = self.life();
+        self.writer.ask(|answer| queue::Write::TakeBack { wish, epoch, answer }).await
     }
 }
 
-pub(super) async fn take_back(c: &mut AnyConnection, wish: &TakeBack) -> Result<Option<Vec<Vec<String>>>, StoreError> {
+pub(super) async fn take_back(
+    c: &mut AnyConnection,
+    wish: &TakeBack,
+    epoch: i64,
+) -> Result<Option<Vec<Vec<String>>>, StoreError> {
+    super::leases::fence(c, &wish.repository, epoch).await?;
     if !inputs::input(c, &wish.input_key, None, wish.now).await? {
         return Ok(None);
     }

@@ -18,3 +18,16 @@ pub(super) async fn input(
     let done = sqlx::query(sql).bind(key).bind(task.map(|t| t.0)).bind(now).execute(c).await?;
     Ok(done.rows_affected() > 0)
 }
+
+/// As [`input`], without a task; by this life for a text of this repository.
+pub(super) async fn noted(
+    c: &mut AnyConnection,
+    key: &str,
+    by: Option<(String, i64)>,
+    now: i64,
+) -> Result<bool, StoreError> {
+    if let Some((repository, epoch)) = by {
+        super::leases::fence(c, &repository, epoch).await?;
+    }
+    input(c, key, None, now).await
+}

@@ -4,7 +4,9 @@
 //! matter. Every write of every host goes through one lock of the database ([`Location::begin`]), so what is compared here still holds
 //! when the transaction ends. Tests: `contract/leases.rs`.
 
-use super::{Store, StoreError, queue};
+use super::body::Flag;
+use super::queue::{self, Database};
+use super::{Store, StoreError};
 use domain::TaskId;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
@@ -12,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A host that holds more than another leaves a free lease to that one for so long.
 const LEFT_TO_OTHERS_MS: i64 = 3_000;
+/// A repository that is in no file of a host that is there is left to whoever had it last for so long.
+const ABANDONED_MS: i64 = 10 * 60 * 1000;
 /// Hosts that were silent for so long are forgotten.
 const FORGOTTEN_MS: i64 = 24 * 3600 * 1000;
 
@@ -26,10 +30,23 @@ pub struct Claim {
     pub epoch: i64,
     /// Keys of the repositories that it could work for.
     pub repositories: Vec<String>,
+    /// Keys of others that the store has tasks of: somebody has to end them.
+    pub left_over: Vec<String>,
+    /// Whether it can do their work. Otherwise it takes only what no other host could.
+    pub willing: bool,
     /// Those that another host could take over without a loss, because nothing of them stands here.
     pub movable: Vec<String>,
     /// How long a lease lasts from now on, in milliseconds.
     pub lasts_ms: i64,
+}
+
+/// A repository that a host works for from now on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// The repository's key.
+    pub repository: String,
+    /// Whether nobody else can have worked for it since this life claimed it last.
+    pub kept: bool,
 }
 
 /// A host, as [`Store::hosts`] lists it.
@@ -61,10 +78,19 @@ impl Store {
     /// repositories it works for from now on.
     ///
     /// # Errors
-    /// [`StoreError::Replaced`] when a later life with this host's id is there: this one has lost everything.
-    pub async fn claim(&self, claim: Claim) -> Result<Vec<String>, StoreError> {
-        let clock = self.location.clock();
-        self.writer.ask(|answer| queue::Write::Claim { claim, clock, answer }).await
+    /// [`StoreError::Replaced`] when a later life with this host's id is there, [`StoreError::Shape`] when a newer version has brought the
+    /// store to another shape: then this one has lost everything.
+    pub async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>, StoreError> {
+        let known = self.location.migrations().iter().map(|migration| migration.version).max().unwrap_or(0);
+        let database = Database { clock: self.location.clock(), known };
+        self.writer.ask(|answer| queue::Write::Claim { claim, database, answer }).await
+    }
+
+    /// Keys of all repositories that the store has tasks of.
+    pub async fn repositories_with_tasks(&self) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT DISTINCT repository FROM tasks ORDER BY repository";
+        let readers = self.readers();
+        self.read(sqlx::query_scalar(sql).fetch_all(&readers)).await
     }
 
     /// Gives leases of this life back, so that others need not wait for their end. With `goes`, the host is not there any more.
@@ -75,8 +101,8 @@ impl Store {
         repositories: Vec<String>,
         goes: bool,
     ) -> Result<(), StoreError> {
-        let host = host.to_owned();
-        self.writer.ask(|answer| queue::Write::Release { host, epoch, repositories, goes, answer }).await
+        let (host, clock) = (host.to_owned(), self.location.clock());
+        self.writer.ask(|answer| queue::Write::Release { host, epoch, repositories, goes, clock, answer }).await
     }
 
     /// The hosts that are known, in order of their ids.
@@ -101,16 +127,21 @@ impl Store {
 pub(super) async fn claim(
     c: &mut AnyConnection,
     claim: &Claim,
-    clock: &'static str,
-) -> Result<Vec<String>, StoreError> {
-    let now: i64 = sqlx::query_scalar(clock).fetch_one(&mut *c).await?;
+    database: &Database,
+) -> Result<Vec<Claimed>, StoreError> {
+    let sql = "SELECT COALESCE(MAX(version), 0) FROM _sqlx_migrations";
+    let found: i64 = sqlx::query_scalar(sql).fetch_one(&mut *c).await?;
+    if found > database.known {
+        return Err(StoreError::Shape { found, known: database.known });
+    }
+    let now: i64 = sqlx::query_scalar(database.clock).fetch_one(&mut *c).await?;
     let until = now + claim.lasts_ms;
     announce(c, claim, now, until).await?;
     let leases = leases(c).await?;
     let others = others(c, claim, now, &leases).await?;
     let Shared { held, given } = share(claim, &leases, &others, now);
-    for key in &held {
-        write(c, key, claim, until).await?;
+    for Claimed { repository, .. } in &held {
+        write(c, repository, claim, until).await?;
     }
     if let Some(key) = given {
         write(c, &key, claim, now - 1).await?;
@@ -120,33 +151,57 @@ pub(super) async fn claim(
 
 /// What a host works for from now on, and what it gives up for another.
 struct Shared {
-    held: Vec<String>,
+    held: Vec<Claimed>,
     given: Option<String>,
 }
 
 /// What is free goes to whoever asks first, unless another host has less; and who has more than another gives it one at a time.
 fn share(claim: &Claim, leases: &BTreeMap<String, Lease>, others: &[Other], now: i64) -> Shared {
-    // An earlier life of this host is over: the state directory's lock says so.
-    let own = |lease: &Lease| lease.host == claim.host && (lease.epoch < claim.epoch || lease.until >= now);
-    let is_own = |key: &&String| leases.get(*key).is_some_and(own);
-    let mut held: Vec<String> = claim.repositories.iter().filter(is_own).cloned().collect();
-    let first_free = held.len();
-    for key in claim.repositories.iter().filter(|key| !is_own(key)) {
-        let lease = leases.get(key);
-        if lease.is_some_and(|lease| lease.until >= now) {
-            continue;
+    let mut held = Vec::new();
+    let mut free = Vec::new();
+    for key in &claim.repositories {
+        match leases.get(key) {
+            Some(lease) if lease.host == claim.host && lease.epoch == claim.epoch && lease.until >= now => {
+                held.push(Claimed { repository: key.clone(), kept: true });
+            }
+            // An earlier life of this host is over: the state directory's lock says so.
+            Some(lease) if lease.host == claim.host && lease.epoch < claim.epoch => {
+                held.push(Claimed { repository: key.clone(), kept: false });
+            }
+            Some(lease) if lease.until >= now => {}
+            lease => free.push((key, lease)),
         }
-        let left_to_others = lease.is_some_and(|lease| now - lease.until < LEFT_TO_OTHERS_MS);
-        if !(left_to_others && others.iter().any(|other| other.could(key) && other.held < held.len())) {
-            held.push(key.clone());
+    }
+    let kept = held.len();
+    for (key, lease) in free {
+        let recent = lease.is_some_and(|lease| now - lease.until < LEFT_TO_OTHERS_MS);
+        let better = |other: &Other| other.could(key) && (!claim.willing || (recent && other.held < held.len()));
+        if !others.iter().any(better) {
+            held.push(Claimed { repository: key.clone(), kept: false });
         }
     }
     let much = held.len();
-    let given = held[..first_free].iter().position(|key| {
-        let wanted = others.iter().any(|other| other.could(key) && other.held + 1 < much);
-        wanted && claim.movable.contains(key)
+    let given = held[..kept].iter().position(|Claimed { repository: key, .. }| {
+        let wanted = |other: &Other| other.could(key) && (!claim.willing || other.held + 1 < much);
+        claim.movable.contains(key) && others.iter().any(wanted)
     });
-    Shared { given: given.map(|at| held.remove(at)), held }
+    let given = given.map(|at| held.remove(at).repository);
+    held.extend(abandoned(claim, leases, others, now));
+    Shared { held, given }
+}
+
+/// Repositories in no file of a host that is there, which their last host has left alone for long: their tasks are ended by somebody.
+fn abandoned(claim: &Claim, leases: &BTreeMap<String, Lease>, others: &[Other], now: i64) -> Vec<Claimed> {
+    let nobodys = |key: &&String| !others.iter().any(|other| other.repositories.contains(*key));
+    let one = |key: &String| {
+        let (own, kept) = match leases.get(key) {
+            None => (true, false),
+            Some(lease) if lease.host == claim.host => (true, lease.epoch == claim.epoch && lease.until >= now),
+            Some(lease) => (now - lease.until > ABANDONED_MS, false),
+        };
+        own.then(|| Claimed { repository: key.clone(), kept })
+    };
+    claim.left_over.iter().filter(nobodys).filter_map(one).collect()
 }
 
 async fn announce(c: &mut AnyConnection, claim: &Claim, now: i64, until: i64) -> Result<(), StoreError> {
@@ -155,11 +210,11 @@ async fn announce(c: &mut AnyConnection, claim: &Claim, now: i64, until: i64) ->
     if known.is_some_and(|epoch| epoch > claim.epoch) {
         return Err(StoreError::Replaced);
     }
-    let sql = "INSERT INTO hosts (id, epoch, address, repositories, until) VALUES ($1, $2, $3, $4, $5) \
+    let sql = "INSERT INTO hosts (id, epoch, address, repositories, willing, until) VALUES ($1, $2, $3, $4, $5, $6) \
                ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, address = excluded.address, \
-               repositories = excluded.repositories, until = excluded.until";
+               repositories = excluded.repositories, willing = excluded.willing, until = excluded.until";
     let query = sqlx::query(sql).bind(&claim.host).bind(claim.epoch).bind(&claim.address);
-    query.bind(claim.repositories.join("\n")).bind(until).execute(&mut *c).await?;
+    query.bind(claim.repositories.join("\n")).bind(claim.willing).bind(until).execute(&mut *c).await?;
     sqlx::query("DELETE FROM hosts WHERE until < $1").bind(now - FORGOTTEN_MS).execute(c).await?;
     Ok(())
 }
@@ -173,12 +228,13 @@ async fn leases(c: &mut AnyConnection) -> Result<BTreeMap<String, Lease>, StoreE
 /// Another host that is there.
 struct Other {
     repositories: BTreeSet<String>,
+    willing: bool,
     held: usize,
 }
 
 impl Other {
     fn could(&self, key: &str) -> bool {
-        self.repositories.contains(key)
+        self.willing && self.repositories.contains(key)
     }
 }
 
@@ -188,12 +244,13 @@ async fn others(
     now: i64,
     leases: &BTreeMap<String, Lease>,
 ) -> Result<Vec<Other>, StoreError> {
-    let sql = "SELECT id, repositories FROM hosts WHERE id <> $1 AND until >= $2";
+    let sql = "SELECT id, repositories, CAST(willing AS INTEGER) FROM hosts WHERE id <> $1 AND until >= $2";
     let rows = sqlx::query(sql).bind(&claim.host).bind(now).fetch_all(c).await?;
     let one = |row: &AnyRow| {
-        let (id, repositories): (String, String) = (row.get(0), row.get(1));
+        let (id, repositories, willing): (String, String, Flag) = (row.get(0), row.get(1), row.get(2));
         let held = leases.values().filter(|lease| lease.host == id && lease.until >= now).count();
-        Other { repositories: repositories.lines().map(str::to_owned).collect(), held }
+        let repositories = repositories.lines().map(str::to_owned).collect();
+        Other { repositories, willing: willing.into(), held }
     };
     Ok(rows.iter().map(one).collect())
 }
@@ -207,14 +264,14 @@ async fn write(c: &mut AnyConnection, key: &str, claim: &Claim, until: i64) -> R
 
 pub(super) async fn release(
     c: &mut AnyConnection,
-    host: &str,
-    epoch: i64,
+    (host, epoch): (&str, i64),
     repositories: &[String],
-    goes: bool,
+    (goes, clock): (bool, &'static str),
 ) -> Result<(), StoreError> {
+    let now: i64 = sqlx::query_scalar(clock).fetch_one(&mut *c).await?;
     for key in repositories {
-        let sql = "UPDATE leases SET until = 0 WHERE repository = $1 AND host = $2 AND epoch = $3";
-        sqlx::query(sql).bind(key).bind(host).bind(epoch).execute(&mut *c).await?;
+        let sql = "UPDATE leases SET until = $4 WHERE repository = $1 AND host = $2 AND epoch = $3";
+        sqlx::query(sql).bind(key).bind(host).bind(epoch).bind(now - 1).execute(&mut *c).await?;
     }
     if goes {
         let sql = "DELETE FROM hosts WHERE id = $1 AND epoch = $2";

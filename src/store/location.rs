@@ -31,7 +31,8 @@ const LOCK: &str = "SELECT pg_try_advisory_lock(27973128230760302)";
 const LOCK_WITH_OTHERS: &str = "SELECT pg_try_advisory_lock_shared(27973128230760302)";
 
 /// The writers of all hosts write one after the other: within a transaction nothing moves that another of ours writes.
-const BEGIN: &str = "BEGIN; SELECT pg_advisory_xact_lock(27973128230760303)";
+/// What is compared is what the last of them left, whatever the server's own isolation is.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(27973128230760303)";
 
 /// A host that stands still within a transaction holds up all others: the server ends its session.
 const NO_STANDSTILL: &str = "SET idle_in_transaction_session_timeout = 5000";

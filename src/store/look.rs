@@ -27,7 +27,12 @@ impl Store {
         if found != known {
             return Err(StoreError::Shape { found, known });
         }
-        Ok(Some(Self { writer: queue::Writer::nobody(), readers: Arc::new(RwLock::new(readers)), location }))
+        Ok(Some(Self {
+            writer: queue::Writer::nobody(),
+            readers: Arc::new(RwLock::new(readers)),
+            location,
+            life: Arc::default(),
+        }))
     }
 }
 

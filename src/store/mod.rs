@@ -34,7 +34,7 @@ pub use append::{Append, Appended, Close, NewTask};
 pub use charges::{Cost, CostBy, day_began};
 pub use copy::{Copied, TABLES};
 pub use grants::TakeBack;
-pub use leases::{Claim, Host};
+pub use leases::{Claim, Claimed, Host};
 pub use location::Location;
 pub use outbox::{EffectRow, EffectState};
 pub use read::{ActionRow, TaskRow};
@@ -42,6 +42,7 @@ pub use retention::{Before, Deleted};
 pub use wakes::{Wakes, Word};
 
 use sqlx::AnyPool;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Why the store could not be opened, read, written or copied.
@@ -187,6 +188,8 @@ pub struct Store {
     writer: queue::Writer,
     readers: Arc<RwLock<AnyPool>>,
     location: Location,
+    /// The number of the life that was begun here; 0 before.
+    life: Arc<AtomicI64>,
 }
 
 impl Store {
@@ -201,7 +204,7 @@ impl Store {
         location.make()?;
         let writer = writer::start(location.clone()).await?;
         let readers = location.readers(READERS).await.map_err(|error| location.failed(error))?;
-        Ok(Self { writer, readers: Arc::new(RwLock::new(readers)), location })
+        Ok(Self { writer, readers: Arc::new(RwLock::new(readers)), location, life: Arc::default() })
     }
 
     fn readers(&self) -> AnyPool {
@@ -225,7 +228,13 @@ impl Store {
 
     /// Begins a process life: the number that marks what it starts.
     pub async fn begin_epoch(&self, now: i64) -> Result<i64, StoreError> {
-        self.writer.ask(|answer| queue::Write::Epoch { now, answer }).await
+        let epoch = self.writer.ask(|answer| queue::Write::Epoch { now, answer }).await?;
+        self.life.store(epoch, Ordering::Relaxed);
+        Ok(epoch)
+    }
+
+    fn life(&self) -> i64 {
+        self.life.load(Ordering::Relaxed)
     }
 
     /// Stores an arrival; false when this uuid was stored before. Returns only once it is on the disk.
@@ -255,7 +264,16 @@ impl Store {
     /// Marks an input as taken up without a task (a command that was only answered); false when it was before.
     pub async fn note_input(&self, key: &str, now: i64) -> Result<bool, StoreError> {
         let key = key.to_owned();
-        self.writer.ask(|answer| queue::Write::Input { key, now, answer }).await
+        self.writer.ask(|answer| queue::Write::Input { key, by: None, now, answer }).await
+    }
+
+    /// As [`Store::note_input`], of a text of this repository.
+    ///
+    /// # Errors
+    /// [`StoreError::Elsewhere`] when another host works for it.
+    pub async fn note_input_of(&self, repository: &str, key: &str, now: i64) -> Result<bool, StoreError> {
+        let (key, by) = (key.to_owned(), Some((repository.to_owned(), self.life())));
+        self.writer.ask(|answer| queue::Write::Input { key, by, now, answer }).await
     }
 
     /// Marks an effect as begun in this epoch; false when it is not open any more.

@@ -79,8 +79,9 @@ pub(super) async fn later(
     Ok(())
 }
 
-pub(super) async fn hold_charge(c: &mut AnyConnection, id: i64) -> Result<(), StoreError> {
-    sqlx::query("UPDATE effects SET held = TRUE WHERE id = $1").bind(id).execute(c).await?;
+pub(super) async fn hold_charge(c: &mut AnyConnection, id: i64, epoch: i64) -> Result<(), StoreError> {
+    let sql = "UPDATE effects SET held = TRUE WHERE id = $1 AND state = 'started' AND epoch = $2";
+    sqlx::query(sql).bind(id).bind(epoch).execute(c).await?;
     Ok(())
 }
 
@@ -108,7 +109,8 @@ pub(super) const WITH_EFFECTS: &str =
 impl Store {
     /// Keeps what an effect has charged for its next try: an outage then adds nothing to the log.
     pub async fn hold_charge(&self, effect: i64) -> Result<(), StoreError> {
-        self.writer.ask(|answer| super::queue::Write::HoldCharge { effect, answer }).await
+        let epoch = self.life();
+        self.writer.ask(|answer| super::queue::Write::HoldCharge { effect, epoch, answer }).await
     }
 
     /// The effect that is next in a queue of a task: the oldest; of those set aside, when nothing else is left, the one that waits least.

@@ -10,8 +10,8 @@ const MARKS: &str = "marks";
 impl Store {
     /// Keeps a commit of a task as a git pack of what its parent lacks, in place of an earlier one.
     pub async fn keep_pack(&self, task: TaskId, commit: &Commit, body: Vec<u8>) -> Result<(), StoreError> {
-        let commit = commit.to_string();
-        self.writer.ask(|answer| queue::Write::Pack { task, commit, body, answer }).await
+        let (commit, epoch) = (commit.to_string(), self.life());
+        self.writer.ask(|answer| queue::Write::Pack { task, commit, epoch, body, answer }).await
     }
 
     /// The pack of a task's commit; none when another one is kept, or none.
@@ -35,7 +35,13 @@ impl Store {
     }
 }
 
-pub(super) async fn keep(c: &mut AnyConnection, task: TaskId, commit: &str, body: Vec<u8>) -> Result<(), StoreError> {
+pub(super) async fn keep(
+    c: &mut AnyConnection,
+    (task, epoch): (TaskId, i64),
+    commit: &str,
+    body: Vec<u8>,
+) -> Result<(), StoreError> {
+    super::leases::fence_task(c, task, epoch).await?;
     let sql = "INSERT INTO packs (task, commit_id, body) VALUES ($1, $2, $3) \
                ON CONFLICT (task) DO UPDATE SET commit_id = excluded.commit_id, body = excluded.body";
     sqlx::query(sql).bind(task.0).bind(commit).bind(body).execute(c).await?;

@@ -1,11 +1,19 @@
 //! What the store's writer is asked, and the handle by which it is asked.
 
-use super::{Address, Append, Appended, Before, Claim, Deleted, Delivery, NewTask, StoreError, TakeBack, deliveries};
+use super::{
+    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, StoreError, TakeBack, deliveries,
+};
 use domain::TaskId;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// How a database is asked for its time, and the shape that this version knows.
+pub(super) struct Database {
+    pub clock: &'static str,
+    pub known: i64,
+}
 
 pub(super) enum Write {
     /// Writes a row as it is.
@@ -31,6 +39,8 @@ pub(super) enum Write {
     },
     Input {
         key: String,
+        /// Whose text it is, and the life that takes it up; none: nobody else can.
+        by: Option<(String, i64)>,
         now: i64,
         answer: Reply<bool>,
     },
@@ -49,6 +59,7 @@ pub(super) enum Write {
     },
     HoldCharge {
         effect: i64,
+        epoch: i64,
         answer: Reply<()>,
     },
     Post {
@@ -69,6 +80,7 @@ pub(super) enum Write {
     },
     TakeBack {
         wish: TakeBack,
+        epoch: i64,
         answer: Reply<Option<Vec<Vec<String>>>>,
     },
     DeleteTask {
@@ -91,19 +103,21 @@ pub(super) enum Write {
     },
     Claim {
         claim: Claim,
-        clock: &'static str,
-        answer: Reply<Vec<String>>,
+        database: Database,
+        answer: Reply<Vec<Claimed>>,
     },
     Release {
         host: String,
         epoch: i64,
         repositories: Vec<String>,
         goes: bool,
+        clock: &'static str,
         answer: Reply<()>,
     },
     Pack {
         task: TaskId,
         commit: String,
+        epoch: i64,
         body: Vec<u8>,
         answer: Reply<()>,
     },

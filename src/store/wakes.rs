@@ -1,13 +1,16 @@
 //! What hosts of one store tell each other: that something came for a repository, or that a lease is free. Only a hint: whoever misses one
 //! looks a little later by himself.
 
+use super::location::KEEPALIVES;
 use super::{Location, Store, StoreError};
+use sqlx::Executor;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use std::time::Duration;
 
 /// Told within the transaction: heard once it is stored.
 pub(super) const DELIVERED_AND_COMMIT: &str = "NOTIFY caisson, 'delivery'; COMMIT";
 pub(super) const RELEASED_AND_COMMIT: &str = "NOTIFY caisson, 'lease'; COMMIT";
+pub(super) const BOTH_AND_COMMIT: &str = "NOTIFY caisson, 'delivery'; NOTIFY caisson, 'lease'; COMMIT";
 const CHANNEL: &str = "caisson";
 /// Between two tries to hear again.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -49,9 +52,10 @@ impl Wakes {
             }
             return Word::Unknown;
         };
-        match listener.recv().await.map(|told| told.payload().to_owned()) {
-            Ok(payload) if payload == "delivery" => Word::Delivery,
-            Ok(payload) if payload == "lease" => Word::Lease,
+        match listener.try_recv().await.map(|told| told.map(|told| told.payload().to_owned())) {
+            Ok(Some(payload)) if payload == "delivery" => Word::Delivery,
+            Ok(Some(payload)) if payload == "lease" => Word::Lease,
+            // Connected anew, or another version's word.
             Ok(_) => Word::Unknown,
             Err(error) => {
                 tracing::debug!(%error, "other hosts are not heard any more");
@@ -65,7 +69,11 @@ impl Wakes {
 async fn listen(at: &Location) -> Result<PgListener, StoreError> {
     let Location::Postgres(url) = at else { return std::future::pending().await };
     let options: PgConnectOptions = url.as_str().parse()?;
-    let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(AGAIN).connect_with(options).await?;
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(AGAIN)
+        .after_connect(|connection, _| Box::pin(async move { connection.execute(KEEPALIVES).await.map(drop) }));
+    let pool = pool.connect_with(options).await?;
     let mut listener = PgListener::connect_with(&pool).await?;
     listener.listen(CHANNEL).await?;
     Ok(listener)

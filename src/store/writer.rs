@@ -128,7 +128,8 @@ async fn together(
     connection.execute(location.begin()).await?;
     let releases = writes.iter().any(|write| matches!(write, Write::Release { .. }));
     let commit = match location.is_shared() {
-        true if releases => wakes::RELEASED_AND_COMMIT,
+        true if releases && arrived.is_empty() => wakes::RELEASED_AND_COMMIT,
+        true if releases => wakes::BOTH_AND_COMMIT,
         true if !arrived.is_empty() => wakes::DELIVERED_AND_COMMIT,
         _ => "COMMIT",
     };
@@ -229,28 +230,32 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (Told, bool) {
         Write::Delivered { uuids, now, answer } => within!(answer, deliveries::handled(connection, &uuids, now).await),
         Write::Append { append, answer } => within!(answer, append::append(connection, &append).await),
         Write::Create { new, answer } => within!(answer, append::create(connection, &new).await),
-        Write::Input { key, now, answer } => within!(answer, inputs::input(connection, &key, None, now).await),
+        Write::Input { key, by, now, answer } => within!(answer, inputs::noted(connection, &key, by, now).await),
         Write::EffectStarted { id, epoch, answer } => within!(answer, outbox::started(connection, id, epoch).await),
         Write::EffectLater { id, epoch, not_before, trouble, aside, answer } => {
             within!(answer, outbox::later(connection, (id, epoch), not_before, &trouble, aside).await)
         }
-        Write::HoldCharge { effect, answer } => within!(answer, outbox::hold_charge(connection, effect).await),
+        Write::HoldCharge { effect, epoch, answer } => {
+            within!(answer, outbox::hold_charge(connection, effect, epoch).await)
+        }
         Write::Post { task, key, forge_id, answer } => within!(answer, post(connection, task, &key, forge_id).await),
         Write::Watermark { repository, at, answer } => within!(answer, watermark(connection, &repository, at).await),
         Write::Egress { task, lines, answer } => within!(answer, egress(connection, task, &lines).await),
-        Write::TakeBack { wish, answer } => within!(answer, grants::take_back(connection, &wish).await),
+        Write::TakeBack { wish, epoch, answer } => within!(answer, grants::take_back(connection, &wish, epoch).await),
         Write::DeleteTask { task, answer } => within!(answer, retention::delete_task(connection, task).await),
         Write::Prune { before, answer } => within!(answer, retention::prune(connection, &before).await),
         Write::Unread { repository, number, now, answer } => {
             within!(answer, unread::note(connection, &repository, number, now).await)
         }
         Write::Address { seen, answer } => within!(answer, addresses::keep(connection, &seen).await),
-        Write::Claim { claim, clock, answer } => within!(answer, leases::claim(connection, &claim, clock).await),
-        Write::Release { host, epoch, repositories, goes, answer } => {
-            within!(answer, leases::release(connection, &host, epoch, &repositories, goes).await)
+        Write::Claim { claim, database, answer } => {
+            within!(answer, leases::claim(connection, &claim, &database).await)
         }
-        Write::Pack { task, commit, body, answer } => {
-            within!(answer, packs::keep(connection, task, &commit, body).await)
+        Write::Release { host, epoch, repositories, goes, clock, answer } => {
+            within!(answer, leases::release(connection, (&host, epoch), &repositories, (goes, clock)).await)
+        }
+        Write::Pack { task, commit, epoch, body, answer } => {
+            within!(answer, packs::keep(connection, (task, epoch), &commit, body).await)
         }
         Write::Marks { fingerprint, anew, answer } => {
             within!(answer, packs::marks(connection, &fingerprint, anew).await)

@@ -1,27 +1,66 @@
 //! Which repositories this process works for. Where several hosts share a store each repository is one host's at a time, and everything
 //! that has an order (readings of a thread, effects of a task) happens there.
 
+use nix::time::{ClockId, clock_gettime};
 use std::collections::{HashMap, HashSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Keys of repositories, each until when; none = all of them, for good.
-type Held = Option<HashMap<String, Instant>>;
+/// How often a lease is looked at while its end is awaited: the clock it is counted on goes on while the machine sleeps, timers do not.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// An instant by a clock that goes on while the machine sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Awake(Duration);
+
+impl Awake {
+    /// Now. A machine without such a clock counts as one that never sleeps.
+    pub fn now() -> Self {
+        static BEGAN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        match clock_gettime(ClockId::CLOCK_BOOTTIME) {
+            Ok(at) => Self(Duration::from(at)),
+            Err(_) => Self(BEGAN.get_or_init(Instant::now).elapsed()),
+        }
+    }
+
+    /// How long until then; 0 when it is over.
+    fn left(self) -> Duration {
+        self.0.saturating_sub(Self::now().0)
+    }
+}
+
+impl std::ops::Add<Duration> for Awake {
+    type Output = Self;
+
+    fn add(self, more: Duration) -> Self {
+        Self(self.0 + more)
+    }
+}
+
+struct Lease {
+    until: Awake,
+    /// Another number each time that the repository is held anew.
+    term: u64,
+}
+
+/// What is held; none = everything, for good.
+type Held = Option<HashMap<String, Lease>>;
 
 /// What this process holds leases of, by its own clock.
 pub struct Leases {
     held: watch::Sender<Held>,
+    terms: std::sync::atomic::AtomicU64,
 }
 
 impl Leases {
     /// Of the only process there is: it works for every repository.
     pub fn everything() -> Self {
-        Self { held: watch::channel(None).0 }
+        Self { held: watch::channel(None).0, terms: 1.into() }
     }
 
     /// Of one among several, which works for nothing yet.
     pub fn nothing() -> Self {
-        Self { held: watch::channel(Some(HashMap::new())).0 }
+        Self { held: watch::channel(Some(HashMap::new())).0, terms: 1.into() }
     }
 
     /// Whether other processes work for repositories, too.
@@ -31,27 +70,42 @@ impl Leases {
 
     /// Whether this process works for the repository.
     pub fn holds(&self, repository: &str) -> bool {
-        self.until(repository).is_some()
+        self.term(repository).is_some()
     }
 
-    /// Until when, or for good.
-    fn until(&self, repository: &str) -> Option<Option<Instant>> {
+    /// Whether it does for so much longer.
+    pub fn holds_for(&self, repository: &str, more: Duration) -> bool {
         match &*self.held.borrow() {
-            None => Some(None),
-            Some(held) => held.get(repository).filter(|&&until| until > Instant::now()).map(|&until| Some(until)),
+            None => true,
+            Some(held) => held.get(repository).is_some_and(|lease| lease.until.left() > more),
+        }
+    }
+
+    /// Since when this process has worked for the repository without a gap: a number for each such time; none when it does not.
+    pub fn term(&self, repository: &str) -> Option<u64> {
+        match &*self.held.borrow() {
+            None => Some(0),
+            Some(held) => held.get(repository).filter(|lease| lease.until > Awake::now()).map(|lease| lease.term),
         }
     }
 
     /// Those it works for; none = all of them.
     pub fn all(&self) -> Option<HashSet<String>> {
         let held = self.held.borrow();
-        let now = Instant::now();
-        held.as_ref().map(|held| held.iter().filter(|(_, until)| **until > now).map(|(key, _)| key.clone()).collect())
+        let now = Awake::now();
+        let live = |(key, lease): (&String, &Lease)| (lease.until > now).then(|| key.clone());
+        held.as_ref().map(|held| held.iter().filter_map(live).collect())
     }
 
     /// It works for these until then, and for nothing else.
-    pub fn set(&self, repositories: impl IntoIterator<Item = String>, until: Instant) {
-        self.held.send_replace(Some(repositories.into_iter().map(|key| (key, until)).collect()));
+    pub fn set(&self, repositories: impl IntoIterator<Item = String>, until: Awake) {
+        self.held.send_modify(|held| {
+            let (before, now) = (held.take().unwrap_or_default(), Awake::now());
+            let goes_on = |key: &String| before.get(key).filter(|lease| lease.until > now).map(|lease| lease.term);
+            let next = || self.terms.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let lease = |key: String| (key.clone(), Lease { until, term: goes_on(&key).unwrap_or_else(next) });
+            *held = Some(repositories.into_iter().map(lease).collect());
+        });
     }
 
     /// Another host was found to work for it.
@@ -59,14 +113,19 @@ impl Leases {
         self.held.send_if_modified(|held| held.as_mut().is_some_and(|held| held.remove(repository).is_some()));
     }
 
-    /// Returns when this process does not work for the repository any more.
+    /// Returns when this process does not work for the repository any more, or has not all the time.
     pub async fn lost(&self, repository: &str) {
         let mut changes = self.held.subscribe();
+        let Some(term) = self.term(repository) else { return };
         loop {
-            let Some(until) = self.until(repository) else { return };
+            if self.term(repository) != Some(term) {
+                return;
+            }
+            let left =
+                self.held.borrow().as_ref().and_then(|held| held.get(repository)).map(|lease| lease.until.left());
             let over = async {
-                match until {
-                    Some(until) => tokio::time::sleep_until(until.into()).await,
+                match left {
+                    Some(left) => tokio::time::sleep(left.min(LOOK)).await,
                     None => std::future::pending().await,
                 }
             };
@@ -81,7 +140,6 @@ impl Leases {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[tokio::test]
     async fn the_only_process_loses_nothing() {
@@ -96,23 +154,25 @@ mod tests {
         let leases = Leases::nothing();
         assert!(!leases.holds("shop"));
         leases.lost("shop").await;
-        let soon = Instant::now() + Duration::from_millis(50);
+        let soon = Awake::now() + Duration::from_millis(50);
         leases.set(["shop".to_owned(), "till".to_owned()], soon);
         assert_eq!(leases.all().map(|all| all.len()), Some(2));
         leases.lose("till");
         leases.lost("till").await;
-        assert!(leases.holds("shop") || Instant::now() >= soon);
+        assert!(leases.holds("shop") || Awake::now() >= soon);
         leases.lost("shop").await;
-        assert!(Instant::now() >= soon && !leases.holds("shop"));
+        assert!(Awake::now() >= soon && !leases.holds("shop"));
+        leases.set(["shop".to_owned()], Awake::now() + Duration::from_secs(60));
+        assert_eq!(leases.term("shop"), Some(3), "another time than the first");
     }
 
     #[tokio::test]
     async fn one_that_is_prolonged_is_not_lost() {
         let leases = Leases::nothing();
-        leases.set(["shop".to_owned()], Instant::now() + Duration::from_millis(50));
+        leases.set(["shop".to_owned()], Awake::now() + Duration::from_millis(50));
         let longer = async {
             tokio::time::sleep(Duration::from_millis(20)).await;
-            leases.set(["shop".to_owned()], Instant::now() + Duration::from_secs(60));
+            leases.set(["shop".to_owned()], Awake::now() + Duration::from_secs(60));
         };
         let both = async { tokio::join!(leases.lost("shop"), longer) };
         assert!(tokio::time::timeout(Duration::from_millis(300), both).await.is_err());

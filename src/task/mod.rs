@@ -10,7 +10,7 @@ mod outbox;
 mod workers;
 
 pub use cut::{Boundary, Cut};
-pub use leases::Leases;
+pub use leases::{Awake, Leases};
 pub use machine::{Fed, Machine};
 pub use order::Obeyed;
 pub use outbox::{Outbox, Patience};

@@ -40,6 +40,10 @@ impl Machine {
         if self.store().task_row(id).await?.is_none() {
             return Ok(Obeyed::Unknown);
         }
+        if !self.works_for(id).await? {
+            // What another host did with it is not known here.
+            self.forget(id);
+        }
         let task = self.look(id).await?;
         let fits = match order {
             Order::Stop => !task.state.ended(),

@@ -100,7 +100,7 @@ impl Threads {
 
     /// Answers without a task: the input is marked first, so that it is answered at most once.
     pub async fn answer_once(&self, entry: &Repository, number: u64, key: &str, text: &str) -> Result<(), Trouble> {
-        if self.store.note_input(key, now()).await? {
+        if self.store.note_input_of(&entry.key, key, now()).await? {
             self.forge.post_comment(&self.place(entry)?, number, text).await?;
         }
         Ok(())

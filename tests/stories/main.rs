@@ -28,6 +28,7 @@ mod idle;
 mod interruptions;
 mod kept;
 mod kills;
+mod leases;
 mod losses;
 mod models;
 mod money;

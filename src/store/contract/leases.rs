@@ -12,6 +12,8 @@ fn host(id: &str, epoch: i64, repositories: &[&str]) -> Claim {
         address: format!("{id}.example"),
         epoch,
         repositories: repositories.iter().map(|&key| key.to_owned()).collect(),
+        left_over: Vec::new(),
+        willing: true,
         movable: Vec::new(),
         lasts_ms: LASTS_MS,
     }
@@ -22,7 +24,12 @@ async fn over() {
 }
 
 async fn claimed(store: &Store, claim: Claim) -> Vec<String> {
-    store.claim(claim).await.expect("answered")
+    store.claim(claim).await.expect("answered").into_iter().map(|it| it.repository).collect()
+}
+
+/// Whether each was this life's all the time since it claimed it last.
+async fn kept(store: &Store, claim: Claim) -> Vec<bool> {
+    store.claim(claim).await.expect("answered").into_iter().map(|it| it.kept).collect()
 }
 
 pub async fn a_repository_is_one_hosts_until_its_lease_ends(fresh: Fresh) {
@@ -30,13 +37,17 @@ pub async fn a_repository_is_one_hosts_until_its_lease_ends(fresh: Fresh) {
     let both = ["shop", "till"];
     assert_eq!(claimed(&store, host("a", 1, &both)).await, both);
     assert!(claimed(&store, host("b", 2, &both)).await.is_empty());
-    assert_eq!(claimed(&store, host("a", 1, &both)).await, both, "prolonged");
+    assert_eq!(kept(&store, host("a", 1, &both)).await, [true, true], "prolonged");
     let hosts = store.hosts().await.expect("read");
     let shown: Vec<_> = hosts.iter().map(|it| (it.id.as_str(), it.repositories.len(), it.left_ms > 0)).collect();
     assert_eq!(shown, [("a", 2, true), ("b", 0, true)]);
     over().await;
     assert_eq!(claimed(&store, host("b", 2, &both)).await, both, "its holder is silent");
     assert!(claimed(&store, host("a", 1, &both)).await.is_empty(), "and finds out");
+    over().await;
+    assert_eq!(kept(&store, host("a", 1, &both)).await, [false, false], "it has them again, and not all the time");
+    over().await;
+    assert_eq!(kept(&store, host("a", 1, &both)).await, [false, false], "also where nobody else came");
 }
 
 pub async fn a_later_life_of_a_host_has_its_leases_at_once(fresh: Fresh) {
@@ -118,6 +129,57 @@ pub async fn repositories_are_shared_out_among_hosts(fresh: Fresh) {
     let c = || movable(host("c", 3, &["elsewhere"]), &[]);
     claimed(&store, c()).await;
     assert_eq!(claimed(&store, a()).await, ["k1", "k4"], "nothing goes to who could not work for it");
+}
+
+/// One whose barrier is not proven takes what is left when nobody better is there, and gives what another can take.
+pub async fn who_cannot_work_takes_only_what_nobody_else_could(fresh: Fresh) {
+    let store = fresh.open().await;
+    let unwilling = |movable: &[&str]| Claim {
+        willing: false,
+        movable: movable.iter().map(|&key| key.to_owned()).collect(),
+        ..host("a", 1, &["shop", "till"])
+    };
+    assert_eq!(claimed(&store, unwilling(&[])).await, ["shop", "till"], "nobody else is there");
+    claimed(&store, host("b", 2, &["shop", "till"])).await;
+    assert_eq!(claimed(&store, unwilling(&["shop"])).await, ["till"]);
+    over().await;
+    claimed(&store, host("b", 2, &[])).await;
+    assert_eq!(claimed(&store, unwilling(&[])).await, ["shop", "till"], "b could not work for them");
+    over().await;
+    assert_eq!(claimed(&store, host("b", 2, &["till"])).await, ["till"]);
+    assert_eq!(claimed(&store, unwilling(&[])).await, ["shop"]);
+}
+
+/// Out of every file: its tasks are still to be ended.
+pub async fn what_is_in_no_file_any_more_is_its_last_hosts(fresh: Fresh) {
+    let store = fresh.open().await;
+    created(&store, "opened:3").await;
+    assert_eq!(store.repositories_with_tasks().await.expect("read"), ["shop"]);
+    claimed(&store, host("a", 1, &["shop"])).await;
+    let without = |id: &str, epoch: i64| Claim { left_over: vec!["shop".into()], ..host(id, epoch, &[]) };
+    assert!(claimed(&store, without("b", 2)).await.is_empty());
+    assert_eq!(kept(&store, without("a", 3)).await, [false], "a later life of the host that had it");
+    assert_eq!(kept(&store, without("a", 3)).await, [true]);
+    over().await;
+    assert!(claimed(&store, without("b", 4)).await.is_empty(), "it may come back");
+    claimed(&store, host("c", 5, &["shop"])).await;
+    assert!(claimed(&store, without("a", 3)).await.is_empty(), "somebody has it in its file");
+}
+
+/// Readings and answers of a host that was cut off count no more than its inputs.
+pub async fn a_text_is_taken_up_by_whoever_works_for_its_repository(fresh: Fresh) {
+    let store = fresh.open().await;
+    let epoch = store.begin_epoch(1).await.expect("begun");
+    claimed(&store, host("a", epoch, &["shop"])).await;
+    assert!(store.note_input_of("shop", "comment:1#0", 9).await.expect("noted"));
+    over().await;
+    claimed(&store, host("b", epoch + 1, &["shop"])).await;
+    let late = store.note_input_of("shop", "comment:2#0", 9).await;
+    assert!(matches!(late, Err(StoreError::Elsewhere { .. })), "{late:?}");
+    let wish = TakeBack { input_key: "comment:3#0".into(), repository: "shop".into(), hosts: Vec::new(), now: 9 };
+    let late = store.take_back(wish).await.map(drop);
+    assert!(matches!(late, Err(StoreError::Elsewhere { .. })), "{late:?}");
+    assert!(!store.knows_input("comment:2#0").await.expect("read"));
 }
 
 pub async fn a_commit_waits_in_the_store_for_another_host(fresh: Fresh) {

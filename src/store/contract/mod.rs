@@ -90,6 +90,9 @@ on_both! {
     leases::what_another_host_works_for_is_not_written,
     leases::what_was_given_back_is_free_at_once,
     leases::repositories_are_shared_out_among_hosts,
+    leases::who_cannot_work_takes_only_what_nobody_else_could,
+    leases::what_is_in_no_file_any_more_is_its_last_hosts,
+    leases::a_text_is_taken_up_by_whoever_works_for_its_repository,
     leases::a_commit_waits_in_the_store_for_another_host,
     leases::the_first_key_that_marks_posts_is_remembered,
 }

@@ -176,6 +176,8 @@ pub async fn every_projection_is_read_back(fresh: Fresh) {
     store.keep_address(seen.clone()).await.expect("kept");
     assert_eq!(store.address("shop").await.expect("read"), Some(seen));
     let effect = store.next_effect(id, Queue::Work).await.expect("read").expect("owed");
+    let epoch = store.begin_epoch(9).await.expect("begun");
+    assert!(store.effect_started(effect.id, epoch).await.expect("begun"));
     store.hold_charge(effect.id).await.expect("held");
     assert!(store.next_effect(id, Queue::Work).await.expect("read").expect("owed").held);
     store.ready().await.expect("ready");
