@@ -164,11 +164,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     // First what costs nothing to look at: whatever fails below takes a broker and its networks down again.
     let Outside { models, forge, token, me, sync, hook_secrets } = Outside::reach(config).await?;
     let store = Store::open(location(config)?).await?;
-    if !config.mark_key_file().exists() && !store.is_new().await? {
-        return Err(other_marks(config));
-    }
-    let mark_key = Secret::read_or_make(&config.mark_key_file())?;
-    known_marks(&store, &mark_key, config).await?;
+    let mark_key = mark_key(&store, config).await?;
     let epoch = store.begin_epoch(clock::now()).await?;
     let broker: Arc<dyn Broker> = Arc::new(SocketBroker::new(&config.broker.socket));
     let own_broker = broker_child::ensure(config, broker.as_ref()).await?;
@@ -223,20 +219,20 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
 }
 
 /// With another key the bot would not know its own posts again, and post them twice.
-async fn known_marks(store: &Store, key: &Secret, config: &Process) -> Result<()> {
-    let own = fingerprint(key);
-    if store.marked_with(&own).await? == own {
-        return Ok(());
-    }
-    Err(other_marks(config))
-}
-
-fn other_marks(config: &Process) -> anyhow::Error {
+async fn mark_key(store: &Store, config: &Process) -> Result<Secret> {
     let file = config.mark_key_file();
+    // None is made beside tasks whose posts are marked already.
+    if file.exists() || store.is_new().await? {
+        let key = Secret::read_or_make(&file)?;
+        let own = fingerprint(&key);
+        if store.marked_with(&own).await? == own {
+            return Ok(key);
+        }
+    }
     let what = format!("the posts of this store's tasks are marked with another key than {}", file.display());
     let attempt = "name the store that belongs to this state directory ([store]); for one more host of an installation, copy mark.key from \
                    the first into its state directory; where the key is lost for good: `caisson store accept-key`";
-    Complaint::new(what).attempt(attempt).into()
+    Err(Complaint::new(what).attempt(attempt).into())
 }
 
 /// Sandboxes of tasks that the store knows nothing of would be removed as nobody's, with the work that is in them.
