@@ -11,14 +11,15 @@ use crate::effect::EffectRunner;
 use crate::handler::Intake;
 use crate::sandbox::{SandboxError, Sandboxes};
 use crate::store::{Claim, StoreError, Word};
-use crate::supervise::Works;
+use crate::supervise::{Works, caught};
 use crate::task::{Awake, Machine};
 use crate::trouble::Trouble;
-use domain::TaskId;
+use domain::{Effect, Queue, TaskId};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -28,16 +29,18 @@ const LASTS: Duration = Duration::from_secs(10);
 const COUNTED_ON: Duration = Duration::from_secs(8);
 /// Between two words.
 const EVERY: Duration = Duration::from_millis(2_500);
-/// A word that is not answered within this was not said.
-const ANSWERED: Duration = Duration::from_secs(5);
+/// A word that is not answered within this was not said; words follow each other all the same.
+const ANSWERED: Duration = Duration::from_millis(7_500);
+/// Words that are under way at most.
+const MOST_ASKING: usize = 3;
 /// One that ends so soon counts as lost: it would end while it is prolonged.
 const LAST_MOMENT: Duration = Duration::from_millis(200);
 /// Between two looks for sandboxes of tasks that other hosts moved on, and for repositories that nobody has.
 const SWEEP: Duration = Duration::from_secs(30);
 /// Between two looks for sandboxes whose repository was lost.
 const LOOK: Duration = Duration::from_secs(1);
-/// For so long a host that could not begin with a repository takes only what no other could.
-const FAILS_FOR: Duration = Duration::from_secs(60);
+/// After so long it is tried again to begin with a repository.
+const AGAIN: Duration = Duration::from_secs(10);
 /// The work's name in what `/readyz` says.
 const WORK: &str = "leases";
 
@@ -48,6 +51,8 @@ const AT_WORK: [&str; 5] = ["queued", "preparing", "running", "publishing", "ver
 enum Adoption {
     /// What the other host left is being put in order, by the try of this number.
     Underway(u64),
+    /// That could not be done; it is tried again after a while.
+    Failed(Instant),
     Done,
 }
 
@@ -56,16 +61,18 @@ struct Held {
     adoptions: HashMap<String, Adoption>,
     until: Awake,
     tries: u64,
-    /// Those with which this host could not begin, and when it last could not.
-    failing: HashMap<String, Instant>,
+    /// The engine did not answer when it was asked last.
+    engine_away: bool,
     /// Those in no configuration of this host, of which the store has tasks.
     left_over: Vec<String>,
     /// Repositories of tasks whose sandboxes stand here: asked while the store answers.
     of_tasks: HashMap<i64, String>,
     /// Repositories that this life worked for.
     worked: HashSet<String>,
-    /// Tasks whose sandboxes were let go of.
-    resting: HashSet<i64>,
+    /// Tasks whose sandboxes were let go of; false: what was begun of that has failed, and is tried again.
+    resting: HashMap<i64, bool>,
+    /// Held while a task's sandbox is let go of, taken up or removed.
+    turns: HashMap<i64, Arc<tokio::sync::Mutex<()>>>,
 }
 
 /// This host, where others share its store.
@@ -81,8 +88,8 @@ pub struct Hosts {
     held: Mutex<Held>,
     /// Rung when a lease may be free.
     look: Notify,
-    /// Held while sandboxes are let go of, or taken up.
-    sandboxes: tokio::sync::Mutex<()>,
+    /// Questions for leases that are under way.
+    asking: AtomicUsize,
 }
 
 impl Hosts {
@@ -98,11 +105,12 @@ impl Hosts {
             adoptions: HashMap::new(),
             until: Awake::now(),
             tries: 0,
-            failing: HashMap::new(),
+            engine_away: false,
             left_over: Vec::new(),
             of_tasks: HashMap::new(),
             worked: HashSet::new(),
-            resting: HashSet::new(),
+            resting: HashMap::new(),
+            turns: HashMap::new(),
         };
         Arc::new(Self {
             machine: machine.clone(),
@@ -114,7 +122,7 @@ impl Hosts {
             address: address(&parts.config),
             held: Mutex::new(held),
             look: Notify::new(),
-            sandboxes: tokio::sync::Mutex::default(),
+            asking: AtomicUsize::new(0),
         })
     }
 
@@ -127,47 +135,62 @@ impl Hosts {
     }
 
     /// Begins to hold leases, and to hear the other hosts. Goes on while the bot drains: who begins it ends it.
-    pub fn begin(self: &Arc<Self>) -> [JoinHandle<()>; 3] {
-        let [one, two, three] = [self.clone(), self.clone(), self.clone()];
+    pub fn begin(self: &Arc<Self>) -> [JoinHandle<()>; 4] {
+        let [one, two, three, four] = [self.clone(), self.clone(), self.clone(), self.clone()];
         [
             self.works.stay(WORK, self.stopping.clone(), move || one.clone().run()),
             self.works.stay("other hosts' words", self.stopping.clone(), move || two.clone().listen()),
             self.works.stay("lost repositories", self.stopping.clone(), move || three.clone().let_go()),
+            self.works.stay("what other hosts left", self.stopping.clone(), move || four.clone().sweep()),
         ]
     }
 
-    /// Holds leases for as long as it runs; returns only when this process may work for nothing any more.
+    /// Holds leases for as long as it runs; returns only when this process may work for nothing any more. Says its word on a beat of its own: a
+    /// slow answer delays no other.
     async fn run(self: Arc<Self>) {
-        let mut swept: Option<Instant> = None;
+        let (over, mut ended) = mpsc::channel(1);
         loop {
-            let sweeps = swept.is_none_or(|at| at.elapsed() > SWEEP);
-            if sweeps && let Err(error) = self.find_left_over().await {
-                tracing::warn!(%error, "whether tasks are left over is not known");
-            }
-            match self.round().await {
-                Ok(()) => self.works.well(WORK),
-                Err(error @ (StoreError::Replaced | StoreError::Shape { .. })) => {
-                    tracing::error!(%error, "nothing is done here any more");
-                    self.held().adoptions.clear();
-                    self.machine.leases().set([], Awake::now());
-                    return;
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "the leases of this host could not be prolonged");
-                    self.works.set_wrong(WORK, error.to_string());
-                }
-            }
-            if sweeps {
-                swept = Some(Instant::now());
-                self.sweep().await;
-                // What was told to nobody.
-                self.intake.ring();
+            if self.asking.fetch_add(1, Ordering::Relaxed) < MOST_ASKING {
+                let (this, over) = (self.clone(), over.clone());
+                tokio::spawn(async move {
+                    let asked = caught("leases", this.round()).await;
+                    this.asking.fetch_sub(1, Ordering::Relaxed);
+                    if this.is_over(asked) {
+                        let _ = over.send(()).await;
+                    }
+                });
+            } else {
+                self.asking.fetch_sub(1, Ordering::Relaxed);
             }
             tokio::select! {
                 () = tokio::time::sleep(EVERY) => {}
                 () = self.look.notified() => {}
+                _ = ended.recv() => {
+                    self.held().adoptions.clear();
+                    self.machine.leases().set([], Awake::now());
+                    return;
+                }
             }
         }
+    }
+
+    /// What a round's end says of this host; true when nothing may be done here any more.
+    fn is_over(&self, asked: Result<Result<(), StoreError>, String>) -> bool {
+        let why = match asked {
+            Ok(Ok(())) => {
+                self.works.well(WORK);
+                return false;
+            }
+            Ok(Err(error @ (StoreError::Replaced | StoreError::Shape { .. }))) => {
+                tracing::error!(%error, "nothing is done here any more");
+                return true;
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(panic) => panic,
+        };
+        tracing::warn!(why, "the leases of this host could not be prolonged");
+        self.works.set_wrong(WORK, why);
+        false
     }
 
     /// Hears the other hosts.
@@ -196,10 +219,15 @@ impl Hosts {
             let leases = self.machine.leases();
             // With a gap, another host may have worked for it, or this one has broken off what it did.
             let goes_on = |key: &String, adoption: &Adoption| {
-                kept.contains(key) && (*adoption != Adoption::Done || leases.holds_for(key, LAST_MOMENT))
+                kept.contains(key)
+                    && match adoption {
+                        Adoption::Underway(_) => true,
+                        Adoption::Failed(at) => at.elapsed() < AGAIN,
+                        Adoption::Done => leases.holds_for(key, LAST_MOMENT),
+                    }
             };
             all.adoptions.retain(|key, adoption| goes_on(key, adoption));
-            all.until = asked + COUNTED_ON;
+            all.until = all.until.max(asked + COUNTED_ON);
             for key in claimed.into_iter().map(|it| it.repository) {
                 if !all.adoptions.contains_key(&key) {
                     all.tries += 1;
@@ -208,7 +236,7 @@ impl Hosts {
                     begun.push((key, adoption));
                 }
             }
-            self.publish(&all);
+            self.publish(&all, None);
         }
         for (key, adoption) in begun {
             tokio::spawn(self.clone().adopt(key, adoption));
@@ -218,8 +246,10 @@ impl Hosts {
 
     async fn claim(&self) -> Result<Claim, StoreError> {
         let movable = self.movable().await?;
-        let (drains, proven) = (self.stopping.is_cancelled(), matches!(*self.barrier.borrow(), Standing::Proven));
+        let drains = self.stopping.is_cancelled();
+        let broken = matches!(*self.barrier.borrow(), Standing::Broken(_) | Standing::Refused(_));
         let all = self.held();
+        let fails = all.adoptions.values().any(|adoption| matches!(adoption, Adoption::Failed(_)));
         let configured = self.effects.config.repositories.iter().map(|it| it.key.clone());
         // Who is on its way out takes nothing more.
         let repositories = configured.filter(|key| !drains || all.adoptions.contains_key(key)).collect();
@@ -229,15 +259,18 @@ impl Hosts {
             epoch: self.machine.epoch(),
             repositories,
             left_over: all.left_over.clone(),
-            willing: !drains && proven && !all.failing.values().any(|at| at.elapsed() < FAILS_FOR),
+            willing: !(drains || broken || fails || all.engine_away),
             movable,
             lasts_ms: LASTS.as_millis() as i64,
         })
     }
 
-    fn publish(&self, all: &Held) {
-        let done = all.adoptions.iter().filter(|(_, adoption)| **adoption == Adoption::Done);
-        self.machine.leases().set(done.map(|(key, _)| key.clone()), all.until);
+    /// `begun`: a repository that was only now put in order. Of others, what was lost meanwhile stays lost.
+    fn publish(&self, all: &Held, begun: Option<&str>) {
+        let leases = self.machine.leases();
+        let done = all.adoptions.iter().filter(|(_, adoption)| **adoption == Adoption::Done).map(|(key, _)| key);
+        let held: Vec<String> = done.filter(|key| begun == Some(key.as_str()) || leases.holds(key)).cloned().collect();
+        leases.set(held, all.until);
     }
 
     async fn find_left_over(&self) -> Result<(), StoreError> {
@@ -247,16 +280,23 @@ impl Hosts {
         Ok(())
     }
 
-    /// Held repositories of which nothing stands here: another host loses nothing with them.
+    /// Held repositories of which nothing stands here, or with which this host cannot begin: another one loses nothing with them.
     async fn movable(&self) -> Result<Vec<String>, StoreError> {
         let mut busy: BTreeSet<String> = BTreeSet::new();
         for id in self.standing().tasks() {
             busy.extend(self.repository_of(id).await?);
         }
-        let own = self.machine.own_tasks().await?;
-        busy.extend(own.into_iter().filter(|row| AT_WORK.contains(&row.state.as_str())).map(|row| row.repository));
+        // Without an engine nothing goes on here that has not begun.
+        if !self.held().engine_away {
+            let own = self.machine.own_tasks().await?;
+            busy.extend(own.into_iter().filter(|row| AT_WORK.contains(&row.state.as_str())).map(|row| row.repository));
+        }
         let all = self.machine.leases().all().unwrap_or_default();
-        Ok(all.into_iter().filter(|key| !busy.contains(key)).collect())
+        let mut movable: Vec<String> = all.into_iter().filter(|key| !busy.contains(key)).collect();
+        let held = self.held();
+        let failed = held.adoptions.iter().filter(|(_, adoption)| matches!(adoption, Adoption::Failed(_)));
+        movable.extend(failed.map(|(key, _)| key.clone()));
+        Ok(movable)
     }
 
     async fn repository_of(&self, id: i64) -> Result<Option<String>, StoreError> {
@@ -270,39 +310,39 @@ impl Hosts {
         Ok(row.map(|row| row.repository))
     }
 
+    fn turn(&self, id: i64) -> Arc<tokio::sync::Mutex<()>> {
+        self.held().turns.entry(id).or_default().clone()
+    }
+
     /// Puts in order what another host left, then begins to work for the repository.
     async fn adopt(self: Arc<Self>, key: String, adoption: Adoption) {
-        let _one = self.sandboxes.lock().await;
-        let adopted = self.put_in_order(&key).await;
+        let failed = |panic| Err(Trouble::later(format!("the bot itself failed: {panic}")));
+        let adopted = caught("adoption", Box::pin(self.put_in_order(&key))).await.unwrap_or_else(failed);
         let work = format!("beginning to work for {key}");
+        let mut open = HashSet::new();
+        if adopted.is_ok() {
+            // Each is nudged again when its thread is read, should they not be known now.
+            open.extend(self.machine.store().tasks_with_effects_in(&key).await.unwrap_or_default());
+        }
         {
             let mut all = self.held();
             if all.adoptions.get(&key) != Some(&adoption) {
                 return;
             }
-            if let Err(trouble) = &adopted {
+            if let Err(trouble) = adopted {
                 tracing::warn!(?trouble, key, "a repository is not worked for yet; tried again");
                 self.works.set_wrong(&work, trouble.to_string());
-                all.adoptions.remove(&key);
-                all.failing.insert(key.clone(), Instant::now());
-            } else {
-                self.works.well(&work);
-                all.failing.remove(&key);
-                all.worked.insert(key.clone());
-                all.adoptions.insert(key.clone(), Adoption::Done);
-                self.machine.forget_repository(&key);
-                self.publish(&all);
+                all.adoptions.insert(key, Adoption::Failed(Instant::now()));
+                return;
             }
-        }
-        if adopted.is_err() {
-            return self.give(vec![key], false).await;
+            self.works.well(&work);
+            all.worked.insert(key.clone());
+            all.adoptions.insert(key.clone(), Adoption::Done);
+            self.machine.forget_repository(&key, &open);
+            self.publish(&all, Some(&key));
         }
         tracing::info!(key, "this host works for the repository");
-        match self.machine.store().tasks_with_effects_in(&key).await {
-            Ok(tasks) => tasks.into_iter().for_each(|task| self.machine.nudge(task)),
-            // Each is nudged again when its thread is read.
-            Err(error) => tracing::warn!(%error, key, "its open effects could not be listed"),
-        }
+        open.into_iter().for_each(|task| self.machine.nudge(task));
         self.machine.line().notify_one();
         self.intake.read_all();
     }
@@ -311,8 +351,17 @@ impl Hosts {
         self.effects.adopt(key, self.machine.host()).await?;
         // What was let go of in the middle of an action goes on.
         for row in self.machine.store().live_tasks().await?.into_iter().filter(|row| row.repository == key) {
-            let rested = self.held().resting.contains(&row.id);
-            if rested && row.state == "running" {
+            if !self.held().resting.contains_key(&row.id) {
+                continue;
+            }
+            let turn = self.turn(row.id);
+            let _one = turn.lock().await;
+            let next = self.machine.store().next_effect(TaskId(row.id), Queue::Work).await?;
+            let acts = next.is_some_and(|row| matches!(row.effect, Effect::Act { .. }));
+            if acts || row.state == "running" {
+                if self.held().until <= Awake::now() {
+                    return Err(Trouble::later("the lease ended before its sandboxes were in order"));
+                }
                 match self.standing().open(row.id).await {
                     Ok(_) | Err(SandboxError::Gone(_)) => {}
                     Err(other) => return Err(other.into()),
@@ -324,44 +373,76 @@ impl Hosts {
     }
 
     /// Sandboxes of repositories that this host has lost reach nothing and do nothing, until it works for them again: another host may have
-    /// taken back what they may reach. Needs no store.
+    /// taken back what they may reach. Needs no store for those it knows, and one that is slow to stop delays no other.
     async fn let_go(self: Arc<Self>) {
         loop {
             tokio::time::sleep(LOOK).await;
             for id in self.standing().tasks() {
-                let known = tokio::time::timeout(LOOK, self.repository_of(id)).await;
-                let Ok(Ok(Some(key))) = known else { continue };
-                if self.is_lost(&key, id) {
-                    let _one = self.sandboxes.lock().await;
-                    if self.is_lost(&key, id) {
-                        self.rest(id, &key).await;
-                    }
-                }
+                let this = self.clone();
+                tokio::spawn(async move { this.let_go_of(id).await });
             }
+        }
+    }
+
+    async fn let_go_of(&self, id: i64) {
+        let known = tokio::time::timeout(LOOK, self.repository_of(id)).await;
+        let Ok(Ok(Some(key))) = known else { return };
+        if !self.is_lost(&key, id) {
+            return;
+        }
+        let turn = self.turn(id);
+        // One that is under way already, or is being taken up or removed, is looked at again in a moment.
+        if let Ok(_one) = turn.try_lock()
+            && self.is_lost(&key, id)
+        {
+            self.rest(id, &key).await;
         }
     }
 
     fn is_lost(&self, key: &str, id: i64) -> bool {
         let all = self.held();
-        let underway = matches!(all.adoptions.get(key), Some(Adoption::Underway(_)));
+        let underway = matches!(all.adoptions.get(key), Some(Adoption::Underway(_))) && all.until > Awake::now();
         let mine = underway || self.machine.leases().holds(key);
-        !mine && all.worked.contains(key) && !all.resting.contains(&id) && !self.stopping.is_cancelled()
+        !mine && all.worked.contains(key) && all.resting.get(&id) != Some(&true)
     }
 
     async fn rest(&self, id: i64, key: &str) {
+        // Before the first step: whatever comes of it, its way out is opened again with the lease.
+        self.held().resting.insert(id, false);
         match self.standing().rest(id).await {
             Ok(()) => {
                 tracing::warn!(task = id, key, "its sandbox stands still: another host may work for its repository");
-                self.held().resting.insert(id);
+                self.held().resting.insert(id, true);
             }
             Err(error) => tracing::error!(%error, task = id, key, "its sandbox could not be stopped; tried again"),
         }
     }
 
-    /// Removes sandboxes that are of no use any more: their task has ended, or another host has moved it on.
-    async fn sweep(&self) {
+    /// From time to time: finds tasks that nobody has in its configuration, and removes sandboxes that are of no use any more.
+    async fn sweep(self: Arc<Self>) {
+        loop {
+            if let Err(error) = self.find_left_over().await {
+                tracing::warn!(%error, "whether tasks are left over is not known");
+            }
+            self.look.notify_one();
+            let away = self.hello().await.is_err();
+            self.held().engine_away = away;
+            self.remove_useless().await;
+            // What was told to nobody.
+            self.intake.ring();
+            tokio::time::sleep(SWEEP).await;
+        }
+    }
+
+    async fn hello(&self) -> Result<(), SandboxError> {
+        self.standing().hello().await
+    }
+
+    /// Removes sandboxes whose task has ended, or which another host has moved on.
+    async fn remove_useless(&self) {
         for id in self.standing().tasks() {
-            let _one = self.sandboxes.lock().await;
+            let turn = self.turn(id);
+            let _one = turn.lock().await;
             let row = match self.machine.store().task_row(TaskId(id)).await {
                 Ok(row) => row,
                 Err(error) => return tracing::warn!(%error, "whose sandboxes stand here is not known"),
@@ -382,7 +463,8 @@ impl Hosts {
         let standing: HashSet<i64> = self.standing().tasks().into_iter().collect();
         let mut all = self.held();
         all.of_tasks.retain(|id, _| standing.contains(id));
-        all.resting.retain(|id| standing.contains(id));
+        all.resting.retain(|id, _| standing.contains(id));
+        all.turns.retain(|id, _| standing.contains(id));
     }
 
     async fn give(&self, repositories: Vec<String>, goes: bool) {
@@ -392,11 +474,18 @@ impl Hosts {
         }
     }
 
-    /// Gives back what another host can take over at once. What has a sandbox here stays this host's until the lease ends: a restart finds
-    /// it again.
+    /// Gives back what another host can take over at once. What has a sandbox here stays this host's for one more lease: a restart finds it
+    /// again.
     pub async fn leave(&self) {
         let movable = self.movable().await.unwrap_or_default();
+        let claim = self.claim().await;
+        // Whatever is still being put in order is not begun with any more.
+        self.held().adoptions.clear();
         self.machine.leases().set([], Awake::now());
+        if let Ok(claim) = claim {
+            let longest = self.machine.store().claim(Claim { movable: Vec::new(), ..claim }).await;
+            let _ = longest.inspect_err(|error| tracing::warn!(%error, "leases end soon"));
+        }
         self.give(movable, true).await;
     }
 }

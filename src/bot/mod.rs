@@ -187,11 +187,12 @@ impl Bot {
         for work in self.at_work {
             work.abort();
         }
+        // What stays is reaped at the next start.
+        let _ = tokio::time::timeout(LEFT_WITHIN, self.sandboxes.leave()).await;
+        // Last: from here on its leases only last for a while.
         if let Some(hosts) = &self.hosts {
             let _ = tokio::time::timeout(LEFT_WITHIN, hosts.leave()).await;
         }
-        // What stays is reaped at the next start.
-        let _ = tokio::time::timeout(LEFT_WITHIN, self.sandboxes.leave()).await;
         settled
     }
 }

@@ -80,6 +80,16 @@ pub enum TaskCommand {
 
 impl TaskCommand {
     pub async fn run(self, config: &Path) -> Result<()> {
+        // A file says all of it, on any machine.
+        match &self {
+            TaskCommand::Log { source, json } if source.file.is_some() => {
+                return task_log::log(None, source, *json).await;
+            }
+            TaskCommand::Replay { source, at } if source.file.is_some() => {
+                return task_log::replay(None, source, *at).await;
+            }
+            _ => {}
+        }
         let config = Process::load(config)?;
         let store = Store::look(location(&config)?).await?;
         match self {

@@ -24,7 +24,7 @@ pub struct Source {
     id: Option<i64>,
     /// A file that `caisson task export` wrote, in place of the store.
     #[arg(long, value_name = "FILE")]
-    file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
 }
 
 /// The first line of an exported file.
@@ -34,6 +34,8 @@ struct Head {
     caisson_task: u32,
     /// The task's number.
     id: i64,
+    /// How many lines follow.
+    events: usize,
 }
 
 /// Every further line.
@@ -117,22 +119,30 @@ fn fields(task: &Task) -> Vec<(&'static str, String)> {
 /// Writes the whole log into a new file, or to the terminal: one JSON object a line. What the agent and people wrote stands in it.
 pub async fn export(store: Option<&Store>, id: TaskId, into: Option<&Path>) -> Result<()> {
     let (_, log) = load(store, &Source { id: Some(id.0), file: None }).await?;
-    let mut text = serde_json::to_string(&Head { caisson_task: VERSION, id: id.0 })? + "\n";
+    let head = Head { caisson_task: VERSION, id: id.0, events: log.len() };
+    let printer = Printer::terminal();
+    let Some(into) = into else {
+        printer.json(&serde_json::to_value(&head)?);
+        return lines(&log).try_for_each(|line| {
+            printer.json(&serde_json::to_value(line)?);
+            Ok(())
+        });
+    };
+    let mut text = serde_json::to_string(&head)? + "\n";
     for line in lines(&log) {
         text.push_str(&serde_json::to_string(&line)?);
         text.push('\n');
     }
-    let printer = Printer::terminal();
-    let Some(into) = into else {
-        printer.say(text.trim_end());
-        return Ok(());
-    };
     let options =
         std::os::unix::fs::OpenOptionsExt::mode(std::fs::OpenOptions::new().write(true).create_new(true), 0o600)
             .open(into);
     let mut file = options.with_context(|| format!("cannot make {}", into.display()))?;
-    std::io::Write::write_all(&mut file, text.as_bytes())
-        .with_context(|| format!("cannot write {}", into.display()))?;
+    let written = std::io::Write::write_all(&mut file, text.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // Half of it is of no use, and in the way of the next try.
+        let _ = std::fs::remove_file(into);
+    }
+    written.with_context(|| format!("cannot write {}", into.display()))?;
     printer.good(&format!("{} of task {id} in {}", count(log.len() as u64, "event"), into.display()));
     Ok(())
 }
@@ -173,6 +183,7 @@ fn read(from: impl BufRead) -> Result<Log> {
         );
         log.push((line.at_ms, line.event));
     }
+    anyhow::ensure!(log.len() == head.events, "it has {} of {} events: was it cut off?", log.len(), head.events);
     Ok((TaskId(head.id), log))
 }
 
@@ -187,14 +198,15 @@ mod tests {
 
     #[test]
     fn what_is_no_export_is_refused_with_its_line() {
-        let head = "{\"caisson_task\":1,\"id\":7}\n";
+        let head = "{\"caisson_task\":1,\"id\":7,\"events\":2}\n";
         let event = |seq: u32| format!("{{\"seq\":{seq},\"at_ms\":5,\"event\":{{\"event\":\"place_granted\"}}}}\n");
         let (id, log) = read(format!("{head}{}{}", event(1), event(2)).as_bytes()).expect("read");
         assert_eq!((id, log.len()), (TaskId(7), 2));
         let wrong = |text: String| format!("{:#}", read(text.as_bytes()).expect_err("refused"));
         assert!(wrong(String::new()).contains("empty"));
         assert!(wrong("{}\n".into()).contains("line 1"));
-        assert!(wrong("{\"caisson_task\":9,\"id\":7}\n".into()).contains("shape 9"));
+        assert!(wrong("{\"caisson_task\":9,\"id\":7,\"events\":0}\n".into()).contains("shape 9"));
+        assert!(wrong(format!("{head}{}", event(1))).contains("1 of 2 events"));
         assert!(wrong(format!("{head}{}", event(2))).contains("line 2: event 2 stands where 1 should"));
         assert!(wrong(format!("{head}{}nonsense\n", event(1))).contains("line 3"));
     }

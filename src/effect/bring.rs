@@ -27,8 +27,11 @@ impl EffectRunner {
     pub async fn adopt(&self, repository: &str, host: &str) -> Result<(), Trouble> {
         for id in self.sandboxes.tasks() {
             let row = self.store.task_row(TaskId(id)).await?;
-            if row.is_some_and(|row| row.repository == repository && !row.live) {
-                self.sandboxes.remove(id).await?;
+            if row.is_some_and(|row| row.repository == repository && !row.live)
+                && let Err(error) = self.sandboxes.remove(id).await
+            {
+                // No live task waits for it.
+                tracing::warn!(%error, task = id, "the sandbox of a task that has ended could not be removed");
             }
         }
         for row in self.store.live_tasks().await?.iter().filter(|row| row.repository == repository) {

@@ -18,6 +18,14 @@ impl EffectRunner {
         for (most, of, name) in days {
             let Some(most) = most else { continue };
             let spent = self.store.spent_since(since, of).await?;
+            if worst_micro_usd > most {
+                let (worst, most) = (dollars(worst_micro_usd), dollars(most));
+                return Ok(Some(PauseReason::DaySpent {
+                    sentence: format!(
+                        "one call may cost {worst}, and a whole day only {most} (`{name}`): the operator has to raise it, or lower `max_output_tokens` of the model"
+                    ),
+                }));
+            }
             if spent.saturating_add(worst_micro_usd) > most {
                 let whose = of.map_or_else(|| "all repositories".to_owned(), |key| format!("the repository {key}"));
                 return Ok(Some(PauseReason::DaySpent {

@@ -238,6 +238,14 @@ impl Sandboxes {
         (boot, self.records.all().into_iter().filter(cut).map(|record| record.task).collect())
     }
 
+    /// Whether the engine can be asked.
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`] when broker or engine is away.
+    pub async fn hello(&self) -> Result<()> {
+        self.broker.hello().await.map(drop).map_err(session::from_broker)
+    }
+
     /// Another host has moved the task on: whatever stands here of it is older than its log, and goes.
     ///
     /// # Errors

@@ -44,7 +44,8 @@ impl Sandboxes {
     /// [`Unavailable`](super::SandboxError::Unavailable) when the engine is away. A container that is gone is fine.
     pub async fn rest(&self, task: i64) -> Result<()> {
         self.standby.forget(task);
-        let Ok(record) = self.records.ready(task) else { return Ok(()) };
+        // One that is only being made may run setup commands.
+        let Some(record) = self.records.get(task) else { return Ok(()) };
         self.subnets.close(record.subnet).await?;
         self.sessions.lock().await.remove(&task);
         match self.broker.pause(&record.name).await {

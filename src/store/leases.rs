@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A host that holds more than another leaves a free lease to that one for so long.
 const LEFT_TO_OTHERS_MS: i64 = 3_000;
-/// A repository that is in no file of a host that is there is left to whoever had it last for so long.
+/// A repository that is in no file of a known host is left to whoever had it last for so long.
 const ABANDONED_MS: i64 = 10 * 60 * 1000;
 /// Hosts that were silent for so long are forgotten.
 const FORGOTTEN_MS: i64 = 24 * 3600 * 1000;
@@ -190,7 +190,7 @@ fn share(claim: &Claim, leases: &BTreeMap<String, Lease>, others: &[Other], now:
     Shared { held, given }
 }
 
-/// Repositories in no file of a host that is there, which their last host has left alone for long: their tasks are ended by somebody.
+/// Repositories in no file of any host that is known, which their last host has left alone for long: their tasks are ended by somebody.
 fn abandoned(claim: &Claim, leases: &BTreeMap<String, Lease>, others: &[Other], now: i64) -> Vec<Claimed> {
     let nobodys = |key: &&String| !others.iter().any(|other| other.repositories.contains(*key));
     let one = |key: &String| {
@@ -225,16 +225,18 @@ async fn leases(c: &mut AnyConnection) -> Result<BTreeMap<String, Lease>, StoreE
     Ok(rows.iter().map(one).collect())
 }
 
-/// Another host that is there.
+/// Another host that is there, or was within the last day.
 struct Other {
     repositories: BTreeSet<String>,
+    /// It was heard of within its lease.
+    is_there: bool,
     willing: bool,
     held: usize,
 }
 
 impl Other {
     fn could(&self, key: &str) -> bool {
-        self.willing && self.repositories.contains(key)
+        self.is_there && self.willing && self.repositories.contains(key)
     }
 }
 
@@ -244,13 +246,13 @@ async fn others(
     now: i64,
     leases: &BTreeMap<String, Lease>,
 ) -> Result<Vec<Other>, StoreError> {
-    let sql = "SELECT id, repositories, CAST(willing AS INTEGER) FROM hosts WHERE id <> $1 AND until >= $2";
-    let rows = sqlx::query(sql).bind(&claim.host).bind(now).fetch_all(c).await?;
+    let sql = "SELECT id, repositories, CAST(willing AS INTEGER), until FROM hosts WHERE id <> $1";
+    let rows = sqlx::query(sql).bind(&claim.host).fetch_all(c).await?;
     let one = |row: &AnyRow| {
         let (id, repositories, willing): (String, String, Flag) = (row.get(0), row.get(1), row.get(2));
         let held = leases.values().filter(|lease| lease.host == id && lease.until >= now).count();
         let repositories = repositories.lines().map(str::to_owned).collect();
-        Other { repositories, willing: willing.into(), held }
+        Other { repositories, is_there: row.get::<i64, _>(3) >= now, willing: willing.into(), held }
     };
     Ok(rows.iter().map(one).collect())
 }
@@ -274,8 +276,9 @@ pub(super) async fn release(
         sqlx::query(sql).bind(key).bind(host).bind(epoch).bind(now - 1).execute(&mut *c).await?;
     }
     if goes {
-        let sql = "DELETE FROM hosts WHERE id = $1 AND epoch = $2";
-        sqlx::query(sql).bind(host).bind(epoch).execute(c).await?;
+        // What it has in its file is known for a day.
+        let sql = "UPDATE hosts SET until = $3 WHERE id = $1 AND epoch = $2";
+        sqlx::query(sql).bind(host).bind(epoch).bind(now - 1).execute(c).await?;
     }
     Ok(())
 }

@@ -113,10 +113,9 @@ impl Leases {
         self.held.send_if_modified(|held| held.as_mut().is_some_and(|held| held.remove(repository).is_some()));
     }
 
-    /// Returns when this process does not work for the repository any more, or has not all the time.
-    pub async fn lost(&self, repository: &str) {
+    /// Returns when this process does not work for the repository any more, or has not all the time since this term.
+    pub async fn lost(&self, repository: &str, term: u64) {
         let mut changes = self.held.subscribe();
-        let Some(term) = self.term(repository) else { return };
         loop {
             if self.term(repository) != Some(term) {
                 return;
@@ -146,21 +145,20 @@ mod tests {
         let leases = Leases::everything();
         leases.lose("shop");
         assert!(leases.holds("shop") && !leases.are_shared() && leases.all().is_none());
-        assert!(tokio::time::timeout(Duration::from_millis(50), leases.lost("shop")).await.is_err());
+        assert!(tokio::time::timeout(Duration::from_millis(50), leases.lost("shop", 0)).await.is_err());
     }
 
     #[tokio::test]
     async fn a_lease_ends_by_itself_and_when_it_is_taken() {
         let leases = Leases::nothing();
         assert!(!leases.holds("shop"));
-        leases.lost("shop").await;
         let soon = Awake::now() + Duration::from_millis(50);
         leases.set(["shop".to_owned(), "till".to_owned()], soon);
         assert_eq!(leases.all().map(|all| all.len()), Some(2));
         leases.lose("till");
-        leases.lost("till").await;
+        leases.lost("till", 2).await;
         assert!(leases.holds("shop") || Awake::now() >= soon);
-        leases.lost("shop").await;
+        leases.lost("shop", 1).await;
         assert!(Awake::now() >= soon && !leases.holds("shop"));
         leases.set(["shop".to_owned()], Awake::now() + Duration::from_secs(60));
         assert_eq!(leases.term("shop"), Some(3), "another time than the first");
@@ -174,7 +172,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(20)).await;
             leases.set(["shop".to_owned()], Awake::now() + Duration::from_secs(60));
         };
-        let both = async { tokio::join!(leases.lost("shop"), longer) };
+        let both = async { tokio::join!(leases.lost("shop", 1), longer) };
         assert!(tokio::time::timeout(Duration::from_millis(300), both).await.is_err());
     }
 }

@@ -5,7 +5,7 @@ use crate::clock::{Clock, now};
 use crate::store::{Append, Appended, Close, NewTask, Store, StoreError, TaskRow};
 use crate::thread::Feed;
 use domain::{Envelope, Input, Request, State, Step, Task, TaskId, transition};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, mpsc};
 
@@ -208,12 +208,15 @@ impl Machine {
         }
     }
 
-    /// Forgets what other hosts may have moved on meanwhile: the folds of a repository's tasks.
-    pub fn forget_repository(&self, repository: &str) {
+    /// Forgets what other hosts may have moved on meanwhile: the folds of a repository's tasks, of which `open` have something to do.
+    pub fn forget_repository(&self, repository: &str, open: &HashSet<TaskId>) {
         let of_another = |task: &Task| task.request.as_ref().is_some_and(|request| request.repository != repository);
         let mut folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that is being used goes too: whoever has it finds that the log has moved on.
-        folds.retain(|_, slot| slot.try_lock().is_ok_and(|fold| fold.as_ref().is_none_or(of_another)));
+        folds.retain(|id, slot| match slot.try_lock() {
+            Ok(fold) => fold.as_ref().is_none_or(of_another),
+            // One that is being used goes too, if it is one of these: whoever has it finds that the log has moved on.
+            Err(_) => !open.contains(id),
+        });
     }
 
     pub(super) fn forget(&self, id: TaskId) {

@@ -257,17 +257,20 @@ impl Outbox {
         calloff: &CancellationToken,
         barrier: Result<(), Trouble>,
     ) -> Result<(), StoreError> {
+        let repository = self.machine.look(row.task).await?.request.map(|request| request.repository);
+        let term = repository.as_ref().map(|key| self.machine.leases().term(key));
+        // As it is within this term.
         let task = self.machine.look(row.task).await?;
-        let repository = task.request.as_ref().map(|request| request.repository.as_str());
-        let lost = async {
-            match repository {
-                Some(repository) => self.machine.leases().lost(repository).await,
-                None => std::future::pending().await,
-            }
-        };
         if !self.machine.store().effect_started(row.id, self.machine.epoch()).await? {
             return Ok(());
         }
+        let lost = async {
+            match (&repository, term) {
+                (Some(key), Some(Some(term))) => self.machine.leases().lost(key, term).await,
+                (Some(_), _) => {}
+                (None, _) => std::future::pending().await,
+            }
+        };
         let _paid = (row.effect.needs().again == Again::Charged).then(|| Paid::count(&self.paid));
         let began = Instant::now();
         let kind = row.effect.kind();

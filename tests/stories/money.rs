@@ -20,7 +20,7 @@ async fn a_day_that_is_spent_pauses_before_the_next_call_and_more_lets_it_go_on(
     let task = world.until("a pause", waits_for_money).await;
     assert_eq!((task.spent.micro_usd, task.turn), (0, 0), "nothing was asked of the model");
     let text = world.until_said(issue, "The day's money is used up").await;
-    assert!(text.contains("all repositories") && text.contains("midnight UTC"), "{text}");
+    assert!(text.contains("one call may cost") && text.contains("budget.day_dollars"), "{text}");
     world.reconfigure(|text| text.replace("0.000001", "50.0")).await;
     world.alice().comment(REPO, issue, "/resume").expect("said");
     let task = world.until_state("awaiting-review").await;
@@ -34,7 +34,7 @@ async fn a_day_that_is_spent_pauses_before_the_next_call_and_more_lets_it_go_on(
     assert!(table.contains("for all repositories") && table.contains("for shop"), "{table}");
     world.approve().await;
     let paused = world.until("a pause", waits_for_money).await;
-    world.until_said(paused.pull.expect("a pull request"), "the repository shop").await;
+    world.until_said(paused.pull.expect("a pull request"), "repositories.budget.day_dollars").await;
     assert_eq!(world.task().await.spent.micro_usd, task.spent.micro_usd);
 }
 
