@@ -56,20 +56,30 @@ struct Looking {
     store: Store,
     repository: String,
     home: std::sync::Arc<devforge::Devforge>,
+    /// The task, and its issue.
+    task: (TaskId, u64),
     approved: usize,
 }
 
 impl Looking {
     async fn task(&self) -> Task {
-        self.store.task(TaskId(1)).await.unwrap()
+        self.store.task(self.task.0).await.unwrap()
     }
 
     async fn log(&self) -> Vec<Event> {
-        self.store.log(TaskId(1)).await.unwrap().into_iter().map(|(_, event)| event).collect()
+        self.store.log(self.task.0).await.unwrap().into_iter().map(|(_, event)| event).collect()
+    }
+
+    /// Asks for another one.
+    fn ask(&mut self) {
+        let person = self.home.as_person("alice");
+        let issue = person.open_issue(&self.repository, "Versions compare as text", "/fix").unwrap();
+        self.task = (TaskId(self.task.0.0 + 1), issue);
+        self.approved = 0;
     }
 
     /// Approves what newly stands; true once nothing is left to do.
-    async fn act(&mut self, issue: u64) -> bool {
+    async fn act(&mut self) -> bool {
         let (task, person) = (self.task().await, self.home.as_person("alice"));
         let state = task.state.name();
         if matches!(state, "awaiting-review" | "final-review") && task.checkpoints.len() > self.approved {
@@ -78,7 +88,7 @@ impl Looking {
             person.approve(&self.repository, task.pull.expect("a pull request"), commit.as_str()).expect("approved");
         }
         if state == "paused" {
-            person.comment(&self.repository, issue, "/resume").expect("said");
+            person.comment(&self.repository, self.task.1, "/resume").expect("said");
             tokio::time::sleep(Duration::from_secs(3)).await;
         }
         state == "approved" && self.store.tasks_with_effects().await.unwrap().is_empty()
@@ -119,8 +129,8 @@ async fn two_programs_that_are_killed_at_random_finish_the_task() {
     serving[1] = Some(homes[1].serving());
     let location = Location::postgres(url.parse().unwrap(), None);
     let store = Store::look(location).await.unwrap().expect("made");
-    let issue = homes[0].forge.as_person("alice").open_issue(&repository, "Versions compare as text", "/fix").unwrap();
-    let mut looking = Looking { store, repository, home: homes[0].forge.clone(), approved: 0 };
+    let mut looking = Looking { store, repository, home: homes[0].forge.clone(), task: (TaskId(0), 0), approved: 0 };
+    looking.ask();
     let by_clock = std::time::UNIX_EPOCH.elapsed().map_or(1, |at| at.as_nanos() as u64);
     let (wanted, seed) = (number("CAISSON_KILLS").unwrap_or(3), number("CAISSON_SEED").unwrap_or(by_clock));
     println!("CAISSON_SEED={seed}");
@@ -128,7 +138,14 @@ async fn two_programs_that_are_killed_at_random_finish_the_task() {
     let mut back = [Instant::now(); 2];
     let (mut next, limit) =
         (Instant::now() + Duration::from_secs(4), Instant::now() + Duration::from_secs(300 + 40 * wanted));
-    while !looking.act(issue).await || kills < wanted {
+    loop {
+        if looking.act().await {
+            judge(&looking).await;
+            if kills >= wanted {
+                break;
+            }
+            looking.ask();
+        }
         let now = Instant::now();
         assert!(now < limit, "CAISSON_SEED={seed}: {:?}", looking.task().await.state);
         let running: Vec<usize> = (0..2).filter(|&at| serving[at].is_some()).collect();
@@ -147,7 +164,6 @@ async fn two_programs_that_are_killed_at_random_finish_the_task() {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    judge(&looking, issue).await;
     for serve in serving.iter_mut().flatten() {
         tokio::task::block_in_place(|| term(serve));
     }
@@ -157,7 +173,7 @@ async fn two_programs_that_are_killed_at_random_finish_the_task() {
 }
 
 /// Each action that began ended once, each decision was used once, and nothing was said twice.
-async fn judge(looking: &Looking, issue: u64) {
+async fn judge(looking: &Looking) {
     let (task, log) = (looking.task().await, looking.log().await);
     let numbers = |which: fn(&Event) -> Option<u32>| log.iter().filter_map(which).collect::<Vec<u32>>();
     let started = numbers(|it| if let Event::ActionStarted { number, .. } = it { Some(*number) } else { None });
@@ -171,13 +187,14 @@ async fn judge(looking: &Looking, issue: u64) {
     let (owner, name) = looking.repository.split_once('/').unwrap();
     let at = caisson::forge::RepoRef::new(owner, name);
     let mut marks = Vec::new();
-    for place in [issue, task.pull.unwrap()] {
+    for place in [looking.task.1, task.pull.unwrap()] {
         let comments = caisson::forge::ForgeReads::comments(&forge, &at, place).await.unwrap();
         let mut texts: Vec<String> = comments.into_iter().map(|it| it.body).collect();
         if let Ok(reviews) = caisson::forge::ForgeReads::reviews(&forge, &at, place).await {
             texts.extend(reviews.into_iter().map(|it| it.body));
         }
-        let mark = |text: &String| Some(text.split("caisson:1:").nth(1)?.split(' ').next()?.to_owned());
+        let start = format!("caisson:{}:", looking.task.0);
+        let mark = |text: &String| Some(text.split(&start).nth(1)?.split(' ').next()?.to_owned());
         marks.extend(texts.iter().filter_map(mark));
     }
     let all = marks.len();
