@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The lock that every writer of a database takes for its transaction.
-const LOCK: &str = "SELECT CAST(pg_advisory_lock(27973128230760303) AS TEXT)";
-const UNLOCK: &str = "SELECT CAST(pg_advisory_unlock(27973128230760303) AS TEXT)";
+pub const LOCK: &str = "SELECT CAST(pg_advisory_lock(27973128230760303) AS TEXT)";
+pub const UNLOCK: &str = "SELECT CAST(pg_advisory_unlock(27973128230760303) AS TEXT)";
 
-async fn sql(world: &World, text: &'static str) {
+pub async fn sql(world: &World, text: &'static str) {
     let db = world.by_hand().await;
     sqlx::raw_sql(text).execute(&db).await.expect("done");
     db.close().await;
 }
 
-async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(90);
     while !holds().await {
         assert!(Instant::now() < end, "waited for {what}");

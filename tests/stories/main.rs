@@ -30,6 +30,7 @@ mod kept;
 mod kills;
 mod leases;
 mod losses;
+mod lost;
 mod models;
 mod money;
 mod orders;

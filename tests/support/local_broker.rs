@@ -18,6 +18,7 @@ use protocol::broker::{
 };
 use protocol::host::Network;
 use protocol::runner::Mark;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::process::{Child, ChildStdin, Command};
 
@@ -28,6 +29,16 @@ mod old_runner;
 
 type Listeners = Arc<tokio::sync::Mutex<Vec<WriteHalf<DuplexStream>>>>;
 
+/// What goes wrong in the engine where a test says so.
+#[derive(Default)]
+pub struct Faults {
+    pub no_pause: AtomicBool,
+    /// Milliseconds that a removal takes.
+    pub slow_removal: AtomicUsize,
+    /// Pauses that were asked for.
+    pub pauses: AtomicUsize,
+}
+
 /// See the module's words.
 pub struct LocalBroker {
     dir: tempfile::TempDir,
@@ -37,6 +48,7 @@ pub struct LocalBroker {
     away: AtomicBool,
     /// Calls that failed for that.
     in_vain: AtomicUsize,
+    pub faults: Faults,
     /// Every name that was ever created, in order: tests look at it for leftovers and repeats.
     pub created: Mutex<Vec<String>>,
 }
@@ -69,6 +81,7 @@ impl LocalBroker {
             containers: Mutex::default(),
             away: AtomicBool::new(false),
             in_vain: AtomicUsize::new(0),
+            faults: Faults::default(),
             created: Mutex::default(),
         })
     }
@@ -342,6 +355,10 @@ impl Broker for LocalBroker {
     }
 
     async fn pause(&self, name: &str) -> Result<()> {
+        self.faults.pauses.fetch_add(1, Ordering::SeqCst);
+        if self.faults.no_pause.load(Ordering::SeqCst) {
+            return Err(Problem::unavailable("the engine does not pause just now"));
+        }
         self.with(name, |local| match local.state {
             ContainerState::Paused => Ok(()),
             ContainerState::Running => {
@@ -372,6 +389,7 @@ impl Broker for LocalBroker {
 
     async fn remove(&self, name: &str) -> Result<()> {
         self.there()?;
+        tokio::time::sleep(Duration::from_millis(self.faults.slow_removal.load(Ordering::SeqCst) as u64)).await;
         // Held to the end: one that is made anew under this name gets files of its own.
         let mut containers = self.containers.lock().unwrap();
         if let Some(mut local) = containers.remove(name) {
