@@ -289,11 +289,12 @@ impl Hosts {
     /// Held repositories of which nothing stands here, or with which this host cannot begin: another one loses nothing with them.
     async fn movable(&self) -> Result<Vec<String>, StoreError> {
         let mut busy: BTreeSet<String> = BTreeSet::new();
-        for id in self.standing().tasks() {
+        // Without an engine nothing goes on here that has not begun.
+        let away = self.held().engine_away;
+        for id in self.standing().tasks().into_iter().filter(|id| !away || self.standing().is_whole(*id)) {
             busy.extend(self.repository_of(id).await?);
         }
-        // Without an engine nothing goes on here that has not begun.
-        if !self.held().engine_away {
+        if !away {
             let own = self.machine.own_tasks().await?;
             busy.extend(own.into_iter().filter(|row| AT_WORK.contains(&row.state.as_str())).map(|row| row.repository));
         }

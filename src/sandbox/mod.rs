@@ -261,6 +261,11 @@ impl Sandboxes {
         self.records.all().into_iter().map(|record| record.task).collect()
     }
 
+    /// Whether a task's sandbox is there with the repository in it, as far as is known.
+    pub fn is_whole(&self, task: i64) -> bool {
+        self.records.ready(task).is_ok()
+    }
+
     /// The subnet a task holds: for questions to the router about it.
     pub fn subnet(&self, task: i64) -> Option<u32> {
         self.records.get(task).and_then(|record| record.subnet)

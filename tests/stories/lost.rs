@@ -121,3 +121,17 @@ async fn a_host_that_is_away_for_long_finds_its_work_again() {
     world.until_state("awaiting-review").await;
     assert!(work.exists());
 }
+
+/// A task that could not begin there loses nothing with its host.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_without_an_engine_gives_what_it_could_not_begin_to_one_that_has() {
+    let Some(store) = postgres() else { return };
+    let world = World::with(FIX, &store).await;
+    let mut beside = Beside::new(&world, |text| text);
+    until("a lease", async || number(&world, "SELECT COUNT(*) FROM leases").await > 0).await;
+    beside.start(&world).await;
+    world.broker.set_away(true);
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    world.until_state("awaiting-review").await;
+    assert!(!beside.broker.created.lock().expect("created").is_empty(), "it was done there");
+}

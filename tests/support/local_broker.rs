@@ -270,6 +270,7 @@ fn conflict(text: &str) -> Problem {
 #[async_trait]
 impl Broker for LocalBroker {
     async fn hello(&self) -> Result<EngineInfo> {
+        self.there()?;
         Ok(EngineInfo {
             version: VERSION,
             installation: "local".to_owned(),
