@@ -11,6 +11,7 @@ use devforge::Access;
 use domain::{Event, Task, TaskId};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use support::dice::{Dice, number};
 use support::home::{Home, Serve, term};
 use support::skipped;
 
@@ -95,20 +96,6 @@ impl Looking {
     }
 }
 
-/// Numbers that only look random: the same for the same seed.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|text| text.parse().ok())
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn two_programs_that_are_killed_at_random_finish_the_task() {
     let Some(mut one) = Home::new("host1").await else { return };
@@ -131,10 +118,8 @@ async fn two_programs_that_are_killed_at_random_finish_the_task() {
     let store = Store::look(location).await.unwrap().expect("made");
     let mut looking = Looking { store, repository, home: homes[0].forge.clone(), task: (TaskId(0), 0), approved: 0 };
     looking.ask();
-    let by_clock = std::time::UNIX_EPOCH.elapsed().map_or(1, |at| at.as_nanos() as u64);
-    let (wanted, seed) = (number("CAISSON_KILLS").unwrap_or(3), number("CAISSON_SEED").unwrap_or(by_clock));
-    println!("CAISSON_SEED={seed}");
-    let (mut dice, mut kills) = (Dice(seed), 0);
+    let wanted = number("CAISSON_KILLS").unwrap_or(3);
+    let ((mut dice, seed), mut kills) = (Dice::cast(), 0);
     let mut back = [Instant::now(); 2];
     let (mut next, limit) =
         (Instant::now() + Duration::from_secs(4), Instant::now() + Duration::from_secs(300 + 40 * wanted));

@@ -2,7 +2,7 @@
 //! it then has a lease.
 //!
 //! Owns when leases are asked for, that nothing of a repository is done before what another host left of it is put in order here, and that
-//! nothing of it goes on here once the lease is lost. Who gets which is the store's. Tests: `tests/stories/several.rs`.
+//! nothing of it goes on here once the lease is lost. Who gets which is the store's. Tests: `tests/stories/{several,leases,lost}.rs`.
 
 mod lost;
 
@@ -120,7 +120,7 @@ impl Hosts {
             works: parts.works.clone(),
             barrier: parts.barrier.clone(),
             stopping: stopping.clone(),
-            address: address(&parts.config),
+            address: host_address(&parts.config),
             held: Mutex::new(held),
             look: Notify::new(),
             asking: AtomicUsize::new(0),
@@ -256,14 +256,15 @@ impl Hosts {
         let broken = matches!(*self.barrier.borrow(), Standing::Broken(_) | Standing::Refused(_));
         let all = self.held();
         let fails = all.adoptions.values().any(|adoption| matches!(adoption, Adoption::Failed(_)));
-        let configured = self.effects.config.repositories.iter().map(|it| it.key.clone());
+        let configured = self.effects.config.keys();
         // Who is on its way out takes nothing more.
-        let repositories = configured.filter(|key| !drains || all.adoptions.contains_key(key)).collect();
+        let asked = configured.iter().filter(|key| !drains || all.adoptions.contains_key(*key));
         Ok(Claim {
             host: self.machine.host().to_owned(),
             address: self.address.clone(),
             epoch: self.machine.epoch(),
-            repositories,
+            repositories: asked.cloned().collect(),
+            configured,
             left_over: all.left_over.clone(),
             willing: !(drains || broken || fails || all.engine_away),
             movable,
@@ -403,7 +404,7 @@ impl Hosts {
 }
 
 /// Where this host is, for people.
-fn address(config: &Process) -> String {
+pub fn host_address(config: &Process) -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("{} ({}, operations on {})", name.trim(), config.installation, config.listen.ops)
 }

@@ -5,7 +5,7 @@
 
 use crate::config::process::Keep;
 use crate::git::{Repos, UNBORN};
-use crate::store::{Before, Deleted, StoreError};
+use crate::store::{Before, DAY_MS, Deleted, StoreError};
 use crate::task::Machine;
 use anyhow::Result;
 use domain::{Commit, TaskId};
@@ -19,7 +19,6 @@ const ROUND: Duration = Duration::from_secs(60 * 60);
 const AGAIN: Duration = Duration::from_secs(60);
 /// Between two times that a repository's packs are put together.
 const TIDY: Duration = Duration::from_secs(24 * 60 * 60);
-const DAY_MS: i64 = 24 * 3600 * 1000;
 
 pub struct Keeper {
     pub machine: Arc<Machine>,

@@ -44,6 +44,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use hosts::host_address;
 pub use prover::{Prover, barrier_key, proven_limits};
 pub use slots::Slots;
 pub use way_out::{LogInbox, keep_log, router_spec, way_out};
@@ -221,7 +222,7 @@ fn at_work(
         IdleSandboxes { machine, sandboxes, limits: limits.clone(), stopping: end.clone() }.run()
     };
     let (ended, repos, keep, end) = (machine.clone(), parts.repos.clone(), config.keep, stopping.clone());
-    let repositories: Vec<String> = config.repositories.iter().map(|it| it.key.clone()).collect();
+    let repositories = config.keys();
     let keeper = move || {
         let (machine, repos, repositories) = (ended.clone(), repos.clone(), repositories.clone());
         Keeper { machine, repos, keep, repositories, stopping: end.clone() }.run()
@@ -254,8 +255,7 @@ async fn reap(parts: &Parts) -> Result<()> {
     let alone = !parts.store.is_shared();
     let own = |row: &&TaskRow| alone || row.owner.is_empty() || row.owner == parts.host;
     let live: Vec<i64> = parts.store.live_tasks().await?.iter().filter(own).map(|row| row.id).collect();
-    let repositories: Vec<String> = parts.config.repositories.iter().map(|it| it.key.clone()).collect();
-    parts.sandboxes.keep_mirrors_of(&repositories)?;
+    parts.sandboxes.keep_mirrors_of(&parts.config.keys())?;
     match parts.sandboxes.reap(&live).await {
         Ok(gone) if !gone.is_empty() => tracing::info!(?gone, "removed what tasks that have ended left behind"),
         Ok(_) => {}

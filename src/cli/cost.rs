@@ -4,13 +4,11 @@ use super::printer::Printer;
 use super::store::location;
 use crate::clock::now;
 use crate::config::Process;
-use crate::store::{Cost, CostBy, Store, day_began};
+use crate::store::{Cost, CostBy, DAY_MS, Store, day_began};
 use crate::text::{dollars, grouped};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use std::path::Path;
-
-const DAY_MS: i64 = 24 * 3600 * 1000;
 
 /// By what to sum up.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -50,7 +48,8 @@ impl CostCommand {
             By::Model => (CostBy::Model, "model"),
             By::Task => (CostBy::Task, "task"),
         };
-        let rows = match Store::look(location(&config)?).await? {
+        let store = Store::look(location(&config)?).await?;
+        let rows = match &store {
             Some(store) => store.costs(by, since).await?,
             None => Vec::new(),
         };
@@ -74,13 +73,15 @@ impl CostCommand {
         let table: Vec<Vec<String>> = rows.iter().map(cells).collect();
         printer.table(&[name, "calls", "read", "from cache", "to cache", "written", "cost"], &table);
         printer.hint(&format!("together {}", money(rows.iter().map(|row| row.micro_usd).sum())));
-        limits(&config, &printer).await
+        match &store {
+            Some(store) => limits(store, &config, &printer).await,
+            None => Ok(()),
+        }
     }
 }
 
 /// What a day may still cost, where that is limited.
-async fn limits(config: &Process, printer: &Printer) -> Result<()> {
-    let Some(store) = Store::look(location(config)?).await? else { return Ok(()) };
+async fn limits(store: &Store, config: &Process, printer: &Printer) -> Result<()> {
     let since = day_began(now());
     let own = config.repositories.iter().filter(|entry| entry.budget.is_some());
     let own = own.map(|entry| (Some(entry.key.as_str()), config.budget_of(&entry.key).day()));

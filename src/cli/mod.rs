@@ -76,7 +76,7 @@ enum Command {
     Fetch(fetch::FetchArgs),
     /// Solve tasks through the whole product, judged by tests that the bot never saw.
     Eval(eval::EvalArgs),
-    /// Bring the store to another place.
+    /// Bring the store to another place, or see who shares it.
     #[command(subcommand)]
     Store(store::StoreCommand),
     /// What model calls cost: by day, repository, model or task.

@@ -3,6 +3,7 @@
 
 use super::printer::Complaint;
 use super::store::{host_id, location};
+use crate::bot::host_address;
 use crate::clock::now;
 use crate::config::Process;
 use crate::store::{Claim, Store};
@@ -36,8 +37,9 @@ impl Moment {
         let (host, known) = (host_id(&config.state_dir)?, config.repository(&row.repository).is_some());
         let claim = Claim {
             host: host.clone(),
-            address: format!("an order at {}", config.installation),
+            address: host_address(config),
             epoch,
+            configured: config.keys(),
             repositories: Vec::from_iter(known.then(|| row.repository.clone())),
             left_over: Vec::from_iter((!known).then(|| row.repository.clone())),
             willing: true,

@@ -1,4 +1,5 @@
-//! `caisson store copy`: from SQLite to PostgreSQL or back. And where the configured store is, for every subcommand.
+//! `caisson store copy|hosts|accept-key`: from SQLite to PostgreSQL or back, who shares it, whose key marks its posts. And where the configured
+//! store is, for every subcommand.
 
 use super::lock;
 use super::printer::{Complaint, Printer};
@@ -10,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Bring the store to another place.
+/// Bring the store to another place, or see who shares it.
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
     /// Copy the configured store into an empty database or directory, and compare every row. The bot must be stopped; the old store stays

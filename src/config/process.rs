@@ -274,9 +274,8 @@ impl Budget {
     }
 
     /// Millionths of a US dollar for a day; none = no limit.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked to be finite and not negative; `as` saturates
     pub fn day(&self) -> Option<u64> {
-        Some((self.day_dollars * 1e6) as u64).filter(|&most| most > 0)
+        Some(amounts(self.day_dollars, 0, 0, 0).micro_usd).filter(|&most| most > 0)
     }
 
     /// `granted_by` as the task machine takes it.
@@ -463,6 +462,11 @@ impl Process {
     /// The forge as people reach it. None before `caisson setup`.
     pub fn people_url(&self) -> Option<&Url> {
         self.forge.public_url.as_ref().or(self.forge.url.as_ref())
+    }
+
+    /// Keys of the configured repositories.
+    pub fn keys(&self) -> Vec<String> {
+        self.repositories.iter().map(|entry| entry.key.clone()).collect()
     }
 
     /// The hook's address for one repository, as the forge reaches it.

@@ -40,7 +40,7 @@ impl EffectRunner {
                 tracing::info!(task = row.id, "goes on here: another host had it");
                 self.sandboxes.moved_here(row.id).await?;
             }
-            if self.reach_task(TaskId(row.id)).await.is_err() {
+            if self.sandboxes.tasks().contains(&row.id) && self.reach_task(TaskId(row.id)).await.is_err() {
                 self.cut_off(TaskId(row.id)).await?;
             }
         }

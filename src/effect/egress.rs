@@ -43,7 +43,8 @@ impl EffectRunner {
     /// be made anew, the old ones may say more than what holds now: that sandbox reaches nothing until they can.
     pub async fn reach_all(&self) -> Result<(), Trouble> {
         let mut all = Ok(());
-        for row in self.store.live_tasks().await? {
+        let standing = self.sandboxes.tasks();
+        for row in self.store.live_tasks().await?.into_iter().filter(|row| standing.contains(&row.id)) {
             let told = self.reach_task(TaskId(row.id)).await;
             if told.is_err() {
                 all = all.and(told).and(self.cut_off(TaskId(row.id)).await);

@@ -17,7 +17,6 @@ impl EffectRunner {
         let days = [(all, None, "budget.day_dollars"), (own, Some(key.as_str()), "repositories.budget.day_dollars")];
         for (most, of, name) in days {
             let Some(most) = most else { continue };
-            let spent = self.store.spent_since(since, of).await?;
             if worst_micro_usd > most {
                 let (worst, most) = (dollars(worst_micro_usd), dollars(most));
                 return Ok(Some(PauseReason::DaySpent {
@@ -26,6 +25,7 @@ impl EffectRunner {
                     ),
                 }));
             }
+            let spent = self.store.spent_since(since, of).await?;
             if spent.saturating_add(worst_micro_usd) > most {
                 let whose = of.map_or_else(|| "all repositories".to_owned(), |key| format!("the repository {key}"));
                 return Ok(Some(PauseReason::DaySpent {

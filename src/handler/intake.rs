@@ -7,7 +7,7 @@ use crate::clock::now;
 use crate::config::process::Repository;
 use crate::forge::event::{Wake, WakeKind};
 use crate::forge::gitea::parse::parse_delivery;
-use crate::store::Delivery;
+use crate::store::{DAY_MS, Delivery};
 use crate::supervise::caught;
 use crate::trouble::Trouble;
 use futures_util::{StreamExt, future::join_all, stream};
@@ -23,7 +23,6 @@ const BATCH: usize = 200;
 const MOST: usize = 2_000;
 /// The forge's clock and lateness: readings overlap by this much.
 const OVERLAP_MS: i64 = 120_000;
-const DAY_MS: i64 = 24 * 3600 * 1000;
 /// Readings of a round side by side: one that the forge answers slowly holds up few others.
 const READINGS: usize = 4;
 /// Readings side by side that deliveries ask for; of one thread there are at most two.

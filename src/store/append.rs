@@ -65,11 +65,7 @@ pub enum Appended {
 }
 
 pub(super) async fn append(c: &mut AnyConnection, a: &Append) -> Result<Appended, StoreError> {
-    let sql = "SELECT seq, repository FROM tasks WHERE id = $1";
-    let row = sqlx::query(sql).bind(a.task.id.0).fetch_optional(&mut *c).await?;
-    let row = row.ok_or(StoreError::NoTask(a.task.id))?;
-    let (seq, repository): (i64, String) = (row.get(0), row.get(1));
-    super::leases::fence(c, &repository, a.epoch).await?;
+    let seq = super::leases::fence_task(c, a.task.id, a.epoch).await?.ok_or(StoreError::NoTask(a.task.id))?;
     if seq != i64::from(a.expected_seq) {
         return Ok(Appended::Conflict);
     }

@@ -37,7 +37,8 @@ pub struct Cost {
     pub micro_usd: i64,
 }
 
-const DAY_MS: i64 = 24 * 3600 * 1000;
+/// A day, in milliseconds.
+pub const DAY_MS: i64 = 24 * 3600 * 1000;
 
 /// When the day of this instant began (UTC), both in Unix milliseconds.
 pub fn day_began(now: i64) -> i64 {

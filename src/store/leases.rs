@@ -28,7 +28,9 @@ pub struct Claim {
     pub address: String,
     /// The number of its life, from [`Store::begin_epoch`].
     pub epoch: i64,
-    /// Keys of the repositories that it could work for.
+    /// Keys of the repositories in its file: it is known for a day that it has them.
+    pub configured: Vec<String>,
+    /// Those of them that it asks for.
     pub repositories: Vec<String>,
     /// Keys of others that the store has tasks of: somebody has to end them.
     pub left_over: Vec<String>,
@@ -214,7 +216,7 @@ async fn announce(c: &mut AnyConnection, claim: &Claim, now: i64, until: i64) ->
                ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, address = excluded.address, \
                repositories = excluded.repositories, willing = excluded.willing, until = excluded.until";
     let query = sqlx::query(sql).bind(&claim.host).bind(claim.epoch).bind(&claim.address);
-    query.bind(claim.repositories.join("\n")).bind(claim.willing).bind(until).execute(&mut *c).await?;
+    query.bind(claim.configured.join("\n")).bind(claim.willing).bind(until).execute(&mut *c).await?;
     sqlx::query("DELETE FROM hosts WHERE until < $1").bind(now - FORGOTTEN_MS).execute(c).await?;
     Ok(())
 }
@@ -288,23 +290,38 @@ pub(super) async fn release(
 /// # Errors
 /// [`StoreError::Elsewhere`] when it is another's.
 pub(super) async fn fence(c: &mut AnyConnection, repository: &str, epoch: i64) -> Result<(), StoreError> {
-    let sql = "SELECT l.epoch, COALESCE(h.address, l.host) FROM leases l LEFT JOIN hosts h ON h.id = l.host \
+    let sql = "SELECT l.repository, l.epoch, COALESCE(h.address, l.host) FROM leases l LEFT JOIN hosts h ON h.id = l.host \
                WHERE l.repository = $1";
-    let lease = sqlx::query(sql).bind(repository).fetch_optional(c).await?;
-    match lease.map(|row| (row.get::<i64, _>(0), row.get::<String, _>(1))) {
-        Some((holder, address)) if holder != epoch => {
-            Err(StoreError::Elsewhere { repository: repository.to_owned(), address })
-        }
-        _ => Ok(()),
-    }
+    judge(sqlx::query(sql).bind(repository).fetch_optional(c).await?, epoch)
 }
 
-/// As [`fence`], for a task's repository.
-pub(super) async fn fence_task(c: &mut AnyConnection, task: TaskId, epoch: i64) -> Result<(), StoreError> {
-    let sql = "SELECT repository FROM tasks WHERE id = $1";
-    let repository: Option<String> = sqlx::query_scalar(sql).bind(task.0).fetch_optional(&mut *c).await?;
-    match repository {
-        Some(repository) => fence(c, &repository, epoch).await,
-        None => Ok(()),
+macro_rules! lease_of_task {
+    ($which:literal) => {
+        concat!(
+            "SELECT t.repository, l.epoch, COALESCE(h.address, l.host), t.seq FROM tasks t \
+             LEFT JOIN leases l ON l.repository = t.repository LEFT JOIN hosts h ON h.id = l.host WHERE t.id = ",
+            $which
+        )
+    };
+}
+
+/// As [`fence`], for a task's repository: how many events its log has; none when there is no such task.
+pub(super) async fn fence_task(c: &mut AnyConnection, task: TaskId, epoch: i64) -> Result<Option<i64>, StoreError> {
+    let row = sqlx::query(lease_of_task!("$1")).bind(task.0).fetch_optional(c).await?;
+    let seq = row.as_ref().map(|row| row.get(3));
+    judge(row, epoch).map(|()| seq)
+}
+
+/// As [`fence`], for the repository of the task that wants an effect.
+pub(super) async fn fence_effect(c: &mut AnyConnection, effect: i64, epoch: i64) -> Result<(), StoreError> {
+    let sql = lease_of_task!("(SELECT task FROM effects WHERE id = $1)");
+    judge(sqlx::query(sql).bind(effect).fetch_optional(c).await?, epoch)
+}
+
+fn judge(row: Option<AnyRow>, epoch: i64) -> Result<(), StoreError> {
+    let Some(row) = row else { return Ok(()) };
+    match row.get::<Option<i64>, _>(1) {
+        Some(holder) if holder != epoch => Err(StoreError::Elsewhere { repository: row.get(0), address: row.get(2) }),
+        _ => Ok(()),
     }
 }

@@ -55,10 +55,7 @@ pub(super) fn queue(queue: Queue) -> &'static str {
 }
 
 pub(super) async fn started(c: &mut AnyConnection, id: i64, epoch: i64) -> Result<bool, StoreError> {
-    let sql = "SELECT task FROM effects WHERE id = $1";
-    if let Some(task) = sqlx::query_scalar(sql).bind(id).fetch_optional(&mut *c).await? {
-        super::leases::fence_task(c, TaskId(task), epoch).await?;
-    }
+    super::leases::fence_effect(c, id, epoch).await?;
     let sql = "UPDATE effects SET state = 'started', epoch = $1, tries = tries + 1, held = FALSE \
                WHERE id = $2 AND state IN ('pending', 'started')";
     Ok(sqlx::query(sql).bind(epoch).bind(id).execute(c).await?.rows_affected() > 0)

@@ -1,6 +1,7 @@
 //! `kill -9` at each boundary of each kind of effect: begun, in its middle, done, closed. After each, the next life goes on as if
 //! nothing had happened: nothing is posted twice or lost, no action is lost or repeated unmarked.
 
+use crate::dice::{Dice, number};
 use crate::world::{FIX, REPO, World};
 use caisson::forge::{ForgeReads as _, RepoRef};
 use caisson::task::Boundary;
@@ -380,26 +381,13 @@ async fn a_pull_request_is_closed_through_kills() {
     }
 }
 
-/// Numbers that only look random: the same for the same seed.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
 /// Kills wherever the dice fall, in as many tasks as it takes. `make soak` asks for more kills (CAISSON_KILLS), and CAISSON_SEED repeats
 /// a run.
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_wherever_the_dice_fall_the_task_goes_on() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let by_clock =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |at| at.as_nanos() as u64);
-    let (wanted, seed) = (number("CAISSON_KILLS").unwrap_or(20), number("CAISSON_SEED").unwrap_or(by_clock));
-    println!("CAISSON_SEED={seed}");
-    let dice = Arc::new(Mutex::new(Dice(seed)));
+    let wanted = number("CAISSON_KILLS").unwrap_or(20);
+    let (dice, seed) = Dice::cast();
+    let dice = Arc::new(Mutex::new(dice));
     let mut kills = 0;
     while kills < wanted {
         let ran = Ran::new(Story::Fix);

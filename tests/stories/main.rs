@@ -2,6 +2,8 @@
 //! What is real here: store, task machine, outbox, handlers, listeners, git, runner. What is not: the engine and the router
 //! (`tests/trip.rs` has those), a capable model.
 
+#[path = "../support/dice.rs"]
+mod dice;
 #[path = "../support/doors.rs"]
 mod doors;
 #[path = "../support/local_broker.rs"]

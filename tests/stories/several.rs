@@ -2,6 +2,7 @@
 //! ends it, unless a story says otherwise.
 
 use crate::beside::Beside;
+use crate::dice::{Dice, number};
 use crate::world::{FIX, REPO, World, held, postgres};
 use caisson::store::Host;
 use domain::{Event, Loss, OutcomeStatus, TaskId};
@@ -182,26 +183,12 @@ async fn a_hook_may_arrive_at_any_host() {
     assert!(world.broker.created.lock().expect("created").is_empty(), "nothing of it ran on the first host");
 }
 
-/// Numbers that only look random: the same for the same seed.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
 /// Either host is killed wherever the dice fall, and comes back after a while, sooner or later than its leases end. `make soak` asks for
 /// more kills (CAISSON_KILLS), and CAISSON_SEED repeats a run.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hosts_that_are_killed_wherever_the_dice_fall_finish_the_task() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let by_clock =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |at| at.as_nanos() as u64);
-    let (wanted, seed) = (number("CAISSON_KILLS").unwrap_or(6), number("CAISSON_SEED").unwrap_or(by_clock));
-    println!("CAISSON_SEED={seed}");
-    let (mut dice, mut kills) = (Dice(seed), 0);
+    let wanted = number("CAISSON_KILLS").unwrap_or(6);
+    let ((mut dice, seed), mut kills) = (Dice::cast(), 0);
     while kills < wanted {
         let Some(mut world) = world(FIX).await else { return };
         let mut beside = Beside::new(&world, |text| text);

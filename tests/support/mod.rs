@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod dice;
 pub mod engine;
 pub mod forges;
 pub mod gitea;

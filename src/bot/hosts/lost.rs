@@ -1,7 +1,6 @@
 //! What stands in this host's engine of repositories that it has lost, and of tasks that are over or elsewhere.
 
 use super::{Adoption, Hosts};
-use crate::sandbox::SandboxError;
 use crate::task::Awake;
 use domain::TaskId;
 use std::collections::HashSet;
@@ -67,17 +66,13 @@ impl Hosts {
                 tracing::warn!(%error, "whether tasks are left over is not known");
             }
             self.look.notify_one();
-            let away = self.hello().await.is_err();
+            let away = self.standing().hello().await.is_err();
             self.held().engine_away = away;
             self.remove_useless().await;
             // What was told to nobody.
             self.intake.ring();
             tokio::time::sleep(SWEEP).await;
         }
-    }
-
-    async fn hello(&self) -> Result<(), SandboxError> {
-        self.standing().hello().await
     }
 
     /// Removes sandboxes whose task has ended, or which another host has moved on.

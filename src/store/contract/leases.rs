@@ -11,6 +11,7 @@ fn host(id: &str, epoch: i64, repositories: &[&str]) -> Claim {
         host: id.to_owned(),
         address: format!("{id}.example"),
         epoch,
+        configured: repositories.iter().map(|&key| key.to_owned()).collect(),
         repositories: repositories.iter().map(|&key| key.to_owned()).collect(),
         left_over: Vec::new(),
         willing: true,
@@ -165,6 +166,9 @@ pub async fn what_is_in_no_file_any_more_is_its_last_hosts(fresh: Fresh) {
     claimed(&store, host("c", 5, &["shop"])).await;
     over().await;
     assert!(claimed(&store, without("a", 3)).await.is_empty(), "somebody who is away has it in its file");
+    // An order, or one that is on its way out, asks for less than it has in its file.
+    claimed(&store, Claim { repositories: Vec::new(), ..host("c", 6, &["shop"]) }).await;
+    assert!(claimed(&store, without("a", 3)).await.is_empty(), "and has it still");
 }
 
 /// Readings and answers of a host that was cut off count no more than its inputs.

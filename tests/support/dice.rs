@@ -1,0 +1,24 @@
+//! Numbers that only look random: a run can be repeated.
+
+/// The same numbers for the same seed.
+pub struct Dice(u64);
+
+impl Dice {
+    /// Of `CAISSON_SEED`, or of the clock; printed, so that the run can be repeated. The seed comes with it.
+    pub fn cast() -> (Self, u64) {
+        let by_clock = std::time::UNIX_EPOCH.elapsed().map_or(1, |at| at.as_nanos() as u64);
+        let seed = number("CAISSON_SEED").unwrap_or(by_clock);
+        println!("CAISSON_SEED={seed}");
+        (Self(seed), seed)
+    }
+
+    pub fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// A number of the environment.
+pub fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
