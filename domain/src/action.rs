@@ -222,6 +222,17 @@ impl Action {
     }
 }
 
+/// Which actions of a task's log are shown to the agent again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recall {
+    /// Number of one action, counted from 1; none looks through all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
+    /// Words that a line must hold, without regard to case; empty where every line is wanted. With neither, nothing is found.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub words: String,
+}
+
 /// One tool call of a model, read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case")]
@@ -241,6 +252,11 @@ pub enum Call {
         /// The plan as Markdown, as the agent wrote it. Foreign.
         plan: String,
     },
+    /// Asks for what an earlier action gave; nothing is done in the sandbox, and it does not count as an action.
+    Recall {
+        /// What to show.
+        wanted: Recall,
+    },
     /// Not a call of a known tool with the right arguments; the reason is written for the model.
     Malformed {
         /// Why the call cannot be carried out.
@@ -253,7 +269,7 @@ impl Call {
     pub fn may_change_the_tree(&self) -> bool {
         match self {
             Call::Action { action } => action.writes() && !action.is_apart(),
-            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => false,
+            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Malformed { .. } => false,
         }
     }
 
@@ -261,7 +277,7 @@ impl Call {
     pub fn is_apart(&self) -> bool {
         match self {
             Call::Action { action } => action.is_apart(),
-            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => false,
+            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Malformed { .. } => false,
         }
     }
 }

@@ -104,6 +104,11 @@ pub enum Effect {
     ClosePull,
     /// The work is approved: its pull request is no draft any more.
     ReadyPull,
+    /// Brings the check list in the pull request's text to the task's plan.
+    ShowPlan {
+        /// Number of the checkpoint that it follows.
+        n: u32,
+    },
     /// Reads these objects again and judges them with a fresh right and head.
     Recheck {
         /// Number of the checkpoint that stands now.
@@ -173,6 +178,7 @@ impl Effect {
             Effect::Teardown => "teardown".into(),
             Effect::ClosePull => "close-pull".into(),
             Effect::ReadyPull => "ready-pull".into(),
+            Effect::ShowPlan { n } => format!("plan:{n}"),
             Effect::Recheck { n, .. } => format!("recheck:{n}"),
             Effect::Advance { n, .. } => format!("advance:{n}"),
             Effect::Egress { serial, .. } => format!("egress:{serial}"),
@@ -200,6 +206,7 @@ impl Effect {
             Effect::Teardown => "teardown",
             Effect::ClosePull => "close_pull",
             Effect::ReadyPull => "ready_pull",
+            Effect::ShowPlan { .. } => "show_plan",
             Effect::Recheck { .. } => "recheck",
             Effect::Advance { .. } => "advance",
             Effect::Egress { .. } => "egress",
@@ -237,7 +244,11 @@ impl Effect {
             Effect::Teardown => Needs { ends_with_task: false, ..work },
             Effect::Egress { .. } => Needs { queue: Queue::Egress, ends_with_task: false, ..work },
             Effect::Comment { .. } => Needs { again: Again::ReadBack, ..talk },
-            Effect::Label { .. } | Effect::CommitStatus { .. } | Effect::ClosePull | Effect::ReadyPull => talk,
+            Effect::Label { .. }
+            | Effect::CommitStatus { .. }
+            | Effect::ClosePull
+            | Effect::ReadyPull
+            | Effect::ShowPlan { .. } => talk,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Look, Loss, Millis, Outcome, PauseReason,
-    Request, Source, Suspension, Usage, Why,
+    PlanStep, Recall, Request, Source, Suspension, Usage, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -193,10 +193,36 @@ pub enum Event {
         /// How it ended.
         outcome: Outcome,
     },
-    /// The agent noted a plan, which replaces the one before.
+    /// The agent asked for an action of its own log again. What it is shown is read out of the log up to here, so it is not stored.
+    Recalled {
+        /// Turn that the call belongs to.
+        turn: u32,
+        /// Place of the call in its turn, counted from 0.
+        index: u32,
+        /// What it asked for.
+        wanted: Recall,
+    },
+    /// From here on requests hold less of the conversation so far. Holds until the next one, or until the conversation begins anew.
+    Compacted {
+        /// Turn that the next request is made for.
+        turn: u32,
+        /// Results of the turns up to this one are named and no longer sent, where they are long; 0 for none.
+        shrunk: u32,
+        /// Turns up to this one are told in a summary; at most `shrunk`; 0 for none.
+        folded: u32,
+        /// Tokens of 1,000 characters, as the model's server had counted until then.
+        rate: u32,
+    },
+    /// A plan, which replaces the one before: the agent's, or a list that a person wrote.
     PlanUpdated {
         /// The plan as Markdown. Foreign.
         plan: String,
+        /// Its steps, as [`crate::plan::read`] finds them in it; empty in logs of versions that kept the text alone.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steps: Vec<PlanStep>,
+        /// The person whose list it is; none for the agent's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Account>,
     },
     /// The agent said that it is done.
     DoneSaid {

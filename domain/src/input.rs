@@ -86,6 +86,17 @@ pub enum Input {
         /// What was read.
         look: Box<Look>,
     },
+    /// The request of this turn would be too long, or soon: what it leaves out, recorded before it is made; answers no effect.
+    Compacted {
+        /// Turn that the request is about to be made for.
+        turn: u32,
+        /// As in [`Event::Compacted`].
+        shrunk: u32,
+        /// As in [`Event::Compacted`].
+        folded: u32,
+        /// As in [`Event::Compacted`].
+        rate: u32,
+    },
     /// Recorded before the call goes out; answers no effect.
     ModelCallStarting {
         /// Turn that the call is made for: one more than the last completed one.

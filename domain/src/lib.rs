@@ -19,13 +19,14 @@ pub mod input;
 pub mod look;
 pub mod loss;
 mod notice;
+pub mod plan;
 pub mod state;
 pub mod task;
 pub mod transition;
 
 pub use action::{
     Action, ActionKind, Call, CallRequest, Example, IssueCheck, MOST_FILES, MOST_SEEN, NewFile, Outcome, OutcomeStatus,
-    Usage,
+    Recall, Usage,
 };
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
@@ -39,6 +40,7 @@ pub use input::{Envelope, Failure, Input, Order};
 pub use look::{BaseRun, Look, ShownFile};
 pub use loss::{Loss, Resource};
 pub use notice::{Notice, To};
+pub use plan::{PlanStep, StepState};
 pub use state::{End, PauseReason, State, Suspension, Why};
 pub use task::{Request, Task, TaskKind};
 pub use transition::{Step, transition};
@@ -51,5 +53,7 @@ pub const ADVANCE_LIMIT: u8 = 20;
 pub const READ_ONLY_ACTIONS: u8 = 20;
 /// Malformed or empty turns in a row after which a task pauses.
 pub const MALFORMED_LIMIT: u8 = 5;
+/// Recalls in a row, without an action between them, that are answered.
+pub const RECALL_LIMIT: u8 = 3;
 /// Failed verifications after which a person sees the failure instead of the agent.
 pub const VERIFY_LIMIT: u8 = 3;

@@ -1,10 +1,11 @@
 //! A task as the fold of its log.
 
 mod decided;
+mod work;
 
 use crate::{
-    Account, Advance, Budget, CallRequest, Checkpoint, Commit, End, Event, Grant, Item, Loss, Millis, Source, Spent,
-    State, Suspension, TaskId, Verdict,
+    Account, Advance, Budget, CallRequest, Checkpoint, Commit, End, Event, Grant, Item, Loss, Millis, PlanStep, Source,
+    Spent, State, Suspension, TaskId, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -89,6 +90,8 @@ pub struct Task {
     pub used: u8,
     /// Unusable calls and turns without a call since the last action, `done`, decision or resume.
     pub malformed: u8,
+    /// Recalls since the last action.
+    pub recalls: u8,
     /// Failed verifications over the whole task.
     pub failures: u8,
     /// Calls of the present turn that have no answer yet, in order: (index, call).
@@ -101,6 +104,10 @@ pub struct Task {
     pub model_worst: u64,
     /// The newest plan that the agent noted, as Markdown. Foreign.
     pub plan: Option<String>,
+    /// The steps of that plan; empty where it is no list.
+    pub steps: Vec<PlanStep>,
+    /// They changed since the last checkpoint stood.
+    pub plan_changed: bool,
     /// What the agent said with its newest `done`; none before one, or after one that was returned. Foreign.
     pub summary: Option<String>,
     /// Taken from the sandbox but not yet posted.
@@ -177,12 +184,15 @@ impl Task {
             actions: 0,
             used: 0,
             malformed: 0,
+            recalls: 0,
             failures: 0,
             waiting: Vec::new(),
             running: None,
             model_starts: 0,
             model_worst: 0,
             plan: None,
+            steps: Vec::new(),
+            plan_changed: false,
             summary: None,
             captured: None,
             verdict: None,
@@ -360,63 +370,6 @@ impl Task {
     }
 
     #[expect(clippy::wildcard_enum_match_arm)]
-    fn apply_work(&mut self, event: &Event) {
-        match event {
-            Event::ModelCallStarted { worst_micro_usd, .. } => {
-                self.spent.micro_usd += worst_micro_usd;
-                self.model_worst = *worst_micro_usd;
-                self.model_starts += 1;
-            }
-            Event::ModelCallUncharged { .. } => {
-                self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst);
-                self.model_worst = 0;
-                self.model_starts = self.model_starts.saturating_sub(1);
-            }
-            Event::TurnCompleted { turn, calls, usage, micro_usd, duration_ms, .. } => {
-                self.turn = *turn;
-                self.restarted = false;
-                self.spent.tokens += usage.total();
-                self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst) + micro_usd;
-                self.model_worst = 0;
-                self.model_starts = 0;
-                self.spent.work_ms += duration_ms;
-                self.waiting = calls.iter().cloned().enumerate().map(|(i, c)| (i as u32, c)).collect();
-            }
-            Event::CallAnswered { index, malformed, .. } => {
-                self.waiting.retain(|(i, _)| i != index);
-                self.malformed = if *malformed { self.malformed + 1 } else { self.malformed };
-            }
-            Event::Nudged { .. } => self.malformed += 1,
-            Event::ActionStarted { number, index, .. } => {
-                let changes =
-                    self.waiting.iter().any(|(at, request)| at == index && request.call.may_change_the_tree());
-                self.waiting.retain(|(i, _)| i != index);
-                self.running = Some(*number);
-                self.actions = *number;
-                self.lost = false;
-                self.used = self.used.saturating_add(1);
-                self.spent.actions += 1;
-                self.malformed = 0;
-                if changes {
-                    (self.uncommitted, self.not_kept) = (true, false);
-                }
-            }
-            Event::ActionFinished { outcome, .. } => {
-                self.running = None;
-                self.spent.work_ms += outcome.duration_ms;
-            }
-            Event::ConversationRestarted => self.restarted = true,
-            Event::PlanUpdated { plan } => self.plan = Some(plan.clone()),
-            Event::DoneSaid { index, summary, .. } => {
-                self.waiting.retain(|(i, _)| i != index);
-                self.summary = Some(summary.clone());
-                self.malformed = 0;
-            }
-            _ => self.apply_checkpoint(event),
-        }
-    }
-
-    #[expect(clippy::wildcard_enum_match_arm)]
     fn apply_checkpoint(&mut self, event: &Event) {
         match event {
             Event::TreeCaptured { tree, .. } => {
@@ -454,6 +407,7 @@ impl Task {
             }
             Event::CheckpointPosted { n, review, number, at, commit, last, verdict } => {
                 self.push_checkpoint(*n, *review, *number, *at, commit.clone(), *last);
+                self.plan_changed = false;
                 self.state = match (last, commit, verdict) {
                     (true, Some(commit), Some(verdict)) => {
                         State::FinalReview { n: *n, commit: commit.clone(), verdict: verdict.clone() }

@@ -6,7 +6,7 @@ use super::view::{
 };
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
-use domain::{Action, Call, Event, Outcome, OutcomeStatus, Risk, Task, Verdict};
+use domain::{Action, Call, Event, Outcome, OutcomeStatus, PlanStep, Risk, StepState, Task, Verdict};
 use std::collections::BTreeMap;
 
 /// What stands outside the task's log.
@@ -34,7 +34,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         task: task.id.0,
         n,
         summary: summary(window),
-        next: next_item(task.plan.as_deref().unwrap_or_default()),
+        next: next_step(&task.steps),
         branch: request.map(|r| r.branch.clone()).unwrap_or_default(),
         base_branch: request.map(|r| r.base_branch.clone()).unwrap_or_default(),
         asked: request.map(|r| r.asker.login.clone()),
@@ -114,18 +114,15 @@ fn looked(window: &[Event]) -> Vec<(String, String)> {
 fn waiting(task: &Task) -> Vec<(String, String)> {
     let actions = task.waiting.iter().filter_map(|(_, request)| match &request.call {
         Call::Action { action } => Some((action.kind().to_owned(), action.object().into_owned())),
-        Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => None,
+        Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Malformed { .. } => None,
     });
     actions.collect()
 }
 
-/// The first open item of the plan's check list.
-fn next_item(plan: &str) -> String {
-    let open = plan.lines().map(str::trim_start).find_map(|line| {
-        let line = line.trim_start_matches(['-', '*', '+']).trim_start();
-        line.strip_prefix("[ ]")
-    });
-    open.unwrap_or_default().trim().to_owned()
+/// The step that is under way, or else the first open one.
+fn next_step(steps: &[PlanStep]) -> String {
+    let at = |state: StepState| steps.iter().find(|step| step.state == state);
+    at(StepState::Doing).or_else(|| at(StepState::Open)).map(|step| step.text.clone()).unwrap_or_default()
 }
 
 fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {

@@ -21,6 +21,9 @@ pub fn sentence(event: &Event) -> Option<String> {
             "the router was gone for a moment: open connections were cut and nothing went out, then it stood there again with the same rules"
                 .to_owned(),
         ),
+        Event::Compacted { folded: 1.., .. } => Some(
+            "the conversation with the model had become long: what it did at first is told to it in short from then on".to_owned(),
+        ),
         Event::ConversationRestarted => Some(
             "the conversation with the model had become too long: it begins anew, with what people asked for and where the work stands"
                 .to_owned(),

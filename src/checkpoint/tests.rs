@@ -461,7 +461,11 @@ mod gathered {
         log.extend(acted(2, 2, 0, OutcomeStatus::Ok, "done"));
         log.extend(acted(3, 2, 1, OutcomeStatus::Exited { code: 1 }, "F.\n=== 1 failed, 1 passed in 0.01s ===\n"));
         log.extend(acted(4, 2, 2, OutcomeStatus::Failed { reason: "no such name".into() }, ""));
-        log.push(Event::PlanUpdated { plan: "- [x] find it\n- [ ] mend `parse`\n".into() });
+        log.push(Event::PlanUpdated {
+            plan: "- [x] find it\n- [ ] mend `parse`\n".into(),
+            steps: Vec::new(),
+            by: None,
+        });
         log.push(Event::PublishStarted { n: 2, why: Why::Checkpoint });
         let file = FileChange { path: "a.py".into(), added: 2, removed: 1, kind: "modified".into(), bytes: Some(9) };
         let tree = CapturedTree {

@@ -189,6 +189,7 @@ fn needs_commits(effect: &Effect) -> bool {
         | Effect::Teardown
         | Effect::ClosePull
         | Effect::ReadyPull
+        | Effect::ShowPlan { .. }
         | Effect::Comment { .. }
         | Effect::Label { .. }
         | Effect::CommitStatus { .. }

@@ -47,6 +47,11 @@ impl EffectRunner {
             }
             // It is this call's own charge.
             purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
+        } else {
+            match self.compacted(task, turn, log, style, row, feed).await? {
+                Some(shortened) => log = shortened,
+                None => return Ok(Input::Settled),
+            }
         }
         let ready = match engine::prepare(&purse, &log, style, &speaker.engine, speaker.model.as_ref()) {
             Ok(ready) => ready,
@@ -79,6 +84,31 @@ impl EffectRunner {
                 }
                 Err(trouble)
             }
+        }
+    }
+
+    /// The log, with what its next request leaves out; none when the task went another way meanwhile.
+    async fn compacted(
+        &self,
+        task: &Task,
+        turn: u32,
+        log: Vec<Event>,
+        style: Style,
+        row: &EffectRow,
+        feed: &dyn Feed,
+    ) -> Result<Option<Vec<Event>>, Trouble> {
+        let speaker = self.speaker(task);
+        let window = speaker.model.context_tokens();
+        let Some(input) = engine::compaction_due(task, &log, style, &speaker.engine, window) else {
+            return Ok(Some(log));
+        };
+        let key = format!("compacted:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
+        match feed.feed(task.id, &key, input).await? {
+            Some(now) if now.state == State::Running => {
+                let log = self.store.log(task.id).await?;
+                Ok(Some(log.into_iter().map(|(_, event)| event).collect()))
+            }
+            _ => Ok(None),
         }
     }
 

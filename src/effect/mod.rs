@@ -133,6 +133,7 @@ impl EffectRunner {
             Effect::Teardown => self.teardown(task).await,
             Effect::ClosePull => self.close_pull(task).await,
             Effect::ReadyPull => self.ready_pull(task).await,
+            Effect::ShowPlan { .. } => self.show_plan(task).await,
             Effect::Egress { serial, repo, notice } => self.egress(task, *repo, *serial, notice).await,
             Effect::Comment { notice, .. } => self.comment(task, row, notice).await,
             Effect::Label { name, .. } => self.label(task, name).await,

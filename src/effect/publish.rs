@@ -104,7 +104,7 @@ impl EffectRunner {
         }
         let new = NewPull {
             title: message::pull_title(&request.title),
-            body: message::pull_body(request.issue, task.id.0),
+            body: message::pull_body(request.issue, task.id.0, &task.steps),
             head: request.branch.clone(),
             base: request.base_branch.clone(),
         };
@@ -162,6 +162,21 @@ impl EffectRunner {
             let pull = self.forge.pull(&repository.at, number).await?;
             if let Some(title) = pull.title.strip_prefix(message::DRAFT).filter(|_| pull.open) {
                 let edit = PullEdit { title: Some(title.to_owned()), ..PullEdit::default() };
+                self.forge.edit_pull(&repository.at, number, &edit).await?;
+            }
+        }
+        Ok(Input::Settled)
+    }
+}
+
+impl EffectRunner {
+    /// The rest of the text is people's: it stays as it is, and where the list's marks are gone nothing is written.
+    pub(super) async fn show_plan(&self, task: &Task) -> Result<Input, Trouble> {
+        let repository = self.repository(task)?;
+        if let Some(number) = task.pull {
+            let pull = self.forge.pull(&repository.at, number).await?;
+            if let Some(body) = message::with_plan(&pull.body, &task.steps).filter(|_| pull.open) {
+                let edit = PullEdit { body: Some(body), ..PullEdit::default() };
                 self.forge.edit_pull(&repository.at, number, &edit).await?;
             }
         }

@@ -37,6 +37,11 @@ impl<'a> Arguments<'a> {
         found.filter(|value| !value.is_null())
     }
 
+    /// Whatever stands there.
+    pub(super) fn value(&self, name: &str) -> Option<&'a Value> {
+        self.get(name)
+    }
+
     /// A text that must be there; it may be empty.
     pub(super) fn text(&self, name: &str) -> Result<String, String> {
         match self.get(name) {

@@ -7,6 +7,9 @@ use domain::Event;
 
 use crate::llm::{ModelRequest, Turn};
 
+/// Tokens of 1,000 characters where nothing is known of a model's own way of counting.
+const USUAL_RATE: u32 = 250;
+
 /// Tokens that the request's prompt will be counted as.
 pub fn estimate(request: &ModelRequest, log: &[Event]) -> u64 {
     let all = request.chars();
@@ -17,28 +20,49 @@ pub fn estimate(request: &ModelRequest, log: &[Event]) -> u64 {
             let rate = new.saturating_mul(tokens).div_ceil(seen);
             tokens.saturating_add(rate.max(new.div_ceil(4)))
         }
-        _ => all.div_ceil(4),
+        _ => at_rate(all, last_rate(log)),
     }
 }
 
-/// The newest prompt that the server counted: its characters and its tokens. The n-th answer of the conversation in the log is the
-/// n-th in the request.
+/// Tokens of 1,000 characters, as the server counted them last, and never fewer than a quarter.
+pub(super) fn rate(request: &ModelRequest, log: &[Event]) -> u32 {
+    match last_count(request, log) {
+        Some((seen, tokens)) if seen > 0 => {
+            let rate = tokens.saturating_mul(1000).div_ceil(seen);
+            u32::try_from(rate).unwrap_or(u32::MAX).max(USUAL_RATE)
+        }
+        _ => last_rate(log),
+    }
+}
+
+/// What so many characters come to.
+pub(super) fn at_rate(chars: u64, rate: u32) -> u64 {
+    chars.saturating_mul(u64::from(rate)).div_ceil(1000)
+}
+
+/// What was known when the conversation was last shortened.
+fn last_rate(log: &[Event]) -> u32 {
+    let newest = log.iter().rev().find_map(|event| match event {
+        Event::Compacted { rate, .. } => Some(*rate),
+        _ => None,
+    });
+    newest.unwrap_or(USUAL_RATE)
+}
+
+/// The newest prompt that the server counted: its characters and its tokens. Only prompts since the conversation took its present shape
+/// say something of it; their answers are the last ones in the request.
 fn last_count(request: &ModelRequest, log: &[Event]) -> Option<(u64, u64)> {
-    let begins = log.iter().rposition(|event| matches!(event, Event::ConversationRestarted)).unwrap_or(0);
+    let shapes = |event: &Event| matches!(event, Event::ConversationRestarted | Event::Compacted { .. });
+    let begins = log.iter().rposition(shapes).unwrap_or(0);
     let counts: Vec<u64> = log[begins..].iter().filter_map(prompt_tokens).collect();
     let newest = counts.iter().rposition(|tokens| *tokens > 0)?;
-    let mut answers = 0;
-    let mut before = ModelRequest { turns: Vec::new(), ..request.clone() };
-    for turn in &request.turns {
-        if matches!(turn, Turn::Assistant { .. }) {
-            if answers == newest {
-                return Some((before.chars(), counts[newest]));
-            }
-            answers += 1;
-        }
-        before.turns.push(turn.clone());
-    }
-    None
+    let mut answers = counts.len().saturating_sub(newest);
+    let before = request.turns.iter().rposition(|turn| {
+        answers -= usize::from(matches!(turn, Turn::Assistant { .. }));
+        answers == 0
+    })?;
+    let turns = request.turns[..before].to_vec();
+    Some((ModelRequest { turns, ..request.clone() }.chars(), counts[newest]))
 }
 
 fn prompt_tokens(event: &Event) -> Option<u64> {

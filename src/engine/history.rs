@@ -1,25 +1,24 @@
 //! The conversation, rebuilt from a task's log.
 //!
 //! Owns: which event becomes which words, and their order. Pure, and append-only: a longer log gives a request that begins with
-//! the shorter one's turns (so a vendor's cache keeps serving the beginning) until the conversation begins anew, and the same log gives
-//! the same bytes.
+//! the shorter one's turns (so a vendor's cache keeps serving the beginning) until the conversation is shortened (`compact`) or begins anew,
+//! and the same log gives the same bytes.
 //! Must not: count for real (the fold does; here it is only told), leave a call without a result, or put a stranger's words
 //! outside a fence. Tests: `history_tests.rs`.
 
-use domain::{
-    Call, CallRequest, Commit, Decision, Event, Item, Loss, Outcome, Request, Task, TaskKind, Verb, Verdict,
-    VerdictKind,
-};
+mod said;
+
+use domain::{Call, CallRequest, Commit, Event, Item, Outcome, Recall, Request, Task, TaskKind};
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::failing::{self, Ran};
-use super::fence::{Fence, Trust, seen};
+use super::failing::Ran;
+use super::fence::Fence;
 use super::nudge::{self, Form, Progress};
 use super::style::text as blocks;
-use super::{EngineConfig, feedback, outcome, prompt, tools};
+use super::summary::Summary;
+use super::{EngineConfig, outcome, prompt, recall, tools};
 use crate::llm::{ModelRequest, ToolCall, ToolResult, Turn};
-use crate::sandbox::VERDICT_TAIL;
 use crate::text;
 
 const NO_RESULT: &str = "interrupted: nothing is known of this call; it may have run. Look before you repeat it";
@@ -29,20 +28,51 @@ const NOTED_ANSWER: &str = "noted: the answer is posted";
 const TAIL: usize = 8_000;
 /// The most of one result that is sent in the form of blocks, in characters.
 const TEXT_RESULT: usize = 4_000;
+/// The most of an older result that is sent where results are shortened, in characters.
+const SHRUNK: usize = 400;
 /// The most changed files that a new conversation begins with.
 const MOST_FILES: usize = 50;
 
 /// The next request of a task whose log is `log` and whose fold is `task`, to a model that works by itself.
 pub fn request(task: &Task, log: &[Event], form: Form, config: &EngineConfig) -> ModelRequest {
+    request_with(task, log, form, config, Cut::of(log))
+}
+
+/// How much of a conversation its requests hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// As in [`Event::Compacted`].
+    pub(super) shrunk: u32,
+    /// As in [`Event::Compacted`].
+    pub(super) folded: u32,
+}
+
+impl Cut {
+    /// The one in force: the newest since the conversation began.
+    pub(super) fn of(log: &[Event]) -> Self {
+        let newest = log.iter().rev().find_map(|event| match event {
+            Event::ConversationRestarted => Some(Cut::default()),
+            Event::Compacted { shrunk, folded, .. } => Some(Cut { shrunk: *shrunk, folded: *folded }),
+            _ => None,
+        });
+        newest.unwrap_or_default()
+    }
+}
+
+/// As [`request`], with another cut than the log's own.
+pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &EngineConfig, cut: Cut) -> ModelRequest {
     let fence = Fence::new(&config.secret, task.id);
     let cap = match form {
         Form::Tools => config.result_chars,
         Form::Text => config.result_chars.min(TEXT_RESULT),
     };
-    let mut replay = Replay::new(&fence, form, cap);
-    for event in log {
+    let mut replay = Replay::new(&fence, form, cap, cut);
+    replay.summary_chars = config.summary_chars;
+    for (at, event) in log.iter().enumerate() {
+        replay.past = &log[..at];
         replay.take(event);
     }
+    replay.fold();
     replay.flush();
     let (template, tools) = match (form, task.kind, config.brief) {
         (Form::Text, _, _) => ("text_system", Vec::new()),
@@ -69,12 +99,20 @@ struct Replay<'a> {
     fence: &'a Fence,
     form: Form,
     cap: usize,
+    cut: Cut,
+    summary_chars: usize,
+    /// The log before the event that is taken in.
+    past: &'a [Event],
+    /// Turns so far are told in this instead of sent; none once one is sent.
+    folding: Option<Summary>,
     turns: Vec<Turn>,
     open: Option<Open<'a>>,
     /// Words for the model since its last answer; they follow that answer's results.
     notes: Vec<String>,
     /// What people asked for: it begins a new conversation too.
     asked: Vec<String>,
+    /// How many of them a turn that is told in the summary was sent.
+    heard: usize,
     /// The conversation began anew, and the model was not told yet.
     anew: bool,
     changed: BTreeSet<&'a str>,
@@ -98,6 +136,7 @@ struct Replay<'a> {
 
 /// An answer whose calls get their results.
 struct Open<'a> {
+    turn: u32,
     text: &'a str,
     calls: &'a [CallRequest],
     results: Vec<Option<(String, bool)>>,
@@ -106,15 +145,20 @@ struct Open<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(fence: &'a Fence, form: Form, cap: usize) -> Self {
+    fn new(fence: &'a Fence, form: Form, cap: usize, cut: Cut) -> Self {
         Replay {
             fence,
             form,
             cap,
+            cut,
+            summary_chars: 0,
+            past: &[],
+            folding: (cut.folded > 0).then(Summary::default),
             turns: Vec::new(),
             open: None,
             notes: Vec::new(),
             asked: Vec::new(),
+            heard: 0,
             anew: false,
             changed: BTreeSet::new(),
             plan: None,
@@ -136,14 +180,12 @@ impl<'a> Replay<'a> {
         match event {
             Event::Requested { request } => self.requested(request),
             Event::Prepared { base, .. } => self.head = Some(self.head.unwrap_or(base)),
-            Event::TurnCompleted { text, calls, .. } => self.answered(text, calls),
+            Event::TurnCompleted { turn, text, calls, .. } => self.answered(*turn, text, calls),
+            Event::Recalled { index, wanted, .. } => self.recalled(*index, wanted),
             Event::CallAnswered { index, answer, malformed, .. } => self.told(*index, answer, *malformed),
             Event::ActionStarted { number, index, .. } => self.started(*number, *index),
             Event::ActionFinished { number, outcome } => self.finished(*number, outcome),
-            Event::DoneSaid { index, .. } => {
-                let noted = if self.kind == TaskKind::Plan { NOTED_ANSWER } else { NOTED_DONE };
-                self.result(*index, noted.to_owned(), false);
-            }
+            Event::DoneSaid { index, .. } => self.ended(*index),
             Event::Nudged { .. } => self.nudged(),
             Event::DoneReturned { .. } => self.notes.push(self.asked_for().idle()),
             Event::TreeCaptured { tree, .. } => {
@@ -151,7 +193,7 @@ impl<'a> Replay<'a> {
                 self.changed.extend(tree.files.iter().map(|file| file.path.as_str()));
             }
             Event::WorkKept { commit } => self.head = Some(commit),
-            Event::PlanUpdated { plan } => self.plan = Some(plan),
+            Event::PlanUpdated { plan, .. } => self.plan = Some(plan),
             Event::ConversationRestarted => self.restart(),
             Event::TreeRefused { reasons, .. } => self.refused(reasons),
             Event::Verified { commit, verdict, .. } => self.verified(commit, verdict),
@@ -168,6 +210,7 @@ impl<'a> Replay<'a> {
             // What the model needn't know, or learns by another event.
             Event::SlotGranted
             | Event::Looked { .. }
+            | Event::Compacted { .. }
             | Event::SlotAwaited
             | Event::ModelCallUncharged { .. }
             | Event::PublishStarted { .. }
@@ -193,19 +236,19 @@ impl<'a> Replay<'a> {
         }
     }
 
+    fn recalled(&mut self, index: u32, wanted: &Recall) {
+        let (text, error) = recall::show(self.fence, self.past, wanted, self.cap_of_result());
+        self.result(index, text, error);
+    }
+
+    fn ended(&mut self, index: u32) {
+        let noted = if self.kind == TaskKind::Plan { NOTED_ANSWER } else { NOTED_DONE };
+        self.result(index, noted.to_owned(), false);
+    }
+
     fn told(&mut self, index: u32, answer: &str, malformed: bool) {
         let error = malformed || answer.starts_with("not run");
         self.result(index, self.fence.inline_long(answer), error);
-    }
-
-    fn refused(&mut self, reasons: &[String]) {
-        let reasons: Vec<String> = reasons.iter().map(|reason| self.fence.inline(reason)).collect();
-        self.say("refused", context! { reasons });
-    }
-
-    fn lost(&mut self, loss: Loss) {
-        let commit = self.head.map_or("the base", Commit::short);
-        self.say("lost", context! { commit, replaced => loss == Loss::Outdated });
     }
 
     fn say(&mut self, file: &'static str, values: minijinja::Value) {
@@ -233,30 +276,6 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn requested(&mut self, request: &'a Request) {
-        self.request = Some(request);
-        self.kind = request.kind;
-        let asker = self.fence.inline(&request.asker.login);
-        let author = self.fence.inline(&request.issue_author.login);
-        let (command, hidden) = seen(&request.words);
-        let (issue, more) = seen(&format!("Title: {}\n\n{}", request.title, request.body));
-        let trust = if request.issue_author == request.asker { Trust::Write } else { Trust::None };
-        let words = match command.is_empty() {
-            true => String::new(),
-            false => self.fence.wrap(&format!("the task, by {asker}"), Trust::Write, &command),
-        };
-        let values = context! {
-            asker, words,
-            read_only => request.kind == TaskKind::Plan,
-            issue => request.issue,
-            repository => self.fence.inline(&request.repository),
-            base_branch => self.fence.inline(&request.base_branch),
-            text => self.fence.wrap(&format!("issue {} by {author}", request.issue), trust, &issue),
-            hidden => hidden + more,
-        };
-        self.ask(prompt::render("task", values));
-    }
-
     /// Words of a person, which every conversation about this task holds.
     fn ask(&mut self, words: String) {
         self.asked.push(words.clone());
@@ -266,6 +285,8 @@ impl<'a> Replay<'a> {
     /// Nothing of the conversation so far is sent again but what people asked for; where the work stands is told with the next request.
     fn restart(&mut self) {
         self.turns.clear();
+        self.folding = self.folding.take().map(|_| Summary::default());
+        self.heard = 0;
         self.open = None;
         self.ran.clear();
         self.checked = None;
@@ -274,16 +295,29 @@ impl<'a> Replay<'a> {
     }
 
     fn told_anew(&self) -> String {
-        let files = self.changed.iter().take(MOST_FILES).copied().collect::<Vec<_>>().join(", ");
-        let plan = self.plan.map(|plan| self.fence.wrap("your plan, as you last noted it", Trust::None, plan));
-        let values = context! {
-            commit => self.head.map(Commit::short), files => self.fence.inline_long(&files), plan => plan.unwrap_or_default(),
-        };
-        prompt::render("restarted", values)
+        prompt::render("restarted", self.stand())
     }
 
-    fn answered(&mut self, text: &'a str, calls: &'a [CallRequest]) {
+    fn answered(&mut self, turn: u32, text: &'a str, calls: &'a [CallRequest]) {
+        if turn > self.cut.folded {
+            self.fold();
+        }
         self.flush();
+        match &mut self.folding {
+            Some(summary) => summary.said(text),
+            None => self.speak(text, calls),
+        }
+        self.calling = false;
+        if !calls.is_empty() {
+            self.nudges = 0;
+        }
+        for host in std::mem::take(&mut self.unheard) {
+            self.say("allowed", context! { host });
+        }
+        self.open = Some(Open { turn, text, calls, results: vec![None; calls.len()], actions: Vec::new() });
+    }
+
+    fn speak(&mut self, text: &str, calls: &[CallRequest]) {
         let turn = match self.form {
             Form::Tools => Turn::Assistant { text: text.to_owned(), calls: calls.iter().map(as_made).collect() },
             // What was done with tools before, by another model.
@@ -293,14 +327,29 @@ impl<'a> Replay<'a> {
             Form::Text => Turn::Assistant { text: text.to_owned(), calls: Vec::new() },
         };
         self.turns.push(turn);
-        self.calling = false;
-        if !calls.is_empty() {
-            self.nudges = 0;
+    }
+
+    /// The older turns end here: they become one text with what people asked for until then, before what was said since.
+    fn fold(&mut self) {
+        let Some(summary) = self.folding.take() else { return };
+        self.open = None;
+        self.ran.clear();
+        self.checked = None;
+        let since = std::mem::take(&mut self.notes);
+        self.notes = self.asked[..self.heard].to_vec();
+        if !summary.is_empty() {
+            let values = context! {
+                summary => summary.told(self.fence, self.summary_chars), recall => self.form == Form::Tools, ..self.stand()
+            };
+            self.notes.push(prompt::render("compacted", values));
         }
-        for host in std::mem::take(&mut self.unheard) {
-            self.say("allowed", context! { host });
-        }
-        self.open = Some(Open { text, calls, results: vec![None; calls.len()], actions: Vec::new() });
+        self.notes.extend(since);
+    }
+
+    /// The most that is sent of a result of the open answer.
+    fn cap_of_result(&self) -> usize {
+        let old = self.open.as_ref().is_some_and(|open| open.turn <= self.cut.shrunk);
+        if old { self.cap.min(SHRUNK) } else { self.cap }
     }
 
     fn result(&mut self, index: u32, text: String, error: bool) {
@@ -324,79 +373,36 @@ impl<'a> Replay<'a> {
     }
 
     fn finished(&mut self, number: u32, ended: &Outcome) {
+        let cap = self.cap_of_result();
         let Some(open) = &mut self.open else { return };
         let Some((_, index, place)) = open.actions.iter().find(|(n, _, _)| *n == number) else { return };
         let (Some(call), Some(slot)) = (open.calls.get(*index), open.results.get_mut(*index)) else { return };
         self.progress.take(&call.call, ended);
+        if let Some(summary) = &mut self.folding {
+            return summary.did(number, call, ended);
+        }
         let command = outcome::command(call);
         let now = command.and_then(|_| outcome::ran(ended));
         let runs = outcome::Runs { now: now.as_ref(), before: command.and_then(|command| self.ran.get(command)) };
-        *slot = Some(outcome::render(self.fence, call, ended, place, &runs, self.cap));
+        let (mut text, error) = outcome::render(self.fence, call, ended, place, &runs, cap);
+        if cap < self.cap && ended.text.chars().count() > cap {
+            text.push_str(&format!("\nNote: `recall` with number {number} shows the whole again."));
+        }
+        *slot = Some((text, error));
         if let (Some(command), Some(now)) = (command, now) {
             self.ran.insert(command, now);
         }
     }
 
-    fn verified(&mut self, commit: &Commit, verdict: &Verdict) {
-        let kind = match verdict.kind {
-            VerdictKind::Passed => "passed",
-            VerdictKind::Failed => "failed",
-            VerdictKind::None => "none",
-        };
-        let (tail, _) = outcome::shortened(&verdict.tail, TAIL);
-        // One that fills its room lost its beginning.
-        let now = Ran::of(&verdict.tail, verdict.tail.len() + 4 < VERDICT_TAIL);
-        let failing = failing::list(self.fence, &now, self.checked.as_ref(), TAIL / 2);
-        let code = |code: i32| if code == 0 { "it passed there".to_owned() } else { format!("exit code {code}") };
-        let values = context! {
-            kind,
-            commit => commit.short(),
-            command => self.fence.inline(verdict.command.as_deref().unwrap_or_default()),
-            exit => verdict.exit_code,
-            base => verdict.base_exit_code.map(code),
-            missing => self.fence.inline(&verdict.missing.join(", ")),
-            tail => self.fence.wrap("output of the checks", Trust::None, &tail), failing,
-        };
-        self.say("verified", values);
-        self.checked = match verdict.kind {
-            VerdictKind::Passed => Some(Ran::clean()),
-            VerdictKind::Failed if !now.is_empty() => Some(now),
-            VerdictKind::Failed | VerdictKind::None => self.checked.take(),
-        };
-    }
-
-    fn decided(&mut self, decision: &Decision, n: u32) {
-        self.used = 0;
-        let mut items = std::mem::take(&mut self.remarks);
-        let values = context! {
-            n, login => self.fence.inline(&decision.poster.login), every => self.every(), read_only => self.kind == TaskKind::Plan,
-        };
-        match &decision.verb {
-            Verb::Changes { items: more } => {
-                items.extend(more.iter().cloned());
-                self.say("revise", values);
-            }
-            // A plan's approval is said by the event that widens the task.
-            _ if self.kind == TaskKind::Plan => {}
-            _ => self.say("approved", values),
-        }
-        if !items.is_empty() {
-            self.ask(feedback::render(self.fence, &items));
-        }
-    }
-
-    fn widened(&mut self, words: &str) {
-        self.kind = TaskKind::Fix;
-        let file = if self.form == Form::Text { "text_widened" } else { "widened" };
-        self.ask(prompt::render(file, context! { every => self.every() }));
-        let (words, _) = seen(words);
-        if !words.is_empty() {
-            self.ask(self.fence.wrap("the task, by the person who approved", Trust::Write, &words));
-        }
-    }
-
     /// Closes what is open: first the results of the last answer, then the words that came since.
     fn flush(&mut self) {
+        if self.folding.is_some() {
+            self.open = None;
+            self.notes.clear();
+            self.anew = false;
+            self.heard = self.asked.len();
+            return;
+        }
         if let Some(open) = self.open.take().filter(|open| !open.calls.is_empty()) {
             let results = open.calls.iter().zip(open.results).map(|(call, result)| {
                 let (text, error) = result.unwrap_or_else(|| (NO_RESULT.to_owned(), true));
@@ -427,7 +433,7 @@ fn in_words(call: &CallRequest) -> String {
 fn as_made(call: &CallRequest) -> ToolCall {
     let malformed = match &call.call {
         Call::Malformed { reason } => Some(text::cut(reason, 200).0.to_owned()),
-        Call::Action { .. } | Call::Done { .. } | Call::UpdatePlan { .. } => None,
+        Call::Action { .. } | Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } => None,
     };
     ToolCall { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone(), malformed }
 }

@@ -77,7 +77,7 @@ fn prepared() -> Event {
 }
 
 fn config() -> EngineConfig {
-    EngineConfig { secret: Secret::new("k"), max_output_tokens: 4096, result_chars: 400, spoken: false, brief: false }
+    EngineConfig { result_chars: 400, ..EngineConfig::new(Secret::new("k"), 4096) }
 }
 
 fn rebuilt(log: &[Event]) -> ModelRequest {
@@ -129,7 +129,7 @@ fn long_log() -> Vec<Event> {
         call("l", "list_files", json!({})),
     ];
     log.push(answer(2, "I read the comparison and run the tests.", calls));
-    log.push(Event::PlanUpdated { plan: "- read\n- fix".into() });
+    log.push(Event::PlanUpdated { plan: "- read\n- fix".into(), steps: Vec::new(), by: None });
     log.push(answered(2, 0, "noted", false));
     log.extend(acted(1, 2, 1, OutcomeStatus::Ok, "1 def newer(a, b):\n2     return a > b\n"));
     log.push(answered(2, 2, "there is no tool \"python\"", true));

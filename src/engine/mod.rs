@@ -9,6 +9,7 @@
 mod answer;
 mod arguments;
 pub mod budget;
+mod compact;
 pub mod context;
 mod failing;
 mod feedback;
@@ -18,7 +19,9 @@ pub mod nudge;
 mod outcome;
 pub mod probe;
 mod prompt;
+mod recall;
 pub mod style;
+mod summary;
 pub mod tools;
 pub mod turn;
 
@@ -26,8 +29,12 @@ use crate::config::process::Model as Entry;
 use crate::secret::Secret;
 
 pub use answer::TurnAnswer;
+pub use compact::due as compaction_due;
 pub use fence::Fence;
 pub use turn::{Ready, Refusal, TurnError, converse, prepare};
+
+/// The longest summary of older turns, in characters.
+const SUMMARY: usize = 16_000;
 
 /// What the operator sets for every conversation.
 #[derive(Debug, Clone)]
@@ -38,6 +45,8 @@ pub struct EngineConfig {
     pub max_output_tokens: u64,
     /// The most of one action's output that is sent, in characters; the middle of longer output is left out and counted.
     pub result_chars: usize,
+    /// The most of the summary that stands for older turns, in characters.
+    pub summary_chars: usize,
     /// Whether calls that a model wrote into its text count: only what a server of the operator's own answers is read so.
     pub spoken: bool,
     /// Whether the rules that the host enforces anyway are left out.
@@ -47,12 +56,14 @@ pub struct EngineConfig {
 impl EngineConfig {
     /// With the usual cap on one action's output.
     pub fn new(secret: Secret, max_output_tokens: u64) -> Self {
-        Self { secret, max_output_tokens, result_chars: 24_000, spoken: false, brief: false }
+        Self { secret, max_output_tokens, result_chars: 24_000, summary_chars: SUMMARY, spoken: false, brief: false }
     }
 
     /// As the model's entry says.
     pub fn of(secret: Secret, entry: &Entry) -> Self {
         let new = Self::new(secret, entry.max_output_tokens);
-        Self { spoken: entry.is_own_server(), brief: entry.is_told_briefly(), ..new }
+        // A tenth of the window, at four characters for a token.
+        let summary_chars = usize::try_from(entry.context_tokens * 4 / 10).map_or(SUMMARY, |tenth| tenth.min(SUMMARY));
+        Self { summary_chars, spoken: entry.is_own_server(), brief: entry.is_told_briefly(), ..new }
     }
 }

@@ -25,7 +25,11 @@ pub(super) struct Runs<'a> {
 pub(super) fn command(call: &CallRequest) -> Option<&str> {
     match &call.call {
         Call::Action { action: Action::Bash { command } } => Some(command),
-        Call::Action { .. } | Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => None,
+        Call::Action { .. }
+        | Call::Done { .. }
+        | Call::UpdatePlan { .. }
+        | Call::Recall { .. }
+        | Call::Malformed { .. } => None,
     }
 }
 

@@ -105,7 +105,7 @@ async fn step(model: &dyn Model, turns: &[Turn], spoken: bool) -> Result<Vec<Act
     let calls = Reader::Tools { spoken }.calls(&response, 1);
     let actions = calls.into_iter().filter_map(|call| match call.call {
         Call::Action { action } => Some(action),
-        Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => None,
+        Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Malformed { .. } => None,
     });
     Ok(actions.collect())
 }

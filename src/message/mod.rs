@@ -26,4 +26,4 @@ pub use life::{
 };
 pub use notice::notice;
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
-pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line};
+pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line, with_plan};

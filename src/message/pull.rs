@@ -3,7 +3,8 @@
 use crate::checkpoint::label::status_text;
 use crate::checkpoint::view::VerdictKind;
 use crate::text::plain_line;
-use domain::Commit;
+use crate::text::prose;
+use domain::{Commit, PlanStep, StepState};
 
 /// Characters of a title.
 const MAX_TITLE: usize = 80;
@@ -19,12 +20,44 @@ pub fn pull_title(issue_title: &str) -> String {
     }
 }
 
+/// What stands around the check list in a pull request's text.
+const PLAN_BEGINS: &str = "<!-- caisson:plan -->";
+const PLAN_ENDS: &str = "<!-- caisson:plan-end -->";
+/// Characters of a step that are shown.
+const MAX_STEP: usize = 200;
+
+/// The task's plan as a check list between its marks. The steps are foreign.
+fn plan_list(steps: &[PlanStep]) -> String {
+    let line = |step: &PlanStep| {
+        // No text of a step is one of the marks.
+        let text = prose(&step.text.replace("<!--", "<! --"), MAX_STEP);
+        match step.state {
+            StepState::Open => format!("- [ ] {text}\n"),
+            StepState::Doing => format!("- [ ] {text} (under way)\n"),
+            StepState::Done => format!("- [x] {text}\n"),
+            StepState::Dropped => format!("- [x] {text} (dropped)\n"),
+        }
+    };
+    let list: String = steps.iter().map(line).collect();
+    let head = if list.is_empty() { "" } else { "**The plan**, as of the newest checkpoint:\n\n" };
+    format!("{PLAN_BEGINS}\n{head}{list}{PLAN_ENDS}")
+}
+
+/// A pull request's text with this plan in the place of the one before; none where nothing changes, or where somebody took the place out.
+pub fn with_plan(body: &str, steps: &[PlanStep]) -> Option<String> {
+    let (before, rest) = body.split_once(PLAN_BEGINS)?;
+    let (_, after) = rest.split_once(PLAN_ENDS)?;
+    let new = format!("{before}{}{after}", plan_list(steps));
+    (new != body).then_some(new)
+}
+
 /// The pull request's body: how it works, for somebody who meets it for the first time.
-pub fn pull_body(issue: u64, task: i64) -> String {
+pub fn pull_body(issue: u64, task: i64, steps: &[PlanStep]) -> String {
+    let plan = plan_list(steps);
     format!(
         "Fixes #{issue}\n\nTask {task}. An agent works on this in a sealed container. After at most five actions it stops, and a review here shows what it did; \
          nothing goes on until somebody who may write to the repository approves that review. The last review says what the bot's own run of the checks gave.\n\n\
-         Answer on the review, or with a command (`/help` lists them). Don't push to this branch: the bot would stop rather than overwrite you.\n"
+         Answer on the review, or with a command (`/help` lists them). Don't push to this branch: the bot would stop rather than overwrite you.\n\n{plan}\n"
     )
 }
 

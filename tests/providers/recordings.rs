@@ -93,7 +93,7 @@ fn several_at_once() -> Vec<Event> {
         ("bash", json!({ "command": "make test" })),
     ];
     log.push(answer(1, "I read it and run the tests.", &calls));
-    log.push(Event::PlanUpdated { plan: "- read\n- mend".into() });
+    log.push(Event::PlanUpdated { plan: "- read\n- mend".into(), steps: Vec::new(), by: None });
     log.push(Event::CallAnswered { turn: 1, index: 0, answer: "noted".into(), malformed: false });
     log.extend(acted(1, 1, 1, 0, "1 def add(a, b):\n2     return a - b\n"));
     log.push(Event::CallAnswered { turn: 1, index: 2, answer: "there is no tool \"python\"".into(), malformed: true });

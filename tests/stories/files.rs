@@ -75,7 +75,7 @@ async fn the_host_runs_the_checks_asks_again_and_says_when_it_is_done() {
         .flatten()
         .filter_map(|request| match &request.call {
             Call::Action { action } => Some(format!("{} {}", action.kind(), action.object())),
-            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Malformed { .. } => None,
+            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Malformed { .. } => None,
         })
         .collect();
     let tried = ["try semver.py"; 3];

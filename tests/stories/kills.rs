@@ -48,6 +48,7 @@ const STORIES: [(Story, &[&str]); 7] = [
             "verify",
             "teardown",
             "ready_pull",
+            "show_plan",
             "comment",
             "label",
             "commit_status",

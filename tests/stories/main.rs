@@ -31,6 +31,7 @@ mod interruptions;
 mod kept;
 mod kills;
 mod leases;
+mod long;
 mod losses;
 mod lost;
 mod models;

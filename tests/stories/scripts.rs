@@ -7,6 +7,7 @@ name = "compare versions as numbers"
 expects = ["Versions compare as text"]
 text = "I look at the code and its test."
 call = [
+  { name = "update_plan", arguments = { steps = [{ text = "compare numbers", state = "doing" }, { text = "run the tests", state = "open" }] } },
   { name = "list_files", arguments = { path = "." } },
   { name = "read_file", arguments = { path = "semver.py" } },
   { name = "read_file", arguments = { path = "tests/test_semver.py" } },
@@ -21,6 +22,7 @@ call = [
 expects = ["approved"]
 text = "One more look."
 call = [
+  { name = "update_plan", arguments = { steps = [{ text = "compare numbers", state = "done" }, { text = "run the tests", state = "doing" }] } },
   { name = "bash", arguments = { command = "git diff --stat || true" } },
   { name = "done", arguments = { summary = "newer() compares the parsed numbers." } },
 ]

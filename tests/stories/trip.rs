@@ -2,7 +2,7 @@
 
 use crate::world::{FIX, REPO, World, held};
 use caisson::forge::ForgeReads;
-use caisson::forge::RepoRef;
+use caisson::forge::{PullRequest, RepoRef};
 use domain::{End, Event, VerdictKind};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -21,11 +21,21 @@ pub async fn reviewed_branch(world: &World) {
     for words in ["edit_file", "semver.py", "exit 0", "/approve", "/revise"] {
         assert!(review.contains(words), "{words} is missing:\n{review}");
     }
+    let plan = |text: &str| text.contains("- [ ] compare numbers (under way)") && text.contains("- [ ] run the tests");
+    assert!(plan(&pull_request(world, pull).await.body), "the plan is a check list");
+    assert!(review.contains("compare numbers"), "what comes next:\n{review}");
     assert!(world.said(issue).await.iter().any(|text| !text.is_empty()), "the asker is told that it began");
     world.approve().await;
     let task = world.until_state("final-review").await;
     assert_eq!(task.verdict.as_ref().map(|v| v.kind), Some(VerdictKind::Passed), "{:?}", task.verdict);
     assert_eq!(title(world, pull).await, "WIP: Versions compare as text");
+    let newer = |text: &str| text.contains("- [x] compare numbers") && text.contains("- [ ] run the tests (under way)");
+    let shown = async {
+        while !newer(&pull_request(world, pull).await.body) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), shown).await.expect("the list follows the plan");
     world.approve().await;
     let task = world.until_state("approved").await;
     let ready = async {
@@ -42,9 +52,12 @@ pub async fn reviewed_branch(world: &World) {
     assert_eq!(used, 2, "each decision once");
 }
 
+async fn pull_request(world: &World, pull: u64) -> PullRequest {
+    world.look().pull(&RepoRef::new("lab", "shop"), pull).await.expect("the pull request")
+}
+
 async fn title(world: &World, pull: u64) -> String {
-    let at = RepoRef::new("lab", "shop");
-    world.look().pull(&at, pull).await.expect("the pull request").title
+    pull_request(world, pull).await.title
 }
 
 #[tokio::test(flavor = "multi_thread")]

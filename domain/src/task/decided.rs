@@ -60,7 +60,7 @@ impl Task {
 fn taken_before(event: &Event) {
     match event {
         // They are said to people or to the model, and change nothing.
-        Event::Looked { .. } | Event::RouterReplaced => {}
+        Event::Looked { .. } | Event::Compacted { .. } | Event::RouterReplaced => {}
         Event::Requested { .. }
         | Event::SlotGranted
         | Event::SlotAwaited
@@ -72,6 +72,7 @@ fn taken_before(event: &Event) {
         | Event::ActionStarted { .. }
         | Event::ActionFinished { .. }
         | Event::PlanUpdated { .. }
+        | Event::Recalled { .. }
         | Event::DoneSaid { .. }
         | Event::Nudged { .. }
         | Event::PublishStarted { .. }

@@ -201,7 +201,9 @@ fn accept(draft: &mut Draft, decision: &Decision, at: &Checkpoint, words: Option
         unrun::asked_otherwise(draft);
     }
     if plan && !changes {
-        draft.emit(Event::WidenedToFix { words: words.unwrap_or_default() });
+        let words = words.unwrap_or_default();
+        draft.emit(Event::WidenedToFix { words: words.clone() });
+        draft.plan_of(&words, Some(&decision.poster));
     }
     if let Some(next) = draft.task.advance.as_ref().map(|given| given.left) {
         let login = decision.poster.login.clone();

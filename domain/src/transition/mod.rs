@@ -12,7 +12,8 @@ mod unrun;
 mod work;
 
 use crate::{
-    Decision, Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, Request, State, Task, To,
+    Account, Decision, Effect, End, Ending, Envelope, Event, Failure, Input, Notice, PauseReason, Request, State, Task,
+    To, plan,
 };
 
 /// What came of an input: events to store, then effects to carry out, in this order.
@@ -82,6 +83,21 @@ impl Draft {
         self.say(notice);
         if self.task.pull.is_some() && !keep_pull {
             self.want(Effect::ClosePull);
+        }
+    }
+
+    /// A plan, of the agent or of a person.
+    pub fn plan(&mut self, markdown: &str, by: Option<&Account>) {
+        let (plan, steps) = (markdown.to_owned(), plan::read(markdown));
+        self.emit(Event::PlanUpdated { plan, steps, by: by.cloned() });
+    }
+
+    /// The plan that somebody's words hold, where they hold one.
+    pub fn plan_of(&mut self, words: &str, by: Option<&Account>) {
+        let steps = plan::read(words);
+        if !steps.is_empty() {
+            let plan = plan::written(&steps);
+            self.emit(Event::PlanUpdated { plan, steps, by: by.cloned() });
         }
     }
 
@@ -165,6 +181,7 @@ fn take(draft: &mut Draft, input: &Input) {
         | Input::AnswerPosted { .. } => publish::published(draft, input),
         Input::Prepared { .. }
         | Input::Looked { .. }
+        | Input::Compacted { .. }
         | Input::ModelCallStarting { .. }
         | Input::ModelCallRefused { .. }
         | Input::ModelAnswered { .. }
@@ -176,6 +193,7 @@ fn take(draft: &mut Draft, input: &Input) {
 fn requested(draft: &mut Draft, request: &Request) {
     if draft.task.request.is_none() {
         draft.emit(Event::Requested { request: Box::new(request.clone()) });
+        draft.plan_of(&request.words, Some(&request.asker));
         draft.say(Notice::Accepted);
     }
 }

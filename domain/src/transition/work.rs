@@ -4,13 +4,14 @@ use super::Draft;
 use super::unrun::{answer, leave};
 use crate::{
     ACTIONS_PER_CHECKPOINT, Action, Call, Effect, Event, Input, Loss, MALFORMED_LIMIT, Outcome, OutcomeStatus,
-    PauseReason, READ_ONLY_ACTIONS, Resource, State, Task, TaskKind, Why,
+    PauseReason, READ_ONLY_ACTIONS, RECALL_LIMIT, Resource, State, Task, TaskKind, Why,
 };
 
 const NOT_DONE: &str = "not taken: what came before it in the same answer did not happen";
 const AFTER_DONE: &str = "not run: done was said in the same turn";
 const READ_ONLY: &str =
     "not run: this task is read-only; use read_file, list_files, search or web_fetch, then call done with the answer";
+const ENOUGH_RECALLED: &str = "not run: enough was recalled; act on it, or read the file itself";
 const MUST_ANSWER: &str = "not run: no actions are left; call done with the answer";
 
 /// What does not fit the state changes nothing; `take` names every input.
@@ -24,6 +25,13 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
         }
         Input::Looked { turn, look } if draft.task.state == State::Running && *turn == draft.task.turn + 1 => {
             draft.emit(Event::Looked { turn: *turn, look: look.clone() });
+        }
+        Input::Compacted { turn, shrunk, folded, rate }
+            if draft.task.state == State::Running
+                && *turn == draft.task.turn + 1
+                && (folded <= shrunk && *shrunk <= draft.task.turn) =>
+        {
+            draft.emit(Event::Compacted { turn: *turn, shrunk: *shrunk, folded: *folded, rate: *rate });
         }
         Input::ModelCallStarting { turn, worst_micro_usd }
             if draft.task.state == State::Running && *turn == draft.task.turn + 1 =>
@@ -221,8 +229,15 @@ pub(super) fn proceed(draft: &mut Draft) {
             None => return converse(draft),
             Some((index, Call::Malformed { reason })) => answer(draft, index, &reason, true),
             Some((index, Call::UpdatePlan { plan })) => {
-                draft.emit(Event::PlanUpdated { plan });
+                draft.plan(&plan, None);
                 answer(draft, index, "noted", false);
+            }
+            Some((index, Call::Recall { .. })) if draft.task.recalls >= RECALL_LIMIT => {
+                answer(draft, index, ENOUGH_RECALLED, true);
+            }
+            Some((index, Call::Recall { wanted })) => {
+                let turn = draft.task.turn;
+                draft.emit(Event::Recalled { turn, index, wanted });
             }
             Some((index, Call::Action { action })) => {
                 if act(draft, index, action, full) {
@@ -275,6 +290,10 @@ fn checkpoint(draft: &mut Draft) {
 
 fn done(draft: &mut Draft, index: u32, summary: String) {
     let turn = draft.task.turn;
+    // What an answer proposes is its plan, where the agent noted none.
+    if draft.task.kind == TaskKind::Plan && draft.task.steps.is_empty() {
+        draft.plan_of(&summary, None);
+    }
     draft.emit(Event::DoneSaid { turn, index, summary });
     leave(draft, AFTER_DONE);
     let n = draft.task.next_n();

@@ -154,6 +154,7 @@ impl Shell {
             | Effect::Teardown
             | Effect::ClosePull
             | Effect::ReadyPull
+            | Effect::ShowPlan { .. }
             | Effect::Egress { .. }
             | Effect::Comment { .. }
             | Effect::Label { .. }

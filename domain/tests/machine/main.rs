@@ -7,6 +7,7 @@ mod liveness;
 mod losses;
 mod orders;
 mod pauses;
+mod plan;
 mod properties;
 mod table;
 mod words;

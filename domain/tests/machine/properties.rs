@@ -8,7 +8,8 @@ fn calls() -> impl Strategy<Value = Vec<CallRequest>> {
     let one = prop_oneof![
         5 => Just(bash()),
         1 => Just(done()),
-        1 => Just(call(Call::UpdatePlan { plan: "p".into() })),
+        1 => Just(call(Call::UpdatePlan { plan: "- a\n- b".into() })),
+        1 => Just(call(Call::Recall { wanted: Recall { number: Some(1), words: String::new() } })),
         1 => Just(call(Call::Malformed { reason: "r".into() })),
     ];
     prop::collection::vec(one, 0..8)

@@ -27,7 +27,8 @@ fn every_kind_of_action_says_what_is_true_of_it() {
         let call = Call::Action { action };
         assert_eq!((call.may_change_the_tree(), call.is_apart()), (writes && !apart, apart), "{name}");
     }
-    for call in [Call::Done { summary: String::new() }, Call::UpdatePlan { plan: String::new() }] {
+    let recall = Call::Recall { wanted: Recall { number: Some(1), words: String::new() } };
+    for call in [Call::Done { summary: String::new() }, Call::UpdatePlan { plan: String::new() }, recall] {
         assert!(!call.may_change_the_tree() && !call.is_apart());
     }
     assert_eq!(Usage { input: 1000, output: 200, cache_read: 30, cache_write: 4 }.total(), 1234);
@@ -66,6 +67,7 @@ fn every_effect_says_what_it_needs() {
         (Effect::CommitStatus { n, commit: at(), state: state() }, "commit_status", Talk, false, false, Converges),
         (Effect::ClosePull, "close_pull", Talk, false, false, Converges),
         (Effect::ReadyPull, "ready_pull", Talk, false, false, Converges),
+        (Effect::ShowPlan { n }, "show_plan", Talk, false, false, Converges),
     ];
     let mut keys = std::collections::BTreeSet::new();
     for (effect, kind, queue, barrier, ends_with_task, again) in all {
@@ -73,7 +75,7 @@ fn every_effect_says_what_it_needs() {
         assert_eq!((effect.kind(), effect.queue()), (kind, queue));
         assert!(keys.insert(effect.key()), "{kind} has another's key");
     }
-    assert_eq!(keys.len(), 21);
+    assert_eq!(keys.len(), 22);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod done;
 mod edit_file;
 mod list_files;
 mod read_file;
+mod recall;
 mod search;
 mod tool;
 mod update_plan;
@@ -22,7 +23,7 @@ use super::arguments::Arguments;
 use crate::llm::{ToolCall, ToolSpec};
 
 /// Every tool, in the order in which they are offered.
-const TOOLS: [&Tool; 9] = [
+const TOOLS: [&Tool; 10] = [
     &bash::TOOL,
     &read_file::TOOL,
     &write_file::TOOL,
@@ -31,6 +32,7 @@ const TOOLS: [&Tool; 9] = [
     &search::TOOL,
     &web_fetch::TOOL,
     &update_plan::TOOL,
+    &recall::TOOL,
     &done::TOOL,
 ];
 /// The largest action, as JSON: it must fit into one frame to the runner (`protocol::runner::MAX_PAYLOAD`), with its envelope.

@@ -30,9 +30,9 @@ fn a_read_only_task_is_offered_nothing_that_writes() {
     let names = |kind| specs(kind).into_iter().map(|s| s.name).collect::<Vec<_>>().join(" ");
     assert_eq!(
         names(TaskKind::Fix),
-        "bash read_file write_file edit_file list_files search web_fetch update_plan done"
+        "bash read_file write_file edit_file list_files search web_fetch update_plan recall done"
     );
-    assert_eq!(names(TaskKind::Plan), "read_file list_files search web_fetch update_plan done");
+    assert_eq!(names(TaskKind::Plan), "read_file list_files search web_fetch update_plan recall done");
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! What turns and actions make of a task: the fold's part that is about them.
+
+use super::Task;
+use crate::{Event, plan};
+
+impl Task {
+    #[expect(clippy::wildcard_enum_match_arm)]
+    pub(super) fn apply_work(&mut self, event: &Event) {
+        match event {
+            Event::ModelCallStarted { worst_micro_usd, .. } => {
+                self.spent.micro_usd += worst_micro_usd;
+                self.model_worst = *worst_micro_usd;
+                self.model_starts += 1;
+            }
+            Event::ModelCallUncharged { .. } => {
+                self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst);
+                self.model_worst = 0;
+                self.model_starts = self.model_starts.saturating_sub(1);
+            }
+            Event::TurnCompleted { turn, calls, usage, micro_usd, duration_ms, .. } => {
+                self.turn = *turn;
+                self.restarted = false;
+                self.spent.tokens += usage.total();
+                self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst) + micro_usd;
+                self.model_worst = 0;
+                self.model_starts = 0;
+                self.spent.work_ms += duration_ms;
+                self.waiting = calls.iter().cloned().enumerate().map(|(i, c)| (i as u32, c)).collect();
+            }
+            _ => self.apply_calls(event),
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm)]
+    fn apply_calls(&mut self, event: &Event) {
+        match event {
+            Event::CallAnswered { index, malformed, .. } => {
+                self.waiting.retain(|(i, _)| i != index);
+                self.malformed = if *malformed { self.malformed + 1 } else { self.malformed };
+            }
+            Event::Recalled { index, .. } => {
+                self.waiting.retain(|(i, _)| i != index);
+                self.recalls = self.recalls.saturating_add(1);
+            }
+            Event::Nudged { .. } => self.malformed += 1,
+            Event::ActionStarted { number, index, .. } => {
+                let changes =
+                    self.waiting.iter().any(|(at, request)| at == index && request.call.may_change_the_tree());
+                self.waiting.retain(|(i, _)| i != index);
+                self.running = Some(*number);
+                self.actions = *number;
+                self.lost = false;
+                self.recalls = 0;
+                self.used = self.used.saturating_add(1);
+                self.spent.actions += 1;
+                self.malformed = 0;
+                if changes {
+                    (self.uncommitted, self.not_kept) = (true, false);
+                }
+            }
+            Event::ActionFinished { outcome, .. } => {
+                self.running = None;
+                self.spent.work_ms += outcome.duration_ms;
+            }
+            Event::ConversationRestarted => self.restarted = true,
+            Event::PlanUpdated { plan, steps, .. } => {
+                self.plan = Some(plan.clone());
+                self.steps = if steps.is_empty() { plan::read(plan) } else { steps.clone() };
+                self.plan_changed = true;
+            }
+            Event::DoneSaid { index, summary, .. } => {
+                self.waiting.retain(|(i, _)| i != index);
+                self.summary = Some(summary.clone());
+                self.malformed = 0;
+            }
+            _ => self.apply_checkpoint(event),
+        }
+    }
+}

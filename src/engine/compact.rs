@@ -1,0 +1,79 @@
+//! Shortens a conversation before it no longer fits into the model.
+//!
+//! Owns: when, and how much. At a checkpoint rather than in the middle (waiting has cooled a vendor's cache anyway); long results of older turns first,
+//! then older turns as a whole, for a summary; at least a fifth at once, so that what follows stays cached for a while. What people asked
+//! for, the plan and which files changed stay word for word. Pure: what it says is stored as an event, which `history` obeys. Must not: call a model.
+//! Why by rules: docs/decisions/0029-older-turns-are-told-by-rules.md. Tests: `compact_tests.rs`.
+
+use domain::{Event, Input, Task};
+
+use super::history::{self, Cut};
+use super::nudge::Form;
+use super::style::Style;
+use super::{EngineConfig, context};
+
+/// Turns at the end of a conversation that stay as they are, where they fit.
+const WHOLE: u32 = 2;
+
+/// What to record before the next request, where that would be too long, or soon. `context_tokens` is what the model holds with its answer.
+pub fn due(task: &Task, log: &[Event], style: Style, config: &EngineConfig, context_tokens: u64) -> Option<Input> {
+    let form = match style {
+        Style::Tools => Form::Tools,
+        Style::Text => Form::Text,
+        // Each request is a conversation of its own.
+        Style::Files => return None,
+    };
+    let now = Cut::of(log);
+    let request = history::request_with(task, log, form, config, now);
+    let tokens = context::estimate(&request, log);
+    // An answer of full length, or a quarter of a window that is hardly longer, has room.
+    let most = context_tokens.saturating_sub(config.max_output_tokens.min(context_tokens / 4));
+    let limit = if decided_since_the_last_answer(log) { most / 5 * 3 } else { most };
+    if tokens <= limit {
+        return None;
+    }
+    let rate = context::rate(&request, log);
+    let size = |cut: Cut| context::at_rate(history::request_with(task, log, form, config, cut).chars(), rate);
+    let cut = smallest(task.turn, now, most / 2, size)?;
+    let left = size(cut);
+    let enough = if tokens > most { left <= most } else { left <= tokens / 5 * 4 };
+    enough.then(|| Input::Compacted { turn: task.turn + 1, shrunk: cut.shrunk, folded: cut.folded, rate })
+}
+
+/// The cut that takes the least away and leaves at most `target` tokens; otherwise the one that takes the most. None where nothing can be taken.
+fn smallest(last: u32, now: Cut, target: u64, size: impl Fn(Cut) -> u64) -> Option<Cut> {
+    let before = last.saturating_sub(WHOLE);
+    let shrunk = |shrunk: u32| Cut { shrunk: shrunk.max(now.shrunk), ..now };
+    if size(shrunk(before)) <= target {
+        return Some(shrunk(first(now.shrunk, before, |at| size(shrunk(at)) <= target)));
+    }
+    let folded = |folded: u32| Cut { shrunk: before.max(now.shrunk), folded: folded.max(now.folded) };
+    if size(folded(before)) <= target {
+        return Some(folded(first(now.folded, before, |at| size(folded(at)) <= target)));
+    }
+    let all = Cut { shrunk: last, folded: before.max(now.folded) };
+    (all != now).then_some(all)
+}
+
+/// The first number behind `from`, up to `to`, of which `holds` is true; it is of `to`, and of every number behind the first one.
+fn first(from: u32, to: u32, holds: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (from, to);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { high = middle } else { low = middle + 1 }
+    }
+    high
+}
+
+fn decided_since_the_last_answer(log: &[Event]) -> bool {
+    let newest = log.iter().rev().find_map(|event| match event {
+        Event::DecisionUsed { .. } => Some(true),
+        Event::TurnCompleted { .. } => Some(false),
+        _ => None,
+    });
+    newest.unwrap_or(false)
+}
+
+#[cfg(test)]
+#[path = "compact_tests.rs"]
+mod tests;

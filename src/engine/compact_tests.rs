@@ -1,0 +1,226 @@
+//! A task of 300 actions through a window of 16,000 tokens, request by request.
+
+use super::*;
+use crate::llm::{ModelRequest, ToolCall, Turn};
+use crate::secret::Secret;
+use domain::*;
+use serde_json::json;
+
+const WINDOW: u64 = 16_000;
+const RULE: &str = "never touch the file keep.me";
+const REMARK: &str = "name it speed_of_sound";
+
+fn account() -> Account {
+    Account { id: 1, login: "alice".into() }
+}
+
+fn requested() -> Event {
+    let request = Request {
+        kind: TaskKind::Fix,
+        repository: "demo".into(),
+        issue: 3,
+        title: "Rework it".into(),
+        body: "Long work.".into(),
+        words: RULE.into(),
+        asker: account(),
+        issue_author: account(),
+        source: Source::Comment(11),
+        number: 11,
+        branch: "agent/3".into(),
+        base_branch: "main".into(),
+        budget: Budget::default(),
+        every: 5,
+        has_upstream: true,
+        hosts: Vec::new(),
+    };
+    Event::Requested { request: Box::new(request) }
+}
+
+fn decided(n: u32, verb: Verb) -> Event {
+    let decision = Decision {
+        source: Source::Review(i64::from(n)),
+        number: i64::from(n),
+        thread: None,
+        at: 0,
+        poster: account(),
+        right: Access::Write,
+        commit: None,
+        head: None,
+        base: None,
+        text_hash: String::new(),
+        edited: false,
+        in_advance: false,
+        verb,
+    };
+    Event::DecisionUsed { decision: Box::new(decision), n }
+}
+
+fn config() -> EngineConfig {
+    EngineConfig { summary_chars: 6_000, ..EngineConfig::new(Secret::new("k"), 2_000) }
+}
+
+/// What a server counts: a little more than the usual quarter.
+fn counted(request: &ModelRequest) -> u64 {
+    request.chars() * 3 / 10
+}
+
+fn called(turn: u32, name: &str, arguments: serde_json::Value) -> CallRequest {
+    let call = ToolCall { id: format!("c{turn}"), name: name.into(), arguments, malformed: None };
+    super::super::tools::request(&call)
+}
+
+fn answered(turn: u32, text: String, calls: Vec<CallRequest>, input: u64) -> Event {
+    let usage = Usage { input, output: 60, ..Usage::default() };
+    Event::TurnCompleted { turn, text, calls, usage, micro_usd: 0, duration_ms: 1, model: "m".into() }
+}
+
+fn ended(number: u32) -> Outcome {
+    // Some say much, some little.
+    let lines = if number.is_multiple_of(3) { 200 } else { 12 };
+    let text: String = (0..lines).map(|line| format!("{number}.{line} some output of a build\n")).collect();
+    Outcome { duration_ms: 3, ..Outcome::new(OutcomeStatus::Ok, text) }
+}
+
+/// One task, with the requests it was asked by.
+struct Walk {
+    log: Vec<Event>,
+    compactions: u32,
+    biggest: u64,
+    last: Option<(ModelRequest, u32)>,
+}
+
+impl Walk {
+    fn begin() -> Self {
+        let base = Commit::parse(&"a".repeat(40)).unwrap();
+        let prepared =
+            Event::Prepared { base, boot: "b".into(), image: "i".into(), every: 5, note: None, budget: None };
+        Walk { log: vec![requested(), Event::SlotGranted, prepared], compactions: 0, biggest: 0, last: None }
+    }
+
+    fn task(&self) -> Task {
+        Task::fold(TaskId(7), &self.log)
+    }
+
+    /// As the effect does before a call: shortens where that is due, and gives the request.
+    fn ask(&mut self) -> ModelRequest {
+        let due = due(&self.task(), &self.log, Style::Tools, &config(), WINDOW);
+        if let Some(Input::Compacted { turn, shrunk, folded, rate }) = due {
+            self.log.push(Event::Compacted { turn, shrunk, folded, rate });
+            self.compactions += 1;
+        }
+        let request = history::request(&self.task(), &self.log, Form::Tools, &config());
+        self.check(&request);
+        self.last = Some((request.clone(), self.compactions));
+        request
+    }
+
+    fn check(&mut self, request: &ModelRequest) {
+        let estimated = context::estimate(request, &self.log);
+        assert!(estimated <= WINDOW - 2_000, "{estimated} tokens are over the budget");
+        self.biggest = self.biggest.max(estimated);
+        if let Some((before, compactions)) = &self.last
+            && *compactions == self.compactions
+        {
+            assert_eq!(before.turns[..], request.turns[..before.turns.len()], "only appended");
+        }
+        if self.task().turn.is_multiple_of(50) {
+            let again = history::request(&self.task(), &self.log, Form::Tools, &config());
+            assert_eq!(&again, request, "the same log gives the same request");
+        }
+        for pair in request.turns.windows(2) {
+            if let Turn::Assistant { calls, .. } = &pair[0] {
+                let asked: Vec<_> = calls.iter().map(|call| &call.id).collect();
+                let Turn::Results(results) = &pair[1] else { panic!("calls without results") };
+                assert_eq!(asked, results.iter().map(|result| &result.call_id).collect::<Vec<_>>());
+            }
+        }
+        let first = words(&request.turns[0]);
+        assert!(first.contains(RULE), "what was asked for is gone: {first}");
+    }
+
+    fn act(&mut self, number: u32) {
+        let request = self.ask();
+        let turn = self.task().turn + 1;
+        let call = called(turn, "bash", json!({ "command": format!("make step-{number}") }));
+        self.log.push(answered(turn, format!("I do step {number} now."), vec![call], counted(&request)));
+        self.log.push(Event::ActionStarted { number, turn, index: 0 });
+        self.log.push(Event::ActionFinished { number, outcome: ended(number) });
+    }
+}
+
+fn words(turn: &Turn) -> String {
+    match turn {
+        Turn::User { text } => text.clone(),
+        Turn::Assistant { text, .. } => text.clone(),
+        Turn::Results(results) => results.iter().map(|result| result.text.as_str()).collect(),
+    }
+}
+
+fn all(request: &ModelRequest) -> String {
+    request.turns.iter().map(words).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn three_hundred_actions_go_through_a_small_window_and_what_was_asked_stays() {
+    let mut walk = Walk::begin();
+    for number in 1..=300 {
+        walk.act(number);
+        if number.is_multiple_of(5) {
+            let verb = match number {
+                50 => Verb::Changes { items: vec![Item::on_the_whole(REMARK, "alice")] },
+                _ => Verb::approve(),
+            };
+            walk.log.push(decided(number / 5, verb));
+        }
+        if number == 60 {
+            walk.log.push(Event::PlanUpdated { plan: "- [ ] measure the drag".into(), steps: Vec::new(), by: None });
+        }
+    }
+    let request = walk.ask();
+    let told = all(&request);
+    assert!(told.contains(REMARK) && told.contains("measure the drag"), "{told}");
+    assert!(told.contains("action 299: bash make step-299") || told.contains("299.0 some output"), "{told}");
+    assert!(walk.compactions > 3 && walk.compactions < 100, "{} times shortened", walk.compactions);
+    assert!(walk.biggest > WINDOW / 2, "the window is used: {}", walk.biggest);
+}
+
+#[test]
+fn what_was_left_out_is_recalled_by_number_and_an_old_result_says_so() {
+    let mut walk = Walk::begin();
+    (1..=12).for_each(|number| walk.act(number));
+    walk.log.push(Event::Compacted { turn: 13, shrunk: 8, folded: 2, rate: 300 });
+    walk.last = None;
+    let request = walk.ask();
+    let told = all(&request);
+    assert!(told.contains("actions 1 to 2, from the host's log") && told.contains("action 1: bash make step-1: ok"));
+    assert!(!told.contains("\n1.5 some output"), "a turn that is told in short is not sent");
+    assert!(told.contains("`recall` with number 6 shows the whole again") && !told.contains("6.100 some output"));
+    assert!(told.contains("9.100 some output"), "newer results are whole");
+    let wanted = Recall { number: Some(6), words: String::new() };
+    walk.log.push(answered(13, String::new(), vec![called(13, "recall", json!({ "number": 6 }))], 100));
+    walk.log.push(Event::Recalled { turn: 13, index: 0, wanted });
+    let told = all(&history::request(&walk.task(), &walk.log, Form::Tools, &config()));
+    assert!(told.contains("action 6: bash make step-6\nok") && told.contains("6.100 some output"), "{told}");
+}
+
+#[test]
+fn a_short_conversation_stays_as_it_is_and_one_answer_too_large_is_left_to_a_person() {
+    let mut walk = Walk::begin();
+    (1..=3).for_each(|number| walk.act(number));
+    assert_eq!(due(&walk.task(), &walk.log, Style::Tools, &config(), WINDOW), None);
+    assert_eq!(due(&walk.task(), &walk.log, Style::Files, &config(), 100), None, "each request stands alone");
+    assert_eq!(due(&walk.task(), &walk.log, Style::Tools, &config(), 500), None, "not even the beginning fits");
+}
+
+#[test]
+fn after_a_decision_less_is_enough_to_shorten() {
+    let mut walk = Walk::begin();
+    (1..=13).for_each(|number| walk.act(number));
+    let request = history::request(&walk.task(), &walk.log, Form::Tools, &config());
+    // Four fifths of what there is room for.
+    let held = context::estimate(&request, &walk.log) * 5 / 4 + config().max_output_tokens;
+    let window = |log: &[Event]| due(&Task::fold(TaskId(7), log), log, Style::Tools, &config(), held).is_some();
+    let before = window(&walk.log);
+    walk.log.push(decided(1, Verb::approve()));
+    assert!(!before && window(&walk.log), "a person was waited for: nothing is cached any more");
+}

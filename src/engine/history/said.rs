@@ -1,0 +1,124 @@
+//! What people and the host say to the model, as the conversation holds it.
+//!
+//! Owns: which prompt an event becomes, and its values. Must not: decide the order of turns. Tests: `history_tests.rs`.
+
+use domain::{Commit, Decision, Loss, Request, TaskKind, Verb, Verdict, VerdictKind};
+use minijinja::context;
+
+use super::{MOST_FILES, Replay, TAIL};
+use crate::engine::failing::{self, Ran};
+use crate::engine::fence::{Trust, seen};
+use crate::engine::nudge::Form;
+use crate::engine::{feedback, outcome, prompt};
+use crate::sandbox::VERDICT_TAIL;
+
+impl<'a> Replay<'a> {
+    pub(super) fn refused(&mut self, reasons: &[String]) {
+        let reasons: Vec<String> = reasons.iter().map(|reason| self.fence.inline(reason)).collect();
+        self.say("refused", context! { reasons });
+    }
+
+    pub(super) fn lost(&mut self, loss: Loss) {
+        let commit = self.head.map_or("the base", Commit::short);
+        self.say("lost", context! { commit, replaced => loss == Loss::Outdated });
+    }
+
+    pub(super) fn requested(&mut self, request: &'a Request) {
+        self.request = Some(request);
+        self.kind = request.kind;
+        let asker = self.fence.inline(&request.asker.login);
+        let author = self.fence.inline(&request.issue_author.login);
+        let (command, hidden) = seen(&request.words);
+        let (issue, more) = seen(&format!("Title: {}\n\n{}", request.title, request.body));
+        let trust = if request.issue_author == request.asker { Trust::Write } else { Trust::None };
+        let words = match command.is_empty() {
+            true => String::new(),
+            false => self.fence.wrap(&format!("the task, by {asker}"), Trust::Write, &command),
+        };
+        let values = context! {
+            asker, words,
+            read_only => request.kind == TaskKind::Plan,
+            issue => request.issue,
+            repository => self.fence.inline(&request.repository),
+            base_branch => self.fence.inline(&request.base_branch),
+            text => self.fence.wrap(&format!("issue {} by {author}", request.issue), trust, &issue),
+            hidden => hidden + more,
+        };
+        self.ask(prompt::render("task", values));
+    }
+
+    pub(super) fn verified(&mut self, commit: &Commit, verdict: &Verdict) {
+        let kind = match verdict.kind {
+            VerdictKind::Passed => "passed",
+            VerdictKind::Failed => "failed",
+            VerdictKind::None => "none",
+        };
+        if let Some(summary) = &mut self.folding {
+            return summary.happened(format!("the host ran the checks on commit {}: {kind}", commit.short()));
+        }
+        let (tail, _) = outcome::shortened(&verdict.tail, TAIL);
+        // One that fills its room lost its beginning.
+        let now = Ran::of(&verdict.tail, verdict.tail.len() + 4 < VERDICT_TAIL);
+        let failing = failing::list(self.fence, &now, self.checked.as_ref(), TAIL / 2);
+        let code = |code: i32| if code == 0 { "it passed there".to_owned() } else { format!("exit code {code}") };
+        let values = context! {
+            kind,
+            commit => commit.short(),
+            command => self.fence.inline(verdict.command.as_deref().unwrap_or_default()),
+            exit => verdict.exit_code,
+            base => verdict.base_exit_code.map(code),
+            missing => self.fence.inline(&verdict.missing.join(", ")),
+            tail => self.fence.wrap("output of the checks", Trust::None, &tail), failing,
+        };
+        self.say("verified", values);
+        self.checked = match verdict.kind {
+            VerdictKind::Passed => Some(Ran::clean()),
+            VerdictKind::Failed if !now.is_empty() => Some(now),
+            VerdictKind::Failed | VerdictKind::None => self.checked.take(),
+        };
+    }
+
+    pub(super) fn decided(&mut self, decision: &Decision, n: u32) {
+        self.used = 0;
+        if let Some(summary) = &mut self.folding {
+            let asked = matches!(decision.verb, Verb::Changes { .. });
+            let what = if asked { "changes were asked for" } else { "it was approved" };
+            summary.happened(format!("checkpoint {n}: {what}, by {}", decision.poster.login));
+        }
+        let mut items = std::mem::take(&mut self.remarks);
+        let values = context! {
+            n, login => self.fence.inline(&decision.poster.login), every => self.every(), read_only => self.kind == TaskKind::Plan,
+        };
+        match &decision.verb {
+            Verb::Changes { items: more } => {
+                items.extend(more.iter().cloned());
+                self.say("revise", values);
+            }
+            // A plan's approval is said by the event that widens the task.
+            _ if self.kind == TaskKind::Plan => {}
+            _ => self.say("approved", values),
+        }
+        if !items.is_empty() {
+            self.ask(feedback::render(self.fence, &items));
+        }
+    }
+
+    pub(super) fn widened(&mut self, words: &str) {
+        self.kind = TaskKind::Fix;
+        let file = if self.form == Form::Text { "text_widened" } else { "widened" };
+        self.ask(prompt::render(file, context! { every => self.every() }));
+        let (words, _) = seen(words);
+        if !words.is_empty() {
+            self.ask(self.fence.wrap("the task, by the person who approved", Trust::Write, &words));
+        }
+    }
+
+    /// Where the work stands.
+    pub(super) fn stand(&self) -> minijinja::Value {
+        let files = self.changed.iter().take(MOST_FILES).copied().collect::<Vec<_>>().join(", ");
+        let plan = self.plan.map(|plan| self.fence.wrap("your plan, as you last noted it", Trust::None, plan));
+        context! {
+            commit => self.head.map(Commit::short), files => self.fence.inline_long(&files), plan => plan.unwrap_or_default(),
+        }
+    }
+}
