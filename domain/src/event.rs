@@ -2,7 +2,7 @@
 
 use crate::{
     Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Look, Loss, Millis, Outcome, PauseReason,
-    PlanStep, Recall, Request, Source, Suspension, Usage, Why,
+    PlanStep, Recall, Request, Rules, Source, Suspension, Usage, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +129,9 @@ pub enum Event {
         /// What the pinned project file narrows the budget to.
         #[serde(default)]
         budget: Option<Budget>,
+        /// The repository's own rules at the base; none in logs of versions that did not read them.
+        #[serde(default, skip_serializing_if = "Rules::is_empty")]
+        rules: Rules,
     },
     /// The host read files for the request of this turn.
     Looked {

@@ -2,7 +2,7 @@
 
 use crate::{
     Budget, CallRequest, CapturedTree, Commit, Decision, Look, Loss, Millis, Outcome, PauseReason, Request, Risk,
-    Suspension, Usage, Verdict,
+    Rules, Suspension, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +78,9 @@ pub enum Input {
         /// The narrower budget; none in an input from before there was one.
         #[serde(default)]
         budget: Option<Budget>,
+        /// The repository's own rules at the base; none in logs of versions that did not read them.
+        #[serde(default, skip_serializing_if = "Rules::is_empty")]
+        rules: Rules,
     },
     /// What the host read for the request of this turn, recorded before it is made; answers no effect.
     Looked {

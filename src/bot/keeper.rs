@@ -240,7 +240,15 @@ mod tests {
         let base = repos.resolve("shop", &main).await.expect("there");
         let id = created(&store, "opened:3").await.id;
         let (boot, image) = ("b".to_owned(), "i".to_owned());
-        let prepared = Input::Prepared { base: base.clone(), boot, image, every: 5, note: None, budget: None };
+        let prepared = Input::Prepared {
+            base: base.clone(),
+            boot,
+            image,
+            every: 5,
+            note: None,
+            budget: None,
+            rules: domain::Rules::default(),
+        };
         for (key, input) in [("place", Input::SlotFree), ("prepared", prepared)] {
             feed_at(20, &store, &store.task(id).await.expect("folded"), key, input).await;
         }

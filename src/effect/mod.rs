@@ -22,6 +22,7 @@ mod prepare;
 mod publish;
 mod repository;
 mod review;
+mod rules;
 mod style;
 mod talk;
 mod verify;

@@ -24,10 +24,11 @@ impl EffectRunner {
         let boot = self.make(task, &policy, &base, &chosen.image, None).await?;
         let elsewhere = self.repos.elsewhere(&repository.key, &base).await?.sentence();
         let checks = self.base_note(task, &policy, &chosen.image).await;
-        let notes: Vec<String> = chosen.note.into_iter().chain(elsewhere).chain(checks).collect();
+        let (rules, given) = self.rules(&repository.key, &base).await?;
+        let notes: Vec<String> = chosen.note.into_iter().chain(elsewhere).chain(checks).chain(given).collect();
         let note = Some(notes.join(" ")).filter(|note| !note.is_empty());
         let (every, budget) = (policy.effective.every, Some(policy.effective.budget));
-        Ok(Input::Prepared { base, boot, image: chosen.image, every, note, budget })
+        Ok(Input::Prepared { base, boot, image: chosen.image, every, note, budget, rules })
     }
 
     /// Makes the task's sandbox with `tip` checked out, and opens its subnet.

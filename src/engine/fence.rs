@@ -15,6 +15,8 @@ use crate::text;
 pub enum Trust {
     /// A person who may write to the repository's code, checked when the words were taken.
     Write,
+    /// A file of the base branch: of whoever may write to it.
+    Base,
     /// Anybody and anything else.
     None,
 }
@@ -44,6 +46,7 @@ impl Fence {
         let nonce = &self.nonce;
         let trust = match trust {
             Trust::Write => "write access",
+            Trust::Base => "base branch",
             Trust::None => "none",
         };
         let source = self.inline(source).replace(['"', '[', ']'], "'");

@@ -67,7 +67,7 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
         Form::Text => config.result_chars.min(TEXT_RESULT),
     };
     let mut replay = Replay::new(&fence, form, cap, cut);
-    replay.summary_chars = config.summary_chars;
+    (replay.summary_chars, replay.rules_chars) = (config.summary_chars, config.rules_chars);
     for (at, event) in log.iter().enumerate() {
         replay.past = &log[..at];
         replay.take(event);
@@ -82,8 +82,7 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
         (Form::Tools, kind, false) => (if kind == TaskKind::Fix { "system" } else { "plan" }, tools::specs(kind)),
     };
     let repository = task.request.as_ref().map(|r| fence.inline(&r.repository)).unwrap_or_default();
-    let values =
-        context! { repository, every => task.every(), nonce => fence.nonce(), example => super::style::EXAMPLE };
+    let values = context! { repository, every => task.every(), nonce => fence.nonce(), rules => replay.rules, example => super::style::EXAMPLE };
     ModelRequest {
         system: prompt::render(template, values),
         turns: replay.turns,
@@ -101,6 +100,7 @@ struct Replay<'a> {
     cap: usize,
     cut: Cut,
     summary_chars: usize,
+    rules_chars: usize,
     /// The log before the event that is taken in.
     past: &'a [Event],
     /// Turns so far are told in this instead of sent; none once one is sent.
@@ -123,6 +123,8 @@ struct Replay<'a> {
     calling: bool,
     unheard: Vec<&'a String>,
     request: Option<&'a Request>,
+    /// The repository's own rules stand in the conversation.
+    rules: bool,
     kind: TaskKind,
     used: u8,
     head: Option<&'a Commit>,
@@ -152,6 +154,7 @@ impl<'a> Replay<'a> {
             cap,
             cut,
             summary_chars: 0,
+            rules_chars: 0,
             past: &[],
             folding: (cut.folded > 0).then(Summary::default),
             turns: Vec::new(),
@@ -166,6 +169,7 @@ impl<'a> Replay<'a> {
             calling: false,
             unheard: Vec::new(),
             request: None,
+            rules: false,
             kind: TaskKind::Fix,
             used: 0,
             head: None,
@@ -179,7 +183,7 @@ impl<'a> Replay<'a> {
     fn take(&mut self, event: &'a Event) {
         match event {
             Event::Requested { request } => self.requested(request),
-            Event::Prepared { base, .. } => self.head = Some(self.head.unwrap_or(base)),
+            Event::Prepared { base, rules, .. } => self.prepared(base, rules),
             Event::TurnCompleted { turn, text, calls, .. } => self.answered(*turn, text, calls),
             Event::Recalled { index, wanted, .. } => self.recalled(*index, wanted),
             Event::CallAnswered { index, answer, malformed, .. } => self.told(*index, answer, *malformed),

@@ -33,7 +33,7 @@ pub use compact::due as compaction_due;
 pub use fence::Fence;
 pub use turn::{Ready, Refusal, TurnError, converse, prepare};
 
-/// The longest summary of older turns, in characters.
+/// The longest summary of older turns, and the most of a repository's rules, in characters.
 const SUMMARY: usize = 16_000;
 
 /// What the operator sets for every conversation.
@@ -47,6 +47,8 @@ pub struct EngineConfig {
     pub result_chars: usize,
     /// The most of the summary that stands for older turns, in characters.
     pub summary_chars: usize,
+    /// The most of a repository's own rules that is sent, in characters.
+    pub rules_chars: usize,
     /// Whether calls that a model wrote into its text count: only what a server of the operator's own answers is read so.
     pub spoken: bool,
     /// Whether the rules that the host enforces anyway are left out.
@@ -56,7 +58,15 @@ pub struct EngineConfig {
 impl EngineConfig {
     /// With the usual cap on one action's output.
     pub fn new(secret: Secret, max_output_tokens: u64) -> Self {
-        Self { secret, max_output_tokens, result_chars: 24_000, summary_chars: SUMMARY, spoken: false, brief: false }
+        Self {
+            secret,
+            max_output_tokens,
+            result_chars: 24_000,
+            summary_chars: SUMMARY,
+            rules_chars: SUMMARY,
+            spoken: false,
+            brief: false,
+        }
     }
 
     /// As the model's entry says.
@@ -64,6 +74,8 @@ impl EngineConfig {
         let new = Self::new(secret, entry.max_output_tokens);
         // A tenth of the window, at four characters for a token.
         let summary_chars = usize::try_from(entry.context_tokens * 4 / 10).map_or(SUMMARY, |tenth| tenth.min(SUMMARY));
-        Self { summary_chars, spoken: entry.is_own_server(), brief: entry.is_told_briefly(), ..new }
+        // An eighth.
+        let rules_chars = usize::try_from(entry.context_tokens / 2).map_or(SUMMARY, |eighth| eighth.min(SUMMARY));
+        Self { summary_chars, rules_chars, spoken: entry.is_own_server(), brief: entry.is_told_briefly(), ..new }
     }
 }

@@ -81,7 +81,18 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
     let base = Commit::parse(&"a".repeat(40)).expect("a commit");
     let inputs = [
         (50, Input::SlotFree),
-        (60, Input::Prepared { base, boot: "b".into(), image: "i".into(), every: 5, note: None, budget: None }),
+        (
+            60,
+            Input::Prepared {
+                base,
+                boot: "b".into(),
+                image: "i".into(),
+                every: 5,
+                note: None,
+                budget: None,
+                rules: domain::Rules::default(),
+            },
+        ),
         (100, answered(1)),
         (200, Input::ActionEnded { number: 1, outcome }),
         (300, answered(2)),

@@ -119,6 +119,7 @@ impl Drive<'_> {
                     every: 5,
                     note: None,
                     budget: None,
+                    rules: domain::Rules::default(),
                 });
             }
             Effect::Converse { turn } => self.converse(turn).await,

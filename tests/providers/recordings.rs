@@ -39,7 +39,8 @@ pub fn began(title: &str, body: &str) -> Vec<Event> {
         hosts: Vec::new(),
     };
     let (base, boot, image) = (commit('a'), "b".to_owned(), "i".to_owned());
-    let prepared = Event::Prepared { base, boot, image, every: 5, note: None, budget: None };
+    let prepared =
+        Event::Prepared { base, boot, image, every: 5, note: None, budget: None, rules: domain::Rules::default() };
     vec![Event::Requested { request: Box::new(request) }, Event::SlotGranted, prepared]
 }
 

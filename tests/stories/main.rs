@@ -40,6 +40,7 @@ mod orders;
 mod outages;
 mod policy;
 mod postgres;
+mod rules;
 mod scripts;
 mod several;
 mod switch;

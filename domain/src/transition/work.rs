@@ -18,9 +18,10 @@ const MUST_ANSWER: &str = "not run: no actions are left; call done with the answ
 #[expect(clippy::wildcard_enum_match_arm)]
 pub(super) fn worked(draft: &mut Draft, input: &Input) {
     match input {
-        Input::Prepared { base, boot, image, every, note, budget } if draft.task.state == State::Preparing => {
+        Input::Prepared { base, boot, image, every, note, budget, rules } if draft.task.state == State::Preparing => {
             let (base, boot, image, note) = (base.clone(), boot.clone(), image.clone(), note.clone());
-            draft.emit(Event::Prepared { base, boot, image, every: *every, note, budget: *budget });
+            let rules = rules.clone();
+            draft.emit(Event::Prepared { base, boot, image, every: *every, note, budget: *budget, rules });
             proceed(draft);
         }
         Input::Looked { turn, look } if draft.task.state == State::Running && *turn == draft.task.turn + 1 => {

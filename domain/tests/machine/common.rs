@@ -47,7 +47,15 @@ pub fn done() -> CallRequest {
 }
 
 pub fn prepared() -> Input {
-    Input::Prepared { base: commit(BASE), boot: "b".into(), image: "i".into(), every: 5, note: None, budget: None }
+    Input::Prepared {
+        base: commit(BASE),
+        boot: "b".into(),
+        image: "i".into(),
+        every: 5,
+        note: None,
+        budget: None,
+        rules: Rules::default(),
+    }
 }
 
 pub fn ok() -> Outcome {

@@ -252,6 +252,7 @@ fn a_repository_narrows_the_budget_once_and_never_widens_it() {
         every: 5,
         note: None,
         budget: Some(narrower),
+        rules: Rules::default(),
     };
     walk.feed(Input::SlotFree).feed(prepared);
     assert_eq!(walk.task.granted, Budget { actions: 4, tokens: 100, micro_usd: 5, work_ms: 0 });
@@ -320,6 +321,14 @@ fn what_was_granted_before_the_beginning_stays_granted() {
     assert_eq!(walk.task.granted.actions, 60);
     let budget = Some(Budget { actions: 4, ..Budget::default() });
     let Input::Prepared { base, boot, image, every, note, .. } = prepared() else { unreachable!() };
-    walk.feed(Input::SlotFree).feed(Input::Prepared { base, boot, image, every, note, budget });
+    walk.feed(Input::SlotFree).feed(Input::Prepared {
+        base,
+        boot,
+        image,
+        every,
+        note,
+        budget,
+        rules: Rules::default(),
+    });
     assert_eq!(walk.task.granted.actions, 14);
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns: which prompt an event becomes, and its values. Must not: decide the order of turns. Tests: `history_tests.rs`.
 
-use domain::{Commit, Decision, Loss, Request, TaskKind, Verb, Verdict, VerdictKind};
+use domain::{Commit, Decision, Loss, Request, Rules, TaskKind, Verb, Verdict, VerdictKind};
 use minijinja::context;
 
 use super::{MOST_FILES, Replay, TAIL};
@@ -11,6 +11,10 @@ use crate::engine::fence::{Trust, seen};
 use crate::engine::nudge::Form;
 use crate::engine::{feedback, outcome, prompt};
 use crate::sandbox::VERDICT_TAIL;
+use crate::text;
+
+/// Characters below which no file of rules is begun.
+const LEAST: usize = 300;
 
 impl<'a> Replay<'a> {
     pub(super) fn refused(&mut self, reasons: &[String]) {
@@ -21,6 +25,36 @@ impl<'a> Replay<'a> {
     pub(super) fn lost(&mut self, loss: Loss) {
         let commit = self.head.map_or("the base", Commit::short);
         self.say("lost", context! { commit, replaced => loss == Loss::Outdated });
+    }
+
+    pub(super) fn prepared(&mut self, base: &'a Commit, rules: &Rules) {
+        self.head = Some(self.head.unwrap_or(base));
+        if !rules.is_empty() {
+            self.given(rules);
+        }
+    }
+
+    /// The repository's own rules, as far as there is room.
+    fn given(&mut self, rules: &Rules) {
+        let mut left = self.rules_chars;
+        let (mut blocks, mut rest) = (Vec::new(), Vec::new());
+        for file in &rules.files {
+            let (text, missing) = text::cut(&file.text, left);
+            if left < LEAST {
+                rest.push(file.path.as_str());
+                continue;
+            }
+            left -= text.chars().count();
+            let whole = missing == 0 && file.cut == 0;
+            let more = if whole { "" } else { "\n[… the file goes on; read it where it bears on the work …]" };
+            blocks.push(self.fence.wrap(&file.path, Trust::Base, &format!("{text}{more}")));
+        }
+        let base_branch = self.request.map(|request| self.fence.inline(&request.base_branch)).unwrap_or_default();
+        let named = |paths: &[&str]| self.fence.inline_long(&paths.join(", "));
+        let nested: Vec<&str> = rules.nested.iter().map(String::as_str).collect();
+        let values = context! { base_branch, blocks, rest => named(&rest), nested => named(&nested) };
+        self.rules = true;
+        self.ask(prompt::render("rules", values));
     }
 
     pub(super) fn requested(&mut self, request: &'a Request) {

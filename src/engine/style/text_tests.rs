@@ -97,7 +97,10 @@ fn transcript(request: &ModelRequest) -> String {
 fn whole() -> Vec<Event> {
     let base = Commit::parse(&"a".repeat(40)).unwrap();
     let (boot, image) = ("b".to_owned(), "i".to_owned());
-    let mut log = vec![requested(), Event::Prepared { base, boot, image, every: 5, note: None, budget: None }];
+    let mut log = vec![
+        requested(),
+        Event::Prepared { base, boot, image, every: 5, note: None, budget: None, rules: domain::Rules::default() },
+    ];
     for turn in 1..=4 {
         log.extend([answered(turn, "I would read the file."), Event::Nudged { turn }]);
     }

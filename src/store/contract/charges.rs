@@ -25,6 +25,7 @@ async fn running(store: &Store, key: &str) -> TaskId {
         every: 5,
         note: None,
         budget: None,
+        rules: domain::Rules::default(),
     };
     say(store, id, DAY + 1, &format!("place:{key}"), Input::SlotFree).await;
     say(store, id, DAY + 2, &format!("prepared:{key}"), prepared).await;

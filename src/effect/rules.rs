@@ -1,0 +1,92 @@
+//! The rules that a repository's people already wrote for work in it: `AGENTS.md` and the like, from the task's base.
+//!
+//! Owns: which files these are, how much of each is kept, and the sentence about them for the first review. They are pinned: what the agent's branch says
+//! changes nothing. Must not: say how the model is told (`engine`). Tests: below and `tests/stories/rules.rs`.
+
+use super::EffectRunner;
+use crate::git::GitError;
+use crate::text::code;
+use crate::trouble::Trouble;
+use domain::{Commit, Rules, RulesFile};
+
+/// The most binding first.
+const NAMES: [&str; 4] = [".caisson/rules.md", "AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"];
+/// Names that hold for a folder where they stand in one.
+const NESTED: [&str; 2] = ["/AGENTS.md", "/CLAUDE.md"];
+/// Bytes that are kept of one file, and bytes past which it is not read at all.
+const KEPT: usize = 16 << 10;
+const MOST: u64 = 4 << 20;
+/// Further files that are named, and bytes of names that are looked through.
+const MOST_NESTED: usize = 20;
+const NAMES_READ: u64 = 8 << 20;
+
+impl EffectRunner {
+    /// The rules at a commit, and what a person should know about them.
+    pub(super) async fn rules(&self, key: &str, base: &Commit) -> Result<(Rules, Option<String>), Trouble> {
+        let mut rules = Rules::default();
+        let mut unread = Vec::new();
+        for name in NAMES {
+            match self.repos.show(key, base, name, MOST).await {
+                Ok(Some(bytes)) => add(&mut rules, name, &bytes),
+                Ok(None) => {}
+                Err(GitError::TooLarge { .. }) => unread.push(name),
+                Err(other) => return Err(other.into()),
+            }
+        }
+        let nested = |path: &String| NESTED.iter().any(|name| path.ends_with(name));
+        match self.repos.files(key, base, NAMES_READ).await {
+            Ok(files) => rules.nested = files.into_iter().filter(nested).take(MOST_NESTED).collect(),
+            Err(GitError::TooLarge { .. }) => {}
+            Err(other) => return Err(other.into()),
+        }
+        let sentence = sentence(&rules, &unread);
+        Ok((rules, sentence))
+    }
+}
+
+/// One that repeats another adds nothing.
+fn add(rules: &mut Rules, path: &str, bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim();
+    let end = text.floor_char_boundary(KEPT);
+    let file = RulesFile { path: path.to_owned(), text: text[..end].to_owned(), cut: (text.len() - end) as u64 };
+    if !text.is_empty() && rules.files.iter().all(|known| known.text != file.text) {
+        rules.files.push(file);
+    }
+}
+
+fn sentence(rules: &Rules, unread: &[&str]) -> Option<String> {
+    let name = |file: &RulesFile| match file.cut {
+        0 => code(&file.path),
+        _ => format!("{} (its first {} KiB)", code(&file.path), KEPT >> 10),
+    };
+    let read: Vec<String> = rules.files.iter().map(name).collect();
+    let mut out = Vec::new();
+    if !read.is_empty() {
+        out.push(format!("It was given the rules of {}.", read.join(", ")));
+    }
+    out.extend(unread.iter().map(|name| format!("{} is larger than {} MiB and was not read.", code(name), MOST >> 20)));
+    (!out.is_empty()).then(|| out.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_file_is_cut_a_repeated_one_left_out_and_both_are_told() {
+        let mut rules = Rules::default();
+        add(&mut rules, "AGENTS.md", b"  Use tabs.\n");
+        add(&mut rules, "CLAUDE.md", b"Use tabs.");
+        add(&mut rules, "EMPTY.md", b"\n");
+        add(&mut rules, "CONTRIBUTING.md", "é".repeat(KEPT).as_bytes());
+        let seen: Vec<_> = rules.files.iter().map(|file| (file.path.as_str(), file.text.len(), file.cut)).collect();
+        assert_eq!(seen, [("AGENTS.md", 9, 0), ("CONTRIBUTING.md", KEPT, KEPT as u64)]);
+        let told = sentence(&rules, &["CLAUDE.md"]).unwrap();
+        assert_eq!(
+            told,
+            "It was given the rules of `AGENTS.md`, `CONTRIBUTING.md` (its first 16 KiB). `CLAUDE.md` is larger than 4 MiB and was not read."
+        );
+        assert_eq!(sentence(&Rules::default(), &[]), None);
+    }
+}
