@@ -15,6 +15,10 @@ mod recordings;
 mod refusals;
 #[path = "support/skipped.rs"]
 mod skipped;
+#[path = "providers/streamed.rs"]
+mod streamed;
+#[path = "providers/streams.rs"]
+mod streams;
 #[path = "providers/strict.rs"]
 mod strict;
 #[path = "providers/vendor.rs"]
@@ -35,8 +39,28 @@ pub const KEY: &str = "sk-test-0123456789";
 /// Quick enough for tests, patient enough for two refusals.
 pub const QUICK: Patience = Patience { tries: 3, first: Duration::from_millis(5), longest: Duration::from_millis(500) };
 
-/// A client for the server at `base_url`.
+/// The longest silence of a stream.
+pub const IDLE: Duration = Duration::from_millis(400);
+
+/// Every wire there is.
+pub const WIRES: [ModelKind; 2] = [ModelKind::Openai, ModelKind::Anthropic];
+
+/// What the vendor itself checks.
+pub fn strict_check(kind: ModelKind) -> vendor::Check {
+    match kind {
+        ModelKind::Openai => strict::openai,
+        ModelKind::Anthropic => strict::anthropic,
+        ModelKind::Scripted => panic!("a recording has no wire"),
+    }
+}
+
+/// A client for the server at `base_url`, which asks for streams.
 pub fn client(kind: ModelKind, base_url: &str, key: &str) -> Arc<dyn Model> {
+    opened(kind, base_url, key, true)
+}
+
+/// The same, which asks for streams or for whole answers.
+pub fn opened(kind: ModelKind, base_url: &str, key: &str, stream: bool) -> Arc<dyn Model> {
     let price = Price::from_dollars(3.0, 15.0, None, None).unwrap();
     let settings = Settings {
         base_url: Some(base_url.to_owned()),
@@ -44,7 +68,9 @@ pub fn client(kind: ModelKind, base_url: &str, key: &str) -> Arc<dyn Model> {
         key: Some(Secret::new(key)),
         price,
         context_tokens: 100_000,
-        timeout: Duration::from_millis(800),
+        timeout: Duration::from_secs(2),
+        idle: IDLE,
+        stream,
     };
     open(kind, None, settings).unwrap()
 }

@@ -85,6 +85,8 @@ pub struct Model {
     pub context_tokens: u64,
     /// Longest answer that is asked for, in tokens; above 0.
     pub max_output_tokens: u64,
+    /// Whether its answers are asked for as streams.
+    pub stream: bool,
     /// How it is talked to.
     pub style: ModelStyle,
     /// How much of the rules it is told in the style `tools`.

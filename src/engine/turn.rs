@@ -15,7 +15,7 @@ use super::nudge::Form;
 use super::style::{Reader, Style, files};
 use super::{EngineConfig, context, history};
 use crate::llm::retry::{self, Patience, RetryError};
-use crate::llm::{self, Model, ModelError, ModelRequest, ModelResponse};
+use crate::llm::{self, Deltas, Model, ModelError, ModelRequest, ModelResponse};
 
 /// What an operator does where a chat template refuses a conversation; no full stop.
 pub const TEMPLATE_ADVICE: &str = "Start its server with a template that knows the roles system and tool (llama.cpp: `--jinja`, \
@@ -135,15 +135,16 @@ impl TurnError {
     }
 }
 
-/// Makes the call, waiting and asking again as `patience` says. Dropping the future or firing `cancel` ends it at once.
+/// Makes the call, waiting and asking again as `patience` says; `deltas` is told of the answer while it arrives. Dropping the future or firing `cancel` ends it at once.
 pub async fn converse(
     model: &dyn Model,
     ready: &Ready,
+    deltas: &dyn Deltas,
     patience: &Patience,
     cancel: &CancellationToken,
 ) -> Result<TurnAnswer, TurnError> {
     let started = Instant::now();
-    let response = match retry::respond(model, &ready.request, patience, cancel).await {
+    let response = match retry::respond(model, &ready.request, deltas, patience, cancel).await {
         Err(RetryError::Failed { error: ModelError::TooLong { limit }, .. }) => {
             return Ok(unread(model, ready, limit, started));
         }

@@ -1,7 +1,8 @@
-//! Anthropic's wire: `POST /v1/messages` with tools, without streaming.
+//! Anthropic's wire: `POST /v1/messages` with tools.
 //!
 //! Owns: the JSON of this wire in both directions and where its prompt cache is asked for. Must not: talk HTTP itself
-//! (`http`), retry. Shapes: the vendor's API reference, version 2023-06-01. Tests: below, `tests/providers.rs`.
+//! (`http`), retry, put a stream's events together (`anthropic_stream`). Shapes: the vendor's API reference, version 2023-06-01
+//! (docs.anthropic.com/en/api/messages). Tests: below, `tests/providers.rs`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +10,9 @@ use async_trait::async_trait;
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
-use super::http::{Endpoint, join, sensitive};
+use super::anthropic_stream::Blocks;
+use super::deltas::{Deltas, Silent};
+use super::http::{Endpoint, Whole, join, sensitive};
 use super::settings::Settings;
 use super::{
     Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, ToolResult, Turn, Usage, presence, wire,
@@ -26,6 +29,8 @@ pub struct Anthropic {
     context: u64,
     /// Set once its server has said that the model takes no temperature but its own.
     own_temperature: AtomicBool,
+    /// The operator wants no streams, or a gateway has said that it sends none.
+    unstreamed: AtomicBool,
 }
 
 impl Anthropic {
@@ -38,29 +43,51 @@ impl Anthropic {
         if let Some(key) = &settings.key {
             headers.insert("x-api-key", sensitive(key.expose())?);
         }
-        let endpoint = Endpoint::new(url, settings.key, headers, settings.timeout)?;
+        let endpoint = Endpoint::new(url, headers, &settings)?;
         Ok(Self {
             endpoint,
             name: settings.name,
             price: settings.price,
             context: settings.context_tokens,
             own_temperature: AtomicBool::new(false),
+            unstreamed: AtomicBool::new(!settings.stream),
         })
     }
 
-    async fn send(&self, request: &ModelRequest) -> Result<Value, ModelError> {
-        let own = self.own_temperature.load(Ordering::Relaxed);
-        let longest = request.max_output_tokens;
-        match self.endpoint.post(&body(&self.name, request, own), longest).await {
-            Err(ModelError::BadRequest(text))
-                if !own && request.temperature.is_some() && text.contains("temperature") =>
-            {
-                self.own_temperature.store(true, Ordering::Relaxed);
-                self.endpoint.post(&body(&self.name, request, true), longest).await
+    async fn send(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<Whole, ModelError> {
+        loop {
+            let form = Form {
+                own_temperature: self.own_temperature.load(Ordering::Relaxed),
+                streamed: !self.unstreamed.load(Ordering::Relaxed),
+            };
+            let stream = form.streamed.then(Blocks::default);
+            let body = body(&self.name, request, form);
+            match self.endpoint.ask(&body, request.max_output_tokens, stream, deltas).await {
+                Err(ModelError::BadRequest(text)) if self.learn(&text, request, form) => {}
+                other => return other,
             }
-            other => other,
         }
     }
+
+    /// Remembers what a refusal teaches about a request of this form; true where another form may be taken.
+    fn learn(&self, text: &str, request: &ModelRequest, form: Form) -> bool {
+        let habit = if !form.own_temperature && request.temperature.is_some() && text.contains("temperature") {
+            &self.own_temperature
+        } else if form.streamed && wire::speaks_of_streams(&text.to_lowercase()) {
+            &self.unstreamed
+        } else {
+            return false;
+        };
+        habit.store(true, Ordering::Relaxed);
+        true
+    }
+}
+
+/// What one request follows of what its server turned out to want.
+#[derive(Clone, Copy, Default)]
+struct Form {
+    own_temperature: bool,
+    streamed: bool,
 }
 
 #[async_trait]
@@ -82,21 +109,20 @@ impl Model for Anthropic {
     }
 
     async fn presence(&self) -> Result<Presence, ModelError> {
-        let question = presence::question();
-        let answer = self.send(&question).await?;
-        Ok(Presence::read(&answer, None, None))
+        let answer = self.send(&presence::question(), &Silent).await?;
+        Ok(Presence::read(&answer.value, None, None))
     }
 
-    async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
-        let answer = self.send(request).await?;
-        parse(&answer, request.assistant_turns())
+    async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
+        let answer = self.send(request, deltas).await?;
+        parse(&answer.value, request.assistant_turns())
     }
 }
 
 /// The request's JSON. Three cache marks: behind the system text (which covers the tools as well), behind the newest turn, so that the
 /// next request, which only appends, reads everything before it at a tenth of the price, and where the request before had that mark: the
 /// vendor looks for it only twenty blocks back, and ten calls at once are more.
-fn body(model: &str, request: &ModelRequest, own_temperature: bool) -> Value {
+fn body(model: &str, request: &ModelRequest, form: Form) -> Value {
     let mut messages = messages(&request.turns);
     for message in messages.iter_mut().rev().step_by(2).take(2) {
         if let Some(last) = message["content"].as_array_mut().and_then(|list| list.last_mut()) {
@@ -106,7 +132,10 @@ fn body(model: &str, request: &ModelRequest, own_temperature: bool) -> Value {
     let system = json!([{ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } }]);
     let mut body =
         json!({ "model": model, "max_tokens": request.max_output_tokens, "system": system, "messages": messages });
-    if let Some(temperature) = request.temperature.filter(|_| !own_temperature) {
+    if form.streamed {
+        body["stream"] = json!(true);
+    }
+    if let Some(temperature) = request.temperature.filter(|_| !form.own_temperature) {
         // This wire knows 0 to 1.
         body["temperature"] = json!(temperature.min(1.0));
     }

@@ -33,7 +33,7 @@ fn conversation() -> ModelRequest {
 
 #[test]
 fn a_whole_conversation_on_the_wire() {
-    insta::assert_json_snapshot!(body("claude", &conversation(), false));
+    insta::assert_json_snapshot!(body("claude", &conversation(), Form::default()));
 }
 
 #[test]

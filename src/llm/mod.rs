@@ -1,25 +1,32 @@
 //! The models: one trait, two vendors' wires and a recording.
 //!
-//! Owns: the shape of a request and a response, the vendors' wires (`openai`, `anthropic`), the recording (`scripted`),
-//! waiting after a refusal (`retry`), who answers on the other side (`presence`) and what a call costs (`price`). It is the only place that talks to a model.
+//! Owns: the shape of a request and a response, the vendors' wires (`openai`, `anthropic`), the recording (`scripted`), what is told of an
+//! answer while it arrives (`deltas`), waiting after a refusal (`retry`), who answers on the other side (`presence`) and what a call costs
+//! (`price`). It is the only place that talks to a model.
 //! Must not: know tasks, events or prompts (that is `engine`), keep a conversation, or carry out a tool call.
 //! Tests: beside each file, and `tests/providers.rs`, where local servers speak each wire strictly and sloppily.
 
 mod anthropic;
+mod anthropic_stream;
+pub mod deltas;
 mod http;
 mod open;
 mod openai;
+mod openai_stream;
 mod presence;
 mod price;
+mod refusal;
 pub mod retry;
 mod scripted;
 mod settings;
+mod sse;
 mod wire;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use deltas::{Delta, Deltas, Silent};
 pub use open::{Models, configured, open};
 pub use presence::Presence;
 pub use scripted::Scripted;
@@ -41,8 +48,9 @@ pub trait Model: Send + Sync {
     async fn presence(&self) -> Result<Presence, ModelError> {
         Ok(Presence::default())
     }
-    /// One call. Doesn't retry; dropping the future cancels it.
-    async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError>;
+    /// One call. Doesn't retry; dropping the future cancels it. `deltas` is told of the answer while it arrives, where the server sends
+    /// a stream; only what is returned counts.
+    async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError>;
 }
 
 /// One request: the whole conversation, rebuilt from the task's log each time.

@@ -17,8 +17,10 @@ use crate::secret::Secret;
 
 /// Below this no prompt of ours fits, whatever the task.
 const MIN_CONTEXT: u64 = 2048;
-/// From sending a request to the last byte of its answer: a thinking model takes minutes.
+/// From sending a request to the last byte of its answer, or the first of a stream: a thinking model takes minutes.
 const TIMEOUT: Duration = Duration::from_secs(600);
+/// Between two bytes of a stream: a model that thinks and shows nothing of it is silent for minutes, too.
+const IDLE: Duration = Duration::from_secs(300);
 
 /// One model of this kind; `script` is the recording to replay (`scripted`'s module text describes the file), which the others have not. The
 /// error is a sentence for the operator that says what to change.
@@ -102,6 +104,8 @@ pub fn configured(model: &Configured) -> Result<Arc<dyn Model>, String> {
         price,
         context_tokens: model.context_tokens,
         timeout: TIMEOUT,
+        idle: IDLE,
+        stream: model.stream,
     };
     open(model.kind, model.script.as_deref(), settings)
 }
@@ -118,6 +122,8 @@ mod tests {
             price: Price::default(),
             context_tokens: 8192,
             timeout: Duration::from_secs(1),
+            idle: Duration::from_secs(1),
+            stream: true,
         }
     }
 
@@ -149,6 +155,7 @@ mod tests {
             script: None,
             context_tokens: 32_768,
             max_output_tokens: 4096,
+            stream: true,
             style: crate::config::process::ModelStyle::Auto,
             prompt: crate::config::process::PromptLength::Auto,
             price_input: 2.0,

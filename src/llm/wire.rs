@@ -72,6 +72,11 @@ fn token_or_empty(id: &str) -> String {
     if id.trim().is_empty() { String::new() } else { token(id) }
 }
 
+/// Whether a refusal, in lower case, is about the answer being asked for as a stream. "Upstream" is a proxy's word for its own server.
+pub(super) fn speaks_of_streams(text: &str) -> bool {
+    text.replace("upstream", "").contains("stream")
+}
+
 /// A count of tokens, whatever kind of number it is written as; 0 where there is none.
 pub(super) fn count(value: Option<&Value>) -> u64 {
     let value = match value {

@@ -4,7 +4,7 @@
 use caisson::config::process::ModelKind as Wire;
 use caisson::engine::style::{Reader, Style};
 use caisson::engine::{self, EngineConfig};
-use caisson::llm::{ModelResponse, ToolCall};
+use caisson::llm::{ModelResponse, Silent, ToolCall};
 use caisson::secret::Secret;
 use domain::*;
 use serde_json::{Value, json};
@@ -140,7 +140,7 @@ async fn sent(wire: Wire, log: &[Event]) -> Vendor {
         vendor.answer(Reply::ok(reply.clone()));
         let task = Task { granted: Budget::default(), ..Task::fold(TaskId(7), &log[..at]) };
         let ready = engine::prepare(&task, &log[..at], Style::Tools, &config, model.as_ref()).unwrap();
-        engine::converse(model.as_ref(), &ready, &QUICK, &CancellationToken::new()).await.unwrap();
+        engine::converse(model.as_ref(), &ready, &Silent, &QUICK, &CancellationToken::new()).await.unwrap();
     }
     assert_eq!(vendor.refused(), Vec::<Value>::new());
     vendor

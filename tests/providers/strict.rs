@@ -50,10 +50,29 @@ fn temperature(body: &Value, most: f64) -> Checked {
 }
 
 fn openai_body(body: &Value) -> Checked {
-    only(body, &["model", "messages", "tools", "max_tokens", "max_completion_tokens", "stream", "temperature"])?;
+    only(
+        body,
+        &[
+            "model",
+            "messages",
+            "tools",
+            "max_tokens",
+            "max_completion_tokens",
+            "stream",
+            "stream_options",
+            "temperature",
+        ],
+    )?;
     temperature(body, 2.0)?;
     want(body["model"].as_str().is_some_and(|m| !m.is_empty()), "model is missing")?;
-    want(body["stream"] == json!(false), "this server doesn't stream")?;
+    let options = body.get("stream_options");
+    match &body["stream"] {
+        Value::Bool(true) => want(options == Some(&json!({ "include_usage": true })), "stream_options"),
+        Value::Bool(false) => {
+            want(options.is_none(), "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+        }
+        _ => Err("stream must be a boolean".to_owned()),
+    }?;
     for tool in body["tools"].as_array().ok_or("tools must be a list")? {
         only(tool, &["type", "function"])?;
         want(tool["type"] == "function" && is_token(&tool["function"]["name"]), "a tool's name")?;
@@ -121,7 +140,8 @@ pub fn anthropic(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u
 }
 
 fn anthropic_body(body: &Value) -> Checked {
-    only(body, &["model", "messages", "tools", "max_tokens", "system", "temperature"])?;
+    only(body, &["model", "messages", "tools", "max_tokens", "system", "temperature", "stream"])?;
+    want(body.get("stream").is_none_or(Value::is_boolean), "stream: Input should be a valid boolean")?;
     temperature(body, 1.0)?;
     want(body["max_tokens"].as_u64().is_some_and(|n| n > 0), "max_tokens: field required")?;
     want(body["system"].as_array().is_some_and(|s| s.iter().all(|b| b["type"] == "text")), "system")?;
