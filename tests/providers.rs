@@ -21,6 +21,10 @@ mod streamed;
 mod streams;
 #[path = "providers/strict.rs"]
 mod strict;
+#[path = "providers/strict_gemini.rs"]
+mod strict_gemini;
+#[path = "providers/strict_responses.rs"]
+mod strict_responses;
 #[path = "providers/vendor.rs"]
 mod vendor;
 
@@ -43,13 +47,16 @@ pub const QUICK: Patience = Patience { tries: 3, first: Duration::from_millis(5)
 pub const IDLE: Duration = Duration::from_millis(400);
 
 /// Every wire there is.
-pub const WIRES: [ModelKind; 2] = [ModelKind::Openai, ModelKind::Anthropic];
+pub const WIRES: [ModelKind; 4] =
+    [ModelKind::Openai, ModelKind::Anthropic, ModelKind::Gemini, ModelKind::OpenaiResponses];
 
 /// What the vendor itself checks.
 pub fn strict_check(kind: ModelKind) -> vendor::Check {
     match kind {
         ModelKind::Openai => strict::openai,
         ModelKind::Anthropic => strict::anthropic,
+        ModelKind::Gemini => strict_gemini::check,
+        ModelKind::OpenaiResponses => strict_responses::check,
         ModelKind::Scripted => panic!("a recording has no wire"),
     }
 }

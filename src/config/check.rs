@@ -95,8 +95,8 @@ impl Found {
                 let none = model.script.is_none();
                 self.when(none, &key("script"), "kind = \"scripted\" needs the file with the recording");
             }
-            ModelKind::Anthropic => {}
-            ModelKind::Openai => {
+            ModelKind::Anthropic | ModelKind::Gemini => {}
+            ModelKind::Openai | ModelKind::OpenaiResponses => {
                 let nothing = model.base_url.is_none() && model.key_file.is_none();
                 self.when(nothing, &key("key_file"), "set the file with the key, or base_url of a local server");
             }

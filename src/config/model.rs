@@ -13,12 +13,16 @@ use url::Url;
 
 /// Protocol of a model's server, or a recording in place of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum ModelKind {
     /// Anthropic's Messages API.
     Anthropic,
     /// OpenAI's Chat Completions API, which local servers speak too.
     Openai,
+    /// OpenAI's Responses API.
+    OpenaiResponses,
+    /// Google's Gemini API.
+    Gemini,
     /// A recording, for tests and the demo; no server is asked.
     Scripted,
 }
@@ -29,6 +33,8 @@ impl ModelKind {
         match self {
             Self::Anthropic => "anthropic",
             Self::Openai => "openai",
+            Self::OpenaiResponses => "openai-responses",
+            Self::Gemini => "gemini",
             Self::Scripted => "scripted",
         }
     }
@@ -107,7 +113,7 @@ const SMALL_WINDOW: u64 = 16_384;
 impl Model {
     /// Whether its server is the operator's own choice and not the vendor's: there calls in words count, and the style is tried out.
     pub fn is_own_server(&self) -> bool {
-        self.kind == ModelKind::Openai && self.base_url.is_some()
+        matches!(self.kind, ModelKind::Openai | ModelKind::OpenaiResponses) && self.base_url.is_some()
     }
 
     /// Whether it is told the rules in the short form.

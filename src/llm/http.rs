@@ -87,6 +87,11 @@ impl Endpoint {
         Ok(Self { client, stream_url: url.clone(), url, key, timeout, idle })
     }
 
+    /// Asks for streams at an address of their own.
+    pub(super) fn streaming_at(self, stream_url: Url) -> Self {
+        Self { stream_url, ..self }
+    }
+
     /// Sends one request and returns a successful answer, which may be as long as one of `max_output_tokens`. `stream` asks for events
     /// and makes the answer of them; a server that answers with whole JSON all the same is understood by its `Content-Type`.
     pub(super) async fn ask<A: Assembly>(

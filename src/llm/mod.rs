@@ -1,6 +1,7 @@
-//! The models: one trait, two vendors' wires and a recording.
+//! The models: one trait, four wires of three vendors and a recording.
 //!
-//! Owns: the shape of a request and a response, the vendors' wires (`openai`, `anthropic`), the recording (`scripted`), what is told of an
+//! Owns: the shape of a request and a response, the vendors' wires (`openai`, `responses`, `anthropic`, `gemini`), the recording
+//! (`scripted`), what is told of an
 //! answer while it arrives (`deltas`), waiting after a refusal (`retry`), who answers on the other side (`presence`) and what a call costs
 //! (`price`). It is the only place that talks to a model.
 //! Must not: know tasks, events or prompts (that is `engine`), keep a conversation, or carry out a tool call.
@@ -9,13 +10,18 @@
 mod anthropic;
 mod anthropic_stream;
 pub mod deltas;
+mod gemini;
+mod gemini_stream;
 mod http;
 mod open;
 mod openai;
 mod openai_stream;
 mod presence;
 mod price;
+mod raw;
 mod refusal;
+mod responses;
+mod responses_stream;
 pub mod retry;
 mod scripted;
 mod settings;

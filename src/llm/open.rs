@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::anthropic::Anthropic;
+use super::gemini::Gemini;
 use super::openai::OpenAi;
+use super::responses::Responses;
 use super::scripted::Scripted;
 use super::settings::Settings;
 use super::{Model, Price};
@@ -44,6 +46,14 @@ pub fn open(kind: ModelKind, script: Option<&Path>, settings: Settings) -> Resul
         ModelKind::Anthropic => {
             vendor("Anthropic")?;
             Ok(Arc::new(Anthropic::new(settings)?))
+        }
+        ModelKind::Gemini => {
+            vendor("Gemini")?;
+            Ok(Arc::new(Gemini::new(settings)?))
+        }
+        ModelKind::OpenaiResponses => {
+            vendor("OpenAI")?;
+            Ok(Arc::new(Responses::new(settings)?))
         }
         ModelKind::Scripted => {
             let script = script.ok_or("the model is a recording, but none is named; set model.script")?;
@@ -134,6 +144,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         assert!(refusal(ModelKind::Openai, Settings { key: None, ..settings() }).contains("model.key_file"));
+        assert!(refusal(ModelKind::Gemini, Settings { key: None, ..settings() }).contains("model.key_file"));
         assert!(refusal(ModelKind::Openai, Settings { name: " ".into(), ..settings() }).contains("model.name"));
         assert!(refusal(ModelKind::Anthropic, Settings { context_tokens: 0, ..settings() }).contains("context_tokens"));
         assert!(
@@ -176,5 +187,7 @@ mod tests {
     fn labels_say_which_wire() {
         assert_eq!(open(ModelKind::Openai, None, settings()).unwrap().label(), "m (OpenAI-compatible)");
         assert_eq!(open(ModelKind::Anthropic, None, settings()).unwrap().label(), "m (Anthropic)");
+        assert_eq!(open(ModelKind::Gemini, None, settings()).unwrap().label(), "m (Gemini)");
+        assert_eq!(open(ModelKind::OpenaiResponses, None, settings()).unwrap().label(), "m (OpenAI Responses)");
     }
 }

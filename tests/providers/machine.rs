@@ -1,5 +1,5 @@
 //! Tasks driven by chance through the real transition, with a strict vendor at the other end: whatever a log can hold, the
-//! conversation rebuilt from it is one that both vendors take. Seeds are fixed; a failure names its own.
+//! conversation rebuilt from it is one that every vendor takes. Seeds are fixed; a failure names its own.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::skipped::skipped;
 use crate::vendor::{Reply, Vendor};
-use crate::{KEY, QUICK, client, streamed, strict_check};
+use crate::{KEY, QUICK, WIRES, client, streamed, strict_check};
 
 /// Small and repeatable (xorshift).
 struct Chance(u64);
@@ -69,6 +69,29 @@ fn anthropic_answer(chance: &mut Chance) -> Value {
         blocks.push(json!({ "type": "tool_use", "id": "toolu_1", "name": name, "input": input }));
     }
     json!({ "content": blocks, "stop_reason": "tool_use", "usage": { "input_tokens": 9, "output_tokens": 2 } })
+}
+
+fn gemini_answer(chance: &mut Chance) -> Value {
+    let mut parts = vec![json!({ "text": words(chance) })];
+    for _ in 0..chance.below(4) {
+        let (name, arguments, broken) = call(chance);
+        let args = if broken || arguments.is_null() { json!([1]) } else { arguments };
+        parts.push(json!({ "functionCall": { "name": name, "args": args } }));
+    }
+    let usage = json!({ "promptTokenCount": 9, "candidatesTokenCount": 2 });
+    json!({ "candidates": [{ "content": { "role": "model", "parts": parts }, "finishReason": "STOP" }], "usageMetadata": usage })
+}
+
+fn responses_answer(chance: &mut Chance) -> Value {
+    let content = json!([{ "type": "output_text", "text": words(chance), "annotations": [] }]);
+    let mut items = vec![json!({ "id": "msg_1", "type": "message", "role": "assistant", "content": content })];
+    for _ in 0..chance.below(4) {
+        let (name, arguments, broken) = call(chance);
+        let text = if broken { "{\"a\": ".to_owned() } else { arguments.to_string() };
+        let id = ["", "same", "odd id/1"][chance.below(3) as usize];
+        items.push(json!({ "type": "function_call", "call_id": id, "name": name, "arguments": text }));
+    }
+    json!({ "status": "completed", "output": items, "usage": { "input_tokens": 9, "output_tokens": 2 } })
 }
 
 struct Drive<'a> {
@@ -152,7 +175,9 @@ impl Drive<'_> {
         if let Some(vendor) = self.vendor {
             let answer = match self.wire {
                 Wire::Openai => openai_answer(&mut self.chance),
-                _ => anthropic_answer(&mut self.chance),
+                Wire::Gemini => gemini_answer(&mut self.chance),
+                Wire::OpenaiResponses => responses_answer(&mut self.chance),
+                Wire::Anthropic | Wire::Scripted => anthropic_answer(&mut self.chance),
             };
             // Servers may answer whole although a stream was asked for.
             let whole = turn.is_multiple_of(4);
@@ -290,10 +315,10 @@ async fn drive(wire: Wire, seed: u64) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn whatever_a_log_holds_both_vendors_take_the_conversation() {
+async fn whatever_a_log_holds_every_vendor_takes_the_conversation() {
     let mut sum = (0, 0);
     for seed in 1..=6 {
-        for wire in [Wire::Openai, Wire::Anthropic] {
+        for wire in WIRES {
             let (turns, decisions) = drive(wire, seed).await;
             sum = (sum.0 + turns, sum.1 + decisions);
         }

@@ -15,6 +15,8 @@ pub fn events(kind: ModelKind, answer: &Value) -> Vec<String> {
     match kind {
         ModelKind::Openai => openai(answer),
         ModelKind::Anthropic => anthropic(answer),
+        ModelKind::Gemini => gemini(answer),
+        ModelKind::OpenaiResponses => responses(answer),
         ModelKind::Scripted => panic!("a recording has no wire"),
     }
 }
@@ -100,4 +102,84 @@ fn anthropic(answer: &Value) -> Vec<String> {
     list.push(named(&json!({ "type": "message_delta", "delta": delta, "usage": usage })));
     list.push(named(&json!({ "type": "message_stop" })));
     list
+}
+
+/// <https://ai.google.dev/api/generate-content>: each chunk is a whole `GenerateContentResponse`, and a call comes in one piece.
+fn gemini(answer: &Value) -> Vec<String> {
+    let candidate = &answer["candidates"][0];
+    let chunk = |parts: Value, more: Value| {
+        let mut one = json!({ "content": { "role": "model", "parts": parts }, "index": 0 });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            one[key] = value.clone();
+        }
+        let mut usage = answer["usageMetadata"].clone();
+        if more.get("finishReason").is_none() && usage.is_object() {
+            usage["candidatesTokenCount"] = json!(1);
+        }
+        unnamed(&json!({ "candidates": [one], "usageMetadata": usage, "modelVersion": answer["modelVersion"] }))
+    };
+    let mut list = Vec::new();
+    for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
+        match part["text"].as_str().filter(|_| part.as_object().is_some_and(|fields| fields.len() == 1)) {
+            Some(text) => {
+                list.extend(pieces(text).into_iter().map(|piece| chunk(json!([{ "text": piece }]), json!({}))))
+            }
+            None => list.push(chunk(json!([part]), json!({}))),
+        }
+    }
+    let mut end = json!({ "finishReason": candidate["finishReason"].as_str().unwrap_or("STOP") });
+    if let Some(message) = candidate.get("finishMessage") {
+        end["finishMessage"] = message.clone();
+    }
+    list.push(chunk(json!([{ "text": "" }]), end));
+    list
+}
+
+/// <https://platform.openai.com/docs/api-reference/responses-streaming>
+fn responses(answer: &Value) -> Vec<String> {
+    let begun = json!({ "id": "resp_1", "object": "response", "status": "in_progress", "error": null, "model": answer["model"], "output": [] });
+    let mut list = vec![
+        json!({ "type": "response.created", "response": begun }),
+        json!({ "type": "response.in_progress", "response": begun }),
+    ];
+    for (index, item) in answer["output"].as_array().into_iter().flatten().enumerate() {
+        let event = |kind: &str, more: Value| {
+            let mut event = json!({ "type": kind, "output_index": index, "item_id": item["id"] });
+            for (key, value) in more.as_object().into_iter().flatten() {
+                event[key] = value.clone();
+            }
+            event
+        };
+        let mut began = item.clone();
+        began["status"] = json!("in_progress");
+        match item["type"].as_str().unwrap_or_default() {
+            "message" => {
+                began["content"] = json!([]);
+                list.push(event("response.output_item.added", json!({ "item": began })));
+                let text = item["content"][0]["text"].as_str().unwrap_or_default();
+                let part = |text: &str| json!({ "content_index": 0, "part": { "type": "output_text", "text": text, "annotations": [] } });
+                list.push(event("response.content_part.added", part("")));
+                let delta = |piece| event("response.output_text.delta", json!({ "content_index": 0, "delta": piece }));
+                list.extend(pieces(text).into_iter().map(delta));
+                list.push(event("response.output_text.done", json!({ "content_index": 0, "text": text })));
+                list.push(event("response.content_part.done", part(text)));
+            }
+            "function_call" => {
+                began["arguments"] = json!("");
+                list.push(event("response.output_item.added", json!({ "item": began })));
+                let arguments = item["arguments"].as_str().unwrap_or_default();
+                let delta = |piece| event("response.function_call_arguments.delta", json!({ "delta": piece }));
+                list.extend(pieces(arguments).into_iter().map(delta));
+                list.push(event("response.function_call_arguments.done", json!({ "arguments": arguments })));
+            }
+            _ => list.push(event("response.output_item.added", json!({ "item": began }))),
+        }
+        list.push(event("response.output_item.done", json!({ "item": item })));
+    }
+    let kind = format!("response.{}", answer["status"].as_str().unwrap_or("completed"));
+    list.push(json!({ "type": kind, "response": answer }));
+    for (number, event) in list.iter_mut().enumerate() {
+        event["sequence_number"] = json!(number);
+    }
+    list.iter().map(named).collect()
 }

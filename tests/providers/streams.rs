@@ -33,6 +33,26 @@ fn answer(kind: ModelKind) -> Value {
                 { "type": "tool_use", "id": "call_b", "name": "done", "input": { "summary": "ok" } }],
             "usage": { "input_tokens": 20, "output_tokens": 8, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 0 },
         }),
+        ModelKind::Gemini => json!({
+            "candidates": [{ "index": 0, "finishReason": "STOP", "content": { "role": "model", "parts": [
+                { "text": "hm", "thought": true },
+                { "text": "Ich prüfe 🦀." },
+                { "functionCall": { "id": "call_a", "name": "bash", "args": arguments }, "thoughtSignature": "EqQB" },
+                { "functionCall": { "id": "call_b", "name": "done", "args": { "summary": "ok" } } }] } }],
+            "usageMetadata": { "promptTokenCount": 120, "cachedContentTokenCount": 100, "candidatesTokenCount": 3, "thoughtsTokenCount": 5 },
+            "modelVersion": "test-model",
+        }),
+        ModelKind::OpenaiResponses => json!({
+            "id": "resp_1", "object": "response", "status": "completed", "error": null, "incomplete_details": null, "model": "test-model",
+            "output": [
+                { "id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAAB" },
+                { "id": "msg_1", "type": "message", "status": "completed", "role": "assistant",
+                    "content": [{ "type": "output_text", "text": "Ich prüfe 🦀.", "annotations": [] }] },
+                { "id": "fc_1", "type": "function_call", "status": "completed", "call_id": "call_a", "name": "bash", "arguments": arguments.to_string() },
+                { "id": "fc_2", "type": "function_call", "status": "completed", "call_id": "call_b", "name": "done", "arguments": "{\"summary\":\"ok\"}" }],
+            "usage": { "input_tokens": 120, "input_tokens_details": { "cached_tokens": 100 }, "output_tokens": 8,
+                "output_tokens_details": { "reasoning_tokens": 5 }, "total_tokens": 128 },
+        }),
         ModelKind::Scripted => panic!("a recording has no wire"),
     }
 }
@@ -173,6 +193,14 @@ fn overloaded(kind: ModelKind) -> String {
             let error = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "busy" } });
             format!("event: error\ndata: {error}\n\n")
         }
+        ModelKind::Gemini => {
+            let error = json!({ "error": { "code": 503, "message": "The model is busy.", "status": "UNAVAILABLE" } });
+            format!("data: {error}\n\n")
+        }
+        ModelKind::OpenaiResponses => {
+            let error = json!({ "type": "error", "code": "server_error", "message": "busy", "param": null, "sequence_number": 1 });
+            format!("event: error\ndata: {error}\n\n")
+        }
         ModelKind::Scripted => panic!("a recording has no wire"),
     }
 }
@@ -264,7 +292,7 @@ async fn servers_without_streams_or_without_counts_are_remembered() {
         model.respond(&conversation(), &Silent).await.unwrap();
     }
     assert_eq!((vendor.refused().len(), &vendor.seen()[1]["stream"]), (1, &json!(true)));
-    for kind in [ModelKind::Openai, ModelKind::Anthropic] {
+    for kind in [ModelKind::Openai, ModelKind::Anthropic, ModelKind::OpenaiResponses] {
         let vendor = Vendor::start(unstreamed, vec![Reply::ok(answer(kind)), Reply::ok(answer(kind))]).await;
         let model = client(kind, &vendor.url, KEY);
         for _ in 0..2 {

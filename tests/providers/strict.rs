@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use crate::KEY;
 
-type Checked = Result<(), String>;
+pub type Checked = Result<(), String>;
 
-fn want(good: bool, what: &str) -> Checked {
+pub fn want(good: bool, what: &str) -> Checked {
     if good { Ok(()) } else { Err(what.to_owned()) }
 }
 
-fn only(value: &Value, keys: &[&str]) -> Checked {
+pub fn only(value: &Value, keys: &[&str]) -> Checked {
     let object = value.as_object().ok_or("an object is expected")?;
     match object.keys().find(|key| !keys.contains(&key.as_str())) {
         Some(key) => Err(format!("unknown key {key}")),
@@ -19,12 +19,12 @@ fn only(value: &Value, keys: &[&str]) -> Checked {
     }
 }
 
-fn is_token(value: &Value) -> bool {
+pub fn is_token(value: &Value) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     value.as_str().is_some_and(|text| (1..=64).contains(&text.len()) && text.chars().all(good))
 }
 
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 

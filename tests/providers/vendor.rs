@@ -48,7 +48,7 @@ impl Reply {
     }
 }
 
-/// Says what is wrong with a request: a status and the vendor's error body.
+/// Says what is wrong with a request (its path with the query, its headers and body): a status and the vendor's error body.
 pub type Check = fn(&str, &HeaderMap, &Value) -> Result<(), (u16, Value)>;
 
 struct Shared {
@@ -100,7 +100,7 @@ impl Vendor {
 async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     let raw = String::from_utf8_lossy(&body).into_owned();
     let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    if let Err((status, error)) = (shared.check)(uri.path(), &headers, &body) {
+    if let Err((status, error)) = (shared.check)(uri.path_and_query().map_or("", |it| it.as_str()), &headers, &body) {
         shared.refused.lock().unwrap().push(error.clone());
         return json(status, &[], &error);
     }
