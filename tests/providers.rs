@@ -5,6 +5,8 @@
 mod anthropic;
 #[path = "providers/cache.rs"]
 mod cache;
+#[path = "providers/kept.rs"]
+mod kept;
 #[path = "providers/machine.rs"]
 mod machine;
 #[path = "providers/openai.rs"]
@@ -68,18 +70,25 @@ pub fn client(kind: ModelKind, base_url: &str, key: &str) -> Arc<dyn Model> {
 
 /// The same, which asks for streams or for whole answers.
 pub fn opened(kind: ModelKind, base_url: &str, key: &str, stream: bool) -> Arc<dyn Model> {
-    let price = Price::from_dollars(3.0, 15.0, None, None).unwrap();
-    let settings = Settings {
+    open(kind, None, Settings { stream, ..settings(base_url, "test-model", key) }).unwrap()
+}
+
+/// A client for another model.
+pub fn named(kind: ModelKind, base_url: &str, name: &str) -> Arc<dyn Model> {
+    open(kind, None, settings(base_url, name, KEY)).unwrap()
+}
+
+fn settings(base_url: &str, name: &str, key: &str) -> Settings {
+    Settings {
         base_url: Some(base_url.to_owned()),
-        name: "test-model".into(),
+        name: name.into(),
         key: Some(Secret::new(key)),
-        price,
+        price: Price::from_dollars(3.0, 15.0, None, None).unwrap(),
         context_tokens: 100_000,
         timeout: Duration::from_secs(2),
         idle: IDLE,
-        stream,
-    };
-    open(kind, None, settings).unwrap()
+        stream: true,
+    }
 }
 
 /// A conversation with all that ever went wrong in one: a call with arguments that were no JSON, a tool that was invented, an id
@@ -94,7 +103,7 @@ pub fn conversation() -> ModelRequest {
     let result =
         |id: &str, text: &str, error| ToolResult { call_id: id.into(), name: "bash".into(), text: text.into(), error };
     let user = |text: &str| Turn::User { text: text.into() };
-    let assistant = |text: &str, calls| Turn::Assistant { text: text.into(), calls };
+    let assistant = |text: &str, calls| Turn::Assistant { text: text.into(), calls, vendor: None };
     ModelRequest {
         system: "You are a test.".into(),
         turns: vec![

@@ -136,7 +136,7 @@ impl<'a> Replay<'a> {
         match event {
             Event::Requested { request } => self.requested(request),
             Event::Prepared { base, .. } => self.head = Some(self.head.unwrap_or(base)),
-            Event::TurnCompleted { text, calls, .. } => self.answered(text, calls),
+            Event::TurnCompleted { text, calls, vendor, .. } => self.answered(text, calls, vendor.as_deref()),
             Event::CallAnswered { index, answer, malformed, .. } => self.told(*index, answer, *malformed),
             Event::ActionStarted { number, index, .. } => self.started(*number, *index),
             Event::ActionFinished { number, outcome } => self.finished(*number, outcome),
@@ -282,15 +282,21 @@ impl<'a> Replay<'a> {
         prompt::render("restarted", values)
     }
 
-    fn answered(&mut self, text: &'a str, calls: &'a [CallRequest]) {
+    fn answered(&mut self, text: &'a str, calls: &'a [CallRequest], vendor: Option<&str>) {
         self.flush();
         let turn = match self.form {
-            Form::Tools => Turn::Assistant { text: text.to_owned(), calls: calls.iter().map(as_made).collect() },
+            Form::Tools => Turn::Assistant {
+                text: text.to_owned(),
+                calls: calls.iter().map(as_made).collect(),
+                // What an older or newer version wrote otherwise is left out: text and calls say enough.
+                vendor: vendor.and_then(|kept| serde_json::from_str(kept).ok()),
+            },
             // What was done with tools before, by another model.
             Form::Text if text.is_empty() && !calls.is_empty() => {
-                Turn::Assistant { text: calls.iter().map(in_words).collect::<Vec<_>>().join("\n"), calls: Vec::new() }
+                let text = calls.iter().map(in_words).collect::<Vec<_>>().join("\n");
+                Turn::Assistant { text, calls: Vec::new(), vendor: None }
             }
-            Form::Text => Turn::Assistant { text: text.to_owned(), calls: Vec::new() },
+            Form::Text => Turn::Assistant { text: text.to_owned(), calls: Vec::new(), vendor: None },
         };
         self.turns.push(turn);
         self.calling = false;

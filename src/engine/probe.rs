@@ -114,7 +114,7 @@ async fn step(model: &dyn Model, turns: &[Turn], spoken: bool, deltas: &dyn Delt
 fn went(turns: &mut Vec<Turn>, name: &str, arguments: serde_json::Value, result: &str) {
     let id = format!("call_{}", turns.len());
     let call = ToolCall { id: id.clone(), name: name.to_owned(), arguments, malformed: None };
-    turns.push(Turn::Assistant { text: String::new(), calls: vec![call] });
+    turns.push(Turn::Assistant { text: String::new(), calls: vec![call], vendor: None });
     turns.push(Turn::Results(vec![ToolResult {
         call_id: id,
         name: name.to_owned(),

@@ -152,6 +152,7 @@ pub async fn converse(
     };
     let usage = counted(ready, &response);
     let calls = ready.reader.calls(&response, ready.turn);
+    let vendor = kept(&response, &calls);
     let text = match response.truncated && calls.is_empty() {
         true => format!(
             "{}\n[cut off: the answer reached its limit of {} tokens]",
@@ -168,11 +169,21 @@ pub async fn converse(
             output: usage.output,
             cache_read: usage.cache_read,
             cache_write: usage.cache_write,
+            reasoning: usage.reasoning,
         },
         micro_usd: model.price().cost(&usage),
         duration_ms: elapsed_ms(started),
         model: model.label(),
+        vendor,
     })
+}
+
+/// What the vendor's parts are stored as. Not where the turn says something else than they do: a cut answer is told that it was cut, and
+/// calls may have been read out of the text.
+fn kept(response: &ModelResponse, calls: &[CallRequest]) -> Option<Box<str>> {
+    let same = calls.len() == response.calls.len() && calls.iter().zip(&response.calls).all(|(a, b)| a.id == b.id);
+    let parts = response.vendor.as_ref().filter(|_| same && !response.truncated)?;
+    serde_json::to_string(parts).ok().map(String::into_boxed_str)
 }
 
 /// The turn of an answer that was too long to be read: one call that cannot be carried out, whose result says so.
@@ -197,6 +208,7 @@ fn unread(model: &dyn Model, ready: &Ready, limit: u64, started: Instant) -> Tur
         micro_usd: ready.worst_micro_usd,
         duration_ms: elapsed_ms(started),
         model: model.label(),
+        vendor: None,
     }
 }
 

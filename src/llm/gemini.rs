@@ -5,16 +5,20 @@
 //! Shapes: ai.google.dev/api/generate-content, ai.google.dev/api/caching (Content, Part, Schema, FunctionDeclaration), for signatures
 //! ai.google.dev/gemini-api/docs/thought-signatures. Tests: below, `tests/providers.rs`.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use reqwest::header::HeaderMap;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::deltas::{Deltas, Silent};
 use super::gemini_stream::Chunks;
 use super::http::{Endpoint, Whole, join, sensitive};
+use super::raw::{self, Json};
 use super::settings::Settings;
+use super::vendor::Asker;
 use super::{
     Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, ToolResult, ToolSpec, Turn, Usage,
     presence, wire,
@@ -69,9 +73,13 @@ impl Gemini {
         }
     }
 
+    fn asker(&self, request: &ModelRequest) -> Asker<'_> {
+        Asker::new("gemini", &self.name, request)
+    }
+
     async fn once(&self, request: &ModelRequest, signed: bool, deltas: &dyn Deltas) -> Result<Whole, ModelError> {
         let stream = self.stream.then(Chunks::default);
-        self.endpoint.ask(&body(request, signed), request.max_output_tokens, stream, deltas).await
+        self.endpoint.ask(&body(&self.asker(request), request, signed), request.max_output_tokens, stream, deltas).await
     }
 }
 
@@ -101,12 +109,12 @@ impl Model for Gemini {
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
         let answer = self.send(request, deltas).await?;
-        parse(&answer.value, request.assistant_turns())
+        parse(&answer, request.assistant_turns(), &self.asker(request))
     }
 }
 
 /// The request's JSON. `signed`: each step's first call carries a signature, for servers that refuse one without.
-fn body(request: &ModelRequest, signed: bool) -> Value {
+fn body(asker: &Asker<'_>, request: &ModelRequest, signed: bool) -> Json {
     let mut generation = json!({ "maxOutputTokens": request.max_output_tokens });
     if let Some(temperature) = request.temperature {
         generation["temperature"] = json!(temperature);
@@ -115,28 +123,47 @@ fn body(request: &ModelRequest, signed: bool) -> Value {
         // A 32-bit number on this wire.
         generation["seed"] = json!(seed & 0x7FFF_FFFF);
     }
-    let mut body = json!({ "contents": contents(&request.turns, signed), "generationConfig": generation });
+    let contents = contents(asker, &request.turns, signed);
+    let mut body = BTreeMap::from([("contents", Json::List(contents)), ("generationConfig", generation.into())]);
     if !request.system.is_empty() {
-        body["systemInstruction"] = json!({ "parts": [{ "text": request.system }] });
+        body.insert("systemInstruction", json!({ "parts": [{ "text": request.system }] }).into());
     }
     if !request.tools.is_empty() {
         let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
-        body["tools"] = json!([{ "functionDeclarations": declarations }]);
+        body.insert("tools", json!([{ "functionDeclarations": declarations }]).into());
     }
-    body
+    Json::Object(body)
 }
 
-/// Results have a turn of their own, directly behind the calls: as many as there were calls, and nothing else.
-fn contents(turns: &[Turn], signed: bool) -> Vec<Value> {
-    let content = |role: &str, parts: Vec<Value>| json!({ "role": role, "parts": parts });
-    wire::merged(turns)
-        .iter()
-        .map(|turn| match turn {
-            Turn::User { text } => content("user", vec![json!({ "text": wire::spoken(text) })]),
-            Turn::Assistant { text, calls } => content("model", spoken(text, calls, signed)),
-            Turn::Results(results) => content("user", results.iter().map(result).collect()),
-        })
-        .collect()
+/// Results have a turn of their own, directly behind the calls: as many as there were calls, and nothing else. They name an id where
+/// their calls do, which only a vendor's own parts have.
+fn contents(asker: &Asker<'_>, turns: &[Turn], signed: bool) -> Vec<Json> {
+    let content = |role: &str, parts: Vec<Json>| Json::object([("role", json!(role).into()), ("parts", parts.into())]);
+    let ours = |parts: Vec<Value>| parts.into_iter().map(Json::Value).collect::<Vec<_>>();
+    let (mut list, mut named) = (Vec::new(), Vec::new());
+    for turn in &wire::merged(turns) {
+        list.push(match turn {
+            Turn::User { text } => content("user", ours(vec![json!({ "text": wire::spoken(text) })])),
+            Turn::Assistant { text, calls, vendor } => match asker.own(vendor.as_ref()) {
+                Some(parts) => {
+                    named = parts.iter().filter_map(Json::as_value).filter_map(id_of_call).collect();
+                    content("model", parts)
+                }
+                None => {
+                    named.clear();
+                    content("model", ours(spoken(text, calls, signed)))
+                }
+            },
+            Turn::Results(results) => {
+                content("user", ours(results.iter().map(|it| result(it, named.contains(&it.call_id))).collect()))
+            }
+        });
+    }
+    list
+}
+
+fn id_of_call(part: Value) -> Option<String> {
+    part.pointer("/functionCall/id")?.as_str().map(str::to_owned)
 }
 
 fn spoken(text: &str, calls: &[ToolCall], signed: bool) -> Vec<Value> {
@@ -154,10 +181,14 @@ fn spoken(text: &str, calls: &[ToolCall], signed: bool) -> Vec<Value> {
     parts
 }
 
-/// Calls and results belong together by their order.
-fn result(result: &ToolResult) -> Value {
+/// Without ids calls and results belong together by their order.
+fn result(result: &ToolResult, named: bool) -> Value {
     let key = if result.error { "error" } else { "output" };
-    json!({ "functionResponse": { "name": wire::token(&result.name), "response": { key: result.text } } })
+    let mut response = json!({ "name": wire::token(&result.name), "response": { key: result.text } });
+    if named {
+        response["id"] = json!(result.call_id);
+    }
+    json!({ "functionResponse": response })
 }
 
 fn declaration(tool: &ToolSpec) -> Value {
@@ -222,7 +253,8 @@ fn schema(of: &Value) -> Value {
 }
 
 /// Reads an answer. What the server withheld is said in its place; a prompt that it refuses needs a person.
-fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
+fn parse(whole: &Whole, turn: usize, asker: &Asker<'_>) -> Result<ModelResponse, ModelError> {
+    let answer = &whole.value;
     let Some(candidate) = answer.pointer("/candidates/0") else {
         return Err(match answer.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
             Some(reason) => ModelError::BadRequest(format!("the server blocks what was sent ({reason})")),
@@ -250,9 +282,21 @@ fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
         response.text.push_str(&format!("{gap}[the server ended this answer: {finish}] {message}"));
         response.text.truncate(response.text.trim_end().len());
     }
+    let given = wire::ids(&response.calls);
     wire::unique_ids(&mut response.calls, turn);
+    response.vendor = signed_parts(whole).and_then(|parts| asker.keep(&parts, &response.calls, &given));
     response.usage = usage(answer);
     Ok(response)
+}
+
+/// The parts of an answer that holds signatures, as they came. A part must hold something: empty text without a signature is left out.
+fn signed_parts(whole: &Whole) -> Option<Vec<Box<RawValue>>> {
+    let parts = raw::elements(&whole.text, &["candidates", "0", "content", "parts"])?;
+    let read = |part: &RawValue| serde_json::from_str::<Value>(part.get()).unwrap_or_default();
+    let signed = |part: &Value| part.get("thoughtSignature").is_some_and(Value::is_string);
+    let any = parts.iter().any(|part| signed(&read(part)));
+    let holds = |part: &Value| signed(part) || part["text"].as_str() != Some("");
+    any.then(|| parts.into_iter().filter(|part| holds(&read(part))).collect())
 }
 
 /// `promptTokenCount` holds what came from the cache as well, and `candidatesTokenCount` nothing of the thoughts; ours don't overlap.
@@ -262,7 +306,7 @@ fn usage(answer: &Value) -> Usage {
     let cache_read = number("cachedContentTokenCount").min(prompt);
     let thoughts = number("thoughtsTokenCount");
     let output = number("candidatesTokenCount").saturating_add(thoughts);
-    Usage { input: prompt - cache_read, output, cache_read, cache_write: 0 }
+    Usage { input: prompt - cache_read, output, cache_read, cache_write: 0, reasoning: thoughts }
 }
 
 #[cfg(test)]

@@ -16,10 +16,11 @@ fn conversation() -> ModelRequest {
             Turn::Assistant {
                 text: "I look. ".into(),
                 calls: vec![call("a:1", json!({"command": "ls"})), call("b", json!({}))],
+                vendor: None,
             },
             Turn::Results(vec![result("a:1", "", false), result("b", "command is missing", true)]),
             Turn::User { text: "approved".into() },
-            Turn::Assistant { text: String::new(), calls: vec![] },
+            Turn::Assistant { text: String::new(), calls: vec![], vendor: None },
             Turn::User { text: "use a tool".into() },
         ],
         tools: vec![
@@ -36,16 +37,29 @@ fn conversation() -> ModelRequest {
     }
 }
 
+fn body(signed: bool) -> Value {
+    let request = conversation();
+    let body = super::body(&Asker::new("gemini", "gemini-x", &request), &request, signed);
+    serde_json::to_value(&body).unwrap()
+}
+
+/// An answer that came whole.
+fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
+    let request = conversation();
+    let whole = Whole { text: answer.to_string(), value: answer.clone() };
+    super::parse(&whole, turn, &Asker::new("gemini", "gemini-x", &request))
+}
+
 #[test]
 fn a_whole_conversation_on_the_wire() {
-    insta::assert_json_snapshot!(body(&conversation(), false));
+    insta::assert_json_snapshot!(body(false));
 }
 
 #[test]
 fn a_signature_that_is_wanted_stands_with_each_steps_first_call() {
-    let text = body(&conversation(), true).to_string();
+    let text = body(true).to_string();
     assert_eq!(text.matches(NO_SIGNATURE).count(), 1);
-    assert!(!body(&conversation(), false).to_string().contains("thoughtSignature"));
+    assert!(!body(false).to_string().contains("thoughtSignature"));
 }
 
 fn answer(parts: Value, finish: &str) -> Value {
@@ -63,7 +77,7 @@ fn an_answer_is_read_without_its_thoughts() {
     let ids: Vec<_> = response.calls.iter().map(|call| call.id.as_str()).collect();
     assert_eq!((response.text.as_str(), ids), ("I look.", vec!["call_2_0", "x"]));
     assert_eq!(response.calls[0].arguments, json!({ "command": "ls" }));
-    assert_eq!(response.usage, Usage { input: 40, output: 39, cache_read: 60, cache_write: 0 });
+    assert_eq!(response.usage, Usage { input: 40, output: 39, cache_read: 60, cache_write: 0, reasoning: 30 });
 }
 
 #[test]

@@ -222,7 +222,7 @@ fn messages(request: &ModelRequest, folded: bool) -> Vec<Value> {
                 list.push(json!({ "role": "user", "content": format!("{}\n\n{text}", request.system) }));
             }
             Turn::User { text } => list.push(json!({ "role": "user", "content": text })),
-            Turn::Assistant { text, calls } => list.push(assistant(text, calls, &request.tools)),
+            Turn::Assistant { text, calls, .. } => list.push(assistant(text, calls, &request.tools)),
             Turn::Results(results) => list.extend(results.iter().map(|result| {
                 json!({ "role": "tool", "tool_call_id": wire::token(&result.call_id), "content": result.text })
             })),
@@ -271,7 +271,7 @@ fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
     let message = message.ok_or_else(|| malformed("its choice has no message", answer))?;
     let usage = answer.get("usage").map(usage).unwrap_or_default();
     let truncated = choice.get("finish_reason").and_then(Value::as_str) == Some("length");
-    Ok(ModelResponse { text: content(message), calls: calls(message, turn), usage, truncated })
+    Ok(ModelResponse { text: content(message), calls: calls(message, turn), usage, truncated, vendor: None })
 }
 
 fn malformed(what: &str, answer: &Value) -> ModelError {
@@ -318,7 +318,8 @@ fn usage(usage: &Value) -> Usage {
     let number = |pointer: &str| wire::count(usage.pointer(pointer));
     let prompt = number("/prompt_tokens");
     let cache_read = number("/prompt_tokens_details/cached_tokens").min(prompt);
-    Usage { input: prompt - cache_read, output: number("/completion_tokens"), cache_read, cache_write: 0 }
+    let reasoning = number("/completion_tokens_details/reasoning_tokens");
+    Usage { input: prompt - cache_read, output: number("/completion_tokens"), cache_read, cache_write: 0, reasoning }
 }
 
 #[cfg(test)]

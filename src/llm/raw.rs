@@ -22,6 +22,15 @@ impl Json {
     pub(super) fn object<const N: usize>(fields: [(&'static str, Json); N]) -> Json {
         Json::Object(fields.into_iter().collect())
     }
+
+    /// What a leaf holds.
+    pub(super) fn as_value(&self) -> Option<Value> {
+        match self {
+            Json::Value(value) => Some(value.clone()),
+            Json::Raw(raw) => serde_json::from_str(raw.get()).ok(),
+            Json::List(_) | Json::Object(_) => None,
+        }
+    }
 }
 
 impl From<Value> for Json {

@@ -4,16 +4,20 @@
 //! put a stream's events together (`responses_stream`). Shapes: platform.openai.com/docs/api-reference/responses/create, and for reasoning
 //! that is sent back platform.openai.com/docs/guides/reasoning. Tests: below, `tests/providers.rs`.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::deltas::{Deltas, Silent};
 use super::http::{Endpoint, Whole, join, sensitive};
+use super::raw::{self, Json};
 use super::responses_stream::Items;
 use super::settings::Settings;
+use super::vendor::Asker;
 use super::{Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, Turn, Usage, presence, wire};
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
@@ -70,12 +74,16 @@ impl Responses {
                 streamed: !self.unstreamed.load(Ordering::Relaxed),
             };
             let stream = form.streamed.then(Items::default);
-            let body = body(&self.name, request, form);
+            let body = body(&self.asker(request), request, form);
             match self.endpoint.ask(&body, request.max_output_tokens, stream, deltas).await {
                 Err(ModelError::BadRequest(text)) if self.learn(&text, request, form) => {}
                 other => return other,
             }
         }
+    }
+
+    fn asker(&self, request: &ModelRequest) -> Asker<'_> {
+        Asker::new("openai-responses", &self.name, request)
     }
 
     /// Remembers what a refusal teaches about a request of this form; true where another form may be taken.
@@ -121,51 +129,56 @@ impl Model for Responses {
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
         let answer = self.send(request, deltas).await?;
-        parse(&answer.value, request.assistant_turns())
+        parse(&answer, request.assistant_turns(), &self.asker(request))
     }
 }
 
 /// The request's JSON. This wire knows no seed.
-fn body(model: &str, request: &ModelRequest, form: Form) -> Value {
-    let mut body = json!({
-        "model": model,
-        "instructions": request.system,
-        "input": items(&request.turns),
+fn body(asker: &Asker<'_>, request: &ModelRequest, form: Form) -> Json {
+    let mut body: BTreeMap<&'static str, Json> = BTreeMap::from([
+        ("model", json!(asker.model()).into()),
+        ("instructions", json!(request.system).into()),
+        ("input", Json::List(items(asker, &request.turns, form))),
         // The vendor's least is 16.
-        "max_output_tokens": request.max_output_tokens.max(16),
-        "store": false,
-        "stream": form.streamed,
-    });
+        ("max_output_tokens", json!(request.max_output_tokens.max(16)).into()),
+        ("store", json!(false).into()),
+        ("stream", json!(form.streamed).into()),
+    ]);
     if !form.unreasoning {
-        body["include"] = json!(["reasoning.encrypted_content"]);
+        body.insert("include", json!(["reasoning.encrypted_content"]).into());
     }
     if let Some(temperature) = request.temperature.filter(|_| !form.own_temperature) {
-        body["temperature"] = json!(temperature);
+        body.insert("temperature", json!(temperature).into());
     }
     if !request.tools.is_empty() {
         // Strict schemas must name every property as required, and ours have some that may be left out.
         let tools = request.tools.iter().map(|tool| {
             json!({ "type": "function", "name": tool.name, "description": tool.description, "parameters": tool.parameters, "strict": false })
         });
-        body["tools"] = tools.collect();
+        body.insert("tools", Value::Array(tools.collect()).into());
     }
-    body
+    Json::Object(body)
 }
 
-fn items(turns: &[Turn]) -> Vec<Value> {
+fn items(asker: &Asker<'_>, turns: &[Turn], form: Form) -> Vec<Json> {
     let message = |role: &str, text: &str| json!({ "type": "message", "role": role, "content": text });
     let mut list = Vec::new();
     for turn in &wire::merged(turns) {
         match turn {
-            Turn::User { text } => list.push(message("user", wire::spoken(text))),
-            Turn::Assistant { text, calls } => {
-                if calls.is_empty() || !text.trim().is_empty() {
-                    list.push(message("assistant", wire::spoken(text)));
+            Turn::User { text } => list.push(message("user", wire::spoken(text)).into()),
+            Turn::Assistant { text, calls, vendor } => {
+                match asker.own(vendor.as_ref()).filter(|_| !form.unreasoning) {
+                    Some(own) => list.extend(own),
+                    None => {
+                        if calls.is_empty() || !text.trim().is_empty() {
+                            list.push(message("assistant", wire::spoken(text)).into());
+                        }
+                        list.extend(calls.iter().map(called).map(Json::Value));
+                    }
                 }
-                list.extend(calls.iter().map(called));
             }
             Turn::Results(results) => list.extend(results.iter().map(|result| {
-                json!({ "type": "function_call_output", "call_id": wire::token(&result.call_id), "output": result.text })
+                json!({ "type": "function_call_output", "call_id": wire::token(&result.call_id), "output": result.text }).into()
             })),
         }
     }
@@ -178,7 +191,8 @@ fn called(call: &ToolCall) -> Value {
 }
 
 /// Reads a response; items of unknown kinds (reasoning, …) are passed over.
-fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
+fn parse(whole: &Whole, turn: usize, asker: &Asker<'_>) -> Result<ModelResponse, ModelError> {
+    let answer = &whole.value;
     let items = answer.get("output").and_then(Value::as_array).ok_or_else(|| {
         let start: String = answer.to_string().chars().take(200).collect();
         ModelError::Malformed(format!("it has no output: {start}"))
@@ -202,9 +216,21 @@ fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
         let gap = if response.text.is_empty() { "" } else { "\n" };
         response.text.push_str(&format!("{gap}[the server ended this answer: content_filter]"));
     }
+    let given = wire::ids(&response.calls);
     wire::unique_ids(&mut response.calls, turn);
+    let has_ids = given.iter().all(|id| !id.is_empty());
+    response.vendor = reasoning(whole).filter(|_| has_ids).and_then(|it| asker.keep(&it, &response.calls, &given));
     response.usage = usage(answer);
     Ok(response)
+}
+
+/// The items of a response that holds reasoning which can be read back from the items alone: nothing is stored at the vendor's.
+fn reasoning(whole: &Whole) -> Option<Vec<Box<RawValue>>> {
+    let items = raw::elements(&whole.text, &["output"])?;
+    let read: Vec<Value> = items.iter().map(|item| serde_json::from_str(item.get()).unwrap_or_default()).collect();
+    let mut thoughts = read.iter().filter(|item| item["type"] == "reasoning").peekable();
+    let any = thoughts.peek().is_some();
+    (any && thoughts.all(|item| item["encrypted_content"].is_string())).then_some(items)
 }
 
 /// A refusal is text as well.
@@ -225,7 +251,8 @@ fn usage(answer: &Value) -> Usage {
     let number = |name: &str| wire::count(answer.pointer(&format!("/usage/{name}")));
     let input = number("input_tokens");
     let cache_read = number("input_tokens_details/cached_tokens").min(input);
-    Usage { input: input - cache_read, output: number("output_tokens"), cache_read, cache_write: 0 }
+    let reasoning = number("output_tokens_details/reasoning_tokens");
+    Usage { input: input - cache_read, output: number("output_tokens"), cache_read, cache_write: 0, reasoning }
 }
 
 #[cfg(test)]

@@ -14,10 +14,11 @@ fn conversation() -> ModelRequest {
             Turn::Assistant {
                 text: "I look.".into(),
                 calls: vec![call("a:1", json!({"command": "ls"})), call("b", json!({}))],
+                vendor: None,
             },
             Turn::Results(vec![result("a:1", ""), result("b", "command is missing")]),
             Turn::User { text: "approved".into() },
-            Turn::Assistant { text: String::new(), calls: vec![] },
+            Turn::Assistant { text: String::new(), calls: vec![], vendor: None },
             Turn::User { text: "use a tool".into() },
         ],
         tools: vec![ToolSpec {
@@ -31,9 +32,18 @@ fn conversation() -> ModelRequest {
     }
 }
 
+/// An answer that came whole.
+fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
+    let request = conversation();
+    let whole = Whole { text: answer.to_string(), value: answer.clone() };
+    super::parse(&whole, turn, &Asker::new("openai-responses", "gpt", &request))
+}
+
 #[test]
 fn a_whole_conversation_on_the_wire() {
-    insta::assert_json_snapshot!(body("gpt", &conversation(), Form { streamed: true, ..Form::default() }));
+    let request = conversation();
+    let asker = Asker::new("openai-responses", "gpt", &request);
+    insta::assert_json_snapshot!(body(&asker, &request, Form { streamed: true, ..Form::default() }));
 }
 
 #[test]
@@ -47,7 +57,7 @@ fn a_response_is_read_and_unknown_items_are_passed_over() {
     let response = parse(&answer, 0).unwrap();
     assert_eq!((response.text.as_str(), response.calls[0].id.as_str()), ("I look.", "call_1"));
     assert_eq!(response.calls[0].arguments, json!({ "command": "ls" }));
-    assert_eq!(response.usage, Usage { input: 40, output: 39, cache_read: 60, cache_write: 0 });
+    assert_eq!(response.usage, Usage { input: 40, output: 39, cache_read: 60, cache_write: 0, reasoning: 30 });
 }
 
 #[test]

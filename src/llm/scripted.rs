@@ -170,7 +170,7 @@ impl Model for Scripted {
         let output = (entry.text.len() + entry.calls.len() * 40) as u64;
         let tokens = entry.usage.unwrap_or(Tokens { input: request.chars().div_ceil(4), output: output.div_ceil(4) });
         let usage = Usage { input: tokens.input, output: tokens.output, ..Usage::default() };
-        Ok(ModelResponse { text: entry.text.clone(), calls, usage, truncated: entry.truncated })
+        Ok(ModelResponse { text: entry.text.clone(), calls, usage, truncated: entry.truncated, vendor: None })
     }
 }
 
@@ -221,7 +221,7 @@ fn transcript(request: &ModelRequest) -> String {
         text.push('\n');
         match turn {
             Turn::User { text: words } => text.push_str(words),
-            Turn::Assistant { text: words, calls } => {
+            Turn::Assistant { text: words, calls, .. } => {
                 text.push_str(words);
                 calls.iter().for_each(|c| text.push_str(&format!("\n[call {} {}]", c.name, c.arguments)));
             }

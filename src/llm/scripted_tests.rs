@@ -41,7 +41,7 @@ fn request(words: &str) -> ModelRequest {
 
 fn answered(request: &mut ModelRequest, response: ModelResponse, result: &str) {
     let call_id = response.calls[0].id.clone();
-    request.turns.push(Turn::Assistant { text: response.text, calls: response.calls });
+    request.turns.push(Turn::Assistant { text: response.text, calls: response.calls, vendor: None });
     let result = super::super::ToolResult { call_id, name: "bash".into(), text: result.into(), error: false };
     request.turns.push(Turn::Results(vec![result]));
 }
@@ -72,7 +72,7 @@ async fn words_choose_a_conversation_and_its_end_is_an_error() {
     let mut request = request("only look");
     let plan = model().respond(&request, &Silent).await.unwrap();
     assert_eq!(plan.text, "a plan");
-    request.turns.push(Turn::Assistant { text: plan.text, calls: vec![] });
+    request.turns.push(Turn::Assistant { text: plan.text, calls: vec![], vendor: None });
     let error = model().respond(&request, &Silent).await.unwrap_err();
     assert!(matches!(error, ModelError::BadRequest(t) if t.contains("has 1 answers") && t.contains("number 2")));
 }
@@ -80,7 +80,7 @@ async fn words_choose_a_conversation_and_its_end_is_an_error() {
 #[tokio::test]
 async fn errors_can_be_recorded() {
     let mut request = request("x");
-    let said = Turn::Assistant { text: "x".into(), calls: vec![] };
+    let said = Turn::Assistant { text: "x".into(), calls: vec![], vendor: None };
     request.turns.extend([said.clone(), said]);
     assert_eq!(model().respond(&request, &Silent).await.unwrap_err(), ModelError::ContextFull);
 }

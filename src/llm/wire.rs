@@ -53,6 +53,11 @@ pub(super) fn arguments(raw: Option<&Value>) -> (Value, Option<String>) {
     }
 }
 
+/// The ids of calls as their server gave them.
+pub(super) fn ids(calls: &[ToolCall]) -> Vec<String> {
+    calls.iter().map(|call| call.id.clone()).collect()
+}
+
 /// Gives each call an id of its own: missing and doubled ones are replaced by `call_<turn>_<place>`, the same on each replay.
 pub(super) fn unique_ids(calls: &mut [ToolCall], turn: usize) {
     let mut seen = std::collections::HashSet::new();

@@ -44,7 +44,7 @@ async fn a_strict_server_takes_every_turn_and_its_answer_is_read() {
     let response = once(&vendor, KEY).await.unwrap();
     assert_eq!(vendor.refused(), Vec::<Value>::new());
     assert_eq!((response.text.as_str(), response.calls[0].id.as_str()), ("I look.", "toolu_1"));
-    assert_eq!(response.usage, Usage { input: 20, output: 8, cache_read: 100, cache_write: 5 });
+    assert_eq!(response.usage, Usage { input: 20, output: 8, cache_read: 100, cache_write: 5, reasoning: 0 });
     let sent = &vendor.seen()[0];
     assert!(holds(sent, "checkpoint 1 was approved") && sent["max_tokens"] == 500);
     assert_eq!(sent.to_string().matches("ephemeral").count(), 3);
@@ -113,8 +113,8 @@ async fn the_engine_and_a_strict_server_understand_each_other() {
         let answer =
             engine::converse(model.as_ref(), &ready, &Silent, &QUICK, &CancellationToken::new()).await.unwrap();
         assert_eq!((answer.turn, answer.micro_usd), (turn, 20 * 3 + 8 * 15 + 100 * 3 + 19));
-        let engine::TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model } = answer;
-        log.push(Event::TurnCompleted { turn, text, calls, usage, micro_usd, duration_ms, model });
+        let engine::TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } = answer;
+        log.push(Event::TurnCompleted { turn, text, calls, usage, micro_usd, duration_ms, model, vendor });
         log.push(Event::CallAnswered { turn, index: 0, answer: "`command` must be a string".into(), malformed: true });
     }
     assert_eq!(vendor.refused(), Vec::<Value>::new());

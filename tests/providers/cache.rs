@@ -39,9 +39,9 @@ fn outcome(action: &Action) -> Outcome {
 
 /// The answer and what came of it, as the task's log would hold it. No answer ends the conversation here.
 fn record(log: &mut Vec<Event>, number: &mut u32, answer: TurnAnswer) {
-    let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model } = answer;
+    let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } = answer;
     let stored = calls.clone();
-    log.push(Event::TurnCompleted { turn, text, calls: stored, usage, micro_usd, duration_ms, model });
+    log.push(Event::TurnCompleted { turn, text, calls: stored, usage, micro_usd, duration_ms, model, vendor });
     if calls.is_empty() {
         log.push(Event::Nudged { turn });
     }

@@ -55,7 +55,16 @@ fn answer(turn: u32, text: &str, calls: &[(&str, Value)]) -> Event {
     let response = ModelResponse { text: text.into(), calls, ..ModelResponse::default() };
     let calls = Reader::Tools { spoken: false }.calls(&response, turn);
     let usage = Usage { input: 900, output: 50, ..Usage::default() };
-    Event::TurnCompleted { turn, text: text.into(), calls, usage, micro_usd: 0, duration_ms: 1, model: "m".into() }
+    Event::TurnCompleted {
+        turn,
+        text: text.into(),
+        calls,
+        usage,
+        micro_usd: 0,
+        duration_ms: 1,
+        model: "m".into(),
+        vendor: None,
+    }
 }
 
 fn acted(number: u32, turn: u32, index: u32, code: i32, text: &str) -> [Event; 2] {

@@ -177,6 +177,14 @@ fn anthropic_blocks(role: &str, blocks: &[Value], waiting: &[Value]) -> Result<V
                 want(!text.trim().is_empty(), "text content blocks must contain non-whitespace text")?;
                 want(role == "user" || text.trim_end() == text, "assistant content ends with white space")?;
             }
+            ("assistant", "thinking") => {
+                only(block, &["type", "thinking", "signature"])?;
+                want(
+                    block["signature"].as_str().is_some_and(|it| !it.is_empty()),
+                    "Invalid `signature` in `thinking` block",
+                )?;
+            }
+            ("assistant", "redacted_thinking") => only(block, &["type", "data"])?,
             ("assistant", "tool_use") => {
                 only(block, &["type", "id", "name", "input"])?;
                 want(is_token(&block["id"]) && is_token(&block["name"]) && block["input"].is_object(), "tool_use")?;
