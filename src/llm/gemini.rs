@@ -103,7 +103,9 @@ impl Model for Gemini {
 
     async fn presence(&self) -> Result<Presence, ModelError> {
         let answer = self.send(&presence::question(), &Silent).await?.value;
-        let answered = answer.get("modelVersion").and_then(Value::as_str).map(str::to_owned);
+        // "…-latest" is answered by the model that it stands for.
+        let answered = answer.get("modelVersion").and_then(Value::as_str).filter(|_| !self.name.ends_with("-latest"));
+        let answered = answered.map(str::to_owned);
         Ok(Presence { answered, ..Presence::default() })
     }
 
@@ -135,28 +137,26 @@ fn body(asker: &Asker<'_>, request: &ModelRequest, signed: bool) -> Json {
     Json::Object(body)
 }
 
-/// Results have a turn of their own, directly behind the calls: as many as there were calls, and nothing else. They name an id where
-/// their calls do, which only a vendor's own parts have.
+/// Results have a turn of their own, directly behind the calls: as many as there were calls, under their names, and nothing else. They name
+/// an id where their calls do, which only a vendor's own parts have.
 fn contents(asker: &Asker<'_>, turns: &[Turn], signed: bool) -> Vec<Json> {
     let content = |role: &str, parts: Vec<Json>| Json::object([("role", json!(role).into()), ("parts", parts.into())]);
     let ours = |parts: Vec<Value>| parts.into_iter().map(Json::Value).collect::<Vec<_>>();
-    let (mut list, mut named) = (Vec::new(), Vec::new());
-    for turn in &wire::merged(turns) {
+    let (mut list, mut asked, mut named) = (Vec::new(), Vec::new(), Vec::new());
+    for turn in wire::merged(turns) {
         list.push(match turn {
-            Turn::User { text } => content("user", ours(vec![json!({ "text": wire::spoken(text) })])),
-            Turn::Assistant { text, calls, vendor } => match asker.own(vendor.as_ref()) {
-                Some(parts) => {
-                    named = parts.iter().filter_map(Json::as_value).filter_map(id_of_call).collect();
-                    content("model", parts)
-                }
-                None => {
-                    named.clear();
-                    content("model", ours(spoken(text, calls, signed)))
-                }
-            },
-            Turn::Results(results) => {
-                content("user", ours(results.iter().map(|it| result(it, named.contains(&it.call_id))).collect()))
+            Turn::User { text } => content("user", ours(vec![json!({ "text": wire::spoken(&text) })])),
+            Turn::Assistant { text, calls, vendor } => {
+                let own = asker.own(vendor.as_ref());
+                named = own.iter().flatten().filter_map(Json::as_value).filter_map(id_of_call).collect();
+                let parts = own.unwrap_or_else(|| ours(spoken(&text, &calls, signed)));
+                asked = calls;
+                content("model", parts)
             }
+            Turn::Results(results) => content(
+                "user",
+                ours(results.iter().map(|it| result(it, &asked, named.contains(&it.call_id))).collect()),
+            ),
         });
     }
     list
@@ -182,9 +182,11 @@ fn spoken(text: &str, calls: &[ToolCall], signed: bool) -> Vec<Value> {
 }
 
 /// Without ids calls and results belong together by their order.
-fn result(result: &ToolResult, named: bool) -> Value {
+fn result(result: &ToolResult, asked: &[ToolCall], named: bool) -> Value {
+    let call = asked.iter().find(|call| call.id == result.call_id);
+    let name = wire::token(call.map_or(&result.name, |call| &call.name));
     let key = if result.error { "error" } else { "output" };
-    let mut response = json!({ "name": wire::token(&result.name), "response": { key: result.text } });
+    let mut response = json!({ "name": name, "response": { key: result.text } });
     if named {
         response["id"] = json!(result.call_id);
     }

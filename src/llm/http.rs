@@ -314,10 +314,12 @@ impl<'a, A: Assembly> Reading<'a, A> {
         }
     }
 
-    /// What is turned away costs nothing; what was begun may have been charged, and is lost.
+    /// What is turned away costs nothing. What was begun may have been charged and was no bad request, whatever the error says: it is lost,
+    /// unless a person must act or the conversation is too long.
     fn refused(&self, error: &Value) -> ModelError {
         let refusal = self.endpoint.refusal(error, self.headers);
-        match self.told.began() && refusal.is_turned_away() {
+        let lasting = matches!(refusal, ModelError::Unauthorized(_) | ModelError::ContextFull);
+        match self.told.began() && !lasting {
             true => ModelError::Lost(format!("it ended in the middle: {refusal}")),
             false => refusal,
         }

@@ -239,6 +239,10 @@ async fn refusals_in_a_stream_keep_their_meaning() {
     let key = error(json!({ "type": "authentication_error", "message": format!("wrong key {KEY}") }));
     let refused = asked(ModelKind::Openai, anything, Reply::events(&key)).await.unwrap_err();
     assert!(matches!(&refused, ModelError::Unauthorized(why) if !why.contains(KEY)), "{refused}");
+    // An error that says nothing of its sort, after the first word.
+    let said = "data: {\"choices\":[{\"delta\":{\"content\":\"well\"}}]}\n\n";
+    let vague = Reply::events(&format!("{said}{}", error(json!({ "message": "upstream failed" }))));
+    assert!(matches!(asked(ModelKind::Openai, anything, vague).await, Err(ModelError::Lost(_))));
     let odd = Reply::events("data: {\"choices\":[\n\n");
     assert!(matches!(asked(ModelKind::Openai, anything, odd).await, Err(ModelError::Malformed(_))));
     let page = Reply::Text(200, "text/html", "<html>sign in</html>".into());
