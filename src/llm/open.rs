@@ -102,8 +102,8 @@ pub fn configured(model: &Configured) -> Result<Arc<dyn Model>, String> {
     // The file's 0 for a cache price means "not given": a cache that costs nothing beside tokens that cost something isn't sold.
     let given = |price: f64| (price > 0.0).then_some(price);
     let price = Price::from_dollars(
-        model.price_input,
-        model.price_output,
+        model.price_input.unwrap_or_default(),
+        model.price_output.unwrap_or_default(),
         given(model.price_cache_read),
         given(model.price_cache_write),
     )?;
@@ -169,8 +169,8 @@ mod tests {
             stream: true,
             style: crate::config::process::ModelStyle::Auto,
             prompt: crate::config::process::PromptLength::Auto,
-            price_input: 2.0,
-            price_output: 8.0,
+            price_input: Some(2.0),
+            price_output: Some(8.0),
             price_cache_read: 0.0,
             price_cache_write: 0.0,
         };

@@ -172,3 +172,23 @@ async fn a_template_without_a_system_text_is_told_and_no_fault() {
     let (list, fine) = caisson(configured(&vendor.url, "style = \"files\"\n").path(), &["model", "list"]).await;
     assert!(fine && list.contains("its chat template takes no system text") && !list.contains("FAULT"), "{list}");
 }
+
+/// A price that nobody named is unknown; a free model says so itself.
+#[tokio::test]
+async fn an_unknown_price_is_told_and_that_no_limit_in_dollars_holds() {
+    let (unknown, free) = ("style = \"files\"\n", "style = \"files\"\nprice_input = 0\nprice_output = 0\n");
+    let vendor = Vendor::start(no_system, vec![]).await;
+    for (prices, is_unknown) in [(unknown, true), (free, false)] {
+        for day in ["", "day_dollars = 3.0\n"] {
+            told("coder", 32_768).into_iter().take(3).for_each(|reply| vendor.answer(reply));
+            let dir = configured(&vendor.url, &format!("{prices}[budget]\n{day}"));
+            let (list, fine) = caisson(dir.path(), &["model", "list"]).await;
+            assert!(fine && list.contains("price unknown: set price_input") == is_unknown, "{list}");
+            let (doctor, _) = caisson(dir.path(), &["doctor"]).await;
+            let limits =
+                if day.is_empty() { "budget.dollars limits" } else { "budget.dollars and budget.day_dollars limit" };
+            let said = doctor.contains(&format!("{limits} nothing: the price of openai coder is unknown"));
+            assert_eq!((said, doctor.contains("price unknown")), (is_unknown, is_unknown), "{doctor}");
+        }
+    }
+}
