@@ -5,6 +5,8 @@
 mod anthropic;
 #[path = "providers/cache.rs"]
 mod cache;
+#[path = "providers/kept.rs"]
+mod kept;
 #[path = "providers/machine.rs"]
 mod machine;
 #[path = "providers/openai.rs"]
@@ -15,8 +17,16 @@ mod recordings;
 mod refusals;
 #[path = "support/skipped.rs"]
 mod skipped;
+#[path = "providers/streamed.rs"]
+mod streamed;
+#[path = "providers/streams.rs"]
+mod streams;
 #[path = "providers/strict.rs"]
 mod strict;
+#[path = "providers/strict_gemini.rs"]
+mod strict_gemini;
+#[path = "providers/strict_responses.rs"]
+mod strict_responses;
 #[path = "providers/vendor.rs"]
 mod vendor;
 
@@ -35,18 +45,50 @@ pub const KEY: &str = "sk-test-0123456789";
 /// Quick enough for tests, patient enough for two refusals.
 pub const QUICK: Patience = Patience { tries: 3, first: Duration::from_millis(5), longest: Duration::from_millis(500) };
 
-/// A client for the server at `base_url`.
+/// The longest silence of a stream.
+pub const IDLE: Duration = Duration::from_millis(400);
+
+/// Every wire there is.
+pub const WIRES: [ModelKind; 4] =
+    [ModelKind::Openai, ModelKind::Anthropic, ModelKind::Gemini, ModelKind::OpenaiResponses];
+
+/// What the vendor itself checks.
+pub fn strict_check(kind: ModelKind) -> vendor::Check {
+    match kind {
+        ModelKind::Openai => strict::openai,
+        ModelKind::Anthropic => strict::anthropic,
+        ModelKind::Gemini => strict_gemini::check,
+        ModelKind::OpenaiResponses => strict_responses::check,
+        ModelKind::Scripted => panic!("a recording has no wire"),
+    }
+}
+
+/// A client for the server at `base_url`, which asks for streams.
 pub fn client(kind: ModelKind, base_url: &str, key: &str) -> Arc<dyn Model> {
-    let price = Price::from_dollars(3.0, 15.0, None, None).unwrap();
-    let settings = Settings {
+    opened(kind, base_url, key, true)
+}
+
+/// The same, which asks for streams or for whole answers.
+pub fn opened(kind: ModelKind, base_url: &str, key: &str, stream: bool) -> Arc<dyn Model> {
+    open(kind, None, Settings { stream, ..settings(base_url, "test-model", key) }).unwrap()
+}
+
+/// A client for another model.
+pub fn named(kind: ModelKind, base_url: &str, name: &str) -> Arc<dyn Model> {
+    open(kind, None, settings(base_url, name, KEY)).unwrap()
+}
+
+fn settings(base_url: &str, name: &str, key: &str) -> Settings {
+    Settings {
         base_url: Some(base_url.to_owned()),
-        name: "test-model".into(),
+        name: name.into(),
         key: Some(Secret::new(key)),
-        price,
+        price: Price::from_dollars(3.0, 15.0, None, None).unwrap(),
         context_tokens: 100_000,
-        timeout: Duration::from_millis(800),
-    };
-    open(kind, None, settings).unwrap()
+        timeout: Duration::from_secs(2),
+        idle: IDLE,
+        stream: true,
+    }
 }
 
 /// A conversation with all that ever went wrong in one: a call with arguments that were no JSON, a tool that was invented, an id
@@ -61,7 +103,7 @@ pub fn conversation() -> ModelRequest {
     let result =
         |id: &str, text: &str, error| ToolResult { call_id: id.into(), name: "bash".into(), text: text.into(), error };
     let user = |text: &str| Turn::User { text: text.into() };
-    let assistant = |text: &str, calls| Turn::Assistant { text: text.into(), calls };
+    let assistant = |text: &str, calls| Turn::Assistant { text: text.into(), calls, vendor: None };
     ModelRequest {
         system: "You are a test.".into(),
         turns: vec![

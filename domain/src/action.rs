@@ -306,10 +306,17 @@ pub struct Usage {
     pub cache_read: u64,
     /// Tokens of the prompt that the server wrote to its cache.
     pub cache_write: u64,
+    /// Of `output`: what the model thought and did not say; 0 where the server does not tell.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
-    /// All tokens of the call; the four counts do not overlap.
+    /// All tokens of the call; the counts do not overlap, but for `reasoning`, which is part of `output`.
     pub fn total(&self) -> u64 {
         self.input + self.output + self.cache_read + self.cache_write
     }

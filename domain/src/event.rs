@@ -168,6 +168,9 @@ pub enum Event {
         duration_ms: u64,
         /// The model's label as reviews show it, or `the host`.
         model: String,
+        /// The answer as its vendor sent it, where it holds what text and calls do not (signed or encrypted reasoning); opaque. Foreign.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vendor: Option<Box<str>>,
     },
     /// A call of the turn got its answer without an action: a plan noted, a malformed call, one left over at a checkpoint.
     CallAnswered {

@@ -128,6 +128,9 @@ pub enum Input {
         duration_ms: u64,
         /// The model's label as reviews show it, or `the host`.
         model: String,
+        /// The answer as its vendor sent it, where it holds what text and calls do not (signed or encrypted reasoning); opaque. Foreign.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vendor: Option<Box<str>>,
     },
     /// An action ended; ignored unless it is the one that is under way.
     ActionEnded {

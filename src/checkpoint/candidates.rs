@@ -126,6 +126,7 @@ mod tests {
             micro_usd: 0,
             duration_ms: 0,
             model,
+            vendor: None,
         }
     }
 

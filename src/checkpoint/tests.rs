@@ -437,6 +437,7 @@ mod gathered {
             micro_usd: 500,
             duration_ms: 100,
             model: "m".into(),
+            vendor: None,
         }
     }
 

@@ -7,6 +7,7 @@ use crate::config::Process;
 use crate::config::process::{Model as Entry, ModelStyle, Models};
 use crate::engine::probe;
 use crate::llm::Model;
+use crate::llm::deltas::Tally;
 use anyhow::Result;
 use clap::Subcommand;
 use look::Finding;
@@ -132,8 +133,8 @@ fn tell(found: &[Finding], printer: &Printer) -> usize {
 }
 
 async fn tries(entry: &Entry, model: &dyn Model, printer: &Printer) -> usize {
-    let began = Instant::now();
-    let tries = match probe::probe(model, entry.is_own_server()).await {
+    let (began, tally) = (Instant::now(), Tally::default());
+    let tries = match probe::probe(model, entry.is_own_server(), &tally).await {
         Ok(tries) => tries,
         Err(error) => return tell(&[look::refused(&error)], printer),
     };
@@ -144,6 +145,7 @@ async fn tries(entry: &Entry, model: &dyn Model, printer: &Printer) -> usize {
         ("edit", word(tries.edit)),
         ("check", word(tries.check)),
         ("took", format!("{} ms", began.elapsed().as_millis())),
+        ("arrives", arrives(&tally)),
         ("style", tries.style().word().to_owned()),
     ]);
     match entry.style {
@@ -154,6 +156,14 @@ async fn tries(entry: &Entry, model: &dyn Model, printer: &Printer) -> usize {
         }
     }
     0
+}
+
+/// Whether answers came as streams.
+fn arrives(tally: &Tally) -> String {
+    match tally.first() {
+        Some(first) => format!("as a stream: {} pieces, the first after {} ms", tally.pieces(), first.as_millis()),
+        None => "whole, not as a stream".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! SIGTERM or Ctrl-C, then drains.
 
 use super::broker_child::Started;
+use super::model::look;
 use super::outside::Outside;
 use super::printer::{Complaint, Printer};
 use super::reload::{Ended, Ends, begin_anew, hear, wait_for_reload};
@@ -98,6 +99,9 @@ fn greet(printer: &Printer, bot: &Bot, config: &Process, missing: &[(&str, &str)
     }
     if config.repositories.is_empty() {
         printer.hint("no repository yet: `caisson repo add <git-url>`");
+    }
+    if let Some(unlimited) = look::unlimited(config) {
+        printer.hint(&unlimited);
     }
     if let Some(text) = image::unbuilt(missing) {
         printer.hint(&format!("toolchains {text}"));

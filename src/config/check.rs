@@ -95,13 +95,14 @@ impl Found {
                 let none = model.script.is_none();
                 self.when(none, &key("script"), "kind = \"scripted\" needs the file with the recording");
             }
-            ModelKind::Anthropic => {}
-            ModelKind::Openai => {
+            ModelKind::Anthropic | ModelKind::Gemini => {}
+            ModelKind::Openai | ModelKind::OpenaiResponses => {
                 let nothing = model.base_url.is_none() && model.key_file.is_none();
                 self.when(nothing, &key("key_file"), "set the file with the key, or base_url of a local server");
             }
         }
-        let prices = [model.price_input, model.price_output, model.price_cache_read, model.price_cache_write];
+        let [input, output] = [model.price_input, model.price_output].map(Option::unwrap_or_default);
+        let prices = [input, output, model.price_cache_read, model.price_cache_write];
         let odd = prices.iter().any(|price| !price.is_finite() || *price < 0.0);
         self.when(odd, &key("price_input"), "prices are dollars for a million tokens, 0 or more");
         let small = model.context_tokens < model.max_output_tokens.saturating_mul(2) || model.max_output_tokens == 0;

@@ -1,4 +1,4 @@
-//! Values that are read in a way of their own: addresses, and paths that may be left empty. Tests: `tests.rs`.
+//! Values that are read in a way of their own: addresses, paths that may be left empty, prices that may be unknown. Tests: `tests.rs`.
 
 use super::address::database_address;
 use serde::{Deserialize, Deserializer, de};
@@ -26,4 +26,18 @@ pub(super) fn database<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Url
 pub(super) fn path<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::Error> {
     let text = String::deserialize(input)?;
     Ok((!text.is_empty()).then(|| PathBuf::from(text)))
+}
+
+/// A number, or `""` for a price that nobody named; the environment's numbers come as text.
+pub(super) fn price<'de, D: Deserializer<'de>>(input: D) -> Result<Option<f64>, D::Error> {
+    let wrong = || de::Error::custom("a price is dollars for a million tokens, or \"\" where it is unknown");
+    match toml::Value::deserialize(input)? {
+        toml::Value::Float(price) => Ok(Some(price)),
+        toml::Value::Integer(price) => Ok(Some(price as f64)),
+        toml::Value::String(text) if text.is_empty() => Ok(None),
+        toml::Value::String(text) => text.parse().map(Some).map_err(|_| wrong()),
+        toml::Value::Boolean(_) | toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
+            Err(wrong())
+        }
+    }
 }

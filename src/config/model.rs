@@ -3,7 +3,7 @@
 //! Owns: their shape and the choice by role. Must not: open one (`llm::open` does). What each key means stands in `defaults.toml`.
 //! Tests: `model_tests.rs`.
 
-use super::fields::{address, path};
+use super::fields::{address, path, price};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -13,12 +13,16 @@ use url::Url;
 
 /// Protocol of a model's server, or a recording in place of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum ModelKind {
     /// Anthropic's Messages API.
     Anthropic,
     /// OpenAI's Chat Completions API, which local servers speak too.
     Openai,
+    /// OpenAI's Responses API.
+    OpenaiResponses,
+    /// Google's Gemini API.
+    Gemini,
     /// A recording, for tests and the demo; no server is asked.
     Scripted,
 }
@@ -29,6 +33,8 @@ impl ModelKind {
         match self {
             Self::Anthropic => "anthropic",
             Self::Openai => "openai",
+            Self::OpenaiResponses => "openai-responses",
+            Self::Gemini => "gemini",
             Self::Scripted => "scripted",
         }
     }
@@ -85,14 +91,18 @@ pub struct Model {
     pub context_tokens: u64,
     /// Longest answer that is asked for, in tokens; above 0.
     pub max_output_tokens: u64,
+    /// Whether its answers are asked for as streams.
+    pub stream: bool,
     /// How it is talked to.
     pub style: ModelStyle,
     /// How much of the rules it is told in the style `tools`.
     pub prompt: PromptLength,
-    /// Dollars for a million tokens, as the other three.
-    pub price_input: f64,
-    /// Dollars for a million output tokens.
-    pub price_output: f64,
+    /// Dollars for a million tokens, as the other three; none = unknown, 0 = free.
+    #[serde(deserialize_with = "price")]
+    pub price_input: Option<f64>,
+    /// Dollars for a million output tokens; none = unknown, 0 = free.
+    #[serde(deserialize_with = "price")]
+    pub price_output: Option<f64>,
     /// Dollars for a million tokens read from the provider's prompt cache; 0 = the same as `price_input`.
     pub price_cache_read: f64,
     /// Dollars for a million tokens written to the provider's prompt cache; 0 = a quarter more than `price_input`.
@@ -105,7 +115,12 @@ const SMALL_WINDOW: u64 = 16_384;
 impl Model {
     /// Whether its server is the operator's own choice and not the vendor's: there calls in words count, and the style is tried out.
     pub fn is_own_server(&self) -> bool {
-        self.kind == ModelKind::Openai && self.base_url.is_some()
+        matches!(self.kind, ModelKind::Openai | ModelKind::OpenaiResponses) && self.base_url.is_some()
+    }
+
+    /// Whether nobody said what it costs: then it is charged nothing, and no limit in dollars holds. A recording costs nothing.
+    pub fn is_unpriced(&self) -> bool {
+        self.kind != ModelKind::Scripted && self.price_input.is_none() && self.price_output.is_none()
     }
 
     /// Whether it is told the rules in the short form.

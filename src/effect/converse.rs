@@ -5,6 +5,7 @@ use super::EffectRunner;
 use crate::engine::style::round::{self, Step};
 use crate::engine::style::{Style, settled};
 use crate::engine::{self, TurnError};
+use crate::llm::deltas::Tally;
 use crate::llm::retry::Patience;
 use crate::store::EffectRow;
 use crate::thread::Feed;
@@ -71,8 +72,11 @@ impl EffectRunner {
             }
         }
         let patience = Patience::default();
+        let (model, tally) = (speaker.model.as_ref(), Tally::default());
         // Dropping this future ends the call; the outbox drops it when the task ends.
-        match engine::converse(speaker.model.as_ref(), &ready, &patience, &CancellationToken::new()).await {
+        let answer = engine::converse(model, &ready, &tally, &patience, &CancellationToken::new()).await;
+        tracing::debug!(task = %task.id, turn, arrived = tally.summary(), "a model call ended");
+        match answer {
             Ok(answer) => Ok(answer.into_input()),
             Err(error) => {
                 let unspent = !error.may_cost();

@@ -4,7 +4,7 @@ use super::EffectRunner;
 use crate::config::process::{Model, ModelStyle};
 use crate::engine::probe::{self, Tries};
 use crate::engine::style::{Style, files};
-use crate::llm::ModelError;
+use crate::llm::{ModelError, Silent};
 use crate::trouble::Trouble;
 use domain::Task;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ impl EffectRunner {
         if let Some(tries) = read(&file, configured) {
             return Ok(tries.style());
         }
-        let tries = probe::probe(self.worker.model.as_ref(), self.worker.engine.spoken).await;
+        let tries = probe::probe(self.worker.model.as_ref(), self.worker.engine.spoken, &Silent).await;
         let tries = tries.map_err(|error| {
             let sentence = format!("the model could not be tried out: {error}");
             match error {

@@ -22,13 +22,15 @@ pub struct TurnAnswer {
     pub duration_ms: u64,
     /// The model's label, or "the host" where no model was asked.
     pub model: String,
+    /// The answer as its vendor sent it, to be given back; opaque.
+    pub vendor: Option<Box<str>>,
 }
 
 impl TurnAnswer {
     /// The answer as an input of the task.
     pub fn into_input(self) -> Input {
-        let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model } = self;
-        Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model }
+        let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } = self;
+        Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model, vendor }
     }
 
     /// What the host says in the model's place.
@@ -41,6 +43,7 @@ impl TurnAnswer {
             micro_usd: 0,
             duration_ms: 0,
             model: HOST.to_owned(),
+            vendor: None,
         }
     }
 }

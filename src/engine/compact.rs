@@ -42,17 +42,17 @@ pub fn due(task: &Task, log: &[Event], style: Style, config: &EngineConfig, cont
 
 /// The cut that takes the least away and leaves at most `target` tokens; otherwise the one that takes the most. None where nothing can be taken.
 fn smallest(last: u32, now: Cut, target: u64, size: impl Fn(Cut) -> u64) -> Option<Cut> {
-    let before = last.saturating_sub(WHOLE);
-    let shrunk = |shrunk: u32| Cut { shrunk: shrunk.max(now.shrunk), ..now };
+    let (before, since) = (last.saturating_sub(WHOLE), last + 1);
+    let shrunk = |shrunk: u32| Cut { shrunk: shrunk.max(now.shrunk), folded: now.folded, since };
     if size(shrunk(before)) <= target {
         return Some(shrunk(first(now.shrunk, before, |at| size(shrunk(at)) <= target)));
     }
-    let folded = |folded: u32| Cut { shrunk: before.max(now.shrunk), folded: folded.max(now.folded) };
+    let folded = |folded: u32| Cut { shrunk: before.max(now.shrunk), folded: folded.max(now.folded), since };
     if size(folded(before)) <= target {
         return Some(folded(first(now.folded, before, |at| size(folded(at)) <= target)));
     }
-    let all = Cut { shrunk: last, folded: before.max(now.folded) };
-    (all != now).then_some(all)
+    let all = Cut { shrunk: last, folded: before.max(now.folded), since };
+    ((all.shrunk, all.folded) != (now.shrunk, now.folded)).then_some(all)
 }
 
 /// The first number behind `from`, up to `to`, of which `holds` is true; it is of `to`, and of every number behind the first one.

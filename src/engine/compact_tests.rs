@@ -71,7 +71,7 @@ fn called(turn: u32, name: &str, arguments: serde_json::Value) -> CallRequest {
 
 fn answered(turn: u32, text: String, calls: Vec<CallRequest>, input: u64) -> Event {
     let usage = Usage { input, output: 60, ..Usage::default() };
-    Event::TurnCompleted { turn, text, calls, usage, micro_usd: 0, duration_ms: 1, model: "m".into() }
+    Event::TurnCompleted { turn, text, calls, usage, micro_usd: 0, duration_ms: 1, model: "m".into(), vendor: None }
 }
 
 /// Every third says much, the others little.
@@ -238,4 +238,23 @@ fn after_a_decision_less_is_enough_to_shorten() {
     let before = window(&walk.log);
     walk.log.push(decided(1, Verb::approve()));
     assert!(!before && window(&walk.log), "a person was waited for: nothing is cached any more");
+}
+
+#[test]
+fn a_vendors_own_parts_are_sent_back_until_what_stood_before_them_was_shortened() {
+    let mut walk = Walk::begin(60);
+    (1..=4).for_each(|number| walk.act(number));
+    let parts = r#"{"wire":"anthropic","model":"m","parts":"[]"}"#;
+    for event in &mut walk.log {
+        if let Event::TurnCompleted { vendor, .. } = event {
+            *vendor = Some(parts.into());
+        }
+    }
+    let kept = |log: &[Event]| {
+        let request = history::request(&Task::fold(TaskId(7), log), log, Form::Tools, &config());
+        request.turns.iter().filter(|turn| matches!(turn, Turn::Assistant { vendor: Some(_), .. })).count()
+    };
+    let before = kept(&walk.log);
+    walk.log.push(Event::Compacted { turn: 5, shrunk: 2, folded: 1, rate: 300 });
+    assert_eq!((before, kept(&walk.log)), (4, 0));
 }

@@ -93,7 +93,7 @@ mod tests {
     }
 
     fn answer(chars: usize) -> Turn {
-        Turn::Assistant { text: "a".repeat(chars), calls: Vec::new() }
+        Turn::Assistant { text: "a".repeat(chars), calls: Vec::new(), vendor: None }
     }
 
     fn counted(input: u64) -> Event {
@@ -106,6 +106,7 @@ mod tests {
             micro_usd: 0,
             duration_ms: 0,
             model: String::new(),
+            vendor: None,
         }
     }
 

@@ -45,6 +45,8 @@ pub(super) struct Cut {
     pub(super) shrunk: u32,
     /// As in [`Event::Compacted`].
     pub(super) folded: u32,
+    /// The first turn whose request was made so; 0 where nothing was cut.
+    pub(super) since: u32,
 }
 
 impl Cut {
@@ -52,7 +54,9 @@ impl Cut {
     pub(super) fn of(log: &[Event]) -> Self {
         let newest = log.iter().rev().find_map(|event| match event {
             Event::ConversationRestarted => Some(Cut::default()),
-            Event::Compacted { shrunk, folded, .. } => Some(Cut { shrunk: *shrunk, folded: *folded }),
+            Event::Compacted { turn, shrunk, folded, .. } => {
+                Some(Cut { shrunk: *shrunk, folded: *folded, since: *turn })
+            }
             _ => None,
         });
         newest.unwrap_or_default()
@@ -184,7 +188,9 @@ impl<'a> Replay<'a> {
         match event {
             Event::Requested { request } => self.requested(request),
             Event::Prepared { base, rules, .. } => self.prepared(base, rules),
-            Event::TurnCompleted { turn, text, calls, .. } => self.answered(*turn, text, calls),
+            Event::TurnCompleted { turn, text, calls, vendor, .. } => {
+                self.answered(*turn, text, calls, vendor.as_deref());
+            }
             Event::Recalled { index, wanted, .. } => self.recalled(*index, wanted),
             Event::CallAnswered { index, answer, malformed, .. } => self.told(*index, answer, *malformed),
             Event::ActionStarted { number, index, .. } => self.started(*number, *index),
@@ -302,14 +308,15 @@ impl<'a> Replay<'a> {
         prompt::render("restarted", self.stand())
     }
 
-    fn answered(&mut self, turn: u32, text: &'a str, calls: &'a [CallRequest]) {
+    fn answered(&mut self, turn: u32, text: &'a str, calls: &'a [CallRequest], vendor: Option<&str>) {
         if turn > self.cut.folded {
             self.fold();
         }
         self.flush();
         match &mut self.folding {
             Some(summary) => summary.said(text),
-            None => self.speak(text, calls),
+            // A vendor's own parts are bound to what stood before them.
+            None => self.speak(text, calls, vendor.filter(|_| turn >= self.cut.since)),
         }
         self.calling = false;
         if !calls.is_empty() {
@@ -321,14 +328,20 @@ impl<'a> Replay<'a> {
         self.open = Some(Open { turn, text, calls, results: vec![None; calls.len()], actions: Vec::new() });
     }
 
-    fn speak(&mut self, text: &str, calls: &[CallRequest]) {
+    fn speak(&mut self, text: &str, calls: &[CallRequest], vendor: Option<&str>) {
         let turn = match self.form {
-            Form::Tools => Turn::Assistant { text: text.to_owned(), calls: calls.iter().map(as_made).collect() },
+            Form::Tools => Turn::Assistant {
+                text: text.to_owned(),
+                calls: calls.iter().map(as_made).collect(),
+                // What an older or newer version wrote otherwise is left out: text and calls say enough.
+                vendor: vendor.and_then(|kept| serde_json::from_str(kept).ok()),
+            },
             // What was done with tools before, by another model.
             Form::Text if text.is_empty() && !calls.is_empty() => {
-                Turn::Assistant { text: calls.iter().map(in_words).collect::<Vec<_>>().join("\n"), calls: Vec::new() }
+                let text = calls.iter().map(in_words).collect::<Vec<_>>().join("\n");
+                Turn::Assistant { text, calls: Vec::new(), vendor: None }
             }
-            Form::Text => Turn::Assistant { text: text.to_owned(), calls: Vec::new() },
+            Form::Text => Turn::Assistant { text: text.to_owned(), calls: Vec::new(), vendor: None },
         };
         self.turns.push(turn);
     }

@@ -40,8 +40,17 @@ fn call(id: &str, name: &str, arguments: Value) -> CallRequest {
 }
 
 fn answer(turn: u32, text: &str, calls: Vec<CallRequest>) -> Event {
-    let usage = Usage { input: 900, output: 50, cache_read: 0, cache_write: 0 };
-    Event::TurnCompleted { turn, text: text.into(), calls, usage, micro_usd: 10, duration_ms: 5, model: "m".into() }
+    let usage = Usage { input: 900, output: 50, cache_read: 0, cache_write: 0, reasoning: 0 };
+    Event::TurnCompleted {
+        turn,
+        text: text.into(),
+        calls,
+        usage,
+        micro_usd: 10,
+        duration_ms: 5,
+        model: "m".into(),
+        vendor: None,
+    }
 }
 
 fn acted(number: u32, turn: u32, index: u32, status: OutcomeStatus, text: &str) -> [Event; 2] {
@@ -98,7 +107,7 @@ fn transcript(request: &ModelRequest) -> String {
     for turn in &request.turns {
         match turn {
             Turn::User { text } => out.push_str(&format!("=== user\n{text}\n")),
-            Turn::Assistant { text, calls } => {
+            Turn::Assistant { text, calls, .. } => {
                 out.push_str(&format!("=== assistant\n{text}\n"));
                 calls.iter().for_each(|c| out.push_str(&format!("--- call {} {} {}\n", c.id, c.name, c.arguments)));
             }

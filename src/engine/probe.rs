@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::style::{Reader, Style};
 use super::tools;
-use crate::llm::{Model, ModelError, ModelRequest, ToolCall, ToolResult, ToolSpec, Turn};
+use crate::llm::{Deltas, Model, ModelError, ModelRequest, Silent, ToolCall, ToolResult, ToolSpec, Turn};
 
 const FILE: &str = "def add(a, b):\n    return a - b\n";
 const SYSTEM: &str = "You are a coding agent. You act only by calling tools, one at a time.";
@@ -40,10 +40,10 @@ impl Tries {
 ///
 /// # Errors
 /// Those of the calls; a model that cannot be reached shows nothing.
-pub async fn probe(model: &dyn Model, spoken: bool) -> Result<Tries, ModelError> {
+pub async fn probe(model: &dyn Model, spoken: bool, deltas: &dyn Deltas) -> Result<Tries, ModelError> {
     let mut tries = Tries { read: false, edit: false, check: false };
     let mut turns = vec![Turn::User { text: TASK.to_owned() }];
-    let first = match step(model, &turns, spoken).await {
+    let first = match step(model, &turns, spoken, deltas).await {
         // A server that takes no tools refuses the request; so does one that is wrongly named: then the plain question fails as well.
         Err(ModelError::BadRequest(_) | ModelError::Template(_)) if model.presence().await.is_ok() => Vec::new(),
         other => other?,
@@ -53,7 +53,7 @@ pub async fn probe(model: &dyn Model, spoken: bool) -> Result<Tries, ModelError>
         return Ok(tries);
     }
     went(&mut turns, "read_file", json!({ "path": "calc.py" }), "1  def add(a, b):\n2      return a - b");
-    let second = match step(model, &turns, spoken).await {
+    let second = match step(model, &turns, spoken, deltas).await {
         // Its template knows no results of tools.
         Err(ModelError::Template(_)) => Vec::new(),
         other => other?,
@@ -64,7 +64,7 @@ pub async fn probe(model: &dyn Model, spoken: bool) -> Result<Tries, ModelError>
     }
     let edit = json!({ "path": "calc.py", "old": "    return a - b", "new": "    return a + b" });
     went(&mut turns, "edit_file", edit, "calc.py: replaced once");
-    tries.check = step(model, &turns, spoken).await?.iter().any(checks);
+    tries.check = step(model, &turns, spoken, deltas).await?.iter().any(checks);
     Ok(tries)
 }
 
@@ -83,7 +83,7 @@ pub async fn takes_results(model: &dyn Model) -> Result<(), ModelError> {
         temperature: Some(0.0),
         seed: None,
     };
-    model.respond(&request).await.map(drop)
+    model.respond(&request, &Silent).await.map(drop)
 }
 
 /// The three that the tries need: what is sent is read by the model, too.
@@ -92,7 +92,7 @@ fn offered() -> Vec<ToolSpec> {
     tools::specs(domain::TaskKind::Fix).into_iter().filter(needed).collect()
 }
 
-async fn step(model: &dyn Model, turns: &[Turn], spoken: bool) -> Result<Vec<Action>, ModelError> {
+async fn step(model: &dyn Model, turns: &[Turn], spoken: bool, deltas: &dyn Deltas) -> Result<Vec<Action>, ModelError> {
     let request = ModelRequest {
         system: SYSTEM.to_owned(),
         turns: turns.to_vec(),
@@ -101,7 +101,7 @@ async fn step(model: &dyn Model, turns: &[Turn], spoken: bool) -> Result<Vec<Act
         temperature: Some(0.0),
         seed: None,
     };
-    let response = model.respond(&request).await?;
+    let response = model.respond(&request, deltas).await?;
     let calls = Reader::Tools { spoken }.calls(&response, 1);
     let actions = calls.into_iter().filter_map(|call| match call.call {
         Call::Action { action } => Some(action),
@@ -114,7 +114,7 @@ async fn step(model: &dyn Model, turns: &[Turn], spoken: bool) -> Result<Vec<Act
 fn went(turns: &mut Vec<Turn>, name: &str, arguments: serde_json::Value, result: &str) {
     let id = format!("call_{}", turns.len());
     let call = ToolCall { id: id.clone(), name: name.to_owned(), arguments, malformed: None };
-    turns.push(Turn::Assistant { text: String::new(), calls: vec![call] });
+    turns.push(Turn::Assistant { text: String::new(), calls: vec![call], vendor: None });
     turns.push(Turn::Results(vec![ToolResult {
         call_id: id,
         name: name.to_owned(),
@@ -149,11 +149,11 @@ fn checks(action: &Action) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::Scripted;
+    use crate::llm::{Scripted, Silent};
 
     async fn tried(script: &str) -> Tries {
         let model = Scripted::from_toml(&format!("name = 't'\n{script}"), 100_000).unwrap();
-        probe(&model, true).await.unwrap()
+        probe(&model, true, &Silent).await.unwrap()
     }
 
     const READ: &str = "[[turn]]\ncall = [{ name = 'read_file', arguments = { path = 'calc.py' } }]\n";

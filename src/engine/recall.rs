@@ -131,6 +131,7 @@ mod tests {
                     micro_usd: 0,
                     duration_ms: 0,
                     model: String::new(),
+                    vendor: None,
                 },
                 Event::ActionStarted { number: turn, turn, index: 0 },
                 Event::ActionFinished { number: turn, outcome: Outcome::new(OutcomeStatus::Ok, text) },

@@ -15,7 +15,7 @@ use super::nudge::Form;
 use super::style::{Reader, Style, files};
 use super::{EngineConfig, context, history};
 use crate::llm::retry::{self, Patience, RetryError};
-use crate::llm::{self, Model, ModelError, ModelRequest, ModelResponse};
+use crate::llm::{self, Deltas, Model, ModelError, ModelRequest, ModelResponse};
 
 /// What an operator does where a chat template refuses a conversation; no full stop.
 pub const TEMPLATE_ADVICE: &str = "Start its server with a template that knows the roles system and tool (llama.cpp: `--jinja`, \
@@ -135,15 +135,16 @@ impl TurnError {
     }
 }
 
-/// Makes the call, waiting and asking again as `patience` says. Dropping the future or firing `cancel` ends it at once.
+/// Makes the call, waiting and asking again as `patience` says; `deltas` is told of the answer while it arrives. Dropping the future or firing `cancel` ends it at once.
 pub async fn converse(
     model: &dyn Model,
     ready: &Ready,
+    deltas: &dyn Deltas,
     patience: &Patience,
     cancel: &CancellationToken,
 ) -> Result<TurnAnswer, TurnError> {
     let started = Instant::now();
-    let response = match retry::respond(model, &ready.request, patience, cancel).await {
+    let response = match retry::respond(model, &ready.request, deltas, patience, cancel).await {
         Err(RetryError::Failed { error: ModelError::TooLong { limit }, .. }) => {
             return Ok(unread(model, ready, limit, started));
         }
@@ -151,6 +152,7 @@ pub async fn converse(
     };
     let usage = counted(ready, &response);
     let calls = ready.reader.calls(&response, ready.turn);
+    let vendor = kept(&response, &calls);
     let text = match response.truncated && calls.is_empty() {
         true => format!(
             "{}\n[cut off: the answer reached its limit of {} tokens]",
@@ -167,11 +169,21 @@ pub async fn converse(
             output: usage.output,
             cache_read: usage.cache_read,
             cache_write: usage.cache_write,
+            reasoning: usage.reasoning,
         },
         micro_usd: model.price().cost(&usage),
         duration_ms: elapsed_ms(started),
         model: model.label(),
+        vendor,
     })
+}
+
+/// What the vendor's parts are stored as. Not where the turn says something else than they do: a cut answer is told that it was cut, and
+/// calls may have been read out of the text.
+fn kept(response: &ModelResponse, calls: &[CallRequest]) -> Option<Box<str>> {
+    let same = calls.len() == response.calls.len() && calls.iter().zip(&response.calls).all(|(a, b)| a.id == b.id);
+    let parts = response.vendor.as_ref().filter(|_| same && !response.truncated)?;
+    serde_json::to_string(parts).ok().map(String::into_boxed_str)
 }
 
 /// The turn of an answer that was too long to be read: one call that cannot be carried out, whose result says so.
@@ -196,6 +208,7 @@ fn unread(model: &dyn Model, ready: &Ready, limit: u64, started: Instant) -> Tur
         micro_usd: ready.worst_micro_usd,
         duration_ms: elapsed_ms(started),
         model: model.label(),
+        vendor: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! One turn against recordings: its charge, its refusals, and what an error means for the task.
 
 use super::*;
-use crate::llm::Scripted;
+use crate::llm::{Scripted, Silent};
 use crate::secret::Secret;
 use domain::{Budget, Call, Input, TaskId};
 
@@ -21,7 +21,7 @@ async fn ask(script: &str) -> Result<TurnAnswer, TurnError> {
     let model = model(script, 100_000);
     let ready = prepare(&task(Budget::default()), &[], Style::Tools, &config(), &model).unwrap();
     let once = Patience { tries: 1, ..Patience::default() };
-    converse(&model, &ready, &once, &CancellationToken::new()).await
+    converse(&model, &ready, &Silent, &once, &CancellationToken::new()).await
 }
 
 #[tokio::test]

@@ -1,16 +1,23 @@
-//! Anthropic's wire: `POST /v1/messages` with tools, without streaming.
+//! Anthropic's wire: `POST /v1/messages` with tools.
 //!
 //! Owns: the JSON of this wire in both directions and where its prompt cache is asked for. Must not: talk HTTP itself
-//! (`http`), retry. Shapes: the vendor's API reference, version 2023-06-01. Tests: below, `tests/providers.rs`.
+//! (`http`), retry, put a stream's events together (`anthropic_stream`). Shapes: the vendor's API reference, version 2023-06-01
+//! (docs.anthropic.com/en/api/messages). Tests: below, `tests/providers.rs`.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use reqwest::header::{HeaderMap, HeaderValue};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::http::{Endpoint, join, sensitive};
+use super::anthropic_stream::Blocks;
+use super::deltas::{Deltas, Silent};
+use super::http::{Endpoint, Whole, join, sensitive};
+use super::raw::{self, Json};
 use super::settings::Settings;
+use super::vendor::Asker;
 use super::{
     Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, ToolResult, Turn, Usage, presence, wire,
 };
@@ -26,6 +33,8 @@ pub struct Anthropic {
     context: u64,
     /// Set once its server has said that the model takes no temperature but its own.
     own_temperature: AtomicBool,
+    /// The operator wants no streams, or a gateway has said that it sends none.
+    unstreamed: AtomicBool,
 }
 
 impl Anthropic {
@@ -38,29 +47,55 @@ impl Anthropic {
         if let Some(key) = &settings.key {
             headers.insert("x-api-key", sensitive(key.expose())?);
         }
-        let endpoint = Endpoint::new(url, settings.key, headers, settings.timeout)?;
+        let endpoint = Endpoint::new(url, headers, &settings)?;
         Ok(Self {
             endpoint,
             name: settings.name,
             price: settings.price,
             context: settings.context_tokens,
             own_temperature: AtomicBool::new(false),
+            unstreamed: AtomicBool::new(!settings.stream),
         })
     }
 
-    async fn send(&self, request: &ModelRequest) -> Result<Value, ModelError> {
-        let own = self.own_temperature.load(Ordering::Relaxed);
-        let longest = request.max_output_tokens;
-        match self.endpoint.post(&body(&self.name, request, own), longest).await {
-            Err(ModelError::BadRequest(text))
-                if !own && request.temperature.is_some() && text.contains("temperature") =>
-            {
-                self.own_temperature.store(true, Ordering::Relaxed);
-                self.endpoint.post(&body(&self.name, request, true), longest).await
+    async fn send(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<Whole, ModelError> {
+        loop {
+            let form = Form {
+                own_temperature: self.own_temperature.load(Ordering::Relaxed),
+                streamed: !self.unstreamed.load(Ordering::Relaxed),
+            };
+            let stream = form.streamed.then(Blocks::default);
+            let body = body(&self.asker(request), request, form);
+            match self.endpoint.ask(&body, request.max_output_tokens, stream, deltas).await {
+                Err(ModelError::BadRequest(text)) if self.learn(&text, request, form) => {}
+                other => return other,
             }
-            other => other,
         }
     }
+
+    fn asker(&self, request: &ModelRequest) -> Asker<'_> {
+        Asker::new("anthropic", &self.name, request)
+    }
+
+    /// Remembers what a refusal teaches about a request of this form; true where another form may be taken.
+    fn learn(&self, text: &str, request: &ModelRequest, form: Form) -> bool {
+        let habit = if !form.own_temperature && request.temperature.is_some() && text.contains("temperature") {
+            &self.own_temperature
+        } else if form.streamed && wire::speaks_of_streams(&text.to_lowercase()) {
+            &self.unstreamed
+        } else {
+            return false;
+        };
+        habit.store(true, Ordering::Relaxed);
+        true
+    }
+}
+
+/// What one request follows of what its server turned out to want.
+#[derive(Clone, Copy, Default)]
+struct Form {
+    own_temperature: bool,
+    streamed: bool,
 }
 
 #[async_trait]
@@ -82,59 +117,72 @@ impl Model for Anthropic {
     }
 
     async fn presence(&self) -> Result<Presence, ModelError> {
-        let question = presence::question();
-        let answer = self.send(&question).await?;
-        Ok(Presence::read(&answer, None, None))
+        let answer = self.send(&presence::question(), &Silent).await?;
+        Ok(Presence::read(&answer.value, None, None))
     }
 
-    async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
-        let answer = self.send(request).await?;
-        parse(&answer, request.assistant_turns())
+    async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
+        let answer = self.send(request, deltas).await?;
+        parse(&answer, request.assistant_turns(), &self.asker(request))
     }
 }
 
 /// The request's JSON. Three cache marks: behind the system text (which covers the tools as well), behind the newest turn, so that the
 /// next request, which only appends, reads everything before it at a tenth of the price, and where the request before had that mark: the
 /// vendor looks for it only twenty blocks back, and ten calls at once are more.
-fn body(model: &str, request: &ModelRequest, own_temperature: bool) -> Value {
-    let mut messages = messages(&request.turns);
-    for message in messages.iter_mut().rev().step_by(2).take(2) {
-        if let Some(last) = message["content"].as_array_mut().and_then(|list| list.last_mut()) {
+fn body(asker: &Asker<'_>, request: &ModelRequest, form: Form) -> Json {
+    let mut messages = messages(asker, &request.turns);
+    for (_, blocks) in messages.iter_mut().rev().step_by(2).take(2) {
+        // Only the user's own turns are ever marked: a vendor's part stays as it is.
+        if let Some(Json::Value(last)) = blocks.last_mut() {
             last["cache_control"] = json!({ "type": "ephemeral" });
         }
     }
+    let messages = messages
+        .into_iter()
+        .map(|(role, blocks)| Json::object([("role", json!(role).into()), ("content", blocks.into())]));
     let system = json!([{ "type": "text", "text": request.system, "cache_control": { "type": "ephemeral" } }]);
-    let mut body =
-        json!({ "model": model, "max_tokens": request.max_output_tokens, "system": system, "messages": messages });
-    if let Some(temperature) = request.temperature.filter(|_| !own_temperature) {
+    let mut body = BTreeMap::from([
+        ("model", json!(asker.model()).into()),
+        ("max_tokens", json!(request.max_output_tokens).into()),
+        ("system", system.into()),
+        ("messages", Json::List(messages.collect())),
+    ]);
+    if form.streamed {
+        body.insert("stream", json!(true).into());
+    }
+    if let Some(temperature) = request.temperature.filter(|_| !form.own_temperature) {
         // This wire knows 0 to 1.
-        body["temperature"] = json!(temperature.min(1.0));
+        body.insert("temperature", json!(temperature.min(1.0)).into());
     }
     if !request.tools.is_empty() {
         let tools = request
             .tools
             .iter()
             .map(|t| json!({ "name": t.name, "description": t.description, "input_schema": t.parameters }));
-        body["tools"] = tools.collect();
+        body.insert("tools", Value::Array(tools.collect()).into());
     }
-    body
+    Json::Object(body)
 }
 
 /// Roles must alternate, and results are the first blocks of the user's message that follows the calls.
-fn messages(turns: &[Turn]) -> Vec<Value> {
-    let mut list: Vec<(&'static str, Vec<Value>)> = Vec::new();
+fn messages(asker: &Asker<'_>, turns: &[Turn]) -> Vec<(&'static str, Vec<Json>)> {
+    let mut list: Vec<(&'static str, Vec<Json>)> = Vec::new();
+    let ours = |blocks: Vec<Value>| blocks.into_iter().map(Json::Value).collect::<Vec<_>>();
     for turn in &wire::merged(turns) {
         let (role, blocks) = match turn {
-            Turn::User { text } => ("user", vec![json!({ "type": "text", "text": wire::spoken(text) })]),
-            Turn::Assistant { text, calls } => ("assistant", assistant(text, calls)),
-            Turn::Results(results) => ("user", results.iter().map(result).collect()),
+            Turn::User { text } => ("user", ours(vec![json!({ "type": "text", "text": wire::spoken(text) })])),
+            Turn::Assistant { text, calls, vendor } => {
+                ("assistant", asker.own(vendor.as_ref()).unwrap_or_else(|| ours(assistant(text, calls))))
+            }
+            Turn::Results(results) => ("user", ours(results.iter().map(result).collect())),
         };
         match list.last_mut() {
             Some((last, existing)) if *last == role => existing.extend(blocks),
             _ => list.push((role, blocks)),
         }
     }
-    list.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect()
+    list
 }
 
 fn assistant(text: &str, calls: &[ToolCall]) -> Vec<Value> {
@@ -158,8 +206,9 @@ fn result(result: &ToolResult) -> Value {
     block
 }
 
-/// Reads an answer; blocks of unknown kinds (thinking, …) are passed over.
-fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
+/// Reads an answer; blocks of unknown kinds (thinking, …) are passed over, and kept where they have to be given back.
+fn parse(whole: &Whole, turn: usize, asker: &Asker<'_>) -> Result<ModelResponse, ModelError> {
+    let answer = &whole.value;
     let stop = answer.get("stop_reason").and_then(Value::as_str).unwrap_or_default();
     let blocks = match answer.get("content") {
         Some(Value::Array(blocks)) => blocks.clone(),
@@ -181,9 +230,23 @@ fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
     if stop == "model_context_window_exceeded" && response.calls.is_empty() {
         return Err(ModelError::ContextFull);
     }
+    let given = wire::ids(&response.calls);
     wire::unique_ids(&mut response.calls, turn);
+    let has_ids = given.iter().all(|id| !id.is_empty());
+    response.vendor = thinking(whole).filter(|_| has_ids).and_then(|it| asker.keep(&it, &response.calls, &given));
     response.usage = usage(answer);
     Ok(response)
+}
+
+/// The blocks of an answer that holds thinking, as they came: it has to come back with the calls that it led to
+/// (docs.anthropic.com/en/docs/build-with-claude/extended-thinking). Text that says nothing is refused when it is sent.
+fn thinking(whole: &Whole) -> Option<Vec<Box<RawValue>>> {
+    let blocks = raw::elements(&whole.text, &["content"])?;
+    let is = |block: &Value, kinds: &[&str]| block["type"].as_str().is_some_and(|kind| kinds.contains(&kind));
+    let read = |block: &RawValue| serde_json::from_str::<Value>(block.get()).unwrap_or_default();
+    let thinks = blocks.iter().any(|block| is(&read(block), &["thinking", "redacted_thinking"]));
+    let empty = |block: &Value| is(block, &["text"]) && block["text"].as_str().unwrap_or_default().trim().is_empty();
+    thinks.then(|| blocks.into_iter().filter(|block| !empty(&read(block))).collect())
 }
 
 fn call(block: &Value) -> ToolCall {
@@ -200,6 +263,7 @@ fn usage(answer: &Value) -> Usage {
         output: number("output_tokens"),
         cache_read: number("cache_read_input_tokens"),
         cache_write: number("cache_creation_input_tokens"),
+        reasoning: number("output_tokens_details/thinking_tokens"),
     }
 }
 

@@ -14,10 +14,11 @@ fn conversation() -> ModelRequest {
             Turn::Assistant {
                 text: "I look. ".into(),
                 calls: vec![call("a:1", json!({"command": "ls"})), call("b", json!({}))],
+                vendor: None,
             },
             Turn::Results(vec![result("a:1", "", false), result("b", "command is missing", true)]),
             Turn::User { text: "approved".into() },
-            Turn::Assistant { text: String::new(), calls: vec![] },
+            Turn::Assistant { text: String::new(), calls: vec![], vendor: None },
             Turn::User { text: "use a tool".into() },
         ],
         tools: vec![ToolSpec {
@@ -31,9 +32,17 @@ fn conversation() -> ModelRequest {
     }
 }
 
+/// An answer that came whole.
+fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
+    let request = conversation();
+    let whole = Whole { text: answer.to_string(), value: answer.clone() };
+    super::parse(&whole, turn, &Asker::new("anthropic", "claude", &request))
+}
+
 #[test]
 fn a_whole_conversation_on_the_wire() {
-    insta::assert_json_snapshot!(body("claude", &conversation(), false));
+    let request = conversation();
+    insta::assert_json_snapshot!(body(&Asker::new("anthropic", "claude", &request), &request, Form::default()));
 }
 
 #[test]
@@ -43,7 +52,7 @@ fn an_answer_is_read_and_unknown_blocks_are_passed_over() {
         "usage": {"input_tokens": 5, "output_tokens": 7, "cache_read_input_tokens": 11, "cache_creation_input_tokens": 13}});
     let response = parse(&answer, 0).unwrap();
     assert_eq!((response.text.as_str(), response.calls.len()), ("I look.", 1));
-    assert_eq!(response.usage, Usage { input: 5, output: 7, cache_read: 11, cache_write: 13 });
+    assert_eq!(response.usage, Usage { input: 5, output: 7, cache_read: 11, cache_write: 13, reasoning: 0 });
 }
 
 #[test]

@@ -1,73 +1,131 @@
-//! One POST to a vendor, and what its refusal means.
+//! One POST to a vendor, and its answer: whole, or as a stream of events that becomes whole.
 //!
-//! Owns: the HTTP client (time limits, no redirects, a cap on the answer's size) and the classification of every way in which
-//! a call can fail into a [`ModelError`]. Must not: know either vendor's JSON beyond where an error's text and code stand.
-//! Tests: below, and over the wire in `tests/providers.rs`.
+//! Owns: the HTTP client (time limits, no redirects), the bounds on what is read of an answer, and every way in which a connection can
+//! fail as a [`ModelError`]. Must not: know a vendor's JSON: what a stream's events make is an [`Assembly`]'s, what a refusal means is
+//! `refusal`'s. Tests: below, and over the wire in `tests/providers.rs`.
 
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderValue};
-use reqwest::{StatusCode, Url};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Response, Url};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::ModelError;
+use super::deltas::{Deltas, Told};
+use super::refusal::{classify, clean, status_inside};
+use super::settings::Settings;
+use super::sse;
 use crate::secret::Secret;
 
 /// A token is seldom more than 4 bytes of text, and JSON's escapes at most double them.
 const BYTES_PER_TOKEN: u64 = 8;
 /// What stands around the model's own words: names, counts, a vendor's metadata; and an error's whole body.
 const ENVELOPE: u64 = 64 << 10;
+/// What one event of a stream may hold beside the words of a whole answer: OpenAI's last one repeats instructions and tools.
+const EVENT_ENVELOPE: u64 = 1 << 20;
+/// A stream says each token in an event of its own, with names and counts around it.
+const STREAM_BYTES_PER_TOKEN: u64 = 1024;
+/// How many times the patience for a whole answer a stream may take that keeps coming.
+const STREAM_PATIENCE: u32 = 6;
 const CONNECT: Duration = Duration::from_secs(10);
-/// How much of a server's error text is kept, in characters.
-const MAX_TEXT: usize = 400;
+/// For the end of a stream whose answer is whole already: the connection can be used again then.
+const FAREWELL: Duration = Duration::from_millis(200);
 
 /// A vendor's endpoint with everything that each call repeats.
 pub(super) struct Endpoint {
     client: reqwest::Client,
     url: Url,
+    /// Where a stream is asked for; the same address on most wires.
+    stream_url: Url,
     key: Option<Secret>,
     timeout: Duration,
+    idle: Duration,
+}
+
+/// A whole answer: its JSON as text, byte for byte where the vendor sent it so, and parsed.
+#[derive(Debug)]
+pub(super) struct Whole {
+    pub(super) text: String,
+    pub(super) value: Value,
+}
+
+/// What follows an event.
+#[derive(Debug, PartialEq)]
+pub(super) enum Step {
+    /// Further events.
+    More,
+    /// Nothing: the answer is whole.
+    End,
+    /// Nothing: the server gave up, with this error.
+    Refused(Value),
+}
+
+/// Makes a whole answer, as the wire has it without streaming, of a stream's events.
+pub(super) trait Assembly: Send {
+    /// Takes the next event: parsed, and as it came.
+    fn take(&mut self, event: &Value, raw: &str, told: &mut Told<'_>) -> Result<Step, ModelError>;
+    /// The answer as JSON; none where the stream did not come to its proper end.
+    fn whole(self) -> Option<String>;
 }
 
 impl Endpoint {
     /// `headers` are sent with each call; the one that carries the key must be marked sensitive.
-    pub(super) fn new(url: Url, key: Option<Secret>, headers: HeaderMap, timeout: Duration) -> Result<Self, String> {
+    pub(super) fn new(url: Url, headers: HeaderMap, settings: &Settings) -> Result<Self, String> {
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("caisson/", env!("CARGO_PKG_VERSION")))
             .default_headers(headers)
             .connect_timeout(CONNECT)
-            .timeout(timeout)
+            .timeout(settings.timeout)
             // A redirect would carry the key and the conversation to another host.
             .redirect(reqwest::redirect::Policy::none());
         if is_loopback(&url) {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(|e| format!("the HTTP client for the model can't be made: {e}"))?;
-        Ok(Self { client, url, key, timeout })
+        let (key, timeout, idle) = (settings.key.clone(), settings.timeout, settings.idle);
+        Ok(Self { client, stream_url: url.clone(), url, key, timeout, idle })
     }
 
-    /// Sends one request and returns the JSON of a successful answer, which may be as long as one of `max_output_tokens`.
-    pub(super) async fn post(&self, body: &Value, max_output_tokens: u64) -> Result<Value, ModelError> {
-        let sent = self.client.post(self.url.clone()).json(body).send().await;
-        let response = sent.map_err(|e| self.transport(&e))?;
+    /// Asks for streams at an address of their own.
+    pub(super) fn streaming_at(self, stream_url: Url) -> Self {
+        Self { stream_url, ..self }
+    }
+
+    /// Sends one request and returns a successful answer, which may be as long as one of `max_output_tokens`. `stream` asks for events
+    /// and makes the answer of them; a server that answers with whole JSON all the same is understood by its `Content-Type`.
+    pub(super) async fn ask<A: Assembly>(
+        &self,
+        body: &(impl Serialize + Sync + ?Sized),
+        max_output_tokens: u64,
+        stream: Option<A>,
+        deltas: &dyn Deltas,
+    ) -> Result<Whole, ModelError> {
+        let url = if stream.is_some() { &self.stream_url } else { &self.url };
+        let mut request = self.client.post(url.clone()).json(body);
+        if stream.is_some() {
+            request = request.timeout(self.timeout * STREAM_PATIENCE);
+        }
+        let response = self.within(self.timeout, request.send()).await?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let bytes = self.read(response, max_output_tokens).await;
-        if !status.is_success() {
-            // The status alone says enough when the error's body was cut.
-            let text = bytes.map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
-            return Err(classify(status, &headers, &self.redact(&text)));
+        match stream {
+            Some(assembly) if status.is_success() && is_stream(&headers) => {
+                self.events(response, max_output_tokens, assembly, deltas).await
+            }
+            assembly => {
+                let bytes = self.read(response, max_output_tokens).await;
+                if !status.is_success() {
+                    // The status alone says enough when the error's body was cut.
+                    let text = bytes.map(|b| String::from_utf8_lossy(&b).into_owned()).unwrap_or_default();
+                    return Err(classify(status, &headers, &self.redact(&text)));
+                }
+                let bytes = bytes?;
+                match assembly.filter(|_| looks_like_events(&bytes)) {
+                    Some(assembly) => self.unlabelled(&bytes, &headers, max_output_tokens, assembly, deltas),
+                    None => self.whole(String::from_utf8_lossy(&bytes).into_owned(), &headers),
+                }
+            }
         }
-        let bytes = bytes?;
-        let value: Value = serde_json::from_slice(&bytes).map_err(|e| {
-            let start = self.redact(&String::from_utf8_lossy(&bytes[..bytes.len().min(200)]));
-            ModelError::Malformed(format!("no JSON ({e}): {}", clean(&start)))
-        })?;
-        if let Some(error) = value.get("error").filter(|e| !e.is_null()) {
-            // Proxies put a vendor's refusal into a 200; the code inside stands for the status.
-            let status = status_inside(error);
-            return Err(classify(status, &headers, &self.redact(&value.to_string())));
-        }
-        Ok(value)
     }
 
     /// What a GET of another address on the same host answers: JSON of at most 64 KiB within ten seconds, or nothing.
@@ -80,10 +138,75 @@ impl Endpoint {
         serde_json::from_slice(&self.read(response, 0).await.ok()?).ok()
     }
 
-    async fn read(&self, mut response: reqwest::Response, max_output_tokens: u64) -> Result<Vec<u8>, ModelError> {
-        let limit = max_output_tokens.saturating_mul(BYTES_PER_TOKEN).saturating_add(ENVELOPE);
+    fn whole(&self, text: String, headers: &HeaderMap) -> Result<Whole, ModelError> {
+        let value: Value = serde_json::from_str(&text).map_err(|e| {
+            let start: String = text.chars().take(200).collect();
+            ModelError::Malformed(format!("no JSON ({e}): {}", clean(&self.redact(&start))))
+        })?;
+        match value.get("error").filter(|e| !e.is_null()) {
+            // Proxies put a vendor's refusal into a 200; the code inside stands for the status.
+            Some(error) => Err(self.refusal(error, headers)),
+            None => Ok(Whole { text, value }),
+        }
+    }
+
+    fn refusal(&self, error: &Value, headers: &HeaderMap) -> ModelError {
+        let body = serde_json::json!({ "error": error }).to_string();
+        classify(status_inside(error), headers, &self.redact(&body))
+    }
+
+    /// Reads events until the answer is whole. What breaks after that takes nothing back.
+    async fn events<A: Assembly>(
+        &self,
+        mut response: Response,
+        max_output_tokens: u64,
+        assembly: A,
+        deltas: &dyn Deltas,
+    ) -> Result<Whole, ModelError> {
+        let headers = response.headers().clone();
+        let most = max_output_tokens.saturating_mul(STREAM_BYTES_PER_TOKEN).saturating_add(EVENT_ENVELOPE);
+        let mut reading = Reading::new(self, &headers, max_output_tokens, assembly, deltas);
+        let (mut seen, mut wait) = (0, self.timeout);
+        loop {
+            match self.within(wait, response.chunk()).await {
+                Ok(Some(bytes)) => {
+                    wait = self.idle;
+                    seen += bytes.len() as u64;
+                    if seen > most {
+                        return Err(ModelError::TooLong { limit: most });
+                    }
+                    if reading.push(&bytes)? {
+                        // An error here, or none in time, is the connection's matter alone.
+                        let _closed = tokio::time::timeout(FAREWELL, response.chunk()).await;
+                        return reading.finish(None);
+                    }
+                }
+                Ok(None) => return reading.end(None),
+                Err(broken) => return reading.end(Some(broken)),
+            }
+        }
+    }
+
+    /// Events that came under another name, read at once.
+    fn unlabelled<A: Assembly>(
+        &self,
+        bytes: &[u8],
+        headers: &HeaderMap,
+        max_output_tokens: u64,
+        assembly: A,
+        deltas: &dyn Deltas,
+    ) -> Result<Whole, ModelError> {
+        let mut reading = Reading::new(self, headers, max_output_tokens, assembly, deltas);
+        match reading.push(bytes)? {
+            true => reading.finish(None),
+            false => reading.end(None),
+        }
+    }
+
+    async fn read(&self, mut response: Response, max_output_tokens: u64) -> Result<Vec<u8>, ModelError> {
+        let limit = words(max_output_tokens).saturating_add(ENVELOPE);
         let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|e| self.transport(&e))? {
+        while let Some(chunk) = self.within(self.timeout, response.chunk()).await? {
             if (bytes.len() + chunk.len()) as u64 > limit {
                 return Err(ModelError::TooLong { limit });
             }
@@ -92,16 +215,36 @@ impl Endpoint {
         Ok(bytes)
     }
 
-    fn transport(&self, error: &reqwest::Error) -> ModelError {
-        let host = self.url.host_str().unwrap_or("?");
-        let port = self.url.port_or_known_default().map(|p| format!(":{p}")).unwrap_or_default();
+    /// What `of` gives in time.
+    async fn within<T>(
+        &self,
+        wait: Duration,
+        of: impl Future<Output = Result<T, reqwest::Error>>,
+    ) -> Result<T, ModelError> {
+        match tokio::time::timeout(wait, of).await {
+            Ok(result) => result.map_err(|error| self.transport(&error, wait)),
+            Err(_) => Err(self.silent(wait)),
+        }
+    }
+
+    fn transport(&self, error: &reqwest::Error, wait: Duration) -> ModelError {
+        let host = self.host();
         if error.is_connect() {
-            return ModelError::Unavailable(format!("no connection to {host}{port}{}", deepest(error)));
+            return ModelError::Unavailable(format!("no connection to {host}{}", deepest(error)));
         }
         if error.is_timeout() {
-            return ModelError::Lost(format!("{host}{port} gave no answer within {} s", self.timeout.as_secs()));
+            return self.silent(wait);
         }
-        ModelError::Lost(format!("the connection broke with {host}{port}{}", deepest(error)))
+        ModelError::Lost(format!("the connection broke with {host}{}", deepest(error)))
+    }
+
+    fn silent(&self, wait: Duration) -> ModelError {
+        ModelError::Lost(format!("{} gave no answer within {} s", self.host(), wait.as_secs_f64()))
+    }
+
+    fn host(&self) -> String {
+        let port = self.url.port_or_known_default().map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{}{port}", self.url.host_str().unwrap_or("?"))
     }
 
     /// Servers quote a wrong key in their error.
@@ -111,6 +254,110 @@ impl Endpoint {
             _ => text.to_owned(),
         }
     }
+}
+
+/// A stream on its way to an answer.
+struct Reading<'a, A> {
+    endpoint: &'a Endpoint,
+    headers: &'a HeaderMap,
+    parser: sse::Parser,
+    told: Told<'a>,
+    limit: u64,
+    assembly: A,
+}
+
+impl<'a, A: Assembly> Reading<'a, A> {
+    fn new(
+        endpoint: &'a Endpoint,
+        headers: &'a HeaderMap,
+        max_output_tokens: u64,
+        assembly: A,
+        deltas: &'a dyn Deltas,
+    ) -> Self {
+        let limit = words(max_output_tokens).saturating_add(ENVELOPE);
+        let event = usize::try_from(limit.saturating_add(EVENT_ENVELOPE)).unwrap_or(usize::MAX);
+        Self { endpoint, headers, parser: sse::Parser::new(event), told: Told::new(deltas, limit), limit, assembly }
+    }
+
+    /// True when the answer is whole.
+    fn push(&mut self, bytes: &[u8]) -> Result<bool, ModelError> {
+        let events = self.parser.push(bytes).map_err(|_| ModelError::TooLong { limit: self.limit })?;
+        for event in events {
+            if self.event(&event)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn event(&mut self, event: &sse::Event) -> Result<bool, ModelError> {
+        let data = event.data.trim();
+        if data == "[DONE]" {
+            return Ok(true);
+        }
+        if data.is_empty() {
+            return Ok(false);
+        }
+        let value: Value = serde_json::from_str(data).map_err(|e| {
+            let start: String = data.chars().take(200).collect();
+            ModelError::Malformed(format!("an event is no JSON ({e}): {}", clean(&self.endpoint.redact(&start))))
+        })?;
+        let error = value.get("error").filter(|error| !error.is_null());
+        let is_error = event.name == "error" || value.get("type").is_some_and(|it| it == "error");
+        if let Some(error) = error.or(is_error.then_some(&value)) {
+            return Err(self.refused(error));
+        }
+        match self.assembly.take(&value, data, &mut self.told)? {
+            Step::More => Ok(false),
+            Step::End => Ok(true),
+            Step::Refused(error) => Err(self.refused(&error)),
+        }
+    }
+
+    /// What is turned away costs nothing. What was begun may have been charged and was no bad request, whatever the error says: it is lost,
+    /// unless a person must act or the conversation is too long.
+    fn refused(&self, error: &Value) -> ModelError {
+        let refusal = self.endpoint.refusal(error, self.headers);
+        let lasting = matches!(refusal, ModelError::Unauthorized(_) | ModelError::ContextFull);
+        match self.told.began() && !lasting {
+            true => ModelError::Lost(format!("it ended in the middle: {refusal}")),
+            false => refusal,
+        }
+    }
+
+    /// The stream is over, by itself or `broken`.
+    fn end(mut self, broken: Option<ModelError>) -> Result<Whole, ModelError> {
+        let parser = std::mem::replace(&mut self.parser, sse::Parser::new(0));
+        // An event that the end cut off says nothing; one that lacks its empty line does.
+        if let Some(event) = parser.rest().filter(|event| serde_json::from_str::<Value>(event.data.trim()).is_ok()) {
+            self.event(&event)?;
+        }
+        self.finish(broken)
+    }
+
+    fn finish(self, broken: Option<ModelError>) -> Result<Whole, ModelError> {
+        let cut = || ModelError::Lost(format!("{} ended the stream before the answer's end", self.endpoint.host()));
+        match (self.assembly.whole(), broken) {
+            (Some(text), _) => self.endpoint.whole(text, self.headers),
+            (None, Some(broken)) => Err(broken),
+            (None, None) => Err(cut()),
+        }
+    }
+}
+
+/// The most that the model's own words can be, in bytes.
+fn words(max_output_tokens: u64) -> u64 {
+    max_output_tokens.saturating_mul(BYTES_PER_TOKEN)
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
+}
+
+/// For servers that send events and name them something else.
+fn looks_like_events(bytes: &[u8]) -> bool {
+    [&b"data:"[..], b"event:", b":"].iter().any(|start| bytes.trim_ascii_start().starts_with(start))
 }
 
 /// A header value that neither `Debug` nor HTTP/2's table may keep.
@@ -160,143 +407,19 @@ fn deepest(error: &reqwest::Error) -> String {
     text
 }
 
-/// The meaning of a refusal. `body` is whatever came: a vendor's JSON, a proxy's HTML, nothing.
-pub(super) fn classify(status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
-    let json: Option<Value> = serde_json::from_str(body).ok();
-    let code = json.as_ref().map(error_code).unwrap_or_default();
-    let text = json.as_ref().and_then(error_text).unwrap_or_else(|| plain(body));
-    let shown = match text.is_empty() {
-        true => format!("HTTP {}", status.as_u16()),
-        false => format!("HTTP {}, {}", status.as_u16(), clean(&text)),
-    };
-    let retry_after_ms = retry_after(headers);
-    if code.contains("insufficient_quota") || code.contains("billing") || status == StatusCode::PAYMENT_REQUIRED {
-        return ModelError::Unauthorized(format!("{shown} (no credit is left for this key)"));
-    }
-    match status.as_u16() {
-        429 | 529 => ModelError::RateLimited { retry_after_ms },
-        413 => ModelError::ContextFull,
-        _ if is_overflow(&code, &text) => ModelError::ContextFull,
-        400 | 422 | 500 if is_of_the_template(&text) => ModelError::Template(shown),
-        401 | 403 => ModelError::Unauthorized(shown),
-        503 if retry_after_ms.is_some() => ModelError::RateLimited { retry_after_ms },
-        408 | 409 | 425 | 500..=599 => ModelError::Unavailable(shown),
-        300..=399 => {
-            ModelError::BadRequest(format!("{shown}: it redirects, and redirects aren't followed; check base_url"))
-        }
-        404 | 405 => ModelError::BadRequest(format!("{shown}; check base_url and the model's name")),
-        _ => ModelError::BadRequest(shown),
-    }
-}
-
-/// The words by which servers say that the conversation is too long: OpenAI, Anthropic, llama.cpp and its Python server,
-/// vLLM, Ollama, OpenRouter (each from its documentation or its source's error strings).
-fn is_overflow(code: &str, text: &str) -> bool {
-    const CODES: [&str; 3] = ["context_length_exceeded", "exceed_context_size", "request_too_large"];
-    const WORDS: [&str; 9] = [
-        "maximum context length",
-        "prompt is too long",
-        "exceeds the available context",
-        "exceed context window",
-        "exceeds the context window",
-        "exceed context limit",
-        "context length exceeded",
-        "input is too long",
-        "longer than the context",
-    ];
-    let text = text.to_lowercase();
-    CODES.iter().any(|c| code.contains(c)) || WORDS.iter().any(|w| text.contains(w))
-}
-
-/// The words by which a chat template refuses a conversation, from the templates that ship with models; llama.cpp answers 500 with them
-/// ("Jinja Exception: …"), vLLM 400.
-fn is_of_the_template(text: &str) -> bool {
-    const WORDS: [&str; 8] = [
-        "jinja exception",
-        "requires --jinja",
-        "system role not supported",
-        "roles must alternate",
-        "roles are supported",
-        "message role",
-        "chat template",
-        "tool role",
-    ];
-    let text = text.to_lowercase();
-    WORDS.iter().any(|word| text.contains(word))
-}
-
-/// An error's machine-readable names, joined: `error.code`, `error.type`, `code`, `type`.
-fn error_code(body: &Value) -> String {
-    let error = body.get("error").unwrap_or(body);
-    let fields = [error.get("code"), error.get("type"), body.get("code")];
-    let names = fields.into_iter().flatten().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
-    names.collect::<Vec<_>>().join(" ").to_lowercase()
-}
-
-fn error_text(body: &Value) -> Option<String> {
-    let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
-    let error = body.get("error").unwrap_or(body);
-    let candidates = [error.get("message"), Some(error), body.get("message"), body.get("detail")];
-    let found = candidates.into_iter().flatten().find_map(|v| v.as_str().filter(|s| !s.is_empty()).map(str::to_owned));
-    found.or_else(|| body.get("detail").map(Value::to_string))
-}
-
-/// The status that an error object inside a 200 stands for.
-fn status_inside(error: &Value) -> StatusCode {
-    let number = [error.get("code"), error.get("status")].into_iter().flatten().find_map(|v| {
-        let number = v.as_u64().or_else(|| v.as_str()?.parse().ok())?;
-        StatusCode::from_u16(u16::try_from(number).ok()?).ok().filter(|s| s.as_u16() >= 400)
-    });
-    let kind = error.get("type").and_then(Value::as_str).unwrap_or_default();
-    number.unwrap_or(match kind {
-        k if k.contains("rate_limit") => StatusCode::TOO_MANY_REQUESTS,
-        k if k.contains("overloaded") || k.contains("server") || k.contains("api_error") => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
-        k if k.contains("authentication") || k.contains("permission") => StatusCode::UNAUTHORIZED,
-        _ => StatusCode::BAD_REQUEST,
-    })
-}
-
-/// `retry-after-ms` (OpenAI), or `Retry-After` in seconds or as a date (RFC 9110, 10.2.3).
-fn retry_after(headers: &HeaderMap) -> Option<u64> {
-    let text = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).map(str::trim);
-    if let Some(ms) = text("retry-after-ms").and_then(|t| t.parse::<f64>().ok()).filter(|ms| *ms >= 0.0) {
-        return Some(ms.ceil() as u64);
-    }
-    let value = text("retry-after")?;
-    if let Ok(seconds) = value.parse::<f64>() {
-        return (seconds >= 0.0).then_some((seconds * 1000.0).ceil() as u64);
-    }
-    let at = jiff::fmt::rfc2822::parse(value).ok()?.timestamp().as_millisecond();
-    u64::try_from(at.saturating_sub(jiff::Timestamp::now().as_millisecond()).max(0)).ok()
-}
-
-/// A body that isn't JSON, without its mark-up.
-fn plain(body: &str) -> String {
-    let mut text = String::new();
-    let mut inside = false;
-    for c in body.chars().take(4096) {
-        match c {
-            '<' => inside = true,
-            '>' => inside = false,
-            c if !inside => text.push(c),
-            _ => {}
-        }
-    }
-    text
-}
-
-/// One line without control characters, of bounded length: a server's text ends in logs and in comments.
-fn clean(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => format!("{}…", &words[..end]),
-        None => words,
-    }
-}
-
 #[cfg(test)]
-#[path = "http_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_joined_as_people_mean_them() {
+        let chat = ["v1", "chat", "completions"];
+        let joined = |base: &str| join(base, &chat).unwrap().to_string();
+        assert_eq!(joined("http://h:1"), "http://h:1/v1/chat/completions");
+        assert_eq!(joined("http://h:1/v1/"), "http://h:1/v1/chat/completions");
+        assert_eq!(joined("https://h/api/v1/chat/completions"), "https://h/api/v1/chat/completions");
+        assert!(join("ftp://h", &chat).is_err());
+        assert!(join("h:1", &chat).is_err());
+        assert!(join("https://me:pw@h", &chat).unwrap_err().contains("key_file"));
+    }
+}

@@ -1,29 +1,44 @@
-//! The models: one trait, two vendors' wires and a recording.
+//! The models: one trait, four wires of three vendors and a recording.
 //!
-//! Owns: the shape of a request and a response, the vendors' wires (`openai`, `anthropic`), the recording (`scripted`),
-//! waiting after a refusal (`retry`), who answers on the other side (`presence`) and what a call costs (`price`). It is the only place that talks to a model.
+//! Owns: the shape of a request and a response, the vendors' wires (`openai`, `responses`, `anthropic`, `gemini`), the recording
+//! (`scripted`), what is told of an
+//! answer while it arrives (`deltas`), waiting after a refusal (`retry`), who answers on the other side (`presence`) and what a call costs
+//! (`price`). It is the only place that talks to a model.
 //! Must not: know tasks, events or prompts (that is `engine`), keep a conversation, or carry out a tool call.
 //! Tests: beside each file, and `tests/providers.rs`, where local servers speak each wire strictly and sloppily.
 
 mod anthropic;
+mod anthropic_stream;
+pub mod deltas;
+mod gemini;
+mod gemini_stream;
 mod http;
 mod open;
 mod openai;
+mod openai_stream;
 mod presence;
 mod price;
+mod raw;
+mod refusal;
+mod responses;
+mod responses_stream;
 pub mod retry;
 mod scripted;
 mod settings;
+mod sse;
+mod vendor;
 mod wire;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use deltas::{Delta, Deltas, Silent};
 pub use open::{Models, configured, open};
 pub use presence::Presence;
 pub use scripted::Scripted;
 pub use settings::Settings;
+pub use vendor::VendorParts;
 
 /// A model that answers one request with one complete response. Only complete responses exist: one that was cut off on
 /// its way is an error, never half a turn.
@@ -41,8 +56,9 @@ pub trait Model: Send + Sync {
     async fn presence(&self) -> Result<Presence, ModelError> {
         Ok(Presence::default())
     }
-    /// One call. Doesn't retry; dropping the future cancels it.
-    async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError>;
+    /// One call. Doesn't retry; dropping the future cancels it. `deltas` is told of the answer while it arrives, where the server sends
+    /// a stream; only what is returned counts.
+    async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError>;
 }
 
 /// One request: the whole conversation, rebuilt from the task's log each time.
@@ -93,6 +109,9 @@ pub enum Turn {
         text: String,
         /// What it asked for, in its order.
         calls: Vec<ToolCall>,
+        /// The answer as its vendor sent it, where that says more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vendor: Option<VendorParts>,
     },
     /// What came of the calls of the answer before, one for each.
     Results(Vec<ToolResult>),
@@ -102,7 +121,10 @@ impl Turn {
     fn chars(&self) -> usize {
         match self {
             Turn::User { text } => text.chars().count(),
-            Turn::Assistant { text, calls } => text.chars().count() + calls.iter().map(ToolCall::chars).sum::<usize>(),
+            Turn::Assistant { text, calls, vendor } => {
+                let plain = text.chars().count() + calls.iter().map(ToolCall::chars).sum::<usize>();
+                plain.max(vendor.as_ref().map_or(0, |vendor| vendor.parts.chars().count()))
+            }
             Turn::Results(results) => results.iter().map(|r| r.text.chars().count() + r.call_id.len()).sum(),
         }
     }
@@ -169,10 +191,13 @@ pub struct ModelResponse {
     pub usage: Usage,
     /// The answer ended because `max_output_tokens` was reached.
     pub truncated: bool,
+    /// The answer as its vendor sent it, where it holds what text and calls do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<VendorParts>,
 }
 
 /// Tokens of one call, as the server counted them; all zero when it counted none.
-/// The four numbers don't overlap: `input` is what was neither read from nor written to a cache.
+/// The numbers don't overlap, but for `reasoning`: `input` is what was neither read from nor written to a cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens of the prompt that no cache took part in.
@@ -183,6 +208,9 @@ pub struct Usage {
     pub cache_read: u64,
     /// Tokens of the prompt that were written to a cache.
     pub cache_write: u64,
+    /// Of `output`: tokens that the model thought and did not say; 0 where the server does not tell.
+    #[serde(default)]
+    pub reasoning: u64,
 }
 
 impl Usage {

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::anthropic::Anthropic;
+use super::gemini::Gemini;
 use super::openai::OpenAi;
+use super::responses::Responses;
 use super::scripted::Scripted;
 use super::settings::Settings;
 use super::{Model, Price};
@@ -17,8 +19,10 @@ use crate::secret::Secret;
 
 /// Below this no prompt of ours fits, whatever the task.
 const MIN_CONTEXT: u64 = 2048;
-/// From sending a request to the last byte of its answer: a thinking model takes minutes.
+/// From sending a request to the last byte of its answer, or the first of a stream: a thinking model takes minutes.
 const TIMEOUT: Duration = Duration::from_secs(600);
+/// Between two bytes of a stream: a model that thinks and shows nothing of it is silent for minutes, too.
+const IDLE: Duration = Duration::from_secs(300);
 
 /// One model of this kind; `script` is the recording to replay (`scripted`'s module text describes the file), which the others have not. The
 /// error is a sentence for the operator that says what to change.
@@ -42,6 +46,14 @@ pub fn open(kind: ModelKind, script: Option<&Path>, settings: Settings) -> Resul
         ModelKind::Anthropic => {
             vendor("Anthropic")?;
             Ok(Arc::new(Anthropic::new(settings)?))
+        }
+        ModelKind::Gemini => {
+            vendor("Gemini")?;
+            Ok(Arc::new(Gemini::new(settings)?))
+        }
+        ModelKind::OpenaiResponses => {
+            vendor("OpenAI")?;
+            Ok(Arc::new(Responses::new(settings)?))
         }
         ModelKind::Scripted => {
             let script = script.ok_or("the model is a recording, but none is named; set model.script")?;
@@ -90,8 +102,8 @@ pub fn configured(model: &Configured) -> Result<Arc<dyn Model>, String> {
     // The file's 0 for a cache price means "not given": a cache that costs nothing beside tokens that cost something isn't sold.
     let given = |price: f64| (price > 0.0).then_some(price);
     let price = Price::from_dollars(
-        model.price_input,
-        model.price_output,
+        model.price_input.unwrap_or_default(),
+        model.price_output.unwrap_or_default(),
         given(model.price_cache_read),
         given(model.price_cache_write),
     )?;
@@ -102,6 +114,8 @@ pub fn configured(model: &Configured) -> Result<Arc<dyn Model>, String> {
         price,
         context_tokens: model.context_tokens,
         timeout: TIMEOUT,
+        idle: IDLE,
+        stream: model.stream,
     };
     open(model.kind, model.script.as_deref(), settings)
 }
@@ -118,6 +132,8 @@ mod tests {
             price: Price::default(),
             context_tokens: 8192,
             timeout: Duration::from_secs(1),
+            idle: Duration::from_secs(1),
+            stream: true,
         }
     }
 
@@ -128,6 +144,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         assert!(refusal(ModelKind::Openai, Settings { key: None, ..settings() }).contains("model.key_file"));
+        assert!(refusal(ModelKind::Gemini, Settings { key: None, ..settings() }).contains("model.key_file"));
         assert!(refusal(ModelKind::Openai, Settings { name: " ".into(), ..settings() }).contains("model.name"));
         assert!(refusal(ModelKind::Anthropic, Settings { context_tokens: 0, ..settings() }).contains("context_tokens"));
         assert!(
@@ -149,10 +166,11 @@ mod tests {
             script: None,
             context_tokens: 32_768,
             max_output_tokens: 4096,
+            stream: true,
             style: crate::config::process::ModelStyle::Auto,
             prompt: crate::config::process::PromptLength::Auto,
-            price_input: 2.0,
-            price_output: 8.0,
+            price_input: Some(2.0),
+            price_output: Some(8.0),
             price_cache_read: 0.0,
             price_cache_write: 0.0,
         };
@@ -169,5 +187,7 @@ mod tests {
     fn labels_say_which_wire() {
         assert_eq!(open(ModelKind::Openai, None, settings()).unwrap().label(), "m (OpenAI-compatible)");
         assert_eq!(open(ModelKind::Anthropic, None, settings()).unwrap().label(), "m (Anthropic)");
+        assert_eq!(open(ModelKind::Gemini, None, settings()).unwrap().label(), "m (Gemini)");
+        assert_eq!(open(ModelKind::OpenaiResponses, None, settings()).unwrap().label(), "m (OpenAI Responses)");
     }
 }

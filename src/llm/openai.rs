@@ -1,8 +1,9 @@
-//! The OpenAI-compatible wire: `POST …/chat/completions` with tools, without streaming.
+//! The OpenAI-compatible wire: `POST …/chat/completions` with tools.
 //!
 //! Owns: the JSON of this wire in both directions, and its servers' habits: no ids, `null` content, arguments that are no
-//! JSON, no usage, `max_tokens` refused in favour of `max_completion_tokens`, no system text, no temperature. Must not: talk HTTP itself (`http`), retry.
-//! Shapes: the vendor's API reference, chat completions. Tests: below, `tests/providers.rs`.
+//! JSON, no usage, `max_tokens` refused in favour of `max_completion_tokens`, no system text, no temperature, no streams, no counts in
+//! streams. Must not: talk HTTP itself (`http`), retry, put a stream's chunks together (`openai_stream`).
+//! Shapes: platform.openai.com/docs/api-reference/chat/create. Tests: below, `tests/providers.rs`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +12,9 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Map, Value, json};
 
-use super::http::{Endpoint, join, sensitive};
+use super::deltas::{Deltas, Silent};
+use super::http::{Endpoint, Whole, join, sensitive};
+use super::openai_stream::Chunks;
 use super::settings::Settings;
 use super::{
     Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, ToolSpec, Turn, Usage, presence, wire,
@@ -39,6 +42,10 @@ struct Habits {
     folded_system: AtomicBool,
     /// It takes no temperature but its own.
     own_temperature: AtomicBool,
+    /// It sends no streams, or the operator wants none.
+    unstreamed: AtomicBool,
+    /// It does not know `stream_options`, by which a stream is asked for its counts.
+    uncounted: AtomicBool,
 }
 
 /// The habits that one request follows.
@@ -47,6 +54,8 @@ struct Form {
     newer_limit: bool,
     folded_system: bool,
     own_temperature: bool,
+    unstreamed: bool,
+    uncounted: bool,
 }
 
 impl Habits {
@@ -55,7 +64,28 @@ impl Habits {
             newer_limit: self.newer_limit.load(Ordering::Relaxed),
             folded_system: self.folded_system.load(Ordering::Relaxed),
             own_temperature: self.own_temperature.load(Ordering::Relaxed),
+            unstreamed: self.unstreamed.load(Ordering::Relaxed),
+            uncounted: self.uncounted.load(Ordering::Relaxed),
         }
+    }
+
+    /// Remembers what a refusal teaches about a request of this form; true where another form may be taken.
+    fn learn(&self, text: &str, request: &ModelRequest, form: Form) -> bool {
+        let lower = text.to_lowercase();
+        let of_counts = lower.contains("stream_options") || lower.contains("include_usage");
+        let habit = if !form.newer_limit && text.contains("max_completion_tokens") {
+            &self.newer_limit
+        } else if has_temperature(request, form) && text.contains("temperature") {
+            &self.own_temperature
+        } else if !form.unstreamed && !form.uncounted && of_counts {
+            &self.uncounted
+        } else if !form.unstreamed && wire::speaks_of_streams(&lower) {
+            &self.unstreamed
+        } else {
+            return false;
+        };
+        habit.store(true, Ordering::Relaxed);
+        true
     }
 }
 
@@ -70,40 +100,46 @@ impl OpenAi {
         if let Some(key) = &settings.key {
             headers.insert(AUTHORIZATION, sensitive(&format!("Bearer {}", key.expose()))?);
         }
-        let endpoint = Endpoint::new(url, settings.key, headers, settings.timeout)?;
+        let endpoint = Endpoint::new(url, headers, &settings)?;
+        let habits = Habits { unstreamed: AtomicBool::new(!settings.stream), ..Habits::default() };
         Ok(Self {
             endpoint,
             beside,
             name: settings.name,
             price: settings.price,
             context: settings.context_tokens,
-            habits: Habits::default(),
+            habits,
         })
     }
 
-    async fn send(&self, request: &ModelRequest) -> Result<Value, ModelError> {
-        let longest = request.max_output_tokens;
+    async fn send(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<Whole, ModelError> {
         loop {
             let form = self.habits.form();
-            match self.endpoint.post(&body(&self.name, request, form), longest).await {
-                Err(ModelError::BadRequest(text)) if !form.newer_limit && text.contains("max_completion_tokens") => {
-                    self.habits.newer_limit.store(true, Ordering::Relaxed);
-                }
-                Err(ModelError::BadRequest(text)) if has_temperature(request, form) && text.contains("temperature") => {
-                    self.habits.own_temperature.store(true, Ordering::Relaxed);
-                }
+            match self.once(request, form, deltas).await {
+                Err(ModelError::BadRequest(text)) if self.habits.learn(&text, request, form) => {}
                 Err(refusal @ ModelError::Template(_)) if !form.folded_system => {
-                    return self.folded(request, form, refusal).await;
+                    return self.folded(request, form, refusal, deltas).await;
                 }
                 other => return other,
             }
         }
     }
 
+    async fn once(&self, request: &ModelRequest, form: Form, deltas: &dyn Deltas) -> Result<Whole, ModelError> {
+        let stream = (!form.unstreamed).then(Chunks::default);
+        self.endpoint.ask(&body(&self.name, request, form), request.max_output_tokens, stream, deltas).await
+    }
+
     /// The request without the role that its template refuses. Where that helps nothing, the first refusal stands.
-    async fn folded(&self, request: &ModelRequest, form: Form, refusal: ModelError) -> Result<Value, ModelError> {
+    async fn folded(
+        &self,
+        request: &ModelRequest,
+        form: Form,
+        refusal: ModelError,
+        deltas: &dyn Deltas,
+    ) -> Result<Whole, ModelError> {
         let form = Form { folded_system: true, ..form };
-        match self.endpoint.post(&body(&self.name, request, form), request.max_output_tokens).await {
+        match self.once(request, form, deltas).await {
             Err(ModelError::Template(_)) => Err(refusal),
             Ok(answer) => {
                 tracing::warn!(model = self.name, %refusal, "the system text is put before the user's first words from now on");
@@ -134,16 +170,16 @@ impl Model for OpenAi {
     }
 
     async fn presence(&self) -> Result<Presence, ModelError> {
-        let answer = self.send(&presence::question()).await?;
+        let answer = self.send(&presence::question(), &Silent).await?.value;
         let [models, props] = &self.beside;
         let (models, props) = (self.endpoint.get(models).await, self.endpoint.get(props).await);
         let told = Presence::read(&answer, models.as_ref(), props.as_ref());
         Ok(Presence { refuses_system: self.habits.form().folded_system, ..told })
     }
 
-    async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
-        let answer = self.send(request).await?;
-        parse(&answer, request.assistant_turns())
+    async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
+        let answer = self.send(request, deltas).await?;
+        parse(&answer.value, request.assistant_turns())
     }
 }
 
@@ -153,7 +189,11 @@ fn has_temperature(request: &ModelRequest, form: Form) -> bool {
 
 /// The request's JSON.
 fn body(model: &str, request: &ModelRequest, form: Form) -> Value {
-    let mut body = json!({ "model": model, "messages": messages(request, form.folded_system), "stream": false });
+    let streamed = !form.unstreamed;
+    let mut body = json!({ "model": model, "messages": messages(request, form.folded_system), "stream": streamed });
+    if streamed && !form.uncounted {
+        body["stream_options"] = json!({ "include_usage": true });
+    }
     let limit = if form.newer_limit { "max_completion_tokens" } else { "max_tokens" };
     body[limit] = json!(request.max_output_tokens);
     if has_temperature(request, form) {
@@ -182,7 +222,7 @@ fn messages(request: &ModelRequest, folded: bool) -> Vec<Value> {
                 list.push(json!({ "role": "user", "content": format!("{}\n\n{text}", request.system) }));
             }
             Turn::User { text } => list.push(json!({ "role": "user", "content": text })),
-            Turn::Assistant { text, calls } => list.push(assistant(text, calls, &request.tools)),
+            Turn::Assistant { text, calls, .. } => list.push(assistant(text, calls, &request.tools)),
             Turn::Results(results) => list.extend(results.iter().map(|result| {
                 json!({ "role": "tool", "tool_call_id": wire::token(&result.call_id), "content": result.text })
             })),
@@ -231,7 +271,7 @@ fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
     let message = message.ok_or_else(|| malformed("its choice has no message", answer))?;
     let usage = answer.get("usage").map(usage).unwrap_or_default();
     let truncated = choice.get("finish_reason").and_then(Value::as_str) == Some("length");
-    Ok(ModelResponse { text: content(message), calls: calls(message, turn), usage, truncated })
+    Ok(ModelResponse { text: content(message), calls: calls(message, turn), usage, truncated, vendor: None })
 }
 
 fn malformed(what: &str, answer: &Value) -> ModelError {
@@ -278,7 +318,8 @@ fn usage(usage: &Value) -> Usage {
     let number = |pointer: &str| wire::count(usage.pointer(pointer));
     let prompt = number("/prompt_tokens");
     let cache_read = number("/prompt_tokens_details/cached_tokens").min(prompt);
-    Usage { input: prompt - cache_read, output: number("/completion_tokens"), cache_read, cache_write: 0 }
+    let reasoning = number("/completion_tokens_details/reasoning_tokens");
+    Usage { input: prompt - cache_read, output: number("/completion_tokens"), cache_read, cache_write: 0, reasoning }
 }
 
 #[cfg(test)]

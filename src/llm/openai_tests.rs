@@ -19,11 +19,12 @@ fn conversation() -> ModelRequest {
             Turn::Assistant {
                 text: String::new(),
                 calls: vec![call("a:1", "bash", json!({"command": "ls"})), call("b", "odd.tool", json!({}))],
+                vendor: None,
             },
             Turn::Results(vec![result("a:1", "src"), result("b", "no such tool")]),
             Turn::User { text: "approved".into() },
             Turn::User { text: "go on".into() },
-            Turn::Assistant { text: " ".into(), calls: vec![] },
+            Turn::Assistant { text: " ".into(), calls: vec![], vendor: None },
             Turn::User { text: "use a tool".into() },
         ],
         tools: vec![ToolSpec {
@@ -75,10 +76,10 @@ fn a_strict_answer_is_read() {
     let response = read(json!({
         "choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "content": null, "tool_calls": [
             {"id": "x", "type": "function", "function": {"name": "bash", "arguments": "{\"command\":\"ls\"}"}}]}}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 60}}
+        "usage": {"prompt_tokens": 100, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 60}, "completion_tokens_details": {"reasoning_tokens": 4}}
     }));
     assert_eq!(response.calls[0].arguments, json!({"command": "ls"}));
-    assert_eq!(response.usage, Usage { input: 40, output: 9, cache_read: 60, cache_write: 0 });
+    assert_eq!(response.usage, Usage { input: 40, output: 9, cache_read: 60, cache_write: 0, reasoning: 4 });
     assert!(!response.truncated && response.text.is_empty());
 }
 

@@ -66,7 +66,7 @@ mod tests {
     fn costs_are_rounded_up() {
         let price = Price::from_dollars(3.0, 15.0, Some(0.3), None).unwrap();
         assert_eq!(price, Price { input: 3_000_000, output: 15_000_000, cache_read: 300_000, cache_write: 3_750_000 });
-        let usage = Usage { input: 1000, output: 100, cache_read: 10_000, cache_write: 0 };
+        let usage = Usage { input: 1000, output: 100, cache_read: 10_000, cache_write: 0, reasoning: 0 };
         assert_eq!(price.cost(&usage), 3000 + 1500 + 3000);
         assert_eq!(price.cost(&Usage { cache_read: 1, ..Usage::default() }), 1);
         assert_eq!(Price::default().cost(&usage), 0);
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn the_worst_case_is_never_below_the_cost() {
         let price = Price::from_dollars(3.0, 15.0, None, None).unwrap();
-        let usage = Usage { input: 10, output: 50, cache_read: 70, cache_write: 920 };
+        let usage = Usage { input: 10, output: 50, cache_read: 70, cache_write: 920, reasoning: 0 };
         assert!(price.worst_case(usage.prompt(), 50) >= price.cost(&usage));
         assert_eq!(price.worst_case(u64::MAX, u64::MAX), u64::MAX);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Model, ModelError, ModelRequest, ModelResponse};
+use super::{Deltas, Model, ModelError, ModelRequest, ModelResponse};
 
 /// How patient one call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +48,7 @@ pub enum RetryError {
 pub async fn respond(
     model: &dyn Model,
     request: &ModelRequest,
+    deltas: &dyn Deltas,
     patience: &Patience,
     cancel: &CancellationToken,
 ) -> Result<ModelResponse, RetryError> {
@@ -55,7 +56,7 @@ pub async fn respond(
     loop {
         let answer = tokio::select! {
             () = cancel.cancelled() => return Err(RetryError::Cancelled),
-            answer = model.respond(request) => answer,
+            answer = model.respond(request, deltas) => answer,
         };
         tries += 1;
         let error = match answer {
@@ -68,7 +69,7 @@ pub async fn respond(
         tracing::info!(%error, tries, wait_ms = wait.as_millis() as u64, "the model is asked again");
         tokio::select! {
             () = cancel.cancelled() => return Err(RetryError::Cancelled),
-            () = tokio::time::sleep(wait) => {}
+            () = tokio::time::sleep(wait) => deltas.begin_again(),
         }
     }
 }

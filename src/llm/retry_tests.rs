@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 
 use super::*;
-use crate::llm::Price;
+use crate::llm::{Price, Silent};
 
 /// Fails with each error in turn, then answers; hangs for ever when `hang` is set.
 struct Failing {
@@ -34,7 +34,7 @@ impl Model for Failing {
     fn context_tokens(&self) -> u64 {
         8192
     }
-    async fn respond(&self, _: &ModelRequest) -> Result<ModelResponse, ModelError> {
+    async fn respond(&self, _: &ModelRequest, _: &dyn Deltas) -> Result<ModelResponse, ModelError> {
         if self.hang {
             std::future::pending::<()>().await;
         }
@@ -59,7 +59,7 @@ fn request() -> ModelRequest {
 }
 
 async fn ask(errors: &[ModelError]) -> Result<ModelResponse, RetryError> {
-    respond(&Failing::with(errors), &request(), &QUICK, &CancellationToken::new()).await
+    respond(&Failing::with(errors), &request(), &Silent, &QUICK, &CancellationToken::new()).await
 }
 
 fn down() -> ModelError {
@@ -103,14 +103,14 @@ async fn cancelling_ends_a_request_and_a_wait() {
     let cancel = CancellationToken::new();
     let hanging = Failing { errors: Mutex::default(), hang: true };
     let request = request();
-    let call = respond(&hanging, &request, &QUICK, &cancel);
+    let call = respond(&hanging, &request, &Silent, &QUICK, &cancel);
     let (answer, ()) = tokio::join!(call, async { cancel.cancel() });
     assert_eq!(answer.unwrap_err(), RetryError::Cancelled);
 
     let cancel = CancellationToken::new();
     let slow = Patience { first: Duration::from_secs(3600), longest: Duration::from_secs(3600), tries: 2 };
     let refusing = Failing::with(&[down()]);
-    let call = respond(&refusing, &request, &slow, &cancel);
+    let call = respond(&refusing, &request, &Silent, &slow, &cancel);
     let (answer, ()) = tokio::join!(call, async { cancel.cancel() });
     assert_eq!(answer.unwrap_err(), RetryError::Cancelled);
 }

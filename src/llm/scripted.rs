@@ -28,7 +28,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Model, ModelError, ModelRequest, ModelResponse, Price, ToolCall, Turn, Usage, wire};
+use super::{Delta, Deltas, Model, ModelError, ModelRequest, ModelResponse, Price, ToolCall, Turn, Usage, wire};
 
 /// A recording, read and checked.
 #[derive(Debug, Clone)]
@@ -156,7 +156,7 @@ impl Model for Scripted {
         self.context
     }
 
-    async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
+    async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
         let turn = request.assistant_turns();
         let sent = transcript(request);
         let entry = self.entry(&sent, turn)?;
@@ -166,10 +166,11 @@ impl Model for Scripted {
         }
         let mut calls: Vec<ToolCall> = entry.calls.iter().map(Call::made).collect();
         wire::unique_ids(&mut calls, turn);
+        deltas.take(Delta::Text(&entry.text));
         let output = (entry.text.len() + entry.calls.len() * 40) as u64;
         let tokens = entry.usage.unwrap_or(Tokens { input: request.chars().div_ceil(4), output: output.div_ceil(4) });
         let usage = Usage { input: tokens.input, output: tokens.output, ..Usage::default() };
-        Ok(ModelResponse { text: entry.text.clone(), calls, usage, truncated: entry.truncated })
+        Ok(ModelResponse { text: entry.text.clone(), calls, usage, truncated: entry.truncated, vendor: None })
     }
 }
 
@@ -220,7 +221,7 @@ fn transcript(request: &ModelRequest) -> String {
         text.push('\n');
         match turn {
             Turn::User { text: words } => text.push_str(words),
-            Turn::Assistant { text: words, calls } => {
+            Turn::Assistant { text: words, calls, .. } => {
                 text.push_str(words);
                 calls.iter().for_each(|c| text.push_str(&format!("\n[call {} {}]", c.name, c.arguments)));
             }

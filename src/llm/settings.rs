@@ -18,6 +18,10 @@ pub struct Settings {
     pub price: Price,
     /// Prompt and answer together, in tokens.
     pub context_tokens: u64,
-    /// From sending to the last byte; thinking models take minutes.
+    /// From sending to the last byte of a whole answer, and to the first of a stream; thinking models take minutes.
     pub timeout: Duration,
+    /// The longest that a stream may be silent between two bytes.
+    pub idle: Duration,
+    /// Whether answers are asked for as streams.
+    pub stream: bool,
 }

@@ -53,6 +53,11 @@ pub(super) fn arguments(raw: Option<&Value>) -> (Value, Option<String>) {
     }
 }
 
+/// The ids of calls as their server gave them.
+pub(super) fn ids(calls: &[ToolCall]) -> Vec<String> {
+    calls.iter().map(|call| call.id.clone()).collect()
+}
+
 /// Gives each call an id of its own: missing and doubled ones are replaced by `call_<turn>_<place>`, the same on each replay.
 pub(super) fn unique_ids(calls: &mut [ToolCall], turn: usize) {
     let mut seen = std::collections::HashSet::new();
@@ -70,6 +75,11 @@ pub(super) fn unique_ids(calls: &mut [ToolCall], turn: usize) {
 
 fn token_or_empty(id: &str) -> String {
     if id.trim().is_empty() { String::new() } else { token(id) }
+}
+
+/// Whether a refusal, in lower case, is about the answer being asked for as a stream. "Upstream" is a proxy's word for its own server.
+pub(super) fn speaks_of_streams(text: &str) -> bool {
+    text.replace("upstream", "").contains("stream")
 }
 
 /// A count of tokens, whatever kind of number it is written as; 0 where there is none.

@@ -76,6 +76,7 @@ pub(crate) async fn acting(store: &Store) -> TaskId {
         micro_usd: 0,
         duration_ms: 1,
         model: "m".into(),
+        vendor: None,
     };
     let outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Ok, "") };
     let base = Commit::parse(&"a".repeat(40)).expect("a commit");

@@ -4,7 +4,7 @@ use caisson::config::process::ModelKind;
 use caisson::engine::style::Style;
 use caisson::engine::{self, EngineConfig};
 use caisson::llm::retry::{self, RetryError};
-use caisson::llm::{ModelError, ModelResponse, Usage};
+use caisson::llm::{ModelError, ModelResponse, Silent, Usage};
 use caisson::secret::Secret;
 use domain::{Budget, Event, Task, TaskId};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn error(kind: &str, message: &str) -> Value {
 }
 
 async fn once(vendor: &Vendor, key: &str) -> Result<ModelResponse, ModelError> {
-    client(ModelKind::Anthropic, &vendor.url, key).respond(&conversation()).await
+    client(ModelKind::Anthropic, &vendor.url, key).respond(&conversation(), &Silent).await
 }
 
 async fn error_of(reply: Reply) -> ModelError {
@@ -44,7 +44,7 @@ async fn a_strict_server_takes_every_turn_and_its_answer_is_read() {
     let response = once(&vendor, KEY).await.unwrap();
     assert_eq!(vendor.refused(), Vec::<Value>::new());
     assert_eq!((response.text.as_str(), response.calls[0].id.as_str()), ("I look.", "toolu_1"));
-    assert_eq!(response.usage, Usage { input: 20, output: 8, cache_read: 100, cache_write: 5 });
+    assert_eq!(response.usage, Usage { input: 20, output: 8, cache_read: 100, cache_write: 5, reasoning: 0 });
     let sent = &vendor.seen()[0];
     assert!(holds(sent, "checkpoint 1 was approved") && sent["max_tokens"] == 500);
     assert_eq!(sent.to_string().matches("ephemeral").count(), 3);
@@ -57,12 +57,14 @@ async fn overload_and_limits_pass_by_themselves() {
     let fine = Reply::ok(said(json!([{ "type": "text", "text": "ok" }]), "end_turn"));
     let vendor = Vendor::start(strict::anthropic, vec![limited, overloaded, fine]).await;
     let model = client(ModelKind::Anthropic, &vendor.url, KEY);
-    let response = retry::respond(model.as_ref(), &conversation(), &QUICK, &CancellationToken::new()).await.unwrap();
+    let response =
+        retry::respond(model.as_ref(), &conversation(), &Silent, &QUICK, &CancellationToken::new()).await.unwrap();
     assert_eq!((response.text.as_str(), vendor.seen().len()), ("ok", 3));
     let down = || Reply::status(500, error("api_error", "Internal server error"));
     let vendor = Vendor::start(strict::anthropic, vec![down(), down(), down()]).await;
     let model = client(ModelKind::Anthropic, &vendor.url, KEY);
-    let failed = retry::respond(model.as_ref(), &conversation(), &QUICK, &CancellationToken::new()).await.unwrap_err();
+    let failed =
+        retry::respond(model.as_ref(), &conversation(), &Silent, &QUICK, &CancellationToken::new()).await.unwrap_err();
     assert!(matches!(failed, RetryError::Failed { error: ModelError::Unavailable(_), tries: 3 }));
 }
 
@@ -108,10 +110,11 @@ async fn the_engine_and_a_strict_server_understand_each_other() {
         task.granted = Budget { micro_usd: 1_000_000, ..Budget::default() };
         let ready = engine::prepare(&task, &log, Style::Tools, &config, model.as_ref()).unwrap();
         assert!(ready.worst_micro_usd > 1000);
-        let answer = engine::converse(model.as_ref(), &ready, &QUICK, &CancellationToken::new()).await.unwrap();
+        let answer =
+            engine::converse(model.as_ref(), &ready, &Silent, &QUICK, &CancellationToken::new()).await.unwrap();
         assert_eq!((answer.turn, answer.micro_usd), (turn, 20 * 3 + 8 * 15 + 100 * 3 + 19));
-        let engine::TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model } = answer;
-        log.push(Event::TurnCompleted { turn, text, calls, usage, micro_usd, duration_ms, model });
+        let engine::TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } = answer;
+        log.push(Event::TurnCompleted { turn, text, calls, usage, micro_usd, duration_ms, model, vendor });
         log.push(Event::CallAnswered { turn, index: 0, answer: "`command` must be a string".into(), malformed: true });
     }
     assert_eq!(vendor.refused(), Vec::<Value>::new());

@@ -5,7 +5,7 @@ use caisson::config::process::ModelKind as Wire;
 use caisson::engine::style::Style;
 use caisson::engine::{self, EngineConfig, TurnAnswer};
 use caisson::llm::retry::Patience;
-use caisson::llm::{Model, Price, Settings, Turn, open};
+use caisson::llm::{Model, Price, Settings, Silent, Turn, open};
 use caisson::secret::Secret;
 use domain::*;
 use std::sync::Arc;
@@ -39,9 +39,9 @@ fn outcome(action: &Action) -> Outcome {
 
 /// The answer and what came of it, as the task's log would hold it. No answer ends the conversation here.
 fn record(log: &mut Vec<Event>, number: &mut u32, answer: TurnAnswer) {
-    let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model } = answer;
+    let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } = answer;
     let stored = calls.clone();
-    log.push(Event::TurnCompleted { turn, text, calls: stored, usage, micro_usd, duration_ms, model });
+    log.push(Event::TurnCompleted { turn, text, calls: stored, usage, micro_usd, duration_ms, model, vendor });
     if calls.is_empty() {
         log.push(Event::Nudged { turn });
     }
@@ -68,7 +68,8 @@ async fn measure(model: &dyn Model, style: Style, brief: bool) -> Vec<(u64, u64)
     for _ in 0..TURNS {
         let task = Task { granted: Budget::default(), ..Task::fold(TaskId(7), &log) };
         let ready = engine::prepare(&task, &log, style, &config, model).unwrap();
-        let answer = engine::converse(model, &ready, &Patience::default(), &CancellationToken::new()).await.unwrap();
+        let answer =
+            engine::converse(model, &ready, &Silent, &Patience::default(), &CancellationToken::new()).await.unwrap();
         let usage = answer.usage;
         eprintln!("{style:?}: {usage:?}, {} calls: {:?}", answer.calls.len(), answer.text);
         if let Some(before) = before {
@@ -89,6 +90,8 @@ fn local() -> Option<Arc<dyn Model>> {
         price: Price::default(),
         context_tokens: 16_384,
         timeout: std::time::Duration::from_secs(590),
+        idle: std::time::Duration::from_secs(300),
+        stream: true,
     };
     Some(open(Wire::Openai, None, settings).unwrap())
 }
@@ -104,9 +107,9 @@ async fn the_short_system_text_is_below_700_tokens_with_its_tools() {
         let mut request = engine::prepare(&task, &log, style, &config, model.as_ref()).unwrap().request;
         request.turns = vec![Turn::User { text: "x".into() }];
         request.max_output_tokens = 1;
-        let with_tools = model.respond(&request).await.unwrap().usage.prompt();
+        let with_tools = model.respond(&request, &Silent).await.unwrap().usage.prompt();
         request.tools.clear();
-        let without = model.respond(&request).await.unwrap().usage.prompt();
+        let without = model.respond(&request, &Silent).await.unwrap().usage.prompt();
         eprintln!("{style:?}, brief {brief}: {without} tokens, {with_tools} with its tools");
         assert!(!brief || with_tools < 700, "{with_tools} tokens");
     }

@@ -1,12 +1,12 @@
 //! Tasks driven by chance through the real transition, with a strict vendor at the other end: whatever a log can hold, the
-//! conversation rebuilt from it is one that both vendors take. Seeds are fixed; a failure names its own.
+//! conversation rebuilt from it is one that every vendor takes. Seeds are fixed; a failure names its own.
 
 use std::collections::VecDeque;
 
 use caisson::config::process::ModelKind as Wire;
 use caisson::engine::style::Style;
 use caisson::engine::{self, EngineConfig};
-use caisson::llm::{Model, Price, Settings, open};
+use caisson::llm::{Model, Price, Settings, Silent, open};
 use caisson::secret::Secret;
 use domain::*;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::skipped::skipped;
 use crate::vendor::{Reply, Vendor};
-use crate::{KEY, QUICK, client, strict};
+use crate::{KEY, QUICK, WIRES, client, streamed, strict_check};
 
 /// Small and repeatable (xorshift).
 struct Chance(u64);
@@ -69,6 +69,29 @@ fn anthropic_answer(chance: &mut Chance) -> Value {
         blocks.push(json!({ "type": "tool_use", "id": "toolu_1", "name": name, "input": input }));
     }
     json!({ "content": blocks, "stop_reason": "tool_use", "usage": { "input_tokens": 9, "output_tokens": 2 } })
+}
+
+fn gemini_answer(chance: &mut Chance) -> Value {
+    let mut parts = vec![json!({ "text": words(chance) })];
+    for _ in 0..chance.below(4) {
+        let (name, arguments, broken) = call(chance);
+        let args = if broken || arguments.is_null() { json!([1]) } else { arguments };
+        parts.push(json!({ "functionCall": { "name": name, "args": args } }));
+    }
+    let usage = json!({ "promptTokenCount": 9, "candidatesTokenCount": 2 });
+    json!({ "candidates": [{ "content": { "role": "model", "parts": parts }, "finishReason": "STOP" }], "usageMetadata": usage })
+}
+
+fn responses_answer(chance: &mut Chance) -> Value {
+    let content = json!([{ "type": "output_text", "text": words(chance), "annotations": [] }]);
+    let mut items = vec![json!({ "id": "msg_1", "type": "message", "role": "assistant", "content": content })];
+    for _ in 0..chance.below(4) {
+        let (name, arguments, broken) = call(chance);
+        let text = if broken { "{\"a\": ".to_owned() } else { arguments.to_string() };
+        let id = ["", "same", "odd id/1"][chance.below(3) as usize];
+        items.push(json!({ "type": "function_call", "call_id": id, "name": name, "arguments": text }));
+    }
+    json!({ "status": "completed", "output": items, "usage": { "input_tokens": 9, "output_tokens": 2 } })
 }
 
 struct Drive<'a> {
@@ -151,12 +174,20 @@ impl Drive<'_> {
         assert_eq!(ready.turn, turn);
         self.feed(Input::ModelCallStarting { turn, worst_micro_usd: ready.worst_micro_usd }, -1);
         if let Some(vendor) = self.vendor {
-            vendor.answer(Reply::ok(match self.wire {
+            let answer = match self.wire {
                 Wire::Openai => openai_answer(&mut self.chance),
-                _ => anthropic_answer(&mut self.chance),
-            }));
+                Wire::Gemini => gemini_answer(&mut self.chance),
+                Wire::OpenaiResponses => responses_answer(&mut self.chance),
+                Wire::Anthropic | Wire::Scripted => anthropic_answer(&mut self.chance),
+            };
+            // Servers may answer whole although a stream was asked for.
+            let whole = turn.is_multiple_of(4);
+            vendor.answer(match whole {
+                true => Reply::ok(answer),
+                false => Reply::events(&streamed::events(self.wire, &answer).concat()),
+            });
         }
-        let answer = engine::converse(self.model, &ready, &QUICK, &CancellationToken::new()).await;
+        let answer = engine::converse(self.model, &ready, &Silent, &QUICK, &CancellationToken::new()).await;
         let answer = answer.expect("the server takes every conversation");
         if self.vendor.is_none() {
             eprintln!("turn {turn}, {:?}: {:?} {:?}", answer.usage, answer.text, answer.calls);
@@ -269,7 +300,7 @@ fn request(kind: TaskKind) -> Input {
 }
 
 async fn drive(wire: Wire, seed: u64) -> (usize, usize) {
-    let check = if wire == Wire::Openai { strict::openai } else { strict::anthropic };
+    let check = strict_check(wire);
     let vendor = Vendor::start(check, vec![]).await;
     let model = client(wire, &vendor.url, KEY);
     let kind = if seed.is_multiple_of(3) { TaskKind::Plan } else { TaskKind::Fix };
@@ -285,10 +316,10 @@ async fn drive(wire: Wire, seed: u64) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn whatever_a_log_holds_both_vendors_take_the_conversation() {
+async fn whatever_a_log_holds_every_vendor_takes_the_conversation() {
     let mut sum = (0, 0);
     for seed in 1..=6 {
-        for wire in [Wire::Openai, Wire::Anthropic] {
+        for wire in WIRES {
             let (turns, decisions) = drive(wire, seed).await;
             sum = (sum.0 + turns, sum.1 + decisions);
         }
@@ -316,7 +347,7 @@ fn endless(wire: &Wire) -> Value {
 #[tokio::test]
 async fn an_endless_answer_is_told_to_the_model_and_the_task_goes_on() {
     for wire in [Wire::Openai, Wire::Anthropic] {
-        let check = if wire == Wire::Openai { strict::openai } else { strict::anthropic };
+        let check = strict_check(wire);
         let vendor = Vendor::start(check, vec![Reply::ok(endless(&wire))]).await;
         let model = client(wire, &vendor.url, KEY);
         let inputs = VecDeque::from([request(TaskKind::Fix), Input::SlotFree]);
@@ -354,6 +385,8 @@ async fn a_real_model_may_say_what_it_likes() {
         price: Price::default(),
         context_tokens: 8192,
         timeout: std::time::Duration::from_secs(590),
+        idle: std::time::Duration::from_secs(300),
+        stream: true,
     };
     let model = open(Wire::Openai, None, settings).unwrap();
     let inputs = VecDeque::from([request(TaskKind::Plan), Input::SlotFree]);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use caisson::config::process::ModelKind;
 use caisson::llm::retry::{self, RetryError};
-use caisson::llm::{ModelError, Usage};
+use caisson::llm::{ModelError, Silent, Usage};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -20,12 +20,12 @@ fn said(text: &str) -> Value {
 }
 
 async fn once(vendor: &Vendor, key: &str) -> Result<caisson::llm::ModelResponse, ModelError> {
-    client(ModelKind::Openai, &vendor.url, key).respond(&conversation()).await
+    client(ModelKind::Openai, &vendor.url, key).respond(&conversation(), &Silent).await
 }
 
 async fn patiently(vendor: &Vendor) -> Result<caisson::llm::ModelResponse, RetryError> {
     let model = client(ModelKind::Openai, &vendor.url, KEY);
-    retry::respond(model.as_ref(), &conversation(), &QUICK, &CancellationToken::new()).await
+    retry::respond(model.as_ref(), &conversation(), &Silent, &QUICK, &CancellationToken::new()).await
 }
 
 /// The error that a server's one answer becomes.
@@ -61,8 +61,8 @@ async fn a_server_that_wants_the_newer_limit_gets_it_from_then_on() {
     }
     let vendor = Vendor::start(newer, vec![Reply::ok(said("a")), Reply::ok(said("b"))]).await;
     let model = client(ModelKind::Openai, &vendor.url, KEY);
-    assert_eq!(model.respond(&conversation()).await.unwrap().text, "a");
-    assert_eq!(model.respond(&conversation()).await.unwrap().text, "b");
+    assert_eq!(model.respond(&conversation(), &Silent).await.unwrap().text, "a");
+    assert_eq!(model.respond(&conversation(), &Silent).await.unwrap().text, "b");
     assert_eq!((vendor.seen().len(), vendor.refused().len()), (2, 1), "refused once only");
 }
 
@@ -114,7 +114,8 @@ async fn a_connection_that_breaks_hangs_or_never_stands_is_unavailable() {
     assert!(matches!(error_of(Reply::Cut).await, ModelError::Lost(t) if t.contains("the connection broke")));
     assert!(matches!(error_of(Reply::Hang).await, ModelError::Lost(t) if t.contains("no answer within")));
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let nobody = client(ModelKind::Openai, &format!("http://{free}"), KEY).respond(&conversation()).await.unwrap_err();
+    let nobody =
+        client(ModelKind::Openai, &format!("http://{free}"), KEY).respond(&conversation(), &Silent).await.unwrap_err();
     assert!(matches!(nobody, ModelError::Unavailable(t) if t.contains("no connection to 127.0.0.1")));
 }
 
@@ -171,7 +172,7 @@ async fn cancelling_ends_a_call_that_hangs() {
     let vendor = Vendor::start(anything, vec![Reply::Hang]).await;
     let model = client(ModelKind::Openai, &vendor.url, KEY);
     let (request, cancel) = (conversation(), CancellationToken::new());
-    let call = retry::respond(model.as_ref(), &request, &QUICK, &cancel);
+    let call = retry::respond(model.as_ref(), &request, &Silent, &QUICK, &cancel);
     let stop = async {
         while vendor.seen().is_empty() {
             tokio::task::yield_now().await;

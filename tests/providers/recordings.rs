@@ -4,14 +4,14 @@
 use caisson::config::process::ModelKind as Wire;
 use caisson::engine::style::{Reader, Style};
 use caisson::engine::{self, EngineConfig};
-use caisson::llm::{ModelResponse, ToolCall};
+use caisson::llm::{ModelResponse, Silent, ToolCall};
 use caisson::secret::Secret;
 use domain::*;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::vendor::{Reply, Vendor};
-use crate::{KEY, QUICK, client, strict};
+use crate::{KEY, QUICK, WIRES, client, strict_check};
 
 fn commit(digit: char) -> Commit {
     Commit::parse(&digit.to_string().repeat(40)).unwrap()
@@ -56,7 +56,16 @@ fn answer(turn: u32, text: &str, calls: &[(&str, Value)]) -> Event {
     let response = ModelResponse { text: text.into(), calls, ..ModelResponse::default() };
     let calls = Reader::Tools { spoken: false }.calls(&response, turn);
     let usage = Usage { input: 900, output: 50, ..Usage::default() };
-    Event::TurnCompleted { turn, text: text.into(), calls, usage, micro_usd: 0, duration_ms: 1, model: "m".into() }
+    Event::TurnCompleted {
+        turn,
+        text: text.into(),
+        calls,
+        usage,
+        micro_usd: 0,
+        duration_ms: 1,
+        model: "m".into(),
+        vendor: None,
+    }
 }
 
 fn acted(number: u32, turn: u32, index: u32, code: i32, text: &str) -> [Event; 2] {
@@ -126,14 +135,16 @@ fn long() -> Vec<Event> {
 
 /// Sends each request of the log's conversation, the coming one too.
 async fn sent(wire: Wire, log: &[Event]) -> Vendor {
-    let (check, reply) = match wire {
-        Wire::Openai => (strict::openai as _, json!({ "choices": [{ "message": { "content": "ok" } }] })),
-        _ => (
-            strict::anthropic as _,
-            json!({ "content": [{ "type": "text", "text": "ok" }], "stop_reason": "end_turn" }),
-        ),
+    let text = json!([{ "type": "text", "text": "ok" }]);
+    let reply = match wire {
+        Wire::Openai => json!({ "choices": [{ "message": { "content": "ok" } }] }),
+        Wire::OpenaiResponses => json!({ "output": [{ "type": "message", "content": text }] }),
+        Wire::Gemini => {
+            json!({ "candidates": [{ "content": { "parts": [{ "text": "ok" }] }, "finishReason": "STOP" }] })
+        }
+        Wire::Anthropic | Wire::Scripted => json!({ "content": text, "stop_reason": "end_turn" }),
     };
-    let vendor = Vendor::start(check, vec![]).await;
+    let vendor = Vendor::start(strict_check(wire), vec![]).await;
     let model = client(wire, &vendor.url, KEY);
     let config = EngineConfig { result_chars: 3_000, ..EngineConfig::new(Secret::new("k"), 1000) };
     let asks = (0..=log.len()).filter(|at| *at == log.len() || matches!(log[*at], Event::TurnCompleted { .. }));
@@ -141,7 +152,7 @@ async fn sent(wire: Wire, log: &[Event]) -> Vendor {
         vendor.answer(Reply::ok(reply.clone()));
         let task = Task { granted: Budget::default(), ..Task::fold(TaskId(7), &log[..at]) };
         let ready = engine::prepare(&task, &log[..at], Style::Tools, &config, model.as_ref()).unwrap();
-        engine::converse(model.as_ref(), &ready, &QUICK, &CancellationToken::new()).await.unwrap();
+        engine::converse(model.as_ref(), &ready, &Silent, &QUICK, &CancellationToken::new()).await.unwrap();
     }
     assert_eq!(vendor.refused(), Vec::<Value>::new());
     vendor
@@ -151,14 +162,15 @@ async fn sent(wire: Wire, log: &[Event]) -> Vendor {
 /// newest block and is no part of what is cached.
 fn messages(raw: &str) -> String {
     let raw = raw.replace("\"cache_control\":{\"type\":\"ephemeral\"},", "");
-    let end = raw.find("],\"model\":").expect("the model stands behind the messages");
+    let ends = ["],\"model\":", "],\"generationConfig\":", "],\"instructions\":", "],\"max_output_tokens\":"];
+    let end = ends.iter().find_map(|end| raw.find(end)).expect("something stands behind the messages");
     raw[..end].to_owned()
 }
 
 #[tokio::test]
 async fn each_request_begins_with_the_bytes_of_the_one_before() {
     for log in [several_at_once(), long()] {
-        for wire in [Wire::Openai, Wire::Anthropic] {
+        for wire in WIRES {
             let vendor = sent(wire, &log).await;
             let (raw, seen) = (vendor.raw(), vendor.seen());
             assert!(raw.len() >= 5);
@@ -166,7 +178,9 @@ async fn each_request_begins_with_the_bytes_of_the_one_before() {
                 assert!(messages(after).starts_with(&messages(before)), "{wire:?}:\n{before}\n{after}");
             }
             for body in &seen {
-                assert_eq!((&body["tools"], &body["system"]), (&seen[0]["tools"], &seen[0]["system"]));
+                for fixed in ["tools", "system", "systemInstruction", "instructions"] {
+                    assert_eq!(body.get(fixed), seen[0].get(fixed), "{wire:?}");
+                }
             }
             // Asked again after a restart, the same bytes go out.
             assert_eq!(sent(wire, &log).await.raw(), raw);
@@ -184,10 +198,15 @@ async fn the_long_context_is_long() {
 async fn last(wire: Wire) -> Value {
     let mut body = sent(wire, &several_at_once()).await.seen().pop().expect("a request");
     let names = |tool: &Value| tool.pointer("/function/name").or_else(|| tool.get("name")).cloned();
+    if let Some(list) = body.pointer("/tools/0/functionDeclarations").cloned() {
+        body["tools"] = list;
+    }
     body["tools"] = body["tools"].as_array().into_iter().flatten().filter_map(names).collect();
     match wire {
         Wire::Openai => body["messages"][0]["content"] = json!("(the system text)"),
-        _ => body["system"][0]["text"] = json!("(the system text)"),
+        Wire::OpenaiResponses => body["instructions"] = json!("(the system text)"),
+        Wire::Gemini => body["systemInstruction"]["parts"][0]["text"] = json!("(the system text)"),
+        Wire::Anthropic | Wire::Scripted => body["system"][0]["text"] = json!("(the system text)"),
     }
     body
 }
@@ -200,4 +219,14 @@ async fn several_calls_at_once_as_openai_documents_them() {
 #[tokio::test]
 async fn several_calls_at_once_as_anthropic_documents_them() {
     insta::assert_json_snapshot!(last(Wire::Anthropic).await);
+}
+
+#[tokio::test]
+async fn several_calls_at_once_as_google_documents_them() {
+    insta::assert_json_snapshot!(last(Wire::Gemini).await);
+}
+
+#[tokio::test]
+async fn several_calls_at_once_as_openai_documents_responses() {
+    insta::assert_json_snapshot!(last(Wire::OpenaiResponses).await);
 }

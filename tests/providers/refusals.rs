@@ -6,7 +6,7 @@ use caisson::config::process::ModelKind;
 use caisson::engine::probe;
 use caisson::engine::style::Style;
 use caisson::llm::retry::{self, RetryError};
-use caisson::llm::{ModelError, ModelRequest, Turn};
+use caisson::llm::{ModelError, ModelRequest, Silent, Turn};
 use serde_json::{Value, json};
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
@@ -57,7 +57,7 @@ async fn a_refused_system_text_goes_before_the_first_words_and_the_process_remem
     let vendor = Vendor::start(no_system, replies).await;
     let model = client(ModelKind::Openai, &vendor.url, KEY);
     for wanted in ["one", "two"] {
-        assert_eq!(model.respond(&conversation()).await.unwrap().text, wanted);
+        assert_eq!(model.respond(&conversation(), &Silent).await.unwrap().text, wanted);
     }
     assert_eq!(vendor.refused().len(), 1, "refused once only");
     for body in vendor.seen() {
@@ -70,12 +70,13 @@ async fn a_refused_system_text_goes_before_the_first_words_and_the_process_remem
 async fn a_template_that_takes_no_results_is_named_and_not_asked_again() {
     let vendor = Vendor::start(no_tools, vec![]).await;
     let model = client(ModelKind::Openai, &vendor.url, KEY);
-    let error = retry::respond(model.as_ref(), &conversation(), &QUICK, &CancellationToken::new()).await.unwrap_err();
+    let error =
+        retry::respond(model.as_ref(), &conversation(), &Silent, &QUICK, &CancellationToken::new()).await.unwrap_err();
     let RetryError::Failed { error: ModelError::Template(text), tries: 1 } = error else { panic!("{error:?}") };
     assert!(text.contains("roles must alternate"), "{text}");
     assert_eq!(vendor.refused().len(), 2, "with the system text and without");
     vendor.answer(Reply::ok(said("m", "ok")));
-    model.respond(&plain()).await.unwrap();
+    model.respond(&plain(), &Silent).await.unwrap();
     assert_eq!(roles(&vendor.seen()[0]), ["system", "user"], "that it helped nothing is no reason to go on with it");
 }
 
@@ -84,7 +85,7 @@ async fn a_model_that_takes_no_results_of_tools_works_with_files() {
     let function = json!({ "name": "read_file", "arguments": "{\"path\": \"calc.py\"}" });
     let reads = json!({ "choices": [{ "message": { "tool_calls": [{ "id": "c", "type": "function", "function": function }] } }] });
     let vendor = Vendor::start(no_tools, vec![Reply::ok(reads)]).await;
-    let tries = probe::probe(client(ModelKind::Openai, &vendor.url, KEY).as_ref(), true).await.unwrap();
+    let tries = probe::probe(client(ModelKind::Openai, &vendor.url, KEY).as_ref(), true, &Silent).await.unwrap();
     assert_eq!((tries.read, tries.edit, tries.style()), (true, false, Style::Files));
 }
 
@@ -99,7 +100,7 @@ async fn a_model_with_a_temperature_of_its_own_is_not_given_another() {
         let vendor = Vendor::start(own_temperature, vec![Reply::ok(answer.clone()), Reply::ok(answer)]).await;
         let model = client(kind, &vendor.url, KEY);
         for _ in 0..2 {
-            assert_eq!(model.respond(&request).await.unwrap().text, "ok");
+            assert_eq!(model.respond(&request, &Silent).await.unwrap().text, "ok");
         }
         assert_eq!((vendor.seen().len(), vendor.refused().len()), (2, 1), "{kind:?}");
     }
@@ -170,4 +171,24 @@ async fn a_template_without_a_system_text_is_told_and_no_fault() {
     let vendor = Vendor::start(no_system, told("coder", 32_768)).await;
     let (list, fine) = caisson(configured(&vendor.url, "style = \"files\"\n").path(), &["model", "list"]).await;
     assert!(fine && list.contains("its chat template takes no system text") && !list.contains("FAULT"), "{list}");
+}
+
+/// A price that nobody named is unknown; a free model says so itself.
+#[tokio::test]
+async fn an_unknown_price_is_told_and_that_no_limit_in_dollars_holds() {
+    let (unknown, free) = ("style = \"files\"\n", "style = \"files\"\nprice_input = 0\nprice_output = 0\n");
+    let vendor = Vendor::start(no_system, vec![]).await;
+    for (prices, is_unknown) in [(unknown, true), (free, false)] {
+        for day in ["", "day_dollars = 3.0\n"] {
+            told("coder", 32_768).into_iter().take(3).for_each(|reply| vendor.answer(reply));
+            let dir = configured(&vendor.url, &format!("{prices}[budget]\n{day}"));
+            let (list, fine) = caisson(dir.path(), &["model", "list"]).await;
+            assert!(fine && list.contains("price unknown: set price_input") == is_unknown, "{list}");
+            let (doctor, _) = caisson(dir.path(), &["doctor"]).await;
+            let limits =
+                if day.is_empty() { "budget.dollars limits" } else { "budget.dollars and budget.day_dollars limit" };
+            let said = doctor.contains(&format!("{limits} nothing: the price of openai coder is unknown"));
+            assert_eq!((said, doctor.contains("price unknown")), (is_unknown, is_unknown), "{doctor}");
+        }
+    }
 }

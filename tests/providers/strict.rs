@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use crate::KEY;
 
-type Checked = Result<(), String>;
+pub type Checked = Result<(), String>;
 
-fn want(good: bool, what: &str) -> Checked {
+pub fn want(good: bool, what: &str) -> Checked {
     if good { Ok(()) } else { Err(what.to_owned()) }
 }
 
-fn only(value: &Value, keys: &[&str]) -> Checked {
+pub fn only(value: &Value, keys: &[&str]) -> Checked {
     let object = value.as_object().ok_or("an object is expected")?;
     match object.keys().find(|key| !keys.contains(&key.as_str())) {
         Some(key) => Err(format!("unknown key {key}")),
@@ -19,12 +19,12 @@ fn only(value: &Value, keys: &[&str]) -> Checked {
     }
 }
 
-fn is_token(value: &Value) -> bool {
+pub fn is_token(value: &Value) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     value.as_str().is_some_and(|text| (1..=64).contains(&text.len()) && text.chars().all(good))
 }
 
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
@@ -50,10 +50,29 @@ fn temperature(body: &Value, most: f64) -> Checked {
 }
 
 fn openai_body(body: &Value) -> Checked {
-    only(body, &["model", "messages", "tools", "max_tokens", "max_completion_tokens", "stream", "temperature"])?;
+    only(
+        body,
+        &[
+            "model",
+            "messages",
+            "tools",
+            "max_tokens",
+            "max_completion_tokens",
+            "stream",
+            "stream_options",
+            "temperature",
+        ],
+    )?;
     temperature(body, 2.0)?;
     want(body["model"].as_str().is_some_and(|m| !m.is_empty()), "model is missing")?;
-    want(body["stream"] == json!(false), "this server doesn't stream")?;
+    let options = body.get("stream_options");
+    match &body["stream"] {
+        Value::Bool(true) => want(options == Some(&json!({ "include_usage": true })), "stream_options"),
+        Value::Bool(false) => {
+            want(options.is_none(), "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+        }
+        _ => Err("stream must be a boolean".to_owned()),
+    }?;
     for tool in body["tools"].as_array().ok_or("tools must be a list")? {
         only(tool, &["type", "function"])?;
         want(tool["type"] == "function" && is_token(&tool["function"]["name"]), "a tool's name")?;
@@ -121,7 +140,8 @@ pub fn anthropic(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u
 }
 
 fn anthropic_body(body: &Value) -> Checked {
-    only(body, &["model", "messages", "tools", "max_tokens", "system", "temperature"])?;
+    only(body, &["model", "messages", "tools", "max_tokens", "system", "temperature", "stream"])?;
+    want(body.get("stream").is_none_or(Value::is_boolean), "stream: Input should be a valid boolean")?;
     temperature(body, 1.0)?;
     want(body["max_tokens"].as_u64().is_some_and(|n| n > 0), "max_tokens: field required")?;
     want(body["system"].as_array().is_some_and(|s| s.iter().all(|b| b["type"] == "text")), "system")?;
@@ -157,6 +177,14 @@ fn anthropic_blocks(role: &str, blocks: &[Value], waiting: &[Value]) -> Result<V
                 want(!text.trim().is_empty(), "text content blocks must contain non-whitespace text")?;
                 want(role == "user" || text.trim_end() == text, "assistant content ends with white space")?;
             }
+            ("assistant", "thinking") => {
+                only(block, &["type", "thinking", "signature"])?;
+                want(
+                    block["signature"].as_str().is_some_and(|it| !it.is_empty()),
+                    "Invalid `signature` in `thinking` block",
+                )?;
+            }
+            ("assistant", "redacted_thinking") => only(block, &["type", "data"])?,
             ("assistant", "tool_use") => {
                 only(block, &["type", "id", "name", "input"])?;
                 want(is_token(&block["id"]) && is_token(&block["name"]) && block["input"].is_object(), "tool_use")?;

@@ -9,19 +9,36 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
+use futures_util::StreamExt;
 use serde_json::Value;
 
 /// One answer, given to the next request that passes the check.
 pub enum Reply {
     Json(u16, Vec<(&'static str, &'static str)>, Value),
     Text(u16, &'static str, String),
+    /// A stream, in these pieces; then the connection ends as said.
+    Stream(Vec<Vec<u8>>, End),
     /// Half of an answer, then the connection breaks.
     Cut,
     /// Nothing, ever.
     Hang,
 }
 
+/// How the connection ends after a stream's last piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Closed,
+    Broken,
+    /// It stays open, and nothing comes.
+    Open,
+}
+
 impl Reply {
+    /// A stream of this text, in one piece.
+    pub fn events(text: &str) -> Self {
+        Reply::Stream(vec![text.as_bytes().to_vec()], End::Closed)
+    }
+
     pub fn ok(body: Value) -> Self {
         Reply::Json(200, vec![], body)
     }
@@ -31,7 +48,7 @@ impl Reply {
     }
 }
 
-/// Says what is wrong with a request: a status and the vendor's error body.
+/// Says what is wrong with a request (its path with the query, its headers and body): a status and the vendor's error body.
 pub type Check = fn(&str, &HeaderMap, &Value) -> Result<(), (u16, Value)>;
 
 struct Shared {
@@ -83,7 +100,7 @@ impl Vendor {
 async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     let raw = String::from_utf8_lossy(&body).into_owned();
     let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    if let Err((status, error)) = (shared.check)(uri.path(), &headers, &body) {
+    if let Err((status, error)) = (shared.check)(uri.path_and_query().map_or("", |it| it.as_str()), &headers, &body) {
         shared.refused.lock().unwrap().push(error.clone());
         return json(status, &[], &error);
     }
@@ -95,6 +112,7 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
         Reply::Text(status, kind, text) => {
             Response::builder().status(status).header("content-type", kind).body(Body::from(text)).unwrap()
         }
+        Reply::Stream(pieces, end) => stream(pieces, end),
         Reply::Cut => {
             let half = Ok(Bytes::from_static(b"{\"choices\": [{\"mess"));
             let parts = futures_util::stream::iter([half, Err(std::io::Error::other("cut"))]);
@@ -105,6 +123,24 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
             Response::new(Body::empty())
         }
     }
+}
+
+fn stream(pieces: Vec<Vec<u8>>, end: End) -> Response {
+    let pieces = futures_util::stream::iter(pieces.into_iter().map(|piece| Ok(Bytes::from(piece))));
+    // Each piece goes out by itself.
+    let pieces = pieces.then(|piece| async {
+        tokio::task::yield_now().await;
+        piece
+    });
+    let body = match end {
+        End::Closed => Body::from_stream(pieces),
+        End::Broken => {
+            let broken = futures_util::stream::once(async { Err(std::io::Error::other("cut")) });
+            Body::from_stream(pieces.chain(broken))
+        }
+        End::Open => Body::from_stream(pieces.chain(futures_util::stream::pending())),
+    };
+    Response::builder().header("content-type", "text/event-stream; charset=utf-8").body(body).unwrap()
 }
 
 fn json(status: u16, headers: &[(&'static str, &'static str)], body: &Value) -> Response {

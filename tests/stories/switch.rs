@@ -1,7 +1,7 @@
 //! A model that can be switched off, and that costs something where a story says so.
 
 use async_trait::async_trait;
-use caisson::llm::{Model, ModelError, ModelRequest, ModelResponse, Price};
+use caisson::llm::{Deltas, Model, ModelError, ModelRequest, ModelResponse, Price};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -47,10 +47,10 @@ impl Model for Switched {
         self.model.context_tokens()
     }
 
-    async fn respond(&self, request: &ModelRequest) -> Result<ModelResponse, ModelError> {
+    async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
         match self.away.0.load(Ordering::SeqCst) {
             true => Err(ModelError::Unavailable("away".to_owned())),
-            false => self.model.respond(request).await,
+            false => self.model.respond(request, deltas).await,
         }
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
         Input::ModelCallRefused { turn } if draft.task.model_starts > 0 && *turn == draft.task.turn + 1 => {
             draft.emit(Event::ModelCallUncharged { turn: *turn });
         }
-        Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model }
+        Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model, vendor }
             if working(&draft.task) && *turn == draft.task.turn + 1 =>
         {
             draft.emit(Event::TurnCompleted {
@@ -53,6 +53,7 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
                 micro_usd: *micro_usd,
                 duration_ms: *duration_ms,
                 model: model.clone(),
+                vendor: vendor.clone(),
             });
             if calls.is_empty() {
                 draft.emit(Event::Nudged { turn: *turn });

@@ -162,6 +162,7 @@ impl Walk {
             micro_usd: 3,
             duration_ms: 2,
             model: "m".into(),
+            vendor: None,
         })
     }
 

@@ -109,7 +109,16 @@ impl Shell {
                 self.feed(Input::ModelCallStarting { turn, worst_micro_usd: 1 });
                 let (text, model, usage) = (String::new(), String::new(), Usage::default());
                 let calls = vec![bash(), bash(), done()];
-                self.feed(Input::ModelAnswered { turn, text, calls, usage, micro_usd: 1, duration_ms: 1, model });
+                self.feed(Input::ModelAnswered {
+                    turn,
+                    text,
+                    calls,
+                    usage,
+                    micro_usd: 1,
+                    duration_ms: 1,
+                    model,
+                    vendor: None,
+                });
             }
             Effect::Act { number, .. } => {
                 let status = if odd { OutcomeStatus::DiskSpent { what: "w".into() } } else { ok().status };

@@ -31,7 +31,7 @@ fn every_kind_of_action_says_what_is_true_of_it() {
     for call in [Call::Done { summary: String::new() }, Call::UpdatePlan { plan: String::new() }, recall] {
         assert!(!call.may_change_the_tree() && !call.is_apart());
     }
-    assert_eq!(Usage { input: 1000, output: 200, cache_read: 30, cache_write: 4 }.total(), 1234);
+    assert_eq!(Usage { input: 1000, output: 200, cache_read: 30, cache_write: 4, reasoning: 0 }.total(), 1234);
     let good = [OutcomeStatus::Ok, OutcomeStatus::Exited { code: 0 }].iter().all(OutcomeStatus::succeeded);
     assert!(good && !OutcomeStatus::Exited { code: 1 }.succeeded() && !OutcomeStatus::TimedOut.succeeded());
 }

@@ -12,6 +12,9 @@ pub(super) async fn look(sheet: &mut Sheet, config: &Process, ask: bool) {
         let part = if models.all().len() > 1 { format!("model {}", entry.id) } else { "model".to_owned() };
         one(sheet, &part, entry, ask).await;
     }
+    if let Some(unlimited) = look::unlimited(config) {
+        sheet.note("budget", unlimited);
+    }
 }
 
 async fn one(sheet: &mut Sheet, part: &str, entry: &Entry, ask: bool) {
@@ -20,7 +23,11 @@ async fn one(sheet: &mut Sheet, part: &str, entry: &Entry, ask: bool) {
         Err(fault) => return put(sheet, part, "", fault),
     };
     if !ask && !model.scripted() {
-        return sheet.good(part, format!("{} is set up (--model asks it something)", model.label()));
+        sheet.good(part, format!("{} is set up (--model asks it something)", model.label()));
+        if let Some(unknown) = look::price(entry) {
+            put(sheet, part, &model.label(), unknown);
+        }
+        return;
     }
     for finding in look::look(entry, model.as_ref()).await {
         put(sheet, part, &model.label(), finding);

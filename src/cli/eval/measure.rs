@@ -16,7 +16,7 @@ pub fn measure(log: &[(i64, Event)]) -> Measured {
     let (mut micro_usd, mut model_ms) = (0, 0);
     for (_, event) in log {
         if let Event::TurnCompleted { usage, micro_usd: cost, duration_ms, model, .. } = event {
-            let Usage { input, output, cache_read, cache_write } = *usage;
+            let Usage { input, output, cache_read, cache_write, .. } = *usage;
             found.turns += 1;
             found.tokens_read += input + cache_read + cache_write;
             found.tokens_cached += cache_read;
@@ -60,6 +60,7 @@ mod tests {
                 micro_usd: 1500,
                 duration_ms: 2000,
                 model: model.into(),
+                vendor: None,
             },
         )
     }
@@ -67,8 +68,8 @@ mod tests {
     #[test]
     fn tokens_seconds_and_money_are_summed() {
         let log = [
-            turn(Usage { input: 1200, output: 50, cache_read: 0, cache_write: 0 }, "m"),
-            turn(Usage { input: 100, output: 200, cache_read: 1100, cache_write: 20 }, "m"),
+            turn(Usage { input: 1200, output: 50, cache_read: 0, cache_write: 0, reasoning: 0 }, "m"),
+            turn(Usage { input: 100, output: 200, cache_read: 1100, cache_write: 20, reasoning: 0 }, "m"),
             (0, Event::ActionStarted { number: 1, turn: 1, index: 0 }),
             (0, Event::ActionStarted { number: 2, turn: 2, index: 0 }),
         ];

@@ -2,7 +2,7 @@
 //!
 //! Owns the questions and what each finding means for an operator. Must not print. Tests: `tests/providers/refusals.rs`.
 
-use crate::config::process::{Model as Entry, ModelStyle};
+use crate::config::process::{Model as Entry, ModelStyle, Process};
 use crate::engine::probe;
 use crate::engine::turn::TEMPLATE_ADVICE;
 use crate::llm::{self, Model, ModelError};
@@ -34,6 +34,33 @@ pub fn opened(entry: &Entry) -> Result<Arc<dyn Model>, Finding> {
     llm::configured(entry).map_err(|found| Finding::Fault { found, attempt })
 }
 
+/// That nobody said what it costs.
+pub fn price(entry: &Entry) -> Option<Finding> {
+    let note = "price unknown: set price_input and price_output, to 0 where it costs nothing";
+    entry.is_unpriced().then(|| Finding::Note(note.to_owned()))
+}
+
+/// That limits in dollars limit nothing, because nobody said what the worker costs.
+pub fn unlimited(config: &Process) -> Option<String> {
+    let worker = config.models.worker();
+    let budgets = config.repositories.iter().filter_map(|entry| entry.budget.as_ref()).chain([&config.budget]);
+    let (mut task, mut day) = (false, false);
+    for budget in budgets {
+        task |= budget.dollars > 0.0;
+        day |= budget.day_dollars > 0.0;
+    }
+    let limits = match (task, day) {
+        (true, true) => "budget.dollars and budget.day_dollars limit",
+        (true, false) => "budget.dollars limits",
+        (false, true) => "budget.day_dollars limits",
+        (false, false) => return None,
+    };
+    worker.is_unpriced().then(|| {
+        let name = worker.shown();
+        format!("{limits} nothing: the price of {name} is unknown. Set price_input and price_output, to 0 where it costs nothing")
+    })
+}
+
 /// Asks it one or two tiny questions; what was found comes in the order in which it was.
 pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
     if model.scripted() {
@@ -58,6 +85,7 @@ pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
         found.push(Finding::Note(note.to_owned()));
     }
     found.extend(template(entry, model).await);
+    found.extend(price(entry));
     found
 }
 

@@ -70,6 +70,7 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
             Turn::Assistant {
                 text: prompt::render("files_answer", context! { path => answer::EXAMPLE }),
                 calls: Vec::new(),
+                vendor: None,
             },
             Turn::User { text: question },
         ],

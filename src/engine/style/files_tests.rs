@@ -56,7 +56,16 @@ pub fn answered(turn: u32, calls: Vec<Action>) -> Event {
     });
     let text = "I turned the sign.\n\ncalc.py\n```python\nx\n```".into();
     let usage = Usage::default();
-    Event::TurnCompleted { turn, text, calls: calls.collect(), usage, micro_usd: 0, duration_ms: 0, model: "m".into() }
+    Event::TurnCompleted {
+        turn,
+        text,
+        calls: calls.collect(),
+        usage,
+        micro_usd: 0,
+        duration_ms: 0,
+        model: "m".into(),
+        vendor: None,
+    }
 }
 
 fn write() -> Action {

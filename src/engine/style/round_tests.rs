@@ -41,7 +41,8 @@ fn said(log: &[Event]) -> TurnAnswer {
 fn spoken(answer: TurnAnswer, number: u32) -> Vec<Event> {
     let TurnAnswer { turn, text, calls, model, .. } = answer;
     let usage = Usage::default();
-    let mut log = vec![Event::TurnCompleted { turn, text, calls, usage, micro_usd: 0, duration_ms: 0, model }];
+    let mut log =
+        vec![Event::TurnCompleted { turn, text, calls, usage, micro_usd: 0, duration_ms: 0, model, vendor: None }];
     log.extend(acted(number, turn, 0, OutcomeStatus::Ok, ""));
     log
 }

@@ -68,7 +68,7 @@ fn answered(turn: u32, text: &str) -> Event {
     let response = ModelResponse { text: text.into(), ..ModelResponse::default() };
     let calls: Vec<CallRequest> = Reader::Text.calls(&response, turn);
     let (usage, model) = (Usage::default(), "m".to_owned());
-    Event::TurnCompleted { turn, text: text.into(), calls, usage, micro_usd: 0, duration_ms: 0, model }
+    Event::TurnCompleted { turn, text: text.into(), calls, usage, micro_usd: 0, duration_ms: 0, model, vendor: None }
 }
 
 fn acted(number: u32, turn: u32, status: OutcomeStatus, text: &str) -> [Event; 2] {
@@ -88,7 +88,7 @@ fn asked(log: &[Event]) -> ModelRequest {
 fn transcript(request: &ModelRequest) -> String {
     let turns = request.turns.iter().map(|turn| match turn {
         Turn::User { text } => format!("=== user\n{text}\n"),
-        Turn::Assistant { text, calls } => format!("=== assistant, {} calls\n{text}\n", calls.len()),
+        Turn::Assistant { text, calls, .. } => format!("=== assistant, {} calls\n{text}\n", calls.len()),
         Turn::Results(results) => format!("=== results {results:?}\n"),
     });
     format!("=== system\n{}\n{}", request.system, turns.collect::<String>())

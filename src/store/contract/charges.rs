@@ -11,9 +11,9 @@ async fn say(store: &Store, id: TaskId, at: i64, key: &str, input: Input) {
 }
 
 fn answer(micro_usd: u64, model: &str) -> Input {
-    let usage = Usage { input: 10, output: 2, cache_read: 5, cache_write: 1 };
+    let usage = Usage { input: 10, output: 2, cache_read: 5, cache_write: 1, reasoning: 0 };
     let (text, calls) = (String::new(), Vec::new());
-    Input::ModelAnswered { turn: 1, text, calls, usage, micro_usd, duration_ms: 3, model: model.into() }
+    Input::ModelAnswered { turn: 1, text, calls, usage, micro_usd, duration_ms: 3, model: model.into(), vendor: None }
 }
 
 async fn running(store: &Store, key: &str) -> TaskId {

@@ -1,6 +1,7 @@
 //! Every refusal that was met or is documented, and what it means to us.
 
 use super::*;
+use reqwest::header::HeaderValue;
 
 fn of(status: u16, body: &str) -> ModelError {
     classify(StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), body)
@@ -83,16 +84,23 @@ fn a_refusal_inside_a_200_keeps_its_meaning() {
     assert_eq!(status_inside(&serde_json::json!({"type": "overloaded_error"})).as_u16(), 503);
     assert_eq!(status_inside(&serde_json::json!({"code": 0, "message": "?"})).as_u16(), 400);
     assert_eq!(status_inside(&serde_json::json!("text only")).as_u16(), 400);
+    let flat = |code: &str| status_inside(&serde_json::json!({"type": "error", "code": code, "message": "?"})).as_u16();
+    assert_eq!((flat("rate_limit_exceeded"), flat("server_error"), flat("invalid_api_key")), (429, 503, 401));
+    assert_eq!((flat("invalid_prompt"), status_inside(&serde_json::json!({"type": "api_error"})).as_u16()), (400, 503));
 }
 
 #[test]
-fn addresses_are_joined_as_people_mean_them() {
-    let chat = ["v1", "chat", "completions"];
-    let joined = |base: &str| join(base, &chat).unwrap().to_string();
-    assert_eq!(joined("http://h:1"), "http://h:1/v1/chat/completions");
-    assert_eq!(joined("http://h:1/v1/"), "http://h:1/v1/chat/completions");
-    assert_eq!(joined("https://h/api/v1/chat/completions"), "https://h/api/v1/chat/completions");
-    assert!(join("ftp://h", &chat).is_err());
-    assert!(join("h:1", &chat).is_err());
-    assert!(join("https://me:pw@h", &chat).unwrap_err().contains("key_file"));
+fn google_says_how_long_to_wait_and_which_key_is_wrong_in_the_details() {
+    let limited = r#"{"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED","details":[
+        {"@type":"type.googleapis.com/google.rpc.QuotaFailure"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.07s"}]}}"#;
+    assert_eq!(of(429, limited), ModelError::RateLimited { retry_after_ms: Some(34_070) });
+    let key = r#"{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[
+        {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}"#;
+    assert!(matches!(of(400, key), ModelError::Unauthorized(t) if t.contains("API key not valid")));
+    assert!(matches!(of(400, &format!("[{key}]")), ModelError::Unauthorized(_)), "a list, without alt=sse");
+    let down =
+        r#"{"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}"#;
+    assert!(matches!(of(503, down), ModelError::Unavailable(_)));
+    let long = r#"{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}"#;
+    assert_eq!(of(400, long), ModelError::ContextFull);
 }

@@ -1,0 +1,80 @@
+//! OpenAI's Responses wire as JSON, without a server.
+
+use super::*;
+use crate::llm::{ToolResult, ToolSpec};
+
+fn conversation() -> ModelRequest {
+    let call = |id: &str, arguments: Value| ToolCall { id: id.into(), name: "bash".into(), arguments, malformed: None };
+    let result =
+        |id: &str, text: &str| ToolResult { call_id: id.into(), name: "bash".into(), text: text.into(), error: false };
+    ModelRequest {
+        system: "be brief".into(),
+        turns: vec![
+            Turn::User { text: "fix it".into() },
+            Turn::Assistant {
+                text: "I look.".into(),
+                calls: vec![call("a:1", json!({"command": "ls"})), call("b", json!({}))],
+                vendor: None,
+            },
+            Turn::Results(vec![result("a:1", ""), result("b", "command is missing")]),
+            Turn::User { text: "approved".into() },
+            Turn::Assistant { text: String::new(), calls: vec![], vendor: None },
+            Turn::User { text: "use a tool".into() },
+        ],
+        tools: vec![ToolSpec {
+            name: "bash".into(),
+            description: "runs".into(),
+            parameters: json!({"type": "object"}),
+        }],
+        max_output_tokens: 500,
+        temperature: None,
+        seed: Some(7),
+    }
+}
+
+/// An answer that came whole.
+fn parse(answer: &Value, turn: usize) -> Result<ModelResponse, ModelError> {
+    let request = conversation();
+    let whole = Whole { text: answer.to_string(), value: answer.clone() };
+    super::parse(&whole, turn, &Asker::new("openai-responses", "gpt", &request))
+}
+
+#[test]
+fn a_whole_conversation_on_the_wire() {
+    let request = conversation();
+    let asker = Asker::new("openai-responses", "gpt", &request);
+    insta::assert_json_snapshot!(body(&asker, &request, Form { streamed: true, ..Form::default() }));
+}
+
+#[test]
+fn a_response_is_read_and_unknown_items_are_passed_over() {
+    let answer = json!({ "status": "completed", "output": [
+        { "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA" },
+        { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "I look.", "annotations": [] }] },
+        { "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "bash", "arguments": "{\"command\":\"ls\"}" }],
+        "usage": { "input_tokens": 100, "input_tokens_details": { "cached_tokens": 60 }, "output_tokens": 39,
+            "output_tokens_details": { "reasoning_tokens": 30 } } });
+    let response = parse(&answer, 0).unwrap();
+    assert_eq!((response.text.as_str(), response.calls[0].id.as_str()), ("I look.", "call_1"));
+    assert_eq!(response.calls[0].arguments, json!({ "command": "ls" }));
+    assert_eq!(response.usage, Usage { input: 40, output: 39, cache_read: 60, cache_write: 0, reasoning: 30 });
+}
+
+#[test]
+fn ends_of_every_kind_are_understood() {
+    let ended = |reason: &str| {
+        json!({ "status": "incomplete", "incomplete_details": { "reason": reason }, "output": [
+        { "type": "function_call", "id": "fc_1", "name": "bash", "arguments": "{\"comm" }] })
+    };
+    let cut = parse(&ended("max_output_tokens"), 3).unwrap();
+    assert!(cut.truncated && cut.calls[0].malformed.as_deref() == Some("{\"comm") && cut.calls[0].id == "fc_1");
+    let filtered =
+        json!({ "status": "incomplete", "incomplete_details": { "reason": "content_filter" }, "output": [] });
+    let filtered = parse(&filtered, 0).unwrap();
+    assert!(filtered.text.contains("content_filter") && !filtered.truncated);
+    let refusal =
+        json!({ "output": [{ "type": "message", "content": [{ "type": "refusal", "refusal": "I can't" }] }] });
+    assert_eq!(parse(&refusal, 0).unwrap().text, "I can't");
+    assert!(matches!(parse(&json!({ "status": "in_progress", "output": [] }), 0), Err(ModelError::Lost(_))));
+    assert!(matches!(parse(&json!({ "id": "resp_1" }), 0), Err(ModelError::Malformed(_))));
+}

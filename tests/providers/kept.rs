@@ -1,0 +1,156 @@
+//! A vendor's own parts through a whole task: out of a stream, into the log, and back to the vendor byte for byte, as long as they are
+//! that model's own and stand behind what they stood behind.
+
+use caisson::config::process::ModelKind;
+use caisson::engine::style::Style;
+use caisson::engine::{self, EngineConfig, TurnAnswer};
+use caisson::llm::{Model, Silent};
+use caisson::secret::Secret;
+use domain::*;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::recordings::began;
+use crate::vendor::{Check, Reply, Vendor, anything};
+use crate::{KEY, QUICK, client, named, streamed, strict_check, strict_gemini};
+
+/// The wires whose answers hold more than text and calls.
+const KEEPING: [ModelKind; 3] = [ModelKind::Anthropic, ModelKind::Gemini, ModelKind::OpenaiResponses];
+
+/// The part that only the vendor can read, as it must come back.
+fn part(kind: ModelKind) -> &'static str {
+    match kind {
+        ModelKind::Anthropic => r#"{"signature":"EqQB/+==","thinking":"süß \"hm\"","type":"thinking"}"#,
+        ModelKind::Gemini => r#""thoughtSignature":"EqQB/+==""#,
+        _ => r#"{"encrypted_content":"gAAA/+==","id":"rs_1","summary":[],"type":"reasoning"}"#,
+    }
+}
+
+fn answer(kind: ModelKind) -> Value {
+    let arguments = json!({ "command": "ls" });
+    match kind {
+        ModelKind::Anthropic => json!({ "model": "test-model", "stop_reason": "tool_use", "content": [
+            serde_json::from_str::<Value>(part(kind)).unwrap(),
+            { "type": "redacted_thinking", "data": "EmwK" },
+            { "type": "tool_use", "id": "toolu_1", "name": "bash", "input": arguments }], "usage": { "input_tokens": 9, "output_tokens": 2 } }),
+        ModelKind::Gemini => json!({ "candidates": [{ "finishReason": "STOP", "content": { "role": "model", "parts": [
+            { "text": "I look." },
+            { "functionCall": { "id": "x1", "name": "bash", "args": arguments }, "thoughtSignature": "EqQB/+==" }] } }],
+            "usageMetadata": { "promptTokenCount": 9, "candidatesTokenCount": 2, "thoughtsTokenCount": 7 } }),
+        _ => json!({ "status": "completed", "model": "test-model", "output": [
+            serde_json::from_str::<Value>(part(kind)).unwrap(),
+            { "id": "fc_1", "type": "function_call", "status": "completed", "call_id": "call_1", "name": "bash", "arguments": arguments.to_string() }],
+            "usage": { "input_tokens": 9, "output_tokens": 9, "output_tokens_details": { "reasoning_tokens": 7 } } }),
+    }
+}
+
+fn check(kind: ModelKind) -> Check {
+    if kind == ModelKind::Gemini { strict_gemini::signed } else { strict_check(kind) }
+}
+
+async fn converse(model: &dyn Model, log: &[Event]) -> TurnAnswer {
+    let task = Task { granted: Budget::default(), ..Task::fold(TaskId(7), log) };
+    let config = EngineConfig::new(Secret::new("k"), 1000);
+    let ready = engine::prepare(&task, log, Style::Tools, &config, model).unwrap();
+    engine::converse(model, &ready, &Silent, &QUICK, &CancellationToken::new()).await.unwrap()
+}
+
+/// The log behind one answer and the result of its call, as it is read back from the store.
+async fn answered(model: &dyn Model) -> Vec<Event> {
+    let mut log = began("Sums are wrong", "`add(1, 2)` gives -1.");
+    let TurnAnswer { turn, text, calls, usage, micro_usd, duration_ms, model, vendor } = converse(model, &log).await;
+    assert!(vendor.is_some());
+    log.push(Event::TurnCompleted { turn, text, calls, usage, micro_usd, duration_ms, model, vendor });
+    log.push(Event::ActionStarted { number: 1, turn, index: 0 });
+    let outcome = Outcome { duration_ms: 1, ..Outcome::new(OutcomeStatus::Ok, "calc.py") };
+    log.push(Event::ActionFinished { number: 1, outcome });
+    let stored = serde_json::to_string(&log).unwrap();
+    serde_json::from_str(&stored).unwrap()
+}
+
+#[tokio::test]
+async fn a_vendors_parts_come_back_byte_for_byte() {
+    for kind in KEEPING {
+        let vendor = Vendor::start(check(kind), vec![]).await;
+        let model = client(kind, &vendor.url, KEY);
+        vendor.answer(Reply::events(&streamed::events(kind, &answer(kind)).concat()));
+        let log = answered(model.as_ref()).await;
+        // Twice: the same log gives the same bytes.
+        for _ in 0..2 {
+            vendor.answer(Reply::ok(answer(kind)));
+            converse(model.as_ref(), &log).await;
+        }
+        assert_eq!(vendor.refused(), Vec::<Value>::new(), "{kind:?}");
+        let raw = vendor.raw();
+        assert!(
+            !raw[0].contains(part(kind)) && raw[1].contains(part(kind)) && raw[1] == raw[2],
+            "{kind:?}: {}",
+            raw[1]
+        );
+        let usage =
+            log.iter().find_map(|it| if let Event::TurnCompleted { usage, .. } = it { Some(usage) } else { None });
+        assert_eq!(usage.unwrap().reasoning, if kind == ModelKind::Anthropic { 0 } else { 7 }, "{kind:?}");
+    }
+}
+
+/// What was signed is left out where the signature would vouch for something else.
+#[tokio::test]
+async fn parts_are_left_out_for_another_model_other_rules_or_a_new_conversation() {
+    for kind in KEEPING {
+        let vendor = Vendor::start(strict_check(kind), vec![]).await;
+        let model = client(kind, &vendor.url, KEY);
+        vendor.answer(Reply::events(&streamed::events(kind, &answer(kind)).concat()));
+        let log = answered(model.as_ref()).await;
+        let mut anew = log.clone();
+        anew.push(Event::ConversationRestarted);
+        // A plan's answers stand behind other rules than the work on it.
+        let mut widened = log.clone();
+        if let Some(Event::Requested { request }) = widened.first_mut() {
+            request.kind = TaskKind::Plan;
+        }
+        for log in [anew, widened] {
+            vendor.answer(Reply::ok(answer(kind)));
+            converse(model.as_ref(), &log).await;
+            let sent = vendor.raw().pop().unwrap();
+            assert!(!sent.contains(part(kind)) && sent.contains("`add(1, 2)` gives -1."), "{kind:?}: {sent}");
+        }
+        assert_eq!(vendor.refused(), Vec::<Value>::new(), "{kind:?}");
+        let second = Vendor::start(anything, vec![Reply::ok(answer(kind))]).await;
+        converse(named(kind, &second.url, "test-model-2").as_ref(), &log).await;
+        let sent = second.raw().pop().unwrap();
+        assert!(!sent.contains(part(kind)) && sent.contains("calc.py"), "{kind:?}: {sent}");
+    }
+}
+
+/// Calls that were mended are answered by their new ids, which the parts do not know.
+#[tokio::test]
+async fn an_answer_that_had_to_be_mended_or_was_cut_keeps_nothing() {
+    for kind in KEEPING {
+        let (from, to) = match kind {
+            ModelKind::Anthropic => ("toolu_1", "odd id/1"),
+            ModelKind::Gemini => ("\"bash\"", "\"functions.bash\""),
+            _ => ("call_1", "odd id/1"),
+        };
+        let mended: Value = serde_json::from_str(&answer(kind).to_string().replace(from, to)).unwrap();
+        assert_ne!(mended, answer(kind));
+        let mut cut = answer(kind);
+        match kind {
+            ModelKind::Anthropic => cut["stop_reason"] = json!("max_tokens"),
+            ModelKind::Gemini => cut["candidates"][0]["finishReason"] = json!("MAX_TOKENS"),
+            _ => cut["status"] = json!("incomplete"),
+        }
+        for reply in [mended, cut] {
+            let vendor = Vendor::start(strict_check(kind), vec![Reply::ok(reply.clone())]).await;
+            let answer = converse(client(kind, &vendor.url, KEY).as_ref(), &began("t", "b")).await;
+            assert_eq!((answer.vendor, answer.calls.len()), (None, 1), "{kind:?}: {reply}");
+        }
+    }
+}
+
+/// An older log, and one that a newer version wrote otherwise, are read as text and calls.
+#[test]
+fn logs_without_parts_are_read_as_before() {
+    let old = r#"{"event":"turn_completed","turn":1,"text":"t","calls":[],"usage":{"input":1,"output":2,"cache_read":0,"cache_write":0},"micro_usd":0,"duration_ms":1,"model":"m"}"#;
+    let event: Event = serde_json::from_str(old).unwrap();
+    assert_eq!(serde_json::to_string(&event).unwrap(), old, "and written as before");
+}

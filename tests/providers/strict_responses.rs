@@ -1,0 +1,82 @@
+//! The checks of OpenAI's Responses API, as its reference describes them (platform.openai.com/docs/api-reference/responses/create).
+
+use axum::http::HeaderMap;
+use serde_json::{Value, json};
+
+use crate::KEY;
+use crate::strict::{Checked, header, is_token, only, want};
+
+/// `POST /v1/responses`.
+pub fn check(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
+    let error = |status: u16, message: &str, code: &str| {
+        (
+            status,
+            json!({ "error": { "message": message, "type": "invalid_request_error", "param": null, "code": code } }),
+        )
+    };
+    if path != "/v1/responses" {
+        return Err(error(404, "Unknown request URL", "unknown_url"));
+    }
+    match header(headers, "authorization") {
+        Some(value) if value == format!("Bearer {KEY}") => {}
+        value => return Err(error(401, &format!("Incorrect API key provided: {value:?}"), "invalid_api_key")),
+    }
+    whole(body).map_err(|what| error(400, &what, "invalid_value"))
+}
+
+fn whole(body: &Value) -> Checked {
+    let known =
+        ["model", "instructions", "input", "max_output_tokens", "store", "stream", "include", "temperature", "tools"];
+    only(body, &known)?;
+    want(body["model"].as_str().is_some_and(|model| !model.is_empty()), "model is missing")?;
+    want(body["instructions"].as_str().is_some_and(|text| !text.is_empty()), "instructions")?;
+    want(body["max_output_tokens"].as_u64().is_some_and(|n| n >= 16), "Expected a value >= 16")?;
+    want(body["store"] == json!(false), "the tests' vendor keeps nothing")?;
+    want(body["stream"].is_boolean(), "stream")?;
+    want(body.get("include").is_none_or(|it| *it == json!(["reasoning.encrypted_content"])), "include")?;
+    for tool in body["tools"].as_array().ok_or("tools must be a list")? {
+        only(tool, &["type", "name", "description", "parameters", "strict"])?;
+        want(tool["type"] == "function" && is_token(&tool["name"]) && tool["strict"] == json!(false), "a tool")?;
+        want(tool["parameters"]["type"] == "object", "a tool's parameters")?;
+    }
+    let mut waiting: Vec<Value> = Vec::new();
+    for (at, item) in body["input"].as_array().ok_or("input must be a list")?.iter().enumerate() {
+        one(item, &mut waiting).map_err(|what| format!("input[{at}]: {what}"))?;
+    }
+    want(waiting.is_empty(), "No tool output found for function call")
+}
+
+fn one(item: &Value, waiting: &mut Vec<Value>) -> Checked {
+    match item["type"].as_str().unwrap_or_default() {
+        "message" => {
+            want(waiting.is_empty(), "No tool output found for function call")?;
+            want(matches!(item["role"].as_str(), Some("user" | "assistant")), "role")?;
+            // As it was sent, or in the short form.
+            let sent = item["content"].as_array().is_some_and(|parts| {
+                item["role"] == "assistant"
+                    && parts.iter().all(|part| part["type"] == "output_text" && part["text"].is_string())
+            });
+            want(sent || item["content"].as_str().is_some_and(|text| !text.is_empty()), "content is empty")
+        }
+        "function_call" => {
+            only(item, &["type", "id", "call_id", "name", "arguments", "status"])?;
+            want(is_token(&item["call_id"]) && is_token(&item["name"]), "a call's id or name")?;
+            let arguments = item["arguments"].as_str().ok_or("arguments must be a string")?;
+            want(serde_json::from_str::<Value>(arguments).is_ok_and(|it| it.is_object()), "arguments aren't JSON")?;
+            waiting.push(item["call_id"].clone());
+            Ok(())
+        }
+        "function_call_output" => {
+            only(item, &["type", "call_id", "output"])?;
+            let place = waiting.iter().position(|id| *id == item["call_id"]);
+            waiting.remove(place.ok_or("No tool call found for function call output")?);
+            want(item["output"].is_string(), "output")
+        }
+        "reasoning" => {
+            want(waiting.is_empty(), "reasoning comes before what it led to")?;
+            // Nothing is stored: what cannot be read back from the item itself is not found.
+            want(item["encrypted_content"].is_string() && item["summary"].is_array(), "Item with id 'rs' not found.")
+        }
+        other => Err(format!("Invalid value: '{other}'")),
+    }
+}
