@@ -1,4 +1,4 @@
-//! Both vendors' wires against local servers: strict ones, which refuse any wrong shape as the vendors do and record what they
+//! The vendors' wires against local servers: strict ones, which refuse any wrong shape as the vendors do and record what they
 //! were sent, and sloppy ones, which answer as real servers do on bad days. Nothing leaves loopback.
 
 #[path = "providers/anthropic.rs"]
@@ -9,6 +9,8 @@ mod cache;
 mod kept;
 #[path = "providers/machine.rs"]
 mod machine;
+#[path = "providers/newer.rs"]
+mod newer;
 #[path = "providers/openai.rs"]
 mod openai;
 #[path = "providers/recordings.rs"]
