@@ -67,10 +67,14 @@ if ! compose run --rm -T --no-deps --entrypoint test caisson -e /var/lib/caisson
     echo "Gitea's admin: name admin, password $password (shown this once)"
 fi
 public=${CAISSON_PUBLIC_URL:-http://localhost:3000}
-if ! compose run --rm -T --no-deps --entrypoint grep caisson -q '^\[\[repositories\]\]' /var/lib/caisson/caisson.toml </dev/null >/dev/null 2>&1; then
+listed=$(compose run --rm -T --no-deps caisson --config=/var/lib/caisson/caisson.toml repo list </dev/null 2>&1) ||
+    die "the repositories could not be listed: $listed"
+case $listed in
+*"no repository yet"*)
     echo "Open $public. Next: compose/caisson.sh repo add <git-url> --writer <login>, then \`make up\` again: it starts the bot."
     exit 0
-fi
+    ;;
+esac
 compose up -d
 # The bot reads its configuration when it starts.
 compose restart caisson

@@ -1,6 +1,10 @@
 //! A value that must not be seen: a token, a password, a hook's secret.
 //! Owns only the wrapper: `Debug` and `Display` never show the content, and it cannot be serialised.
-//! Must not know where secrets come from or go to. Tests: below.
+//! Must not know where secrets come from or go to. What is sealed with one: `secret/seal.rs`. Tests: below.
+
+mod seal;
+
+pub use seal::{SealError, SealingKey};
 
 use std::fmt;
 use std::path::Path;

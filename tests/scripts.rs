@@ -174,7 +174,7 @@ case "$*" in
     *"admin user create"*) echo "generated random password is 'pass word'"; echo "Access token was successfully created... 0123456789012345678901234567890123456789" ;;
     *"--entrypoint sh caisson"*) cat >"$stage/setup"; [ ! -e "$stage/no-setup" ] ;;
     *curl*) cat >"$stage/curl" ;;
-    *"--entrypoint grep"*) exit 1 ;;
+    *"repo list"*) echo "no repository yet: caisson repo add <git-url>" ;;
 esac"#;
 
 #[test]
@@ -188,6 +188,7 @@ fn make_up_leaves_no_token_that_may_do_everything_and_pins_what_came_from_a_regi
     let (up, group) = (place.join("up.sh"), [("CAISSON_DOCKER_GID", "0"), ("CAISSON_MODEL_KIND", "scripted")]);
     let (out, said) = stage.run_with(&up, &group);
     assert!(out.status.success() && said.contains("password pass word"), "{said}");
+    assert!(said.contains("Next: compose/caisson.sh repo add"), "{said}");
     assert_eq!(stage.read("setup").trim(), "0123456789012345678901234567890123456789", "given by standard input");
     assert_eq!(stage.read("curl").trim(), r#"user = "admin:pass word""#, "given by standard input");
     let calls = stage.read("calls");

@@ -138,6 +138,53 @@ fn status(port: u16, path: &str, secret: &Secret) -> u16 {
     done.ok().and_then(|_| answer.split(' ').nth(1)?.parse().ok()).unwrap_or_default()
 }
 
+/// What `caisson repo add` says of a project with one commit.
+fn add_shop(home: &Home) -> String {
+    let project = home.dir.path().join("my-shop");
+    let git = |args: &[&str]| {
+        let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+        assert!(Command::new("git").current_dir(&project).args(who).args(args).status().unwrap().success(), "{args:?}");
+    };
+    std::fs::create_dir(&project).unwrap();
+    git(&["init", "-q", "-b", "main"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+    let added = home.run(&["repo", "add", &project.display().to_string(), "--no-try"]);
+    let said = String::from_utf8_lossy(&added.stdout).into_owned() + &String::from_utf8_lossy(&added.stderr);
+    assert!(added.status.success(), "{said}");
+    said
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_with_a_live_task_is_taken_out_only_when_that_is_said() {
+    let Some(mut home) = Home::new("remove").await else { return };
+    home.set("CAISSON_FORGE_POLL_S", "1");
+    let mut serve = home.serving();
+    add_shop(&home);
+    let (entry, secrets) = home.entry("my-shop").await;
+    let repository = format!("{}/{}", entry.owner, entry.name);
+    home.forge.add_person("alice", "secret").unwrap();
+    home.forge.add_collaborator(&repository, "alice", devforge::Access::Write).unwrap();
+    home.forge.as_person("alice").open_issue(&repository, "Versions compare as text", "/fix").unwrap();
+    let listed = || String::from_utf8_lossy(&home.run(&["task", "list"]).stdout).contains("my-shop");
+    until("a task", listed);
+    let remove = |more: &[&str]| {
+        let done = home.run(&[&["repo", "remove", "my-shop"], more].concat());
+        let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+        (done.status.success(), said)
+    };
+    let (done, said) = remove(&[]);
+    assert!(!done && said.contains("tasks that have not ended: 1") && said.contains("--end-tasks"), "{said}");
+    let hook = "/webhooks/gitea/my-shop";
+    assert_eq!(status(home.ports[0], hook, &secrets[0]), 202, "nothing was changed");
+    let (done, said) = remove(&["--end-tasks"]);
+    assert!(done && said.contains("task 1 is cancelled") && said.contains("stays on the forge"), "{said}");
+    assert_eq!(status(home.ports[0], hook, &secrets[0]), 401);
+    let shown = home.run(&["task", "show", "1"]);
+    assert!(shown.status.success(), "its record stays: {shown:?}");
+    term(&mut serve);
+    assert_eq!(home.standing(), "");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_that_is_added_is_taken_up_by_the_running_bot() {
     let Some(home) = Home::new("reload").await else { return };
@@ -155,21 +202,19 @@ async fn a_repository_that_is_added_is_taken_up_by_the_running_bot() {
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(status(home.ports[0], hook, &wrong), 401, "it goes on");
     std::fs::write(&file, text).unwrap();
-    let project = home.dir.path().join("my-shop");
-    let git = |args: &[&str]| {
-        let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
-        assert!(Command::new("git").current_dir(&project).args(who).args(args).status().unwrap().success(), "{args:?}");
-    };
-    std::fs::create_dir(&project).unwrap();
-    git(&["init", "-q", "-b", "main"]);
-    git(&["commit", "-q", "--allow-empty", "-m", "x"]);
-    let added = home.run(&["repo", "add", &project.display().to_string(), "--no-try"]);
-    let said = String::from_utf8_lossy(&added.stdout).into_owned() + &String::from_utf8_lossy(&added.stderr);
-    assert!(added.status.success() && said.contains("takes it up"), "{said}");
-    let entry = caisson::config::Process::load(&file).unwrap().repositories.remove(0);
-    let secret = Secret::from_file(&entry.secret_files[0]).unwrap();
+    let said = add_shop(&home);
+    assert!(said.contains("takes it up"), "{said}");
+    assert!(!std::fs::read_to_string(&file).unwrap().contains("my-shop"), "the file is the operator's");
+    let (entry, secrets) = home.entry("my-shop").await;
+    let secret = secrets[0].clone();
     let answers = |wanted: u16| until("the hooks' listener", || status(home.ports[0], hook, &secret) == wanted);
-    tokio::task::block_in_place(|| answers(202));
+    assert_eq!(status(home.ports[0], hook, &secret), 202, "once it is said, it is so");
+    let metrics =
+        reqwest::get(format!("http://127.0.0.1:{}/metrics", home.ports[1])).await.unwrap().text().await.unwrap();
+    assert!(metrics.contains("result=\"unsigned\"} 2"), "it did not begin anew: {metrics}");
+    let listed = home.run(&["repo", "list"]);
+    let said = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(said.contains("store, written by") && said.contains(&entry.origin().to_owned()), "{said}");
     assert!(serve.try_wait().unwrap().is_none() && home.broker_lives(), "the same process");
     // A second time, by the signal: the process that began anew hears it, too.
     hang_up();

@@ -2,9 +2,12 @@
 
 mod support;
 
+use caisson::config::Process;
+use caisson::config::process::Repository;
 use caisson::forge::gitea::admin::Admin;
 use caisson::forge::{ForgeReads, Gitea, RepoRef};
 use caisson::secret::Secret;
+use caisson::store::Store;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -50,6 +53,15 @@ impl Home {
         let text = said(&output);
         assert!(!output.status.success(), "caisson {args:?} should fail: {text}");
         text
+    }
+
+    /// What the store holds of the one repository: its entry, and its hook's secrets.
+    async fn entry(&self) -> (Repository, Vec<Secret>) {
+        let config = Process::load(&self.config()).unwrap();
+        let store = Store::look(caisson::cli::store::location(&config).unwrap()).await.unwrap().expect("a store");
+        let (entries, _) = caisson::bot::known(&config, &store).await.unwrap();
+        let (entry, secrets) = entries[0].whole().expect("whole");
+        (entry.clone(), secrets.to_vec())
     }
 
     fn setup(&self) -> Vec<&str> {
@@ -110,10 +122,12 @@ async fn trip(url: &str, admin_token: &str) {
     assert!(text.contains("notes.txt holds what looks like a GitHub token"), "{text}");
     assert!(!text.contains("a1B2"), "the secret itself was printed: {text}");
     let hash = text.split("--accept ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
-    assert!(std::fs::read_to_string(home.config()).unwrap().contains("accepted = \"\""));
+    assert_eq!(home.entry().await.0.accepted, "");
     assert!(home.bad(&["repo", "add", &source, "--accept", "0000"]).contains(&hash));
     home.good(&["repo", "add", &source, "--accept", &hash]);
-    assert!(std::fs::read_to_string(home.config()).unwrap().contains(&hash));
+    assert_eq!(home.entry().await.0.accepted, hash);
+    home.good(&["repo", "add", &source]);
+    assert_eq!(home.entry().await.0.accepted, hash, "what was accepted stays so while the text is the same");
 
     let bot = Gitea::new(&url.parse().unwrap(), Secret::new(bot_token.trim()), "test").unwrap();
     let repo = RepoRef::new("caisson-projects", "my_shop");
@@ -127,12 +141,101 @@ async fn trip(url: &str, admin_token: &str) {
     let hooks = bot.hooks(&repo).await.unwrap();
     assert_eq!(hooks.len(), 1, "{hooks:?}");
     assert_eq!(hooks[0].url, "http://127.0.0.1:9/webhooks/gitea/my-shop");
-    assert_eq!(mode(&secrets.join("hook-my-shop")), 0o600);
-    assert!(home.good(&["repo", "list"]).contains("caisson-projects/my_shop"));
+    assert!(!secrets.join("hook-my-shop").exists() && mode(&home.dir.path().join("state/mark.key")) == 0o600);
+    assert!(
+        !std::fs::read_to_string(home.config()).unwrap().contains("[[repositories]]"),
+        "the file is the operator's"
+    );
+    let listed = home.good(&["repo", "list"]);
+    assert!(listed.contains("caisson-projects/my_shop") && listed.contains("store, written by"), "{listed}");
     home.good(&["repo", "check"]);
     rotate(&home, &bot, &repo).await;
     spoil(&home, &bot, &repo, &source).await;
     teams(&home, url, admin_token, &source).await;
+    import(&home, &bot, &repo, &source).await;
+    lost_key(&home, &bot, &repo, &source).await;
+    remove(&home, &bot, &repo).await;
+}
+
+/// An entry of the file counts on this host until it is moved; the operator's tables stay where they are.
+async fn import(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
+    let ((entry, secrets), text) = (home.entry().await, std::fs::read_to_string(home.config()).unwrap());
+    let file = home.dir.path().join("own-secret");
+    secrets[0].write(&file).unwrap();
+    let own = |accepted: &str| {
+        let (key, id) = (&entry.key, entry.id);
+        let foreign = format!("{:?}", entry.accepted_foreign);
+        format!(
+            "{text}\n[[repositories]]\nkey = \"{key}\"\nowner = \"{}\"\nname = \"{}\"\nid = {id}\nsecret_files = [\"own-secret\"]\n\
+             default_branch = \"trunk\"\nupstream = \"{}\"\naccepted = \"{accepted}\"\naccepted_foreign = {foreign}\n\
+             [repositories.budget]\ndollars = 9.5 # ours\n",
+            entry.owner,
+            entry.name,
+            entry.origin()
+        )
+    };
+    std::fs::write(home.config(), own("another")).unwrap();
+    assert!(home.good(&["repo", "list"]).contains("caisson.toml"));
+    assert!(said(&home.caisson(&["doctor"])).contains("the store's is another one for the other hosts (accepted)"));
+    for args in [&["repo", "add", source][..], &["repo", "rotate", "my-shop"], &["repo", "remove", "my-shop"]] {
+        assert!(home.bad(args).contains("caisson repo import my-shop"), "{args:?}");
+    }
+    assert!(home.bad(&["repo", "import"]).contains("they differ: accepted"));
+    assert!(home.bad(&["repo", "import", "nothing"]).contains("no entry"));
+    assert_eq!(std::fs::read_to_string(home.config()).unwrap(), own("another"), "nothing was moved");
+    // The same as the store's: it only leaves the file.
+    std::fs::write(home.config(), own(&entry.accepted)).unwrap();
+    let hooks = bot.hooks(repo).await.unwrap();
+    home.good(&["repo", "import"]);
+    let left = std::fs::read_to_string(home.config()).unwrap();
+    assert!(left.contains("dollars = 9.5 # ours") && !left.contains("own-secret"), "{left}");
+    assert_eq!((home.entry().await.0, bot.hooks(repo).await.unwrap()[0].id), (entry.clone(), hooks[0].id));
+    assert_eq!(caisson::config::Process::load(&home.config()).unwrap().budget_of("my-shop").dollars, 9.5);
+    // Another one takes its place only by the operator's word.
+    std::fs::write(home.config(), own(&"0".repeat(64))).unwrap();
+    home.good(&["repo", "import", "my-shop", "--over"]);
+    assert_eq!(home.entry().await.0.accepted, "0".repeat(64));
+    assert_eq!(home.entry().await.1, secrets);
+    std::fs::write(home.config(), text).unwrap();
+}
+
+/// With another key nothing of an entry is taken, and `repo add` begins with it anew: nothing that was accepted counts any more.
+async fn lost_key(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
+    let ours = async || {
+        let hooks = bot.hooks(repo).await.unwrap();
+        hooks.into_iter().find(|hook| hook.url.ends_with("/webhooks/gitea/my-shop")).unwrap().id
+    };
+    let (before, hook) = (home.entry().await.1, ours().await);
+    std::fs::remove_file(home.dir.path().join("state/mark.key")).unwrap();
+    let text = home.good(&["repo", "list"]);
+    assert!(text.contains("no mark.key"), "{text}");
+    assert!(said(&home.caisson(&["repo", "add", source])).contains("store accept-key"));
+    home.good(&["store", "accept-key"]);
+    let text = home.good(&["repo", "list"]);
+    assert!(text.contains("sealed with another key") && !text.contains(before[0].expose()), "{text}");
+    let mut accept = vec!["repo".to_owned(), "add".to_owned(), source.to_owned()];
+    let text = loop {
+        let args: Vec<&str> = accept.iter().map(String::as_str).collect();
+        let text = said(&home.caisson(&args));
+        // One after the other, each by its name.
+        let Some(name) = text.lines().find_map(|line| line.split("--accept-foreign '").nth(1)) else { break text };
+        accept.extend(["--accept-foreign".to_owned(), name.trim_end_matches('\'').to_owned()]);
+        assert!(accept.len() < 20, "{text}");
+    };
+    assert!(text.contains("none of this has an effect until you accept it"), "{text}");
+    let (entry, after) = home.entry().await;
+    assert!(entry.accepted.is_empty() && after != before && ours().await != hook);
+}
+
+/// What is on the forge stays, but for the hook.
+async fn remove(home: &Home, bot: &Gitea, repo: &RepoRef) {
+    assert!(home.bad(&["repo", "remove", "nothing"]).contains("no repository"));
+    let text = home.good(&["repo", "remove", "my-shop"]);
+    assert!(text.contains("stays on the forge"), "{text}");
+    let left = bot.hooks(repo).await.unwrap();
+    assert!(!left.iter().any(|hook| hook.url.ends_with("/webhooks/gitea/my-shop")), "{left:?}");
+    assert!(bot.repository(repo).await.is_ok() && home.good(&["repo", "list"]).contains("no repository yet"));
+    assert!(home.bad(&["repo", "check", "my-shop"]).contains("no repository"));
 }
 
 /// A team that may write is named; one whose members the bot may not see, with what to do about it.
@@ -164,22 +267,17 @@ async fn teams(home: &Home, url: &str, admin_token: &str, source: &str) {
     assert!(text.contains("counts for nobody") && text.contains("an owner of the organisation"), "{text}");
 }
 
-/// Both secrets are configured before the forge signs with the new one.
+/// The store has both secrets before the forge signs with the new one.
 async fn rotate(home: &Home, bot: &Gitea, repo: &RepoRef) {
-    let secrets = home.dir.path().join("secrets");
-    let (old, new) = (secrets.join("hook-my-shop"), secrets.join("hook-my-shop-2"));
-    let before = bot.hooks(repo).await.unwrap();
+    let (before, old) = (bot.hooks(repo).await.unwrap(), home.entry().await.1);
     assert!(home.good(&["repo", "rotate", "my-shop"]).contains("start `caisson serve`, then repeat"));
-    let configured = std::fs::read_to_string(home.config()).unwrap();
-    let (first, second) = (configured.find("hook-my-shop-2\"").unwrap(), configured.find("hook-my-shop\"").unwrap());
-    assert!(first < second, "the newest comes first: {configured}");
-    assert_ne!(std::fs::read_to_string(&old).unwrap(), std::fs::read_to_string(&new).unwrap());
+    let both = home.entry().await.1;
+    assert!(both.len() == 2 && both[1] == old[0] && both[0] != old[0], "the newest comes first");
     assert_eq!(bot.hooks(repo).await.unwrap()[0].id, before[0].id, "the forge still signs with the old one");
     home.good(&["repo", "rotate", "my-shop"]);
     let after = bot.hooks(repo).await.unwrap();
     assert!(after.len() == 1 && after[0].id != before[0].id, "{after:?}");
-    assert!(!old.exists() && mode(&new) == 0o600);
-    assert!(!std::fs::read_to_string(home.config()).unwrap().contains("hook-my-shop\""));
+    assert_eq!(home.entry().await.1, both[..1]);
     home.good(&["repo", "check"]);
 }
 

@@ -5,7 +5,6 @@
 mod server;
 mod support;
 
-use caisson::config::Process;
 use caisson::store::{Location, Store};
 use devforge::Access;
 use domain::{Event, Task, TaskId};
@@ -36,7 +35,7 @@ call = [
 "#;
 
 /// A repository with a failing test, brought to the forge by the first host.
-fn add_project(home: &Home) -> (String, String) {
+async fn add_project(home: &Home) -> (String, String) {
     let project = home.dir.path().join("my-shop");
     std::fs::create_dir(&project).unwrap();
     let test = "import unittest\nfrom semver import newer\n\n\nclass Newer(unittest.TestCase):\n    def test_ten(self):\n        self.assertTrue(newer('1.10.0', '1.9.0'))\n";
@@ -48,7 +47,7 @@ fn add_project(home: &Home) -> (String, String) {
     }
     let added = home.run(&["repo", "add", &project.display().to_string(), "--no-try"]);
     assert!(added.status.success(), "{added:?}");
-    let entry = Process::load(&home.dir.path().join("caisson.toml")).unwrap().repositories.remove(0);
+    let (entry, _) = home.entry("my-shop").await;
     (entry.key, format!("{}/{}", entry.owner, entry.name))
 }
 
@@ -106,7 +105,7 @@ async fn two_programs_that_are_killed_at_random_finish_the_task() {
     one.set("CAISSON_STORE_URL", url.clone());
     one.set("CAISSON_MODEL_SCRIPT", script.display().to_string());
     one.set("CAISSON_FORGE_BOT_URL", format!("http://127.0.0.1:{}", one.ports[0]));
-    let (_, repository) = add_project(&one);
+    let (_, repository) = add_project(&one).await;
     one.forge.add_person("alice", "secret").unwrap();
     one.forge.add_collaborator(&repository, "alice", Access::Write).unwrap();
     // Its first start makes the store and the key that marks posts.
@@ -153,6 +152,43 @@ async fn two_programs_that_are_killed_at_random_finish_the_task() {
         tokio::task::block_in_place(|| term(serve));
     }
     for home in &homes {
+        assert_eq!(home.standing(), "", "{}", home.installation);
+    }
+}
+
+/// `caisson repo add` on one host, while both run with no repository at all: the other one works for it, alone, without a restart and without a file.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_one_host_adds_is_worked_for_by_the_other() {
+    let Some(mut one) = Home::new("adds1").await else { return };
+    let Some(server) = server::Server::of_this_process() else { return };
+    let url = server.database();
+    let script = one.dir.path().join("script.toml");
+    std::fs::write(&script, SCRIPT).unwrap();
+    one.set("CAISSON_STORE_URL", url.clone());
+    one.set("CAISSON_MODEL_SCRIPT", script.display().to_string());
+    one.set("CAISSON_FORGE_BOT_URL", format!("http://127.0.0.1:{}", one.ports[0]));
+    one.set("CAISSON_FORGE_POLL_S", "2");
+    let mut first = one.serving();
+    let two = one.beside("adds2");
+    let mut second = two.serving();
+    let (_, repository) = add_project(&one).await;
+    tokio::task::block_in_place(|| term(&mut first));
+    one.forge.add_person("alice", "secret").unwrap();
+    one.forge.add_collaborator(&repository, "alice", Access::Write).unwrap();
+    let text = std::fs::read_to_string(one.dir.path().join("caisson.toml")).unwrap();
+    assert!(!text.contains("repositories") && !one.dir.path().join("secrets/hook-my-shop").exists(), "{text}");
+    let location = Location::postgres(url.parse().unwrap(), None);
+    let store = Store::look(location).await.unwrap().expect("made");
+    let mut looking = Looking { store, repository, home: one.forge.clone(), task: (TaskId(0), 0), approved: 0 };
+    looking.ask();
+    let limit = Instant::now() + Duration::from_secs(240);
+    while looking.store.task_row(looking.task.0).await.unwrap().is_none() || !looking.act().await {
+        assert!(Instant::now() < limit, "{:?}", looking.store.task_row(looking.task.0).await.unwrap());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    judge(&looking).await;
+    tokio::task::block_in_place(|| term(&mut second));
+    for home in [&one, &two] {
         assert_eq!(home.standing(), "", "{}", home.installation);
     }
 }

@@ -51,7 +51,7 @@ impl Keep for Nowhere {
 async fn listener<K: Keep>(store: K) -> std::net::SocketAddr {
     let secrets = HashMap::from([("shop".to_owned(), vec![Secret::new("sekret")])]);
     let visitors = Visitors::new(Limits { connections: 2 * CONNECTIONS as u32, bad_signatures: 1 });
-    let hooks = Hooks { secrets, store, bell: Arc::default(), visitors: visitors.clone() };
+    let hooks = Hooks { secrets: Arc::new(secrets.into()), store, bell: Arc::default(), visitors: visitors.clone() };
     listen(hook_router(Arc::new(hooks), 1 << 20), visitors).await
 }
 

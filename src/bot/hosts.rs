@@ -88,6 +88,8 @@ pub struct Hosts {
     held: Mutex<Held>,
     /// Rung when a lease may be free.
     look: Notify,
+    /// Rung when an entry of a repository may be another one.
+    entries: Arc<Notify>,
     /// Questions for leases that are under way.
     asking: AtomicUsize,
 }
@@ -99,6 +101,7 @@ impl Hosts {
         machine: &Arc<Machine>,
         effects: Arc<EffectRunner>,
         intake: Arc<Intake>,
+        entries: Arc<Notify>,
         stopping: &CancellationToken,
     ) -> Arc<Self> {
         let held = Held {
@@ -123,6 +126,7 @@ impl Hosts {
             address: host_address(&parts.config),
             held: Mutex::new(held),
             look: Notify::new(),
+            entries,
             asking: AtomicUsize::new(0),
         })
     }
@@ -194,6 +198,11 @@ impl Hosts {
         false
     }
 
+    /// Asks for leases at once: there are other repositories than before.
+    pub fn ask(&self) {
+        self.look.notify_one();
+    }
+
     /// Hears the other hosts.
     async fn listen(self: Arc<Self>) {
         let mut wakes = self.machine.store().wakes();
@@ -201,9 +210,11 @@ impl Hosts {
             match wakes.next().await {
                 Word::Delivery => self.intake.ring(),
                 Word::Lease => self.look.notify_one(),
+                Word::Repository => self.entries.notify_one(),
                 Word::Unknown => {
                     self.intake.ring();
                     self.look.notify_one();
+                    self.entries.notify_one();
                 }
             }
         }
@@ -264,8 +275,8 @@ impl Hosts {
             address: self.address.clone(),
             epoch: self.machine.epoch(),
             repositories: asked.cloned().collect(),
+            left_over: all.left_over.iter().filter(|key| !configured.contains(key)).cloned().collect(),
             configured,
-            left_over: all.left_over.clone(),
             willing: !(drains || broken || fails || all.engine_away),
             movable,
             lasts_ms: LASTS.as_millis() as i64,

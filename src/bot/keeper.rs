@@ -14,6 +14,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
+/// Which repositories there are, asked each time: they come and go.
+pub type Keys = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+
 const ROUND: Duration = Duration::from_secs(60 * 60);
 /// How soon it looks again whether our clock and the forge's agree.
 const AGAIN: Duration = Duration::from_secs(60);
@@ -24,8 +27,8 @@ pub struct Keeper {
     pub machine: Arc<Machine>,
     pub repos: Repos,
     pub keep: Keep,
-    /// Keys of the configured repositories.
-    pub repositories: Vec<String>,
+    /// Keys of the repositories that there are now.
+    pub repositories: Keys,
     pub stopping: CancellationToken,
 }
 
@@ -101,7 +104,7 @@ impl Keeper {
                 return;
             }
         };
-        for key in &self.repositories {
+        for key in &(self.repositories)() {
             let tidied = async {
                 for (_, task, base) in bases.iter().filter(|(repository, ..)| repository == key) {
                     // One that is lost already is no reason to keep rubbish.
@@ -153,7 +156,7 @@ mod tests {
             machine: Machine::new(store.clone(), 1).0,
             repos: Repos::new(dir.join("repos")),
             keep: Keep { deliveries_days: 7, details_days: 30, tasks_days: 90 },
-            repositories: Vec::new(),
+            repositories: Arc::new(Vec::new),
             stopping: CancellationToken::new(),
         }
     }
@@ -218,7 +221,7 @@ mod tests {
         let keep = Keep { tasks_days: 1, ..never() };
         let stopping = CancellationToken::new();
         let machine = Machine::new(store.clone(), 1).0;
-        let keeper = Keeper { machine, repos, keep, repositories: Vec::new(), stopping };
+        let keeper = Keeper { machine, repos, keep, repositories: Arc::new(Vec::new), stopping };
         keeper.round(1000 + DAY_MS).await.expect("done");
         let there = async |id: TaskId| store.task_row(id).await.expect("read").is_some();
         assert!(there(ended[0]).await && there(ended[23]).await, "its refs are still to be deleted");
@@ -257,7 +260,7 @@ mod tests {
         let gone = format!("reset refs/remotes/origin/main\nfrom {}\n\n", "0".repeat(40));
         repos.fast_import("shop", gone).await.expect("deleted");
         repos.fast_import("shop", commit("y")).await.expect("imported");
-        let repositories = vec!["shop".to_owned()];
+        let repositories: Keys = Arc::new(|| vec!["shop".to_owned()]);
         let (machine, stopping) = (Machine::new(store, 1).0, CancellationToken::new());
         let keeper = Keeper { machine, repos: repos.clone(), keep: never(), repositories, stopping };
         keeper.tidy().await;

@@ -2,10 +2,12 @@
 //!
 //! Owns nothing but the wiring and the order of starting and stopping.
 
+mod entries;
 mod hosts;
 mod idle;
 mod keeper;
 mod prover;
+mod registry;
 mod slots;
 mod way_out;
 
@@ -13,6 +15,7 @@ use crate::barrier::{Inspector, Standing};
 use crate::bot::hosts::Hosts;
 use crate::bot::idle::IdleSandboxes;
 use crate::bot::keeper::Keeper;
+use crate::bot::registry::{Followers, Registry};
 use crate::clock::Clock;
 use crate::config::process::Role;
 use crate::config::{Process, Secret};
@@ -23,7 +26,7 @@ use crate::handler::{Intake, Reader};
 use crate::llm::Models;
 use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
-use crate::server::{Door, Hooks, Limits, Ops, Peer, Reload, Visitors, hook_router, ops_router};
+use crate::server::{Door, EntryWish, Hooks, Limits, Ops, Peer, Reload, Visitors, hook_router, ops_router};
 use crate::store::{Store, TaskRow};
 use crate::supervise::Works;
 pub use crate::task::Patience;
@@ -44,6 +47,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use entries::{Content, Entry, gone, known, sealed, sealing_key};
 pub use hosts::host_address;
 pub use prover::{Prover, barrier_key, proven_limits};
 pub use slots::Slots;
@@ -86,7 +90,7 @@ pub struct Parts {
     pub mark_key: Secret,
     /// The token that `caisson fetch` and `caisson task` show to the operations listener.
     pub ops_token: Secret,
-    /// Secrets of the repositories' hooks by the repository's key; two of them while one is being replaced.
+    /// Secrets of the hooks of the file's repositories by the repository's key; two of them while one is being replaced.
     pub hook_secrets: HashMap<String, Vec<Secret>>,
     /// Renders what `/metrics` answers.
     pub metrics: PrometheusHandle,
@@ -132,6 +136,7 @@ impl Bot {
         let host = if parts.store.is_shared() { parts.host.as_str() } else { "" };
         let (machine, moved) = Machine::of(parts.store.clone(), parts.epoch, host, leases);
         let config = parts.config.clone();
+        let registry = Registry::begin(&parts).await?;
         let effects = Arc::new(effects(&parts, machine.clock().clone()));
         effects.find_all().await;
         if let Err(trouble) = effects.reach_all().await {
@@ -144,18 +149,15 @@ impl Bot {
         let bell = Arc::new(Notify::new());
         let intake = Arc::new(Intake::new(reader, bell.clone(), stopping.clone()));
         reap(&parts).await?;
-        let hosts = parts.store.is_shared().then(|| Hosts::of(&parts, &machine, effects, intake.clone(), &stopping));
-        let mut at_work = at_work(&parts, &machine, moved, &outbox, intake, &stopping);
-        let hooks = Hooks {
-            secrets: parts.hook_secrets,
-            store: parts.store.clone(),
-            bell,
-            visitors: Visitors::new(Limits {
-                connections: config.listen.connections_per_address,
-                bad_signatures: config.listen.bad_signatures_per_minute,
-            }),
-        };
+        let shared = parts.store.is_shared();
+        let hosts = || Hosts::of(&parts, &machine, effects.clone(), intake.clone(), registry.rung.clone(), &stopping);
+        let hosts = shared.then(hosts);
+        let mut at_work = at_work(&parts, &machine, moved, &outbox, intake.clone(), &stopping);
+        let visitors = visitors(&config);
+        let hooks = Hooks { secrets: registry.hooks.clone(), store: parts.store.clone(), bell, visitors };
         let (wishes, reloads) = mpsc::channel(1);
+        let followers = Followers { machine: machine.clone(), effects, intake, hosts: hosts.clone() };
+        let (entries, follow) = follow(registry, followers, &works, &stopping);
         let ops = Ops {
             machine: machine.clone(),
             repos: parts.repos,
@@ -166,6 +168,7 @@ impl Bot {
             barrier: parts.barrier,
             works: works.clone(),
             reloads: wishes,
+            entries,
         };
         let (door, hooks) = serve_hooks(&config, hooks, &stopping).await?;
         let (listener, ops) = serve_ops(&config, ops, &stopping).await?;
@@ -173,6 +176,7 @@ impl Bot {
             works.once("the hooks' listener", stopping.clone(), door),
             works.once("the operations' listener", stopping.clone(), listener),
         ];
+        at_work.push(follow);
         // Last: a start that fails takes nothing from other hosts.
         at_work.extend(hosts.iter().flat_map(Hosts::begin));
         let sandboxes = parts.sandboxes;
@@ -196,6 +200,26 @@ impl Bot {
         }
         settled
     }
+}
+
+/// Follows the store's entries. What is sent is written there.
+fn follow(
+    registry: Arc<Registry>,
+    followers: Followers,
+    works: &Works,
+    stopping: &CancellationToken,
+) -> (mpsc::Sender<EntryWish>, JoinHandle<()>) {
+    let (wishes, wished) = mpsc::channel(1);
+    let (wished, followers) = (Arc::new(tokio::sync::Mutex::new(wished)), Arc::new(followers));
+    let run = move || registry.clone().run(wished.clone(), followers.clone());
+    (wishes, works.stay("the store's repositories", stopping.clone(), run))
+}
+
+fn visitors(config: &Process) -> Arc<Visitors> {
+    Visitors::new(Limits {
+        connections: config.listen.connections_per_address,
+        bad_signatures: config.listen.bad_signatures_per_minute,
+    })
 }
 
 /// Begins every work that may begin anew: what each holds beyond its own run is given to it from here.
@@ -222,7 +246,8 @@ fn at_work(
         IdleSandboxes { machine, sandboxes, limits: limits.clone(), stopping: end.clone() }.run()
     };
     let (ended, repos, keep, end) = (machine.clone(), parts.repos.clone(), config.keep, stopping.clone());
-    let repositories = config.keys();
+    let known = config.clone();
+    let repositories: keeper::Keys = Arc::new(move || known.keys());
     let keeper = move || {
         let (machine, repos, repositories) = (ended.clone(), repos.clone(), repositories.clone());
         Keeper { machine, repos, keep, repositories, stopping: end.clone() }.run()

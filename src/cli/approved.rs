@@ -4,6 +4,7 @@ use super::moment::Moment;
 use super::outside::USER_AGENT;
 use super::store::location;
 use super::{lock, running};
+use crate::bot::known;
 use crate::config::process::Repository;
 use crate::config::{Process, Secret};
 use crate::fetch::{Approved, ApprovedSource, Offer, Standing};
@@ -35,6 +36,7 @@ impl StoreSource {
         let me = forge.whoami().await.context("the forge does not answer")?;
         let store = Store::look(location(&config)?).await?;
         let store = store.context("there is no store yet, so no task either")?;
+        known(&config, &store).await?;
         Ok(Self { auth: Auth::basic(&me.login, token.expose()), config, store, forge })
     }
 
@@ -44,7 +46,7 @@ impl StoreSource {
         let task = self.store.task(id).await.map_err(|e| e.to_string())?;
         let request = task.request.as_ref().ok_or("the task has no request")?;
         let entry = self.config.repository(&request.repository).ok_or("its repository is not configured any more")?;
-        let at = self.at(entry).await?;
+        let at = self.at(&entry).await?;
         let log = self.store.log(id).await.map_err(|e| e.to_string())?;
         let used = log.into_iter().rev().find_map(|(_, event)| match event {
             Event::DecisionUsed { decision, .. } if matches!(decision.verb, Verb::Approve { .. }) => Some(*decision),
@@ -102,7 +104,7 @@ fn changed(comment: &Comment, used: &Decision) -> bool {
 #[async_trait]
 impl ApprovedSource for StoreSource {
     async fn offer(&self, branch: &Branch) -> Result<Option<Offer>, String> {
-        for entry in &self.config.repositories {
+        for entry in self.config.repositories().iter() {
             let row = self.store.task_of_branch(&entry.key, branch.as_str()).await.map_err(|e| e.to_string())?;
             let Some(row) = row else { continue };
             let task = self.store.task(TaskId(row.id)).await.map_err(|e| e.to_string())?;

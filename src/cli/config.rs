@@ -27,8 +27,8 @@ impl Config {
         if config.forge.url.is_none() {
             printer
                 .hint("no forge yet: caisson setup --forge-url http://localhost:3000 --admin-token-file admin.token");
-        } else if config.repositories.is_empty() {
-            printer.hint("no repository yet: caisson repo add <git-url>");
+        } else {
+            printer.hint("the repositories of the store: caisson repo list");
         }
         Ok(())
     }
@@ -36,7 +36,6 @@ impl Config {
 
 fn summary(config: &Process) -> Vec<(&'static str, String)> {
     let none = || "none".to_owned();
-    let keys: Vec<_> = config.repositories.iter().map(|r| r.key.as_str()).collect();
     let list = |items: &[String]| if items.is_empty() { none() } else { items.join(", ") };
     vec![
         ("state", config.state_dir.display().to_string()),
@@ -46,7 +45,7 @@ fn summary(config: &Process) -> Vec<(&'static str, String)> {
         ("model", config.models.all().iter().map(Model::shown).collect::<Vec<_>>().join(", ")),
         ("image", config.sandbox.image.clone()),
         ("hosts", list(&config.egress.allowed_words())),
-        ("repositories", if keys.is_empty() { none() } else { keys.join(", ") }),
+        ("repositories", list(&config.keys())),
     ]
 }
 

@@ -83,8 +83,7 @@ impl CostCommand {
 /// What a day may still cost, where that is limited.
 async fn limits(store: &Store, config: &Process, printer: &Printer) -> Result<()> {
     let since = day_began(now());
-    let own = config.repositories.iter().filter(|entry| entry.budget.is_some());
-    let own = own.map(|entry| (Some(entry.key.as_str()), config.budget_of(&entry.key).day()));
+    let own = config.own_budgets().map(|(key, budget)| (Some(key), budget.day()));
     for (key, most) in std::iter::once((None, config.budget.day())).chain(own) {
         let Some(most) = most else { continue };
         let spent = store.spent_since(since, key).await?;

@@ -7,6 +7,7 @@ mod broker_child;
 mod config;
 mod cost;
 mod doctor;
+mod entries;
 pub mod eval;
 pub mod fetch;
 mod image;

@@ -3,7 +3,7 @@
 
 use super::printer::Complaint;
 use super::store::{host_id, location};
-use crate::bot::host_address;
+use crate::bot::{host_address, known};
 use crate::clock::now;
 use crate::config::Process;
 use crate::store::{Claim, Store};
@@ -30,18 +30,19 @@ impl Moment {
     pub async fn of(config: &Process, id: TaskId) -> Result<Self> {
         let store = Store::open(location(config)?).await?;
         let epoch = store.begin_epoch(now()).await?;
+        known(config, &store).await?;
         let row = store.task_row(id).await?.filter(|_| store.is_shared());
         let Some(row) = row else {
             return Ok(Self { machine: Machine::new(store, epoch).0, shared: false });
         };
-        let (host, known) = (host_id(&config.state_dir)?, config.repository(&row.repository).is_some());
+        let (host, listed) = (host_id(&config.state_dir)?, config.repository(&row.repository).is_some());
         let claim = Claim {
             host: host.clone(),
             address: host_address(config),
             epoch,
             configured: config.keys(),
-            repositories: Vec::from_iter(known.then(|| row.repository.clone())),
-            left_over: Vec::from_iter((!known).then(|| row.repository.clone())),
+            repositories: Vec::from_iter(listed.then(|| row.repository.clone())),
+            left_over: Vec::from_iter((!listed).then(|| row.repository.clone())),
             willing: true,
             movable: Vec::new(),
             lasts_ms: LASTS_MS,

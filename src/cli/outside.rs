@@ -21,7 +21,7 @@ pub struct Outside {
     pub me: Account,
     /// The account that keeps the default branch in step; none where none is configured.
     pub sync: Option<Account>,
-    /// By the repository's key, the newest first.
+    /// Of the file's entries, by the repository's key, the newest first.
     pub hook_secrets: HashMap<String, Vec<Secret>>,
 }
 
@@ -60,7 +60,7 @@ async fn sync_account(config: &Process, url: &url::Url) -> Result<Option<Account
 
 fn hook_secrets(config: &Process) -> Result<HashMap<String, Vec<Secret>>> {
     let mut secrets = HashMap::new();
-    for entry in &config.repositories {
+    for entry in config.in_file() {
         let read: Result<Vec<Secret>, _> = entry.secret_files.iter().map(|path| Secret::read(path)).collect();
         secrets.insert(entry.key.clone(), read?);
     }

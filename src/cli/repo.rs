@@ -1,23 +1,28 @@
-//! `caisson repo add|list|check|try|rotate`: brings a repository to the forge and holds it to what the bot relies on.
+//! `caisson repo add|list|check|try|rotate|import|remove`: brings a repository to the forge and holds it to what the bot relies on.
 //! The only user of the rights for hooks and protection; everything that is set is read back. The steps are in `repo/`.
 //! Tests: `tests/setup.rs`, over the built-in forge and a real Gitea.
 
 mod add;
 mod check;
+mod import;
+mod remove;
 mod rotate;
 mod trial;
 
 pub(super) use check::{faults, teams};
 
+use super::entries::{self, Entries, Taken};
 use super::outside::USER_AGENT;
 use super::printer::{Complaint, Printer};
-use super::running::{self, Reload};
 use crate::config::Process;
-use crate::forge::{Account, ForgeReads, Gitea};
+use crate::config::process::Repository as Entry;
+use crate::forge::{Account, ForgeError, ForgeReads, Gitea, RepoRef};
 use crate::secret::Secret;
+use crate::text::one_line;
 use anyhow::Result;
 use clap::Subcommand;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use url::Url;
 
 /// The branches that only the working account may push.
@@ -26,9 +31,9 @@ const AGENT_BRANCHES: &str = "agent/**";
 /// Which repositories the bot works on.
 #[derive(Debug, Subcommand)]
 pub enum RepoCommand {
-    /// Copy a repository to the forge and prepare it: protection, labels, hook, configuration. Safe to repeat.
+    /// Copy a repository to the forge and prepare it: protection, labels, hook, entry in the store. Safe to repeat.
     Add(add::Add),
-    /// The configured repositories.
+    /// Every repository, and where its entry stands.
     List,
     /// Read back that everything `repo add` set still stands, and that nothing else would read a push.
     Check {
@@ -42,6 +47,10 @@ pub enum RepoCommand {
         /// Which one (`caisson repo list`).
         key: String,
     },
+    /// Move entries of caisson.toml into the store, from where every host has them. Tables of your own stay in the file.
+    Import(import::Import),
+    /// Take a repository out: no host works for it any more. What is on the forge stays, but for the hook.
+    Remove(remove::Remove),
 }
 
 impl RepoCommand {
@@ -49,39 +58,77 @@ impl RepoCommand {
         let config = Process::load(file)?;
         let printer = Printer::terminal();
         match self {
-            RepoCommand::Add(add) => add.run(&config, file, &printer).await,
+            RepoCommand::Add(add) => add.run(&config, &printer).await,
             RepoCommand::List => {
-                list(&config, &printer);
+                list(&config, &entries::look(&config).await?, &printer);
                 Ok(())
             }
-            RepoCommand::Check { key } => check::run(&config, key.as_deref(), &printer).await,
-            RepoCommand::Try(args) => args.run(&config, &printer).await,
-            RepoCommand::Rotate { key } => rotate::run(&config, file, &key, &printer).await,
+            RepoCommand::Check { key } => {
+                entries::look(&config).await?;
+                check::run(&config, key.as_deref(), &printer).await
+            }
+            RepoCommand::Try(args) => {
+                entries::look(&config).await?;
+                args.run(&config, &printer).await
+            }
+            RepoCommand::Rotate { key } => rotate::run(&config, &key, &printer).await,
+            RepoCommand::Import(args) => args.run(&config, file, &printer).await,
+            RepoCommand::Remove(args) => args.run(&config, &printer).await,
         }
     }
 }
 
-/// Has the running bot take up what was written into its configuration, and says what to do `then`.
-async fn take_up(config: &Process, printer: &Printer, then: &str) {
-    match running::reload(config).await {
-        Reload::Begun => printer.good(&format!("the running `caisson serve` takes it up: {then}")),
-        Reload::NotRunning => printer.hint(&format!("start `caisson serve`, then {then}")),
-        Reload::Refused(why) => {
-            printer.warn(&format!("the running `caisson serve` does not take it up ({why}): restart it, then {then}"));
-        }
+/// Says who works with what was written, and what to do `then`.
+fn said(printer: &Printer, taken: Taken, then: &str) {
+    match taken {
+        Taken::ByTheBot => printer.good(&format!("the running `caisson serve` takes it up: {then}")),
+        Taken::ByTheStore => printer.hint(&format!("start `caisson serve`, then {then}")),
     }
 }
 
-fn list(config: &Process, printer: &Printer) {
-    if config.repositories.is_empty() {
+/// The store's entry of a repository that is not the file's, with its hook's secrets.
+fn store_entry<'a>(config: &Process, entries: &'a Entries, key: &str) -> Result<(&'a Entry, &'a [Secret])> {
+    not_in_file(config, key)?;
+    if let Some((_, why)) = entries.refused.iter().find(|(refused, _)| refused == key) {
+        return Err(Complaint::new(format!("the store's entry of {key} is refused")).because(why.clone()).into());
+    }
+    let whole = entries.of(key).and_then(crate::bot::Entry::whole);
+    Ok(whole.ok_or_else(|| Complaint::new(format!("no repository has the key {key}")).attempt("caisson repo list"))?)
+}
+
+/// What is written into the store has no effect here while the file says something else.
+fn not_in_file(config: &Process, key: &str) -> Result<()> {
+    match config.in_file().any(|entry| entry.key == key) {
+        false => Ok(()),
+        true => Err(Complaint::new(format!(
+            "{key} stands in {}, which is yours and counts on this host",
+            config.file.display()
+        ))
+        .attempt(format!("`caisson repo import {key}` moves it into the store, for every host; then repeat this"))
+        .into()),
+    }
+}
+
+fn list(config: &Process, entries: &Entries, printer: &Printer) {
+    let all = config.repositories();
+    if all.is_empty() && entries.refused.is_empty() {
         printer.hint("no repository yet: caisson repo add <git-url>");
         return;
     }
-    let row = |r: &crate::config::process::Repository| {
-        vec![r.key.clone(), format!("{}/{}", r.owner, r.name), r.default_branch.clone(), r.upstream.clone()]
+    let row = |r: &Arc<Entry>| {
+        let from = match entries.of(&r.key).filter(|_| r.from_store) {
+            Some(entry) => format!("store, written by {}", entry.written_by),
+            None => "caisson.toml".to_owned(),
+        };
+        vec![r.key.clone(), format!("{}/{}", r.owner, r.name), r.default_branch.clone(), r.origin().to_owned(), from]
     };
-    let rows: Vec<Vec<String>> = config.repositories.iter().map(row).collect();
-    printer.table(&["key", "on the forge", "branch", "copied from"], &rows);
+    let rows: Vec<Vec<String>> = all.iter().map(row).collect();
+    if !rows.is_empty() {
+        printer.table(&["key", "on the forge", "branch", "copied from", "entry"], &rows);
+    }
+    for (key, why) in &entries.refused {
+        printer.bad(&format!("{}: the store's entry is refused: {why}", one_line(key)));
+    }
 }
 
 /// The two accounts as the configuration has them.
@@ -111,5 +158,14 @@ impl Accounts {
                 .into());
         }
         Ok(Self { forge, bot, sync, bot_token, sync_token, base })
+    }
+
+    /// Where an entry's repository is now; where it was when it is gone.
+    async fn place_of(&self, entry: &Entry) -> Result<RepoRef> {
+        match self.forge.locate(entry.id).await {
+            Ok(found) => Ok(RepoRef::new(found.owner, found.name)),
+            Err(ForgeError::NotFound(_)) => Ok(RepoRef::new(&entry.owner, &entry.name)),
+            Err(error) => Err(error.into()),
+        }
     }
 }

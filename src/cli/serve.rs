@@ -6,7 +6,7 @@ use super::model::look;
 use super::outside::Outside;
 use super::printer::{Complaint, Printer};
 use super::reload::{Ended, Ends, begin_anew, hear, wait_for_reload};
-use super::store::{fingerprint, host_id, location};
+use super::store::{host_id, location, mark_key};
 use super::{broker_child, image, lock};
 use crate::barrier::FromInside;
 use crate::bot::{Bot, LogInbox, Parts, Patience, Prover, keep_log, way_out};
@@ -27,7 +27,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-/// Runs in the foreground; SIGTERM or Ctrl-C lets work under way end, a second Ctrl-C does not wait. SIGHUP (or `caisson repo add`) reads the
+/// Runs in the foreground; SIGTERM or Ctrl-C lets work under way end, a second Ctrl-C does not wait. SIGHUP reads the
 /// configuration again; one that was started in a terminal ends with it.
 #[derive(Debug, Args)]
 pub struct Serve {
@@ -94,10 +94,11 @@ impl Serve {
 /// Where it listens, and what it still lacks.
 fn greet(printer: &Printer, bot: &Bot, config: &Process, missing: &[(&str, &str)]) {
     printer.good(&format!("hooks on http://{}, health and metrics on http://{}", bot.hooks, bot.ops));
-    for entry in &config.repositories {
+    let repositories = config.repositories();
+    for entry in repositories.iter() {
         printer.say(&format!("  {}/{} → {}", entry.owner, entry.name, config.hook_url(&entry.key)));
     }
-    if config.repositories.is_empty() {
+    if repositories.is_empty() {
         printer.hint("no repository yet: `caisson repo add <git-url>`");
     }
     if let Some(unlimited) = look::unlimited(config) {
@@ -220,23 +221,6 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         repos,
     };
     Ok((parts, prover, own_broker))
-}
-
-/// With another key the bot would not know its own posts again, and post them twice.
-async fn mark_key(store: &Store, config: &Process) -> Result<Secret> {
-    let file = config.mark_key_file();
-    // None is made beside tasks whose posts are marked already.
-    if file.exists() || store.is_new().await? {
-        let key = Secret::read_or_make(&file)?;
-        let own = fingerprint(&key);
-        if store.marked_with(&own).await? == own {
-            return Ok(key);
-        }
-    }
-    let what = format!("the posts of this store's tasks are marked with another key than {}", file.display());
-    let attempt = "name the store that belongs to this state directory ([store]); for one more host of an installation, copy mark.key from \
-                   the first into its state directory; where the key is lost for good: `caisson store accept-key`";
-    Err(Complaint::new(what).attempt(attempt).into())
 }
 
 /// Sandboxes of tasks that the store knows nothing of would be removed as nobody's, with the work that is in them.

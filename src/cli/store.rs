@@ -3,8 +3,10 @@
 
 use super::lock;
 use super::printer::{Complaint, Printer};
+use crate::bot::known;
 use crate::config::{Process, Secret, database_address, unprotected};
 use crate::store::{Copied, Location, Store};
+use crate::text::one_line;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use sha2::{Digest, Sha256};
@@ -105,8 +107,33 @@ async fn accept_key(config: &Process) -> Result<()> {
         return Err(Complaint::new(what).attempt("stop every host first").into());
     }
     store.mark_anew_with(&fingerprint(&key)).await?;
-    Printer::terminal().good("posts are marked with the key of this state directory from now on");
+    let printer = Printer::terminal();
+    printer.good("posts are marked with the key of this state directory from now on");
+    for (key, why) in known(config, &store).await?.1 {
+        printer.warn(&format!("the entry of {} cannot be used: {why}", one_line(&key)));
+    }
     Ok(())
+}
+
+/// The key of this state directory, made beside a new store. With another key than before the bot would not know its own posts again, and post them
+/// twice.
+///
+/// # Errors
+/// When the store's posts are marked with another one.
+pub async fn mark_key(store: &Store, config: &Process) -> Result<Secret> {
+    let file = config.mark_key_file();
+    // None is made beside tasks whose posts are marked already.
+    if file.exists() || store.is_new().await? {
+        let key = Secret::read_or_make(&file)?;
+        let own = fingerprint(&key);
+        if store.marked_with(&own).await? == own {
+            return Ok(key);
+        }
+    }
+    let what = format!("the posts of this store's tasks are marked with another key than {}", file.display());
+    let attempt = "name the store that belongs to this state directory ([store]); for one more host of an installation, copy mark.key from \
+                   the first into its state directory; where the key is lost for good: `caisson store accept-key`";
+    Err(Complaint::new(what).attempt(attempt).into())
 }
 
 /// Tells keys apart, and gives none away.

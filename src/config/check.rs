@@ -15,9 +15,10 @@ pub(super) fn problems(config: &Process) -> Vec<Problem> {
     found.network(config);
     found.egress(config);
     for (at, repository) in config.repositories.iter().enumerate() {
-        found.repository(at, repository);
+        found.repository(&format!("repositories.{at}"), repository);
         found.own(at, repository, config);
-        let twin = config.repositories[..at].iter().any(|r| r.key == repository.key || r.id == repository.id);
+        let same = |r: &Repository| r.key == repository.key || (r.id == repository.id && r.is_whole());
+        let twin = config.repositories[..at].iter().any(same);
         found.when(
             twin,
             &format!("repositories.{at}.key"),
@@ -228,21 +229,18 @@ impl Found {
         );
     }
 
-    fn repository(&mut self, at: usize, repository: &Repository) {
-        let key = |name: &str| format!("repositories.{at}.{name}");
-        let fit = is_key(&repository.key) && repository.key.len() <= 40;
-        self.when(
-            !fit,
-            &key("key"),
-            "take up to 40 lower-case letters, digits and hyphens, beginning with a letter or digit",
-        );
-        self.when(repository.owner.is_empty(), &key("owner"), "name the owner on the forge");
-        self.when(repository.name.is_empty(), &key("name"), "name the repository on the forge");
-        self.when(
-            repository.id < 1,
-            &key("id"),
-            "is the forge's number of the repository, above 0; run `caisson repo add`",
-        );
+    /// A whole entry, or tables for one that the store holds.
+    fn repository(&mut self, table: &str, repository: &Repository) {
+        let key = |name: &str| format!("{table}.{name}");
+        if !repository.is_whole() {
+            self.key(table, repository);
+            let only = repository.is_tables_only();
+            let what = "give the whole entry (owner, name, id, secret_files), or nothing but tables such as [repositories.budget] for a \
+                        repository that `caisson repo add` put into the store";
+            self.when(!only, &key("key"), what);
+            return;
+        }
+        self.entry(table, repository);
         let secrets = repository.secret_files.len();
         self.when(
             !(1..=2).contains(&secrets),
@@ -250,6 +248,74 @@ impl Found {
             "name one file, or two while the secret is being changed",
         );
     }
+
+    fn key(&mut self, table: &str, repository: &Repository) {
+        let fit = is_key(&repository.key) && repository.key.len() <= 40;
+        self.when(
+            !fit,
+            &format!("{table}.key"),
+            "take up to 40 lower-case letters, digits and hyphens, beginning with a letter or digit",
+        );
+    }
+
+    /// What every entry names, wherever it stands.
+    fn entry(&mut self, table: &str, repository: &Repository) {
+        let key = |name: &str| format!("{table}.{name}");
+        self.key(table, repository);
+        self.when(repository.owner.is_empty(), &key("owner"), "name the owner on the forge");
+        self.when(repository.name.is_empty(), &key("name"), "name the repository on the forge");
+        self.when(
+            repository.id < 1,
+            &key("id"),
+            "is the forge's number of the repository, above 0; run `caisson repo add`",
+        );
+    }
+}
+
+/// As the file's are judged, and more strictly: whoever can write into the database chose every word of it.
+pub(super) fn stored(entry: &Repository) -> Vec<Problem> {
+    let mut found = Found(Vec::new());
+    found.entry("entry", entry);
+    for (key, name) in [("entry.owner", &entry.owner), ("entry.name", &entry.name)] {
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        let fit = plain && name.len() <= 100 && name != "." && name != "..";
+        found.when(!fit, key, "is no name that a forge gives: letters, digits and -_. , up to 100");
+    }
+    let branch = &entry.default_branch;
+    let odd = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
+    let wrong = branch.is_empty() || branch.len() > 200 || branch.starts_with('-') || branch.contains("..");
+    found.when(wrong || branch.chars().any(odd), "entry.default_branch", "is no branch's name");
+    let hash = &entry.accepted;
+    let fit = hash.is_empty() || (hash.len() == 64 && hash.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')));
+    found.when(!fit, "entry.accepted", "is no SHA-256 in hexadecimal");
+    let upstream = &entry.upstream;
+    let fit = upstream.is_empty() || is_remote(upstream);
+    found.when(!fit, "entry.upstream", "is no address of another machine (https://…, ssh://…, user@host:path)");
+    let long = |text: &String| text.len() > 1000 || text.chars().any(char::is_control);
+    let shown = [&entry.copied_from].into_iter().chain(&entry.accepted_foreign).any(long);
+    found.when(shown, "entry", "holds a text of more than 1000 bytes or with control characters");
+    found.0
+}
+
+/// An address of git's on a machine that is named, without a password; no path, whatever it is written like.
+pub(super) fn is_remote(text: &str) -> bool {
+    let word = |text: &str| {
+        !text.is_empty()
+            && !text.starts_with('-')
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    };
+    let printable = text.len() <= 1000 && !text.chars().any(|c| c.is_whitespace() || c.is_control());
+    let fit = match text.split_once("://") {
+        Some(_) => url::Url::parse(text).is_ok_and(|url| {
+            let user = url.username().is_empty() || (url.scheme() == "ssh" && word(url.username()));
+            let host = url.host_str().is_some_and(|host| !host.is_empty() && !host.starts_with('-'));
+            matches!(url.scheme(), "https" | "http" | "ssh") && user && host && url.password().is_none()
+        }),
+        None => text.split_once('@').and_then(|(user, rest)| Some((user, rest.split_once(':')?))).is_some_and(
+            |(user, (host, path))| word(user) && word(host) && !path.is_empty() && !path.starts_with(['-', ':']),
+        ),
+    };
+    printable && fit
 }
 
 fn is_range(text: &str) -> bool {

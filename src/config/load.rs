@@ -153,6 +153,8 @@ impl Process {
         let folder = std::path::absolute(file).ok().and_then(|f| f.parent().map(Path::to_owned)).unwrap_or_default();
         process.make_absolute(&folder);
         process.file = file.to_owned();
+        // Until the store's are known.
+        process.learn(Vec::new());
         Ok(process)
     }
 }

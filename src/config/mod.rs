@@ -10,12 +10,17 @@ pub mod write;
 mod address;
 mod check;
 mod egress;
+mod entry;
+#[cfg(test)]
+mod entry_tests;
 mod fields;
 mod load;
 mod model;
 mod problem;
+mod repositories;
 mod rule;
 mod secret;
+mod shared;
 #[cfg(test)]
 mod tests;
 

@@ -3,7 +3,7 @@
 use super::fields::{address, database, path};
 pub use super::model::{Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 use super::rule::OperatorRule;
-use domain::ACTIONS_PER_CHECKPOINT;
+use super::shared::Shared;
 use protocol::broker::ContainerLimits;
 use protocol::router::Caps;
 use serde::Deserialize;
@@ -45,9 +45,13 @@ pub struct Process {
     pub keep: Keep,
     /// `[broker]`: the way to the container engine.
     pub broker: Broker,
-    /// One `[[repositories]]` each; empty before the first `caisson repo add`.
+    /// One `[[repositories]]` each: whole entries, and tables of the operator's for entries that the store holds. Which repositories there
+    /// are says [`Process::repositories`].
     #[serde(default)]
-    pub repositories: Vec<Repository>,
+    pub(super) repositories: Vec<Repository>,
+    /// The whole entries of the file and those of the store; every copy of this configuration sees the same.
+    #[serde(skip)]
+    pub(super) shared: Shared<Repository>,
     /// The file this came from; relative paths have been made absolute against its folder.
     #[serde(skip)]
     pub file: PathBuf,
@@ -320,26 +324,36 @@ pub struct Broker {
     pub plain_workspaces: bool,
 }
 
-/// One repository the bot works on.
+/// One repository the bot works on: an entry of the file, or of the store with the operator's tables of the file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repository {
     /// Lower-case letters, digits and hyphens: the hook's path and the local repository's folder.
     pub key: String,
     /// Account or organisation that owns it on the forge, as written when it was added.
+    #[serde(default)]
     pub owner: String,
     /// Its name on the forge, without the owner, as written when it was added.
+    #[serde(default)]
     pub name: String,
     /// The forge's number of it, above 0, which stays when it is renamed; every webhook is matched against it.
+    #[serde(default)]
     pub id: i64,
-    /// Files with the webhook's secret, the newest first; two while it is being changed, otherwise one.
+    /// Files with the webhook's secret, the newest first; two while it is being changed, otherwise one. None for an entry of the store.
+    #[serde(default)]
     pub secret_files: Vec<PathBuf>,
     /// Branch that tasks begin from and pull requests aim at.
     #[serde(default = "main_branch")]
     pub default_branch: String,
-    /// Path or URL of the repository that this one was copied from; empty = none.
+    /// Path or URL of the repository that this one was copied from; empty = none. Of an entry of the store never a path.
     #[serde(default)]
     pub upstream: String,
+    /// Where an entry of the store was copied from, when that is a path of the host where it was added: shown, and never opened.
+    #[serde(skip)]
+    pub copied_from: String,
+    /// Whether it stands in the store, and not in the file.
+    #[serde(skip)]
+    pub from_store: bool,
     /// SHA-256, in hexadecimal, of the `.caisson.toml` whose wishes the operator accepted; empty = none.
     #[serde(default)]
     pub accepted: String,
@@ -406,7 +420,7 @@ impl Sandbox {
     }
 }
 
-fn each_once(images: impl Iterator<Item = String>) -> Vec<String> {
+pub(super) fn each_once(images: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for image in images {
         if !all.contains(&image) {
@@ -417,56 +431,9 @@ fn each_once(images: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 impl Process {
-    /// Every image that is named here, the router's too.
-    pub fn images(&self) -> Vec<String> {
-        let mut all = self.sandbox_images();
-        all.push(self.router.image.clone());
-        all
-    }
-
-    /// Every image that a sandbox of any repository may be made from, each once.
-    pub fn sandbox_images(&self) -> Vec<String> {
-        each_once(self.sandboxes().flat_map(Sandbox::all_images))
-    }
-
-    /// As [`Process::sandbox_images`], without those that are offered as toolchains.
-    pub fn listed_images(&self) -> Vec<String> {
-        each_once(self.sandboxes().flat_map(|sandbox| std::iter::once(&sandbox.image).chain(&sandbox.images)).cloned())
-    }
-
-    /// The operator's table, and what repositories have of their own.
-    pub fn sandboxes(&self) -> impl Iterator<Item = &Sandbox> {
-        std::iter::once(&self.sandbox).chain(self.repositories.iter().filter_map(|it| it.sandbox.as_ref()))
-    }
-
-    /// What sandboxes of this repository are made with.
-    pub fn sandbox_of(&self, key: &str) -> &Sandbox {
-        self.repository(key).and_then(|repository| repository.sandbox.as_ref()).unwrap_or(&self.sandbox)
-    }
-
-    /// What a task of this repository may use.
-    pub fn budget_of(&self, key: &str) -> &Budget {
-        self.repository(key).and_then(|repository| repository.budget.as_ref()).unwrap_or(&self.budget)
-    }
-
-    /// After how many actions a task of this repository asks, 1 to [`ACTIONS_PER_CHECKPOINT`].
-    pub fn every_of(&self, key: &str) -> u8 {
-        self.repository(key).and_then(|repository| repository.checkpoint.every).unwrap_or(ACTIONS_PER_CHECKPOINT)
-    }
-
-    /// The repository of this key.
-    pub fn repository(&self, key: &str) -> Option<&Repository> {
-        self.repositories.iter().find(|r| r.key == key)
-    }
-
     /// The forge as people reach it. None before `caisson setup`.
     pub fn people_url(&self) -> Option<&Url> {
         self.forge.public_url.as_ref().or(self.forge.url.as_ref())
-    }
-
-    /// Keys of the configured repositories.
-    pub fn keys(&self) -> Vec<String> {
-        self.repositories.iter().map(|entry| entry.key.clone()).collect()
     }
 
     /// The hook's address for one repository, as the forge reaches it.

@@ -1,6 +1,6 @@
-use super::process::{ModelKind, Network, Repository};
+use super::process::{ModelKind, Network};
 use super::*;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn load(text: &str) -> Result<Process, ConfigError> {
     Process::from_layers(Path::new("/etc/caisson/caisson.toml"), text, &|_| None)
@@ -202,7 +202,7 @@ fn secrets_are_read_from_closed_files_and_never_shown() {
 }
 
 #[test]
-fn a_repository_is_added_without_losing_a_comment() {
+fn a_value_is_set_without_losing_a_comment() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("caisson.toml");
     let fresh = write::Fresh {
@@ -214,26 +214,11 @@ fn a_repository_is_added_without_losing_a_comment() {
     assert!(matches!(write::write_fresh(&path, &fresh), Err(write::WriteError::Exists { .. })));
     let text = std::fs::read_to_string(&path).unwrap() + "\n[budget]\ndollars = 2.0 # enough for now\n";
     std::fs::write(&path, text).unwrap();
-    let mut repository = Repository {
-        key: "semver".into(),
-        owner: "team".into(),
-        name: "semver".into(),
-        id: 7,
-        secret_files: vec![PathBuf::from("secrets/semver")],
-        default_branch: "main".into(),
-        ..Default::default()
-    };
-    write::put_repository(&path, &repository).unwrap();
-    repository.accepted = "abc".into();
-    write::put_repository(&path, &repository).unwrap();
     write::set(&path, "budget.dollars", 3.0).unwrap();
     write::set(&path, "sandbox.image", "mine").unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("dollars = 3.0 # enough for now"), "{text}");
     let config = Process::load(&path).unwrap();
-    assert_eq!(config.repositories.len(), 1);
-    assert_eq!(config.repositories[0].accepted, "abc");
-    assert_eq!(config.repositories[0].secret_files[0], folder.path().join("secrets/semver"));
     assert_eq!(config.sandbox.image, "mine");
 }
 
@@ -341,14 +326,19 @@ fn what_a_repository_cannot_have_of_its_own_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_repository_that_is_added_again_keeps_its_own_tables() {
+fn an_entry_that_is_taken_out_leaves_the_operators_tables_and_everything_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("caisson.toml");
-    std::fs::write(&path, format!("{ENTRY}[repositories.budget]\ndollars = 9.0 # ours\n")).unwrap();
-    let entry = Process::load(&path).unwrap().repositories[0].clone();
-    write::put_repository(&path, &Repository { accepted: "abc".into(), sandbox: None, budget: None, ..entry }).unwrap();
+    let till = ENTRY.replace("shop", "till").replace("id = 1", "id = 2");
+    let text = format!("# ours\nmax_tasks = 2 # two\n\n{till}\n{ENTRY}[repositories.budget]\ndollars = 9.0 # enough\n");
+    std::fs::write(&path, text).unwrap();
+    assert!(write::take_out_repository(&path, "shop").unwrap());
+    assert!(!write::take_out_repository(&path, "nobody").unwrap());
     let text = std::fs::read_to_string(&path).unwrap();
-    assert!(text.contains("dollars = 9.0 # ours"), "{text}");
+    assert!(text.contains("# ours\nmax_tasks = 2 # two") && text.contains("dollars = 9.0 # enough"), "{text}");
     let config = Process::load(&path).unwrap();
-    assert_eq!((config.budget_of("shop").dollars, config.repositories[0].accepted.as_str()), (9.0, "abc"));
+    assert_eq!((config.keys(), config.budget_of("shop").dollars), (vec!["till".to_owned()], 9.0));
+    assert!(write::take_out_repository(&path, "till").unwrap());
+    let config = Process::load(&path).unwrap();
+    assert!(config.keys().is_empty() && config.in_file().next().is_none() && config.max_tasks == 2);
 }

@@ -1,11 +1,10 @@
 //! Changes to `caisson.toml` that keep everything a person wrote in it, and the first file of an installation.
 
-use super::process::Repository;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value, value};
+use toml_edit::{DocumentMut, Item, Table, Value, value};
 
 /// Why the file could not be changed.
 #[derive(Debug, thiserror::Error)]
@@ -74,24 +73,24 @@ pub fn write_fresh(path: &Path, from: &Fresh) -> Result<(), WriteError> {
     replace(path, &fresh(from))
 }
 
-/// Adds the repository, or replaces the entry with the same key. Everything else stays as it was written.
-pub fn put_repository(path: &Path, repository: &Repository) -> Result<(), WriteError> {
+/// Takes a repository's entry out. Tables of the operator's own in it stay, with the key; everything else stays as it was written. False when there
+/// is no such entry.
+pub fn take_out_repository(path: &Path, key: &str) -> Result<bool, WriteError> {
     let mut document = read(path)?;
-    let entry = document.entry("repositories").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+    let Some(entry) = document.get_mut("repositories") else { return Ok(false) };
     let Some(tables) = entry.as_array_of_tables_mut() else {
         let why = "`repositories` is not written as [[repositories]]".to_owned();
         return Err(WriteError::Toml { path: path.to_owned(), why });
     };
-    let same = |table: &Table| table.get("key").and_then(Item::as_str) == Some(repository.key.as_str());
-    let at = tables.iter().position(same);
-    if let Some(table) = at.and_then(|at| tables.get_mut(at)) {
-        fill(table, repository);
+    let same = |table: &Table| table.get("key").and_then(Item::as_str) == Some(key);
+    let Some(at) = tables.iter().position(same) else { return Ok(false) };
+    if let Some(table) = tables.get_mut(at).filter(|table| table.iter().any(|(_, item)| item.is_table())) {
+        table.retain(|name, item| name == "key" || item.is_table());
     } else {
-        let mut table = Table::new();
-        fill(&mut table, repository);
-        tables.push(table);
+        tables.remove(at);
     }
-    replace(path, &document.to_string())
+    replace(path, &document.to_string())?;
+    Ok(true)
 }
 
 /// Sets one key, such as `model.name`. The tables on the way are made where they are missing.
@@ -159,20 +158,6 @@ pub fn put_toolchain(path: &Path, name: &str, image: &str) -> Result<(), WriteEr
     }
     put(table, name, image.into());
     replace(path, &document.to_string())
-}
-
-fn fill(table: &mut Table, repository: &Repository) {
-    put(table, "key", repository.key.as_str().into());
-    put(table, "owner", repository.owner.as_str().into());
-    put(table, "name", repository.name.as_str().into());
-    put(table, "id", repository.id.into());
-    let files: Array = repository.secret_files.iter().map(|file| file.display().to_string()).collect();
-    put(table, "secret_files", files.into());
-    put(table, "default_branch", repository.default_branch.as_str().into());
-    put(table, "upstream", repository.upstream.as_str().into());
-    put(table, "accepted", repository.accepted.as_str().into());
-    let foreign: Array = repository.accepted_foreign.iter().map(String::as_str).collect();
-    put(table, "accepted_foreign", foreign.into());
 }
 
 /// Replaces the value and keeps the comment behind it.

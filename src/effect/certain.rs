@@ -56,14 +56,15 @@ impl EffectRunner {
     pub async fn find_again(&self, task: &Task) -> Result<bool, Trouble> {
         let key = &self.request(task)?.repository;
         let Some(entry) = self.config.repository(key) else { return Ok(false) };
-        let before = self.whereabouts.at(entry).ok();
-        let now = self.whereabouts.look(entry).await?;
+        let before = self.whereabouts.at(&entry).ok();
+        let now = self.whereabouts.look(&entry).await?;
         Ok(before.is_some_and(|before| before != now))
     }
 
     /// Looks every repository up by its id, for what begins before the first round of reading; bounded in time.
     pub async fn find_all(&self) {
-        let looks = self.config.repositories.iter().map(|entry| async move {
+        let entries = self.config.repositories();
+        let looks = entries.iter().map(|entry| async move {
             match tokio::time::timeout(FIND, self.whereabouts.look(entry)).await {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => tracing::warn!(%error, key = entry.key, "the repository was not found by its id"),

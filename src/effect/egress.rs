@@ -6,6 +6,7 @@
 use super::EffectRunner;
 use super::policy::Policy;
 use crate::sandbox::SandboxError;
+use crate::store::TaskRow;
 use crate::trouble::Trouble;
 use domain::{Grant, Input, Notice, State, Task, TaskId};
 use protocol::router::Rule;
@@ -42,9 +43,15 @@ impl EffectRunner {
     /// What a life that was cut off may not have told the sandboxes that stand: done before anything goes on in them. Where the rules cannot
     /// be made anew, the old ones may say more than what holds now: that sandbox reaches nothing until they can.
     pub async fn reach_all(&self) -> Result<(), Trouble> {
+        self.reach_standing(None).await
+    }
+
+    /// As [`EffectRunner::reach_all`], of one repository, if one is named: its entry is another one, or is gone.
+    pub async fn reach_standing(&self, repository: Option<&str>) -> Result<(), Trouble> {
         let mut all = Ok(());
         let standing = self.sandboxes.tasks();
-        for row in self.store.live_tasks().await?.into_iter().filter(|row| standing.contains(&row.id)) {
+        let meant = |row: &TaskRow| standing.contains(&row.id) && repository.is_none_or(|key| key == row.repository);
+        for row in self.store.live_tasks().await?.into_iter().filter(meant) {
             let told = self.reach_task(TaskId(row.id)).await;
             if told.is_err() {
                 all = all.and(told).and(self.cut_off(TaskId(row.id)).await);

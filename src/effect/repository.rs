@@ -6,6 +6,7 @@ use crate::forge::RepoRef;
 use crate::git::{Branch, RemoteUrl};
 use crate::trouble::Trouble;
 use domain::{Commit, Request, Task};
+use std::sync::Arc;
 
 /// A configured repository, ready to be used.
 pub struct Repository {
@@ -28,7 +29,7 @@ impl EffectRunner {
     }
 
     /// What is configured for a task's repository; nothing goes on where that was taken out.
-    pub(super) fn configured(&self, task: &Task) -> Result<&Entry, Trouble> {
+    pub(super) fn configured(&self, task: &Task) -> Result<Arc<Entry>, Trouble> {
         let key = &self.request(task)?.repository;
         self.config.repository(key).ok_or_else(|| {
             Trouble::blocked(format!("the repository {key} is not configured any more; add it with `caisson repo add`"))
@@ -37,7 +38,7 @@ impl EffectRunner {
 
     pub(super) fn repository(&self, task: &Task) -> Result<Repository, Trouble> {
         let entry = self.configured(task)?;
-        let at = self.whereabouts.at(entry)?;
+        let at = self.whereabouts.at(&entry)?;
         let base = self.config.forge.url.as_ref().ok_or_else(|| Trouble::blocked("forge.url is not configured"))?;
         let url = format!("{}/{at}.git", base.as_str().trim_end_matches('/'));
         Ok(Repository {

@@ -244,7 +244,7 @@ fn after_a_decision_less_is_enough_to_shorten() {
 fn a_vendors_own_parts_are_sent_back_until_what_stood_before_them_was_shortened() {
     let mut walk = Walk::begin(60);
     (1..=4).for_each(|number| walk.act(number));
-    let parts = r#"{"wire":"anthropic","model":"m","parts":"[]"}"#;
+    let parts = r#"{"wire":"anthropic","model":"m","before":"b","parts":"[]"}"#;
     for event in &mut walk.log {
         if let Event::TurnCompleted { vendor, .. } = event {
             *vendor = Some(parts.into());

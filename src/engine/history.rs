@@ -211,8 +211,6 @@ impl<'a> Replay<'a> {
             Event::FeedbackGiven { items, .. } => self.remarks.extend(items.iter().cloned()),
             Event::WidenedToFix { words } => self.widened(words),
             Event::Resumed => self.say("resumed", context! {}),
-            // One that was lost while it was made had nothing of the agent's in it.
-            Event::SandboxLost { .. } if self.turns.is_empty() => {}
             Event::SandboxLost { loss, .. } => self.lost(*loss),
             Event::ModelCallStarted { .. } => self.calling = true,
             Event::HostAllowed { host, .. } if self.calling => self.unheard.push(host),

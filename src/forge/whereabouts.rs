@@ -11,8 +11,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The present owner and name of each configured repository, as the forge told them in this life of the process.
 pub struct Whereabouts {
     forge: Arc<dyn Forge>,
-    /// By the repository's key in the configuration.
-    seen: RwLock<HashMap<String, RepoRef>>,
+    /// By the repository's key in the configuration, with the id that was looked for: an entry may be changed while the process runs.
+    seen: RwLock<HashMap<String, (i64, RepoRef)>>,
 }
 
 impl Whereabouts {
@@ -32,6 +32,7 @@ impl Whereabouts {
     /// [`ForgeError::Unavailable`] before the first look that was answered.
     pub fn at(&self, entry: &Repository) -> Result<RepoRef> {
         let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&entry.key).cloned();
+        let seen = seen.filter(|(id, _)| *id == entry.id).map(|(_, at)| at);
         seen.ok_or_else(|| ForgeError::Unavailable {
             text: format!("the repository {} was not found by its id yet", entry.key),
             retry_after_ms: None,
@@ -46,7 +47,8 @@ impl Whereabouts {
         let found = self.forge.locate(entry.id).await?;
         let now = RepoRef::new(found.owner, found.name);
         let mut seen = self.seen.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(before) = seen.insert(entry.key.clone(), now.clone()).filter(|before| *before != now) {
+        let before = seen.insert(entry.key.clone(), (entry.id, now.clone())).filter(|(id, _)| *id == entry.id);
+        if let Some((_, before)) = before.filter(|(_, before)| *before != now) {
             tracing::warn!(key = entry.key, %before, %now, "the repository was renamed; it is followed");
         }
         Ok(now)

@@ -198,8 +198,8 @@ impl Intake {
         }
         let leases = self.reader.machine.leases();
         numbers.retain(|(key, _)| leases.holds(key));
-        let repositories: Vec<&Repository> =
-            self.reader.config.repositories.iter().filter(|entry| leases.holds(&entry.key)).collect();
+        let known = self.reader.config.repositories();
+        let repositories: Vec<&Arc<Repository>> = known.iter().filter(|entry| leases.holds(&entry.key)).collect();
         let terms: Vec<Option<u64>> = repositories.iter().map(|entry| leases.term(&entry.key)).collect();
         let found = join_all(repositories.iter().map(|entry| self.look_around(entry, clock))).await;
         let mut seen = Vec::new();

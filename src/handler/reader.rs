@@ -60,10 +60,10 @@ impl Reader {
         let Some(entry) = self.config.repository(key).filter(|_| self.machine.leases().holds(key)) else {
             return Ok(());
         };
-        let mut done = self.read_once(entry, number).await;
+        let mut done = self.read_once(&entry, number).await;
         if matches!(done, Err(Trouble::Moved { .. })) {
-            self.find(entry).await?;
-            done = self.read_once(entry, number).await;
+            self.find(&entry).await?;
+            done = self.read_once(&entry, number).await;
         }
         self.note(key, number, &done).await?;
         done

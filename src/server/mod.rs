@@ -5,5 +5,5 @@ mod ops;
 mod webhook;
 
 pub use door::{Door, Limits, Peer, Visitors};
-pub use ops::{FetchedReport, Ops, Reload, ops_router};
-pub use webhook::{Hooks, Keep, hook_router};
+pub use ops::{EntryWish, FetchedReport, Ops, Reload, ops_router};
+pub use webhook::{HookSecrets, Hooks, Keep, hook_router};

@@ -5,7 +5,7 @@ use crate::config::Secret;
 use crate::forge::Forge;
 use crate::git::{Repos, UNBORN};
 use crate::sandbox::broker::Broker;
-use crate::store::{Deleted, StoreError};
+use crate::store::{Deleted, StoreError, StoredEntry};
 use crate::supervise::Works;
 use crate::task::{Machine, Obeyed};
 use axum::extract::{Path, State};
@@ -22,6 +22,14 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 /// Somebody who may wishes that the configuration is read again, and waits to hear whether that can be done or why not.
 pub type Reload = oneshot::Sender<Result<(), String>>;
+
+/// Somebody who may wishes that an entry of a repository is written into the store, and waits until this bot knows it, or to hear why not.
+pub struct EntryWish {
+    /// What `caisson repo` sealed with the key of the state directory.
+    pub entry: StoredEntry,
+    /// The status of the answer, and why.
+    pub answer: oneshot::Sender<Result<(), (StatusCode, String)>>,
+}
 
 /// What the operations listener needs to answer.
 pub struct Ops {
@@ -43,6 +51,8 @@ pub struct Ops {
     pub works: Works,
     /// To whoever can begin the process anew.
     pub reloads: mpsc::Sender<Reload>,
+    /// To whoever follows the store's entries.
+    pub entries: mpsc::Sender<EntryWish>,
 }
 
 /// What `caisson fetch` reports.
@@ -62,6 +72,7 @@ pub fn ops_router(ops: Arc<Ops>) -> Router {
         .route("/metrics", get(async |State(ops): State<Arc<Ops>>| ops.metrics.render()))
         .route("/reload", post(reload))
         .route("/fetched", post(fetched))
+        .route("/repositories", post(entry))
         .route("/tasks/{id}/delete", post(deleted))
         .route("/tasks/{id}/{order}", post(ordered))
         .with_state(ops)
@@ -107,6 +118,19 @@ async fn reload(State(ops): State<Arc<Ops>>, headers: HeaderMap) -> Result<Statu
         Ok(()) => Ok(StatusCode::ACCEPTED),
         Err(why) => Err((StatusCode::UNPROCESSABLE_ENTITY, why)),
     }
+}
+
+/// Writes an entry of a repository into the store. Once it is answered, this bot works with it.
+async fn entry(
+    State(ops): State<Arc<Ops>>,
+    headers: HeaderMap,
+    Json(entry): Json<StoredEntry>,
+) -> Result<StatusCode, (StatusCode, String)> {
+    proven(&ops, &headers).map_err(|(status, why)| (status, why.to_owned()))?;
+    let nobody = || (StatusCode::SERVICE_UNAVAILABLE, "the bot is about to end".to_owned());
+    let (answer, kept) = oneshot::channel();
+    ops.entries.send(EntryWish { entry, answer }).await.map_err(|_| nobody())?;
+    kept.await.map_err(|_| nobody())?.map(|()| StatusCode::NO_CONTENT)
 }
 
 /// The body of a good answer is the state in which the task is now.

@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use axum::{Router, response::IntoResponse, response::Response};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Notify;
 
 /// Where deliveries go that are verified.
@@ -28,10 +28,31 @@ impl Keep for Store {
     }
 }
 
+/// Secrets of the hooks by the repository's key; two of them while one is being replaced. They change while the listener runs.
+#[derive(Default)]
+pub struct HookSecrets(RwLock<Arc<HashMap<String, Vec<Secret>>>>);
+
+impl HookSecrets {
+    /// Those that count from now on, in place of those before.
+    pub fn set(&self, all: HashMap<String, Vec<Secret>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
+    }
+
+    fn now(&self) -> Arc<HashMap<String, Vec<Secret>>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl From<HashMap<String, Vec<Secret>>> for HookSecrets {
+    fn from(all: HashMap<String, Vec<Secret>>) -> Self {
+        Self(RwLock::new(Arc::new(all)))
+    }
+}
+
 /// What the listener needs: secrets by repository key (two while rotating), the store, and the bell of the intake.
 pub struct Hooks<K = Store> {
-    /// Secrets of the hooks by the repository's key; two of them while one is being replaced.
-    pub secrets: HashMap<String, Vec<Secret>>,
+    /// Secrets of the hooks.
+    pub secrets: Arc<HookSecrets>,
     /// Where a delivery is kept before it is answered.
     pub store: K,
     /// Rung whenever a delivery was stored.
@@ -61,7 +82,7 @@ async fn take<K: Keep>(
     body: Bytes,
 ) -> Response {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let verified = match hooks.secrets.get(&key) {
+    let verified = match hooks.secrets.now().get(&key) {
         Some(secrets) => verify(secrets, header(SIGNATURE), &body),
         // Verified all the same: who cannot sign learns no names, neither from the words nor from the time it takes.
         None => verify(&[Secret::new("nobody")], header(SIGNATURE), &body).and(Err(SignatureError::Mismatch)),

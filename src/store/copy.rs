@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Connection, Executor, Row};
 
 /// Every table but `hosts` and `leases`, which say who is at work now; a test compares them with the migrations.
-pub const TABLES: [&str; 21] = [
+pub const TABLES: [&str; 22] = [
     "actions",
     "addresses",
     "blobs",
@@ -26,6 +26,7 @@ pub const TABLES: [&str; 21] = [
     "inputs",
     "packs",
     "posts",
+    "repositories",
     "retired",
     "task_events",
     "tasks",

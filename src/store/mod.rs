@@ -22,6 +22,7 @@ mod outbox;
 mod packs;
 mod queue;
 mod read;
+mod repositories;
 mod retention;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -38,6 +39,7 @@ pub use leases::{Claim, Claimed, Host};
 pub use location::Location;
 pub use outbox::{EffectRow, EffectState};
 pub use read::{ActionRow, TaskRow};
+pub use repositories::StoredEntry;
 pub use retention::{Before, Deleted};
 pub use wakes::{Wakes, Word};
 
@@ -128,6 +130,12 @@ pub enum StoreError {
         repository: String,
         /// That host, as it names itself.
         address: String,
+    },
+    /// Somebody else wrote this repository's entry meanwhile: nothing was stored.
+    #[error("the entry of the repository {repository} was changed meanwhile: repeat the command")]
+    Changed {
+        /// The repository's key.
+        repository: String,
     },
     /// A later life of this host, or a copy of its state directory, is at work.
     #[error("another process works with this host's id (host.id in the state directory): is the directory a copy?")]

@@ -1,7 +1,8 @@
 //! What the store's writer is asked, and the handle by which it is asked.
 
 use super::{
-    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, StoreError, TakeBack, deliveries,
+    Address, Append, Appended, Before, Claim, Claimed, Deleted, Delivery, NewTask, StoreError, StoredEntry, TakeBack,
+    deliveries,
 };
 use domain::TaskId;
 use std::sync::Arc;
@@ -119,6 +120,10 @@ pub(super) enum Write {
         commit: String,
         epoch: i64,
         body: Vec<u8>,
+        answer: Reply<()>,
+    },
+    Entry {
+        entry: Box<StoredEntry>,
         answer: Reply<()>,
     },
     Marks {

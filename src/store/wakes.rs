@@ -1,19 +1,34 @@
-//! What hosts of one store tell each other: that something came for a repository, or that a lease is free. Only a hint: whoever misses one
-//! looks a little later by himself.
+//! What hosts of one store tell each other: that something came for a repository, that a lease is free, or that an entry of a repository was
+//! written. Only a hint: whoever misses one looks a little later by himself.
 
 use super::location::KEEPALIVES;
+use super::queue::{Arrival, Write};
 use super::{Location, Store, StoreError};
 use sqlx::Executor;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use std::time::Duration;
 
-/// Told within the transaction: heard once it is stored.
-pub(super) const DELIVERED_AND_COMMIT: &str = "NOTIFY caisson, 'delivery'; COMMIT";
-pub(super) const RELEASED_AND_COMMIT: &str = "NOTIFY caisson, 'lease'; COMMIT";
-pub(super) const BOTH_AND_COMMIT: &str = "NOTIFY caisson, 'delivery'; NOTIFY caisson, 'lease'; COMMIT";
+const DELIVERED_AND_COMMIT: &str = "NOTIFY caisson, 'delivery'; COMMIT";
+const RELEASED_AND_COMMIT: &str = "NOTIFY caisson, 'lease'; COMMIT";
+const BOTH_AND_COMMIT: &str = "NOTIFY caisson, 'delivery'; NOTIFY caisson, 'lease'; COMMIT";
+/// Rare: whoever hears it looks for everything.
+const ANY_AND_COMMIT: &str =
+    "NOTIFY caisson, 'delivery'; NOTIFY caisson, 'lease'; NOTIFY caisson, 'repository'; COMMIT";
 const CHANNEL: &str = "caisson";
 /// Between two tries to hear again.
 const AGAIN: Duration = Duration::from_secs(2);
+
+/// How a transaction with these ends: what others are told is told within it, and heard once it is stored.
+pub(super) fn commit(arrived: &[Arrival], writes: &[Write]) -> &'static str {
+    let releases = writes.iter().any(|write| matches!(write, Write::Release { .. }));
+    match arrived.is_empty() {
+        _ if writes.iter().any(|write| matches!(write, Write::Entry { .. })) => ANY_AND_COMMIT,
+        true if releases => RELEASED_AND_COMMIT,
+        true => "COMMIT",
+        false if releases => BOTH_AND_COMMIT,
+        false => DELIVERED_AND_COMMIT,
+    }
+}
 
 /// What was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +37,8 @@ pub enum Word {
     Delivery,
     /// A lease was given back.
     Lease,
+    /// An entry of a repository was written.
+    Repository,
     /// Something may have been missed.
     Unknown,
 }
@@ -55,6 +72,7 @@ impl Wakes {
         match listener.try_recv().await.map(|told| told.map(|told| told.payload().to_owned())) {
             Ok(Some(payload)) if payload == "delivery" => Word::Delivery,
             Ok(Some(payload)) if payload == "lease" => Word::Lease,
+            Ok(Some(payload)) if payload == "repository" => Word::Repository,
             // Connected anew, or another version's word.
             Ok(_) => Word::Unknown,
             Err(error) => {

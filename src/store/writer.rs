@@ -6,7 +6,7 @@
 use super::queue::{Arrival, Message, Reply, Write, Writer};
 use super::{
     Location, StoreError, addresses, append, body, deliveries, grants, inputs, leases, location, outbox, packs,
-    retention, unread, wakes,
+    repositories, retention, unread, wakes,
 };
 use domain::TaskId;
 use futures_util::FutureExt;
@@ -126,13 +126,7 @@ async fn together(
     writes: Vec<Write>,
 ) -> Result<(), sqlx::Error> {
     connection.execute(location.begin()).await?;
-    let releases = writes.iter().any(|write| matches!(write, Write::Release { .. }));
-    let commit = match location.is_shared() {
-        true if releases && arrived.is_empty() => wakes::RELEASED_AND_COMMIT,
-        true if releases => wakes::BOTH_AND_COMMIT,
-        true if !arrived.is_empty() => wakes::DELIVERED_AND_COMMIT,
-        _ => "COMMIT",
-    };
+    let commit = if location.is_shared() { wakes::commit(&arrived, &writes) } else { "COMMIT" };
     let mut told: Vec<Told> = Vec::with_capacity(arrived.len() + writes.len());
     let mut whole = arrivals(connection, arrived, &mut told).await;
     for write in writes {
@@ -201,6 +195,13 @@ fn tell<T: Send + 'static>(answer: Reply<T>, result: Result<T, StoreError>) -> T
     })
 }
 
+fn panicked(panic: &(dyn std::any::Any + Send)) -> StoreError {
+    let text = crate::supervise::message(panic);
+    tracing::error!(panic = text, "what was to be stored made the store panic");
+    metrics::counter!("caisson_store_failures_total").increment(1);
+    StoreError::Broken(text)
+}
+
 /// Does one message between savepoints: a failing one takes nothing else with it. False = even its savepoint could not be ended.
 async fn one(connection: &mut AnyConnection, write: Write) -> (Told, bool) {
     macro_rules! within {
@@ -209,12 +210,7 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (Told, bool) {
                 connection.execute("SAVEPOINT one").await?;
                 $work
             };
-            let result = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| {
-                let text = crate::supervise::message(&*panic);
-                tracing::error!(panic = text, "what was to be stored made the store panic");
-                metrics::counter!("caisson_store_failures_total").increment(1);
-                Err(StoreError::Broken(text))
-            });
+            let result = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(panicked(&*panic)));
             let end = if result.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
             let ended = connection.execute(end).await;
             let whole = ended.is_ok();
@@ -257,6 +253,7 @@ async fn one(connection: &mut AnyConnection, write: Write) -> (Told, bool) {
         Write::Pack { task, commit, epoch, body, answer } => {
             within!(answer, packs::keep(connection, (task, epoch), &commit, body).await)
         }
+        Write::Entry { entry, answer } => within!(answer, repositories::put(connection, &entry).await),
         Write::Marks { fingerprint, anew, answer } => {
             within!(answer, packs::marks(connection, &fingerprint, anew).await)
         }

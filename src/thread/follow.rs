@@ -50,10 +50,10 @@ impl Threads {
     pub async fn recheck(&self, task: &Task, n: u32, sources: &[Source], feed: &dyn Feed) -> Result<(), Trouble> {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(()) };
-        let at = self.place(entry)?;
+        let at = self.place(&entry)?;
         let thread = whole(self.thread(&at, task).await?)?;
-        self.was_at(entry, &at, feed).await?;
-        for decision in self.decisions(entry, task, &thread, Some(sources)).await? {
+        self.was_at(&entry, &at, feed).await?;
+        for decision in self.decisions(&entry, task, &thread, Some(sources)).await? {
             let key = format!("recheck:{}:{n}:{}", task.id, decision.source);
             feed.feed(task.id, &key, Input::Decided { decision: Box::new(decision) }).await?;
         }
@@ -64,9 +64,9 @@ impl Threads {
     pub async fn advance(&self, task: &Task, source: &Source, feed: &dyn Feed) -> Result<Option<Decision>, Trouble> {
         let key = task.request.as_ref().map(|r| r.repository.as_str()).unwrap_or_default();
         let Some(entry) = self.config.repository(key) else { return Ok(None) };
-        let thread = whole(self.follow(entry, task.id, feed).await?)?;
+        let thread = whole(self.follow(&entry, task.id, feed).await?)?;
         let only = std::slice::from_ref(source);
-        Ok(self.decisions(entry, task, &thread, Some(only)).await?.pop())
+        Ok(self.decisions(&entry, task, &thread, Some(only)).await?.pop())
     }
 }
 

@@ -59,7 +59,7 @@ async fn tasks_of(world: &World, count: usize) -> Vec<i64> {
 async fn only_what_is_signed_and_whole_is_taken_and_once() {
     let world = World::only_hooked(FIX).await;
     let (first, second) = unheard_of(&world);
-    let id = world.config.repositories[0].id;
+    let id = world.config.repositories()[0].id;
     let url = world.config.hook_url("shop");
     let body = &opened(&world, id, first).await[..];
     let good = || Some(signed("sekret", body));
@@ -171,7 +171,7 @@ async fn health_readiness_and_metrics_stand_apart() {
 async fn a_body_of_another_repository_wakes_nothing() {
     let world = World::only_hooked(FIX).await;
     let (first, second) = unheard_of(&world);
-    let (id, url) = (world.config.repositories[0].id, world.config.hook_url("shop"));
+    let (id, url) = (world.config.repositories()[0].id, world.config.hook_url("shop"));
     for (uuid, repository, issue) in [("u7", 999_999, first), ("u8", id, second)] {
         let body = opened(&world, repository, issue).await;
         assert_eq!(post(&url, Some(signed("sekret", &body)), uuid, "issues", &body).await.0, 202);

@@ -21,6 +21,7 @@ mod beside;
 mod cuts;
 mod decisions;
 mod elsewhere;
+mod entries;
 mod faults;
 mod files;
 mod ground;

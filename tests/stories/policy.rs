@@ -80,7 +80,7 @@ async fn rules_that_cannot_be_made_anew_at_a_start_let_nothing_out_until_they_ca
     world.until("an action that runs", |task| task.running.is_some()).await;
     world.kill();
     let before = told(&world).len();
-    let by_id = format!("/repositories/{}", world.config.repositories[0].id);
+    let by_id = format!("/repositories/{}", world.config.repositories()[0].id);
     world.forge.refuse(&[(&by_id, 503)]);
     std::fs::write(world.broker.workspace("task-1-1").join("go"), "").expect("let go");
     world.start().await;

@@ -20,7 +20,6 @@ use caisson::supervise::Works;
 use devforge::{Access, Devforge, Options, Person};
 use domain::{Event, Task, TaskId};
 use metrics_exporter_prometheus::PrometheusBuilder;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -416,11 +415,13 @@ async fn parts(
     let settings = Settings { subnets: config.router.subnets, ..Settings::new(&config.state_dir, "local") };
     let control = doors.map(|doors| doors as Arc<dyn caisson::sandbox::EgressControl>);
     let sandboxes = Sandboxes::new(broker.clone(), control, repos.clone(), settings, epoch as u64).expect("sandboxes");
-    let secret = Secret::read(&config.repositories[0].secret_files[0]).expect("a secret");
+    let secrets =
+        |files: &[std::path::PathBuf]| files.iter().map(|file| Secret::read(file).expect("a secret")).collect();
+    let hook_secrets = config.in_file().map(|entry| (entry.key.clone(), secrets(&entry.secret_files))).collect();
     Parts {
         host: host_id(&config.state_dir).expect("an id"),
         models: caisson::llm::Models::open(&config.models).expect("a recording"),
-        hook_secrets: HashMap::from([("shop".to_owned(), vec![secret])]),
+        hook_secrets,
         mark_key: Secret::read_or_make(&config.mark_key_file()).expect("a key"),
         ops_token: Secret::read_or_make(&config.state_dir.join("ops.token")).expect("a token"),
         auth: Auth::basic(&me.login, token.expose()),

@@ -168,6 +168,21 @@ impl Home {
         serve
     }
 
+    /// What the store holds of a repository: its entry, and its hook's secrets.
+    pub async fn entry(&self, key: &str) -> (caisson::config::process::Repository, Vec<Secret>) {
+        let mut config = caisson::config::Process::load(&self.config).unwrap();
+        config.state_dir = self.dir.path().join("state");
+        if let Some((_, url)) = self.more.iter().find(|(name, _)| *name == "CAISSON_STORE_URL") {
+            config.store.url = Some(url.parse().unwrap());
+        }
+        let store = caisson::store::Store::look(caisson::cli::store::location(&config).unwrap()).await;
+        let (entries, refused) = caisson::bot::known(&config, &store.unwrap().expect("a store")).await.unwrap();
+        assert!(refused.is_empty(), "{refused:?}");
+        let entry = entries.iter().find(|entry| entry.key == key).expect("an entry");
+        let (entry, secrets) = entry.whole().expect("whole");
+        (entry.clone(), secrets.to_vec())
+    }
+
     pub fn standing(&self) -> String {
         let filter = format!("name=caisson-{}-", self.installation);
         let list = |words: &[&str]| docker(&[words, &["-q", "--filter", &filter]].concat()).expect("listed");

@@ -2,9 +2,10 @@
 //! checks the signature as the bot would. Tests: below.
 
 use super::sheet::Sheet;
+use crate::cli::entries::Entries;
 use crate::cli::repo::Accounts;
+use crate::config::Process;
 use crate::config::process::Repository as Entry;
-use crate::config::{Process, Secret};
 use crate::forge::{RepoRef, verify};
 use axum::Router;
 use axum::body::Bytes;
@@ -42,8 +43,8 @@ pub(super) async fn fire(
     sheet: &mut Sheet,
     config: &Process,
     accounts: &Accounts,
-    entry: &Entry,
-    hook: i64,
+    (entry, hook): (&Entry, i64),
+    entries: &Entries,
     running: bool,
 ) {
     let part = format!("repository {}", entry.key);
@@ -52,7 +53,7 @@ pub(super) async fn fire(
     let fire = async || accounts.forge.test_hook(&at, hook).await.map_err(|error| error.to_string());
     let arrival = match running {
         true => at_the_bot(config, fire).await,
-        false => at_our_own(config, entry, fire).await,
+        false => at_our_own(config, entry, entries, fire).await,
     };
     let url = config.hook_url(&entry.key);
     match arrival {
@@ -106,10 +107,10 @@ fn counts(metrics: &str) -> (u64, u64) {
 async fn at_our_own(
     config: &Process,
     entry: &Entry,
+    entries: &Entries,
     fire: impl AsyncFn() -> Result<(), String>,
 ) -> Result<Arrival, String> {
-    let secrets: Result<Vec<Secret>, _> = entry.secret_files.iter().map(|path| Secret::read(path)).collect();
-    let secrets = secrets.map_err(|error| error.to_string())?;
+    let secrets = entries.secrets(entry).map_err(|error| format!("{error:#}"))?;
     let listener = TcpListener::bind(config.listen.webhooks).await.map_err(|error| error.to_string())?;
     let (arrived, mut arrivals) = mpsc::channel(8);
     let take = async move |headers: HeaderMap, body: Bytes| {

@@ -1,6 +1,7 @@
 //! What can be judged on this machine alone: the configuration, the state directory, secrets' modes, free space. Tests: below.
 
 use super::sheet::Sheet;
+use crate::cli::entries::{self, Entries};
 use crate::cli::store::location;
 use crate::config::Process;
 use crate::store::{Store, StoreError};
@@ -42,18 +43,21 @@ pub(super) fn state(sheet: &mut Sheet, config: &Process) {
     let keys = config.models.all().iter().map(|model| &model.key_file);
     let named =
         [&forge.token_file, &forge.sync_token_file, &config.store.password_file].into_iter().chain(keys).flatten();
-    for path in named.chain(config.repositories.iter().flat_map(|entry| &entry.secret_files)) {
+    for path in named.chain(config.in_file().flat_map(|entry| &entry.secret_files)) {
         closed(sheet, "secrets", path, "600");
     }
     space(sheet, directory);
 }
 
-/// Whether the store can be read; nothing is made.
-pub(super) async fn store(sheet: &mut Sheet, config: &Process) {
+/// Whether the store can be read, and what it says of repositories; nothing is made.
+pub(super) async fn store(sheet: &mut Sheet, config: &Process) -> Entries {
     let attempt = "look at [store] of the configuration; a server of PostgreSQL must run and let this user in";
     let location = match location(config) {
         Ok(location) => location,
-        Err(error) => return sheet.fault("store", format!("{error:#}"), attempt),
+        Err(error) => {
+            sheet.fault("store", format!("{error:#}"), attempt);
+            return Entries::default();
+        }
     };
     match Store::look(location.clone()).await {
         Ok(Some(_)) => sheet.good("store", location.to_string()),
@@ -61,6 +65,25 @@ pub(super) async fn store(sheet: &mut Sheet, config: &Process) {
         Err(error @ StoreError::Shape { .. }) => sheet.note("store", error.to_string()),
         Err(error) => sheet.fault("store", error.to_string(), attempt),
     }
+    // What is wrong with the store itself stands above.
+    let entries = entries::look(config).await.unwrap_or_default();
+    for (key, why) in &entries.refused {
+        sheet.fault(&format!("repository {key}"), format!("the store's entry is refused: {why}"), "caisson repo list");
+    }
+    for own in config.in_file() {
+        // A file that cannot be read is a fault of its own.
+        let differs = entries.differences(own).ok().flatten().unwrap_or_default();
+        if !differs.is_empty() {
+            let found = format!(
+                "the entry in the file counts on this host, and the store's is another one for the other hosts ({}): \
+                 `caisson repo import {}` says what to do",
+                differs.join(", "),
+                own.key
+            );
+            sheet.note(&format!("repository {}", own.key), found);
+        }
+    }
+    entries
 }
 
 /// A file or directory that only its owner may touch, and whose owner is this process's user.

@@ -66,17 +66,17 @@ impl Doctor {
 
     async fn parts(&self, sheet: &mut Sheet, config: &Process) {
         local::state(sheet, config);
-        local::store(sheet, config).await;
+        let entries = local::store(sheet, config).await;
         let running = hook::serve_answers(config).await;
         local::process(sheet, config, running);
         if let Some(accounts) = forge::accounts(sheet, config).await {
-            for entry in &config.repositories {
+            for entry in config.repositories().iter() {
                 if let Some(hook) = forge::repository(sheet, config, &accounts, entry).await {
-                    hook::fire(sheet, config, &accounts, entry, hook, running).await;
+                    hook::fire(sheet, config, &accounts, (entry, hook), &entries, running).await;
                 }
             }
         }
-        if config.repositories.is_empty() {
+        if config.repositories().is_empty() && entries.refused.is_empty() {
             sheet.fault("repositories", "none is configured", "caisson repo add <git-url>");
         }
         engine::look(sheet, config, running).await;

@@ -43,7 +43,8 @@ pub fn price(entry: &Entry) -> Option<Finding> {
 /// That limits in dollars limit nothing, because nobody said what the worker costs.
 pub fn unlimited(config: &Process) -> Option<String> {
     let worker = config.models.worker();
-    let budgets = config.repositories.iter().filter_map(|entry| entry.budget.as_ref()).chain([&config.budget]);
+    let repositories = config.repositories();
+    let budgets = repositories.iter().filter_map(|entry| entry.budget.as_ref()).chain([&config.budget]);
     let (mut task, mut day) = (false, false);
     for budget in budgets {
         task |= budget.dollars > 0.0;

@@ -1,15 +1,16 @@
 //! `caisson repo add`: one repository, from an address or a path to a place where tasks can start. Every step may be repeated.
 
 use super::trial::{self, Target};
-use super::{AGENT_BRANCHES, Accounts, take_up};
+use super::{AGENT_BRANCHES, Accounts, not_in_file, said};
+use crate::bot::{Content, sealed};
 use crate::checkpoint::label::LABELS;
+use crate::cli::entries::{self, Entries};
 use crate::cli::printer::{Complaint, Printer};
 use crate::cli::setup::ORGANISATION;
 use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::config::project::Pick;
 use crate::config::project::{self, Project};
-use crate::config::write::put_repository;
 use crate::effect::{Told, granted, read_toolchain};
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, Repository, is_accepted};
 use crate::git::{Auth, Branch, Leaks, RemoteUrl, Repos};
@@ -17,7 +18,6 @@ use crate::secret::Secret;
 use crate::text::{count, one_line};
 use anyhow::{Context, Result};
 use clap::Args;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long the forge may take to notice the first push.
@@ -54,16 +54,43 @@ struct Plan {
     repo: RepoRef,
     source: RemoteUrl,
     branch: Branch,
-    /// The entry of an earlier run.
-    before: Option<Entry>,
+    before: Before,
+}
+
+/// What an earlier run left.
+#[derive(Default)]
+struct Before {
+    entry: Option<Entry>,
+    /// The forge's number of it; also of an entry that cannot be opened any more.
+    id: Option<i64>,
+    /// Of its hook, the newest first.
+    secrets: Vec<Secret>,
+}
+
+impl Before {
+    fn of(entries: &Entries, key: &str, printer: &Printer) -> Self {
+        match entries.of(key).map(|entry| &entry.content) {
+            Some(Content::Whole { entry, secrets }) => {
+                Self { id: Some(entry.id), entry: Some((**entry).clone()), secrets: secrets.clone() }
+            }
+            Some(Content::Refused { why, claims }) => {
+                printer.warn(&format!("the store's entry of {key} is refused: {why}"));
+                printer
+                    .hint("it is written anew, with a new secret for the hook; what was accepted is asked for again");
+                Self { id: *claims, ..Self::default() }
+            }
+            Some(Content::Gone) | None => Self::default(),
+        }
+    }
 }
 
 impl Add {
-    pub(super) async fn run(self, config: &Process, file: &Path, printer: &Printer) -> Result<()> {
+    pub(super) async fn run(self, config: &Process, printer: &Printer) -> Result<()> {
+        let entries = entries::ready(config).await?;
         let accounts = Accounts::open(config).await?;
         let scratch = config.state_dir.join(format!("import-{}", std::process::id()));
         let git = Repos::new(&scratch);
-        let done = self.steps(config, file, printer, &accounts, &git).await;
+        let done = self.steps(config, &entries, printer, &accounts, &git).await;
         // Only a copy lies there; a failure to remove it is not the step's failure.
         let _ = std::fs::remove_dir_all(&scratch);
         done
@@ -72,12 +99,16 @@ impl Add {
     async fn steps(
         &self,
         config: &Process,
-        file: &Path,
+        entries: &Entries,
         printer: &Printer,
         accounts: &Accounts,
         git: &Repos,
     ) -> Result<()> {
-        let plan = self.plan(config, git).await?;
+        let mut plan = self.plan(config, entries, git, printer).await?;
+        if let Some(entry) = &plan.before.entry {
+            // It may have been renamed: the entry gets the new name.
+            plan.repo = accounts.place_of(entry).await?;
+        }
         let commit = git.copy_in(&plan.key, &plan.source, &plan.branch).await?;
         tell_of_leaks(&git.leaks(&plan.key, &commit).await?, printer);
         let accepted = self.wishes(config, printer, git, &plan, &commit).await?;
@@ -91,45 +122,41 @@ impl Add {
         }
         accounts.forge.set_default_branch(&plan.repo, plan.branch.as_str()).await?;
         self.rights(&plan, accounts, printer).await?;
-        let secret_file = hook_secret(file, &plan)?;
-        let hook_url = config.hook_url(&plan.key);
-        let hook = accounts.forge.replace_hook(&plan.repo, &hook_url, &Secret::read(&secret_file)?).await?;
-        printer.good(&format!("hook {} to {hook_url}", hook.id));
-        let foreign = accounts.forge.foreign(&plan.repo, &hook_url).await?;
-        self.judge_foreign(&foreign, printer)?;
+        let (secret, foreign) = self.hook(config, &plan, on_forge.id, accounts, printer).await?;
         let entry = Entry {
             key: plan.key.clone(),
             owner: on_forge.owner,
             name: on_forge.name,
             id: on_forge.id,
-            secret_files: vec![secret_file],
             default_branch: plan.branch.as_str().to_owned(),
             upstream: plan.source.as_str().to_owned(),
             accepted,
             accepted_foreign: foreign,
-            // Tables of its own, which an operator wrote, stay as they are.
+            // Tables of its own are the file's.
             ..Entry::default()
         };
-        put_repository(file, &entry)?;
+        let generation = entries.next(&plan.key);
+        let taken = entries::put(config, |key, by| sealed(key, &entry, &[secret], (generation, by))).await?;
         printer.good(&format!("{} is ready: {}", plan.repo, on_forge.html_url));
         if !self.no_try {
             let (key, source) = (plan.key.as_str(), plan.source.as_str());
             let target = Target { key, repos: git, commit: &commit, accepted: &entry.accepted, source };
             trial::inform(config, &target, printer).await;
         }
-        take_up(config, printer, "open an issue that begins with /fix").await;
+        said(printer, taken, "open an issue that begins with /fix");
         Ok(())
     }
 
-    async fn plan(&self, config: &Process, git: &Repos) -> Result<Plan> {
+    async fn plan(&self, config: &Process, entries: &Entries, git: &Repos, printer: &Printer) -> Result<Plan> {
         let local = std::fs::canonicalize(&self.source).ok().filter(|_| !self.source.contains("://"));
         let text = local.map_or_else(|| self.source.clone(), |path| path.display().to_string());
         let source = RemoteUrl::parse(&text)?;
         let name = self.name.clone().unwrap_or_else(|| last_part(source.as_str()));
         let key = key_of(&name);
-        let before = config.repository(&key).cloned();
-        let repo =
-            before.as_ref().map_or_else(|| RepoRef::new(&self.owner, &name), |b| RepoRef::new(&b.owner, &b.name));
+        not_in_file(config, &key)?;
+        let before = Before::of(entries, &key, printer);
+        let known = before.entry.as_ref();
+        let repo = known.map_or_else(|| RepoRef::new(&self.owner, &name), |b| RepoRef::new(&b.owner, &b.name));
         let (branch, _) = git.remote_head(&source).await.map_err(|why| {
             let complaint = Complaint::new(format!("{} cannot be read", source.as_str())).because(why.to_string());
             complaint.attempt(
@@ -167,7 +194,7 @@ impl Add {
         for (number, wish) in wishes.iter().enumerate() {
             printer.say(&format!("  {:2}  {wish}", number + 1));
         }
-        let before = plan.before.as_ref().map_or("", |b| b.accepted.as_str());
+        let before = plan.before.entry.as_ref().map_or("", |b| b.accepted.as_str());
         if self.accept.as_deref() == Some(asked.hash()) || before == asked.hash() {
             printer.good("accepted, for exactly this text");
             return Ok(asked.hash().to_owned());
@@ -212,6 +239,31 @@ impl Add {
             printer.good(&format!("people: {}", people.into_iter().chain(teams).collect::<Vec<_>>().join(", ")));
         }
         Ok(())
+    }
+
+    /// The one hook, signed with the secret that there is, or a new one; and everything else that would read a push, each accepted.
+    async fn hook(
+        &self,
+        config: &Process,
+        plan: &Plan,
+        id: i64,
+        accounts: &Accounts,
+        printer: &Printer,
+    ) -> Result<(Secret, Vec<String>)> {
+        let twin = config.repositories().iter().find(|other| other.id == id && other.key != plan.key).cloned();
+        if let Some(twin) = twin {
+            return Err(Complaint::new(format!("{} is on the forge what {} is already", plan.repo, twin.key)).into());
+        }
+        let secret = match plan.before.secrets.first() {
+            Some(secret) => secret.clone(),
+            None => Secret::random().map_err(anyhow::Error::msg)?,
+        };
+        let hook_url = config.hook_url(&plan.key);
+        let hook = accounts.forge.replace_hook(&plan.repo, &hook_url, &secret).await?;
+        printer.good(&format!("hook {} to {hook_url}", hook.id));
+        let foreign = accounts.forge.foreign(&plan.repo, &hook_url).await?;
+        self.judge_foreign(&foreign, printer)?;
+        Ok((secret, foreign))
     }
 
     fn judge_foreign(&self, foreign: &[String], printer: &Printer) -> Result<()> {
@@ -273,7 +325,7 @@ async fn place(plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<Re
         }
         Err(e) => return Err(e.into()),
     };
-    let known = plan.before.as_ref().is_some_and(|b| b.id == found.id);
+    let known = plan.before.id == Some(found.id);
     if !found.empty && !known {
         let complaint = Complaint::new(format!("{} is on the forge already and is not empty", plan.repo));
         return Err(complaint.attempt("choose another --name").into());
@@ -292,18 +344,6 @@ async fn noticed(plan: &Plan, accounts: &Accounts) -> Result<()> {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     Ok(())
-}
-
-/// The hook's secret: one for each repository, made once.
-fn hook_secret(config: &Path, plan: &Plan) -> Result<std::path::PathBuf> {
-    if let Some(file) = plan.before.as_ref().and_then(|b| b.secret_files.first()) {
-        return Ok(file.clone());
-    }
-    let folder = config.parent().context("the configuration needs a folder")?;
-    let folder = std::fs::canonicalize(folder)?;
-    let file = folder.join("secrets").join(format!("hook-{}", plan.key));
-    Secret::read_or_make(&file)?;
-    Ok(file)
 }
 
 /// `shop` of `https://host/lab/shop.git`.

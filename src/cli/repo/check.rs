@@ -6,10 +6,12 @@ use crate::config::Process;
 use crate::config::process::Repository as Entry;
 use crate::forge::{Access, ForgeError, ForgeReads, RepoRef, is_accepted};
 use anyhow::Result;
+use std::sync::Arc;
 
 pub(super) async fn run(config: &Process, key: Option<&str>, printer: &Printer) -> Result<()> {
     let accounts = Accounts::open(config).await?;
-    let chosen: Vec<&Entry> = config.repositories.iter().filter(|r| key.is_none_or(|k| r.key == k)).collect();
+    let all = config.repositories();
+    let chosen: Vec<&Arc<Entry>> = all.iter().filter(|r| key.is_none_or(|k| r.key == k)).collect();
     if let (Some(key), true) = (key, chosen.is_empty()) {
         return Err(Complaint::new(format!("no repository has the key {key}")).attempt("caisson repo list").into());
     }
@@ -42,7 +44,7 @@ pub(in crate::cli) async fn faults(config: &Process, accounts: &Accounts, entry:
             let now = accounts.forge.locate(entry.id).await?;
             let now = RepoRef::new(now.owner, now.name);
             return Ok(vec![format!(
-                "{repo} is called {now} now: the bot follows it; correct owner and name all the same"
+                "{repo} is called {now} now: the bot follows it; `caisson repo add` writes the new name down"
             )]);
         }
         Err(e @ (ForgeError::NotFound(_) | ForgeError::Conflict(_))) => return Ok(vec![e.to_string()]),

@@ -57,13 +57,13 @@ impl Try {
         let accounts = Accounts::open(config).await?;
         let scratch = tempfile::tempdir()?;
         let repos = Repos::new(scratch.path());
-        let brought = Brought::of(entry, &accounts, &repos).await?;
+        let brought = Brought::of(&entry, &accounts, &repos).await?;
         let target = Target {
             key: &entry.key,
             repos: &repos,
             commit: &brought.head,
             accepted: &entry.accepted,
-            source: &entry.upstream,
+            source: entry.origin(),
         };
         printer.say(&format!("{} {} at {}", brought.at, entry.default_branch, brought.head.short()));
         let seen = look(config, &target, printer).await?;
@@ -79,7 +79,7 @@ impl Try {
             printer.hint(&format!("caisson repo try {} --propose opens it as a pull request", entry.key));
             return Ok(());
         }
-        propose::open(config, entry, &accounts, &repos, &brought, text, &seen.summary, printer).await
+        propose::open(config, &entry, &accounts, &repos, &brought, text, &seen.summary, printer).await
     }
 }
 

@@ -23,6 +23,10 @@ impl<'a> Replay<'a> {
     }
 
     pub(super) fn lost(&mut self, loss: Loss) {
+        // One that was lost while it was made had nothing of the agent's in it.
+        if self.turns.is_empty() && self.open.is_none() {
+            return;
+        }
         let commit = self.head.map_or("the base", Commit::short);
         self.say("lost", context! { commit, replaced => loss == Loss::Outdated });
     }

@@ -173,6 +173,14 @@ impl Gitea {
         found.ok_or_else(|| ForgeError::Protocol(format!("the hook of {repo} is not there, or not active")))
     }
 
+    /// Takes every hook to `url` away; that there is none is no error.
+    pub async fn remove_hook(&self, repo: &RepoRef, url: &str) -> Result<()> {
+        for old in self.hooks(repo).await?.iter().filter(|h| h.url == url) {
+            self.raw.delete(&format!("{}/hooks/{}", base(repo), old.id)).await?;
+        }
+        Ok(())
+    }
+
     /// Asks the forge to send its test delivery through a hook.
     pub async fn test_hook(&self, repo: &RepoRef, id: i64) -> Result<()> {
         self.raw.put(Method::POST, &format!("{}/hooks/{id}/tests", base(repo)), None).await

@@ -5,6 +5,7 @@ mod deliveries;
 mod leases;
 mod moves;
 mod postgres;
+mod repositories;
 mod retention;
 mod tasks;
 
@@ -95,4 +96,6 @@ on_both! {
     leases::a_text_is_taken_up_by_whoever_works_for_its_repository,
     leases::a_commit_waits_in_the_store_for_another_host,
     leases::the_first_key_that_marks_posts_is_remembered,
+    repositories::an_entry_is_kept_as_it_was_written_and_only_its_next_generation_replaces_it,
+    repositories::an_entry_that_was_taken_out_keeps_its_generation,
 }

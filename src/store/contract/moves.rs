@@ -18,6 +18,15 @@ async fn filled(fresh: &Fresh) -> domain::TaskId {
         .keep_address(Address { repository: "shop".into(), forge_id: 3, owner: "o".into(), name: "n".into() })
         .await
         .expect("kept");
+    let entry = StoredEntry {
+        key: "till".into(),
+        document: "{}".into(),
+        sealed: vec![0, 255],
+        generation: 1,
+        written_at: 5,
+        written_by: "one".into(),
+    };
+    store.put_entry(entry).await.expect("stored");
     let gone = tests::created(&store, "opened:77").await;
     feed_at(40, &store, &gone, "closed:77", domain::Input::IssueClosed).await;
     store.delete_task(gone.id).await.expect("deleted");

@@ -72,7 +72,7 @@ async fn a_host_that_stands_still_within_a_transaction_holds_up_the_others_for_s
 
 /// What one host stores, or gives back, another hears.
 #[tokio::test]
-async fn hosts_hear_of_deliveries_and_leases() {
+async fn hosts_hear_of_deliveries_leases_and_repositories() {
     let Some(fresh) = Fresh::database() else { return };
     let (one, other) = (fresh.open().await, fresh.open().await);
     let mut wakes = other.wakes();
@@ -81,6 +81,16 @@ async fn hosts_hear_of_deliveries_and_leases() {
     assert_eq!(wakes.next().await, Word::Delivery);
     one.release("a", 1, Vec::new(), true).await.expect("given back");
     assert_eq!(wakes.next().await, Word::Lease);
+    let entry = StoredEntry {
+        key: "shop".into(),
+        document: "{}".into(),
+        sealed: Vec::new(),
+        generation: 1,
+        written_at: 1,
+        written_by: "one".into(),
+    };
+    one.put_entry(entry).await.expect("stored");
+    while wakes.next().await != Word::Repository {}
     let own = std::collections::HashSet::from(["shop".to_owned()]);
     assert_eq!(other.open_deliveries_of(&own, 9, &[]).await.expect("read").len(), 1);
     assert!(other.open_deliveries_of(&Default::default(), 9, &[]).await.expect("read").is_empty());

@@ -52,7 +52,7 @@ pub(super) async fn open(
     }
     let new = NewPull {
         title: message::proposal_title(),
-        body: message::proposal_body(summary, &entry.upstream),
+        body: message::proposal_body(summary, entry.origin()),
         head: branch.as_str().to_owned(),
         base: entry.default_branch.clone(),
     };

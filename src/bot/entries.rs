@@ -1,0 +1,266 @@
+//! Entries of repositories that the store holds: sealed when they are written, opened and judged when they are read.
+//!
+//! Owns what is authenticated with an entry: whoever can write into the database has no `mark.key`, and can take entries away or bring older
+//! ones back, but make or change none. Must not decide when they are read (`registry.rs`, `cli/entries.rs`). Tests: below.
+
+use crate::clock::now;
+use crate::config::process::Repository;
+use crate::config::{Process, Secret};
+use crate::secret::SealingKey;
+use crate::store::{Store, StoreError, StoredEntry};
+use std::collections::HashMap;
+
+/// The first of what is authenticated: what kind of thing this is.
+const WHAT: &[u8] = b"repository";
+
+/// One entry of the store, as this host understands it.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The repository's key.
+    pub key: String,
+    /// Rises by 1 with each writing.
+    pub generation: i64,
+    /// When it was written, in Unix milliseconds of the writer's clock. Only an entry that is [`Content::Whole`] surely says so itself.
+    pub written_at: i64,
+    /// The host that wrote it, as it names itself; as `written_at`.
+    pub written_by: String,
+    /// What it says.
+    pub content: Content,
+}
+
+/// What an entry says.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// The repository was taken out.
+    Gone,
+    /// A holder of the installation's key wrote it.
+    Whole {
+        /// The entry, without the operator's tables.
+        entry: Box<Repository>,
+        /// Its hook's secrets, the newest first.
+        secrets: Vec<Secret>,
+    },
+    /// It is not worked with.
+    Refused {
+        /// Why, and what to do, for a person to read.
+        why: String,
+        /// The forge's number of the repository that it claims to be of: nobody vouches for it.
+        claims: Option<i64>,
+    },
+}
+
+impl Entry {
+    /// The entry and its hook's secrets, if it is one to work with.
+    pub fn whole(&self) -> Option<(&Repository, &[Secret])> {
+        match &self.content {
+            Content::Whole { entry, secrets } => Some((&**entry, secrets)),
+            Content::Gone | Content::Refused { .. } => None,
+        }
+    }
+}
+
+/// Seals an entry for the store: `generation` is 1 more than that of the one before it.
+///
+/// # Errors
+/// What of it no host would take, or that there are no random bytes.
+pub fn sealed(
+    key: &SealingKey,
+    entry: &Repository,
+    secrets: &[Secret],
+    (generation, by): (i64, &str),
+) -> Result<StoredEntry, String> {
+    let document = entry.document()?;
+    let mut stored = StoredEntry {
+        key: entry.key.clone(),
+        document,
+        sealed: Vec::new(),
+        generation,
+        written_at: now(),
+        written_by: by.to_owned(),
+    };
+    let secrets: Vec<&str> = secrets.iter().map(Secret::expose).collect();
+    let plain = serde_json::to_vec(&secrets).map_err(|error| error.to_string())?;
+    stored.sealed = about(&stored, |about| key.seal(about, &plain))?;
+    Ok(stored)
+}
+
+/// What says that a repository was taken out.
+pub fn gone(repository: &str, (generation, by): (i64, &str)) -> StoredEntry {
+    StoredEntry {
+        key: repository.to_owned(),
+        document: String::new(),
+        sealed: Vec::new(),
+        generation,
+        written_at: now(),
+        written_by: by.to_owned(),
+    }
+}
+
+/// Opens and judges an entry. `key` is this host's, or why it has none.
+pub fn opened(key: Result<&SealingKey, &str>, stored: &StoredEntry) -> Entry {
+    let content = match (stored.document.is_empty(), key) {
+        (true, _) => Content::Gone,
+        (false, Err(why)) => refused(stored, why.to_owned()),
+        (false, Ok(key)) => match read(key, stored) {
+            Ok((entry, secrets)) => Content::Whole { entry: Box::new(entry), secrets },
+            Err(why) => refused(stored, why),
+        },
+    };
+    Entry {
+        key: stored.key.clone(),
+        generation: stored.generation,
+        written_at: stored.written_at,
+        written_by: stored.written_by.clone(),
+        content,
+    }
+}
+
+fn refused(stored: &StoredEntry, why: String) -> Content {
+    let claims = Repository::from_document(&stored.key, &stored.document).ok().map(|entry| entry.id);
+    Content::Refused { why, claims }
+}
+
+fn read(key: &SealingKey, stored: &StoredEntry) -> Result<(Repository, Vec<Secret>), String> {
+    // Before anything of it is looked at.
+    let plain = about(stored, |about| key.open(about, &stored.sealed)).map_err(|error| error.to_string())?;
+    let entry = Repository::from_document(&stored.key, &stored.document)?;
+    let secrets: Vec<String> =
+        serde_json::from_slice(&plain).map_err(|_| "its hook's secrets cannot be read".to_owned())?;
+    if !(1..=2).contains(&secrets.len()) || secrets.iter().any(String::is_empty) {
+        return Err("it has no secret for its hook: `caisson repo add` gives it a new one".to_owned());
+    }
+    Ok((entry, secrets.into_iter().map(Secret::new).collect()))
+}
+
+/// Everything of an entry but what is sealed.
+fn about<T>(stored: &StoredEntry, work: impl FnOnce(&[&[u8]]) -> T) -> T {
+    let (generation, at) = (stored.generation.to_string(), stored.written_at.to_string());
+    let by = stored.written_by.as_bytes();
+    work(&[WHAT, stored.key.as_bytes(), generation.as_bytes(), at.as_bytes(), by, stored.document.as_bytes()])
+}
+
+/// What came of the store's entries.
+pub struct Learned {
+    /// Secrets of the hooks of those that are worked with, by their keys.
+    pub secrets: HashMap<String, Vec<Secret>>,
+    /// The key of each that is not, and why.
+    pub refused: Vec<(String, String)>,
+}
+
+/// Has the configuration know these entries.
+pub fn learn(config: &Process, entries: &[Entry]) -> Learned {
+    let whole: Vec<Repository> = entries.iter().filter_map(|it| it.whole().map(|(entry, _)| entry.clone())).collect();
+    let mut refused = config.learn(whole);
+    for entry in entries {
+        if let Content::Refused { why, .. } = &entry.content {
+            refused.push((entry.key.clone(), why.clone()));
+        }
+    }
+    let taken = |key: &str| config.repository(key).is_some_and(|entry| entry.from_store);
+    let secrets = entries.iter().filter(|it| taken(&it.key));
+    let secrets = secrets.filter_map(|it| it.whole().map(|(_, secrets)| (it.key.clone(), secrets.to_vec())));
+    Learned { secrets: secrets.collect(), refused }
+}
+
+/// The key of this state directory, for a program that does not hold it yet.
+///
+/// # Errors
+/// Why there is none, with what to do.
+pub fn sealing_key(config: &Process) -> Result<SealingKey, String> {
+    let file = config.mark_key_file();
+    let none = "the state directory has no mark.key, which opens what the store holds: copy it from a host that works";
+    if !file.exists() {
+        return Err(none.to_owned());
+    }
+    Secret::read(&file).map(|mark| SealingKey::of(&mark)).map_err(|error| error.to_string())
+}
+
+/// Reads the store's entries with the key of this state directory, and has the configuration know them. Returns them in order of their
+/// keys, with those that are refused.
+///
+/// # Errors
+/// When the store cannot be read.
+pub async fn known(config: &Process, store: &Store) -> Result<(Vec<Entry>, Vec<(String, String)>), StoreError> {
+    let key = sealing_key(config);
+    let key = key.as_ref().map_err(String::as_str);
+    let entries: Vec<Entry> = store.entries().await?.iter().map(|stored| opened(key, stored)).collect();
+    let refused = learn(config, &entries).refused;
+    Ok((entries, refused))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shop() -> Repository {
+        let text = r#"{"version":1,"owner":"lab","name":"shop","id":7,"default_branch":"main"}"#;
+        Repository::from_document("shop", text).unwrap()
+    }
+
+    fn why(entry: Entry) -> String {
+        match entry.content {
+            Content::Refused { why, .. } => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_entry_opens_for_whoever_has_the_key_and_shows_no_secret() {
+        let key = SealingKey::of(&Secret::new("mark"));
+        let secrets = [Secret::new("hunter2"), Secret::new("hunter1")];
+        let stored = sealed(&key, &shop(), &secrets, (3, "one")).unwrap();
+        let entry = opened(Ok(&key), &stored);
+        assert_eq!(entry.whole().unwrap(), (&shop(), &secrets[..]));
+        assert!(!format!("{stored:?} {entry:?}").contains("hunter"));
+        assert!(!serde_json::to_string(&stored).unwrap().contains("hunter"));
+        assert!(!stored.sealed.windows(6).any(|part| part == b"hunter"));
+        let other = why(opened(Ok(&SealingKey::of(&Secret::new("other"))), &stored));
+        assert!(
+            other.contains("mark.key") && other.contains("caisson repo add") && !other.contains("hunter"),
+            "{other}"
+        );
+        assert_eq!(why(opened(Err("no key"), &stored)), "no key");
+    }
+
+    #[test]
+    fn who_can_write_into_the_database_makes_moves_and_changes_no_entry() {
+        let key = SealingKey::of(&Secret::new("mark"));
+        let stored = sealed(&key, &shop(), &[Secret::new("hunter2")], (3, "one")).unwrap();
+        type Spoil = fn(&mut StoredEntry);
+        let spoils: [(&str, Spoil); 7] = [
+            ("to another repository", |it| it.key = "till".into()),
+            ("an accepted project file", |it| {
+                it.document =
+                    it.document.replace("\"accepted\":\"\"", &format!("\"accepted\":\"{}\"", "ab".repeat(32)));
+            }),
+            ("another repository of the forge", |it| it.document = it.document.replace("\"id\":7", "\"id\":8")),
+            ("an older one for a newer", |it| it.generation = 4),
+            ("another writer", |it| it.written_by = "two".into()),
+            ("another time", |it| it.written_at += 1),
+            ("no seal", |it| it.sealed.clear()),
+        ];
+        for (what, spoil) in spoils {
+            let mut changed = stored.clone();
+            spoil(&mut changed);
+            assert_ne!(changed, stored, "{what}");
+            why(opened(Ok(&key), &changed));
+        }
+    }
+
+    #[test]
+    fn a_refused_entry_stops_no_other() {
+        let key = SealingKey::of(&Secret::new("mark"));
+        let config = Process::from_layers(std::path::Path::new("/x/caisson.toml"), "", &|_| None).unwrap();
+        let good = sealed(&key, &shop(), &[Secret::new("a")], (1, "one")).unwrap();
+        let mut bad =
+            sealed(&key, &Repository { key: "till".into(), id: 8, ..shop() }, &[Secret::new("b")], (1, "one")).unwrap();
+        bad.document = bad.document.replace("lab", "evil");
+        let twin = sealed(&key, &Repository { key: "twin".into(), ..shop() }, &[Secret::new("c")], (1, "one")).unwrap();
+        let entries: Vec<Entry> =
+            [good, bad, twin, gone("old", (2, "one"))].iter().map(|it| opened(Ok(&key), it)).collect();
+        let Learned { secrets, mut refused } = learn(&config, &entries);
+        refused.sort();
+        assert_eq!(refused.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["till", "twin"], "{refused:?}");
+        assert_eq!((config.keys(), secrets.len()), (vec!["shop".to_owned()], 1));
+    }
+}

@@ -1,0 +1,119 @@
+//! A repository's entry as the store holds it: one JSON document with a version.
+//!
+//! Owns the document's shape and what it may say: no path of this machine, no address of a hook, no file of a token. One that says more, or
+//! what makes no sense, is refused as a whole. Must not know where it lies, or how its hook's secrets are sealed. Tests: `entry_tests.rs`.
+
+use super::check;
+use super::process::Repository;
+use serde::{Deserialize, Serialize};
+
+/// The version that is written. An older one is read with defaults; a newer one is refused, as it may say what is not understood here.
+const VERSION: u32 = 1;
+/// Longest document that is read, in bytes.
+const LONGEST: usize = 256 << 10;
+
+/// Everything of an entry but its key and its hook's secrets.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    version: u32,
+    owner: String,
+    name: String,
+    id: i64,
+    default_branch: String,
+    #[serde(default)]
+    upstream: String,
+    #[serde(default)]
+    copied_from: String,
+    #[serde(default)]
+    accepted: String,
+    #[serde(default)]
+    accepted_foreign: Vec<String>,
+}
+
+/// What is asked before anything else.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+impl Repository {
+    /// The entry as the store holds it. Tables and secrets are no part of it.
+    ///
+    /// # Errors
+    /// What of it no host would take from the store, for a person to read.
+    pub fn document(&self) -> Result<String, String> {
+        let (upstream, copied_from) = match check::is_remote(&self.upstream) {
+            true => (self.upstream.clone(), String::new()),
+            false => (String::new(), self.origin().to_owned()),
+        };
+        let document = Document {
+            version: VERSION,
+            owner: self.owner.clone(),
+            name: self.name.clone(),
+            id: self.id,
+            default_branch: self.default_branch.clone(),
+            upstream,
+            copied_from,
+            accepted: self.accepted.clone(),
+            accepted_foreign: self.accepted_foreign.clone(),
+        };
+        let text = serde_json::to_string(&document).map_err(|error| error.to_string())?;
+        Self::from_document(&self.key, &text).map(|_| text)
+    }
+
+    /// The entry of this key that a document of the store describes.
+    ///
+    /// # Errors
+    /// Why it is refused, for a person to read.
+    pub fn from_document(key: &str, text: &str) -> Result<Repository, String> {
+        if text.len() > LONGEST {
+            return Err(format!("it is longer than {} KiB", LONGEST >> 10));
+        }
+        let read = |error: serde_json::Error| format!("it cannot be read: {error}");
+        let Version { version } = serde_json::from_str(text).map_err(read)?;
+        if version > VERSION {
+            return Err(format!(
+                "it was written by a newer version of caisson (document {version}, known is {VERSION})"
+            ));
+        }
+        let document: Document = serde_json::from_str(text).map_err(read)?;
+        let entry = Repository {
+            key: key.to_owned(),
+            owner: document.owner,
+            name: document.name,
+            id: document.id,
+            default_branch: document.default_branch,
+            upstream: document.upstream,
+            copied_from: document.copied_from,
+            accepted: document.accepted,
+            accepted_foreign: document.accepted_foreign,
+            from_store: true,
+            ..Repository::default()
+        };
+        let problems: Vec<String> =
+            check::stored(&entry).into_iter().map(|it| format!("{}: {}", it.key, it.what)).collect();
+        if problems.is_empty() { Ok(entry) } else { Err(problems.join("; ")) }
+    }
+
+    /// Where it was copied from, for people: nothing acts on it.
+    pub fn origin(&self) -> &str {
+        if self.upstream.is_empty() { &self.copied_from } else { &self.upstream }
+    }
+
+    /// The names of what differs from another entry of the same key, wherever either stands; the secrets aside.
+    pub fn differs_from(&self, other: &Repository) -> Vec<&'static str> {
+        [
+            ("owner", self.owner != other.owner),
+            ("name", self.name != other.name),
+            ("id", self.id != other.id),
+            ("default_branch", self.default_branch != other.default_branch),
+            ("upstream", self.origin() != other.origin()),
+            ("accepted", self.accepted != other.accepted),
+            ("accepted_foreign", self.accepted_foreign != other.accepted_foreign),
+        ]
+        .into_iter()
+        .filter_map(|(name, differs)| differs.then_some(name))
+        .collect()
+    }
+}

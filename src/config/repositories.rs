@@ -1,0 +1,124 @@
+//! Which repositories there are, and what holds for each: the file's entries, the store's, and the operator's tables for either.
+//!
+//! Owns how they are joined: an entry of the file wins over the store's of the same key. The tables `[repositories.sandbox]`, `.budget` and
+//! `.checkpoint` are the file's alone, whoever has the entry. Must not know how the store keeps an entry (`entry.rs`). Tests: `tests.rs`.
+
+use super::Process;
+use super::process::{Budget, Repository, Sandbox, each_once};
+use domain::ACTIONS_PER_CHECKPOINT;
+use std::sync::Arc;
+
+impl Process {
+    /// The repositories that there are now; one that is added to or taken out of the store comes and goes while the process runs.
+    pub fn repositories(&self) -> Arc<[Arc<Repository>]> {
+        self.shared.get()
+    }
+
+    /// The repository of this key, if there is one now.
+    pub fn repository(&self, key: &str) -> Option<Arc<Repository>> {
+        self.repositories().iter().find(|entry| entry.key == key).cloned()
+    }
+
+    /// Keys of the repositories that there are now.
+    pub fn keys(&self) -> Vec<String> {
+        self.repositories().iter().map(|entry| entry.key.clone()).collect()
+    }
+
+    /// The whole entries of the file; they win over the store's.
+    pub fn in_file(&self) -> impl Iterator<Item = &Repository> {
+        self.repositories.iter().filter(|entry| entry.is_whole())
+    }
+
+    /// Takes the store's entries in place of those that it had: from now on there are these, and the file's. An entry of the file with
+    /// the same key wins. Returns what is left out, by its key, with the reason.
+    pub fn learn(&self, stored: Vec<Repository>) -> Vec<(String, String)> {
+        let mut all: Vec<Arc<Repository>> = self.in_file().cloned().map(Arc::new).collect();
+        let mut refused = Vec::new();
+        for entry in stored {
+            if self.in_file().any(|own| own.key == entry.key) {
+                continue;
+            }
+            let twin = all.iter().find(|other| other.id == entry.id);
+            if let Some(twin) = twin {
+                let why =
+                    format!("the forge's repository {} is that of {} already; remove one of them", entry.id, twin.key);
+                refused.push((entry.key, why));
+                continue;
+            }
+            all.push(Arc::new(self.with_tables(entry)));
+        }
+        self.shared.set(all);
+        refused
+    }
+
+    /// What the file says of a repository, be it a whole entry or tables alone.
+    fn tables_of(&self, key: &str) -> Option<&Repository> {
+        self.repositories.iter().find(|entry| entry.key == key)
+    }
+
+    fn with_tables(&self, entry: Repository) -> Repository {
+        let Some(own) = self.tables_of(&entry.key) else { return entry };
+        Repository { sandbox: own.sandbox.clone(), budget: own.budget, checkpoint: own.checkpoint, ..entry }
+    }
+
+    /// Every image that is named here, the router's too.
+    pub fn images(&self) -> Vec<String> {
+        let mut all = self.sandbox_images();
+        all.push(self.router.image.clone());
+        all
+    }
+
+    /// Every image that a sandbox of any repository may be made from, each once.
+    pub fn sandbox_images(&self) -> Vec<String> {
+        each_once(self.sandboxes().flat_map(Sandbox::all_images))
+    }
+
+    /// As [`Process::sandbox_images`], without those that are offered as toolchains.
+    pub fn listed_images(&self) -> Vec<String> {
+        each_once(self.sandboxes().flat_map(|sandbox| std::iter::once(&sandbox.image).chain(&sandbox.images)).cloned())
+    }
+
+    /// The operator's table, and what repositories have of their own.
+    pub fn sandboxes(&self) -> impl Iterator<Item = &Sandbox> {
+        std::iter::once(&self.sandbox).chain(self.repositories.iter().filter_map(|it| it.sandbox.as_ref()))
+    }
+
+    /// What sandboxes of this repository are made with.
+    pub fn sandbox_of(&self, key: &str) -> &Sandbox {
+        self.tables_of(key).and_then(|own| own.sandbox.as_ref()).unwrap_or(&self.sandbox)
+    }
+
+    /// What a task of this repository may use.
+    pub fn budget_of(&self, key: &str) -> &Budget {
+        self.tables_of(key).and_then(|own| own.budget.as_ref()).unwrap_or(&self.budget)
+    }
+
+    /// The repositories with a `[repositories.budget]`, by their keys.
+    pub fn own_budgets(&self) -> impl Iterator<Item = (&str, &Budget)> {
+        self.repositories.iter().filter_map(|own| Some((own.key.as_str(), own.budget.as_ref()?)))
+    }
+
+    /// After how many actions a task of this repository asks, 1 to [`ACTIONS_PER_CHECKPOINT`].
+    pub fn every_of(&self, key: &str) -> u8 {
+        self.tables_of(key).and_then(|own| own.checkpoint.every).unwrap_or(ACTIONS_PER_CHECKPOINT)
+    }
+}
+
+impl Repository {
+    /// Whether it names the repository on the forge, and is not only the operator's tables for an entry that the store holds.
+    pub fn is_whole(&self) -> bool {
+        !(self.owner.is_empty() && self.name.is_empty() && self.id == 0 && self.secret_files.is_empty())
+    }
+
+    /// Whether nothing but tables stands in it.
+    pub(super) fn is_tables_only(&self) -> bool {
+        let told = self.sandbox.is_some() || self.budget.is_some() || self.checkpoint.every.is_some();
+        let more = !self.upstream.is_empty() || !self.accepted.is_empty() || !self.accepted_foreign.is_empty();
+        told && !more && !self.is_whole()
+    }
+
+    /// Whether it has tables of its own.
+    pub fn has_tables(&self) -> bool {
+        self.sandbox.is_some() || self.budget.is_some() || self.checkpoint.every.is_some()
+    }
+}

@@ -1,0 +1,46 @@
+//! Entries of repositories that every host works for.
+
+use super::*;
+
+fn entry(key: &str, generation: i64, document: &str) -> StoredEntry {
+    StoredEntry {
+        key: key.to_owned(),
+        document: document.to_owned(),
+        // Any bytes: what is sealed is no text.
+        sealed: (0..=255).collect(),
+        generation,
+        written_at: 1_800_000_000_000 + generation,
+        written_by: format!("host {generation}"),
+    }
+}
+
+pub async fn an_entry_is_kept_as_it_was_written_and_only_its_next_generation_replaces_it(fresh: Fresh) {
+    let store = fresh.open().await;
+    assert!(store.entries().await.expect("read").is_empty());
+    let (shop, till) = (entry("shop", 1, r#"{"a":"ä\"☃"}"#), entry("till", 1, "{}"));
+    store.put_entry(till.clone()).await.expect("stored");
+    store.put_entry(shop.clone()).await.expect("stored");
+    assert_eq!(store.entries().await.expect("read"), [shop.clone(), till.clone()]);
+    // Two that began with the same one: the second does not undo what the first wrote.
+    let next = entry("shop", 2, r#"{"b":1}"#);
+    store.put_entry(next.clone()).await.expect("stored");
+    for late in [entry("shop", 2, "{}"), entry("shop", 1, "{}"), entry("shop", 4, "{}"), entry("new", 2, "{}")] {
+        let refused = store.put_entry(late.clone()).await;
+        assert!(matches!(refused, Err(StoreError::Changed { .. })), "{late:?}: {refused:?}");
+    }
+    assert_eq!(store.entries().await.expect("read"), [next, till]);
+    assert_eq!(store.generations().await.expect("read"), [("shop".to_owned(), 2), ("till".to_owned(), 1)]);
+    let look = Store::look(fresh.location.clone()).await.expect("looked").expect("there");
+    assert_eq!(look.entries().await.expect("read").len(), 2);
+    assert!(matches!(look.put_entry(entry("shop", 3, "{}")).await, Err(StoreError::Closed)));
+}
+
+pub async fn an_entry_that_was_taken_out_keeps_its_generation(fresh: Fresh) {
+    let store = fresh.open().await;
+    store.put_entry(entry("shop", 1, "{}")).await.expect("stored");
+    let gone = StoredEntry { sealed: Vec::new(), ..entry("shop", 2, "") };
+    store.put_entry(gone.clone()).await.expect("stored");
+    assert_eq!(store.entries().await.expect("read"), [gone]);
+    assert!(store.put_entry(entry("shop", 1, "{}")).await.is_err(), "an older one does not come back");
+    store.put_entry(entry("shop", 3, "{}")).await.expect("added again");
+}
