@@ -190,6 +190,12 @@ pub enum Op {
         /// The command line, as the shell reads it.
         command: String,
     },
+    /// The agent's own command: as `Bash`, but it begins in the directory that the last one ended in, with the variables it exported. What
+    /// is carried over is forgotten with the runner, and nothing else sees it.
+    Shell {
+        /// The command line, as the shell reads it.
+        command: String,
+    },
     /// The host's own work, such as git. `env` comes on top of the container's. `input` and `output`: stdin and stdout stream as
     /// frames (then `Outcome::text` is stderr alone); otherwise stdin is empty and both outputs are one text.
     Exec {
@@ -294,6 +300,13 @@ pub struct Outcome {
     pub duration_ms: u64,
     /// What else happened, in a sentence for the model, at most 8 KiB; `None` = nothing.
     pub note: Option<String>,
+}
+
+impl Outcome {
+    /// One of which nothing else is known.
+    pub fn new(status: Status, text: impl Into<String>) -> Self {
+        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None }
+    }
 }
 
 /// How a request ended.

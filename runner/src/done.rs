@@ -22,6 +22,16 @@ impl Done {
         Self { status: Status::Ok, text, dropped: 0, note: None }
     }
 
+    /// Says this as well.
+    pub fn also(self, said: impl Into<String>) -> Self {
+        let said = said.into();
+        let note = match self.note {
+            Some(note) => format!("{note}; {said}"),
+            None => said,
+        };
+        Self { note: Some(note), ..self }
+    }
+
     /// Whatever became of a command that took too much of the disk: that is what ended it.
     pub fn unless_disk(self, spent: Option<String>) -> Self {
         match spent {

@@ -15,6 +15,7 @@ mod host;
 mod job;
 mod kill;
 mod layer;
+mod left;
 mod mistakes;
 mod output;
 mod pressure;
@@ -22,6 +23,7 @@ mod probe;
 mod quiesce;
 mod serve;
 mod session;
+mod shell;
 mod streams;
 mod survey;
 mod table;
@@ -45,6 +47,8 @@ const USAGE: &str = "caisson-runner: speaks with its host over stdin and stdout
   caisson-runner survey <root>
                              tell which files matter to a question on stdin
   caisson-runner mistakes    tell what is plainly wrong with files on stdin
+  caisson-runner left <descriptor>
+                             tell the directory and the variables that a shell leaves
   caisson-runner probe …     look at the sandbox from inside, for `caisson barrier`
   caisson-runner --version";
 
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
         Some(Ok(word)) if word == "changed" => layer::main(args),
         Some(Ok(word)) if word == "survey" => survey::main(args),
         Some(Ok(word)) if word == "mistakes" => mistakes::main(args),
+        Some(Ok(word)) if word == "left" => left::main(args),
         Some(Ok(word)) if word == "probe" => probe::main(args),
         Some(_) => {
             eprintln!("{USAGE}");

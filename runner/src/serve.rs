@@ -20,6 +20,7 @@ use crate::mistakes;
 use crate::output::{cap, fit};
 use crate::quiesce;
 use crate::session::Session;
+use crate::shell;
 use crate::table::Admission;
 
 /// Serves until the host closes stdin for good or SIGTERM arrives.
@@ -30,6 +31,7 @@ pub async fn serve(mut host: Host, workspace: Workspace, disk: Disk) -> anyhow::
         workspace: Arc::new(workspace),
         disk,
         teller: Arc::clone(&host.teller),
+        left: Mutex::default(),
         requests: Mutex::default(),
         quiescing: AtomicBool::new(false),
         boot: random()?,
@@ -195,6 +197,13 @@ async fn carry_out(session: Arc<Session>, handle: Arc<Handle>, op: Op, limits: L
             }
             Err(what) => Done::bare(Status::DiskSpent { what }),
         },
+        Op::Shell { command } => match session.disk.begin().await {
+            Ok(watched) => {
+                let done = shell::run(&session, &handle, command, limits).await;
+                done.unless_disk(watched.end().await)
+            }
+            Err(what) => Done::bare(Status::DiskSpent { what }),
+        },
         op @ (Op::WriteFile { .. } | Op::WriteFiles { .. } | Op::EditFile { .. }) => match session.disk.begin().await {
             Ok(watched) => {
                 let (done, written) = files::run(Arc::clone(&session.workspace), &handle, op, limits).await;
@@ -205,7 +214,8 @@ async fn carry_out(session: Arc<Session>, handle: Arc<Handle>, op: Op, limits: L
         },
         Op::Exec { argv, env, cwd, input, output } => {
             let cwd = session.workspace.root().join(cwd);
-            Job { argv, env, cwd, input, output, given: None, note: None }.run(&session, &handle, limits).await
+            let job = Job { env, cwd, input, output, ..Job::captured(argv, &session.workspace) };
+            job.run(&session, &handle, limits).await
         }
         Op::WebFetch { url } => {
             Job::web_fetch(url, &session.workspace).run(&session, &handle, limits).await.or_reason()

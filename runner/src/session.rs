@@ -7,6 +7,7 @@ use crate::children::Children;
 use crate::disk::Disk;
 use crate::files::Workspace;
 use crate::host::Teller;
+use crate::left::Left;
 use crate::table::Table;
 
 pub struct Session {
@@ -14,6 +15,8 @@ pub struct Session {
     pub workspace: Arc<Workspace>,
     pub disk: Disk,
     pub teller: Arc<Teller>,
+    /// Where the agent's next command begins.
+    pub left: Mutex<Left>,
     pub requests: Mutex<Table>,
     /// While everything is being stopped nothing may start.
     pub quiescing: AtomicBool,

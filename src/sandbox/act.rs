@@ -156,13 +156,13 @@ fn interrupted(loss: Loss) -> Acted {
 }
 
 fn failed(reason: String) -> Outcome {
-    Outcome { status: Status::Failed { reason }, text: String::new(), dropped_bytes: 0, duration_ms: 0, note: None }
+    Outcome::new(Status::Failed { reason }, "")
 }
 
 /// None for what happens elsewhere ([`Sandboxes::try_out`]).
 fn op(action: &Action) -> Option<Op> {
     Some(match action.clone() {
-        Action::Bash { command } => Op::Bash { command },
+        Action::Bash { command } => Op::Shell { command },
         Action::ReadFile { path, from, lines } => Op::ReadFile { path, from, lines },
         Action::WriteFile { path, content } => Op::WriteFile { path, content },
         Action::WriteFiles { files } => {

@@ -116,7 +116,7 @@ fn act(scope: &Scope<'_>, op: Op) -> Result<Said, FileError> {
         Op::EditFile { path, old, new, all } => edit::edit_file(scope, &path, &edit::Edit { old, new, all }),
         Op::ListFiles { path, glob, depth } => list::list_files(scope, &path, glob.as_deref(), depth).map(Said::from),
         Op::Search { pattern, path, glob } => search::search(scope, &pattern, &path, glob.as_deref()).map(Said::from),
-        Op::Bash { .. } | Op::Exec { .. } | Op::WebFetch { .. } | Op::Quiesce => {
+        Op::Bash { .. } | Op::Shell { .. } | Op::Exec { .. } | Op::WebFetch { .. } | Op::Quiesce => {
             FileError::told("this is no file operation")
         }
     }

@@ -9,10 +9,10 @@ pub(super) const TOOL: Tool = Tool {
     name: "bash",
     action: Some(ActionKind::Bash),
     description: |_| {
-        "Runs a command with bash in /workspace and returns what it printed and its exit code (of commands joined by a \
+        "Runs a command with bash and returns what it printed and its exit code (of commands joined by a \
          pipe, that of the last one that failed). One action, whatever \
-         the command does. There is no terminal and no input; it ends after a few minutes. Variables and the directory don't \
-         carry over to the next call. Prefer quiet options: the middle of long output is left out."
+         the command does. There is no terminal and no input; it ends after a few minutes. The first call begins in \
+         /workspace, each later one in the directory in which the last one ended, with what that one exported. Prefer quiet options: the middle of long output is left out."
     },
     brief: |_| Some("Run a command."),
     properties: |_| json!({ "command": text("the command line or script") }),
