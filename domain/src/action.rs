@@ -35,6 +35,11 @@ pub enum Action {
         /// Command line or script, given to `bash -c`, or to `sh -c` where the image has no bash.
         command: String,
     },
+    /// Starts a shell command that goes on in the background, until it ends, is ended, or everything stops at the next checkpoint.
+    Background {
+        /// As [`Action::Bash`]'s.
+        command: String,
+    },
     /// `from` is a 1-based line, `lines` how many (0 = to the end or the runner's cap).
     ReadFile {
         /// File to read, relative to the workspace or absolute inside it.
@@ -106,7 +111,7 @@ pub enum Action {
 /// What kind of action it is, and what is true of each of that kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionKind {
-    /// Of [`Action::Bash`].
+    /// Of [`Action::Bash`] and [`Action::Background`].
     Bash,
     /// Of [`Action::ReadFile`].
     ReadFile,
@@ -176,7 +181,7 @@ impl Action {
     /// The kind of this action, without its arguments.
     pub fn what(&self) -> ActionKind {
         match self {
-            Action::Bash { .. } => ActionKind::Bash,
+            Action::Bash { .. } | Action::Background { .. } => ActionKind::Bash,
             Action::ReadFile { .. } => ActionKind::ReadFile,
             Action::WriteFile { .. } => ActionKind::WriteFile,
             Action::WriteFiles { .. } => ActionKind::WriteFiles,
@@ -210,7 +215,7 @@ impl Action {
                 let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
                 return Cow::Owned(paths.join(", "));
             }
-            Action::Bash { command } => command,
+            Action::Bash { command } | Action::Background { command } => command,
             Action::ReadFile { path, .. }
             | Action::WriteFile { path, .. }
             | Action::EditFile { path, .. }
@@ -363,6 +368,9 @@ pub struct Outcome {
     pub duration_ms: u64,
     /// A sentence of the runner's about limits it hit.
     pub note: Option<String>,
+    /// File in the sandbox, outside the workspace, that holds the whole output; none where it was short or could not be kept. Foreign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
     /// Of a try: the parts of the issue's own check that did not hold before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
@@ -371,7 +379,7 @@ pub struct Outcome {
 impl Outcome {
     /// One of which nothing else is known.
     pub fn new(status: OutcomeStatus, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, examples: Vec::new() }
+        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, whole: None, examples: Vec::new() }
     }
 }
 

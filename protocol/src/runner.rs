@@ -195,6 +195,9 @@ pub enum Op {
     Shell {
         /// The command line, as the shell reads it.
         command: String,
+        /// Whether it goes on in a process group of its own until the next [`Op::Quiesce`], with its output in a file. The outcome comes at
+        /// once and names both; nothing is carried over from it.
+        background: bool,
     },
     /// The host's own work, such as git. `env` comes on top of the container's. `input` and `output`: stdin and stdout stream as
     /// frames (then `Outcome::text` is stderr alone); otherwise stdin is empty and both outputs are one text.
@@ -271,6 +274,11 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether an agent asked for it, and not the host for itself.
+    pub fn is_agents(&self) -> bool {
+        !matches!(self, Op::Bash { .. } | Op::Exec { .. } | Op::Quiesce)
+    }
+
     /// Whether bytes of this request stream in either direction.
     pub fn streams(&self) -> bool {
         matches!(self, Op::Exec { input, output, .. } if *input || *output)
@@ -300,12 +308,16 @@ pub struct Outcome {
     pub duration_ms: u64,
     /// What else happened, in a sentence for the model, at most 8 KiB; `None` = nothing.
     pub note: Option<String>,
+    /// File in the sandbox, outside the workspace, that holds the whole output of an [`Op::Shell`]; `None` where it was short or could not be
+    /// kept. [`Op::ReadFile`] and [`Op::Search`] read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
 }
 
 impl Outcome {
     /// One of which nothing else is known.
     pub fn new(status: Status, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None }
+        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, whole: None }
     }
 }
 

@@ -39,6 +39,11 @@ pub struct Child {
 }
 
 impl Child {
+    /// The number of the process and of its group.
+    pub fn group(&self) -> i32 {
+        self.group.as_raw()
+    }
+
     /// Only while `exit` is unresolved: afterwards the number may belong to somebody else.
     pub fn signal_group(&self, signal: Signal) {
         // A group that is gone already is what was wanted.

@@ -19,6 +19,7 @@ use crate::children::{Child, Exit};
 use crate::done::Done;
 use crate::files::Workspace;
 use crate::handle::Handle;
+use crate::log::Log;
 use crate::output::{Capture, cap};
 use crate::pressure::Pressure;
 use crate::session::Session;
@@ -57,6 +58,8 @@ pub struct Job {
     pub given: Option<Vec<u8>>,
     /// Descriptors that it has besides the standard ones.
     pub kept: Vec<OwnedFd>,
+    /// Where its output is kept whole.
+    pub log: Option<Log>,
     /// Said with the result, unless something worse is.
     pub note: Option<String>,
 }
@@ -91,7 +94,7 @@ impl Job {
     pub fn captured(argv: Vec<String>, workspace: &Workspace) -> Self {
         let (env, unset, cwd) = (Vec::new(), Vec::new(), workspace.root().to_owned());
         let kept = Vec::new();
-        Self { argv, path: None, env, unset, cwd, input: false, output: false, given: None, kept, note: None }
+        Self { argv, path: None, env, unset, cwd, input: false, output: false, given: None, kept, log: None, note: None }
     }
 
     pub fn bash(command: String, workspace: &Workspace) -> Self {
@@ -133,7 +136,11 @@ impl Job {
         };
         let mut end = running.watch(handle, deadline).await;
         let background = running.settle(&mut end, handle, deadline).await;
-        let (text, dropped) = running.text.lock().unwrap_or_else(PoisonError::into_inner).text(cap);
+        let (text, dropped, whole) = {
+            let kept = running.text.lock().unwrap_or_else(PoisonError::into_inner);
+            let (text, dropped) = kept.text(cap);
+            (text, dropped, kept.whole())
+        };
         let (status, mut note) = match end {
             End::Exit(exit) => before.judge(exit, &text, session.workspace.root()),
             End::TimedOut => (Status::TimedOut, Some(format!("ended after {} ms", limits.wall_ms))),
@@ -143,7 +150,40 @@ impl Job {
             note = Some("it left processes in the background; they run until the next checkpoint".to_owned());
         }
         let note = note.or(self.note);
-        Done { status, text, dropped, note }
+        Done { status, text, dropped, note, whole }
+    }
+
+    /// Starts it as one that goes on by itself: its process's number, and where all of its output goes. `ended` is called at its end.
+    ///
+    /// # Errors
+    /// What to say if it could not be started.
+    pub fn go_on(
+        mut self,
+        session: &Arc<Session>,
+        handle: &Arc<Handle>,
+        limits: Limits,
+        ended: impl FnOnce(i32) + Send + 'static,
+    ) -> Result<(i32, String), Done> {
+        let running = self.start(session, handle, cap(limits)).map_err(|error| self.refused(&error))?;
+        let Running { mut child, text, captured, .. } = running;
+        let locked = || text.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(path) = locked().keep() else {
+            child.signal_group(Signal::SIGKILL);
+            return Err(Done::failed("its output can't be kept: is the disk full?"));
+        };
+        let group = child.group();
+        let told = Arc::clone(&text);
+        tokio::spawn(async move {
+            let exit = (&mut child.exit).await.unwrap_or(Exit::Signal(0));
+            ended(group);
+            let _ = timeout(LINGER, captured).await;
+            let how = match exit {
+                Exit::Code(code) => format!("exit code {code}"),
+                Exit::Signal(signal) => format!("signal {signal}"),
+            };
+            told.lock().unwrap_or_else(PoisonError::into_inner).push(format!("\n[ended: {how}]\n").as_bytes());
+        });
+        Ok((group, path))
     }
 
     fn start(&mut self, session: &Arc<Session>, handle: &Arc<Handle>, cap: usize) -> io::Result<Running> {
@@ -183,7 +223,7 @@ impl Job {
         let child = session.children.spawn(&mut command, std::mem::take(&mut self.kept))?;
         // Our copies of the child's ends: as long as they live no reader sees the end.
         drop(command);
-        let text = Arc::new(Mutex::new(Capture::new(cap)));
+        let text = Arc::new(Mutex::new(Capture::kept(cap, self.log.take())));
         let captured = tokio::spawn(streams::capture(text_from, Arc::clone(&text)));
         let sent = sends.map(|from| tokio::spawn(streams::send(from, Arc::clone(handle), Arc::clone(&session.teller))));
         let fed = feeds.map(|to| tokio::spawn(streams::receive(to, Arc::clone(handle), Arc::clone(&session.teller))));

@@ -26,7 +26,7 @@ const UNTOLD: &str = "the directory and the variables it left are not known (exe
 
 /// Runs a command to its end.
 pub async fn run(session: &Arc<Session>, handle: &Arc<Handle>, command: String, limits: Limits) -> Done {
-    let (mut job, gone) = begin(session, command);
+    let (mut job, gone) = begin(session, handle, command);
     let root = session.workspace.root();
     let sheet = Sheet::new().ok();
     if let Some(sheet) = &sheet {
@@ -53,8 +53,28 @@ pub async fn run(session: &Arc<Session>, handle: &Arc<Handle>, command: String, 
     }
 }
 
+/// Starts a command that goes on until everything is stopped. It begins where the last one ended, and leaves nothing.
+pub fn start(session: &Arc<Session>, handle: &Arc<Handle>, command: String, limits: Limits) -> Done {
+    let (job, gone) = begin(session, handle, command);
+    if !job.cwd.is_dir() {
+        return Done::failed(format!("no such directory: {}", job.cwd.display()));
+    }
+    let of = Arc::clone(session);
+    match job.go_on(session, handle, limits, move |number| of.background().ended(number)) {
+        Ok((number, path)) => {
+            session.background().began(number);
+            let told = format!(
+                "process {number} runs in the background, at most until the next checkpoint. Its output: read_file {path}. \
+                 To end it: kill -- -{number}\n"
+            );
+            gone.into_iter().fold(Done { whole: Some(path), ..Done::ok(told) }, Done::also)
+        }
+        Err(done) => done,
+    }
+}
+
 /// The shell where the last one left off, and a sentence if that place is gone.
-fn begin(session: &Session, command: String) -> (Job, Option<String>) {
+fn begin(session: &Session, handle: &Handle, command: String) -> (Job, Option<String>) {
     let left = session.left.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let (path, name) = match bash() {
         Some(path) => (path, "bash"),
@@ -64,7 +84,8 @@ fn begin(session: &Session, command: String) -> (Job, Option<String>) {
     let job = Job::captured(vec![name.to_owned(), "-c".to_owned(), command], &session.workspace);
     let Left { cwd, set, unset } = left;
     let (env, unset) = (set.into_iter().collect(), unset.into_iter().collect());
-    let job = Job { path: Some(path), env, unset, note, ..job };
+    let log = Some(session.logs.of(handle.id));
+    let job = Job { path: Some(path), env, unset, log, note, ..job };
     match cwd {
         Some(cwd) if cwd.is_dir() && access(&cwd, AccessFlags::X_OK).is_ok() => (Job { cwd, ..job }, None),
         Some(cwd) => (job, Some(format!("{} is gone: it began in {}", cwd.display(), session.workspace.root().display()))),

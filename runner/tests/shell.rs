@@ -25,7 +25,7 @@ impl Shell {
     }
 
     async fn run(&self, command: &str) -> Outcome {
-        self.outcome(Op::Shell { command: command.to_owned() }).await
+        self.outcome(Op::Shell { command: command.to_owned(), background: false }).await
     }
 
     /// What a command prints that must succeed.
@@ -98,7 +98,7 @@ async fn one_that_is_ended_leaves_nothing() {
     let runner = Runner::start();
     let shell = Shell::of(&runner).await;
     shell.text("export A=before").await;
-    let slow = Op::Shell { command: "cd /; export A=slow; sleep 30".to_owned() };
+    let slow = Op::Shell { command: "cd /; export A=slow; sleep 30".to_owned(), background: false };
     let slow = shell.link.run(900, slow, limits(300, 0)).await.expect("an outcome");
     assert_eq!(slow.status, Status::TimedOut);
     assert_eq!(shell.text("echo $A; pwd").await, format!("before\n{}\n", runner.workspace().display()));

@@ -207,6 +207,7 @@ fn exited(code: i32, outcome: &Outcome) -> ActionResult {
 fn succeeded(action: &Action, outcome: &Outcome) -> ActionResult {
     match action {
         Action::Bash { .. } | Action::Try { .. } => exited(0, outcome),
+        Action::Background { .. } => ActionResult::Started,
         Action::EditFile { old, new, .. } => {
             let (added, removed) = changed_lines(old, new);
             ActionResult::Changed { added, removed }
@@ -330,6 +331,14 @@ fn verdict(verdict: &Verdict) -> VerdictView {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_in_the_background_is_no_evidence() {
+        let action = Action::Background { command: "make serve".into() };
+        let outcome = Outcome::new(OutcomeStatus::Ok, "process 7 runs in the background");
+        assert_eq!(result(&action, &outcome, &[]), ActionResult::Started);
+        assert_eq!((action.kind(), action.object().as_ref()), ("bash", "make serve"));
+    }
 
     #[test]
     fn the_first_mistake_of_a_write_stands_beside_its_action() {

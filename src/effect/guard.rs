@@ -83,6 +83,7 @@ fn changes(action: &Action) -> Vec<(&str, Change<'_>)> {
         }
         Action::EditFile { path, old, new, all } => vec![(path, Change::Edit { old, new, all: *all })],
         Action::Bash { .. }
+        | Action::Background { .. }
         | Action::ReadFile { .. }
         | Action::ListFiles { .. }
         | Action::Search { .. }

@@ -52,6 +52,7 @@ impl Progress {
         }
         match action {
             Action::Bash { .. } if self.changed => self.checked = Some(went),
+            Action::Background { .. } => {}
             Action::Bash { .. } | Action::ListFiles { .. } | Action::Search { .. } | Action::WebFetch { .. } => {
                 self.looked |= went;
             }

@@ -162,7 +162,8 @@ fn failed(reason: String) -> Outcome {
 /// None for what happens elsewhere ([`Sandboxes::try_out`]).
 fn op(action: &Action) -> Option<Op> {
     Some(match action.clone() {
-        Action::Bash { command } => Op::Shell { command },
+        Action::Bash { command } => Op::Shell { command, background: false },
+        Action::Background { command } => Op::Shell { command, background: true },
         Action::ReadFile { path, from, lines } => Op::ReadFile { path, from, lines },
         Action::WriteFile { path, content } => Op::WriteFile { path, content },
         Action::WriteFiles { files } => {

@@ -28,7 +28,8 @@ fn outcome(action: &Action) -> Outcome {
         Action::Bash { command } if command.contains("test") => (OutcomeStatus::Exited { code: 1 }, RUN),
         Action::Bash { .. } => (OutcomeStatus::Exited { code: 0 }, FILE),
         Action::ListFiles { .. } => (OutcomeStatus::Ok, "calc.py\ntest_calc.py\n"),
-        Action::WriteFile { .. }
+        Action::Background { .. }
+        | Action::WriteFile { .. }
         | Action::WriteFiles { .. }
         | Action::EditFile { .. }
         | Action::WebFetch { .. }

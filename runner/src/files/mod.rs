@@ -14,6 +14,7 @@ mod shown;
 mod suggest;
 mod write;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,6 +78,13 @@ impl From<String> for Said {
     fn from(text: String) -> Self {
         Self { text, written: Vec::new() }
     }
+}
+
+/// Where an operation looks: the workspace, or, to read and nothing else, the folder of whole outputs.
+pub fn place(workspace: &Arc<Workspace>, logs: &Path, op: &Op) -> Arc<Workspace> {
+    let (Op::ReadFile { path, .. } | Op::Search { path, .. }) = op else { return Arc::clone(workspace) };
+    let there = Path::new(path).starts_with(logs).then(|| Workspace::unlinked(logs).ok()).flatten();
+    there.map_or_else(|| Arc::clone(workspace), Arc::new)
 }
 
 /// Carries out a file operation on a thread of its own, since any path may lie on something slow. With the files that it wrote.

@@ -74,6 +74,9 @@ fn habits_from_elsewhere_are_understood() {
     assert_eq!(edit, Action::EditFile { path: "a".into(), old: "x".into(), new: "y".into(), all: true });
     let lines = read("read_file", json!({"path": "a", "from": "3", "lines": 2.0}));
     assert_eq!(lines, Action::ReadFile { path: "a".into(), from: 3, lines: 2 });
+    let serve = json!({"cmd": "make serve", "background": "true"});
+    assert_eq!(read("bash", serve), Action::Background { command: "make serve".into() });
+    assert_eq!(read("bash", json!({"command": "ls", "background": false})), Action::Bash { command: "ls".into() });
     let plan = parse(&call("update_plan", json!({"plan": ["one", "two"]}))).unwrap();
     assert_eq!(plan, Call::UpdatePlan { plan: "- one\n- two".into() });
 }
