@@ -15,6 +15,32 @@ pub struct NewFile {
     pub content: String,
 }
 
+/// The most replacements that one action makes, and the most parts of a file that one shows.
+pub const MOST_EDITS: usize = 20;
+/// See [`MOST_EDITS`].
+pub const MOST_RANGES: usize = 10;
+
+/// One replacement in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextEdit {
+    /// As [`Action::EditFile`]'s.
+    pub old: String,
+    /// As [`Action::EditFile`]'s.
+    pub new: String,
+    /// As [`Action::EditFile`]'s.
+    #[serde(default)]
+    pub all: bool,
+}
+
+/// A part of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineRange {
+    /// First line, counted from 1.
+    pub from: u64,
+    /// How many; 0 = as many as fit.
+    pub lines: u64,
+}
+
 /// What an issue asks for as a program: it fails without the work and holds with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssueCheck {
@@ -49,6 +75,13 @@ pub enum Action {
         /// Number of lines to read; 0 reads as many as fit.
         lines: u64,
     },
+    /// As [`Action::ReadFile`] of several parts, at most [`MOST_RANGES`].
+    ReadRanges {
+        /// File to read.
+        path: String,
+        /// What of it, in this order.
+        ranges: Vec<LineRange>,
+    },
     /// Makes a file or replaces it as a whole, with its parent directories.
     WriteFile {
         /// File to write, relative to the workspace or absolute inside it.
@@ -71,6 +104,27 @@ pub enum Action {
         new: String,
         /// Whether every occurrence is replaced; otherwise `old` must stand in the file exactly once.
         all: bool,
+    },
+    /// As [`Action::EditFile`] in several places, at most [`MOST_EDITS`]: each in what the one before it left, all of them or none.
+    EditPlaces {
+        /// File to change.
+        path: String,
+        /// The replacements, in this order.
+        edits: Vec<TextEdit>,
+    },
+    /// Gives a file or a directory another path; nothing is overwritten.
+    MoveFile {
+        /// Its path, relative to the workspace or absolute inside it.
+        from: String,
+        /// The whole new path; missing directories are made.
+        to: String,
+    },
+    /// Deletes a file, or a directory with all that is in it.
+    DeleteFile {
+        /// What is deleted, relative to the workspace or absolute inside it.
+        path: String,
+        /// Whether a directory may be.
+        recursive: bool,
     },
     /// Lists the files below a directory, without those that `.gitignore` names.
     ListFiles {
@@ -113,14 +167,18 @@ pub enum Action {
 pub enum ActionKind {
     /// Of [`Action::Bash`] and [`Action::Background`].
     Bash,
-    /// Of [`Action::ReadFile`].
+    /// Of [`Action::ReadFile`] and [`Action::ReadRanges`].
     ReadFile,
     /// Of [`Action::WriteFile`].
     WriteFile,
     /// Of [`Action::WriteFiles`].
     WriteFiles,
-    /// Of [`Action::EditFile`].
+    /// Of [`Action::EditFile`] and [`Action::EditPlaces`].
     EditFile,
+    /// Of [`Action::MoveFile`].
+    MoveFile,
+    /// Of [`Action::DeleteFile`].
+    DeleteFile,
     /// Of [`Action::ListFiles`].
     ListFiles,
     /// Of [`Action::Search`].
@@ -140,6 +198,8 @@ impl ActionKind {
             ActionKind::WriteFile => "write_file",
             ActionKind::WriteFiles => "write_files",
             ActionKind::EditFile => "edit_file",
+            ActionKind::MoveFile => "move_file",
+            ActionKind::DeleteFile => "delete_file",
             ActionKind::ListFiles => "list_files",
             ActionKind::Search => "search",
             ActionKind::WebFetch => "web_fetch",
@@ -154,6 +214,8 @@ impl ActionKind {
             | ActionKind::WriteFile
             | ActionKind::WriteFiles
             | ActionKind::EditFile
+            | ActionKind::MoveFile
+            | ActionKind::DeleteFile
             | ActionKind::Try => true,
             ActionKind::ReadFile | ActionKind::ListFiles | ActionKind::Search | ActionKind::WebFetch => false,
         }
@@ -165,6 +227,8 @@ impl ActionKind {
             ActionKind::WriteFile | ActionKind::WriteFiles | ActionKind::EditFile | ActionKind::Try => true,
             ActionKind::Bash
             | ActionKind::ReadFile
+            | ActionKind::MoveFile
+            | ActionKind::DeleteFile
             | ActionKind::ListFiles
             | ActionKind::Search
             | ActionKind::WebFetch => false,
@@ -182,10 +246,12 @@ impl Action {
     pub fn what(&self) -> ActionKind {
         match self {
             Action::Bash { .. } | Action::Background { .. } => ActionKind::Bash,
-            Action::ReadFile { .. } => ActionKind::ReadFile,
+            Action::ReadFile { .. } | Action::ReadRanges { .. } => ActionKind::ReadFile,
             Action::WriteFile { .. } => ActionKind::WriteFile,
             Action::WriteFiles { .. } => ActionKind::WriteFiles,
-            Action::EditFile { .. } => ActionKind::EditFile,
+            Action::EditFile { .. } | Action::EditPlaces { .. } => ActionKind::EditFile,
+            Action::MoveFile { .. } => ActionKind::MoveFile,
+            Action::DeleteFile { .. } => ActionKind::DeleteFile,
             Action::ListFiles { .. } => ActionKind::ListFiles,
             Action::Search { .. } => ActionKind::Search,
             Action::WebFetch { .. } => ActionKind::WebFetch,
@@ -215,10 +281,14 @@ impl Action {
                 let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
                 return Cow::Owned(paths.join(", "));
             }
+            Action::MoveFile { from, to } => return Cow::Owned(format!("{from} → {to}")),
             Action::Bash { command } | Action::Background { command } => command,
             Action::ReadFile { path, .. }
+            | Action::ReadRanges { path, .. }
             | Action::WriteFile { path, .. }
             | Action::EditFile { path, .. }
+            | Action::EditPlaces { path, .. }
+            | Action::DeleteFile { path, .. }
             | Action::ListFiles { path, .. } => path,
             Action::Search { pattern, .. } => pattern,
             Action::WebFetch { url } => url,
@@ -379,7 +449,15 @@ pub struct Outcome {
 impl Outcome {
     /// One of which nothing else is known.
     pub fn new(status: OutcomeStatus, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, whole: None, examples: Vec::new() }
+        Self {
+            status,
+            text: text.into(),
+            dropped_bytes: 0,
+            duration_ms: 0,
+            note: None,
+            whole: None,
+            examples: Vec::new(),
+        }
     }
 }
 

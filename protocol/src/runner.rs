@@ -10,6 +10,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::edit::Edit;
+
 macro_rules! version {
     () => {
         1
@@ -234,16 +236,33 @@ pub enum Op {
         /// Path, as in `WriteFile`, and whole new content of each file.
         files: Vec<(String, String)>,
     },
-    /// Replaces `old` by `new`: the only occurrence, or with `all` every one.
+    /// Several parts of a file, each as [`Op::ReadFile`] has it.
+    ReadRanges {
+        /// Path relative to the workspace, or absolute inside it.
+        path: String,
+        /// `from` and `lines` of each.
+        ranges: Vec<(u64, u64)>,
+    },
+    /// Makes all of these replacements, each in what the one before it left, or none of them.
     EditFile {
         /// Path relative to the workspace, or absolute inside it.
         path: String,
-        /// Text that is replaced, compared byte for byte; never empty.
-        old: String,
-        /// Text that stands in its place; must differ from `old`.
-        new: String,
-        /// Whether every occurrence is replaced; otherwise more than one is an error.
-        all: bool,
+        /// What is replaced, as [`crate::edit::apply`] has it; never empty.
+        edits: Vec<Edit>,
+    },
+    /// Gives a file or a directory another path, with its parent directories; what is there already is never replaced.
+    MoveFile {
+        /// Path relative to the workspace, or absolute inside it.
+        from: String,
+        /// The whole new path.
+        to: String,
+    },
+    /// Deletes a file, or a directory. Never the workspace itself, nor anything of `.git`.
+    DeleteFile {
+        /// Path relative to the workspace, or absolute inside it.
+        path: String,
+        /// Whether a directory goes with all that is in it; otherwise a directory is an error.
+        recursive: bool,
     },
     /// Files below `path`, as deep as `depth` (0: without end), without what `.gitignore` names.
     ListFiles {

@@ -94,7 +94,19 @@ impl Job {
     pub fn captured(argv: Vec<String>, workspace: &Workspace) -> Self {
         let (env, unset, cwd) = (Vec::new(), Vec::new(), workspace.root().to_owned());
         let kept = Vec::new();
-        Self { argv, path: None, env, unset, cwd, input: false, output: false, given: None, kept, log: None, note: None }
+        Self {
+            argv,
+            path: None,
+            env,
+            unset,
+            cwd,
+            input: false,
+            output: false,
+            given: None,
+            kept,
+            log: None,
+            note: None,
+        }
     }
 
     pub fn bash(command: String, workspace: &Workspace) -> Self {

@@ -1,8 +1,10 @@
 //! What a shell of the agent leaves to its next one: the directory, and the variables it exports.
 //!
-//! Owns the sheet on which it is told (memory of a fixed size, which the shell inherits), the child that fills it in (`caisson-runner left`,
-//! started by the shell's own end) and what is taken from it. Whatever runs in the sandbox can write on the sheet: that makes the agent's next
+//! Owns the sheet on which it is told (memory of a fixed size, which the shell inherits), how it is filled in (bash writes its variables there,
+//! in its own words; a plain `sh` starts `caisson-runner left`, which costs a process) and what is taken from it. Whatever runs in the sandbox can write on the sheet: that makes the agent's next
 //! shell begin elsewhere, and nothing else. Must not: touch the runner's own variables, or what the host asks for. Tests: `tests/shell.rs`.
+
+mod declared;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -71,7 +73,10 @@ impl Sheet {
         self.0.seek(SeekFrom::Start(0)).ok()?;
         self.0.take(SHEET).read_to_end(&mut text).ok()?;
         let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
-        let told: Told = serde_json::from_slice(&text[..end]).ok()?;
+        let told = match text.first()? {
+            b'{' => serde_json::from_slice(&text[..end]).ok()?,
+            _ => by_bash(&text[..end])?,
+        };
         Some(taken(told, root, std::env::vars().collect()))
     }
 }
@@ -95,9 +100,24 @@ fn end(file: &File) -> io::Result<(OwnedFd, i32)> {
     Ok((end, number))
 }
 
+/// What bash writes on the sheet with this number, as a command of its own: where it is first, for that need not be exported.
+pub fn bashs_words(number: i32) -> String {
+    format!("{{ builtin declare -p PWD; builtin declare -px; builtin printf '\\0'; }} 1<>/proc/self/fd/{number}")
+}
+
+fn by_bash(text: &[u8]) -> Option<Told> {
+    let mut env = declared::declared(text);
+    if env.first()?.0 != "PWD" {
+        return None;
+    }
+    let cwd = Some(PathBuf::from(env.remove(0).1));
+    Some(Told { cwd, env, cut: text.len() as u64 >= SHEET })
+}
+
 /// What differs from the runner's own variables, within the bounds, and a sentence about what was left out.
 fn taken(told: Told, root: &Path, own: BTreeMap<String, String>) -> (Left, Option<String>) {
-    let mut left = Left { cwd: told.cwd.filter(|cwd| cwd.is_absolute() && is_clean(cwd) && cwd != root), ..Left::default() };
+    let mut left =
+        Left { cwd: told.cwd.filter(|cwd| cwd.is_absolute() && is_clean(cwd) && cwd != root), ..Left::default() };
     let mut names: BTreeSet<&str> = BTreeSet::new();
     let (mut room, mut without) = (MOST, told.cut);
     for (name, value) in told.env.iter().filter(|(name, _)| is_carried(name)) {
@@ -134,9 +154,11 @@ fn is_carried(name: &str) -> bool {
 
 /// The child: its own directory and variables, which are the shell's, onto the sheet with this number.
 pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
-    let number: u32 = args.next().and_then(|word| word.into_string().ok()?.parse().ok()).context("left needs a descriptor")?;
+    let number: u32 =
+        args.next().and_then(|word| word.into_string().ok()?.parse().ok()).context("left needs a descriptor")?;
     ensure!(args.next().is_none(), "left takes one descriptor");
-    let env = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let env =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let mut env: Vec<(String, String)> = env.filter(|(name, _)| is_carried(name)).collect();
     // Of what does not fit the largest goes first.
     env.sort_by_key(|(name, value)| name.len() + value.len());
@@ -157,11 +179,11 @@ mod tests {
 
     fn told(env: &[(&str, &str)]) -> Told {
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Told { cwd: Some("/work/sub".into()), env, cut: false }
+        Told { cwd: Some("/ws/sub".into()), env, cut: false }
     }
 
     fn own() -> BTreeMap<String, String> {
-        [("PATH", "/bin"), ("HOME", "/home"), ("CAISSON_WORKSPACE", "/work"), ("PWD", "/")]
+        [("PATH", "/bin"), ("HOME", "/home"), ("CAISSON_WORKSPACE", "/ws"), ("PWD", "/")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into()
     }
@@ -169,15 +191,23 @@ mod tests {
     #[test]
     fn only_what_differs_and_has_a_sane_name_is_carried() {
         let (left, note) = taken(
-            told(&[("PATH", "/bin"), ("A", "1"), ("BASH_FUNC_f%%", "() { x; }"), ("2", "x"), ("SHLVL", "2"), ("NUL", "\0"), ("CAISSON_DISK", "0")]),
-            Path::new("/work"),
+            told(&[
+                ("PATH", "/bin"),
+                ("A", "1"),
+                ("BASH_FUNC_f%%", "() { x; }"),
+                ("2", "x"),
+                ("SHLVL", "2"),
+                ("NUL", "\0"),
+                ("CAISSON_DISK", "0"),
+            ]),
+            Path::new("/ws"),
             own(),
         );
         assert_eq!(left.set.into_iter().collect::<Vec<_>>(), [("A".to_owned(), "1".to_owned())]);
         assert_eq!(left.unset.into_iter().collect::<Vec<_>>(), ["HOME"], "the runner's other names are its own");
-        assert_eq!((left.cwd, note), (Some("/work/sub".into()), None));
-        for cwd in ["/work", "relative", "/a\0b"] {
-            let (left, _) = taken(Told { cwd: Some(cwd.into()), ..told(&[]) }, Path::new("/work"), own());
+        assert_eq!((left.cwd, note), (Some("/ws/sub".into()), None));
+        for cwd in ["/ws", "relative", "/a\0b"] {
+            let (left, _) = taken(Told { cwd: Some(cwd.into()), ..told(&[]) }, Path::new("/ws"), own());
             assert_eq!(left.cwd, None, "{cwd}");
         }
     }
@@ -185,7 +215,8 @@ mod tests {
     #[test]
     fn what_is_carried_is_bounded() {
         let long = "x".repeat(MOST - 1);
-        let (left, note) = taken(told(&[("A", &long), ("B", "1"), ("PATH", "/bin"), ("HOME", "/home")]), Path::new("/"), own());
+        let (left, note) =
+            taken(told(&[("A", &long), ("B", "1"), ("PATH", "/bin"), ("HOME", "/home")]), Path::new("/"), own());
         assert_eq!(left.set.keys().collect::<Vec<_>>(), ["A"]);
         assert!(note.is_some_and(|note| note.contains("64 KiB")));
         let (left, note) = taken(Told { cut: true, ..told(&[]) }, Path::new("/"), own());

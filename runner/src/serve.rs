@@ -215,7 +215,11 @@ async fn carry_out(session: Arc<Session>, handle: Arc<Handle>, op: Op, limits: L
             }
             Err(what) => Done::bare(Status::DiskSpent { what }),
         },
-        op @ (Op::WriteFile { .. } | Op::WriteFiles { .. } | Op::EditFile { .. }) => match session.disk.begin().await {
+        op @ (Op::WriteFile { .. }
+        | Op::WriteFiles { .. }
+        | Op::EditFile { .. }
+        | Op::MoveFile { .. }
+        | Op::DeleteFile { .. }) => match session.disk.begin().await {
             Ok(watched) => {
                 let (done, written) = files::run(Arc::clone(&session.workspace), &handle, op, limits).await;
                 let done = done.unless_disk(watched.end().await);
@@ -232,7 +236,7 @@ async fn carry_out(session: Arc<Session>, handle: Arc<Handle>, op: Op, limits: L
             Job::web_fetch(url, &session.workspace).run(&session, &handle, limits).await.or_reason()
         }
         Op::Quiesce => quiesce::run(&session, &handle, limits).await,
-        op @ (Op::ReadFile { .. } | Op::ListFiles { .. } | Op::Search { .. }) => {
+        op @ (Op::ReadFile { .. } | Op::ReadRanges { .. } | Op::ListFiles { .. } | Op::Search { .. }) => {
             let place = files::place(&session.workspace, &session.logs.directory(), &op);
             files::run(place, &handle, op, limits).await.0
         }

@@ -16,7 +16,7 @@ use protocol::runner::{Limits, Status};
 use crate::done::Done;
 use crate::handle::Handle;
 use crate::job::{Job, NO_PIPES, SAVED, STAGES, bash, pipes};
-use crate::left::{Left, Sheet, text};
+use crate::left::{Left, Sheet, bashs_words, text};
 use crate::session::Session;
 
 /// bash's own name for what it reads before a command.
@@ -35,7 +35,10 @@ pub async fn run(session: &Arc<Session>, handle: &Arc<Handle>, command: String, 
     }
     let done = job.run(session, handle, limits).await;
     let mut done = gone.into_iter().fold(done, Done::also);
-    if !matches!(done.status, Status::Ok | Status::Exited { .. } | Status::OutOfMemory | Status::OutOfPids | Status::DiskFull) {
+    if !matches!(
+        done.status,
+        Status::Ok | Status::Exited { .. } | Status::OutOfMemory | Status::OutOfPids | Status::DiskFull
+    ) {
         return done;
     }
     let told = sheet.and_then(|sheet| sheet.read(root));
@@ -88,7 +91,9 @@ fn begin(session: &Session, handle: &Handle, command: String) -> (Job, Option<St
     let job = Job { path: Some(path), env, unset, log, note, ..job };
     match cwd {
         Some(cwd) if cwd.is_dir() && access(&cwd, AccessFlags::X_OK).is_ok() => (Job { cwd, ..job }, None),
-        Some(cwd) => (job, Some(format!("{} is gone: it began in {}", cwd.display(), session.workspace.root().display()))),
+        Some(cwd) => {
+            (job, Some(format!("{} is gone: it began in {}", cwd.display(), session.workspace.root().display())))
+        }
         None => (job, None),
     }
 }
@@ -98,14 +103,15 @@ fn own() -> io::Result<String> {
     std::env::current_exe()?.into_os_string().into_string().map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-/// Has the shell say at its end what it leaves: `program` does it, which is the runner's.
+/// Has the shell say at its end what it leaves; where there is no bash `program` does it, which is the runner's.
 fn asks(job: &mut Job, sheet: &Sheet, program: &str) -> io::Result<()> {
     let (end, number) = sheet.end()?;
-    let say = format!("{} left {number} || :", quoted(program));
     let Some(command) = job.argv.last_mut() else { return Ok(()) };
     if job.path == Some("/bin/sh") {
+        let say = format!("{} left {number} || :", quoted(program));
         *command = format!("trap {} EXIT; {command}", quoted(&silent(&say)));
     } else {
+        let say = format!("{} || :", bashs_words(number));
         let say = if pipes(command) { format!("{SAVED}; {say}; {STAGES}") } else { say };
         let (prelude, number) = text(&prelude(job, &silent(&say)))?;
         job.env.push((BASH_ENV.to_owned(), format!("/proc/self/fd/{number}")));

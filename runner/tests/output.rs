@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use caisson::sandbox::link::Link;
 use common::{LIMITS, Runner, bash, eventually, exec};
+use protocol::edit::Edit;
 use protocol::runner::{Op, Outcome, Status};
 
 /// One link and the next free id.
@@ -62,7 +63,9 @@ async fn a_long_output_is_kept_whole_and_read_by_range() {
     let kept = std::fs::read_to_string(&path).expect("a file");
     assert!(kept.lines().count() == 50_001 && kept.ends_with("\n50000\nend\n"));
     assert_eq!(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o400);
-    assert!(shell.text(read(&path, 30_000, 2)).await.starts_with(" 30000\t30000\n 30001\t30001\n[lines 30000-30001 of"));
+    assert!(
+        shell.text(read(&path, 30_000, 2)).await.starts_with(" 30000\t30000\n 30001\t30001\n[lines 30000-30001 of")
+    );
     assert!(shell.text(search("^4999[89]$", &path)).await.contains(":49998: 49998\n"));
     let folder = path.rsplit_once('/').expect("a folder").0;
     assert!(shell.text(search("^end$", folder)).await.contains(".log:50001: end\n"));
@@ -84,13 +87,18 @@ async fn that_folder_is_for_reading_and_leads_nowhere() {
     let folder = path.rsplit_once('/').expect("a folder").0.to_owned();
     let write = Op::WriteFile { path: path.clone(), content: "x".into() };
     assert!(shell.text(write).await.contains("outside the workspace"));
-    let edit = Op::EditFile { path: path.clone(), old: "1".into(), new: "2".into(), all: true };
+    let edit = Op::EditFile { path: path.clone(), edits: vec![Edit { old: "1".into(), new: "2".into(), all: true }] };
     assert!(shell.text(edit).await.contains("outside the workspace"));
+    let (from, to) = (path.clone(), "got.log".to_owned());
+    assert!(shell.text(Op::MoveFile { from, to }).await.contains("outside the workspace"));
+    let delete = Op::DeleteFile { path: folder.clone(), recursive: true };
+    assert!(shell.text(delete).await.contains("outside the workspace"));
     symlink(runner.outside().join("secret"), format!("{folder}/a.log")).expect("a link");
     symlink("../secret", format!("{folder}/b.log")).expect("a link");
     symlink("/proc/self/environ", format!("{folder}/c.log")).expect("a link");
     for name in ["a.log", "b.log", "c.log", "../secret", "../workspace/../secret"] {
-        for op in [read(&format!("{folder}/{name}"), 1, 0), search("secret", &format!("{folder}/{name}"))] {
+        let parts = Op::ReadRanges { path: format!("{folder}/{name}"), ranges: vec![(1, 1)] };
+        for op in [read(&format!("{folder}/{name}"), 1, 0), parts, search("secret", &format!("{folder}/{name}"))] {
             let said = shell.text(op).await;
             assert!(said.starts_with("failed: ") && !said.contains("words"), "{name}: {said}");
         }
@@ -111,14 +119,18 @@ async fn a_command_in_the_background_is_read_and_ended_and_ends_at_the_checkpoin
     shell.run("mkdir sub; cd sub; export A=carried").await;
     let began = shell.start("echo $A ${PWD##*/}; echo err >&2; exec sleep 1000").await;
     assert!(began.status == Status::Ok && began.duration_ms < 5_000, "{began:?}");
-    let word = |text: &str, at: usize| text.split_whitespace().nth(at).expect("a word").trim_end_matches('.').to_owned();
+    let word =
+        |text: &str, at: usize| text.split_whitespace().nth(at).expect("a word").trim_end_matches('.').to_owned();
     let number = word(&began.text, 1);
     let path = began.whole.clone().expect("a log");
     assert!(began.text.contains(&format!("read_file {path}.")), "{}", began.text);
     eventually("its output", || std::fs::read_to_string(&path).is_ok_and(|text| text == "carried sub\nerr\n"));
     assert_eq!(shell.text(read(&path, 1, 0)).await, "     1\tcarried sub\n     2\terr\n");
     // It has no part in what the next command begins with, and is ended as it says.
-    assert_eq!(shell.run(&format!("kill -- -{number}; pwd")).await.text, format!("{}/sub\n", runner.workspace().display()));
+    assert_eq!(
+        shell.run(&format!("kill -- -{number}; pwd")).await.text,
+        format!("{}/sub\n", runner.workspace().display())
+    );
     eventually("its end", || std::fs::read_to_string(&path).is_ok_and(|text| text.ends_with("\n[ended: signal 15]\n")));
     let failed = shell.start("exit 3").await.whole.expect("a log");
     eventually("its end", || std::fs::read_to_string(&failed).is_ok_and(|text| text == "\n[ended: exit code 3]\n"));

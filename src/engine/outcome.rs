@@ -114,12 +114,15 @@ fn source(call: &CallRequest) -> String {
     let more = if missing > 0 { "…" } else { "" };
     match action {
         Action::Bash { .. } => "output of bash".to_owned(),
-        Action::ReadFile { .. } => format!("file {object}{more}"),
+        Action::ReadFile { .. } | Action::ReadRanges { .. } => format!("file {object}{more}"),
         Action::WebFetch { .. } => format!("page {object}{more}"),
         Action::Background { .. }
         | Action::WriteFile { .. }
         | Action::WriteFiles { .. }
         | Action::EditFile { .. }
+        | Action::EditPlaces { .. }
+        | Action::MoveFile { .. }
+        | Action::DeleteFile { .. }
         | Action::ListFiles { .. }
         | Action::Search { .. }
         | Action::Try { .. } => {

@@ -7,8 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Action, Loss};
+use domain::{Action, Loss, TextEdit};
 use protocol::broker::{ContainerState, End};
+use protocol::edit::Edit;
 use protocol::runner::{Limits, Op, Outcome, Status};
 
 use super::link::LinkError;
@@ -169,7 +170,16 @@ fn op(action: &Action) -> Option<Op> {
         Action::WriteFiles { files } => {
             Op::WriteFiles { files: files.into_iter().map(|file| (file.path, file.content)).collect() }
         }
-        Action::EditFile { path, old, new, all } => Op::EditFile { path, old, new, all },
+        Action::ReadRanges { path, ranges } => {
+            Op::ReadRanges { path, ranges: ranges.into_iter().map(|range| (range.from, range.lines)).collect() }
+        }
+        Action::EditFile { path, old, new, all } => Op::EditFile { path, edits: vec![Edit { old, new, all }] },
+        Action::EditPlaces { path, edits } => {
+            let edits = edits.into_iter().map(|TextEdit { old, new, all }| Edit { old, new, all }).collect();
+            Op::EditFile { path, edits }
+        }
+        Action::MoveFile { from, to } => Op::MoveFile { from, to },
+        Action::DeleteFile { path, recursive } => Op::DeleteFile { path, recursive },
         Action::ListFiles { path, glob, depth } => Op::ListFiles { path, glob, depth },
         Action::Search { pattern, path, glob } => Op::Search { pattern, path, glob },
         Action::WebFetch { url } => Op::WebFetch { url },

@@ -113,8 +113,7 @@ mod tests {
         ] {
             assert_eq!(stands(code, text), Standing::Nothing, "{text}");
         }
-        let hung =
-            Outcome { duration_ms: 1, ..Outcome::new(Status::TimedOut, "") };
+        let hung = Outcome { duration_ms: 1, ..Outcome::new(Status::TimedOut, "") };
         assert!(!standing(&hung).run() && standing(&hung).rank() > Standing::Nothing.rank());
         assert!(stands(0, "1 passed in 0.1s").rank() > stands(1, "1 failed, 9 passed in 0.1s").rank());
     }

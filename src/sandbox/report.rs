@@ -95,8 +95,7 @@ mod tests {
     use super::*;
 
     fn named(text: &str) -> Vec<String> {
-        let outcome =
-            Outcome::new(Status::Ok, text);
+        let outcome = Outcome::new(Status::Ok, text);
         ran(&outcome).expect("a whole report").into_iter().collect()
     }
 

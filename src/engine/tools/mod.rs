@@ -4,9 +4,11 @@
 //! anything out, count, or guard paths (the runner resolves them, and the container is the wall). Tests: `tests.rs`.
 
 mod bash;
+mod delete_file;
 mod done;
 mod edit_file;
 mod list_files;
+mod move_file;
 mod read_file;
 mod search;
 mod tool;
@@ -22,11 +24,13 @@ use super::arguments::Arguments;
 use crate::llm::{ToolCall, ToolSpec};
 
 /// Every tool, in the order in which they are offered.
-const TOOLS: [&Tool; 9] = [
+const TOOLS: [&Tool; 11] = [
     &bash::TOOL,
     &read_file::TOOL,
     &write_file::TOOL,
     &edit_file::TOOL,
+    &move_file::TOOL,
+    &delete_file::TOOL,
     &list_files::TOOL,
     &search::TOOL,
     &web_fetch::TOOL,
