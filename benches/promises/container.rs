@@ -55,6 +55,11 @@ fn bash(command: &str) -> Op {
     Op::Bash { command: command.to_owned() }
 }
 
+/// As an agent's action asks for it.
+fn action(command: &str) -> Op {
+    Op::Shell { command: command.to_owned(), background: false }
+}
+
 /// Frame out → result in, in time; its text.
 async fn run(link: &Link, id: u64, op: Op) -> (Duration, String) {
     let began = Instant::now();
@@ -148,7 +153,7 @@ async fn actions(
             let look = Op::ReadFile { path: "one.txt".to_owned(), from: 1, lines: 10 };
             frames.push(run(link, id, look).await.0);
         } else {
-            shells.push(run(link, id, bash("true")).await.0);
+            shells.push(run(link, id, action("true")).await.0);
         }
         if id % 20 == 0 {
             let began = Instant::now();

@@ -15,6 +15,32 @@ pub struct NewFile {
     pub content: String,
 }
 
+/// The most replacements that one action makes, and the most parts of a file that one shows.
+pub const MOST_EDITS: usize = 20;
+/// See [`MOST_EDITS`].
+pub const MOST_RANGES: usize = 10;
+
+/// One replacement in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextEdit {
+    /// As [`Action::EditFile`]'s.
+    pub old: String,
+    /// As [`Action::EditFile`]'s.
+    pub new: String,
+    /// As [`Action::EditFile`]'s.
+    #[serde(default)]
+    pub all: bool,
+}
+
+/// A part of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineRange {
+    /// First line, counted from 1.
+    pub from: u64,
+    /// How many; 0 = as many as fit.
+    pub lines: u64,
+}
+
 /// What an issue asks for as a program: it fails without the work and holds with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssueCheck {
@@ -35,6 +61,11 @@ pub enum Action {
         /// Command line or script, given to `bash -c`, or to `sh -c` where the image has no bash.
         command: String,
     },
+    /// Starts a shell command that goes on in the background, until it ends, is ended, or everything stops at the next checkpoint.
+    Background {
+        /// As [`Action::Bash`]'s.
+        command: String,
+    },
     /// `from` is a 1-based line, `lines` how many (0 = to the end or the runner's cap).
     ReadFile {
         /// File to read, relative to the workspace or absolute inside it.
@@ -43,6 +74,13 @@ pub enum Action {
         from: u64,
         /// Number of lines to read; 0 reads as many as fit.
         lines: u64,
+    },
+    /// As [`Action::ReadFile`] of several parts, at most [`MOST_RANGES`].
+    ReadRanges {
+        /// File to read.
+        path: String,
+        /// What of it, in this order.
+        ranges: Vec<LineRange>,
     },
     /// Makes a file or replaces it as a whole, with its parent directories.
     WriteFile {
@@ -66,6 +104,27 @@ pub enum Action {
         new: String,
         /// Whether every occurrence is replaced; otherwise `old` must stand in the file exactly once.
         all: bool,
+    },
+    /// As [`Action::EditFile`] in several places, at most [`MOST_EDITS`]: each in what the one before it left, all of them or none.
+    EditPlaces {
+        /// File to change.
+        path: String,
+        /// The replacements, in this order.
+        edits: Vec<TextEdit>,
+    },
+    /// Gives a file or a directory another path; nothing is overwritten.
+    MoveFile {
+        /// Its path, relative to the workspace or absolute inside it.
+        from: String,
+        /// The whole new path; missing directories are made.
+        to: String,
+    },
+    /// Deletes a file, or a directory with all that is in it.
+    DeleteFile {
+        /// What is deleted, relative to the workspace or absolute inside it.
+        path: String,
+        /// Whether a directory may be.
+        recursive: bool,
     },
     /// Lists the files below a directory, without those that `.gitignore` names.
     ListFiles {
@@ -106,16 +165,20 @@ pub enum Action {
 /// What kind of action it is, and what is true of each of that kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionKind {
-    /// Of [`Action::Bash`].
+    /// Of [`Action::Bash`] and [`Action::Background`].
     Bash,
-    /// Of [`Action::ReadFile`].
+    /// Of [`Action::ReadFile`] and [`Action::ReadRanges`].
     ReadFile,
     /// Of [`Action::WriteFile`].
     WriteFile,
     /// Of [`Action::WriteFiles`].
     WriteFiles,
-    /// Of [`Action::EditFile`].
+    /// Of [`Action::EditFile`] and [`Action::EditPlaces`].
     EditFile,
+    /// Of [`Action::MoveFile`].
+    MoveFile,
+    /// Of [`Action::DeleteFile`].
+    DeleteFile,
     /// Of [`Action::ListFiles`].
     ListFiles,
     /// Of [`Action::Search`].
@@ -135,6 +198,8 @@ impl ActionKind {
             ActionKind::WriteFile => "write_file",
             ActionKind::WriteFiles => "write_files",
             ActionKind::EditFile => "edit_file",
+            ActionKind::MoveFile => "move_file",
+            ActionKind::DeleteFile => "delete_file",
             ActionKind::ListFiles => "list_files",
             ActionKind::Search => "search",
             ActionKind::WebFetch => "web_fetch",
@@ -149,6 +214,8 @@ impl ActionKind {
             | ActionKind::WriteFile
             | ActionKind::WriteFiles
             | ActionKind::EditFile
+            | ActionKind::MoveFile
+            | ActionKind::DeleteFile
             | ActionKind::Try => true,
             ActionKind::ReadFile | ActionKind::ListFiles | ActionKind::Search | ActionKind::WebFetch => false,
         }
@@ -160,6 +227,8 @@ impl ActionKind {
             ActionKind::WriteFile | ActionKind::WriteFiles | ActionKind::EditFile | ActionKind::Try => true,
             ActionKind::Bash
             | ActionKind::ReadFile
+            | ActionKind::MoveFile
+            | ActionKind::DeleteFile
             | ActionKind::ListFiles
             | ActionKind::Search
             | ActionKind::WebFetch => false,
@@ -176,11 +245,13 @@ impl Action {
     /// The kind of this action, without its arguments.
     pub fn what(&self) -> ActionKind {
         match self {
-            Action::Bash { .. } => ActionKind::Bash,
-            Action::ReadFile { .. } => ActionKind::ReadFile,
+            Action::Bash { .. } | Action::Background { .. } => ActionKind::Bash,
+            Action::ReadFile { .. } | Action::ReadRanges { .. } => ActionKind::ReadFile,
             Action::WriteFile { .. } => ActionKind::WriteFile,
             Action::WriteFiles { .. } => ActionKind::WriteFiles,
-            Action::EditFile { .. } => ActionKind::EditFile,
+            Action::EditFile { .. } | Action::EditPlaces { .. } => ActionKind::EditFile,
+            Action::MoveFile { .. } => ActionKind::MoveFile,
+            Action::DeleteFile { .. } => ActionKind::DeleteFile,
             Action::ListFiles { .. } => ActionKind::ListFiles,
             Action::Search { .. } => ActionKind::Search,
             Action::WebFetch { .. } => ActionKind::WebFetch,
@@ -210,10 +281,14 @@ impl Action {
                 let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
                 return Cow::Owned(paths.join(", "));
             }
-            Action::Bash { command } => command,
+            Action::MoveFile { from, to } => return Cow::Owned(format!("{from} → {to}")),
+            Action::Bash { command } | Action::Background { command } => command,
             Action::ReadFile { path, .. }
+            | Action::ReadRanges { path, .. }
             | Action::WriteFile { path, .. }
             | Action::EditFile { path, .. }
+            | Action::EditPlaces { path, .. }
+            | Action::DeleteFile { path, .. }
             | Action::ListFiles { path, .. } => path,
             Action::Search { pattern, .. } => pattern,
             Action::WebFetch { url } => url,
@@ -386,6 +461,9 @@ pub struct Outcome {
     pub duration_ms: u64,
     /// A sentence of the runner's about limits it hit.
     pub note: Option<String>,
+    /// File in the sandbox, outside the workspace, that holds the whole output; none where it was short or could not be kept. Foreign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
     /// Of a try: the parts of the issue's own check that did not hold before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
@@ -394,7 +472,15 @@ pub struct Outcome {
 impl Outcome {
     /// One of which nothing else is known.
     pub fn new(status: OutcomeStatus, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, examples: Vec::new() }
+        Self {
+            status,
+            text: text.into(),
+            dropped_bytes: 0,
+            duration_ms: 0,
+            note: None,
+            whole: None,
+            examples: Vec::new(),
+        }
     }
 }
 

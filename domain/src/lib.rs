@@ -26,8 +26,8 @@ pub mod task;
 pub mod transition;
 
 pub use action::{
-    Action, ActionKind, Call, CallRequest, Example, IssueCheck, MOST_FILES, MOST_SEEN, NewFile, Outcome, OutcomeStatus,
-    Recall, Usage,
+    Action, ActionKind, Call, CallRequest, Example, IssueCheck, LineRange, MOST_EDITS, MOST_FILES, MOST_RANGES,
+    MOST_SEEN, NewFile, Outcome, OutcomeStatus, Recall, TextEdit, Usage,
 };
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};

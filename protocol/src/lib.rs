@@ -4,6 +4,7 @@
 //! Framing tests stand in `frame.rs`, properties in `tests/frames.rs`.
 
 pub mod broker;
+pub mod edit;
 pub mod frame;
 pub mod host;
 pub mod mistakes;

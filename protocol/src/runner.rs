@@ -10,6 +10,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::edit::Edit;
+
 macro_rules! version {
     () => {
         1
@@ -190,6 +192,15 @@ pub enum Op {
         /// The command line, as the shell reads it.
         command: String,
     },
+    /// The agent's own command: as `Bash`, but it begins in the directory that the last one ended in, with the variables it exported. What
+    /// is carried over is forgotten with the runner, and nothing else sees it.
+    Shell {
+        /// The command line, as the shell reads it.
+        command: String,
+        /// Whether it goes on in a process group of its own until the next [`Op::Quiesce`], with its output in a file. The outcome comes at
+        /// once and names both; nothing is carried over from it.
+        background: bool,
+    },
     /// The host's own work, such as git. `env` comes on top of the container's. `input` and `output`: stdin and stdout stream as
     /// frames (then `Outcome::text` is stderr alone); otherwise stdin is empty and both outputs are one text.
     Exec {
@@ -225,16 +236,33 @@ pub enum Op {
         /// Path, as in `WriteFile`, and whole new content of each file.
         files: Vec<(String, String)>,
     },
-    /// Replaces `old` by `new`: the only occurrence, or with `all` every one.
+    /// Several parts of a file, each as [`Op::ReadFile`] has it.
+    ReadRanges {
+        /// Path relative to the workspace, or absolute inside it.
+        path: String,
+        /// `from` and `lines` of each.
+        ranges: Vec<(u64, u64)>,
+    },
+    /// Makes all of these replacements, each in what the one before it left, or none of them.
     EditFile {
         /// Path relative to the workspace, or absolute inside it.
         path: String,
-        /// Text that is replaced, compared byte for byte; never empty.
-        old: String,
-        /// Text that stands in its place; must differ from `old`.
-        new: String,
-        /// Whether every occurrence is replaced; otherwise more than one is an error.
-        all: bool,
+        /// What is replaced, as [`crate::edit::apply`] has it; never empty.
+        edits: Vec<Edit>,
+    },
+    /// Gives a file or a directory another path, with its parent directories; what is there already is never replaced.
+    MoveFile {
+        /// Path relative to the workspace, or absolute inside it.
+        from: String,
+        /// The whole new path.
+        to: String,
+    },
+    /// Deletes a file, or a directory. Never the workspace itself, nor anything of `.git`.
+    DeleteFile {
+        /// Path relative to the workspace, or absolute inside it.
+        path: String,
+        /// Whether a directory goes with all that is in it; otherwise a directory is an error.
+        recursive: bool,
     },
     /// Files below `path`, as deep as `depth` (0: without end), without what `.gitignore` names.
     ListFiles {
@@ -265,6 +293,11 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether an agent asked for it, and not the host for itself.
+    pub fn is_agents(&self) -> bool {
+        !matches!(self, Op::Bash { .. } | Op::Exec { .. } | Op::Quiesce)
+    }
+
     /// Whether bytes of this request stream in either direction.
     pub fn streams(&self) -> bool {
         matches!(self, Op::Exec { input, output, .. } if *input || *output)
@@ -294,6 +327,17 @@ pub struct Outcome {
     pub duration_ms: u64,
     /// What else happened, in a sentence for the model, at most 8 KiB; `None` = nothing.
     pub note: Option<String>,
+    /// File in the sandbox, outside the workspace, that holds the whole output of an [`Op::Shell`]; `None` where it was short or could not be
+    /// kept. [`Op::ReadFile`] and [`Op::Search`] read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
+}
+
+impl Outcome {
+    /// One of which nothing else is known.
+    pub fn new(status: Status, text: impl Into<String>) -> Self {
+        Self { status, text: text.into(), dropped_bytes: 0, duration_ms: 0, note: None, whole: None }
+    }
 }
 
 /// How a request ended.

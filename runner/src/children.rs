@@ -6,10 +6,12 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::libc;
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, killpg};
@@ -20,6 +22,8 @@ use tokio::sync::oneshot;
 
 /// Raised for every child, so that the kernel, short of memory, picks it and not PID 1, whose death ends the sandbox.
 const OOM_SCORE: &str = "400";
+/// Descriptors from here on are out of the way of scripts.
+const HIGH: i32 = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -35,6 +39,11 @@ pub struct Child {
 }
 
 impl Child {
+    /// The number of the process and of its group.
+    pub fn group(&self) -> i32 {
+        self.group.as_raw()
+    }
+
     /// Only while `exit` is unresolved: afterwards the number may belong to somebody else.
     pub fn signal_group(&self, signal: Signal) {
         // A group that is gone already is what was wanted.
@@ -48,14 +57,14 @@ pub struct Children {
 }
 
 impl Children {
-    /// Starts a process in a session of its own, with no descriptor but the three given, which dies with the runner.
+    /// Starts a process in a session of its own, with no descriptor but the three standard ones and `kept`, which dies with the runner.
     ///
     /// # Errors
     /// What fork or exec say: EAGAIN when no process may be added, ENOENT when there is no such program.
-    pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+    pub fn spawn(&self, command: &mut Command, kept: Vec<OwnedFd>) -> io::Result<Child> {
         let parent = Pid::this();
         // SAFETY: only async-signal-safe calls, no allocation, between fork and exec.
-        unsafe { command.pre_exec(move || set_apart(parent)) };
+        unsafe { command.pre_exec(move || set_apart(parent, &kept)) };
         // Held until the child is entered, so that it is not waited for before.
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let child = command.spawn()?;
@@ -94,8 +103,18 @@ impl Children {
     }
 }
 
+/// Another descriptor of the same file, whose number is far from those that scripts use; no child has it unless it is kept for it.
+///
+/// # Errors
+/// Where the process may not have so many descriptors.
+pub fn high(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let number = fcntl(fd, FcntlArg::F_DUPFD_CLOEXEC(HIGH))?;
+    // SAFETY: the kernel just made this number for us; nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
 /// Runs in the child, between fork and exec.
-fn set_apart(parent: Pid) -> io::Result<()> {
+fn set_apart(parent: Pid, kept: &[OwnedFd]) -> io::Result<()> {
     setsid()?;
     prctl::set_pdeathsig(Signal::SIGKILL)?;
     if getppid() != parent {
@@ -104,5 +123,8 @@ fn set_apart(parent: Pid) -> io::Result<()> {
     // Close on exec, not now: the standard library reports a failed exec through a descriptor of its own.
     // SAFETY: a plain system call on descriptor numbers; it touches no memory.
     unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    for fd in kept {
+        fcntl(fd, FcntlArg::F_SETFD(FdFlag::empty()))?;
+    }
     Ok(())
 }

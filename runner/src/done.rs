@@ -7,6 +7,8 @@ pub struct Done {
     pub text: String,
     pub dropped: u64,
     pub note: Option<String>,
+    /// Where the whole output lies.
+    pub whole: Option<String>,
 }
 
 impl Done {
@@ -15,11 +17,21 @@ impl Done {
     }
 
     pub fn bare(status: Status) -> Self {
-        Self { status, text: String::new(), dropped: 0, note: None }
+        Self { status, text: String::new(), dropped: 0, note: None, whole: None }
     }
 
     pub fn ok(text: String) -> Self {
-        Self { status: Status::Ok, text, dropped: 0, note: None }
+        Self { text, ..Self::bare(Status::Ok) }
+    }
+
+    /// Says this as well.
+    pub fn also(self, said: impl Into<String>) -> Self {
+        let said = said.into();
+        let note = match self.note {
+            Some(note) => format!("{note}; {said}"),
+            None => said,
+        };
+        Self { note: Some(note), ..self }
     }
 
     /// Whatever became of a command that took too much of the disk: that is what ended it.

@@ -2,6 +2,8 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +19,7 @@ use crate::children::{Child, Exit};
 use crate::done::Done;
 use crate::files::Workspace;
 use crate::handle::Handle;
+use crate::log::Log;
 use crate::output::{Capture, cap};
 use crate::pressure::Pressure;
 use crate::session::Session;
@@ -29,24 +32,46 @@ const STUCK: Duration = Duration::from_secs(5);
 /// How long output may still come after the process ended. What it left in the background may hold the pipe for ever.
 const LINGER: Duration = Duration::from_millis(150);
 
-/// Before a command with a pipe: it then ends as the last of its stages that failed, and not as the one that cut the output short. A stage
-/// that nobody reads from any more (141, SIGPIPE) did not fail. `pipefail` itself takes that for a failure, also in a condition, and
-/// would change what runs. A command that says `exit` itself, or sets a trap of its own, ends as it says.
-const PIPES: &str = "trap '{ c=($? \"${PIPESTATUS[@]}\"); if [[ ${c[0]} == 0 && ${c[-1]} == 0 && $BASH_COMMAND != exit* ]]; then \
-    for s in \"${c[@]}\"; do [[ $s == 0 || $s == 141 ]] || c[0]=$s; done; [[ ${c[0]} == 0 ]] || exit \"${c[0]}\"; fi; } 2>/dev/null' EXIT; ";
+/// At the end of a command with a pipe: it then ends as the last of its stages that failed, and not as the one that cut the output short. A
+/// stage that nobody reads from any more (141, SIGPIPE) did not fail. `pipefail` itself takes that for a failure, also in a condition, and
+/// would change what runs. A command that says `exit` itself, or sets a trap of its own, ends as it says. `SAVED` comes first in the trap.
+pub const SAVED: &str = "caisson_ended=($? \"${PIPESTATUS[@]}\")";
+/// See [`SAVED`].
+pub const STAGES: &str = "if [[ ${caisson_ended[0]} == 0 && ${caisson_ended[-1]} == 0 && $BASH_COMMAND != exit* ]]; then \
+    for s in \"${caisson_ended[@]}\"; do [[ $s == 0 || $s == 141 ]] || caisson_ended[0]=$s; done; \
+    [[ ${caisson_ended[0]} == 0 ]] || exit \"${caisson_ended[0]}\"; fi";
 /// What is said of a command with a pipe where there is no bash.
-const NO_PIPES: &str = "there is no bash here: of commands joined by a pipe only the last one's exit code is seen";
+pub const NO_PIPES: &str = "there is no bash here: of commands joined by a pipe only the last one's exit code is seen";
 
 pub struct Job {
+    /// Program and arguments.
     pub argv: Vec<String>,
+    /// Where the program lies, if it is not looked for in `PATH`.
+    pub path: Option<&'static str>,
+    /// Variables on top of the runner's own, and those of the runner's that it does not have.
     pub env: Vec<(String, String)>,
+    pub unset: Vec<String>,
     pub cwd: PathBuf,
     pub input: bool,
     pub output: bool,
     /// Bytes of our own for its stdin, instead of the host's.
     pub given: Option<Vec<u8>>,
+    /// Descriptors that it has besides the standard ones.
+    pub kept: Vec<OwnedFd>,
+    /// Where its output is kept whole.
+    pub log: Option<Log>,
     /// Said with the result, unless something worse is.
-    pub note: Option<&'static str>,
+    pub note: Option<String>,
+}
+
+/// The shell of this sandbox: bash, if there is one.
+pub fn bash() -> Option<&'static str> {
+    ["/bin/bash", "/usr/bin/bash"].into_iter().find(|path| Path::new(path).exists())
+}
+
+/// Whether a command joins others by a pipe, or looks as if it did.
+pub fn pipes(command: &str) -> bool {
+    command.replace("||", "").contains('|')
 }
 
 /// A process and the tasks that move its bytes.
@@ -65,24 +90,38 @@ enum End {
 }
 
 impl Job {
-    fn captured(argv: Vec<String>, workspace: &Workspace) -> Self {
-        let cwd = workspace.root().to_owned();
-        Self { argv, env: Vec::new(), cwd, input: false, output: false, given: None, note: None }
+    /// A program that prints text, in the workspace.
+    pub fn captured(argv: Vec<String>, workspace: &Workspace) -> Self {
+        let (env, unset, cwd) = (Vec::new(), Vec::new(), workspace.root().to_owned());
+        let kept = Vec::new();
+        Self {
+            argv,
+            path: None,
+            env,
+            unset,
+            cwd,
+            input: false,
+            output: false,
+            given: None,
+            kept,
+            log: None,
+            note: None,
+        }
     }
 
     pub fn bash(command: String, workspace: &Workspace) -> Self {
-        Self::shell(["/bin/bash", "/usr/bin/bash"].iter().any(|path| Path::new(path).exists()), command, workspace)
+        Self::shell(bash().is_some(), command, workspace)
     }
 
     fn shell(bash: bool, command: String, workspace: &Workspace) -> Self {
-        let pipes = command.replace("||", "").contains('|');
+        let pipes = pipes(&command);
         let (shell, command) = match (bash, pipes) {
-            (true, true) => ("bash", format!("{PIPES}{command}")),
+            (true, true) => ("bash", format!("trap '{{ {SAVED}; {STAGES}; }} 2>/dev/null' EXIT; {command}")),
             (true, false) => ("bash", command),
             (false, _) => ("sh", command),
         };
         let job = Self::captured(vec![shell.to_owned(), "-c".to_owned(), command], workspace);
-        Self { note: (pipes && !bash).then_some(NO_PIPES), ..job }
+        Self { note: (pipes && !bash).then(|| NO_PIPES.to_owned()), ..job }
     }
 
     /// A page is fetched by a child: what a page can break (memory, stack) is then not PID 1.
@@ -109,7 +148,11 @@ impl Job {
         };
         let mut end = running.watch(handle, deadline).await;
         let background = running.settle(&mut end, handle, deadline).await;
-        let (text, dropped) = running.text.lock().unwrap_or_else(PoisonError::into_inner).text(cap);
+        let (text, dropped, whole) = {
+            let kept = running.text.lock().unwrap_or_else(PoisonError::into_inner);
+            let (text, dropped) = kept.text(cap);
+            (text, dropped, kept.whole())
+        };
         let (status, mut note) = match end {
             End::Exit(exit) => before.judge(exit, &text, session.workspace.root()),
             End::TimedOut => (Status::TimedOut, Some(format!("ended after {} ms", limits.wall_ms))),
@@ -118,14 +161,51 @@ impl Job {
         if background && note.is_none() {
             note = Some("it left processes in the background; they run until the next checkpoint".to_owned());
         }
-        let note = note.or_else(|| self.note.map(str::to_owned));
-        Done { status, text, dropped, note }
+        let note = note.or(self.note);
+        Done { status, text, dropped, note, whole }
+    }
+
+    /// Starts it as one that goes on by itself: its process's number, and where all of its output goes. `ended` is called at its end.
+    ///
+    /// # Errors
+    /// What to say if it could not be started.
+    pub fn go_on(
+        mut self,
+        session: &Arc<Session>,
+        handle: &Arc<Handle>,
+        limits: Limits,
+        ended: impl FnOnce(i32) + Send + 'static,
+    ) -> Result<(i32, String), Done> {
+        let running = self.start(session, handle, cap(limits)).map_err(|error| self.refused(&error))?;
+        let Running { mut child, text, captured, .. } = running;
+        let locked = || text.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(path) = locked().keep() else {
+            child.signal_group(Signal::SIGKILL);
+            return Err(Done::failed("its output can't be kept: is the disk full?"));
+        };
+        let group = child.group();
+        let told = Arc::clone(&text);
+        tokio::spawn(async move {
+            let exit = (&mut child.exit).await.unwrap_or(Exit::Signal(0));
+            ended(group);
+            let _ = timeout(LINGER, captured).await;
+            let how = match exit {
+                Exit::Code(code) => format!("exit code {code}"),
+                Exit::Signal(signal) => format!("signal {signal}"),
+            };
+            told.lock().unwrap_or_else(PoisonError::into_inner).push(format!("\n[ended: {how}]\n").as_bytes());
+        });
+        Ok((group, path))
     }
 
     fn start(&mut self, session: &Arc<Session>, handle: &Arc<Handle>, cap: usize) -> io::Result<Running> {
         let program = self.argv.first().ok_or_else(|| io::Error::from_raw_os_error(Errno::ENOENT as i32))?;
-        let mut command = Command::new(program);
+        let mut command = Command::new(self.path.unwrap_or(program));
+        command.arg0(program);
         command.args(&self.argv[1..]).current_dir(&self.cwd).env("PWD", &self.cwd);
+        for name in &self.unset {
+            command.env_remove(name);
+        }
         command.envs(self.env.iter().map(|(key, value)| (OsStr::new(key), OsStr::new(value))));
         let (text_from, text_to) = streams::pipe()?;
         let mut sends = None;
@@ -152,10 +232,10 @@ impl Job {
             command.stdout(text_to.try_clone()?);
         }
         command.stderr(text_to);
-        let child = session.children.spawn(&mut command)?;
+        let child = session.children.spawn(&mut command, std::mem::take(&mut self.kept))?;
         // Our copies of the child's ends: as long as they live no reader sees the end.
         drop(command);
-        let text = Arc::new(Mutex::new(Capture::new(cap)));
+        let text = Arc::new(Mutex::new(Capture::kept(cap, self.log.take())));
         let captured = tokio::spawn(streams::capture(text_from, Arc::clone(&text)));
         let sent = sends.map(|from| tokio::spawn(streams::send(from, Arc::clone(handle), Arc::clone(&session.teller))));
         let fed = feeds.map(|to| tokio::spawn(streams::receive(to, Arc::clone(handle), Arc::clone(&session.teller))));
@@ -224,7 +304,7 @@ mod tests {
     use super::*;
 
     /// Exit code (128 + n for a signal), output and note.
-    fn ran(bash: bool, command: &str) -> (i32, String, Option<&'static str>) {
+    fn ran(bash: bool, command: &str) -> (i32, String, Option<String>) {
         let dir = tempfile::tempdir().expect("a directory");
         let workspace = Workspace::open(dir.path()).expect("a workspace");
         let job = Job::shell(bash, command.to_owned(), &workspace);
@@ -268,7 +348,7 @@ mod tests {
 
     #[test]
     fn where_there_is_no_bash_it_is_said_of_pipes_alone() {
-        assert_eq!(ran(false, "false | true"), (0, String::new(), Some(NO_PIPES)));
+        assert_eq!(ran(false, "false | true"), (0, String::new(), Some(NO_PIPES.to_owned())));
         assert_eq!(ran(false, "false || true"), (0, String::new(), None));
     }
 }

@@ -5,6 +5,7 @@
 //! secret, is not dumpable, and the host trusts nothing it says.
 //! Tests: beside each module, and `tests/` drive the built binary over pipes.
 
+mod background;
 mod children;
 mod disk;
 mod done;
@@ -15,6 +16,8 @@ mod host;
 mod job;
 mod kill;
 mod layer;
+mod left;
+mod log;
 mod mistakes;
 mod output;
 mod pressure;
@@ -22,6 +25,7 @@ mod probe;
 mod quiesce;
 mod serve;
 mod session;
+mod shell;
 mod streams;
 mod survey;
 mod table;
@@ -45,6 +49,8 @@ const USAGE: &str = "caisson-runner: speaks with its host over stdin and stdout
   caisson-runner survey <root>
                              tell which files matter to a question on stdin
   caisson-runner mistakes    tell what is plainly wrong with files on stdin
+  caisson-runner left <descriptor>
+                             tell the directory and the variables that a shell leaves
   caisson-runner probe …     look at the sandbox from inside, for `caisson barrier`
   caisson-runner --version";
 
@@ -64,6 +70,7 @@ fn main() -> ExitCode {
         Some(Ok(word)) if word == "changed" => layer::main(args),
         Some(Ok(word)) if word == "survey" => survey::main(args),
         Some(Ok(word)) if word == "mistakes" => mistakes::main(args),
+        Some(Ok(word)) if word == "left" => left::main(args),
         Some(Ok(word)) if word == "probe" => probe::main(args),
         Some(_) => {
             eprintln!("{USAGE}");
@@ -86,18 +93,25 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(runtime)
 }
 
+/// Where whole outputs are kept: at home, which in a container nobody can move; a plain process leaves its user's home alone.
+fn beside(workspace: &std::path::Path) -> PathBuf {
+    let home = std::env::var_os("HOME").filter(|_| harden::is_init()).map(PathBuf::from);
+    home.or_else(|| workspace.parent().map(PathBuf::from)).unwrap_or_default()
+}
+
 fn serve() -> anyhow::Result<ExitCode> {
     harden::start()?;
     let workspace = std::env::var_os(WORKSPACE).map_or_else(|| PathBuf::from("/workspace"), PathBuf::from);
     let workspace = files::Workspace::open(&workspace)
         .map_err(|error| anyhow::anyhow!("can't open the workspace {}: {error}", workspace.display()))?;
     let disk = disk::Disk::from_environment(workspace.root())?;
+    let logs = log::Logs::new(beside(workspace.root()));
     let host = host::Host::take_over_stdio()?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         // Its first thread must exist before a fork bomb can take the last process slot: with one, later work only waits.
         tokio::task::spawn_blocking(|| ()).await?;
-        serve::serve(host, workspace, disk).await
+        serve::serve(host, workspace, disk, logs).await
     });
     // The end comes at once: file work that still runs is not waited for.
     runtime.shutdown_background();

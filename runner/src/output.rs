@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use protocol::runner::{Limits, MAX_TEXT};
 
+use crate::log::Log;
+
 /// Room for the sentence that stands where bytes were left out.
 const MARK: usize = 96;
 
@@ -14,21 +16,56 @@ pub fn cap(limits: Limits) -> usize {
 }
 
 /// Output as it comes.
-#[derive(Debug)]
 pub struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     /// Bytes for each half.
     half: usize,
     dropped: u64,
+    /// Where all of it goes once it is longer than what any reader is shown.
+    whole: Option<Log>,
+    begun: bool,
 }
+
+/// Output that is longer than this is kept whole: a small model is shown little more.
+const SHORT: usize = 2 << 10;
 
 impl Capture {
     pub fn new(cap: usize) -> Self {
-        Self { head: Vec::new(), tail: VecDeque::new(), half: (cap - MARK) / 2, dropped: 0 }
+        Self { head: Vec::new(), tail: VecDeque::new(), half: (cap - MARK) / 2, dropped: 0, whole: None, begun: false }
+    }
+
+    /// The same, kept whole in a file where it is long.
+    pub fn kept(cap: usize, whole: Option<Log>) -> Self {
+        Self { whole, ..Self::new(cap) }
+    }
+
+    /// Keeps it whole however short it is, and says where.
+    pub fn keep(&mut self) -> Option<String> {
+        self.begin(b"");
+        self.whole()
+    }
+
+    /// Where the whole output lies.
+    pub fn whole(&self) -> Option<String> {
+        self.whole.as_ref().and_then(Log::path)
+    }
+
+    /// What came until now, which is still all there, and what comes next.
+    fn begin(&mut self, next: &[u8]) {
+        let Some(log) = &mut self.whole else { return };
+        if !self.begun {
+            let (front, back) = self.tail.as_slices();
+            [&self.head, front, back].into_iter().for_each(|part| log.write(part));
+            self.begun = true;
+        }
+        log.write(next);
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
+        if self.begun || self.head.len() + self.tail.len() + bytes.len() > SHORT.min(2 * self.half) {
+            self.begin(bytes);
+        }
         let room = self.half - self.head.len();
         let (head, rest) = bytes.split_at(room.min(bytes.len()));
         self.head.extend_from_slice(head);

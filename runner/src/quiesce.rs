@@ -19,6 +19,7 @@ pub async fn run(session: &Arc<Session>, own: &Handle, limits: Limits) -> Done {
     if session.quiescing.swap(true, Ordering::SeqCst) {
         return Done::failed("everything is being stopped already");
     }
+    session.background().stop();
     let deadline = Instant::now() + Duration::from_millis(limits.wall_ms.max(1000));
     let mut seen = HashSet::new();
     let left = loop {

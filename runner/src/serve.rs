@@ -16,20 +16,25 @@ use crate::files::{self, Workspace};
 use crate::handle::Handle;
 use crate::host::Host;
 use crate::job::Job;
+use crate::log::Logs;
 use crate::mistakes;
 use crate::output::{cap, fit};
 use crate::quiesce;
 use crate::session::Session;
+use crate::shell;
 use crate::table::Admission;
 
 /// Serves until the host closes stdin for good or SIGTERM arrives.
-pub async fn serve(mut host: Host, workspace: Workspace, disk: Disk) -> anyhow::Result<()> {
+pub async fn serve(mut host: Host, workspace: Workspace, disk: Disk, logs: Arc<Logs>) -> anyhow::Result<()> {
     let children = Arc::new(Children::default());
     let session = Arc::new(Session {
         children: Arc::clone(&children),
         workspace: Arc::new(workspace),
         disk,
         teller: Arc::clone(&host.teller),
+        left: Mutex::default(),
+        logs,
+        background: Mutex::default(),
         requests: Mutex::default(),
         quiescing: AtomicBool::new(false),
         boot: random()?,
@@ -154,8 +159,12 @@ impl Session {
     /// Every request that was admitted finishes, even if carrying it out panics.
     async fn carry_through(self: Arc<Self>, handle: &Arc<Handle>, op: Op, limits: Limits) {
         let start = Instant::now();
+        let agents = op.is_agents();
         let work = tokio::spawn(carry_out(Arc::clone(&self), Arc::clone(handle), op, limits));
         let mut done = work.await.unwrap_or_else(|_| Done::failed("the runner failed while it carried this out"));
+        if agents && let Some(said) = self.background().told() {
+            done = done.also(said);
+        }
         if let Some(reason) = handle.fault() {
             done.status = Status::Failed { reason };
         }
@@ -180,6 +189,7 @@ fn settle(done: Done, limits: Limits, took: Duration) -> Outcome {
         dropped_bytes: done.dropped + dropped,
         duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         note: done.note.map(|note| fit(note, SENTENCE).0),
+        whole: done.whole,
     }
 }
 
@@ -195,7 +205,21 @@ async fn carry_out(session: Arc<Session>, handle: Arc<Handle>, op: Op, limits: L
             }
             Err(what) => Done::bare(Status::DiskSpent { what }),
         },
-        op @ (Op::WriteFile { .. } | Op::WriteFiles { .. } | Op::EditFile { .. }) => match session.disk.begin().await {
+        Op::Shell { command, background } => match session.disk.begin().await {
+            Ok(watched) => {
+                let done = match background {
+                    true => shell::start(&session, &handle, command, limits),
+                    false => shell::run(&session, &handle, command, limits).await,
+                };
+                done.unless_disk(watched.end().await)
+            }
+            Err(what) => Done::bare(Status::DiskSpent { what }),
+        },
+        op @ (Op::WriteFile { .. }
+        | Op::WriteFiles { .. }
+        | Op::EditFile { .. }
+        | Op::MoveFile { .. }
+        | Op::DeleteFile { .. }) => match session.disk.begin().await {
             Ok(watched) => {
                 let (done, written) = files::run(Arc::clone(&session.workspace), &handle, op, limits).await;
                 let done = done.unless_disk(watched.end().await);
@@ -205,14 +229,16 @@ async fn carry_out(session: Arc<Session>, handle: Arc<Handle>, op: Op, limits: L
         },
         Op::Exec { argv, env, cwd, input, output } => {
             let cwd = session.workspace.root().join(cwd);
-            Job { argv, env, cwd, input, output, given: None, note: None }.run(&session, &handle, limits).await
+            let job = Job { env, cwd, input, output, ..Job::captured(argv, &session.workspace) };
+            job.run(&session, &handle, limits).await
         }
         Op::WebFetch { url } => {
             Job::web_fetch(url, &session.workspace).run(&session, &handle, limits).await.or_reason()
         }
         Op::Quiesce => quiesce::run(&session, &handle, limits).await,
-        op @ (Op::ReadFile { .. } | Op::ListFiles { .. } | Op::Search { .. }) => {
-            files::run(Arc::clone(&session.workspace), &handle, op, limits).await.0
+        op @ (Op::ReadFile { .. } | Op::ReadRanges { .. } | Op::ListFiles { .. } | Op::Search { .. }) => {
+            let place = files::place(&session.workspace, &session.logs.directory(), &op);
+            files::run(place, &handle, op, limits).await.0
         }
     }
 }

@@ -3,10 +3,13 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::background::Background;
 use crate::children::Children;
 use crate::disk::Disk;
 use crate::files::Workspace;
 use crate::host::Teller;
+use crate::left::Left;
+use crate::log::Logs;
 use crate::table::Table;
 
 pub struct Session {
@@ -14,6 +17,11 @@ pub struct Session {
     pub workspace: Arc<Workspace>,
     pub disk: Disk,
     pub teller: Arc<Teller>,
+    /// Where the agent's next command begins.
+    pub left: Mutex<Left>,
+    /// Whole outputs.
+    pub logs: Arc<Logs>,
+    pub background: Mutex<Background>,
     pub requests: Mutex<Table>,
     /// While everything is being stopped nothing may start.
     pub quiescing: AtomicBool,
@@ -22,6 +30,10 @@ pub struct Session {
 }
 
 impl Session {
+    pub fn background(&self) -> MutexGuard<'_, Background> {
+        self.background.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn table(&self) -> MutexGuard<'_, Table> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }

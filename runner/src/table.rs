@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     fn outcome() -> Outcome {
-        Outcome { status: Status::Ok, text: String::new(), dropped_bytes: 0, duration_ms: 0, note: None }
+        Outcome::new(Status::Ok, "")
     }
 
     #[test]

@@ -9,6 +9,7 @@ use axum::response::{Html, Redirect};
 use axum::routing::get;
 use caisson::sandbox::link::Link;
 use common::{LIMITS, Runner};
+use protocol::edit::Edit;
 use protocol::runner::{Op, Outcome, Status};
 
 /// One link and the next free id.
@@ -47,7 +48,8 @@ fn write(path: &str, content: &str) -> Op {
 }
 
 fn edit(path: &str, old: &str, new: &str, all: bool) -> Op {
-    Op::EditFile { path: path.to_owned(), old: old.to_owned(), new: new.to_owned(), all }
+    let edits = vec![Edit { old: old.to_owned(), new: new.to_owned(), all }];
+    Op::EditFile { path: path.to_owned(), edits }
 }
 
 fn list(path: &str, glob: Option<&str>, depth: u32) -> Op {
@@ -80,6 +82,70 @@ async fn files_are_written_read_and_edited() {
     assert!(tools.text(edit("a/b/c.txt", "e", "E", true)).await.contains("replaced 4 times"));
     assert!(tools.text(read("a/c.txt")).await.contains("no such file: a/c.txt; did you mean a/b/c.txt?"));
     assert!(tools.text(read("a")).await.contains("is a directory"));
+}
+
+#[tokio::test]
+async fn several_edits_are_made_or_none_and_several_parts_read() {
+    let runner = Runner::start();
+    let tools = Tools::of(&runner).await;
+    let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+    runner.write("a.txt", &text);
+    let edits = |all: &[(&str, &str)]| Op::EditFile {
+        path: "a.txt".to_owned(),
+        edits: all.iter().map(|(old, new)| Edit { old: (*old).into(), new: (*new).into(), all: false }).collect(),
+    };
+    let failed = tools.text(edits(&[("line 2\n", "two\n"), ("line 99\n", "x\n")])).await;
+    assert!(failed.contains("a.txt, edit 2 of 2 (none was made): `old` occurs 0 times"), "{failed}");
+    assert_eq!(runner.read("a.txt"), text);
+    // The second is made in what the first left; the first's place is shown where it is in the end.
+    let done = tools
+        .text(edits(&[("line 19\n", "nineteen\n"), ("line 1\n", "one\nand a half\n"), ("one\nand", "1\nand")]))
+        .await;
+    assert!(done.starts_with("a.txt: replaced 3 times\n") && done.contains("    20\tnineteen\n"), "{done}");
+    assert!(runner.read("a.txt").starts_with("1\nand a half\nline 2\n"));
+    let ranges = Op::ReadRanges { path: "a.txt".to_owned(), ranges: vec![(20, 1), (1, 2)] };
+    assert_eq!(
+        tools.text(ranges).await,
+        "    20\tnineteen\n[lines 20-20 of 21; read on with from=21]\n     1\t1\n     2\tand a half\n[lines 1-2 of 21; read on with from=3]"
+    );
+    runner.write("b.py", "def f():\n\treturn 1\n");
+    let loose = tools.text(edit("b.py", "def f():\n    return 1", "def f():\n    return 2", false)).await;
+    assert!(
+        loose.contains("b.py: replaced once\n(`old` did not match exactly: white space differed at line 1;"),
+        "{loose}"
+    );
+    assert_eq!(runner.read("b.py"), "def f():\n\treturn 2\n");
+}
+
+#[tokio::test]
+async fn a_moved_file_is_a_rename_to_git_and_a_deleted_one_is_gone() {
+    let runner = Runner::start();
+    let tools = Tools::of(&runner).await;
+    runner.write("a.txt", "one\ntwo\nthree\n");
+    runner.write("dir/b.txt", "b\n");
+    let git = |line: &str| {
+        let mut command = std::process::Command::new("git");
+        command
+            .args(["-c", "user.name=a", "-c", "user.email=a@b"])
+            .args(line.split(' '))
+            .current_dir(runner.workspace());
+        String::from_utf8(command.output().expect("git").stdout).expect("text")
+    };
+    for line in ["init -q", "add -A", "commit -qm one"] {
+        git(line);
+    }
+    let move_file = |from: &str, to: &str| Op::MoveFile { from: from.to_owned(), to: to.to_owned() };
+    let delete = |path: &str, recursive| Op::DeleteFile { path: path.to_owned(), recursive };
+    assert_eq!(tools.text(move_file("a.txt", "new/deep/c.txt")).await, "moved a.txt to new/deep/c.txt");
+    assert!(tools.text(move_file("dir/b.txt", "new/deep/c.txt")).await.contains("is there already"));
+    git("add -A");
+    assert_eq!(git("diff --cached --name-status -M"), "R100\ta.txt\tnew/deep/c.txt\n");
+    assert!(tools.text(delete("dir", false)).await.contains("dir is a directory; set `recursive`"));
+    assert!(tools.text(delete("nope", true)).await.contains("no such file: nope"));
+    assert_eq!(tools.text(delete("dir/b.txt", false)).await, "deleted dir/b.txt");
+    assert_eq!(tools.text(delete("new", true)).await, "deleted new with all that was in it");
+    assert!(runner.workspace().join(".git").is_dir() && !runner.workspace().join("new").exists());
+    assert!(tools.text(delete(".git", true)).await.contains("belongs to git itself"));
 }
 
 #[tokio::test]

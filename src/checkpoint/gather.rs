@@ -204,17 +204,26 @@ fn exited(code: i32, outcome: &Outcome) -> ActionResult {
 fn succeeded(action: &Action, outcome: &Outcome) -> ActionResult {
     match action {
         Action::Bash { .. } | Action::Try { .. } => exited(0, outcome),
+        Action::Background { .. } => ActionResult::Started,
         Action::EditFile { old, new, .. } => {
             let (added, removed) = changed_lines(old, new);
             ActionResult::Changed { added, removed }
         }
+        Action::EditPlaces { edits, .. } => {
+            let changed = edits.iter().map(|edit| changed_lines(&edit.old, &edit.new));
+            let (added, removed) = changed.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+            ActionResult::Changed { added, removed }
+        }
+        Action::MoveFile { .. } | Action::DeleteFile { .. } => ActionResult::Done,
         Action::WriteFile { content, .. } => ActionResult::Lines(content.lines().count() as u64),
         Action::WriteFiles { files } => {
             ActionResult::Lines(files.iter().map(|file| file.content.lines().count() as u64).sum())
         }
-        Action::ReadFile { .. } | Action::ListFiles { .. } | Action::Search { .. } | Action::WebFetch { .. } => {
-            ActionResult::Lines(outcome.text.lines().count() as u64)
-        }
+        Action::ReadFile { .. }
+        | Action::ReadRanges { .. }
+        | Action::ListFiles { .. }
+        | Action::Search { .. }
+        | Action::WebFetch { .. } => ActionResult::Lines(outcome.text.lines().count() as u64),
     }
 }
 
@@ -327,6 +336,28 @@ fn verdict(verdict: &Verdict) -> VerdictView {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_in_the_background_is_no_evidence() {
+        let action = Action::Background { command: "make serve".into() };
+        let outcome = Outcome::new(OutcomeStatus::Ok, "process 7 runs in the background");
+        assert_eq!(result(&action, &outcome, &[]), ActionResult::Started);
+        assert_eq!((action.kind(), action.object().as_ref()), ("bash", "make serve"));
+    }
+
+    #[test]
+    fn what_a_new_kind_of_change_did_is_told() {
+        let done = |action: &Action| result(action, &Outcome::new(OutcomeStatus::Ok, "x\n"), &[]);
+        let edit = |old: &str, new: &str| domain::TextEdit { old: old.into(), new: new.into(), all: false };
+        let edits = vec![edit("a\nb\n", "a\nc\nd\n"), edit("x\n", "")];
+        let several = Action::EditPlaces { path: "a.py".into(), edits };
+        assert_eq!(done(&several), ActionResult::Changed { added: 2, removed: 2 });
+        assert_eq!((several.kind(), several.object().as_ref()), ("edit_file", "a.py"));
+        let moved = Action::MoveFile { from: "a".into(), to: "b/c".into() };
+        assert_eq!((moved.kind(), moved.object().as_ref(), done(&moved)), ("move_file", "a → b/c", ActionResult::Done));
+        let gone = Action::DeleteFile { path: "d".into(), recursive: true };
+        assert_eq!((gone.kind(), gone.object().as_ref(), done(&gone)), ("delete_file", "d", ActionResult::Done));
+    }
 
     #[test]
     fn the_first_mistake_of_a_write_stands_beside_its_action() {

@@ -131,6 +131,7 @@ fn result(action: &ActionLine) -> String {
     let cell = |text: &str| plain_cell(crate::text::cut(text, 100).0);
     match &action.result {
         ActionResult::Done => "done".to_owned(),
+        ActionResult::Started => "started in the background".to_owned(),
         ActionResult::Lines(lines) => count(*lines, "line"),
         ActionResult::Changed { added, removed } => plus_minus(*added, *removed),
         ActionResult::Exited { code, note, failed, ms } => {

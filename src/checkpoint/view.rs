@@ -25,6 +25,8 @@ pub enum ActionResult {
     /// Nothing more to say than that it was done.
     #[default]
     Done,
+    /// A command that was started to go on in the background.
+    Started,
     /// Lines read, listed or found.
     Lines(u64),
     /// Lines added and removed in a file.

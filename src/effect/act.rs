@@ -98,6 +98,7 @@ pub(super) fn outcome(from: protocol::runner::Outcome) -> Outcome {
         dropped_bytes: from.dropped_bytes,
         duration_ms: from.duration_ms,
         note: from.note,
+        whole: from.whole,
         ..Outcome::new(status, from.text)
     }
 }

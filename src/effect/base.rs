@@ -68,13 +68,7 @@ mod tests {
 
     #[test]
     fn the_sentence_names_what_is_missing_and_where_to_go() {
-        let of = |code, text: &str| Outcome {
-            status: Status::Exited { code },
-            text: text.to_owned(),
-            dropped_bytes: 0,
-            duration_ms: 1,
-            note: None,
-        };
+        let of = |code, text: &str| Outcome { duration_ms: 1, ..Outcome::new(Status::Exited { code }, text) };
         let said = says_nothing("shop", &of(4, "E   ModuleNotFoundError: No module named 'click'\n"));
         assert!(
             said.contains("the Python package click is not installed") && said.contains("caisson repo try shop"),

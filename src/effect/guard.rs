@@ -8,7 +8,8 @@ use crate::git::GitError;
 use crate::sandbox::kept::{asks_for_tests, is_test, lost};
 use crate::text;
 use crate::trouble::Trouble;
-use domain::{Action, Event, Item, Task, Verb};
+use domain::{Action, Event, Item, Task, TextEdit, Verb};
+use protocol::edit::{self, Edit};
 
 /// Longest test file that is compared, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -16,7 +17,7 @@ const LONGEST: u64 = 1 << 20;
 /// One file as an action would leave it.
 enum Change<'a> {
     Whole(&'a str),
-    Edit { old: &'a str, new: &'a str, all: bool },
+    Edits(Vec<Edit>),
 }
 
 impl EffectRunner {
@@ -35,9 +36,11 @@ impl EffectRunner {
             let Some(now) = self.sandboxes.text(task.id.0, &path, LONGEST).await? else { continue };
             let new = match change {
                 Change::Whole(text) => text.to_owned(),
-                Change::Edit { old: "", .. } => continue,
-                Change::Edit { old, new, all } if all => now.replace(old, new),
-                Change::Edit { old, new, .. } => now.replacen(old, new, 1),
+                // One that can't be made changes nothing.
+                Change::Edits(edits) => match edited(&now, &edits) {
+                    Some(text) => text,
+                    None => continue,
+                },
             };
             if let Some(line) = lost(&base, &now, &new) {
                 return Ok(Some(sentence(&path, line)));
@@ -75,15 +78,31 @@ impl EffectRunner {
     }
 }
 
+/// The text after all of them, exactly as the runner makes them; none where it makes none.
+fn edited(now: &str, edits: &[Edit]) -> Option<String> {
+    edits.iter().try_fold(now.to_owned(), |text, edit| Some(edit::apply(&text, edit).ok()?.text))
+}
+
 fn changes(action: &Action) -> Vec<(&str, Change<'_>)> {
     match action {
         Action::WriteFile { path, content } => vec![(path, Change::Whole(content))],
         Action::WriteFiles { files } => {
             files.iter().map(|file| (file.path.as_str(), Change::Whole(&file.content))).collect()
         }
-        Action::EditFile { path, old, new, all } => vec![(path, Change::Edit { old, new, all: *all })],
+        Action::EditFile { path, old, new, all } => {
+            let edit = Edit { old: old.clone(), new: new.clone(), all: *all };
+            vec![(path, Change::Edits(vec![edit]))]
+        }
+        Action::EditPlaces { path, edits } => {
+            let edit = |edit: &TextEdit| Edit { old: edit.old.clone(), new: edit.new.clone(), all: edit.all };
+            vec![(path, Change::Edits(edits.iter().map(edit).collect()))]
+        }
+        // What a whole directory holds is not looked at: a command could take it away, too, and the review marks each test.
+        Action::MoveFile { from: path, .. } | Action::DeleteFile { path, .. } => vec![(path, Change::Whole(""))],
         Action::Bash { .. }
+        | Action::Background { .. }
         | Action::ReadFile { .. }
+        | Action::ReadRanges { .. }
         | Action::ListFiles { .. }
         | Action::Search { .. }
         | Action::WebFetch { .. }
@@ -130,6 +149,28 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(plain(path).as_deref(), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn every_way_to_change_a_file_is_looked_at_as_the_runner_makes_it() {
+        let one = |old: &str, new: &str| TextEdit { old: old.into(), new: new.into(), all: false };
+        let now = "def test_a():\n\tassert f() == 1\n";
+        let after = |action: Action| match changes(&action).remove(0) {
+            (path, Change::Whole(text)) => (path.to_owned(), Some(text.to_owned())),
+            (path, Change::Edits(edits)) => (path.to_owned(), edited(now, &edits)),
+        };
+        let path = || "tests/a.py".to_owned();
+        // White space that differs hides nothing from the question.
+        let edits = vec![one("def test_a():\n    assert f() == 1\n", "def test_a():\n    pass\n"), one("pass", "...")];
+        let (looked, text) = after(Action::EditPlaces { path: path(), edits: edits.clone() });
+        assert_eq!((looked, text.as_deref()), (path(), Some("def test_a():\n\t...\n")));
+        let edits = [edits.as_slice(), &[one("nowhere", "x")]].concat();
+        assert_eq!(after(Action::EditPlaces { path: path(), edits }).1, None, "all or none");
+        for gone in
+            [Action::DeleteFile { path: path(), recursive: false }, Action::MoveFile { from: path(), to: "b".into() }]
+        {
+            assert_eq!(after(gone), (path(), Some(String::new())));
         }
     }
 

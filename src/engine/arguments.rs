@@ -75,6 +75,20 @@ impl<'a> Arguments<'a> {
         })
     }
 
+    /// Whether it is given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// A list of objects, which may be written as text; empty where it is left out.
+    pub(super) fn list(&self, name: &str) -> Result<Vec<Map<String, Value>>, String> {
+        let wrong = |value: &Value| format!("{}: `{name}` must be a list of objects, not {}", self.tool, shown(value));
+        let Some(value) = self.get(name) else { return Ok(Vec::new()) };
+        let written = value.as_str().and_then(|text| serde_json::from_str(text).ok());
+        let entries = written.as_ref().unwrap_or(value).as_array().ok_or_else(|| wrong(value))?;
+        entries.iter().map(|entry| entry.as_object().cloned().ok_or_else(|| wrong(entry))).collect()
+    }
+
     pub(super) fn flag(&self, name: &str) -> Result<bool, String> {
         match self.get(name) {
             None => Ok(false),

@@ -52,16 +52,27 @@ impl Progress {
         }
         match action {
             Action::Bash { .. } if self.changed => self.checked = Some(went),
+            Action::Background { .. } => {}
             Action::Bash { .. } | Action::ListFiles { .. } | Action::Search { .. } | Action::WebFetch { .. } => {
                 self.looked |= went;
             }
-            Action::ReadFile { path, .. } if went => (self.looked, self.file) = (true, Some(path.clone())),
-            Action::WriteFile { path, .. } | Action::EditFile { path, .. } if went => {
+            Action::ReadFile { path, .. } | Action::ReadRanges { path, .. } if went => {
+                (self.looked, self.file) = (true, Some(path.clone()))
+            }
+            Action::WriteFile { path, .. } | Action::EditFile { path, .. } | Action::EditPlaces { path, .. }
+                if went =>
+            {
                 (self.changed, self.checked, self.file) = (true, None, Some(path.clone()));
             }
-            Action::WriteFiles { .. } if went => (self.changed, self.checked) = (true, None),
+            Action::WriteFiles { .. } | Action::MoveFile { .. } | Action::DeleteFile { .. } if went => {
+                (self.changed, self.checked) = (true, None)
+            }
             Action::Try { .. }
             | Action::ReadFile { .. }
+            | Action::ReadRanges { .. }
+            | Action::MoveFile { .. }
+            | Action::DeleteFile { .. }
+            | Action::EditPlaces { .. }
             | Action::WriteFile { .. }
             | Action::EditFile { .. }
             | Action::WriteFiles { .. } => {}

@@ -96,7 +96,9 @@ pub(super) fn render(
     if missing > 0 {
         text.push_str(&format!("\nNote: {missing} characters in the middle are left out here."));
     }
-    if outcome.dropped_bytes > 0 {
+    if let Some(whole) = outcome.whole.as_ref().filter(|_| missing > 0 || outcome.dropped_bytes > 0) {
+        text.push_str(&format!("\nNote: whole output: read_file {}", fence.inline(whole)));
+    } else if outcome.dropped_bytes > 0 {
         text.push_str(&format!("\nNote: it printed {} bytes more in the middle than is kept.", outcome.dropped_bytes));
     }
     if let Some(failing) = failing {
@@ -116,11 +118,15 @@ fn source(call: &CallRequest) -> String {
     let more = if missing > 0 { "…" } else { "" };
     match action {
         Action::Bash { .. } => "output of bash".to_owned(),
-        Action::ReadFile { .. } => format!("file {object}{more}"),
+        Action::ReadFile { .. } | Action::ReadRanges { .. } => format!("file {object}{more}"),
         Action::WebFetch { .. } => format!("page {object}{more}"),
-        Action::WriteFile { .. }
+        Action::Background { .. }
+        | Action::WriteFile { .. }
         | Action::WriteFiles { .. }
         | Action::EditFile { .. }
+        | Action::EditPlaces { .. }
+        | Action::MoveFile { .. }
+        | Action::DeleteFile { .. }
         | Action::ListFiles { .. }
         | Action::Search { .. }
         | Action::Try { .. } => {
@@ -213,6 +219,25 @@ mod tests {
         assert!(text.contains("410 characters in the middle are left out"), "{text}");
         assert!(text.contains("headx") && text.contains("é tail"), "{text}");
         assert_eq!(shortened("short", 5), ("short".into(), 0));
+    }
+
+    #[test]
+    fn a_result_that_was_cut_names_the_file_with_all_of_it() {
+        let fence = Fence::new(&Secret::new("k"), TaskId(1));
+        let action = Action::Bash { command: "make".into() };
+        let (id, name, arguments) = ("c".into(), "bash".into(), serde_json::json!({}));
+        let call = CallRequest { id, name, arguments, call: Call::Action { action } };
+        let told = |text: &str, dropped_bytes: u64, whole: Option<&str>| {
+            let whole = whole.map(str::to_owned);
+            let outcome = Outcome { dropped_bytes, whole, ..Outcome::new(OutcomeStatus::Ok, text) };
+            render(&fence, &call, &outcome, "action 1 of 5", &Runs { now: None, before: None }, 100).0
+        };
+        let (long, log) = ("x".repeat(500), Some("/home/agent/.caisson/4.log"));
+        let note = "\nNote: whole output: read_file /home/agent/.caisson/4.log\n";
+        assert!(told(&long, 0, log).contains(note) && told("x", 9, log).contains(note));
+        assert!(!told("x", 0, log).contains("whole output"), "nothing is left out");
+        let old = told(&long, 9, None);
+        assert!(old.contains("it printed 9 bytes more in the middle than is kept.") && !old.contains("whole"), "{old}");
     }
 
     #[test]

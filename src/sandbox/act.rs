@@ -7,8 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Action, Loss};
+use domain::{Action, Loss, TextEdit};
 use protocol::broker::{ContainerState, End};
+use protocol::edit::Edit;
 use protocol::runner::{Limits, Op, Outcome, Status};
 
 use super::link::LinkError;
@@ -156,19 +157,29 @@ fn interrupted(loss: Loss) -> Acted {
 }
 
 fn failed(reason: String) -> Outcome {
-    Outcome { status: Status::Failed { reason }, text: String::new(), dropped_bytes: 0, duration_ms: 0, note: None }
+    Outcome::new(Status::Failed { reason }, "")
 }
 
 /// None for what happens elsewhere ([`Sandboxes::try_out`]).
 fn op(action: &Action) -> Option<Op> {
     Some(match action.clone() {
-        Action::Bash { command } => Op::Bash { command },
+        Action::Bash { command } => Op::Shell { command, background: false },
+        Action::Background { command } => Op::Shell { command, background: true },
         Action::ReadFile { path, from, lines } => Op::ReadFile { path, from, lines },
         Action::WriteFile { path, content } => Op::WriteFile { path, content },
         Action::WriteFiles { files } => {
             Op::WriteFiles { files: files.into_iter().map(|file| (file.path, file.content)).collect() }
         }
-        Action::EditFile { path, old, new, all } => Op::EditFile { path, old, new, all },
+        Action::ReadRanges { path, ranges } => {
+            Op::ReadRanges { path, ranges: ranges.into_iter().map(|range| (range.from, range.lines)).collect() }
+        }
+        Action::EditFile { path, old, new, all } => Op::EditFile { path, edits: vec![Edit { old, new, all }] },
+        Action::EditPlaces { path, edits } => {
+            let edits = edits.into_iter().map(|TextEdit { old, new, all }| Edit { old, new, all }).collect();
+            Op::EditFile { path, edits }
+        }
+        Action::MoveFile { from, to } => Op::MoveFile { from, to },
+        Action::DeleteFile { path, recursive } => Op::DeleteFile { path, recursive },
         Action::ListFiles { path, glob, depth } => Op::ListFiles { path, glob, depth },
         Action::Search { pattern, path, glob } => Op::Search { pattern, path, glob },
         Action::WebFetch { url } => Op::WebFetch { url },

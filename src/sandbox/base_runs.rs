@@ -138,13 +138,7 @@ mod tests {
     use super::*;
 
     fn kept(text: &str) -> Kept {
-        let outcome = Outcome {
-            status: Status::Exited { code: 1 },
-            text: text.to_owned(),
-            dropped_bytes: 0,
-            duration_ms: 3,
-            note: None,
-        };
+        let outcome = Outcome { duration_ms: 3, ..Outcome::new(Status::Exited { code: 1 }, text) };
         Kept { repository: "shop".into(), commit: "c".into(), command: "make test".into(), outcome }
     }
 

@@ -82,7 +82,7 @@ mod tests {
 
     fn stands(code: i32, text: &str) -> Standing {
         let status = if code == 0 { Status::Ok } else { Status::Exited { code } };
-        standing(&Outcome { status, text: text.to_owned(), dropped_bytes: 0, duration_ms: 1, note: None })
+        standing(&Outcome { duration_ms: 1, ..Outcome::new(status, text) })
     }
 
     #[test]
@@ -113,8 +113,7 @@ mod tests {
         ] {
             assert_eq!(stands(code, text), Standing::Nothing, "{text}");
         }
-        let hung =
-            Outcome { status: Status::TimedOut, text: String::new(), dropped_bytes: 0, duration_ms: 1, note: None };
+        let hung = Outcome { duration_ms: 1, ..Outcome::new(Status::TimedOut, "") };
         assert!(!standing(&hung).run() && standing(&hung).rank() > Standing::Nothing.rank());
         assert!(stands(0, "1 passed in 0.1s").rank() > stands(1, "1 failed, 9 passed in 0.1s").rank());
     }

@@ -62,7 +62,7 @@ mod tests {
     }
 
     fn ran(text: &str) -> Outcome {
-        Outcome { status: Status::Ok, text: text.into(), dropped_bytes: 0, duration_ms: 1, note: None }
+        Outcome { duration_ms: 1, ..Outcome::new(Status::Ok, text) }
     }
 
     fn told(says: &[&str], before: &str, after: &str) -> Vec<String> {

@@ -95,8 +95,7 @@ mod tests {
     use super::*;
 
     fn named(text: &str) -> Vec<String> {
-        let outcome =
-            Outcome { status: Status::Ok, text: text.to_owned(), dropped_bytes: 0, duration_ms: 0, note: None };
+        let outcome = Outcome::new(Status::Ok, text);
         ran(&outcome).expect("a whole report").into_iter().collect()
     }
 
@@ -117,13 +116,7 @@ mod tests {
 
     #[test]
     fn a_report_that_was_cut_or_stopped_tells_nothing() {
-        let cut = Outcome {
-            status: Status::Ok,
-            text: "test a ... ok".to_owned(),
-            dropped_bytes: 1,
-            duration_ms: 0,
-            note: None,
-        };
+        let cut = Outcome { dropped_bytes: 1, ..Outcome::new(Status::Ok, "test a ... ok") };
         assert_eq!(ran(&cut), None);
         assert_eq!(ran(&Outcome { status: Status::TimedOut, dropped_bytes: 0, ..cut }), None);
     }

@@ -191,13 +191,7 @@ impl Sandboxes {
 /// Tests that kill their own runner have failed, whatever else they are.
 pub(super) fn gone_is_failed(done: Result<Outcome>) -> Result<Outcome> {
     match done {
-        Err(SandboxError::Gone(why)) => Ok(Outcome {
-            status: Status::Failed { reason: why.to_string() },
-            text: String::new(),
-            dropped_bytes: 0,
-            duration_ms: 0,
-            note: None,
-        }),
+        Err(SandboxError::Gone(why)) => Ok(Outcome::new(Status::Failed { reason: why.to_string() }, "")),
         other => other,
     }
 }

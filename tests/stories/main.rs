@@ -14,6 +14,7 @@ mod server;
 mod skipped;
 mod world;
 
+mod actions;
 mod advance;
 mod barrier;
 mod base;

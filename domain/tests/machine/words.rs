@@ -10,10 +10,15 @@ fn every_kind_of_action_says_what_is_true_of_it() {
     // Name, what it is done to, whether it writes, whether it gives files new texts, whether it happens apart.
     let all = [
         (Action::Bash { command: "make".into() }, "bash", "make", true, false, false),
+        (Action::Background { command: "make".into() }, "bash", "make", true, false, false),
         (Action::ReadFile { path: "a".into(), from: 1, lines: 0 }, "read_file", "a", false, false, false),
+        (Action::ReadRanges { path: "a".into(), ranges: Vec::new() }, "read_file", "a", false, false, false),
         (Action::WriteFile { path: "a".into(), content: "x".into() }, "write_file", "a", true, true, false),
         (Action::WriteFiles { files: vec![file(), file()] }, "write_files", "a.py, a.py", true, true, false),
         (edit, "edit_file", "a.py", true, true, false),
+        (Action::EditPlaces { path: "a".into(), edits: Vec::new() }, "edit_file", "a", true, true, false),
+        (Action::MoveFile { from: "a".into(), to: "b".into() }, "move_file", "a → b", true, false, false),
+        (Action::DeleteFile { path: "a".into(), recursive: true }, "delete_file", "a", true, false, false),
         (Action::ListFiles { path: ".".into(), glob: None, depth: 1 }, "list_files", ".", false, false, false),
         (Action::Search { pattern: "x".into(), path: ".".into(), glob: None }, "search", "x", false, false, false),
         (Action::WebFetch { url: "https://a.test".into() }, "web_fetch", "https://a.test", false, false, false),

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use protocol::edit::{Edit, Unmatched, apply};
+
 use super::nearest::nearest;
 use super::read::shorten;
 use super::shown::show;
@@ -11,38 +13,46 @@ use crate::written::Written;
 /// Lines shown on either side of a change.
 const AROUND: usize = 3;
 
-pub struct Edit {
-    pub old: String,
-    pub new: String,
-    pub all: bool,
-}
-
-pub fn edit_file(scope: &Scope<'_>, path: &str, edit: &Edit) -> Result<Said, FileError> {
+/// All of the edits, each on what the one before it left, or none of them.
+pub fn edit_file(scope: &Scope<'_>, path: &str, edits: &[Edit]) -> Result<Said, FileError> {
     let relative = scope.workspace.relative(path)?;
     let shown = show(&relative);
     let bytes = read::bytes(scope, &relative)?;
-    let Ok(text) = String::from_utf8(bytes) else {
+    let Ok(before) = String::from_utf8(bytes) else {
         return FileError::told(format!("{shown} is not UTF-8 text; change it with bash"));
     };
-    let changed = apply(&text, edit).map_err(|refused| {
-        let told = format!("{shown}: {}", refused.reason);
-        match refused.near {
-            Some(lines) => FileError::Near { told, lines },
-            None => FileError::Told(told),
+    let mut text = before.clone();
+    // Where each edit's first change is now, and how many lines it has.
+    let mut changes: Vec<(usize, usize)> = Vec::new();
+    let (mut count, mut loosely) = (0, Vec::new());
+    for (nth, edit) in edits.iter().enumerate() {
+        let edited = apply(&text, edit).map_err(|why| told(&shown, (nth, edits.len()), refused(&text, edit, why)))?;
+        for (at, _) in &mut changes {
+            let before = edited.places.iter().filter(|place| **place < *at).count();
+            *at = at.saturating_add_signed(edited.grew * before as isize);
         }
-    })?;
-    write::replace(scope, &relative, changed.text.as_bytes(), false)?;
-    let times = if changed.count == 1 { "once".to_owned() } else { format!("{} times", changed.count) };
-    let said = format!("{shown}: replaced {times}\n{}", around(&changed.text, changed.first, &edit.new));
-    let written = Written::new(shown, Some(text.into_bytes()), &changed.text);
+        if edited.loosely {
+            loosely.push(line_of(&edited.text, edited.places[0]));
+        }
+        changes.push((edited.places[0], edited.new.lines().count()));
+        count += edited.places.len();
+        text = edited.text;
+    }
+    write::replace(scope, &relative, text.as_bytes(), false)?;
+    let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+    let mut said = format!("{shown}: replaced {times}\n");
+    for line in loosely {
+        // Writing to a string can't fail.
+        let _ = writeln!(
+            said,
+            "(`old` did not match exactly: white space differed at line {line}; the file's own was kept)"
+        );
+    }
+    for (at, lines) in changes {
+        said.push_str(&around(&text, at, lines));
+    }
+    let written = Written::new(shown, Some(before.into_bytes()), &text);
     Ok(Said { text: said, written: written.into_iter().collect() })
-}
-
-struct Changed {
-    text: String,
-    count: usize,
-    /// Byte at which the first change begins.
-    first: usize,
 }
 
 /// Why nothing was changed.
@@ -59,22 +69,24 @@ impl From<&str> for Refused {
     }
 }
 
-/// The text after the edit, or a sentence about what is wrong with it.
-fn apply(text: &str, edit: &Edit) -> Result<Changed, Refused> {
-    if edit.old.is_empty() {
-        return Err("`old` is empty; use write_file to make a file, or name the text to replace".into());
+fn refused(text: &str, edit: &Edit, why: Unmatched) -> Refused {
+    match why {
+        Unmatched::Empty => "`old` is empty; use write_file to make a file, or name the text to replace".into(),
+        Unmatched::Same => "`old` and `new` are the same; nothing would change".into(),
+        Unmatched::Several(places) => ambiguous(text, &places).as_str().into(),
+        Unmatched::Absent => absent(text, &edit.old),
     }
-    if edit.old == edit.new {
-        return Err("`old` and `new` are the same; nothing would change".into());
-    }
-    let places: Vec<usize> = text.match_indices(&edit.old).map(|(at, _)| at).collect();
-    match places.as_slice() {
-        [] => Err(absent(text, &edit.old)),
-        [_, _, ..] if !edit.all => Err(ambiguous(text, &places).as_str().into()),
-        [first, ..] => {
-            let changed = text.replace(&edit.old, &edit.new);
-            Ok(Changed { text: changed, count: places.len(), first: *first })
-        }
+}
+
+/// `nth` of so many edits, counted from 0.
+fn told(shown: &str, (nth, of): (usize, usize), refused: Refused) -> FileError {
+    let told = match of {
+        1 => format!("{shown}: {}", refused.reason),
+        _ => format!("{shown}, edit {} of {of} (none was made): {}", nth + 1, refused.reason),
+    };
+    match refused.near {
+        Some(lines) => FileError::Near { told, lines },
+        None => FileError::Told(told),
     }
 }
 
@@ -115,10 +127,10 @@ fn absent(text: &str, old: &str) -> Refused {
 }
 
 /// The changed lines with a few on either side, numbered.
-fn around(text: &str, first: usize, new: &str) -> String {
+fn around(text: &str, first: usize, lines: usize) -> String {
     let line = line_of(text, first);
     let from = line.saturating_sub(AROUND).max(1);
-    let count = line - from + new.lines().count().clamp(1, 40) + AROUND;
+    let count = line - from + lines.clamp(1, 40) + AROUND;
     let mut out = String::new();
     for (index, line) in text.lines().enumerate().skip(from - 1).take(count) {
         // Writing to a string can't fail.
@@ -136,18 +148,14 @@ mod tests {
     }
 
     fn fails(text: &str, old: &str) -> String {
-        match apply(text, &edit(old, "new", false)) {
+        let edit = edit(old, "new", false);
+        match apply(text, &edit) {
             Ok(_) => panic!("{old} was found"),
-            Err(refused) => refused.reason + "\n" + &refused.near.unwrap_or_default(),
+            Err(why) => {
+                let refused = refused(text, &edit, why);
+                refused.reason + "\n" + &refused.near.unwrap_or_default()
+            }
         }
-    }
-
-    #[test]
-    fn the_only_occurrence_is_replaced_and_several_only_on_request() {
-        let one = apply("a b a\n", &edit("b", "c", false)).expect("one");
-        assert_eq!((one.text.as_str(), one.count), ("a c a\n", 1));
-        let all = apply("a b\na\n", &edit("a", "x", true)).expect("all");
-        assert_eq!((all.text.as_str(), all.count), ("x b\nx\n", 2));
     }
 
     #[test]
@@ -165,13 +173,13 @@ mod tests {
             "{other}"
         );
         assert!(fails("a\n", " \n").contains("nothing but white space"));
-        assert!(fails("a\r\nb\r\n", "a\nb").contains("CR LF"));
+        assert!(fails("a c\r\nb\r\n", "c\nb").contains("CR LF"));
         assert!(fails("a", "").contains("empty"));
         assert!(fails("new", "new").contains("the same"));
     }
 
     #[test]
     fn what_surrounds_a_change_is_numbered() {
-        assert_eq!(around("1\n2\n3\n4\nX\n6\n", 8, "X"), "     2\t2\n     3\t3\n     4\t4\n     5\tX\n     6\t6\n");
+        assert_eq!(around("1\n2\n3\n4\nX\n6\n", 8, 1), "     2\t2\n     3\t3\n     4\t4\n     5\tX\n     6\t6\n");
     }
 }

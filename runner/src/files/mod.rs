@@ -5,6 +5,7 @@
 
 mod edit;
 mod list;
+mod moved;
 mod nearest;
 mod path;
 mod read;
@@ -14,6 +15,7 @@ mod shown;
 mod suggest;
 mod write;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,6 +81,15 @@ impl From<String> for Said {
     }
 }
 
+/// Where an operation looks: the workspace, or, to read and nothing else, the folder of whole outputs.
+pub fn place(workspace: &Arc<Workspace>, logs: &Path, op: &Op) -> Arc<Workspace> {
+    let (Op::ReadFile { path, .. } | Op::ReadRanges { path, .. } | Op::Search { path, .. }) = op else {
+        return Arc::clone(workspace);
+    };
+    let there = Path::new(path).starts_with(logs).then(|| Workspace::unlinked(logs).ok()).flatten();
+    there.map_or_else(|| Arc::clone(workspace), Arc::new)
+}
+
 /// Carries out a file operation on a thread of its own, since any path may lie on something slow. With the files that it wrote.
 pub async fn run(workspace: Arc<Workspace>, handle: &Arc<Handle>, op: Op, limits: Limits) -> (Done, Vec<Written>) {
     let stop = handle.cancel.child_token();
@@ -113,10 +124,13 @@ fn act(scope: &Scope<'_>, op: Op) -> Result<Said, FileError> {
         Op::ReadFile { path, from, lines } => read::read_file(scope, &path, from, lines).map(Said::from),
         Op::WriteFile { path, content } => write::write_file(scope, &path, &content),
         Op::WriteFiles { files } => several::write_files(scope, &files),
-        Op::EditFile { path, old, new, all } => edit::edit_file(scope, &path, &edit::Edit { old, new, all }),
+        Op::ReadRanges { path, ranges } => read::read_ranges(scope, &path, &ranges).map(Said::from),
+        Op::EditFile { path, edits } => edit::edit_file(scope, &path, &edits),
+        Op::MoveFile { from, to } => moved::move_file(scope, &from, &to).map(Said::from),
+        Op::DeleteFile { path, recursive } => moved::delete_file(scope, &path, recursive).map(Said::from),
         Op::ListFiles { path, glob, depth } => list::list_files(scope, &path, glob.as_deref(), depth).map(Said::from),
         Op::Search { pattern, path, glob } => search::search(scope, &pattern, &path, glob.as_deref()).map(Said::from),
-        Op::Bash { .. } | Op::Exec { .. } | Op::WebFetch { .. } | Op::Quiesce => {
+        Op::Bash { .. } | Op::Shell { .. } | Op::Exec { .. } | Op::WebFetch { .. } | Op::Quiesce => {
             FileError::told("this is no file operation")
         }
     }

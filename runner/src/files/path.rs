@@ -29,6 +29,14 @@ impl Workspace {
         Ok(Self { root, fd })
     }
 
+    /// A directory that is no link itself; what lies above it must be nobody's to move.
+    ///
+    /// # Errors
+    /// If there is no such directory.
+    pub fn unlinked(root: &Path) -> io::Result<Self> {
+        Ok(Self { root: root.to_owned(), fd: crate::log::opened(root)? })
+    }
+
     pub fn root(&self) -> &Path {
         &self.root
     }

@@ -84,6 +84,14 @@ pub fn read_file(scope: &Scope<'_>, path: &str, from: u64, lines: u64) -> Result
     Ok(out)
 }
 
+/// Each of the ranges, in the order in which they are asked for, within an equal share of the room.
+pub fn read_ranges(scope: &Scope<'_>, path: &str, ranges: &[(u64, u64)]) -> Result<String, FileError> {
+    let part = Scope { cap: scope.cap / ranges.len().max(1), ..*scope };
+    let parts = ranges.iter().map(|&(from, lines)| read_file(&part, path, from, lines));
+    let parts: Vec<String> = parts.collect::<Result<_, _>>()?;
+    Ok(parts.iter().map(|part| part.trim_end()).collect::<Vec<_>>().join("\n"))
+}
+
 /// A line that is too long to show, cut with a word about it.
 pub fn shorten(line: &str) -> String {
     if line.len() <= LINE {

@@ -9,13 +9,24 @@ pub(super) const TOOL: Tool = Tool {
     name: "bash",
     action: Some(ActionKind::Bash),
     description: |_| {
-        "Runs a command with bash in /workspace and returns what it printed and its exit code (of commands joined by a \
+        "Runs a command with bash and returns what it printed and its exit code (of commands joined by a \
          pipe, that of the last one that failed). One action, whatever \
-         the command does. There is no terminal and no input; it ends after a few minutes. Variables and the directory don't \
-         carry over to the next call. Prefer quiet options: the middle of long output is left out."
+         the command does. There is no terminal and no input; it ends after a few minutes. The first call begins in \
+         /workspace, each later one in the directory in which the last one ended, with what that one exported. The middle of long output \
+         is left out; the result then names the file with all of it, for read_file and search."
     },
     brief: |_| Some("Run a command."),
-    properties: |_| json!({ "command": text("the command line or script") }),
+    properties: |_| {
+        let background = "start it and go on, as for a server; it ends at the checkpoint";
+        json!({ "command": text("the command line or script"), "background": { "type": "boolean", "description": background } })
+    },
     required: &["command"],
-    read: |arguments| Ok(Call::Action { action: Action::Bash { command: arguments.words("command")? } }),
+    read: |arguments| {
+        let command = arguments.words("command")?;
+        let action = match arguments.flag("background")? {
+            true => Action::Background { command },
+            false => Action::Bash { command },
+        };
+        Ok(Call::Action { action })
+    },
 };

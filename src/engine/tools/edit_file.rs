@@ -1,6 +1,6 @@
-//! `edit_file`: replaces text in a file.
+//! `edit_file`: replaces text in a file, in one place or several.
 
-use domain::{Action, ActionKind, Call};
+use domain::{Action, ActionKind, Call, MOST_EDITS, TextEdit};
 use serde_json::json;
 
 use super::tool::{Tool, path, text};
@@ -20,19 +20,49 @@ pub(super) const TOOL: Tool = Tool {
             "old": text("the text to replace, exactly as it stands in the file"),
             "new": text("what to put there; empty removes it"),
             "all": { "type": "boolean", "description": "replace every occurrence" },
+            "edits": {
+                "type": "array",
+                "description": "more changes of this file, in order after the first; all are made or none",
+                "items": {
+                    "type": "object",
+                    "properties": { "old": { "type": "string" }, "new": { "type": "string" }, "all": { "type": "boolean" } },
+                    "required": ["old", "new"],
+                    "additionalProperties": false,
+                },
+            },
         })
     },
     required: &["path", "old", "new"],
     read,
 };
 
+/// The first change stands in the arguments themselves, or in the list like the others.
 fn read(arguments: &Arguments<'_>) -> Result<Call, String> {
-    let (path, old, new) = (path(arguments)?, arguments.text("old")?, arguments.text("new")?);
+    let path = path(arguments)?;
+    let listed = arguments.list("edits")?;
+    let first = (listed.is_empty() || arguments.has("old")).then(|| edit(arguments)).transpose()?;
+    let listed = listed.iter().map(|one| edit(&Arguments::new(arguments.tool(), one)));
+    let mut edits: Vec<TextEdit> = first.into_iter().map(Ok).chain(listed).collect::<Result<_, _>>()?;
+    if edits.len() > MOST_EDITS {
+        return Err(format!("edit_file: {} changes are too many for one call; {MOST_EDITS} fit", edits.len()));
+    }
+    let action = match edits.len() {
+        1 => {
+            let TextEdit { old, new, all } = edits.remove(0);
+            Action::EditFile { path, old, new, all }
+        }
+        _ => Action::EditPlaces { path, edits },
+    };
+    Ok(Call::Action { action })
+}
+
+fn edit(arguments: &Arguments<'_>) -> Result<TextEdit, String> {
+    let (old, new) = (arguments.text("old")?, arguments.text("new")?);
     if old.is_empty() {
         return Err("edit_file: `old` is empty; name the text to replace, or use write_file for a new file".to_owned());
     }
     if old == new {
         return Err("edit_file: `old` and `new` are the same".to_owned());
     }
-    Ok(Call::Action { action: Action::EditFile { path, old, new, all: arguments.flag("all")? } })
+    Ok(TextEdit { old, new, all: arguments.flag("all")? })
 }

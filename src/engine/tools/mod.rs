@@ -4,9 +4,11 @@
 //! anything out, count, or guard paths (the runner resolves them, and the container is the wall). Tests: `tests.rs`.
 
 mod bash;
+mod delete_file;
 mod done;
 mod edit_file;
 mod list_files;
+mod move_file;
 mod read_file;
 mod recall;
 mod search;
@@ -23,11 +25,13 @@ use super::arguments::Arguments;
 use crate::llm::{ToolCall, ToolSpec};
 
 /// Every tool, in the order in which they are offered.
-const TOOLS: [&Tool; 10] = [
+const TOOLS: [&Tool; 12] = [
     &bash::TOOL,
     &read_file::TOOL,
     &write_file::TOOL,
     &edit_file::TOOL,
+    &move_file::TOOL,
+    &delete_file::TOOL,
     &list_files::TOOL,
     &search::TOOL,
     &web_fetch::TOOL,

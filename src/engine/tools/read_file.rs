@@ -1,9 +1,10 @@
 //! `read_file`: shows a text file, or some of its lines.
 
-use domain::{Action, ActionKind, Call};
+use domain::{Action, ActionKind, Call, LineRange, MOST_RANGES};
 use serde_json::json;
 
 use super::tool::{Tool, path, text};
+use crate::engine::arguments::Arguments;
 
 pub(super) const TOOL: Tool = Tool {
     name: "read_file",
@@ -15,11 +16,40 @@ pub(super) const TOOL: Tool = Tool {
             "path": text("path of the file, relative to /workspace"),
             "from": { "type": "integer", "minimum": 1, "description": "first line, 1 if left out" },
             "lines": { "type": "integer", "minimum": 0, "description": "how many lines; left out: as many as fit" },
+            "ranges": {
+                "type": "array",
+                "description": "several parts at once, instead of from and lines",
+                "items": {
+                    "type": "object",
+                    "properties": { "from": { "type": "integer" }, "lines": { "type": "integer" } },
+                    "required": ["from", "lines"],
+                    "additionalProperties": false,
+                },
+            },
         })
     },
     required: &["path"],
-    read: |arguments| {
-        let (path, from, lines) = (path(arguments)?, arguments.number("from", 1)?, arguments.number("lines", 0)?);
-        Ok(Call::Action { action: Action::ReadFile { path, from: from.max(1), lines } })
-    },
+    read,
 };
+
+fn read(arguments: &Arguments<'_>) -> Result<Call, String> {
+    let path = path(arguments)?;
+    let listed = arguments.list("ranges")?;
+    if listed.len() > MOST_RANGES {
+        return Err(format!("read_file: {} ranges are too many for one call; {MOST_RANGES} fit", listed.len()));
+    }
+    let listed = listed.iter().map(|one| range(&Arguments::new(arguments.tool(), one)));
+    let mut ranges: Vec<LineRange> = listed.collect::<Result<_, _>>()?;
+    if ranges.is_empty() {
+        ranges.push(range(arguments)?);
+    }
+    let action = match ranges.as_slice() {
+        [LineRange { from, lines }] => Action::ReadFile { path, from: *from, lines: *lines },
+        _ => Action::ReadRanges { path, ranges },
+    };
+    Ok(Call::Action { action })
+}
+
+fn range(arguments: &Arguments<'_>) -> Result<LineRange, String> {
+    Ok(LineRange { from: arguments.number("from", 1)?.max(1), lines: arguments.number("lines", 0)? })
+}

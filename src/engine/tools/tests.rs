@@ -1,7 +1,7 @@
 //! What is offered, and every way in which a call can be wrong.
 
 use super::*;
-use domain::Action;
+use domain::{Action, LineRange, TextEdit};
 
 fn call(name: &str, arguments: Value) -> ToolCall {
     ToolCall { id: "c1".into(), name: name.into(), arguments, malformed: None }
@@ -30,7 +30,7 @@ fn a_read_only_task_is_offered_nothing_that_writes() {
     let names = |kind| specs(kind).into_iter().map(|s| s.name).collect::<Vec<_>>().join(" ");
     assert_eq!(
         names(TaskKind::Fix),
-        "bash read_file write_file edit_file list_files search web_fetch update_plan recall done"
+        "bash read_file write_file edit_file move_file delete_file list_files search web_fetch update_plan recall done"
     );
     assert_eq!(names(TaskKind::Plan), "read_file list_files search web_fetch update_plan recall done");
 }
@@ -51,8 +51,11 @@ fn the_schemas_are_what_the_vendors_ask_for() {
 
 #[test]
 fn every_tool_has_a_reading() {
-    let with_all = json!({ "command": "c", "path": "p", "content": "", "old": "o", "new": "n", "pattern": "x", "url": "https://h", "plan": "p", "summary": "s" });
+    let with_all = json!({ "command": "c", "path": "p", "content": "", "old": "o", "new": "n", "to": "t", "pattern": "x", "url": "https://h", "plan": "p", "summary": "s" });
     for tool in specs(TaskKind::Fix) {
+        let mut with_all = with_all.clone();
+        // A path of one tool, a line of another.
+        with_all["from"] = if tool.name == "move_file" { json!("f") } else { json!(1) };
         assert!(parse(&call(&tool.name, with_all.clone())).is_ok(), "{}", tool.name);
     }
 }
@@ -74,6 +77,25 @@ fn habits_from_elsewhere_are_understood() {
     assert_eq!(edit, Action::EditFile { path: "a".into(), old: "x".into(), new: "y".into(), all: true });
     let lines = read("read_file", json!({"path": "a", "from": "3", "lines": 2.0}));
     assert_eq!(lines, Action::ReadFile { path: "a".into(), from: 3, lines: 2 });
+    let serve = json!({"cmd": "make serve", "background": "true"});
+    assert_eq!(read("bash", serve), Action::Background { command: "make serve".into() });
+    assert_eq!(read("bash", json!({"command": "ls", "background": false})), Action::Bash { command: "ls".into() });
+    let one = |old: &str| TextEdit { old: old.into(), new: "y".into(), all: old == "all" };
+    let listed = json!([{"old_str": "x", "new_str": "y"}, {"old": "all", "new": "y", "all": true}]);
+    let several = |edits| Action::EditPlaces { path: "a".into(), edits };
+    assert_eq!(read("edit_file", json!({"path": "a", "edits": listed})), several(vec![one("x"), one("all")]));
+    let and_more = json!({"path": "a", "old": "first", "new": "y", "edits": listed.to_string()});
+    assert_eq!(read("edit_file", and_more), several(vec![one("first"), one("x"), one("all")]));
+    let alone = read("edit_file", json!({"path": "a", "edits": [{"old": "x", "new": "y"}]}));
+    assert_eq!(alone, Action::EditFile { path: "a".into(), old: "x".into(), new: "y".into(), all: false });
+    let range = |from, lines| LineRange { from, lines };
+    let parts = read("read_file", json!({"path": "a", "ranges": [{"from": 3, "lines": "2"}, {"from": 9}]}));
+    assert_eq!(parts, Action::ReadRanges { path: "a".into(), ranges: vec![range(3, 2), range(9, 0)] });
+    let gone = read("delete_file", json!({"file_path": "a/", "recursive": true}));
+    assert_eq!(gone, Action::DeleteFile { path: "a/".into(), recursive: true });
+    assert!(refusal("edit_file", json!({"path": "a", "edits": {"old": "x"}})).contains("must be a list of objects"));
+    let many = vec![json!({"old": "x", "new": "y"}); 21];
+    assert!(refusal("edit_file", json!({"path": "a", "edits": many})).contains("20 fit"));
     let plan = parse(&call("update_plan", json!({"plan": ["one", "two"]}))).unwrap();
     assert_eq!(plan, Call::UpdatePlan { plan: "- one\n- two".into() });
 }

@@ -1,0 +1,234 @@
+//! What a replacement does to a text: the runner carries it out, and the bot asks beforehand what it would do to a test.
+//!
+//! Owns the one meaning of an edit: the exact text first, and where it is not there the only place that is the same but for the white space
+//! at the ends of its lines. Such a place keeps the file's own indentation and ends of lines; where it could be more than one indentation,
+//! nothing is changed. Pure.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Lines of the text times lines of `old`, up to which a place is looked for that differs in white space.
+const MOST_COMPARED: usize = 20_000_000;
+
+/// Replaces `old` by `new`: the only occurrence, or with `all` every one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edit {
+    /// Text that is replaced; never empty.
+    pub old: String,
+    /// Text that stands in its place; must differ from `old`.
+    pub new: String,
+    /// Whether every occurrence is replaced; otherwise more than one is an error.
+    pub all: bool,
+}
+
+/// A text after an edit.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// All of it.
+    pub text: String,
+    /// Bytes of the text before at which something was replaced, in their order.
+    pub places: Vec<usize>,
+    /// By how many bytes each of them grew or shrank.
+    pub grew: isize,
+    /// What was put there.
+    pub new: String,
+    /// Whether white space at the ends of lines was not regarded.
+    pub loosely: bool,
+}
+
+/// Why nothing is changed.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unmatched {
+    /// `old` is empty.
+    Empty,
+    /// `old` and `new` are the same.
+    Same,
+    /// `old` occurs at these bytes, and `all` is not set.
+    Several(Vec<usize>),
+    /// It does not occur, and no place or several are the same but for white space.
+    Absent,
+}
+
+/// `text` after the edit.
+///
+/// # Errors
+/// Why nothing is changed.
+pub fn apply(text: &str, edit: &Edit) -> Result<Edited, Unmatched> {
+    let Edit { old, new, all } = edit;
+    if old.is_empty() {
+        return Err(Unmatched::Empty);
+    }
+    if old == new {
+        return Err(Unmatched::Same);
+    }
+    let places: Vec<usize> = text.match_indices(old.as_str()).map(|(at, _)| at).collect();
+    match places.as_slice() {
+        [] => loosely(text, old, new).ok_or(Unmatched::Absent),
+        [_, _, ..] if !all => Err(Unmatched::Several(places)),
+        _ => {
+            let grew = new.len() as isize - old.len() as isize;
+            Ok(Edited { text: text.replace(old.as_str(), new), places, grew, new: new.clone(), loosely: false })
+        }
+    }
+}
+
+/// A line without its end: indentation, and the rest without white space at its end.
+fn parts(line: &str) -> (&str, &str) {
+    let rest = line.trim_start();
+    (&line[..line.len() - rest.len()], rest.trim_end())
+}
+
+fn loosely(text: &str, old: &str, new: &str) -> Option<Edited> {
+    let wanted: Vec<(&str, &str)> = old.lines().map(parts).collect();
+    if wanted.iter().all(|(_, rest)| rest.is_empty()) {
+        return None;
+    }
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let there: Vec<(&str, &str)> = lines.iter().map(|line| parts(line)).collect();
+    if lines.len().saturating_mul(wanted.len()) > MOST_COMPARED {
+        return None;
+    }
+    let fits = |at: &usize| there[*at..*at + wanted.len()].iter().zip(&wanted).all(|(one, other)| one.1 == other.1);
+    let mut places = (0..(there.len() + 1).saturating_sub(wanted.len())).filter(fits);
+    let (at, None) = (places.next()?, places.next()) else { return None };
+    let found = &lines[at..at + wanted.len()];
+    let indents =
+        Indents::of(wanted.iter().zip(&there[at..]).filter(|(line, _)| !line.1.is_empty()).map(|(w, t)| (w.0, t.0)))?;
+    let from: usize = lines[..at].iter().map(|line| line.len()).sum();
+    let last = found.last()?;
+    let own = last.len() - last.trim_end_matches(['\r', '\n']).len();
+    // The end of the last line is replaced where `old` has one, too.
+    let to = from + found.iter().map(|line| line.len()).sum::<usize>() - if old.ends_with('\n') { 0 } else { own };
+    let end = if found.iter().any(|line| line.ends_with("\r\n")) { "\r\n" } else { "\n" };
+    let mut put = String::new();
+    for (n, line) in new.lines().enumerate() {
+        put.push_str(if n > 0 { end } else { "" });
+        let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
+        if !rest.is_empty() {
+            put.push_str(&indents.turned(indent)?);
+            put.push_str(rest.trim_end_matches('\r'));
+        }
+    }
+    // A file's last line may have no end, which then stays so.
+    if new.ends_with('\n') && !put.is_empty() && (own > 0 || !old.ends_with('\n')) {
+        put.push_str(end);
+    }
+    let replaced = &text[from..to];
+    let grew = put.len() as isize - replaced.len() as isize;
+    let changed = format!("{}{put}{}", &text[..from], &text[to..]);
+    (changed != text).then_some(Edited { text: changed, places: vec![from], grew, new: put, loosely: true })
+}
+
+/// How the indentation of an edit becomes the file's.
+struct Indents<'a> {
+    known: BTreeMap<&'a str, &'a str>,
+    /// What the file has more of in front of each line, or less.
+    more: Option<&'a str>,
+    less: Option<&'a str>,
+}
+
+impl<'a> Indents<'a> {
+    /// From pairs of an edit's and the file's; none where one of the edit's would be two of the file's.
+    fn of(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
+        let mut known = BTreeMap::new();
+        for (edits, files) in pairs {
+            if *known.entry(edits).or_insert(files) != files {
+                return None;
+            }
+        }
+        let (first, then) = known.first_key_value()?;
+        let more = then.strip_suffix(first).filter(|more| {
+            known.iter().all(|(edits, files)| files.strip_prefix(more).is_some_and(|rest| rest == *edits))
+        });
+        let less = first.strip_suffix(then).filter(|less| {
+            known.iter().all(|(edits, files)| edits.strip_prefix(less).is_some_and(|rest| rest == *files))
+        });
+        Some(Self { more, less, known })
+    }
+
+    /// None where the edit shows no line that is indented so.
+    fn turned(&self, indent: &str) -> Option<String> {
+        if let Some(files) = self.known.get(indent) {
+            return Some((*files).to_owned());
+        }
+        let more = self.more.map(|more| format!("{more}{indent}"));
+        more.or_else(|| indent.strip_prefix(self.less?).map(str::to_owned))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(old: &str, new: &str, all: bool) -> Edit {
+        Edit { old: old.to_owned(), new: new.to_owned(), all }
+    }
+
+    /// The text afterwards, of an edit that does not match exactly.
+    fn loose(text: &str, old: &str, new: &str) -> Option<String> {
+        let edited = apply(text, &edit(old, new, false)).ok()?;
+        assert!(edited.loosely, "{old}");
+        assert_eq!(edited.text.len() as isize - text.len() as isize, edited.grew);
+        assert!(edited.text[edited.places[0]..].starts_with(&edited.new));
+        Some(edited.text)
+    }
+
+    #[test]
+    fn the_only_occurrence_is_replaced_and_several_only_on_request() {
+        let one = apply("a b a\n", &edit("b", "cc", false)).expect("one");
+        assert_eq!((one.text.as_str(), one.places, one.grew, one.loosely), ("a cc a\n", vec![2], 1, false));
+        let all = apply("a b\na\n", &edit("a", "x", true)).expect("all");
+        assert_eq!((all.text.as_str(), all.places), ("x b\nx\n", vec![0, 4]));
+        assert_eq!(apply("a\na", &edit("a", "x", false)), Err(Unmatched::Several(vec![0, 2])));
+        assert_eq!(apply("a", &edit("", "x", false)), Err(Unmatched::Empty));
+        assert_eq!(apply("a", &edit("a", "a", false)), Err(Unmatched::Same));
+        assert_eq!(apply("a", &edit("b", "x", true)), Err(Unmatched::Absent));
+    }
+
+    #[test]
+    fn a_place_with_other_white_space_keeps_the_files_own() {
+        let file = "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        pass\n";
+        // Without the class's indentation, and a line deeper than any in `old`.
+        let new = "def f(self):\n    if self:\n        return 2\n    return 1";
+        let changed = loose(file, "def f(self):\n    return 1", new).expect("one place");
+        assert_eq!(
+            changed,
+            "class A:\n    def f(self):\n        if self:\n            return 2\n        return 1\n\n    def g(self):\n        pass\n"
+        );
+        // With too much of it.
+        let less = loose("def f():\n    return 1\n", "  def f():\n      return 1\n", "  def f():\n      return 2\n");
+        assert_eq!(less.as_deref(), Some("def f():\n    return 2\n"));
+        // Tabs for blanks, and ends of lines.
+        assert_eq!(
+            loose("if x {\n\ty()\n}\n", "if x {\n  y()\n}", "if x {\n  z()\n}").as_deref(),
+            Some("if x {\n\tz()\n}\n")
+        );
+        assert_eq!(
+            loose("a\r\n  b\r\nc\r\n", "a\n  b\n", "a\n  x\n  y\n").as_deref(),
+            Some("a\r\n  x\r\n  y\r\nc\r\n")
+        );
+        assert_eq!(loose("a = 1  \nb = 2\n", "a = 1\nb = 2", "a = 3\nb = 2").as_deref(), Some("a = 3\nb = 2\n"));
+        // Lines are taken away, and the last line has no end.
+        assert_eq!(loose("  a\n  b\n", "   a\n", "").as_deref(), Some("  b\n"));
+        assert_eq!(loose("x\n  b", "    b\n", "    c\n").as_deref(), Some("x\n  c"));
+    }
+
+    #[test]
+    fn what_could_be_two_things_is_neither() {
+        for (text, old, new) in [
+            // Two places.
+            ("  a = 1\n\ta = 1\n", "    a = 1\n", "    a = 2\n"),
+            // One indentation of the edit is two of the file's.
+            ("  a\n    b\n", "a\nb", "a\nc"),
+            // A level that the edit does not show: three blanks, where two became a tab.
+            ("if x {\n\ty()\n}\n", "if x {\n  y()\n}", "if x {\n   z()\n}"),
+            // A part of a line, words, nothing but white space.
+            ("x = f(a,\n      b)\n", "f(a,\n  b)", "g()"),
+            ("fn  main() {\n", "fn main() {", "fn x() {"),
+            ("a\n\n\nb\n", " \n \n", "x"),
+            ("a\n", "a\nb\nc\n", "x"),
+        ] {
+            assert_eq!(apply(text, &edit(old, new, false)), Err(Unmatched::Absent), "{old}");
+        }
+    }
+}

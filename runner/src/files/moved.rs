@@ -1,0 +1,140 @@
+//! Moving and deleting, inside the workspace: never the workspace itself, never git's own directory, never through a link out of it.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, RenameFlags, renameat2};
+use nix::sys::stat::{SFlag, fstatat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use super::shown::show;
+use super::{FileError, Scope};
+
+/// A path that a tool may take away, with the directory that holds it.
+struct Place {
+    relative: PathBuf,
+    parent: OwnedFd,
+}
+
+impl Place {
+    fn of(scope: &Scope<'_>, path: &str, make_parents: bool) -> Result<Self, FileError> {
+        let relative = scope.workspace.relative(path)?;
+        if relative.file_name().is_none() {
+            return FileError::told("the workspace itself stays where it is");
+        }
+        if relative.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
+            return FileError::told(format!("{} belongs to git itself; it stays as it is", show(&relative)));
+        }
+        let parent = scope.workspace.open_parent(&relative, make_parents)?;
+        Ok(Self { relative, parent })
+    }
+
+    fn name(&self) -> &OsStr {
+        self.relative.file_name().unwrap_or_default()
+    }
+
+    /// Whether it is a directory; a link to one is none.
+    fn is_directory(&self, scope: &Scope<'_>) -> Result<bool, FileError> {
+        let stat = fstatat(&self.parent, self.name(), AtFlags::AT_SYMLINK_NOFOLLOW)
+            .map_err(|error| scope.workspace.explain(&self.relative, error.into()))?;
+        Ok(SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits()) == SFlag::S_IFDIR)
+    }
+}
+
+/// Gives a file or a directory another path; parents of the new one are made.
+pub fn move_file(scope: &Scope<'_>, from: &str, to: &str) -> Result<String, FileError> {
+    let from = Place::of(scope, from, false)?;
+    let directory = from.is_directory(scope)?;
+    let to = Place::of(scope, to, true)?;
+    let (old, new) = (show(&from.relative), show(&to.relative));
+    match renameat2(&from.parent, from.name(), &to.parent, to.name(), RenameFlags::RENAME_NOREPLACE) {
+        Ok(()) => Ok(format!("moved {old} to {new}")),
+        Err(Errno::EEXIST) => {
+            FileError::told(format!("{new} is there already; name the whole new path, or delete that first"))
+        }
+        Err(Errno::EINVAL) if directory && to.relative.starts_with(&from.relative) => {
+            FileError::told(format!("{old} can't be moved into itself"))
+        }
+        // A directory of the tree under a layered workspace can't be renamed as a whole.
+        Err(Errno::EXDEV) => FileError::told(format!("{old} can't be renamed here as a whole; use bash: mv")),
+        Err(error) => Err(scope.workspace.explain(&from.relative, error.into())),
+    }
+}
+
+/// Deletes a file, or with `recursive` a directory with all that is in it. Of a link the link goes.
+pub fn delete_file(scope: &Scope<'_>, path: &str, recursive: bool) -> Result<String, FileError> {
+    let place = Place::of(scope, path, false)?;
+    let shown = show(&place.relative);
+    if !place.is_directory(scope)? {
+        unlinkat(&place.parent, place.name(), UnlinkatFlags::NoRemoveDir)
+            .map_err(|error| scope.workspace.explain(&place.relative, error.into()))?;
+        return Ok(format!("deleted {shown}"));
+    }
+    if !recursive {
+        return FileError::told(format!("{shown} is a directory; set `recursive` to delete it with all that is in it"));
+    }
+    // By the descriptor of what holds it: whatever the path leads to meanwhile, this is the one that lay in the workspace.
+    let held = format!("/proc/self/fd/{}", place.parent.as_raw_fd());
+    std::fs::remove_dir_all(Path::new(&held).join(place.name())).map_err(FileError::io(format!("deleting {shown}")))?;
+    Ok(format!("deleted {shown} with all that was in it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::super::Workspace;
+    use super::*;
+
+    #[test]
+    fn what_is_no_tools_to_take_away_stays() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().join("work");
+        fs::create_dir_all(root.join(".git/refs")).expect("directories");
+        fs::create_dir_all(root.join("sub/.git")).expect("directories");
+        fs::create_dir_all(dir.path().join("outside/deep")).expect("directories");
+        fs::write(dir.path().join("outside/kept"), "kept").expect("a file");
+        fs::write(root.join("a"), "a").expect("a file");
+        fs::write(root.join("b"), "b").expect("a file");
+        symlink("../outside", root.join("out")).expect("a link");
+        let workspace = Workspace::open(&root).expect("a workspace");
+        let stop = CancellationToken::new();
+        let scope = Scope { workspace: &workspace, cap: 1000, stop: &stop };
+        for path in [
+            "",
+            ".",
+            "sub/..",
+            ".git",
+            ".git/refs",
+            ".GIT",
+            "sub/.git",
+            "..",
+            "/etc",
+            "out/deep",
+            "out/kept",
+            "nowhere",
+        ] {
+            let gone = delete_file(&scope, path, true).map_err(|error| error.to_string());
+            let moved = move_file(&scope, path, "c/d").map_err(|error| error.to_string());
+            assert!(gone.is_err() && moved.is_err(), "{path}: {gone:?} {moved:?}");
+        }
+        for to in ["", ".git/hooks/pre-commit", "../x", "out/x", "b", "sub"] {
+            assert!(move_file(&scope, "a", to).is_err(), "{to}");
+        }
+        assert!(move_file(&scope, "sub", "sub/in").expect_err("refused").to_string().contains("into itself"));
+        assert!(delete_file(&scope, "sub", false).expect_err("refused").to_string().contains("set `recursive`"));
+        let read = |path: &str| fs::read_to_string(root.join(path)).expect("a file");
+        assert_eq!((read("a"), read("b"), read("out/kept")), ("a".into(), "b".into(), "kept".into()));
+        assert!(root.join(".git/refs").is_dir() && dir.path().join("outside/deep").is_dir());
+        // Of a link the link goes, also inside of what is deleted.
+        symlink("../../outside", root.join("sub/out")).expect("a link");
+        assert_eq!(delete_file(&scope, "sub", true).expect("deleted"), "deleted sub with all that was in it");
+        assert_eq!(delete_file(&scope, "out", true).expect("deleted"), "deleted out");
+        assert!(dir.path().join("outside/kept").exists() && !root.join("sub").exists());
+    }
+}

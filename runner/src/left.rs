@@ -1,0 +1,237 @@
+//! What a shell of the agent leaves to its next one: the directory, and the variables it exports.
+//!
+//! Owns the sheet on which it is told (memory of a fixed size, which the shell inherits), how it is filled in (bash writes its variables there,
+//! in its own words; a plain `sh` starts `caisson-runner left`, which costs a process) and what is taken from it. Whatever runs in the sandbox can write on the sheet: that makes the agent's next
+//! shell begin elsewhere, and nothing else. Must not: touch the runner's own variables, or what the host asks for. Tests: `tests/shell.rs`.
+
+mod declared;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use serde::{Deserialize, Serialize};
+
+use crate::children::high;
+
+/// Bytes of a sheet; what stands on it can neither grow nor shrink it.
+const SHEET: u64 = 256 << 10;
+/// Bytes that names and values together may have, of those that differ from the runner's own.
+const MOST: usize = 64 << 10;
+/// Shells keep these themselves, or they would change how the next one reads what it is told before its command.
+const NOT_CARRIED: [&str; 6] = ["PWD", "SHLVL", "_", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT"];
+
+/// As it stands on a sheet.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Told {
+    /// Absent if the directory is gone.
+    cwd: Option<PathBuf>,
+    env: Vec<(String, String)>,
+    /// Some of the environment did not fit: what is not there may still be set.
+    cut: bool,
+}
+
+/// What the next shell begins with.
+#[derive(Debug, Default, Clone)]
+pub struct Left {
+    /// None is the workspace.
+    pub cwd: Option<PathBuf>,
+    /// On top of the runner's own variables, and those of them that were taken away.
+    pub set: BTreeMap<String, String>,
+    pub unset: BTreeSet<String>,
+}
+
+/// A sheet for one shell.
+pub struct Sheet(File);
+
+impl Sheet {
+    /// # Errors
+    /// Where the kernel has no memory with a descriptor.
+    pub fn new() -> io::Result<Self> {
+        let file = memory("left")?;
+        file.set_len(SHEET)?;
+        fcntl(&file, FcntlArg::F_ADD_SEALS(SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_SEAL))?;
+        Ok(Self(file))
+    }
+
+    /// The shell's own end of it, and its number there.
+    pub fn end(&self) -> io::Result<(OwnedFd, i32)> {
+        end(&self.0)
+    }
+
+    /// What was told; none if nothing was, or nothing that can be read.
+    pub fn read(mut self, root: &Path) -> Option<(Left, Option<String>)> {
+        let mut text = Vec::new();
+        self.0.seek(SeekFrom::Start(0)).ok()?;
+        self.0.take(SHEET).read_to_end(&mut text).ok()?;
+        let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+        let told = match text.first()? {
+            b'{' => serde_json::from_slice(&text[..end]).ok()?,
+            _ => by_bash(&text[..end])?,
+        };
+        Some(taken(told, root, std::env::vars().collect()))
+    }
+}
+
+/// A text as a file that only a bash that inherits it can read, and the number it has there until it is read.
+pub fn text(text: &str) -> io::Result<(OwnedFd, i32)> {
+    let mut file = memory("prelude")?;
+    let (end, number) = end(&file)?;
+    file.write_all(format!("exec {number}<&-\n{text}").as_bytes())?;
+    Ok((end, number))
+}
+
+fn memory(name: &str) -> io::Result<File> {
+    Ok(File::from(memfd_create(name, MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?))
+}
+
+/// The number under which a shell inherits it.
+fn end(file: &File) -> io::Result<(OwnedFd, i32)> {
+    let end = high(file.as_fd())?;
+    let number = end.as_raw_fd();
+    Ok((end, number))
+}
+
+/// What bash writes on the sheet with this number, as a command of its own: where it is first, for that need not be exported.
+pub fn bashs_words(number: i32) -> String {
+    format!("{{ builtin declare -p PWD; builtin declare -px; builtin printf '\\0'; }} 1<>/proc/self/fd/{number}")
+}
+
+fn by_bash(text: &[u8]) -> Option<Told> {
+    let mut env = declared::declared(text);
+    if env.first()?.0 != "PWD" {
+        return None;
+    }
+    let cwd = Some(PathBuf::from(env.remove(0).1));
+    Some(Told { cwd, env, cut: text.len() as u64 >= SHEET })
+}
+
+/// What differs from the runner's own variables, within the bounds, and a sentence about what was left out.
+fn taken(told: Told, root: &Path, own: BTreeMap<String, String>) -> (Left, Option<String>) {
+    let mut left =
+        Left { cwd: told.cwd.filter(|cwd| cwd.is_absolute() && is_clean(cwd) && cwd != root), ..Left::default() };
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    let (mut room, mut without) = (MOST, told.cut);
+    for (name, value) in told.env.iter().filter(|(name, _)| is_carried(name)) {
+        names.insert(name);
+        if own.get(name) == Some(value) || value.contains('\0') {
+            continue;
+        }
+        match room.checked_sub(name.len() + value.len()) {
+            Some(less) => {
+                room = less;
+                left.set.insert(name.clone(), value.clone());
+            }
+            None => without = true,
+        }
+    }
+    if !told.cut {
+        left.unset = own.into_keys().filter(|name| is_carried(name) && !names.contains(name.as_str())).collect();
+    }
+    (left, without.then(|| format!("variables beyond {} KiB together are not carried over", MOST >> 10)))
+}
+
+fn is_clean(path: &Path) -> bool {
+    !path.as_os_str().as_bytes().contains(&0)
+}
+
+fn is_carried(name: &str) -> bool {
+    let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty()
+        && name.chars().all(letters)
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && !name.starts_with("CAISSON_")
+        && !NOT_CARRIED.contains(&name)
+}
+
+/// The child: its own directory and variables, which are the shell's, onto the sheet with this number.
+pub fn main(mut args: impl Iterator<Item = OsString>) -> anyhow::Result<ExitCode> {
+    let number: u32 =
+        args.next().and_then(|word| word.into_string().ok()?.parse().ok()).context("left needs a descriptor")?;
+    ensure!(args.next().is_none(), "left takes one descriptor");
+    let env =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let mut env: Vec<(String, String)> = env.filter(|(name, _)| is_carried(name)).collect();
+    // Of what does not fit the largest goes first.
+    env.sort_by_key(|(name, value)| name.len() + value.len());
+    let mut told = Told { cwd: std::env::current_dir().ok(), env, cut: false };
+    let mut text = serde_json::to_vec(&told)?;
+    while text.len() as u64 > SHEET && told.env.pop().is_some() {
+        told.cut = true;
+        text = serde_json::to_vec(&told)?;
+    }
+    text.resize(usize::try_from(SHEET)?, 0);
+    OpenOptions::new().write(true).open(format!("/proc/self/fd/{number}"))?.write_all(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(env: &[(&str, &str)]) -> Told {
+        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Told { cwd: Some("/ws/sub".into()), env, cut: false }
+    }
+
+    fn own() -> BTreeMap<String, String> {
+        [("PATH", "/bin"), ("HOME", "/home"), ("CAISSON_WORKSPACE", "/ws"), ("PWD", "/")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into()
+    }
+
+    #[test]
+    fn only_what_differs_and_has_a_sane_name_is_carried() {
+        let (left, note) = taken(
+            told(&[
+                ("PATH", "/bin"),
+                ("A", "1"),
+                ("BASH_FUNC_f%%", "() { x; }"),
+                ("2", "x"),
+                ("SHLVL", "2"),
+                ("NUL", "\0"),
+                ("CAISSON_DISK", "0"),
+            ]),
+            Path::new("/ws"),
+            own(),
+        );
+        assert_eq!(left.set.into_iter().collect::<Vec<_>>(), [("A".to_owned(), "1".to_owned())]);
+        assert_eq!(left.unset.into_iter().collect::<Vec<_>>(), ["HOME"], "the runner's other names are its own");
+        assert_eq!((left.cwd, note), (Some("/ws/sub".into()), None));
+        for cwd in ["/ws", "relative", "/a\0b"] {
+            let (left, _) = taken(Told { cwd: Some(cwd.into()), ..told(&[]) }, Path::new("/ws"), own());
+            assert_eq!(left.cwd, None, "{cwd}");
+        }
+    }
+
+    #[test]
+    fn what_is_carried_is_bounded() {
+        let long = "x".repeat(MOST - 1);
+        let (left, note) =
+            taken(told(&[("A", &long), ("B", "1"), ("PATH", "/bin"), ("HOME", "/home")]), Path::new("/"), own());
+        assert_eq!(left.set.keys().collect::<Vec<_>>(), ["A"]);
+        assert!(note.is_some_and(|note| note.contains("64 KiB")));
+        let (left, note) = taken(Told { cut: true, ..told(&[]) }, Path::new("/"), own());
+        assert!(left.unset.is_empty() && note.is_some(), "what is not told of may still be set");
+    }
+
+    #[test]
+    fn nonsense_on_a_sheet_is_nothing() {
+        for text in [&b""[..], b"\0\0", b"{", b"[1]", &[0xff; 300 << 10]] {
+            let sheet = Sheet::new().expect("a sheet");
+            // More than a sheet holds is refused.
+            let _ = (&sheet.0).write(text);
+            assert!(sheet.read(Path::new("/")).is_none());
+        }
+        let sheet = Sheet::new().expect("a sheet");
+        assert!((&sheet.0).write_all(&[1; 257 << 10]).is_err(), "it never grows");
+    }
+}

@@ -1,0 +1,193 @@
+//! Whole outputs, as files that the agent reads by range where a result shows only head and tail.
+//!
+//! Owns the folder for them, outside the workspace (so that it is in no commit), and its bounds: so much of one output, so much of all, the oldest
+//! go first. The folder belongs to the sandbox's user like everything else there: what is in it is data, and a folder that was made a link
+//! is not used. Must not: fail an action because its output could not be kept. Tests: below and `tests/output.rs`.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open, openat};
+use nix::sys::stat::{Mode, mkdirat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+/// Bytes of one output, and of all together.
+const MOST: u64 = 16 << 20;
+const MOST_IN_ALL: u64 = 64 << 20;
+/// Stands at the end of one that was longer.
+const END: &[u8] = b"\n[the rest is not kept]\n";
+/// The folder's name, in the home of the sandbox's user.
+const NAME: &str = ".caisson";
+
+/// The folder.
+pub struct Logs {
+    /// Where it lies; what is above it can't be moved.
+    above: PathBuf,
+    /// Number and bytes of each, the oldest first.
+    sizes: Mutex<VecDeque<(u64, u64)>>,
+}
+
+impl Logs {
+    /// `above`: the directory that it lies in.
+    pub fn new(above: PathBuf) -> Arc<Self> {
+        Arc::new(Self { above: above.canonicalize().unwrap_or(above), sizes: Mutex::default() })
+    }
+
+    pub fn directory(&self) -> PathBuf {
+        self.above.join(NAME)
+    }
+
+    /// One for the output of this request; nothing is made before something is written.
+    pub fn of(self: &Arc<Self>, id: u64) -> Log {
+        Log { logs: Arc::clone(self), id, file: None, written: 0, failed: false }
+    }
+
+    fn open(&self) -> io::Result<OwnedFd> {
+        opened(&self.directory()).or_else(|error| {
+            if error.kind() != io::ErrorKind::NotFound {
+                return Err(error);
+            }
+            let above = open(&self.above, OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
+            mkdirat(&above, NAME, Mode::S_IRWXU)?;
+            opened(&self.directory())
+        })
+    }
+
+    fn create(&self, id: u64) -> io::Result<File> {
+        let (directory, name) = (self.open()?, name(id));
+        match unlinkat(&directory, name.as_str(), UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(Errno::ENOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let file = openat(&directory, name.as_str(), flags, Mode::S_IRUSR)?;
+        let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        sizes.retain(|(of, _)| *of != id);
+        sizes.push_back((id, 0));
+        Ok(file.into())
+    }
+
+    /// Makes room for so many bytes more of this one; false if it went meanwhile.
+    fn grow(&self, id: u64, bytes: u64) -> bool {
+        let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(own) = sizes.iter_mut().find(|(of, _)| *of == id) else { return false };
+        own.1 += bytes;
+        while sizes.iter().map(|(_, size)| size).sum::<u64>() > MOST_IN_ALL
+            && let Some((oldest, _)) = sizes.pop_front()
+        {
+            if let Ok(directory) = self.open() {
+                // Gone already is what was wanted.
+                let _ = unlinkat(&directory, name(oldest).as_str(), UnlinkatFlags::NoRemoveDir);
+            }
+        }
+        sizes.iter().any(|(of, _)| *of == id)
+    }
+}
+
+/// The folder; an error if it is a link.
+pub fn opened(directory: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    Ok(open(directory, flags, Mode::empty())?)
+}
+
+fn name(id: u64) -> String {
+    format!("{id}.log")
+}
+
+/// One output. Once anything fails, or is more than it may be, nothing more is written.
+pub struct Log {
+    logs: Arc<Logs>,
+    id: u64,
+    file: Option<File>,
+    written: u64,
+    failed: bool,
+}
+
+impl Log {
+    pub fn write(&mut self, bytes: &[u8]) {
+        if self.failed {
+            return;
+        }
+        let fits = usize::try_from(MOST - self.written).unwrap_or(usize::MAX).min(bytes.len());
+        let (kept, over) = bytes.split_at(fits);
+        let written = self.append(kept);
+        if written.is_err() && self.written == 0 {
+            self.file = None;
+        }
+        self.failed = written.is_err() || !over.is_empty();
+        if let (Some(file), false) = (&mut self.file, over.is_empty()) {
+            // Best effort, as all of it.
+            let _ = file.write_all(END);
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.file.is_none() {
+            self.file = Some(self.logs.create(self.id)?);
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if !self.logs.grow(self.id, bytes.len() as u64) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let file = self.file.as_mut().ok_or(io::ErrorKind::NotFound)?;
+        file.write_all(bytes)?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Where it lies, if anything does.
+    pub fn path(&self) -> Option<String> {
+        self.file.as_ref()?;
+        Some(self.logs.directory().join(name(self.id)).display().to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn one_output_and_all_of_them_are_bounded_and_the_oldest_goes() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let logs = Logs::new(dir.path().to_owned());
+        let names = || {
+            let mut names: Vec<_> =
+                std::fs::read_dir(logs.directory()).expect("there").map(|it| it.expect("one").file_name()).collect();
+            names.sort();
+            names
+        };
+        for id in 1..=6 {
+            let mut log = logs.of(id);
+            assert_eq!(log.path(), None);
+            (0..20).for_each(|_| log.write(&vec![b'x'; 1 << 20]));
+            let made = std::fs::metadata(log.path().expect("kept")).expect("a file");
+            assert_eq!((made.len(), made.mode() & 0o777), (MOST + END.len() as u64, 0o400));
+        }
+        assert_eq!(names(), ["3.log", "4.log", "5.log", "6.log"]);
+        let mut again = logs.of(3);
+        again.write(b"new");
+        assert_eq!(std::fs::read(again.path().expect("kept")).expect("a file"), b"new", "what lay there is replaced");
+    }
+
+    #[test]
+    fn a_folder_that_is_a_link_is_not_used() {
+        let (dir, other) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+        symlink(other.path(), dir.path().join(NAME)).expect("a link");
+        let mut log = Logs::new(dir.path().to_owned()).of(1);
+        log.write(b"x");
+        assert_eq!(log.path(), None);
+        assert_eq!(std::fs::read_dir(other.path()).expect("there").count(), 0);
+        let mut none = Logs::new(dir.path().join("nowhere")).of(1);
+        none.write(b"x");
+        assert_eq!(none.path(), None);
+    }
+}

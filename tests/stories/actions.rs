@@ -1,0 +1,58 @@
+//! What an agent's actions leave to each other: a directory, variables, files that moved, a process in the background, a long output.
+
+use crate::world::{REPO, World};
+use domain::{Event, Outcome};
+
+const SCRIPT: &str = r#"
+name = "actions go on from each other"
+[[turn]]
+expects = ["Versions compare as text"]
+text = "I look around."
+call = [
+  { name = "bash", arguments = { command = "mkdir -p notes/raw && cd notes/raw && export NAME=kept" } },
+  { name = "bash", arguments = { command = "echo $NAME > here.txt; seq 1 20000" } },
+  { name = "move_file", arguments = { from = "notes/raw/here.txt", to = "docs/deep/there.txt" } },
+  { name = "delete_file", arguments = { path = "tests/test_semver.py" } },
+  { name = "bash", arguments = { command = "exec sleep 1000", background = true } },
+]
+[[turn]]
+expects = ["Note: whole output: read_file ", "existing tests stay as they are", "runs in the background, at most until the next checkpoint"]
+text = "I mend it."
+call = [
+  { name = "edit_file", arguments = { path = "semver.py", old = "return a > b", new = "return parse(a) > parse(b)", edits = [
+    { old = "def newer", new = "def parse(text):\n    return [int(part) for part in text.split('.')]\n\n\ndef newer" },
+  ] } },
+  { name = "bash", arguments = { command = "cat ../../docs/deep/there.txt; pwd" } },
+]
+[[turn]]
+expects = ["a background process ended at the checkpoint", "kept"]
+text = "It is done."
+call = [ { name = "done", arguments = { summary = "newer() compares the parsed numbers." } } ]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn actions_go_on_from_each_other_and_the_review_tells_them() {
+    let world = World::new(SCRIPT).await;
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let pull = world.until_state("awaiting-review").await.pull.expect("a pull request");
+    let review = world.until_said(pull, "### Checkpoint 1 ").await;
+    for told in
+        ["notes/raw/here.txt → docs/deep/there.txt", "started in the background", "⛔ refused: ", "docs/deep/there.txt"]
+    {
+        assert!(review.contains(told), "{told}: {review}");
+    }
+    assert!(!review.contains(".caisson"), "what is kept beside the workspace is in no commit: {review}");
+    world.approve().await;
+    world.until_state("final-review").await;
+    let ended = world.log().await.into_iter().filter_map(|event| match event {
+        Event::ActionFinished { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    let ended: Vec<Outcome> = ended.collect();
+    assert_eq!(ended.len(), 7);
+    let notes: Vec<_> = ended.iter().map(|outcome| outcome.note.as_deref().unwrap_or_default()).collect();
+    assert!(notes[0].starts_with("in ") && notes[0].ends_with("/notes/raw"), "{notes:?}");
+    assert_eq!(notes[5], "a background process ended at the checkpoint");
+    assert!(ended[1].whole.as_deref().is_some_and(|path| path.ends_with("/2.log")), "{:?}", ended[1].whole);
+    assert!(ended[6].text.starts_with("kept\n") && ended[6].text.ends_with("/notes/raw\n"), "{}", ended[6].text);
+}
