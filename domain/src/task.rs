@@ -108,6 +108,8 @@ pub struct Task {
     pub steps: Vec<PlanStep>,
     /// They changed since the last checkpoint stood.
     pub plan_changed: bool,
+    /// The agent noted them itself since the last decision.
+    pub plan_noted: bool,
     /// What the agent said with its newest `done`; none before one, or after one that was returned. Foreign.
     pub summary: Option<String>,
     /// Taken from the sandbox but not yet posted.
@@ -193,6 +195,7 @@ impl Task {
             plan: None,
             steps: Vec::new(),
             plan_changed: false,
+            plan_noted: false,
             summary: None,
             captured: None,
             verdict: None,

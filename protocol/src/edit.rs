@@ -7,6 +7,9 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// The longest text that an edit makes, in bytes: several edits of one call could otherwise multiply it.
+pub const MOST_TEXT: usize = 16 << 20;
+
 /// Lines of the text times lines of `old`, up to which a place is looked for that differs in white space.
 const MOST_COMPARED: usize = 20_000_000;
 
@@ -45,6 +48,8 @@ pub enum Unmatched {
     Same,
     /// `old` occurs at these bytes, and `all` is not set.
     Several(Vec<usize>),
+    /// The text would be longer than [`MOST_TEXT`], and longer than it is.
+    TooLong,
     /// It does not occur, and no place or several are the same but for white space.
     Absent,
 }
@@ -67,6 +72,10 @@ pub fn apply(text: &str, edit: &Edit) -> Result<Edited, Unmatched> {
         [_, _, ..] if !all => Err(Unmatched::Several(places)),
         _ => {
             let grew = new.len() as isize - old.len() as isize;
+            let length = text.len().saturating_add(places.len().saturating_mul(new.len()));
+            if grew > 0 && length > MOST_TEXT {
+                return Err(Unmatched::TooLong);
+            }
             Ok(Edited { text: text.replace(old.as_str(), new), places, grew, new: new.clone(), loosely: false })
         }
     }
@@ -112,6 +121,9 @@ fn loosely(text: &str, old: &str, new: &str) -> Option<Edited> {
     // A file's last line may have no end, which then stays so.
     if new.ends_with('\n') && !put.is_empty() && (own > 0 || !old.ends_with('\n')) {
         put.push_str(end);
+    }
+    if put.len() > MOST_TEXT {
+        return None;
     }
     let replaced = &text[from..to];
     let grew = put.len() as isize - replaced.len() as isize;
@@ -211,6 +223,15 @@ mod tests {
         // Lines are taken away, and the last line has no end.
         assert_eq!(loose("  a\n  b\n", "   a\n", "").as_deref(), Some("  b\n"));
         assert_eq!(loose("x\n  b", "    b\n", "    c\n").as_deref(), Some("x\n  c"));
+    }
+
+    #[test]
+    fn no_edit_multiplies_a_text_without_end() {
+        let text = "e".repeat(1 << 10);
+        let grow = |text: &str| apply(text, &edit("e", &"e".repeat(40), true)).map(|edited| edited.text);
+        let once = grow(&text).expect("it fits");
+        let twice = grow(&once).expect("it fits");
+        assert_eq!(grow(&twice), Err(Unmatched::TooLong), "62 MiB");
     }
 
     #[test]

@@ -14,11 +14,12 @@ use crate::edit::Edit;
 
 macro_rules! version {
     () => {
-        1
+        2
     };
 }
 
-/// Version of this page. Both sides say theirs first; a different one is refused.
+/// Version of this page. Both sides say theirs first; a different one is refused. Rises with every change that an older runner would not read: a frame
+/// that it cannot read it skips without a word.
 pub const VERSION: u32 = version!();
 /// One word for the sources that this crate, the runner and the `locate` in it were built from.
 pub const BUILD: &str = env!("CAISSON_RUNNER_BUILD");
@@ -387,7 +388,7 @@ mod tests {
     fn a_program_is_told_by_the_mark_in_it() {
         let program = [b"\x7fELF\0caisson-runner protocol=?;\0".as_slice(), MARK.as_bytes(), b"\xff\0"].concat();
         assert_eq!(Mark::find(&program), Some(Mark::own()));
-        let other = MARK.replace(BUILD, "0").replace("protocol=1", "protocol=7");
+        let other = MARK.replace(BUILD, "0").replace("protocol=2", "protocol=7");
         assert_eq!(Mark::find(other.as_bytes()), Some(Mark { version: 7, build: "0".to_owned() }));
         assert_eq!(Mark::find(b"#!/bin/sh\n"), None);
     }

@@ -108,6 +108,10 @@ async fn several_edits_are_made_or_none_and_several_parts_read() {
         tools.text(ranges).await,
         "    20\tnineteen\n[lines 20-20 of 21; read on with from=21]\n     1\t1\n     2\tand a half\n[lines 1-2 of 21; read on with from=3]"
     );
+    // A place that a later edit replaces as well is no place in the middle of a character.
+    runner.write("a.txt", "éABC");
+    let done = tools.text(edits(&[("C", "D"), ("éABD", "éé")])).await;
+    assert!(done.starts_with("a.txt: replaced 2 times") && runner.read("a.txt") == "éé", "{done}");
     runner.write("b.py", "def f():\n\treturn 1\n");
     let loose = tools.text(edit("b.py", "def f():\n    return 1", "def f():\n    return 2", false)).await;
     assert!(

@@ -36,8 +36,9 @@ struct Changes {
 
 #[derive(Default)]
 struct Seen {
-    /// Of each key the highest that this life read: an older entry that comes back is refused.
-    generations: HashMap<String, i64>,
+    /// Of each key the highest that this life read, and when that was written: an older entry that comes back is refused, and so is another one
+    /// of the same generation.
+    generations: HashMap<String, (i64, i64)>,
     /// Everything as it was read last.
     newest: Option<Vec<(String, i64)>>,
     refused: BTreeSet<String>,
@@ -100,7 +101,8 @@ impl Registry {
         followers: Arc<Followers>,
     ) {
         let mut wishes = wishes.lock().await;
-        let shared = self.store.is_shared();
+        // Where nobody else writes, a look is needed only after one that failed.
+        let mut look = self.store.is_shared();
         loop {
             let mut wish = None;
             tokio::select! {
@@ -110,13 +112,17 @@ impl Registry {
                     None => return,
                 },
                 () = self.rung.notified() => {}
-                () = tokio::time::sleep(EVERY), if shared => {}
+                () = tokio::time::sleep(EVERY), if look => {}
             }
-            let kept = match &wish {
+            let mut kept = match &wish {
                 Some(EntryWish { entry, .. }) => self.put(entry.clone()).await,
                 None => Ok(()),
             };
             let changes = self.refresh().await;
+            look = self.store.is_shared() || changes.is_err();
+            if let (Some(EntryWish { entry, .. }), Ok(())) = (&wish, &kept) {
+                kept = self.taken_up(&entry.key, changes.as_ref().err());
+            }
             // Known here before whoever asked goes on.
             if let Some(EntryWish { answer, .. }) = wish {
                 // Who asked may have gone away.
@@ -134,10 +140,31 @@ impl Registry {
         if let Content::Refused { why, .. } = entries::opened(Ok(&self.key), &entry).content {
             return Err((StatusCode::UNPROCESSABLE_ENTITY, why));
         }
+        // Made from one that was played back: it would give that a new generation.
+        if self.seen().generations.get(&entry.key).is_some_and(|(highest, _)| entry.generation <= *highest) {
+            let why = "the store's entry of it is older than one that this host has read: was a backup of the database played back? A restart of \
+                       `caisson serve` takes it as it is";
+            return Err((StatusCode::CONFLICT, why.to_owned()));
+        }
         self.store.put_entry(entry).await.map_err(|error| match error {
-            StoreError::Changed { .. } => (StatusCode::CONFLICT, error.to_string()),
+            StoreError::Changed { .. } | StoreError::Live { .. } => (StatusCode::CONFLICT, error.to_string()),
             other => (StatusCode::SERVICE_UNAVAILABLE, other.to_string()),
         })
+    }
+
+    /// Whether an entry that was written is worked with.
+    fn taken_up(&self, key: &str, failed: Option<&StoreError>) -> Result<(), (StatusCode, String)> {
+        if let Some(error) = failed {
+            let why = format!("it is written, and will be taken up as soon as the store can be read again ({error})");
+            return Err((StatusCode::SERVICE_UNAVAILABLE, why));
+        }
+        match self.seen().refused.contains(key) {
+            true => Err((
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "it is written, and refused: `caisson repo list` says why".to_owned(),
+            )),
+            false => Ok(()),
+        }
     }
 
     async fn refresh(&self) -> Result<Changes, StoreError> {
@@ -160,11 +187,13 @@ impl Registry {
     /// One that is older than what this life has read was brought back by somebody else than `caisson repo`.
     fn judged(&self, entry: Entry) -> Entry {
         let mut seen = self.seen();
-        let highest = seen.generations.entry(entry.key.clone()).or_insert(entry.generation);
-        if entry.generation >= *highest {
-            *highest = entry.generation;
+        let here = (entry.generation, entry.written_at);
+        let highest = seen.generations.entry(entry.key.clone()).or_insert(here);
+        if entry.generation > highest.0 || here == *highest {
+            *highest = here;
             return entry;
         }
+        let highest = highest.0;
         let why = format!(
             "the store has an older entry of it (generation {}) than this host has read ({highest}): was a backup of the database played back? \
              Look at it with `caisson repo list`; a restart of `caisson serve` takes it as it is",

@@ -118,9 +118,9 @@ impl Model {
         matches!(self.kind, ModelKind::Openai | ModelKind::OpenaiResponses) && self.base_url.is_some()
     }
 
-    /// Whether nobody said what it costs: then it is charged nothing, and no limit in dollars holds. A recording costs nothing.
+    /// Whether nobody said all of what it costs: then it is charged nothing, and no limit in dollars holds. A recording costs nothing.
     pub fn is_unpriced(&self) -> bool {
-        self.kind != ModelKind::Scripted && self.price_input.is_none() && self.price_output.is_none()
+        self.kind != ModelKind::Scripted && (self.price_input.is_none() || self.price_output.is_none())
     }
 
     /// Whether it is told the rules in the short form.

@@ -84,8 +84,8 @@ pub fn take_out_repository(path: &Path, key: &str) -> Result<bool, WriteError> {
     };
     let same = |table: &Table| table.get("key").and_then(Item::as_str) == Some(key);
     let Some(at) = tables.iter().position(same) else { return Ok(false) };
-    if let Some(table) = tables.get_mut(at).filter(|table| table.iter().any(|(_, item)| item.is_table())) {
-        table.retain(|name, item| name == "key" || item.is_table());
+    if let Some(table) = tables.get_mut(at).filter(|table| table.iter().any(|(_, item)| item.is_table_like())) {
+        table.retain(|name, item| name == "key" || item.is_table_like());
     } else {
         tables.remove(at);
     }

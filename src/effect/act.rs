@@ -3,6 +3,7 @@
 
 use super::EffectRunner;
 use crate::sandbox::SandboxError;
+use crate::text::redacted;
 use crate::trouble::Trouble;
 use domain::{Action, Input, IssueCheck, NewFile, Outcome, OutcomeStatus, Task, TaskKind};
 use protocol::runner::{Limits, Status};
@@ -81,6 +82,10 @@ pub(super) fn apart(error: SandboxError) -> Trouble {
     }
 }
 
+fn places(count: usize) -> String {
+    if count == 1 { "1 place is".to_owned() } else { format!("{count} places are") }
+}
+
 pub(super) fn outcome(from: protocol::runner::Outcome) -> Outcome {
     let status = match from.status {
         Status::Ok => OutcomeStatus::Ok,
@@ -94,11 +99,17 @@ pub(super) fn outcome(from: protocol::runner::Outcome) -> Outcome {
         Status::Failed { reason } => OutcomeStatus::Failed { reason },
         Status::Cancelled => OutcomeStatus::Interrupted,
     };
+    // Before it reaches log, model or forge.
+    let (text, left_out) = redacted(&from.text);
+    let hidden = (left_out > 0).then(|| {
+        format!("{} left out of this, for they look like credentials; the files hold them themselves", places(left_out))
+    });
+    let notes: Vec<String> = from.note.into_iter().chain(hidden).collect();
     Outcome {
         dropped_bytes: from.dropped_bytes,
         duration_ms: from.duration_ms,
-        note: from.note,
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
         whole: from.whole,
-        ..Outcome::new(status, from.text)
+        ..Outcome::new(status, text.into_owned())
     }
 }

@@ -8,6 +8,7 @@ use crate::sandbox::detect::steers_tests;
 use crate::sandbox::survey::because;
 use crate::sandbox::{SurveySpec, VerifySpec};
 use crate::store::EffectRow;
+use crate::text::redacted;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
 use domain::{BaseRun, Commit, Event, Input, Look, ShownFile, State, Task};
@@ -100,7 +101,8 @@ impl EffectRunner {
         let base = self.base(task)?;
         let spec = self.verification(task, &base, tries).await?;
         let verdict = self.sandboxes.verify(&spec).await.map_err(apart)?;
-        let run = |command| BaseRun { command, exit_code: verdict.exit_code, tail: verdict.tail };
+        let run =
+            |command| BaseRun { command, exit_code: verdict.exit_code, tail: redacted(&verdict.tail).0.into_owned() };
         Ok(verdict.command.map(run))
     }
 

@@ -23,6 +23,13 @@ enum Change<'a> {
 impl EffectRunner {
     /// Why the action may not run; none where it may.
     pub(super) async fn guarded(&self, task: &Task, action: &Action) -> Result<Option<String>, Trouble> {
+        if let Some(path) = destroyed(action) {
+            return Ok(Some(format!(
+                "this would write a place where a credential was left out over the credential itself, in {}. Change the other lines with \
+                 edit_file, or say in your summary what a person should do",
+                text::cut(&text::one_line(path), 80).0
+            )));
+        }
         let mut words = None;
         for (path, change) in changes(action) {
             let Some(path) = plain(path).filter(|path| is_test(path)) else { continue };
@@ -83,6 +90,15 @@ fn edited(now: &str, edits: &[Edit]) -> Option<String> {
     edits.iter().try_fold(now.to_owned(), |text, edit| Some(edit::apply(&text, edit).ok()?.text))
 }
 
+/// The first path whose new text holds such a place.
+fn destroyed(action: &Action) -> Option<&str> {
+    let holds = |change: &Change<'_>| match change {
+        Change::Whole(text) => text.contains(text::CREDENTIAL_PLACE),
+        Change::Edits(edits) => edits.iter().any(|edit| edit.new.contains(text::CREDENTIAL_PLACE)),
+    };
+    changes(action).into_iter().find_map(|(path, change)| holds(&change).then_some(path))
+}
+
 fn changes(action: &Action) -> Vec<(&str, Change<'_>)> {
     match action {
         Action::WriteFile { path, content } => vec![(path, Change::Whole(content))],
@@ -137,6 +153,15 @@ fn sentence(path: &str, line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_place_of_a_credential_is_written_over_the_credential() {
+        let text = format!("TOKEN={}a GitHub token]\n", text::CREDENTIAL_PLACE);
+        let write = Action::WriteFile { path: ".env".into(), content: text.clone() };
+        let edit = |new: &str| Action::EditFile { path: "a".into(), old: "x".into(), new: new.into(), all: false };
+        assert_eq!(destroyed(&write), Some(".env"));
+        assert_eq!((destroyed(&edit(&text)), destroyed(&edit("y"))), (Some("a"), None));
+    }
 
     #[test]
     fn paths_are_those_of_a_tree() {

@@ -5,6 +5,7 @@ use crate::forge::{ForgeError, NewPull, PullEdit, PullRequest};
 use crate::git::{PushSpec, Pushed};
 use crate::message;
 use crate::sandbox::{CaptureSpec, Captured, SandboxError, Segment};
+use crate::text::redacted_diff;
 use crate::trouble::Trouble;
 use domain::{CapturedTree, Commit, Input, Task, Why};
 use std::time::Duration;
@@ -33,6 +34,7 @@ impl EffectRunner {
         Ok(match captured? {
             Captured::Commit { commit, files, diff, diff_cut, steering, left_out } => {
                 self.lend(task, &commit).await?;
+                let diff = redacted_diff(&diff).into_owned();
                 Input::TreeCaptured { n, tree: CapturedTree { commit, files, diff, diff_cut, steering, left_out } }
             }
             Captured::Unchanged { left_out } => Input::TreeUnchanged { n, commit: parent, left_out },

@@ -19,6 +19,7 @@ const MOST: u64 = 4 << 20;
 /// Further files that are named, and bytes of names that are looked through.
 const MOST_NESTED: usize = 20;
 const NAMES_READ: u64 = 8 << 20;
+const MOST_PATH: usize = 200;
 
 impl EffectRunner {
     /// The rules at a commit, and what a person should know about them.
@@ -33,7 +34,9 @@ impl EffectRunner {
                 Err(other) => return Err(other.into()),
             }
         }
-        let nested = |path: &String| NESTED.iter().any(|name| path.ends_with(name));
+        // A name that is more than a name is none of a rule's.
+        let plain = |path: &str| path.len() <= MOST_PATH && !path.contains(char::is_control);
+        let nested = |path: &String| NESTED.iter().any(|name| path.ends_with(name)) && plain(path);
         match self.repos.files(key, base, NAMES_READ).await {
             Ok(files) => rules.nested = files.into_iter().filter(nested).take(MOST_NESTED).collect(),
             Err(GitError::TooLarge { .. }) => {}

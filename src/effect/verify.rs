@@ -2,6 +2,7 @@
 
 use super::EffectRunner;
 use crate::sandbox::SandboxError;
+use crate::text::redacted;
 use crate::trouble::Trouble;
 use domain::{Commit, Input, Task};
 
@@ -9,7 +10,10 @@ impl EffectRunner {
     pub(super) async fn verify(&self, task: &Task, n: u32, commit: &Commit, tries: i64) -> Result<Input, Trouble> {
         let spec = self.verification(task, commit, tries).await?;
         match self.sandboxes.verify(&spec).await {
-            Ok(verdict) => Ok(Input::Verified { n, verdict }),
+            Ok(mut verdict) => {
+                verdict.tail = redacted(&verdict.tail).0.into_owned();
+                Ok(Input::Verified { n, verdict })
+            }
             // Not the task's own: it is made once more.
             Err(SandboxError::Gone(loss)) => Err(Trouble::later(format!("the checks were cut off: {loss}"))),
             Err(other) => Err(other.into()),

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::failing::Ran;
 use super::fence::Fence;
 use super::nudge::{self, Form, Progress};
+use super::repeats::Repeats;
 use super::style::text as blocks;
 use super::summary::Summary;
 use super::{EngineConfig, outcome, prompt, recall, tools};
@@ -138,6 +139,7 @@ struct Replay<'a> {
     /// Answers in a row that did nothing, and what was done before.
     nudges: u8,
     progress: Progress,
+    repeats: Repeats,
 }
 
 /// An answer whose calls get their results.
@@ -181,6 +183,7 @@ impl<'a> Replay<'a> {
             checked: None,
             nudges: 0,
             progress: Progress::default(),
+            repeats: Repeats::default(),
         }
     }
 
@@ -212,6 +215,7 @@ impl<'a> Replay<'a> {
             Event::WidenedToFix { words } => self.widened(words),
             Event::Resumed => self.say("resumed", context! {}),
             Event::SandboxLost { loss, .. } => self.lost(*loss),
+            Event::SandboxSuspended { .. } => self.put_away(),
             Event::ModelCallStarted { .. } => self.calling = true,
             Event::HostAllowed { host, .. } if self.calling => self.unheard.push(host),
             Event::HostAllowed { host, .. } => self.say("allowed", context! { host }),
@@ -234,7 +238,6 @@ impl<'a> Replay<'a> {
             | Event::DecisionRefused { .. }
             | Event::AdvanceEnded { .. }
             | Event::HostDenied { .. }
-            | Event::SandboxSuspended { .. }
             | Event::WorkKeeping
             | Event::WorkNotKept { .. }
             | Event::RouterReplaced
@@ -245,6 +248,9 @@ impl<'a> Replay<'a> {
     }
 
     fn recalled(&mut self, index: u32, wanted: &Recall) {
+        if self.folding.is_some() {
+            return;
+        }
         let (text, error) = recall::show(self.fence, self.past, wanted, self.cap_of_result());
         self.result(index, text, error);
     }
@@ -393,6 +399,7 @@ impl<'a> Replay<'a> {
         let Some((_, index, place)) = open.actions.iter().find(|(n, _, _)| *n == number) else { return };
         let (Some(call), Some(slot)) = (open.calls.get(*index), open.results.get_mut(*index)) else { return };
         self.progress.take(&call.call, ended);
+        let same = self.repeats.take(number, call, ended);
         if let Some(summary) = &mut self.folding {
             return summary.did(number, call, ended);
         }
@@ -400,8 +407,13 @@ impl<'a> Replay<'a> {
         let now = command.and_then(|_| outcome::ran(ended));
         let runs = outcome::Runs { now: now.as_ref(), before: command.and_then(|command| self.ran.get(command)) };
         let (mut text, error) = outcome::render(self.fence, call, ended, place, &runs, cap);
-        if cap < self.cap && ended.text.chars().count() > cap {
+        if self.form == Form::Tools && cap < self.cap && ended.text.chars().count() > cap {
             text.push_str(&format!("\nNote: `recall` with number {number} shows the whole again."));
+        }
+        if let Some(before) = same {
+            text.push_str(&format!(
+                "\nNote: action {before} was the same and gave the same. Once more gives nothing new: do something else."
+            ));
         }
         *slot = Some((text, error));
         if let (Some(command), Some(now)) = (command, now) {

@@ -248,7 +248,7 @@ fn a_repositorys_own_rules_are_told_once_within_their_room_and_stay() {
     let mut log = vec![requested(TaskKind::Fix, "b"), with];
     let all = told(&log, &config());
     assert!(all.contains("source=\"AGENTS.md\" trust=\"base branch\"]]\nUse tabs."), "{all}");
-    assert!(all.contains("read the nearest one before you change files there: web/AGENTS.md"), "{all}");
+    assert!(all.contains("read the nearest one before you change files there:\n[[data"), "{all}");
     assert!(all.contains("- A block with `trust=\"base branch\"`") && all.contains(&"y".repeat(500)), "{all}");
     let narrow = told(&log, &EngineConfig { rules_chars: 320, ..config() });
     assert!(narrow.contains("there is no room; read them where they bear on the work: CONTRIBUTING.md"), "{narrow}");
@@ -275,6 +275,18 @@ fn a_host_allowed_during_a_call_is_told_after_its_answer() {
     assert_eq!(turns[..asked.turns.len()], asked.turns);
     let told = |turn: &Turn, host: &str| matches!(turn, Turn::User { text } if text.contains(host));
     assert!(told(&turns[0], "before.test") && turns.last().is_some_and(|turn| told(turn, "during.test")), "{turns:?}");
+}
+
+#[test]
+fn the_same_action_with_the_same_result_is_pointed_out() {
+    let run = |id: &str| vec![call(id, "bash", json!({"command": "make"}))];
+    let mut log = vec![requested(TaskKind::Fix, "b"), prepared(), answer(1, "", run("a"))];
+    log.extend(acted(1, 1, 0, OutcomeStatus::Exited { code: 2 }, "no rule after 0.1 s"));
+    let first = transcript(&rebuilt(&log));
+    log.push(answer(2, "", run("b")));
+    log.extend(acted(2, 2, 0, OutcomeStatus::Exited { code: 2 }, "no rule after 0.2 s"));
+    assert!(!first.contains("was the same"));
+    assert!(transcript(&rebuilt(&log)).contains("Note: action 1 was the same and gave the same."));
 }
 
 /// A report of two failures, in the order of a file.

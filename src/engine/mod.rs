@@ -20,6 +20,7 @@ mod outcome;
 pub mod probe;
 mod prompt;
 mod recall;
+mod repeats;
 pub mod style;
 mod summary;
 pub mod tools;

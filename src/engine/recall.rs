@@ -5,6 +5,8 @@
 
 use domain::{Call, CallRequest, Event, Outcome, Recall};
 
+use regex::RegexBuilder;
+
 use super::fence::{Fence, Trust};
 use super::outcome::{self, Runs};
 use crate::text;
@@ -13,6 +15,8 @@ use crate::text;
 const MOST: usize = 10;
 /// Lines around one that holds the words.
 const AROUND: usize = 2;
+/// Bytes of outputs that words are looked for in, the newest first: this is done anew with each request.
+const MOST_READ: usize = 4 << 20;
 /// Characters of one line.
 const LINE: usize = 300;
 
@@ -26,15 +30,15 @@ struct Past<'a> {
 /// What is shown, at most about `cap` characters, and whether nothing was found.
 pub(super) fn show(fence: &Fence, log: &[Event], wanted: &Recall, cap: usize) -> (String, bool) {
     let past = past(log);
-    let words = wanted.words.trim().to_lowercase();
+    let words = wanted.words.trim();
     match wanted.number {
         Some(number) => match past.iter().find(|one| one.number == number) {
             Some(one) if words.is_empty() => whole(fence, one, cap),
-            Some(one) => lines(fence, std::slice::from_ref(&one), &words, cap),
+            Some(one) => lines(fence, std::slice::from_ref(&one), words, cap),
             None => (unknown(number, past.last()), true),
         },
         None if words.is_empty() => ("recall: give the `number` of an action, or `words` to look for".to_owned(), true),
-        None => lines(fence, &past.iter().rev().collect::<Vec<_>>(), &words, cap),
+        None => lines(fence, &past.iter().rev().collect::<Vec<_>>(), words, cap),
     }
 }
 
@@ -82,13 +86,21 @@ fn heading(fence: &Fence, one: &Past<'_>) -> String {
 
 /// Lines of these actions that hold the words, with what stands around them.
 fn lines(fence: &Fence, among: &[&Past<'_>], words: &str, cap: usize) -> (String, bool) {
-    let mut body = String::new();
-    let mut found = 0;
+    let Ok(words) = RegexBuilder::new(&regex::escape(words)).case_insensitive(true).build() else {
+        return ("these words are too long to look for".to_owned(), true);
+    };
+    let (mut body, mut found, mut read) = (String::new(), 0, 0);
     for one in among {
+        read += one.ended.text.len();
+        if read > MOST_READ {
+            break;
+        }
         let head = heading(fence, one);
-        let lines: Vec<&str> = one.ended.text.lines().collect();
-        let hits: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].to_lowercase().contains(words)).collect();
-        if hits.is_empty() && !head.to_lowercase().contains(words) {
+        // Most outputs hold nothing of it.
+        let lines: Vec<&str> =
+            if words.is_match(&one.ended.text) { one.ended.text.lines().collect() } else { Vec::new() };
+        let hits: Vec<usize> = (0..lines.len()).filter(|at| words.is_match(lines[*at])).collect();
+        if hits.is_empty() && !words.is_match(&head) {
             continue;
         }
         found += 1;

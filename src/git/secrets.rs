@@ -1,6 +1,6 @@
 //! What looks like a secret in a repository's history.
 //!
-//! Owns the patterns and the walk over what each commit added. Says where, never what: the text that matched goes nowhere. A person
+//! Owns the walk over what each commit added; the patterns are `text`'s. Says where, never what: the text that matched goes nowhere. A person
 //! who adds a repository learns of it, for its history is read by agents. Must not decide anything. Tests: below and `tests/setup.rs`.
 
 use std::collections::HashSet;
@@ -12,20 +12,7 @@ use git2::{Oid, Repository, Sort};
 use regex::bytes::RegexSet;
 
 use super::{GitError, Repos};
-
-/// What a match is called, and what matches. Prefixes that a vendor chose so that tokens can be found; nothing that is only random.
-const PATTERNS: &[(&str, &str)] = &[
-    ("a private key", r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"),
-    ("an AWS access key", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    ("a GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})"),
-    ("a GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
-    ("a Slack token", r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
-    ("a Google API key", r"\bAIza[0-9A-Za-z_-]{35}\b"),
-    ("a Stripe key", r"\b[rs]k_live_[0-9A-Za-z]{20,}"),
-    ("a model vendor's key", r"\bsk-(?:ant-|proj-)[A-Za-z0-9_-]{32,}"),
-    ("an npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    ("a password in an address", r#"\b[a-z][a-z0-9+.-]{1,15}://[^/\s:@"'<>]{1,64}:[^/\s:@"'{}$<>*]{8,64}@[A-Za-z0-9]"#),
-];
+use crate::text::CREDENTIALS;
 
 /// Files that are made to hold secrets.
 const NAMES: &[&str] =
@@ -38,7 +25,7 @@ const MOST_TIME: Duration = Duration::from_secs(30);
 const MOST_FOUND: usize = 20;
 
 static SET: LazyLock<RegexSet> = LazyLock::new(|| {
-    RegexSet::new(PATTERNS.iter().map(|(_, pattern)| pattern))
+    RegexSet::new(CREDENTIALS.iter().map(|(_, pattern)| pattern))
         .expect("the patterns are compiled in, and a test tries each")
 });
 
@@ -116,7 +103,7 @@ fn suspicion(repo: &Repository, id: Oid, path: &str, bytes: &mut u64) -> Option<
     }
     *bytes += size as u64;
     let object = odb.read(id).ok()?;
-    SET.matches(object.data()).iter().next().map(|at| PATTERNS[at].0)
+    SET.matches(object.data()).iter().next().map(|at| CREDENTIALS[at].0)
 }
 
 #[cfg(test)]
@@ -124,7 +111,7 @@ mod tests {
     use super::*;
 
     fn named(text: &str) -> Option<&'static str> {
-        SET.matches(text.as_bytes()).iter().next().map(|at| PATTERNS[at].0)
+        SET.matches(text.as_bytes()).iter().next().map(|at| CREDENTIALS[at].0)
     }
 
     #[test]

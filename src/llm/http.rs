@@ -122,7 +122,8 @@ impl Endpoint {
                 let bytes = bytes?;
                 match assembly.filter(|_| looks_like_events(&bytes)) {
                     Some(assembly) => self.unlabelled(&bytes, &headers, max_output_tokens, assembly, deltas),
-                    None => self.whole(String::from_utf8_lossy(&bytes).into_owned(), &headers),
+                    // A server may repeat the key anywhere in what it says.
+                    None => self.whole(self.redact(&String::from_utf8_lossy(&bytes)), &headers),
                 }
             }
         }
@@ -170,12 +171,14 @@ impl Endpoint {
         loop {
             match self.within(wait, response.chunk()).await {
                 Ok(Some(bytes)) => {
-                    wait = self.idle;
                     seen += bytes.len() as u64;
                     if seen > most {
                         return Err(ModelError::TooLong { limit: most });
                     }
-                    if reading.push(&bytes)? {
+                    let whole = reading.push(&bytes)?;
+                    // Until its first word a model may read or reason as long as for a whole answer, whatever was sent to say that it does.
+                    wait = if reading.told.began() { self.idle } else { self.timeout };
+                    if whole {
                         // An error here, or none in time, is the connection's matter alone.
                         let _closed = tokio::time::timeout(FAREWELL, response.chunk()).await;
                         return reading.finish(None);
@@ -291,7 +294,8 @@ impl<'a, A: Assembly> Reading<'a, A> {
     }
 
     fn event(&mut self, event: &sse::Event) -> Result<bool, ModelError> {
-        let data = event.data.trim();
+        let data = self.endpoint.redact(event.data.trim());
+        let data = data.as_str();
         if data == "[DONE]" {
             return Ok(true);
         }

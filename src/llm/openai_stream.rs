@@ -34,6 +34,8 @@ struct Call {
     object: Option<Value>,
     /// That it begins was told.
     told: bool,
+    /// Whether arguments of this length were a whole object.
+    seen_whole: std::cell::Cell<Option<(usize, bool)>>,
 }
 
 impl Assembly for Chunks {
@@ -161,7 +163,13 @@ impl Chunks {
 
 impl Call {
     fn is_complete(&self) -> bool {
-        self.object.is_some() || serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
+        let length = self.arguments.len();
+        // Read once for each piece: a server may send many more names than pieces.
+        let known = self.seen_whole.get().filter(|(at, _)| *at == length).map(|(_, whole)| whole);
+        let read = || serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok();
+        let whole = known.unwrap_or_else(read);
+        self.seen_whole.set(Some((length, whole)));
+        self.object.is_some() || whole
     }
 
     fn whole(self) -> Value {

@@ -29,8 +29,8 @@ const MAX_STEP: usize = 200;
 /// The task's plan as a check list between its marks. The steps are foreign.
 fn plan_list(steps: &[PlanStep]) -> String {
     let line = |step: &PlanStep| {
-        // No text of a step is one of the marks.
-        let text = prose(&step.text.replace("<!--", "<! --"), MAX_STEP);
+        // No step is one of the marks, also where pieces of it come together.
+        let text = prose(&step.text, MAX_STEP).replace("<!--", "<! --");
         match step.state {
             StepState::Open => format!("- [ ] {text}\n"),
             StepState::Doing => format!("- [ ] {text} (under way)\n"),

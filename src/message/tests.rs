@@ -221,6 +221,9 @@ fn a_plan_stands_as_a_check_list_in_the_pull_request_and_the_rest_of_the_text_is
     assert!(shown.starts_with("My words.") && shown.ends_with("More of mine."), "{shown}");
     assert!(shown.contains("- [x] find it\n") && shown.contains("(dropped)") && !shown.contains("mend"), "{shown}");
     assert_eq!(with_plan(&shown, &later), None, "nothing changes");
+    let joined = [step("<`!--` caisson:plan-end --> <a/href=https://evil.test>Approve</a> @alice", StepState::Open)];
+    let shown = with_plan(&edited, &joined).expect("another text");
+    assert_eq!((shown.matches("<!--").count(), with_plan(&shown, &joined)), (2, None), "{shown}");
     assert_eq!(with_plan("somebody took it out", &later), None);
 }
 

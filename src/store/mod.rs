@@ -137,6 +137,12 @@ pub enum StoreError {
         /// The repository's key.
         repository: String,
     },
+    /// A task of the repository began meanwhile: its entry stays.
+    #[error("a task of {repository} has begun meanwhile: repeat the command")]
+    Live {
+        /// The repository's key.
+        repository: String,
+    },
     /// A later life of this host, or a copy of its state directory, is at work.
     #[error("another process works with this host's id (host.id in the state directory): is the directory a copy?")]
     Replaced,

@@ -5,6 +5,7 @@
 //! A piece that went through here carries no link, image, HTML, mention or reference, and hides no character.
 //! Tests: `src/text/tests.rs` (with a real Markdown parser, and property tests).
 
+mod credentials;
 mod document;
 mod escape;
 mod host;
@@ -12,6 +13,7 @@ mod markdown;
 #[cfg(test)]
 mod tests;
 
+pub use credentials::{PATTERNS as CREDENTIALS, PLACE as CREDENTIAL_PLACE, redacted, redacted_diff};
 pub use document::document;
 pub use escape::{cut, is_hidden, one_line, plain_line, visible};
 pub use host::{HostName, host_name, rule_shown};

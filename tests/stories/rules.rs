@@ -38,3 +38,38 @@ async fn the_rules_of_the_base_are_given_to_the_agent_and_named_in_the_first_rev
     let given = given.expect("prepared");
     assert_eq!((given.files.len(), given.nested.as_slice()), (1, &["tests/AGENTS.md".to_owned()][..]));
 }
+
+/// A token that lies in the repository, of no vendor's.
+fn token() -> String {
+    format!("gh{}_{}", "p", "a1B2c3D4".repeat(5))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_credential_of_the_repository_reaches_neither_log_nor_model_nor_forge() {
+    let looks = r#"
+name = "looks into a file with a token"
+[[turn]]
+text = "I look at the settings."
+call = [{ name = "bash", arguments = { command = "cat settings.ini" } }]
+[[turn]]
+expects = ["TOKEN=[left out by caisson: a GitHub token]", "1 place is left out of this"]
+forbids = ["a1B2c3D4a1B2"]
+text = "I write it anew as I saw it, then beside it."
+call = [
+  { name = "write_file", arguments = { path = "settings.ini", content = "TOKEN=[left out by caisson: a GitHub token]\nNAME=new\n" } },
+  { name = "edit_file", arguments = { path = "settings.ini", old = "NAME=old", new = "NAME=new" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+]
+"#;
+    let world = World::new(looks).await;
+    world.push(&[("settings.ini", &format!("TOKEN={}\nNAME=old\n", token()))]);
+    world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let task = world.until_state("awaiting-review").await;
+    let review = world.until_said(task.pull.expect("a pull request"), "### Checkpoint 1 ").await;
+    assert!(review.contains("NAME=new"), "the edit beside it was made: {review}");
+    let log = serde_json::to_string(&world.log().await).expect("a log");
+    assert!(!log.contains(&token()) && !review.contains(&token()), "{log}");
+    let denied = log.contains("this would write a place where a credential was left out over the credential itself");
+    assert!(denied, "what would destroy it is not written: {log}");
+}

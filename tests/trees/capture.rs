@@ -123,7 +123,7 @@ async fn a_broken_or_missing_git_directory_does_not_matter() {
 async fn refusals_are_sentences_and_the_task_goes_on() {
     let world = World::with(crate::world::FILES, |s| s.policy.object_bytes = 1 << 20).await;
     world.sandboxes.prepare(&world.spec(1)).await.unwrap();
-    world.bash(1, "git init -q sub && cd sub && git -c user.name=x -c user.email=x commit -q --allow-empty -m x").await;
+    world.bash(1, "git init -q sub && git -C sub -c user.name=x -c user.email=x commit -q --allow-empty -m x").await;
     assert!(reasons(&world, 1, &world.base).await.contains("`sub` is a git repository inside the repository"));
     world.sandboxes.open(1).await.unwrap();
     world.bash(1, "rm -rf sub; git init -q empty").await;

@@ -48,6 +48,8 @@ impl Task {
             _ => {
                 self.used = 0;
                 self.malformed = 0;
+                self.recalls = 0;
+                self.plan_noted = false;
                 (self.starved, self.losses) = (0, 0);
                 self.remarks.clear();
                 State::Running
@@ -60,7 +62,7 @@ impl Task {
 fn taken_before(event: &Event) {
     match event {
         // They are said to people or to the model, and change nothing.
-        Event::Looked { .. } | Event::Compacted { .. } | Event::RouterReplaced => {}
+        Event::Looked { .. } | Event::RouterReplaced => {}
         Event::Requested { .. }
         | Event::SlotGranted
         | Event::SlotAwaited
@@ -73,6 +75,7 @@ fn taken_before(event: &Event) {
         | Event::ActionFinished { .. }
         | Event::PlanUpdated { .. }
         | Event::Recalled { .. }
+        | Event::Compacted { .. }
         | Event::DoneSaid { .. }
         | Event::Nudged { .. }
         | Event::PublishStarted { .. }

@@ -38,6 +38,8 @@ impl Task {
                 self.waiting.retain(|(i, _)| i != index);
                 self.malformed = if *malformed { self.malformed + 1 } else { self.malformed };
             }
+            // What was left out of it may be asked for anew.
+            Event::Compacted { .. } => self.recalls = 0,
             Event::Recalled { index, .. } => {
                 self.waiting.retain(|(i, _)| i != index);
                 self.recalls = self.recalls.saturating_add(1);
@@ -63,7 +65,8 @@ impl Task {
                 self.spent.work_ms += outcome.duration_ms;
             }
             Event::ConversationRestarted => self.restarted = true,
-            Event::PlanUpdated { plan, steps, .. } => {
+            Event::PlanUpdated { plan, steps, by } => {
+                self.plan_noted = by.is_none();
                 self.plan = Some(plan.clone());
                 self.steps = if steps.is_empty() { plan::read(plan) } else { steps.clone() };
                 self.plan_changed = true;

@@ -115,7 +115,7 @@ fn posted(draft: &mut Draft, n: u32, review: i64, number: i64, seen: Option<Risk
     };
     let risk = draft.task.risk(last).or(seen);
     let status = if last { None } else { commit.clone() };
-    let show_plan = draft.task.plan_changed && !draft.task.steps.is_empty() && draft.task.pull.is_some();
+    let show_plan = draft.task.plan_changed && draft.task.pull.is_some();
     draft.emit(Event::CheckpointPosted { n, review, number, at: draft.now, commit, last, verdict });
     if let Some(commit) = status {
         draft.want(Effect::CommitStatus { n, commit, state: "pending".to_owned() });

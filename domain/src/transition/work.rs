@@ -292,8 +292,8 @@ fn checkpoint(draft: &mut Draft) {
 
 fn done(draft: &mut Draft, index: u32, summary: String) {
     let turn = draft.task.turn;
-    // What an answer proposes is its plan, where the agent noted none.
-    if draft.task.kind == TaskKind::Plan && draft.task.steps.is_empty() {
+    // What an answer proposes is its plan, where the agent noted none for it.
+    if draft.task.kind == TaskKind::Plan && !draft.task.plan_noted {
         draft.plan_of(&summary, None);
     }
     draft.emit(Event::DoneSaid { turn, index, summary });

@@ -50,6 +50,17 @@ fn the_numbered_list_of_an_answer_is_its_plan_unless_the_agent_noted_one() {
     let mut noted = Walk::running(TaskKind::Plan);
     noted.answer(vec![update("- [ ] its own\n- [ ] and more"), answer()]);
     assert_eq!(texts(&noted)[0].0, "its own");
+    // Another answer, to a person who asked for changes, is another plan; and questions in her words are none.
+    walk.feed(Input::AnswerPosted { n: 1, number: 100 });
+    let verb = Verb::Changes { items: vec![Item::on_the_whole("otherwise", "p7")] };
+    walk.decide(Decision { source: Source::Comment(101), commit: None, verb, ..approval(101) });
+    walk.feed(Input::Opened { fresh: None })
+        .answer(vec![call(Call::Done { summary: "1. change c\n2. test c".into() })]);
+    assert_eq!(texts(&walk)[0].0, "change c");
+    let asked = Request { words: "\n- what is slow?\n- what would help?".into(), ..request(TaskKind::Plan) };
+    let mut questions = Walk::asked(asked);
+    questions.feed(Input::SlotFree).feed(prepared()).answer(vec![answer()]);
+    assert_eq!(texts(&questions)[0].0, "change a");
 }
 
 #[test]

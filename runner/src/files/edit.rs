@@ -29,7 +29,8 @@ pub fn edit_file(scope: &Scope<'_>, path: &str, edits: &[Edit]) -> Result<Said, 
         let edited = apply(&text, edit).map_err(|why| told(&shown, (nth, edits.len()), refused(&text, edit, why)))?;
         for (at, _) in &mut changes {
             let before = edited.places.iter().filter(|place| **place < *at).count();
-            *at = at.saturating_add_signed(edited.grew * before as isize);
+            // A place that a later edit replaced as well has no exact one any more.
+            *at = edited.text.floor_char_boundary(at.saturating_add_signed(edited.grew * before as isize));
         }
         if edited.loosely {
             loosely.push(line_of(&edited.text, edited.places[0]));
@@ -38,6 +39,7 @@ pub fn edit_file(scope: &Scope<'_>, path: &str, edits: &[Edit]) -> Result<Said, 
         count += edited.places.len();
         text = edited.text;
     }
+    scope.go_on()?;
     write::replace(scope, &relative, text.as_bytes(), false)?;
     let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
     let mut said = format!("{shown}: replaced {times}\n");
@@ -72,6 +74,7 @@ impl From<&str> for Refused {
 fn refused(text: &str, edit: &Edit, why: Unmatched) -> Refused {
     match why {
         Unmatched::Empty => "`old` is empty; use write_file to make a file, or name the text to replace".into(),
+        Unmatched::TooLong => "the file would become too long; write less at once".into(),
         Unmatched::Same => "`old` and `new` are the same; nothing would change".into(),
         Unmatched::Several(places) => ambiguous(text, &places).as_str().into(),
         Unmatched::Absent => absent(text, &edit.old),

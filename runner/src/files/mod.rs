@@ -68,6 +68,13 @@ struct Scope<'a> {
     stop: &'a CancellationToken,
 }
 
+impl Scope<'_> {
+    /// Asked before something is changed: who stopped the operation is told that it ended.
+    fn go_on(&self) -> Result<(), FileError> {
+        if self.stop.is_cancelled() { FileError::told("it was stopped") } else { Ok(()) }
+    }
+}
+
 /// What a file operation says, and the files it wrote that can be looked at.
 #[derive(Debug, Default)]
 struct Said {
@@ -90,20 +97,28 @@ pub fn place(workspace: &Arc<Workspace>, logs: &Path, op: &Op) -> Arc<Workspace>
     there.map_or_else(|| Arc::clone(workspace), Arc::new)
 }
 
+/// How long an operation that was stopped may take to see it.
+const STUCK: Duration = Duration::from_secs(3);
+
 /// Carries out a file operation on a thread of its own, since any path may lie on something slow. With the files that it wrote.
 pub async fn run(workspace: Arc<Workspace>, handle: &Arc<Handle>, op: Op, limits: Limits) -> (Done, Vec<Written>) {
     let stop = handle.cancel.child_token();
     let cap = cap(limits);
-    let work = {
+    let mut work = {
         let (workspace, stop) = (Arc::clone(&workspace), stop.clone());
         tokio::task::spawn_blocking(move || act(&Scope { workspace: &workspace, cap, stop: &stop }, op))
     };
     let result = tokio::select! {
         biased;
-        result = work => result,
-        () = handle.cancel.cancelled() => return (Done::bare(Status::Cancelled), Vec::new()),
+        result = &mut work => result,
+        () = handle.cancel.cancelled() => {
+            // Nothing goes on behind whoever stopped it; only what is stuck in the kernel does.
+            let _ = tokio::time::timeout(STUCK, work).await;
+            return (Done::bare(Status::Cancelled), Vec::new());
+        }
         () = tokio::time::sleep(Duration::from_millis(limits.wall_ms)) => {
             stop.cancel();
+            let _ = tokio::time::timeout(STUCK, work).await;
             return (Done::bare(Status::TimedOut), Vec::new());
         }
     };

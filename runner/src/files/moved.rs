@@ -1,16 +1,21 @@
 //! Moving and deleting, inside the workspace: never the workspace itself, never git's own directory, never through a link out of it.
 
 use std::ffi::OsStr;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
+use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, RenameFlags, renameat2};
-use nix::sys::stat::{SFlag, fstatat};
+use nix::fcntl::{AtFlags, OFlag, RenameFlags, openat, renameat2};
+use nix::sys::stat::{Mode, SFlag, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::shown::show;
 use super::{FileError, Scope};
+
+/// Directories in directories that are deleted: each takes a descriptor and some stack of PID 1.
+const DEEPEST: usize = 200;
 
 /// A path that a tool may take away, with the directory that holds it.
 struct Place {
@@ -76,9 +81,34 @@ pub fn delete_file(scope: &Scope<'_>, path: &str, recursive: bool) -> Result<Str
         return FileError::told(format!("{shown} is a directory; set `recursive` to delete it with all that is in it"));
     }
     // By the descriptor of what holds it: whatever the path leads to meanwhile, this is the one that lay in the workspace.
-    let held = format!("/proc/self/fd/{}", place.parent.as_raw_fd());
-    std::fs::remove_dir_all(Path::new(&held).join(place.name())).map_err(FileError::io(format!("deleting {shown}")))?;
+    empty(scope, &place.parent, place.name(), (&shown, 0))?;
     Ok(format!("deleted {shown} with all that was in it"))
+}
+
+/// Deletes a directory with all that is in it, as long as nobody has stopped it. No link is followed.
+fn empty(scope: &Scope<'_>, parent: &OwnedFd, name: &OsStr, (shown, depth): (&str, usize)) -> Result<(), FileError> {
+    if depth > DEEPEST {
+        return FileError::told(format!("{shown} holds directories in directories without end; use bash: rm -r"));
+    }
+    let failed = |error: Errno| FileError::io(format!("deleting {shown}"))(error.into());
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let held = openat(parent, name, flags, Mode::empty()).map_err(failed)?;
+    let again = held.try_clone().map_err(FileError::io(format!("deleting {shown}")))?;
+    // All names first: a directory that changes while it is read may leave some out.
+    let names = Dir::from_fd(again).map_err(failed)?.iter().collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    for entry in names {
+        scope.go_on()?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
+        }
+        match unlinkat(&held, name, UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(Errno::ENOENT) => {}
+            Err(Errno::EISDIR | Errno::EPERM) => empty(scope, &held, name, (shown, depth + 1))?,
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    unlinkat(parent, name, UnlinkatFlags::RemoveDir).map_err(failed)
 }
 
 #[cfg(test)]
@@ -131,6 +161,15 @@ mod tests {
         let read = |path: &str| fs::read_to_string(root.join(path)).expect("a file");
         assert_eq!((read("a"), read("b"), read("out/kept")), ("a".into(), "b".into(), "kept".into()));
         assert!(root.join(".git/refs").is_dir() && dir.path().join("outside/deep").is_dir());
+        // Stopped, or deeper than anything real: what is there stays.
+        let deep = (0..=DEEPEST + 1).fold(root.join("deep"), |path, _| path.join("d"));
+        fs::create_dir_all(&deep).expect("directories");
+        let refused = delete_file(&scope, "deep", true).expect_err("refused");
+        assert!(refused.to_string().contains("without end") && deep.is_dir(), "{refused}");
+        let stopped = CancellationToken::new();
+        stopped.cancel();
+        let late = Scope { workspace: &workspace, cap: 1000, stop: &stopped };
+        assert!(delete_file(&late, "sub", true).is_err() && root.join("sub/.git").is_dir());
         // Of a link the link goes, also inside of what is deleted.
         symlink("../../outside", root.join("sub/out")).expect("a link");
         assert_eq!(delete_file(&scope, "sub", true).expect("deleted"), "deleted sub with all that was in it");

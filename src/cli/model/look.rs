@@ -42,7 +42,6 @@ pub fn price(entry: &Entry) -> Option<Finding> {
 
 /// That limits in dollars limit nothing, because nobody said what the worker costs.
 pub fn unlimited(config: &Process) -> Option<String> {
-    let worker = config.models.worker();
     let repositories = config.repositories();
     let budgets = repositories.iter().filter_map(|entry| entry.budget.as_ref()).chain([&config.budget]);
     let (mut task, mut day) = (false, false);
@@ -56,8 +55,10 @@ pub fn unlimited(config: &Process) -> Option<String> {
         (false, true) => "budget.day_dollars limits",
         (false, false) => return None,
     };
-    worker.is_unpriced().then(|| {
-        let name = worker.shown();
+    let asked = config.models.all().iter().filter(|entry| !config.models.roles(entry).is_empty());
+    let unpriced: Vec<String> = asked.filter(|entry| entry.is_unpriced()).map(|entry| entry.shown()).collect();
+    (!unpriced.is_empty()).then(|| {
+        let name = unpriced.join(" and ");
         format!("{limits} nothing: the price of {name} is unknown. Set price_input and price_output, to 0 where it costs nothing")
     })
 }

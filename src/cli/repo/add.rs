@@ -43,6 +43,9 @@ pub struct Add {
     /// Accept a foreign hook, deploy key or Actions that would read a push: the name that was shown. Repeat for more.
     #[arg(long = "accept-foreign", value_name = "NAME")]
     accept_foreign: Vec<String>,
+    /// Where the store's entry cannot be opened any more: the forge's number of the repository that is the right one.
+    #[arg(long = "on-forge", value_name = "NUMBER")]
+    on_forge: Option<i64>,
     /// Do not try out whether its checks run in a sandbox.
     #[arg(long)]
     no_try: bool,
@@ -61,14 +64,14 @@ struct Plan {
 #[derive(Default)]
 struct Before {
     entry: Option<Entry>,
-    /// The forge's number of it; also of an entry that cannot be opened any more.
+    /// The forge's number of it; of an entry that cannot be opened any more, what the operator says.
     id: Option<i64>,
     /// Of its hook, the newest first.
     secrets: Vec<Secret>,
 }
 
 impl Before {
-    fn of(entries: &Entries, key: &str, printer: &Printer) -> Self {
+    fn of(entries: &Entries, key: &str, vouched: Option<i64>, printer: &Printer) -> Self {
         match entries.of(key).map(|entry| &entry.content) {
             Some(Content::Whole { entry, secrets }) => {
                 Self { id: Some(entry.id), entry: Some((**entry).clone()), secrets: secrets.clone() }
@@ -77,7 +80,13 @@ impl Before {
                 printer.warn(&format!("the store's entry of {key} is refused: {why}"));
                 printer
                     .hint("it is written anew, with a new secret for the hook; what was accepted is asked for again");
-                Self { id: *claims, ..Self::default() }
+                // Whoever can write into the database could name another repository in it.
+                if let Some(id) = claims.filter(|id| vouched != Some(*id)) {
+                    printer.hint(&format!(
+                        "it names the forge's repository number {id}, and nobody vouches for that: look at it, and if it is the right one, repeat this with --on-forge {id}"
+                    ));
+                }
+                Self { id: vouched, ..Self::default() }
             }
             Some(Content::Gone) | None => Self::default(),
         }
@@ -154,7 +163,7 @@ impl Add {
         let name = self.name.clone().unwrap_or_else(|| last_part(source.as_str()));
         let key = key_of(&name);
         not_in_file(config, &key)?;
-        let before = Before::of(entries, &key, printer);
+        let before = Before::of(entries, &key, self.on_forge, printer);
         let known = before.entry.as_ref();
         let repo = known.map_or_else(|| RepoRef::new(&self.owner, &name), |b| RepoRef::new(&b.owner, &b.name));
         let (branch, _) = git.remote_head(&source).await.map_err(|why| {

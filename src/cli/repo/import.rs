@@ -40,27 +40,44 @@ impl Import {
             return Ok(());
         }
         let entries = entries::ready(config).await?;
-        // First what may be refused: then all of them move, or none.
+        // First whatever can be refused beforehand.
         let wanted: Vec<(&Entry, Vec<Secret>, bool)> =
             chosen.into_iter().map(|entry| self.wanted(&entries, entry)).collect::<Result<_>>()?;
+        let mut moved = Ok(());
         for (entry, secrets, write) in &wanted {
-            if *write {
-                let generation = entries.next(&entry.key);
-                entries::put(config, |key, by| sealed(key, entry, secrets, (generation, by))).await?;
-            }
-            take_out_repository(file, &entry.key)?;
-            let tables = if entry.has_tables() { "; its tables stay in the file" } else { "" };
-            printer.good(&format!("{} stands in the store{tables}", entry.key));
-            for path in &entry.secret_files {
-                printer
-                    .hint(&format!("{} is read no more once every host has moved it: remove it then", path.display()));
+            moved = self.one(config, file, &entries, (entry, secrets, *write), printer).await;
+            if moved.is_err() {
+                break;
             }
         }
+        // Those that moved are followed in the store, also where a later one could not.
         match running::reload(config).await {
             Reload::Begun => printer.good("the running `caisson serve` begins anew without the entries of the file"),
             Reload::NotRunning => {}
             Reload::Refused(why) => printer
                 .warn(&format!("the running `caisson serve` goes on with the file's entries ({why}): restart it")),
+        }
+        moved
+    }
+
+    /// Moves one entry.
+    async fn one(
+        &self,
+        config: &Process,
+        file: &Path,
+        entries: &Entries,
+        (entry, secrets, write): (&Entry, &[Secret], bool),
+        printer: &Printer,
+    ) -> Result<()> {
+        if write {
+            let generation = entries.next(&entry.key);
+            entries::put(config, |key, by| sealed(key, entry, secrets, (generation, by))).await?;
+        }
+        take_out_repository(file, &entry.key)?;
+        let tables = if entry.has_tables() { "; its tables stay in the file" } else { "" };
+        printer.good(&format!("{} stands in the store{tables}", entry.key));
+        for path in &entry.secret_files {
+            printer.hint(&format!("{} is read no more once every host has moved it: remove it then", path.display()));
         }
         Ok(())
     }

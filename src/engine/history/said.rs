@@ -13,6 +13,8 @@ use crate::engine::{feedback, outcome, prompt};
 use crate::sandbox::VERDICT_TAIL;
 use crate::text;
 
+/// What a model that works with tools is told of a sandbox that was stopped while a person was awaited.
+const PUT_AWAY: &str = "The sandbox was put away meanwhile: the next command begins in `/workspace`, without the directory and the variables of earlier ones, and `/tmp` is empty.";
 /// Characters below which no file of rules is begun.
 const LEAST: usize = 300;
 
@@ -54,11 +56,19 @@ impl<'a> Replay<'a> {
             blocks.push(self.fence.wrap(&file.path, Trust::Base, &format!("{text}{more}")));
         }
         let base_branch = self.request.map(|request| self.fence.inline(&request.base_branch)).unwrap_or_default();
-        let named = |paths: &[&str]| self.fence.inline_long(&paths.join(", "));
-        let nested: Vec<&str> = rules.nested.iter().map(String::as_str).collect();
-        let values = context! { base_branch, blocks, rest => named(&rest), nested => named(&nested) };
+        let nested = rules.nested.join("\n");
+        let nested = (!nested.is_empty()).then(|| self.fence.wrap("paths", Trust::None, &nested)).unwrap_or_default();
+        let values = context! { base_branch, blocks, rest => rest.join(", "), nested };
         self.rules = true;
         self.ask(prompt::render("rules", values));
+    }
+
+    /// A shell that goes on where the last one ended does so within one life of the sandbox.
+    pub(super) fn put_away(&mut self) {
+        let said = self.notes.iter().any(|note| note == PUT_AWAY);
+        if self.form == Form::Tools && !said && (self.open.is_some() || !self.turns.is_empty()) {
+            self.notes.push(PUT_AWAY.to_owned());
+        }
     }
 
     pub(super) fn requested(&mut self, request: &'a Request) {
@@ -153,10 +163,12 @@ impl<'a> Replay<'a> {
 
     /// Where the work stands.
     pub(super) fn stand(&self) -> minijinja::Value {
-        let files = self.changed.iter().take(MOST_FILES).copied().collect::<Vec<_>>().join(", ");
+        let name = |path: &&str| text::cut(&text::one_line(path), 200).0.to_owned();
+        let files = self.changed.iter().take(MOST_FILES).map(name).collect::<Vec<_>>().join("\n");
+        let files = (!files.is_empty()).then(|| self.fence.wrap("paths", Trust::None, &files)).unwrap_or_default();
         let plan = self.plan.map(|plan| self.fence.wrap("your plan, as you last noted it", Trust::None, plan));
         context! {
-            commit => self.head.map(Commit::short), files => self.fence.inline_long(&files), plan => plan.unwrap_or_default(),
+            commit => self.head.map(Commit::short), files, plan => plan.unwrap_or_default(),
         }
     }
 }

@@ -1,0 +1,91 @@
+//! What looks like a credential in a text that is not ours.
+//!
+//! Owns the patterns, and what stands in the place of one that is left out. Must not decide what is looked through. Tests: below and
+//! `src/git/secrets.rs`.
+
+use regex::{Captures, Regex, RegexSet};
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+/// What a match is called, and what matches. Prefixes that a vendor chose so that tokens can be found; nothing that is only random. A private
+/// key is matched to its end, or to the text's where that is missing.
+pub const PATTERNS: [(&str, &str); 10] = [
+    (
+        "a private key",
+        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?:(?s:.)*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|(?s:.)*)",
+    ),
+    ("an AWS access key", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    ("a GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,})"),
+    ("a GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    ("a Slack token", r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
+    ("a Google API key", r"\bAIza[0-9A-Za-z_-]{35}\b"),
+    ("a Stripe key", r"\b[rs]k_live_[0-9A-Za-z]{20,}"),
+    ("a model vendor's key", r"\bsk-(?:ant-|proj-)[A-Za-z0-9_-]{32,}"),
+    ("an npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("a password in an address", r#"\b[a-z][a-z0-9+.-]{1,15}://[^/\s:@"'<>]{1,64}:[^/\s:@"'{}$<>*]{8,64}@[A-Za-z0-9]"#),
+];
+
+/// How a place begins where one was left out: a text that is written with it would destroy what stands there.
+pub const PLACE: &str = "[left out by caisson: ";
+
+static SET: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new(PATTERNS.iter().map(|(_, pattern)| pattern))
+        .expect("the patterns are compiled in, and a test tries each")
+});
+static EACH: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let compiled = PATTERNS.iter().map(|(_, pattern)| Regex::new(pattern));
+    compiled.collect::<Result<_, _>>().expect("the patterns are compiled in, and a test tries each")
+});
+
+/// The text with a word in the place of each credential, and how many there were. What stands around it stays.
+pub fn redacted(text: &str) -> (Cow<'_, str>, usize) {
+    replaced(text, |_| String::new())
+}
+
+/// A difference with a word in the place of each credential. It has as many lines as before, each with its sign.
+pub fn redacted_diff(diff: &str) -> Cow<'_, str> {
+    let lines = |found: &str| {
+        let sign = |line: &str| line.chars().next().filter(|c| "+- ".contains(*c)).map_or(' ', |c| c);
+        found.split('\n').skip(1).map(|line| format!("\n{}", sign(line))).collect()
+    };
+    replaced(diff, lines).0
+}
+
+/// `behind` gives what follows the word, from what was found.
+fn replaced(text: &str, behind: impl Fn(&str) -> String) -> (Cow<'_, str>, usize) {
+    let found = SET.matches(text);
+    if !found.matched_any() {
+        return (Cow::Borrowed(text), 0);
+    }
+    let (mut out, mut count) = (text.to_owned(), 0);
+    for at in found.iter() {
+        let word = |found: &Captures<'_>| {
+            count += 1;
+            format!("{PLACE}{}]{}", PATTERNS[at].0, behind(&found[0]))
+        };
+        out = EACH[at].replace_all(&out, word).into_owned();
+    }
+    (Cow::Owned(out), count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_goes_and_what_stands_around_it_stays() {
+        let token = format!("gh{}_{}", "p", "a1B2".repeat(10));
+        let whole = format!("A={token}\nB={token}; C=1");
+        let (text, count) = redacted(&whole);
+        assert_eq!(count, 2);
+        assert_eq!(text, "A=[left out by caisson: a GitHub token]\nB=[left out by caisson: a GitHub token]; C=1");
+        let key = format!("x\n-----BEGIN {0} KEY-----\nabc\n-----END {0} KEY-----\ny", "PRIVATE");
+        assert_eq!(redacted(&key).0, "x\n[left out by caisson: a private key]\ny");
+        let half = format!("x\n-----BEGIN RSA {} KEY-----\nabc", "PRIVATE");
+        assert_eq!(redacted(&half).0, "x\n[left out by caisson: a private key]", "one that was cut off");
+        let diff = format!("+x\n+-----BEGIN {0} KEY-----\n+abc\n+-----END {0} KEY-----\n y", "PRIVATE");
+        assert_eq!(redacted_diff(&diff), "+x\n+[left out by caisson: a private key]\n+\n+\n y");
+        let (same, none) = redacted("nothing of the kind");
+        assert!(none == 0 && matches!(same, Cow::Borrowed(_)));
+    }
+}
