@@ -93,11 +93,11 @@ pub enum Input {
     Compacted {
         /// Turn that the request is about to be made for.
         turn: u32,
-        /// As in [`Event::Compacted`].
+        /// As in [`crate::Event::Compacted`].
         shrunk: u32,
-        /// As in [`Event::Compacted`].
+        /// As in [`crate::Event::Compacted`].
         folded: u32,
-        /// As in [`Event::Compacted`].
+        /// As in [`crate::Event::Compacted`].
         rate: u32,
     },
     /// Recorded before the call goes out; answers no effect.

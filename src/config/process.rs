@@ -375,7 +375,7 @@ pub struct Repository {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// Actions between two approvals, at most [`ACTIONS_PER_CHECKPOINT`], which it is where nothing is said.
+    /// Actions between two approvals, at most [`domain::ACTIONS_PER_CHECKPOINT`], which it is where nothing is said.
     pub every: Option<u8>,
 }
 

@@ -111,8 +111,9 @@ fn lines(fence: &Fence, among: &[&Past<'_>], words: &str, cap: usize) -> (String
         body.push_str(&format!("{head}\n"));
         let mut next = 0;
         for hit in hits {
-            for at in hit.saturating_sub(AROUND).max(next)..(hit + AROUND + 1).min(lines.len()) {
-                body.push_str(&format!("  {}: {}\n", at + 1, text::cut(lines[at], LINE).0));
+            let from = hit.saturating_sub(AROUND).max(next);
+            for (at, line) in lines.iter().enumerate().take(hit + AROUND + 1).skip(from) {
+                body.push_str(&format!("  {}: {}\n", at + 1, text::cut(line, LINE).0));
                 next = at + 1;
             }
         }

@@ -56,11 +56,15 @@ impl<'a> Replay<'a> {
             blocks.push(self.fence.wrap(&file.path, Trust::Base, &format!("{text}{more}")));
         }
         let base_branch = self.request.map(|request| self.fence.inline(&request.base_branch)).unwrap_or_default();
-        let nested = rules.nested.join("\n");
-        let nested = (!nested.is_empty()).then(|| self.fence.wrap("paths", Trust::None, &nested)).unwrap_or_default();
+        let nested = self.paths(&rules.nested.join("\n"));
         let values = context! { base_branch, blocks, rest => rest.join(", "), nested };
         self.rules = true;
         self.ask(prompt::render("rules", values));
+    }
+
+    /// Names that others chose; empty where there are none.
+    fn paths(&self, lines: &str) -> String {
+        if lines.is_empty() { String::new() } else { self.fence.wrap("paths", Trust::None, lines) }
     }
 
     /// A shell that goes on where the last one ended does so within one life of the sandbox.
@@ -165,7 +169,7 @@ impl<'a> Replay<'a> {
     pub(super) fn stand(&self) -> minijinja::Value {
         let name = |path: &&str| text::cut(&text::one_line(path), 200).0.to_owned();
         let files = self.changed.iter().take(MOST_FILES).map(name).collect::<Vec<_>>().join("\n");
-        let files = (!files.is_empty()).then(|| self.fence.wrap("paths", Trust::None, &files)).unwrap_or_default();
+        let files = self.paths(&files);
         let plan = self.plan.map(|plan| self.fence.wrap("your plan, as you last noted it", Trust::None, plan));
         context! {
             commit => self.head.map(Commit::short), files, plan => plan.unwrap_or_default(),
