@@ -97,13 +97,14 @@ async fn an_outdated_runner_is_named_and_nothing_is_tried_with_it() {
     let dir = tempfile::tempdir().expect("a directory");
     let old = dir.path().join("old-runner");
     let program = std::fs::read(&runner).expect("read");
-    let marks: [(&[u8], &str); 3] = [
-        (b"caisson-runner protocol=1 build=0123456789abcdef;", "of another build (0123456789abcdef)"),
-        (b"caisson-runner protocol=0 build=0123456789abcdef;", "version 0 of the runner's protocol"),
-        (b"", "it does not say which"),
+    let mark = |version: u32| format!("caisson-runner protocol={version} build=0123456789abcdef;");
+    let marks = [
+        (mark(protocol::runner::VERSION), "of another build (0123456789abcdef)"),
+        (mark(0), "version 0 of the runner's protocol"),
+        (String::new(), "it does not say which"),
     ];
     for (mark, said) in marks {
-        std::fs::write(&old, remarked(&program, mark)).expect("written");
+        std::fs::write(&old, remarked(&program, mark.as_bytes())).expect("written");
         let named = old.display().to_string();
         run(old.clone(), move |lab| async move {
             let untouched = |_: &mut serde_json::Value, _: &Lab| panic!("a sandbox was made with it");
