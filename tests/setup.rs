@@ -213,14 +213,19 @@ async fn lost_key(home: &Home, bot: &Gitea, repo: &RepoRef, source: &str) {
     home.good(&["store", "accept-key"]);
     let text = home.good(&["repo", "list"]);
     assert!(text.contains("sealed with another key") && !text.contains(before[0].expose()), "{text}");
-    let mut accept = vec!["repo".to_owned(), "add".to_owned(), source.to_owned()];
+    // Nobody vouches for what a refused entry says: the operator does.
+    let id = bot.repository(repo).await.unwrap().id.to_string();
+    let text = home.bad(&["repo", "add", source]);
+    assert!(text.contains("is not empty") && text.contains(&format!("--on-forge {id}")), "{text}");
+    assert!(home.bad(&["repo", "add", source, "--on-forge", "999999"]).contains("is not empty"));
+    let mut accept = vec!["repo".to_owned(), "add".to_owned(), source.to_owned(), "--on-forge".to_owned(), id];
     let text = loop {
         let args: Vec<&str> = accept.iter().map(String::as_str).collect();
         let text = said(&home.caisson(&args));
         // One after the other, each by its name.
         let Some(name) = text.lines().find_map(|line| line.split("--accept-foreign '").nth(1)) else { break text };
         accept.extend(["--accept-foreign".to_owned(), name.trim_end_matches('\'').to_owned()]);
-        assert!(accept.len() < 20, "{text}");
+        assert!(accept.len() < 22, "{text}");
     };
     assert!(text.contains("none of this has an effect until you accept it"), "{text}");
     let (entry, after) = home.entry().await;

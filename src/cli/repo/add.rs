@@ -66,6 +66,8 @@ struct Before {
     entry: Option<Entry>,
     /// The forge's number of it; of an entry that cannot be opened any more, what the operator says.
     id: Option<i64>,
+    /// What such an entry says itself: whoever can write into the database could name another repository.
+    claimed: Option<i64>,
     /// Of its hook, the newest first.
     secrets: Vec<Secret>,
 }
@@ -74,19 +76,13 @@ impl Before {
     fn of(entries: &Entries, key: &str, vouched: Option<i64>, printer: &Printer) -> Self {
         match entries.of(key).map(|entry| &entry.content) {
             Some(Content::Whole { entry, secrets }) => {
-                Self { id: Some(entry.id), entry: Some((**entry).clone()), secrets: secrets.clone() }
+                Self { id: Some(entry.id), entry: Some((**entry).clone()), secrets: secrets.clone(), ..Self::default() }
             }
             Some(Content::Refused { why, claims }) => {
                 printer.warn(&format!("the store's entry of {key} is refused: {why}"));
                 printer
                     .hint("it is written anew, with a new secret for the hook; what was accepted is asked for again");
-                // Whoever can write into the database could name another repository in it.
-                if let Some(id) = claims.filter(|id| vouched != Some(*id)) {
-                    printer.hint(&format!(
-                        "it names the forge's repository number {id}, and nobody vouches for that: look at it, and if it is the right one, repeat this with --on-forge {id}"
-                    ));
-                }
-                Self { id: vouched, ..Self::default() }
+                Self { id: vouched, claimed: *claims, ..Self::default() }
             }
             Some(Content::Gone) | None => Self::default(),
         }
@@ -337,7 +333,14 @@ async fn place(plan: &Plan, accounts: &Accounts, printer: &Printer) -> Result<Re
     let known = plan.before.id == Some(found.id);
     if !found.empty && !known {
         let complaint = Complaint::new(format!("{} is on the forge already and is not empty", plan.repo));
-        return Err(complaint.attempt("choose another --name").into());
+        let attempt = match plan.before.claimed == Some(found.id) {
+            true => format!(
+                "look at {}: if it is what was added here, repeat this with --on-forge {}; otherwise choose another --name",
+                found.html_url, found.id
+            ),
+            false => "choose another --name".to_owned(),
+        };
+        return Err(complaint.attempt(attempt).into());
     }
     accounts.forge.ensure_collaborator(&plan.repo, &accounts.sync.login, Access::Write).await?;
     Ok(found)
