@@ -9,6 +9,7 @@
 pub mod action;
 pub mod advance;
 pub mod budget;
+pub mod call;
 pub mod checkpoint;
 pub mod decision;
 pub mod effect;
@@ -26,11 +27,12 @@ pub mod task;
 pub mod transition;
 
 pub use action::{
-    Action, ActionKind, Call, CallRequest, Example, IssueCheck, LineRange, MOST_EDITS, MOST_FILES, MOST_RANGES,
-    MOST_SEEN, NewFile, Outcome, OutcomeStatus, Recall, TextEdit, Usage,
+    Action, ActionKind, Example, IssueCheck, LineRange, MOST_EDITS, MOST_FILES, MOST_RANGES, MOST_SEEN, NewFile,
+    Outcome, OutcomeStatus, TextEdit, Usage,
 };
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
+pub use call::{Call, CallRequest, Recall};
 pub use checkpoint::Checkpoint;
 pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
 pub use effect::{Again, Effect, Needs, Queue};

@@ -4,46 +4,9 @@ mod common;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use caisson::sandbox::link::Link;
-use common::{LIMITS, Runner, bash, eventually, exec};
+use common::{Requests, Runner, bash, eventually, exec};
 use protocol::edit::Edit;
-use protocol::runner::{Op, Outcome, Status};
-
-/// One link and the next free id.
-struct Shell {
-    link: Link,
-    next: std::cell::Cell<u64>,
-}
-
-impl Shell {
-    async fn of(runner: &Runner) -> Self {
-        Self { link: runner.attach(1).await.0, next: std::cell::Cell::new(1) }
-    }
-
-    async fn outcome(&self, op: Op) -> Outcome {
-        let id = self.next.replace(self.next.get() + 1);
-        let outcome = self.link.run(id, op, LIMITS).await.expect("an outcome");
-        self.link.ack(id).await.expect("acknowledged");
-        outcome
-    }
-
-    async fn run(&self, command: &str) -> Outcome {
-        self.outcome(Op::Shell { command: command.to_owned(), background: false }).await
-    }
-
-    async fn start(&self, command: &str) -> Outcome {
-        self.outcome(Op::Shell { command: command.to_owned(), background: true }).await
-    }
-
-    /// Text, or why it failed.
-    async fn text(&self, op: Op) -> String {
-        let outcome = self.outcome(op).await;
-        match outcome.status {
-            Status::Ok => outcome.text,
-            other => format!("failed: {other:?}"),
-        }
-    }
-}
+use protocol::runner::{Op, Status};
 
 fn read(path: &str, from: u64, lines: u64) -> Op {
     Op::ReadFile { path: path.to_owned(), from, lines }
@@ -56,7 +19,7 @@ fn search(pattern: &str, path: &str) -> Op {
 #[tokio::test]
 async fn a_long_output_is_kept_whole_and_read_by_range() {
     let runner = Runner::start();
-    let shell = Shell::of(&runner).await;
+    let shell = Requests::of(&runner).await;
     let long = shell.run("seq 1 50000; echo end >&2").await;
     assert!(long.dropped_bytes > 0 && long.text.ends_with("\n50000\nend\n"), "{}", long.dropped_bytes);
     let path = long.whole.expect("kept");
@@ -82,7 +45,7 @@ async fn a_long_output_is_kept_whole_and_read_by_range() {
 async fn that_folder_is_for_reading_and_leads_nowhere() {
     let runner = Runner::start();
     std::fs::write(runner.outside().join("secret"), "secret words\n").expect("a file");
-    let shell = Shell::of(&runner).await;
+    let shell = Requests::of(&runner).await;
     let path = shell.run("seq 1 5000").await.whole.expect("kept");
     let folder = path.rsplit_once('/').expect("a folder").0.to_owned();
     let write = Op::WriteFile { path: path.clone(), content: "x".into() };
@@ -115,7 +78,7 @@ async fn that_folder_is_for_reading_and_leads_nowhere() {
 #[tokio::test]
 async fn a_command_in_the_background_is_read_and_ended_and_ends_at_the_checkpoint() {
     let runner = Runner::start();
-    let shell = Shell::of(&runner).await;
+    let shell = Requests::of(&runner).await;
     shell.run("mkdir sub; cd sub; export A=carried").await;
     let began = shell.start("echo $A ${PWD##*/}; echo err >&2; exec sleep 1000").await;
     assert!(began.status == Status::Ok && began.duration_ms < 5_000, "{began:?}");

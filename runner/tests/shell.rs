@@ -2,57 +2,26 @@
 
 mod common;
 
-use caisson::sandbox::link::Link;
-use common::{LIMITS, Runner, bash, exec, limits};
-use protocol::runner::{Op, Outcome, Status};
-
-/// One link and the next free id.
-struct Shell {
-    link: Link,
-    next: std::cell::Cell<u64>,
-}
-
-impl Shell {
-    async fn of(runner: &Runner) -> Self {
-        Self { link: runner.attach(1).await.0, next: std::cell::Cell::new(1) }
-    }
-
-    async fn outcome(&self, op: Op) -> Outcome {
-        let id = self.next.replace(self.next.get() + 1);
-        let outcome = self.link.run(id, op, LIMITS).await.expect("an outcome");
-        self.link.ack(id).await.expect("acknowledged");
-        outcome
-    }
-
-    async fn run(&self, command: &str) -> Outcome {
-        self.outcome(Op::Shell { command: command.to_owned(), background: false }).await
-    }
-
-    /// What a command prints that must succeed.
-    async fn text(&self, command: &str) -> String {
-        let outcome = self.run(command).await;
-        assert_eq!(outcome.status, Status::Ok, "{command}: {}", outcome.text);
-        outcome.text
-    }
-}
+use common::{Requests, Runner, bash, exec, limits};
+use protocol::runner::{Op, Status};
 
 #[tokio::test]
 async fn a_command_begins_where_the_last_one_ended() {
     let runner = Runner::start();
-    let shell = Shell::of(&runner).await;
+    let shell = Requests::of(&runner).await;
     let root = runner.workspace().display().to_string();
     let first = shell.run("mkdir -p 'a b/c'; cd 'a b/c'; export A=$'1\\n\"$x\\'' EMPTY=; B=2; unset LANG").await;
     assert_eq!((first.status, first.note), (Status::Ok, Some(format!("in {root}/a b/c"))));
-    let second = shell.text("pwd; printf '%s-%s-%s-%s\\n' \"$A\" \"${EMPTY-none}\" \"${B-none}\" \"$OLDPWD\"").await;
+    let second = shell.printed("pwd; printf '%s-%s-%s-%s\\n' \"$A\" \"${EMPTY-none}\" \"${B-none}\" \"$OLDPWD\"").await;
     assert_eq!(second, format!("{root}/a b/c\n1\n\"$x'--none-{root}\n"));
     // A variable of the runner's own that was taken away stays away, and comes back when it is set.
-    assert_eq!(shell.text("unset HOME; cd ../..").await, "");
+    assert_eq!(shell.printed("unset HOME; cd ../..").await, "");
     assert_eq!(shell.run("echo ${HOME-none}; export HOME=/h").await.note, None, "in the workspace nothing is said");
-    assert_eq!(shell.text("echo $HOME; unset A").await, "/h\n");
-    assert_eq!(shell.text("echo ${A-none}; env | grep -c -e BASH_ENV -e caisson_ended || :").await, "none\n0\n");
+    assert_eq!(shell.printed("echo $HOME; unset A").await, "/h\n");
+    assert_eq!(shell.printed("echo ${A-none}; env | grep -c -e BASH_ENV -e caisson_ended || :").await, "none\n0\n");
     let other = Runner::start();
-    let other = Shell::of(&other).await;
-    assert_eq!(other.text("echo ${EMPTY-none}").await, "none\n", "another runner knows nothing of it");
+    let other = Requests::of(&other).await;
+    assert_eq!(other.printed("echo ${EMPTY-none}").await, "none\n", "another runner knows nothing of it");
 }
 
 /// Each with what it leaves in `A`; none where it can't tell.
@@ -81,53 +50,53 @@ const ENDINGS: [(&str, Option<&str>); 19] = [
 #[tokio::test]
 async fn however_it_ends_it_ends_as_it_would_without_us() {
     let runner = Runner::start();
-    let shell = Shell::of(&runner).await;
+    let shell = Requests::of(&runner).await;
     for (command, leaves) in ENDINGS {
-        shell.text("export A=before").await;
+        shell.printed("export A=before").await;
         let plain = shell.outcome(bash(command)).await;
         let own = shell.run(command).await;
         assert_eq!((&own.status, &own.text), (&plain.status, &plain.text), "{command}");
         let told = own.note.is_none_or(|note| !note.contains("not known"));
         assert!(told || leaves.is_none(), "{command}");
-        assert_eq!(shell.text("printf %s \"$A\"").await, leaves.unwrap_or("before"), "{command}");
+        assert_eq!(shell.printed("printf %s \"$A\"").await, leaves.unwrap_or("before"), "{command}");
     }
 }
 
 #[tokio::test]
 async fn one_that_is_ended_leaves_nothing() {
     let runner = Runner::start();
-    let shell = Shell::of(&runner).await;
-    shell.text("export A=before").await;
+    let shell = Requests::of(&runner).await;
+    shell.printed("export A=before").await;
     let slow = Op::Shell { command: "cd /; export A=slow; sleep 30".to_owned(), background: false };
     let slow = shell.link.run(900, slow, limits(300, 0)).await.expect("an outcome");
     assert_eq!(slow.status, Status::TimedOut);
-    assert_eq!(shell.text("echo $A; pwd").await, format!("before\n{}\n", runner.workspace().display()));
+    assert_eq!(shell.printed("echo $A; pwd").await, format!("before\n{}\n", runner.workspace().display()));
 }
 
 #[tokio::test]
 async fn a_directory_that_is_gone_is_told_and_the_workspace_is_taken() {
     let runner = Runner::start();
-    let shell = Shell::of(&runner).await;
+    let shell = Requests::of(&runner).await;
     let root = runner.workspace().display().to_string();
-    shell.text("mkdir sub; cd sub; export A=1").await;
+    shell.printed("mkdir sub; cd sub; export A=1").await;
     std::fs::remove_dir(runner.workspace().join("sub")).expect("removed");
     let next = shell.run("pwd; echo $A").await;
     assert_eq!(next.text, format!("{root}\n1\n"));
     assert_eq!(next.note, Some(format!("{root}/sub is gone: it began in {root}")));
     assert_eq!(shell.run("mkdir sub; cd sub; rmdir ../sub").await.note, Some(format!("in {root}/sub")));
-    assert_eq!(shell.text("pwd").await, format!("{root}\n"));
+    assert_eq!(shell.printed("pwd").await, format!("{root}\n"));
 }
 
 /// Nothing that an agent exports, or writes where its shell tells what it leaves, reaches the host's commands or stops the next shell.
 #[tokio::test]
 async fn what_is_forged_harms_nobody_else() {
     let runner = Runner::start();
-    let shell = Shell::of(&runner).await;
+    let shell = Requests::of(&runner).await;
     let root = runner.workspace().display().to_string();
     let forged = r#"for fd in /proc/self/fd/2??; do printf '%s\0' '{"cwd":"/","env":[["PATH","/nowhere"],["A","forged"],["B\u0000","1"],["LD_PRELOAD","/x.so"]],"cut":true}' 1<>$fd; done; exec 1>/dev/null; kill -0 $$; exit 6"#;
     // Its own end writes over it; one without an end of ours leaves what was forged.
     assert_eq!(shell.run(forged).await.status, Status::Exited { code: 6 });
-    assert_eq!(shell.text("echo ${A-none}").await, "none\n");
+    assert_eq!(shell.printed("echo ${A-none}").await, "none\n");
     let last = shell.run(&forged.replace("exit 6", "exec false")).await;
     assert_eq!((last.status, last.text), (Status::Exited { code: 1 }, String::new()));
     let next = shell.run("echo $A; pwd").await;
@@ -140,26 +109,26 @@ async fn what_is_forged_harms_nobody_else() {
 #[tokio::test]
 async fn scripts_see_nothing_of_ours_and_their_own_file_is_read() {
     let runner = Runner::start();
-    let shell = Shell::of(&runner).await;
+    let shell = Requests::of(&runner).await;
     runner.write("mine.sh", "echo read");
     let plain = shell.outcome(bash("bash -c 'echo ${BASH_ENV-none}; trap -p EXIT'")).await.text;
-    assert_eq!(shell.text("bash -c 'echo ${BASH_ENV-none}; trap -p EXIT'").await, plain);
-    assert_eq!(shell.text("export BASH_ENV=$PWD/mine.sh; bash -c 'echo child'").await, "read\nchild\n");
-    let again = shell.text("echo own; bash -c 'echo child'; echo ${BASH_ENV##*/}").await;
+    assert_eq!(shell.printed("bash -c 'echo ${BASH_ENV-none}; trap -p EXIT'").await, plain);
+    assert_eq!(shell.printed("export BASH_ENV=$PWD/mine.sh; bash -c 'echo child'").await, "read\nchild\n");
+    let again = shell.printed("echo own; bash -c 'echo child'; echo ${BASH_ENV##*/}").await;
     assert_eq!(again, "read\nown\nread\nchild\nmine.sh\n");
-    assert_eq!(shell.text("unset BASH_ENV").await, "read\n");
-    assert_eq!(shell.text("bash -c 'echo ${BASH_ENV-none}'").await, "none\n");
+    assert_eq!(shell.printed("unset BASH_ENV").await, "read\n");
+    assert_eq!(shell.printed("bash -c 'echo ${BASH_ENV-none}'").await, "none\n");
 }
 
 #[tokio::test]
 async fn variables_are_bounded() {
     let runner = Runner::start();
-    let shell = Shell::of(&runner).await;
+    let shell = Requests::of(&runner).await;
     let long = shell.run("export SHORT=1 LONG=$(head -c 70000 /dev/zero | tr '\\0' x)").await;
     assert_eq!(long.note.as_deref(), Some("variables beyond 64 KiB together are not carried over"));
-    assert_eq!(shell.text("echo $SHORT ${LONG-none}").await, "1 none\n");
+    assert_eq!(shell.printed("echo $SHORT ${LONG-none}").await, "1 none\n");
     let many = "for n in {1..400}; do export V$n=$(head -c 1000 /dev/zero | tr '\\0' x); done; unset HOME";
     assert!(shell.run(many).await.note.is_some_and(|note| note.contains("64 KiB")));
-    let left: u32 = shell.text("compgen -A export V | wc -l").await.trim().parse().expect("a number");
+    let left: u32 = shell.printed("compgen -A export V | wc -l").await.trim().parse().expect("a number");
     assert!((50..=66).contains(&left), "{left}");
 }

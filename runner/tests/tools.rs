@@ -7,37 +7,9 @@ use std::os::unix::fs::symlink;
 use axum::Router;
 use axum::response::{Html, Redirect};
 use axum::routing::get;
-use caisson::sandbox::link::Link;
-use common::{LIMITS, Runner};
+use common::{Requests, Runner};
 use protocol::edit::Edit;
-use protocol::runner::{Op, Outcome, Status};
-
-/// One link and the next free id.
-struct Tools {
-    link: Link,
-    next: std::cell::Cell<u64>,
-}
-
-impl Tools {
-    async fn of(runner: &Runner) -> Self {
-        Self { link: runner.attach(1).await.0, next: std::cell::Cell::new(1) }
-    }
-
-    async fn outcome(&self, op: Op) -> Outcome {
-        let id = self.next.replace(self.next.get() + 1);
-        self.link.run(id, op, LIMITS).await.expect("an outcome")
-    }
-
-    /// Its text, or why it failed.
-    async fn text(&self, op: Op) -> String {
-        let outcome = self.outcome(op).await;
-        match outcome.status {
-            Status::Ok => outcome.text,
-            Status::Failed { reason } => format!("failed: {reason}"),
-            other => panic!("{other:?}"),
-        }
-    }
-}
+use protocol::runner::{Op, Status};
 
 fn read(path: &str) -> Op {
     Op::ReadFile { path: path.to_owned(), from: 1, lines: 0 }
@@ -63,7 +35,7 @@ fn search(pattern: &str, path: &str, glob: Option<&str>) -> Op {
 #[tokio::test]
 async fn files_are_written_read_and_edited() {
     let runner = Runner::start();
-    let tools = Tools::of(&runner).await;
+    let tools = Requests::of(&runner).await;
     assert_eq!(tools.text(write("a/b/c.txt", "one\ntwo\nthree\n")).await, "made a/b/c.txt: 3 lines, 14 bytes");
     assert_eq!(tools.text(read("a/b/c.txt")).await, "     1\tone\n     2\ttwo\n     3\tthree\n");
     let part = Op::ReadFile { path: "a/b/c.txt".to_owned(), from: 2, lines: 1 };
@@ -87,7 +59,7 @@ async fn files_are_written_read_and_edited() {
 #[tokio::test]
 async fn several_edits_are_made_or_none_and_several_parts_read() {
     let runner = Runner::start();
-    let tools = Tools::of(&runner).await;
+    let tools = Requests::of(&runner).await;
     let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
     runner.write("a.txt", &text);
     let edits = |all: &[(&str, &str)]| Op::EditFile {
@@ -124,7 +96,7 @@ async fn several_edits_are_made_or_none_and_several_parts_read() {
 #[tokio::test]
 async fn a_moved_file_is_a_rename_to_git_and_a_deleted_one_is_gone() {
     let runner = Runner::start();
-    let tools = Tools::of(&runner).await;
+    let tools = Requests::of(&runner).await;
     runner.write("a.txt", "one\ntwo\nthree\n");
     runner.write("dir/b.txt", "b\n");
     let git = |line: &str| {
@@ -155,7 +127,7 @@ async fn a_moved_file_is_a_rename_to_git_and_a_deleted_one_is_gone() {
 #[tokio::test]
 async fn a_mistake_in_what_was_written_is_told_with_the_result() {
     let runner = Runner::start();
-    let tools = Tools::of(&runner).await;
+    let tools = Requests::of(&runner).await;
     let told = |text: String| protocol::mistakes::findings(&text).unwrap_or_default().to_owned();
     let broken = tools.outcome(write("a.py", "def f(x):\n    return x)\n")).await;
     assert_eq!(broken.status, Status::Ok);
@@ -183,7 +155,7 @@ async fn a_mistake_in_what_was_written_is_told_with_the_result() {
 #[tokio::test]
 async fn what_breaks_a_parser_leaves_the_write_as_it_is() {
     let runner = Runner::start();
-    let tools = Tools::of(&runner).await;
+    let tools = Requests::of(&runner).await;
     for (path, text) in [
         ("deep.py", format!("x = {}\n", "(".repeat(300_000))),
         ("deep.js", "[".repeat(300_000)),
@@ -202,7 +174,7 @@ async fn what_breaks_a_parser_leaves_the_write_as_it_is() {
 async fn an_edited_script_stays_executable() {
     use std::os::unix::fs::PermissionsExt;
     let runner = Runner::start();
-    let tools = Tools::of(&runner).await;
+    let tools = Requests::of(&runner).await;
     runner.write("run.sh", "echo a\n");
     let path = runner.workspace().join("run.sh");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
@@ -217,7 +189,7 @@ async fn no_path_and_no_link_leads_out_of_the_workspace() {
     symlink(runner.outside(), runner.workspace().join("out")).expect("a link");
     symlink("../secret", runner.workspace().join("near")).expect("a link");
     symlink("/proc/self/environ", runner.workspace().join("environ")).expect("a link");
-    let tools = Tools::of(&runner).await;
+    let tools = Requests::of(&runner).await;
     let outside = runner.outside().join("secret").display().to_string();
     for path in ["../secret", "out/secret", "near", "environ", outside.as_str(), "/proc/self/environ"] {
         for op in [read(path), write(path, "x"), edit(path, "secret", "x", false), search("secret", path, None)] {
@@ -242,7 +214,7 @@ async fn listing_and_searching_honour_gitignore() {
     runner.write("build.log", "needle\n");
     runner.write(".git/config", "needle\n");
     runner.write("binary", "needle\0\n");
-    let tools = Tools::of(&runner).await;
+    let tools = Requests::of(&runner).await;
     let all = tools.text(list("", None, 0)).await;
     assert_eq!(all, ".gitignore\nbinary\nsrc/\nsrc/deep/\nsrc/deep/lib.rs\nsrc/main.rs\n");
     assert_eq!(tools.text(list(".", None, 1)).await, ".gitignore\nbinary\nsrc/\n");
@@ -279,7 +251,7 @@ fn fetch(url: &str) -> Op {
 #[tokio::test]
 async fn a_page_comes_as_markdown_and_is_labelled() {
     let runner = Runner::start();
-    let tools = Tools::of(&runner).await;
+    let tools = Requests::of(&runner).await;
     let site = site().await;
     let text = tools.text(fetch(&format!("{site}/"))).await;
     assert!(text.starts_with(&format!("[untrusted text from {site}/: HTTP 200, text/html")), "{text}");
@@ -299,7 +271,7 @@ async fn a_page_comes_as_markdown_and_is_labelled() {
 #[tokio::test]
 async fn what_can_not_be_fetched_says_why() {
     let runner = Runner::start();
-    let tools = Tools::of(&runner).await;
+    let tools = Requests::of(&runner).await;
     let site = site().await;
     assert!(tools.text(fetch("ftp://example.org/")).await.contains("only http and https"));
     assert!(tools.text(fetch("nonsense")).await.contains("is no URL"));

@@ -112,11 +112,8 @@ fn looked(window: &[Event]) -> Vec<(String, String)> {
 }
 
 fn waiting(task: &Task) -> Vec<(String, String)> {
-    let actions = task.waiting.iter().filter_map(|(_, request)| match &request.call {
-        Call::Action { action } => Some((action.kind().to_owned(), action.object().into_owned())),
-        Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Malformed { .. } => None,
-    });
-    actions.collect()
+    let actions = task.waiting.iter().filter_map(|(_, request)| request.call.action());
+    actions.map(|action| (action.kind().to_owned(), action.object().into_owned())).collect()
 }
 
 /// The step that is under way, or else the first open one.

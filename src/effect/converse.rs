@@ -48,13 +48,20 @@ impl EffectRunner {
             }
             // It is this call's own charge.
             purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
-        } else {
-            match self.compacted(task, turn, log, style, row, feed).await? {
-                Some(shortened) => log = shortened,
-                None => return Ok(Input::Settled),
+        }
+        let prepare = |log: &[Event]| engine::prepare(&purse, log, style, &speaker.engine, speaker.model.as_ref());
+        let mut ready = prepare(&log);
+        // One that went out before stays as it was.
+        if let Some(tokens) = engine::prompt_tokens(&ready).filter(|_| !row.held) {
+            let sizes = (tokens, speaker.model.context_tokens());
+            if let Some(input) = engine::compaction_due(task, &log, style, &speaker.engine, sizes) {
+                match self.compacted(task, turn, input, row, feed).await? {
+                    Some(shortened) => ready = prepare(&shortened),
+                    None => return Ok(Input::Settled),
+                }
             }
         }
-        let ready = match engine::prepare(&purse, &log, style, &speaker.engine, speaker.model.as_ref()) {
+        let ready = match ready {
             Ok(ready) => ready,
             Err(refusal) => return Ok(Input::PauseAsked { reason: refusal.reason() }),
         };
@@ -96,16 +103,10 @@ impl EffectRunner {
         &self,
         task: &Task,
         turn: u32,
-        log: Vec<Event>,
-        style: Style,
+        input: Input,
         row: &EffectRow,
         feed: &dyn Feed,
     ) -> Result<Option<Vec<Event>>, Trouble> {
-        let speaker = self.speaker(task);
-        let window = speaker.model.context_tokens();
-        let Some(input) = engine::compaction_due(task, &log, style, &speaker.engine, window) else {
-            return Ok(Some(log));
-        };
         let key = format!("compacted:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
         match feed.feed(task.id, &key, input).await? {
             Some(now) if now.state == State::Running => {

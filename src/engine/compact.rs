@@ -15,24 +15,29 @@ use super::{EngineConfig, context};
 /// Turns at the end of a conversation that stay as they are, where they fit.
 const WHOLE: u32 = 2;
 
-/// What to record before the next request, where that would be too long, or soon. `context_tokens` is what the model holds with its answer.
-pub fn due(task: &Task, log: &[Event], style: Style, config: &EngineConfig, context_tokens: u64) -> Option<Input> {
+/// What to record before the next request, which has `tokens` as it is, where that is too long, or soon will be. `context_tokens` is what the
+/// model holds with its answer.
+pub fn due(
+    task: &Task,
+    log: &[Event],
+    style: Style,
+    config: &EngineConfig,
+    (tokens, context_tokens): (u64, u64),
+) -> Option<Input> {
     let form = match style {
         Style::Tools => Form::Tools,
         Style::Text => Form::Text,
         // Each request is a conversation of its own.
         Style::Files => return None,
     };
-    let now = Cut::of(log);
-    let request = history::request_with(task, log, form, config, now);
-    let tokens = context::estimate(&request, log);
     // An answer of full length, or a quarter of a window that is hardly longer, has room.
     let most = context_tokens.saturating_sub(config.max_output_tokens.min(context_tokens / 4));
     let limit = if decided_since_the_last_answer(log) { most / 5 * 3 } else { most };
     if tokens <= limit {
         return None;
     }
-    let rate = context::rate(&request, log);
+    let now = Cut::of(log);
+    let rate = context::rate(&history::request_with(task, log, form, config, now), log);
     let size = |cut: Cut| context::at_rate(history::request_with(task, log, form, config, cut).chars(), rate);
     let cut = smallest(task.turn, now, most / 2, size)?;
     let left = size(cut);

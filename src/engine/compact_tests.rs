@@ -1,59 +1,16 @@
 //! A task of 300 actions through a window of 16,000 tokens, request by request.
 
 use super::*;
-use crate::llm::{ModelRequest, ToolCall, Turn};
+use crate::engine::fixtures::{answer, call, decided, prepared, requested};
+use crate::llm::{ModelRequest, Turn};
 use crate::secret::Secret;
 use domain::*;
 use serde_json::json;
 
 const WINDOW: u64 = 16_000;
-const RULE: &str = "never touch the file keep.me";
+/// Of the words that the task was asked for with.
+const RULE: &str = "make 1.10 newer than 1.9";
 const REMARK: &str = "name it speed_of_sound";
-
-fn account() -> Account {
-    Account { id: 1, login: "alice".into() }
-}
-
-fn requested() -> Event {
-    let request = Request {
-        kind: TaskKind::Fix,
-        repository: "demo".into(),
-        issue: 3,
-        title: "Rework it".into(),
-        body: "Long work.".into(),
-        words: RULE.into(),
-        asker: account(),
-        issue_author: account(),
-        source: Source::Comment(11),
-        number: 11,
-        branch: "agent/3".into(),
-        base_branch: "main".into(),
-        budget: Budget::default(),
-        every: 5,
-        has_upstream: true,
-        hosts: Vec::new(),
-    };
-    Event::Requested { request: Box::new(request) }
-}
-
-fn decided(n: u32, verb: Verb) -> Event {
-    let decision = Decision {
-        source: Source::Review(i64::from(n)),
-        number: i64::from(n),
-        thread: None,
-        at: 0,
-        poster: account(),
-        right: Access::Write,
-        commit: None,
-        head: None,
-        base: None,
-        text_hash: String::new(),
-        edited: false,
-        in_advance: false,
-        verb,
-    };
-    Event::DecisionUsed { decision: Box::new(decision), n }
-}
 
 fn config() -> EngineConfig {
     EngineConfig { summary_chars: 6_000, ..EngineConfig::new(Secret::new("k"), 2_000) }
@@ -64,21 +21,18 @@ fn counted(request: &ModelRequest) -> u64 {
     request.chars() * 3 / 10
 }
 
-fn called(turn: u32, name: &str, arguments: serde_json::Value) -> CallRequest {
-    let call = ToolCall { id: format!("c{turn}"), name: name.into(), arguments, malformed: None };
-    super::super::tools::request(&call)
-}
-
-fn answered(turn: u32, text: String, calls: Vec<CallRequest>, input: u64) -> Event {
-    let usage = Usage { input, output: 60, ..Usage::default() };
-    Event::TurnCompleted { turn, text, calls, usage, micro_usd: 0, duration_ms: 1, model: "m".into(), vendor: None }
-}
-
 /// Every third says much, the others little.
 fn ended(number: u32, loud: u32) -> Outcome {
     let lines = if number.is_multiple_of(3) { loud } else { 12 };
     let text: String = (0..lines).map(|line| format!("{number}.{line} some output of a build\n")).collect();
     Outcome { duration_ms: 3, ..Outcome::new(OutcomeStatus::Ok, text) }
+}
+
+/// As the effect asks.
+fn due_of(log: &[Event], style: Style, window: u64) -> Option<Input> {
+    let task = Task::fold(TaskId(7), log);
+    let request = history::request(&task, log, Form::Tools, &config());
+    due(&task, log, style, &config(), (context::estimate(&request, log), window))
 }
 
 /// One task, with the requests it was asked by.
@@ -93,17 +47,13 @@ struct Walk {
 
 impl Walk {
     fn begin(loud: u32) -> Self {
-        let base = Commit::parse(&"a".repeat(40)).unwrap();
-        let prepared = Event::Prepared {
-            base,
-            boot: "b".into(),
-            image: "i".into(),
-            every: 5,
-            note: None,
-            budget: None,
-            rules: domain::Rules::default(),
-        };
-        Walk { loud, log: vec![requested(), Event::SlotGranted, prepared], compactions: 0, biggest: 0, last: None }
+        Walk {
+            loud,
+            log: vec![requested(TaskKind::Fix, "Long work."), Event::SlotGranted, prepared()],
+            compactions: 0,
+            biggest: 0,
+            last: None,
+        }
     }
 
     fn task(&self) -> Task {
@@ -112,7 +62,7 @@ impl Walk {
 
     /// As the effect does before a call: shortens where that is due, and gives the request.
     fn ask(&mut self) -> ModelRequest {
-        let due = due(&self.task(), &self.log, Style::Tools, &config(), WINDOW);
+        let due = due_of(&self.log, Style::Tools, WINDOW);
         if let Some(Input::Compacted { turn, shrunk, folded, rate }) = due {
             self.log.push(Event::Compacted { turn, shrunk, folded, rate });
             self.compactions += 1;
@@ -155,9 +105,14 @@ impl Walk {
     fn acts(&mut self, numbers: std::ops::Range<u32>) {
         let request = self.ask();
         let turn = self.task().turn + 1;
-        let call = |number: u32| called(number, "bash", json!({ "command": format!("make step-{number}") }));
-        let calls = numbers.clone().map(call).collect();
-        self.log.push(answered(turn, format!("I do step {} now.", numbers.start), calls, counted(&request)));
+        let run =
+            |number: u32| call(&format!("c{number}"), "bash", json!({ "command": format!("make step-{number}") }));
+        let calls = numbers.clone().map(run).collect();
+        let mut said = answer(turn, &format!("I do step {} now.", numbers.start), calls);
+        if let Event::TurnCompleted { usage, .. } = &mut said {
+            usage.input = counted(&request);
+        }
+        self.log.push(said);
         for (index, number) in (0..).zip(numbers) {
             self.log.push(Event::ActionStarted { number, turn, index });
             self.log.push(Event::ActionFinished { number, outcome: ended(number, self.loud) });
@@ -186,7 +141,7 @@ fn three_hundred_actions_go_through_a_small_window_and_what_was_asked_stays() {
             10 => Verb::Changes { items: vec![Item::on_the_whole(REMARK, "alice")] },
             _ => Verb::approve(),
         };
-        walk.log.push(decided(n, verb));
+        walk.log.push(decided(verb, n));
         if n == 12 {
             walk.log.push(Event::PlanUpdated { plan: "- [ ] measure the drag".into(), steps: Vec::new(), by: None });
         }
@@ -212,7 +167,7 @@ fn what_was_left_out_is_recalled_by_number_and_an_old_result_says_so() {
     assert!(told.contains("`recall` with number 6 shows the whole again") && !told.contains("6.100 some output"));
     assert!(told.contains("9.100 some output"), "newer results are whole");
     let wanted = Recall { number: Some(6), words: String::new() };
-    walk.log.push(answered(13, String::new(), vec![called(13, "recall", json!({ "number": 6 }))], 100));
+    walk.log.push(answer(13, "", vec![call("c13", "recall", json!({ "number": 6 }))]));
     walk.log.push(Event::Recalled { turn: 13, index: 0, wanted });
     let told = all(&history::request(&walk.task(), &walk.log, Form::Tools, &config()));
     assert!(told.contains("action 6: bash make step-6\nok") && told.contains("6.100 some output"), "{told}");
@@ -222,9 +177,9 @@ fn what_was_left_out_is_recalled_by_number_and_an_old_result_says_so() {
 fn a_short_conversation_stays_as_it_is_and_one_answer_too_large_is_left_to_a_person() {
     let mut walk = Walk::begin(200);
     (1..=3).for_each(|number| walk.act(number));
-    assert_eq!(due(&walk.task(), &walk.log, Style::Tools, &config(), WINDOW), None);
-    assert_eq!(due(&walk.task(), &walk.log, Style::Files, &config(), 100), None, "each request stands alone");
-    assert_eq!(due(&walk.task(), &walk.log, Style::Tools, &config(), 500), None, "not even the beginning fits");
+    assert_eq!(due_of(&walk.log, Style::Tools, WINDOW), None);
+    assert_eq!(due_of(&walk.log, Style::Files, 100), None, "each request stands alone");
+    assert_eq!(due_of(&walk.log, Style::Tools, 500), None, "not even the beginning fits");
 }
 
 #[test]
@@ -234,9 +189,9 @@ fn after_a_decision_less_is_enough_to_shorten() {
     let request = history::request(&walk.task(), &walk.log, Form::Tools, &config());
     // Four fifths of what there is room for.
     let held = context::estimate(&request, &walk.log) * 5 / 4 + config().max_output_tokens;
-    let window = |log: &[Event]| due(&Task::fold(TaskId(7), log), log, Style::Tools, &config(), held).is_some();
+    let window = |log: &[Event]| due_of(log, Style::Tools, held).is_some();
     let before = window(&walk.log);
-    walk.log.push(decided(1, Verb::approve()));
+    walk.log.push(decided(Verb::approve(), 1));
     assert!(!before && window(&walk.log), "a person was waited for: nothing is cached any more");
 }
 

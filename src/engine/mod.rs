@@ -14,6 +14,8 @@ pub mod context;
 mod failing;
 mod feedback;
 mod fence;
+#[cfg(test)]
+mod fixtures;
 pub mod history;
 pub mod nudge;
 mod outcome;
@@ -32,7 +34,7 @@ use crate::secret::Secret;
 pub use answer::TurnAnswer;
 pub use compact::due as compaction_due;
 pub use fence::Fence;
-pub use turn::{Ready, Refusal, TurnError, converse, prepare};
+pub use turn::{Ready, Refusal, TurnError, converse, prepare, prompt_tokens};
 
 /// The longest summary of older turns, and the most of a repository's rules, in characters.
 const SUMMARY: usize = 16_000;

@@ -4,7 +4,7 @@
 //! the next try. A model that passes all three works in the style *tools*; any other in *files*. Must not: keep the result (`effect`
 //! does). Tests: below; `tests/providers.rs` with servers that speak the wire.
 
-use domain::{Action, Call};
+use domain::Action;
 use serde_json::json;
 
 use super::style::{Reader, Style};
@@ -103,11 +103,7 @@ async fn step(model: &dyn Model, turns: &[Turn], spoken: bool, deltas: &dyn Delt
     };
     let response = model.respond(&request, deltas).await?;
     let calls = Reader::Tools { spoken }.calls(&response, 1);
-    let actions = calls.into_iter().filter_map(|call| match call.call {
-        Call::Action { action } => Some(action),
-        Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Malformed { .. } => None,
-    });
-    Ok(actions.collect())
+    Ok(calls.iter().filter_map(|call| call.call.action().cloned()).collect())
 }
 
 /// The step as it should have been, and what came of it.

@@ -3,7 +3,7 @@
 //! Owns: finding them in the log by number or words, and how they are shown. Pure: what a `recall` gives depends on the log before it alone,
 //! so it is not stored. Must not: show another task's log. Tests: below and in `compact_tests.rs`.
 
-use domain::{Call, CallRequest, Event, Outcome, Recall};
+use domain::{Action, CallRequest, Event, Outcome, Recall};
 
 use regex::RegexBuilder;
 
@@ -77,10 +77,7 @@ fn whole(fence: &Fence, one: &Past<'_>, cap: usize) -> (String, bool) {
 }
 
 fn heading(fence: &Fence, one: &Past<'_>) -> String {
-    let object = match &one.call.call {
-        Call::Action { action } => action.object().into_owned(),
-        Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Malformed { .. } => String::new(),
-    };
+    let object = one.call.call.action().map(Action::object).unwrap_or_default();
     format!("action {}: {} {}", one.number, fence.inline(&one.call.name), fence.inline(&object))
 }
 
@@ -128,27 +125,15 @@ fn lines(fence: &Fence, among: &[&Past<'_>], words: &str, cap: usize) -> (String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::fixtures::{acted, answer, call};
     use crate::secret::Secret;
-    use domain::{Action, OutcomeStatus, TaskId, Usage};
+    use domain::{OutcomeStatus, TaskId};
 
     fn log() -> Vec<Event> {
         let ran = |turn: u32, command: &str, text: &str| {
-            let call = Call::Action { action: Action::Bash { command: command.into() } };
-            let call = CallRequest { id: "c".into(), name: "bash".into(), arguments: serde_json::json!({}), call };
-            [
-                Event::TurnCompleted {
-                    turn,
-                    text: String::new(),
-                    calls: vec![call],
-                    usage: Usage::default(),
-                    micro_usd: 0,
-                    duration_ms: 0,
-                    model: String::new(),
-                    vendor: None,
-                },
-                Event::ActionStarted { number: turn, turn, index: 0 },
-                Event::ActionFinished { number: turn, outcome: Outcome::new(OutcomeStatus::Ok, text) },
-            ]
+            let run = call("c", "bash", serde_json::json!({ "command": command }));
+            let [started, ended] = acted(turn, turn, 0, OutcomeStatus::Ok, text);
+            [answer(turn, "", vec![run]), started, ended]
         };
         [ran(1, "cat a.py", "one\ntwo\nthree Needle\nfour\nfive\nsix"), ran(2, "make", "all is well")].concat()
     }

@@ -3,7 +3,7 @@
 //! Owns: the lines, by rules from the log alone: what the agent said it does, what it did, how that ended, what people decided. Names the actions they
 //! stand for. Must not: judge, or use a model. Everything in it is foreign: it stands in a fence. Tests: `compact_tests.rs`.
 
-use domain::{Call, CallRequest, Outcome, OutcomeStatus};
+use domain::{Action, CallRequest, Outcome, OutcomeStatus};
 
 use super::fence::{Fence, Trust};
 use crate::text;
@@ -36,10 +36,7 @@ impl Summary {
 
     /// An action and how it ended.
     pub(super) fn did(&mut self, number: u32, call: &CallRequest, ended: &Outcome) {
-        let object = match &call.call {
-            Call::Action { action } => text::one_line(&action.object()),
-            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Malformed { .. } => String::new(),
-        };
+        let object = text::one_line(&call.call.action().map(Action::object).unwrap_or_default());
         let (object, missing) = text::cut(&object, OBJECT);
         let more = if missing > 0 { "…" } else { "" };
         self.lines.push(format!("  action {number}: {} {object}{more}: {}", call.name, how(&ended.status)));

@@ -102,6 +102,14 @@ pub fn prepare(
     Ok(Ready { turn: task.turn + 1, request, reader, prompt_tokens, worst_micro_usd: allowance.worst_micro_usd })
 }
 
+/// How large the prompt is that was prepared, also where it does not fit; none where the budget is in the way.
+pub fn prompt_tokens(ready: &Result<Ready, Refusal>) -> Option<u64> {
+    match ready {
+        Ok(Ready { prompt_tokens, .. }) | Err(Refusal::ContextFull { prompt_tokens, .. }) => Some(*prompt_tokens),
+        Err(Refusal::Budget { .. }) => None,
+    }
+}
+
 /// How a call ended without an answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnError {

@@ -19,7 +19,7 @@ use super::raw::{self, Json};
 use super::settings::Settings;
 use super::vendor::Asker;
 use super::{
-    Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, ToolResult, Turn, Usage, presence, wire,
+    Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolResult, Turn, Usage, presence, wire,
 };
 
 const DEFAULT_BASE: &str = "https://api.anthropic.com";
@@ -28,9 +28,8 @@ const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 /// A model behind Anthropic's Messages API.
 pub struct Anthropic {
     endpoint: Endpoint,
+    facts: Facts,
     name: String,
-    price: Price,
-    context: u64,
     /// Set once its server has said that the model takes no temperature but its own.
     own_temperature: AtomicBool,
     /// The operator wants no streams, or a gateway has said that it sends none.
@@ -50,9 +49,8 @@ impl Anthropic {
         let endpoint = Endpoint::new(url, headers, &settings)?;
         Ok(Self {
             endpoint,
+            facts: settings.facts("Anthropic"),
             name: settings.name,
-            price: settings.price,
-            context: settings.context_tokens,
             own_temperature: AtomicBool::new(false),
             unstreamed: AtomicBool::new(!settings.stream),
         })
@@ -100,20 +98,8 @@ struct Form {
 
 #[async_trait]
 impl Model for Anthropic {
-    fn label(&self) -> String {
-        format!("{} (Anthropic)", self.name)
-    }
-
-    fn scripted(&self) -> bool {
-        false
-    }
-
-    fn price(&self) -> Price {
-        self.price
-    }
-
-    fn context_tokens(&self) -> u64 {
-        self.context
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     async fn presence(&self) -> Result<Presence, ModelError> {

@@ -20,7 +20,7 @@ use super::raw::{self, Json};
 use super::settings::Settings;
 use super::vendor::Asker;
 use super::{
-    Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, ToolResult, ToolSpec, Turn, Usage,
+    Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolResult, ToolSpec, Turn, Usage,
     presence, wire,
 };
 
@@ -31,9 +31,8 @@ const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 /// A model behind the Gemini API.
 pub struct Gemini {
     endpoint: Endpoint,
+    facts: Facts,
     name: String,
-    price: Price,
-    context: u64,
     stream: bool,
     /// Set once its server has said that a call without a signature is none.
     wants_signatures: AtomicBool,
@@ -54,9 +53,8 @@ impl Gemini {
         let endpoint = Endpoint::new(url, headers, &settings)?.streaming_at(stream_url);
         Ok(Self {
             endpoint,
+            facts: settings.facts("Gemini"),
             name: settings.name,
-            price: settings.price,
-            context: settings.context_tokens,
             stream: settings.stream,
             wants_signatures: AtomicBool::new(false),
         })
@@ -85,20 +83,8 @@ impl Gemini {
 
 #[async_trait]
 impl Model for Gemini {
-    fn label(&self) -> String {
-        format!("{} (Gemini)", self.name)
-    }
-
-    fn scripted(&self) -> bool {
-        false
-    }
-
-    fn price(&self) -> Price {
-        self.price
-    }
-
-    fn context_tokens(&self) -> u64 {
-        self.context
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     async fn presence(&self) -> Result<Presence, ModelError> {

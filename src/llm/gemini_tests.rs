@@ -1,28 +1,13 @@
 //! Google's wire as JSON, without a server.
 
 use super::*;
+use crate::llm::fixtures;
 
 fn conversation() -> ModelRequest {
-    let call = |id: &str, arguments: Value| ToolCall { id: id.into(), name: "bash".into(), arguments, malformed: None };
-    let result =
-        |id: &str, text: &str, error| ToolResult { call_id: id.into(), name: "bash".into(), text: text.into(), error };
     let parameters = json!({ "type": "object", "additionalProperties": false, "required": ["command"], "properties": {
         "command": { "type": "string", "minLength": 1 }, "from": { "type": ["integer", "null"] },
         "list": { "type": "array", "items": { "type": "string", "additionalProperties": false } } } });
     ModelRequest {
-        system: "be brief".into(),
-        turns: vec![
-            Turn::User { text: "fix it".into() },
-            Turn::Assistant {
-                text: "I look. ".into(),
-                calls: vec![call("a:1", json!({"command": "ls"})), call("b", json!({}))],
-                vendor: None,
-            },
-            Turn::Results(vec![result("a:1", "", false), result("b", "command is missing", true)]),
-            Turn::User { text: "approved".into() },
-            Turn::Assistant { text: String::new(), calls: vec![], vendor: None },
-            Turn::User { text: "use a tool".into() },
-        ],
         tools: vec![
             ToolSpec { name: "bash".into(), description: "runs".into(), parameters },
             ToolSpec {
@@ -31,9 +16,8 @@ fn conversation() -> ModelRequest {
                 parameters: json!({ "type": "object", "properties": {} }),
             },
         ],
-        max_output_tokens: 500,
         temperature: Some(0.5),
-        seed: None,
+        ..fixtures::conversation()
     }
 }
 

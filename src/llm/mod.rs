@@ -10,6 +10,8 @@
 mod anthropic;
 mod anthropic_stream;
 pub mod deltas;
+#[cfg(test)]
+mod fixtures;
 mod gemini;
 mod gemini_stream;
 mod http;
@@ -44,14 +46,24 @@ pub use vendor::VendorParts;
 /// its way is an error, never half a turn.
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// What people see in a review: vendor's wire and model name. A recording's label always says "scripted".
-    fn label(&self) -> String;
-    /// True when no model is behind it; reviews say so.
-    fn scripted(&self) -> bool;
-    /// What its tokens cost; all zero for a local model and for a recording.
-    fn price(&self) -> Price;
-    /// How many tokens one request and its answer may hold together.
-    fn context_tokens(&self) -> u64;
+    /// What is known of it without asking.
+    fn facts(&self) -> &Facts;
+    /// As [`Facts::label`].
+    fn label(&self) -> String {
+        self.facts().label.clone()
+    }
+    /// As [`Facts::scripted`].
+    fn scripted(&self) -> bool {
+        self.facts().scripted
+    }
+    /// As [`Facts::price`].
+    fn price(&self) -> Price {
+        self.facts().price
+    }
+    /// As [`Facts::context_tokens`].
+    fn context_tokens(&self) -> u64 {
+        self.facts().context_tokens
+    }
     /// Who really answers there, asked with one tiny call; a recording has nothing to tell.
     async fn presence(&self) -> Result<Presence, ModelError> {
         Ok(Presence::default())
@@ -59,6 +71,19 @@ pub trait Model: Send + Sync {
     /// One call. Doesn't retry; dropping the future cancels it. `deltas` is told of the answer while it arrives, where the server sends
     /// a stream; only what is returned counts.
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError>;
+}
+
+/// What is known of a model without asking it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// What people see in a review: vendor's wire and model name. A recording's label always says "scripted".
+    pub label: String,
+    /// True when no model is behind it; reviews say so.
+    pub scripted: bool,
+    /// What its tokens cost; all zero for a local model and for a recording.
+    pub price: Price,
+    /// How many tokens one request and its answer may hold together.
+    pub context_tokens: u64,
 }
 
 /// One request: the whole conversation, rebuilt from the task's log each time.

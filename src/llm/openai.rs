@@ -17,7 +17,7 @@ use super::http::{Endpoint, Whole, join, sensitive};
 use super::openai_stream::Chunks;
 use super::settings::Settings;
 use super::{
-    Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, ToolSpec, Turn, Usage, presence, wire,
+    Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, ToolSpec, Turn, Usage, presence, wire,
 };
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
@@ -27,9 +27,8 @@ pub struct OpenAi {
     endpoint: Endpoint,
     /// Where it tells which models it has, and (llama.cpp alone) how it was started.
     beside: [Url; 2],
+    facts: Facts,
     name: String,
-    price: Price,
-    context: u64,
     habits: Habits,
 }
 
@@ -102,14 +101,7 @@ impl OpenAi {
         }
         let endpoint = Endpoint::new(url, headers, &settings)?;
         let habits = Habits { unstreamed: AtomicBool::new(!settings.stream), ..Habits::default() };
-        Ok(Self {
-            endpoint,
-            beside,
-            name: settings.name,
-            price: settings.price,
-            context: settings.context_tokens,
-            habits,
-        })
+        Ok(Self { endpoint, beside, facts: settings.facts("OpenAI-compatible"), name: settings.name, habits })
     }
 
     async fn send(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<Whole, ModelError> {
@@ -153,20 +145,8 @@ impl OpenAi {
 
 #[async_trait]
 impl Model for OpenAi {
-    fn label(&self) -> String {
-        format!("{} (OpenAI-compatible)", self.name)
-    }
-
-    fn scripted(&self) -> bool {
-        false
-    }
-
-    fn price(&self) -> Price {
-        self.price
-    }
-
-    fn context_tokens(&self) -> u64 {
-        self.context
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     async fn presence(&self) -> Result<Presence, ModelError> {

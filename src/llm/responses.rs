@@ -18,16 +18,15 @@ use super::raw::{self, Json};
 use super::responses_stream::Items;
 use super::settings::Settings;
 use super::vendor::Asker;
-use super::{Model, ModelError, ModelRequest, ModelResponse, Presence, Price, ToolCall, Turn, Usage, presence, wire};
+use super::{Facts, Model, ModelError, ModelRequest, ModelResponse, Presence, ToolCall, Turn, Usage, presence, wire};
 
 const DEFAULT_BASE: &str = "https://api.openai.com/v1";
 
 /// A model behind OpenAI's Responses API.
 pub struct Responses {
     endpoint: Endpoint,
+    facts: Facts,
     name: String,
-    price: Price,
-    context: u64,
     /// Set once its server has said that the model takes no temperature but its own.
     own_temperature: AtomicBool,
     /// The same for reasoning: a model that does not reason has none to be encrypted.
@@ -57,9 +56,8 @@ impl Responses {
         let endpoint = Endpoint::new(url, headers, &settings)?;
         Ok(Self {
             endpoint,
+            facts: settings.facts("OpenAI Responses"),
             name: settings.name,
-            price: settings.price,
-            context: settings.context_tokens,
             own_temperature: AtomicBool::new(false),
             unreasoning: AtomicBool::new(false),
             unstreamed: AtomicBool::new(!settings.stream),
@@ -106,20 +104,8 @@ impl Responses {
 
 #[async_trait]
 impl Model for Responses {
-    fn label(&self) -> String {
-        format!("{} (OpenAI Responses)", self.name)
-    }
-
-    fn scripted(&self) -> bool {
-        false
-    }
-
-    fn price(&self) -> Price {
-        self.price
-    }
-
-    fn context_tokens(&self) -> u64 {
-        self.context
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     async fn presence(&self) -> Result<Presence, ModelError> {

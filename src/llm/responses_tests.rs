@@ -1,35 +1,10 @@
 //! OpenAI's Responses wire as JSON, without a server.
 
 use super::*;
-use crate::llm::{ToolResult, ToolSpec};
+use crate::llm::fixtures;
 
 fn conversation() -> ModelRequest {
-    let call = |id: &str, arguments: Value| ToolCall { id: id.into(), name: "bash".into(), arguments, malformed: None };
-    let result =
-        |id: &str, text: &str| ToolResult { call_id: id.into(), name: "bash".into(), text: text.into(), error: false };
-    ModelRequest {
-        system: "be brief".into(),
-        turns: vec![
-            Turn::User { text: "fix it".into() },
-            Turn::Assistant {
-                text: "I look.".into(),
-                calls: vec![call("a:1", json!({"command": "ls"})), call("b", json!({}))],
-                vendor: None,
-            },
-            Turn::Results(vec![result("a:1", ""), result("b", "command is missing")]),
-            Turn::User { text: "approved".into() },
-            Turn::Assistant { text: String::new(), calls: vec![], vendor: None },
-            Turn::User { text: "use a tool".into() },
-        ],
-        tools: vec![ToolSpec {
-            name: "bash".into(),
-            description: "runs".into(),
-            parameters: json!({"type": "object"}),
-        }],
-        max_output_tokens: 500,
-        temperature: None,
-        seed: Some(7),
-    }
+    ModelRequest { seed: Some(7), ..fixtures::conversation() }
 }
 
 /// An answer that came whole.

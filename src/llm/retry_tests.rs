@@ -6,33 +6,25 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 
 use super::*;
-use crate::llm::{Price, Silent};
+use crate::llm::{Facts, Silent};
 
 /// Fails with each error in turn, then answers; hangs for ever when `hang` is set.
 struct Failing {
     errors: Mutex<VecDeque<ModelError>>,
     hang: bool,
+    facts: Facts,
 }
 
 impl Failing {
     fn with(errors: &[ModelError]) -> Self {
-        Self { errors: Mutex::new(errors.iter().cloned().collect()), hang: false }
+        Self { errors: Mutex::new(errors.iter().cloned().collect()), hang: false, facts: Facts::default() }
     }
 }
 
 #[async_trait]
 impl Model for Failing {
-    fn label(&self) -> String {
-        "failing".into()
-    }
-    fn scripted(&self) -> bool {
-        true
-    }
-    fn price(&self) -> Price {
-        Price::default()
-    }
-    fn context_tokens(&self) -> u64 {
-        8192
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
     async fn respond(&self, _: &ModelRequest, _: &dyn Deltas) -> Result<ModelResponse, ModelError> {
         if self.hang {
@@ -101,7 +93,7 @@ async fn a_wait_longer_than_ours_is_left_to_the_task() {
 #[tokio::test]
 async fn cancelling_ends_a_request_and_a_wait() {
     let cancel = CancellationToken::new();
-    let hanging = Failing { errors: Mutex::default(), hang: true };
+    let hanging = Failing { hang: true, ..Failing::with(&[]) };
     let request = request();
     let call = respond(&hanging, &request, &Silent, &QUICK, &cancel);
     let (answer, ()) = tokio::join!(call, async { cancel.cancel() });

@@ -28,13 +28,13 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Delta, Deltas, Model, ModelError, ModelRequest, ModelResponse, Price, ToolCall, Turn, Usage, wire};
+use super::{Delta, Deltas, Facts, Model, ModelError, ModelRequest, ModelResponse, Price, ToolCall, Turn, Usage, wire};
 
 /// A recording, read and checked.
 #[derive(Debug, Clone)]
 pub struct Scripted {
     script: Script,
-    context: u64,
+    facts: Facts,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -119,7 +119,9 @@ impl Scripted {
         if script.turns.is_empty() && script.conversations.is_empty() {
             return Err("it holds no [[turn]]".to_owned());
         }
-        Ok(Self { script, context })
+        let label = format!("scripted: {}", script.name);
+        let facts = Facts { label, scripted: true, price: Price::default(), context_tokens: context };
+        Ok(Self { script, facts })
     }
 
     fn entry(&self, sent: &str, turn: usize) -> Result<&Entry, ModelError> {
@@ -140,20 +142,8 @@ impl Scripted {
 
 #[async_trait]
 impl Model for Scripted {
-    fn label(&self) -> String {
-        format!("scripted: {}", self.script.name)
-    }
-
-    fn scripted(&self) -> bool {
-        true
-    }
-
-    fn price(&self) -> Price {
-        Price::default()
-    }
-
-    fn context_tokens(&self) -> u64 {
-        self.context
+    fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Price;
+use super::{Facts, Price};
 use crate::secret::Secret;
 
 /// What a vendor's model needs. A recording uses only `context_tokens`.
@@ -18,10 +18,18 @@ pub struct Settings {
     pub price: Price,
     /// Prompt and answer together, in tokens.
     pub context_tokens: u64,
-    /// From sending to the last byte of a whole answer, and to the first of a stream; thinking models take minutes.
+    /// From sending to the last byte of a whole answer, and to the first word of a stream; thinking models take minutes.
     pub timeout: Duration,
-    /// The longest that a stream may be silent between two bytes.
+    /// The longest that a stream may be silent between two bytes once its first word came.
     pub idle: Duration,
     /// Whether answers are asked for as streams.
     pub stream: bool,
+}
+
+impl Settings {
+    /// What is known of a model of these settings that is spoken to by this wire.
+    pub(super) fn facts(&self, wire: &str) -> Facts {
+        let label = format!("{} ({wire})", self.name);
+        Facts { label, scripted: false, price: self.price, context_tokens: self.context_tokens }
+    }
 }

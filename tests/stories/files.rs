@@ -3,7 +3,7 @@
 //! The recording's first entry of each conversation is never used: a request always holds the example's answer.
 
 use crate::world::{REPO, World};
-use domain::{Call, Event, VerdictKind};
+use domain::{Event, VerdictKind};
 
 const WRONG: &str = r##"
 name = "gives files back"
@@ -73,10 +73,8 @@ async fn the_host_runs_the_checks_asks_again_and_says_when_it_is_done() {
             _ => None,
         })
         .flatten()
-        .filter_map(|request| match &request.call {
-            Call::Action { action } => Some(format!("{} {}", action.kind(), action.object())),
-            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Malformed { .. } => None,
-        })
+        .filter_map(|request| request.call.action())
+        .map(|action| format!("{} {}", action.kind(), action.object()))
         .collect();
     let tried = ["try semver.py"; 3];
     assert_eq!(

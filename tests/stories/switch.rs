@@ -1,7 +1,7 @@
 //! A model that can be switched off, and that costs something where a story says so.
 
 use async_trait::async_trait;
-use caisson::llm::{Deltas, Model, ModelError, ModelRequest, ModelResponse, Price};
+use caisson::llm::{Deltas, Facts, Model, ModelError, ModelRequest, ModelResponse, Price};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -31,20 +31,12 @@ struct Switched {
 
 #[async_trait]
 impl Model for Switched {
-    fn label(&self) -> String {
-        self.model.label()
-    }
-
-    fn scripted(&self) -> bool {
-        self.model.scripted()
+    fn facts(&self) -> &Facts {
+        self.model.facts()
     }
 
     fn price(&self) -> Price {
         *self.away.1.lock().expect("whole")
-    }
-
-    fn context_tokens(&self) -> u64 {
-        self.model.context_tokens()
     }
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use caisson::sandbox::link::{Link, Welcome};
 use protocol::frame::{Decoder, Message, encode};
-use protocol::runner::{FromRunner, Limits, MAX_PAYLOAD, Op, Order, Outcome, ToRunner, VERSION};
+use protocol::runner::{FromRunner, Limits, MAX_PAYLOAD, Op, Order, Outcome, Status, ToRunner, VERSION};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
@@ -210,5 +210,49 @@ pub fn eventually(what: &str, mut probe: impl FnMut() -> bool) {
     while !probe() {
         assert!(Instant::now() < deadline, "{what} did not happen");
         std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// One link and the next free id: requests one after the other, each acknowledged.
+pub struct Requests {
+    pub link: Link,
+    next: std::cell::Cell<u64>,
+}
+
+impl Requests {
+    pub async fn of(runner: &Runner) -> Self {
+        Self { link: runner.attach(1).await.0, next: std::cell::Cell::new(1) }
+    }
+
+    pub async fn outcome(&self, op: Op) -> Outcome {
+        let id = self.next.replace(self.next.get() + 1);
+        let outcome = self.link.run(id, op, LIMITS).await.expect("an outcome");
+        self.link.ack(id).await.expect("acknowledged");
+        outcome
+    }
+
+    pub async fn run(&self, command: &str) -> Outcome {
+        self.outcome(Op::Shell { command: command.to_owned(), background: false }).await
+    }
+
+    pub async fn start(&self, command: &str) -> Outcome {
+        self.outcome(Op::Shell { command: command.to_owned(), background: true }).await
+    }
+
+    /// Its text, or why it failed.
+    pub async fn text(&self, op: Op) -> String {
+        let outcome = self.outcome(op).await;
+        match outcome.status {
+            Status::Ok => outcome.text,
+            Status::Failed { reason } => format!("failed: {reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What a command prints that must succeed.
+    pub async fn printed(&self, command: &str) -> String {
+        let outcome = self.run(command).await;
+        assert_eq!(outcome.status, Status::Ok, "{command}: {}", outcome.text);
+        outcome.text
     }
 }
