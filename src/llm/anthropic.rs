@@ -110,6 +110,7 @@ impl Model for Anthropic {
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
         let answer = self.send(request, deltas).await?;
         parse(&answer, request.assistant_turns(), &self.asker(request))
+            .map_err(|error| self.endpoint.without_key(error))
     }
 }
 

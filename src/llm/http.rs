@@ -28,6 +28,8 @@ const EVENT_ENVELOPE: u64 = 1 << 20;
 const STREAM_BYTES_PER_TOKEN: u64 = 1024;
 /// How many times the patience for a whole answer a stream may take that keeps coming.
 const STREAM_PATIENCE: u32 = 6;
+/// Characters of a key that are taken out also where the rest of it was cut off.
+const LEAST_PART: usize = 8;
 const CONNECT: Duration = Duration::from_secs(10);
 /// For the end of a stream whose answer is whole already: the connection can be used again then.
 const FAREWELL: Duration = Duration::from_millis(200);
@@ -101,6 +103,16 @@ impl Endpoint {
         stream: Option<A>,
         deltas: &dyn Deltas,
     ) -> Result<Whole, ModelError> {
+        self.asked(body, max_output_tokens, stream, deltas).await.map_err(|error| self.without_key(error))
+    }
+
+    async fn asked<A: Assembly>(
+        &self,
+        body: &(impl Serialize + Sync + ?Sized),
+        max_output_tokens: u64,
+        stream: Option<A>,
+        deltas: &dyn Deltas,
+    ) -> Result<Whole, ModelError> {
         let url = if stream.is_some() { &self.stream_url } else { &self.url };
         let mut request = self.client.post(url.clone()).json(body);
         if stream.is_some() {
@@ -122,8 +134,7 @@ impl Endpoint {
                 let bytes = bytes?;
                 match assembly.filter(|_| looks_like_events(&bytes)) {
                     Some(assembly) => self.unlabelled(&bytes, &headers, max_output_tokens, assembly, deltas),
-                    // A server may repeat the key anywhere in what it says.
-                    None => self.whole(self.redact(&String::from_utf8_lossy(&bytes)), &headers),
+                    None => self.whole(String::from_utf8_lossy(&bytes).into_owned(), &headers),
                 }
             }
         }
@@ -250,6 +261,31 @@ impl Endpoint {
         format!("{}{port}", self.url.host_str().unwrap_or("?"))
     }
 
+    /// An error that quotes what a server said, without the key: a server may repeat that anywhere. Answers themselves stay as they are, for a
+    /// key of a local server may be any word.
+    pub(super) fn without_key(&self, error: ModelError) -> ModelError {
+        let told = |text: String| {
+            let text = self.redact(&text);
+            // What was cut may end in the middle of it.
+            let key = self.key.as_ref().map(Secret::expose).unwrap_or_default();
+            let part = |end: &usize| key.is_char_boundary(*end) && text.ends_with(&key[..*end]);
+            let tail = (LEAST_PART..key.len()).rev().find(part).unwrap_or(0);
+            match tail {
+                0 => text,
+                _ => format!("{}…", &text[..text.len() - tail]),
+            }
+        };
+        match error {
+            ModelError::Unavailable(text) => ModelError::Unavailable(told(text)),
+            ModelError::Lost(text) => ModelError::Lost(told(text)),
+            ModelError::Unauthorized(text) => ModelError::Unauthorized(told(text)),
+            ModelError::Template(text) => ModelError::Template(told(text)),
+            ModelError::BadRequest(text) => ModelError::BadRequest(told(text)),
+            ModelError::Malformed(text) => ModelError::Malformed(told(text)),
+            other @ (ModelError::RateLimited { .. } | ModelError::ContextFull | ModelError::TooLong { .. }) => other,
+        }
+    }
+
     /// Servers quote a wrong key in their error.
     fn redact(&self, text: &str) -> String {
         match &self.key {
@@ -294,8 +330,7 @@ impl<'a, A: Assembly> Reading<'a, A> {
     }
 
     fn event(&mut self, event: &sse::Event) -> Result<bool, ModelError> {
-        let data = self.endpoint.redact(event.data.trim());
-        let data = data.as_str();
+        let data = event.data.trim();
         if data == "[DONE]" {
             return Ok(true);
         }

@@ -159,7 +159,7 @@ impl Model for OpenAi {
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
         let answer = self.send(request, deltas).await?;
-        parse(&answer.value, request.assistant_turns())
+        parse(&answer.value, request.assistant_turns()).map_err(|error| self.endpoint.without_key(error))
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
 use crate::vendor::{Reply, Vendor, anything};
-use crate::{KEY, QUICK, client, conversation};
+use crate::{KEY, QUICK, WIRES, client, conversation};
 
 fn said(model: &str, text: &str) -> Value {
     json!({ "model": model, "choices": [{ "message": { "role": "assistant", "content": text } }] })
@@ -191,4 +191,21 @@ async fn an_unknown_price_is_told_and_that_no_limit_in_dollars_holds() {
             assert_eq!((said, doctor.contains("price unknown")), (is_unknown, is_unknown), "{doctor}");
         }
     }
+}
+
+/// A key may be repeated where no error stands, at the place where what is quoted is cut; and a word that is somebody's key is a word.
+#[tokio::test]
+async fn a_key_that_a_server_repeats_is_in_no_error_and_an_answer_stays_as_it_was_said() {
+    for kind in WIRES {
+        for filling in [0, 170, 178] {
+            let odd = json!({ "code": 401, "message": format!("{}{KEY} is wrong", "x".repeat(filling)) });
+            let vendor = Vendor::start(anything, vec![Reply::ok(odd)]).await;
+            let error = client(kind, &vendor.url, KEY).respond(&conversation(), &Silent).await.unwrap_err();
+            let told = format!("{error} {error:?}");
+            assert!(matches!(error, ModelError::Malformed(_)) && !told.contains(&KEY[..10]), "{kind:?}: {told}");
+        }
+    }
+    let vendor = Vendor::start(anything, vec![Reply::ok(said("m", "there is none left"))]).await;
+    let answer = client(ModelKind::Openai, &vendor.url, "none").respond(&conversation(), &Silent).await.unwrap();
+    assert_eq!(answer.text, "there is none left");
 }
