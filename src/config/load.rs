@@ -142,6 +142,7 @@ impl Process {
             problem.line = places.line(&problem.key);
             fail(vec![problem])
         })?;
+        process.models.name(&process.commands);
         let mut problems = super::check::problems(&process);
         for problem in &mut problems {
             let set_outside = from_environment.contains(&problem.key);

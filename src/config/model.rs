@@ -48,13 +48,16 @@ pub enum Role {
     Worker,
     /// Answers `/plan`.
     Planner,
-    /// Reserved: accepted, and not asked for anything yet.
+    /// Tells what stands in an older part of a conversation.
     Summarizer,
-    /// Reserved, as [`Role::Summarizer`].
+    /// Reads what another model changed.
     Reviewer,
 }
 
 impl Role {
+    /// Each of them once.
+    pub const ALL: [Self; 4] = [Self::Worker, Self::Planner, Self::Summarizer, Self::Reviewer];
+
     /// Its spelling in the configuration.
     pub fn word(self) -> &'static str {
         match self {
@@ -178,10 +181,40 @@ pub enum PromptLength {
     Long,
 }
 
+/// `[commands]`: a model for what one command asks for, in place of its role's.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commands {
+    /// `[commands.fix]`: in place of the worker's.
+    pub fix: CommandModel,
+    /// `[commands.plan]`: in place of the planner's.
+    pub plan: CommandModel,
+}
+
+/// One command's own model.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandModel {
+    /// An entry's `id`; empty = the one that has the role.
+    pub model: String,
+}
+
+impl Commands {
+    /// Each table's name, what its command asks for, and the entry it names, where it names one.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, Role, &str)> {
+        let all = [("fix", Role::Worker, &self.fix), ("plan", Role::Planner, &self.plan)];
+        all.into_iter()
+            .filter(|(_, _, own)| !own.model.is_empty())
+            .map(|(name, role, own)| (name, role, own.model.as_str()))
+    }
+}
+
 /// Every model of the configuration, in its order; never empty, and once checked one of them is the worker.
 #[derive(Clone, Debug)]
 pub struct Models {
     entries: Vec<Model>,
+    /// What a command names in place of a role's entry, by `id`.
+    named: Vec<(Role, String)>,
     /// Written as `[[model]]`.
     pub(super) listed: bool,
 }
@@ -192,10 +225,16 @@ impl Models {
         &self.entries
     }
 
-    /// The one whose role this is.
+    /// The one that is asked for this: what a command names goes before what has the role.
     pub fn of(&self, role: Role) -> &Model {
+        let own = self.named.iter().find(|(of, _)| *of == role).and_then(|(_, id)| self.by_id(id));
         let named = |role| self.entries.iter().find(|entry| entry.roles.contains(&role));
-        named(role).or_else(|| named(Role::Worker)).unwrap_or(&self.entries[0])
+        own.or_else(|| named(role)).or_else(|| named(Role::Worker)).unwrap_or(&self.entries[0])
+    }
+
+    /// Takes up what commands name.
+    pub(super) fn name(&mut self, commands: &Commands) {
+        self.named = commands.named().map(|(_, role, id)| (role, id.to_owned())).collect();
     }
 
     /// The one that works on `/fix`, and has every role that no other has.
@@ -210,8 +249,7 @@ impl Models {
 
     /// The roles that an entry really has, the fallen-back ones included.
     pub fn roles(&self, entry: &Model) -> Vec<Role> {
-        let all = [Role::Worker, Role::Planner, Role::Summarizer, Role::Reviewer];
-        all.into_iter().filter(|role| self.of(*role).id == entry.id).collect()
+        Role::ALL.into_iter().filter(|role| self.of(*role).id == entry.id).collect()
     }
 
     pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
@@ -236,14 +274,18 @@ impl<'de> Visitor<'de> for TableOrList {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Models, A::Error> {
-        Model::deserialize(MapAccessDeserializer::new(map)).map(|one| Models { entries: vec![one], listed: false })
+        Model::deserialize(MapAccessDeserializer::new(map)).map(|one| Models {
+            entries: vec![one],
+            named: Vec::new(),
+            listed: false,
+        })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Models, A::Error> {
         let entries = Vec::<Model>::deserialize(SeqAccessDeserializer::new(list))?;
         match entries.is_empty() {
             true => Err(serde::de::Error::custom("no model is there; write [model], or one [[model]] for each")),
-            false => Ok(Models { entries, listed: true }),
+            false => Ok(Models { entries, named: Vec::new(), listed: true }),
         }
     }
 }

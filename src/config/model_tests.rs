@@ -40,6 +40,19 @@ fn each_entry_of_a_list_begins_from_the_defaults_and_a_role_that_none_names_is_t
 }
 
 #[test]
+fn a_command_may_name_a_model_of_its_own() {
+    let config = load(&format!("{TWO}[[model]]\nid = \"spare\"\nname = \"m\"\n[commands.plan]\nmodel = \"spare\"\n"));
+    let models = &config.models;
+    assert_eq!((models.of(Role::Planner).id.as_str(), models.worker().id.as_str()), ("spare", "small"));
+    assert_eq!(models.roles(models.by_id("spare").unwrap()), [Role::Planner]);
+    assert_eq!(models.roles(models.by_id("big").unwrap()), [Role::Reviewer]);
+    let unknown = refused(&format!("{TWO}[commands.fix]\nmodel = \"huge\"\n"));
+    assert!(unknown.contains("commands.fix.model: there is no model `huge`"), "{unknown}");
+    let stranger = refused(&format!("{TWO}[commands.dance]\nmodel = \"big\"\n"));
+    assert!(stranger.contains("commands.dance: no such key"), "{stranger}");
+}
+
+#[test]
 fn an_entry_without_a_role_is_kept_and_has_none() {
     let models = load(&format!("{TWO}[[model]]\nid = \"spare\"\nname = \"m\"\n")).models;
     assert_eq!(models.roles(models.by_id("spare").unwrap()), []);

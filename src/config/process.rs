@@ -1,7 +1,7 @@
 //! The process's own configuration, typed. What each key means stands in `defaults.toml`, and only there.
 
 use super::fields::{address, database, path};
-pub use super::model::{Model, ModelKind, ModelStyle, Models, PromptLength, Role};
+pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
 use super::rule::OperatorRule;
 use super::shared::Shared;
 use protocol::broker::ContainerLimits;
@@ -33,6 +33,8 @@ pub struct Process {
     /// `[model]`, or one `[[model]]` for each.
     #[serde(rename = "model")]
     pub models: Models,
+    /// `[commands.<name>]`: a model for one command.
+    pub commands: Commands,
     /// `[sandbox]`: what sandboxes are made with where a repository has no table of its own.
     pub sandbox: Sandbox,
     /// `[router]`: the way out of sandboxes.

@@ -184,6 +184,22 @@ mod tests {
     }
 
     #[test]
+    fn each_role_has_a_model_of_its_own_or_the_workers() {
+        let entry = |id: &str, roles: &str| {
+            format!(
+                "[[model]]\nid = \"{id}\"\nname = \"{id}\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1\"\nroles = [{roles}]\n"
+            )
+        };
+        let text = [entry("small", "\"worker\""), entry("strict", "\"reviewer\", \"summarizer\""), entry("spare", "")]
+            .concat();
+        let config = crate::config::Process::from_layers(Path::new("/x/c.toml"), &text, &|_| None).unwrap();
+        let models = Models::open(&config.models).unwrap();
+        let asked = Role::ALL.map(|role| models.of(role).label());
+        let label = |id: &str| format!("{id} (OpenAI-compatible)");
+        assert_eq!(asked, [label("small"), label("small"), label("strict"), label("strict")]);
+    }
+
+    #[test]
     fn labels_say_which_wire() {
         assert_eq!(open(ModelKind::Openai, None, settings()).unwrap().label(), "m (OpenAI-compatible)");
         assert_eq!(open(ModelKind::Anthropic, None, settings()).unwrap().label(), "m (Anthropic)");
