@@ -16,6 +16,7 @@ pub mod git;
 pub mod handler;
 pub mod llm;
 pub mod message;
+pub mod policy;
 pub mod sandbox;
 pub mod secret;
 pub mod server;

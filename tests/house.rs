@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Modules of the root package, lowest first; a module may use what stands on a lower floor, never its own or above.
 /// (`main.rs` stands on top of all.)
 const FLOORS: &[&[&str]] = &[
-    &["text", "secret", "supervise", "clock"],
+    &["text", "secret", "supervise", "clock", "policy"],
     &["command", "config", "telemetry"],
     &["store"],
     &["git", "egress", "forge", "llm"],

@@ -54,8 +54,11 @@ async fn live(store: &Store, n: i64, now: i64) {
             },
         };
         let events = (0..6).map(|i| output(2_000, i)).chain([output(20_000, 6)]).collect();
-        let act =
-            |number: u32| Effect::Act { number: turn * 6 + number, action: Action::Bash { command: "make".into() } };
+        let act = |number: u32| Effect::Act {
+            number: turn * 6 + number,
+            action: Action::Bash { command: "make".into() },
+            permitted: false,
+        };
         let step = Step { events, effects: (0..6).map(act).collect() };
         let one = append(&task, step, format!("effect:{id}:{turn}"), now);
         task = one.task.clone();

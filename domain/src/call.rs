@@ -14,6 +14,29 @@ pub struct Recall {
     pub words: String,
 }
 
+/// What an agent claims when it says that it is done, and what is to show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// One sentence. Foreign.
+    pub text: String,
+    /// Number of the action that shows it, counted from 1 over the whole task; 0 for the bot's own run of the checks; none where it names nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<u32>,
+}
+
+/// The most answers that a question proposes.
+pub const MOST_OPTIONS: usize = 6;
+
+/// What an agent asks the person it works for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// The question as Markdown. Foreign.
+    pub text: String,
+    /// Answers it proposes, at most [`MOST_OPTIONS`]; any other may be given. Foreign.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+}
+
 /// One tool call of a model, read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case")]
@@ -27,6 +50,9 @@ pub enum Call {
     Done {
         /// The agent's Markdown for the reviewer, or a read-only task's whole answer. Foreign.
         summary: String,
+        /// What it claims, one by one, where it says so.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        claims: Vec<Claim>,
     },
     /// Notes the agent's plan; nothing is done in the sandbox, and it does not count as an action.
     UpdatePlan {
@@ -37,6 +63,11 @@ pub enum Call {
     Recall {
         /// What to show.
         wanted: Recall,
+    },
+    /// A question to the person: the task waits for the answer, and it does not count as an action.
+    Ask {
+        /// What is asked.
+        question: Question,
     },
     /// Not a call of a known tool with the right arguments; the reason is written for the model.
     Malformed {
@@ -50,7 +81,11 @@ impl Call {
     pub fn action(&self) -> Option<&Action> {
         match self {
             Call::Action { action } => Some(action),
-            Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Malformed { .. } => None,
+            Call::Done { .. }
+            | Call::UpdatePlan { .. }
+            | Call::Recall { .. }
+            | Call::Ask { .. }
+            | Call::Malformed { .. } => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a transition asks the shell to do. Each has a key and may be carried out again: `docs/effects.md` says how, for each.
 
 use crate::notice::stored_to;
-use crate::{Action, Commit, Notice, Source, Suspension, To, Why};
+use crate::{Action, Asked, Commit, Notice, Source, Suspension, To, Why};
 use serde::{Deserialize, Serialize};
 
 /// Effects of one queue run in order; the queues of a task run side by side.
@@ -37,6 +37,9 @@ pub enum Effect {
         number: u32,
         /// What to do.
         action: Action,
+        /// A person permitted it: no rule asks about it again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        permitted: bool,
     },
     /// Takes the sandbox's tree through the quarantine into the commit of a checkpoint.
     #[serde(rename = "seal")]
@@ -65,6 +68,13 @@ pub enum Effect {
         commit: Option<Commit>,
         /// Whether it is the final review.
         last: bool,
+    },
+    /// Posts the question that waits; answered by [`crate::Input::QuestionPosted`].
+    Ask {
+        /// What it is about.
+        about: Asked,
+        /// Number of events in the task's log when it was asked for; part of the key.
+        serial: u32,
     },
     /// Runs the project's tests on a commit in a fresh sandbox; answered by [`crate::Input::Verified`].
     Verify {
@@ -165,11 +175,13 @@ impl Effect {
         match self {
             Effect::Prepare { serial } => format!("prepare:{serial}"),
             Effect::Converse { turn } => format!("converse:{turn}"),
-            Effect::Act { number, .. } => format!("act:{number}"),
+            Effect::Act { number, permitted: false, .. } => format!("act:{number}"),
+            Effect::Act { number, permitted: true, .. } => format!("act:{number}:permitted"),
             Effect::Capture { n, .. } => format!("seal:{n}"),
             Effect::Push { n, .. } => format!("push:{n}"),
             Effect::OpenPull => "open-pull".into(),
             Effect::Review { n, .. } => format!("review:{n}"),
+            Effect::Ask { serial, .. } => format!("ask:{serial}"),
             Effect::Verify { n, .. } => format!("verify:{n}"),
             Effect::Open { serial } => format!("open:{serial}"),
             Effect::Rest { serial } => format!("rest:{serial}"),
@@ -198,6 +210,7 @@ impl Effect {
             Effect::Push { .. } => "push",
             Effect::OpenPull => "open_pull",
             Effect::Review { .. } => "review",
+            Effect::Ask { .. } => "ask",
             Effect::Verify { .. } => "verify",
             Effect::Open { .. } => "open",
             Effect::Rest { .. } => "rest",
@@ -240,7 +253,7 @@ impl Effect {
             // They only take away.
             | Effect::Rest { .. }
             | Effect::Suspend { .. } => work,
-            Effect::OpenPull | Effect::Review { .. } => Needs { again: Again::ReadBack, ..work },
+            Effect::OpenPull | Effect::Review { .. } | Effect::Ask { .. } => Needs { again: Again::ReadBack, ..work },
             Effect::Teardown => Needs { ends_with_task: false, ..work },
             Effect::Egress { .. } => Needs { queue: Queue::Egress, ends_with_task: false, ..work },
             Effect::Comment { .. } => Needs { again: Again::ReadBack, ..talk },

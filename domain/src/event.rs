@@ -2,7 +2,7 @@
 
 use crate::{
     Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Look, Loss, Millis, Outcome, PauseReason,
-    PlanStep, Recall, Request, Rules, Source, Suspension, Usage, Why,
+    PlanStep, Question, Recall, Request, Rules, Source, Suspension, Usage, Verdict, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -39,62 +39,6 @@ pub struct CapturedTree {
     /// Paths that stayed out of the commit as by-products of known tools. The sandbox's own word.
     #[serde(default)]
     pub left_out: Vec<String>,
-}
-
-/// What the bot's own run of the project's tests comes to.
-#[derive(Debug, Clone, Default, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VerdictKind {
-    /// The test command ended with exit code 0, and no test of the base's run is missing.
-    Passed,
-    /// The test command ended otherwise or was ended, or tests of the base's run are missing.
-    Failed,
-    /// No test command is known.
-    #[default]
-    None,
-}
-
-/// The commit's sources under the base's tests: a change of the tests then shows as a difference.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "tests", rename_all = "snake_case")]
-pub enum BaseTests {
-    /// Nothing that defines or steers tests differs: there is no second run to make.
-    #[default]
-    Same,
-    /// The second run was made.
-    Ran {
-        /// Exit code of that run, 128 and the number for a signal; none where it did not end by itself.
-        exit_code: Option<i32>,
-    },
-}
-
-/// What the bot's own run of the project's tests gave, on the exact commit.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// What the runs come to.
-    pub kind: VerdictKind,
-    /// The project's test command; none where none is known.
-    pub command: Option<String>,
-    /// Where the command comes from: ".caisson.toml" or what it was detected by.
-    pub origin: Option<String>,
-    /// Exit code on the commit, 128 and the number for a signal; none where the run did not end by itself or was not
-    /// made.
-    pub exit_code: Option<i32>,
-    /// Exit code on the task's base, in the same way.
-    pub base_exit_code: Option<i32>,
-    /// What the base's tests say of the commit's sources.
-    #[serde(default)]
-    pub base_tests: BaseTests,
-    /// Tests that the base's run reported and the run they are held against did not; at most 50 names. Foreign.
-    #[serde(default)]
-    pub missing: Vec<String>,
-    /// How many tests of the base were looked for by name; 0 when its report names none.
-    #[serde(default)]
-    pub looked_for: u32,
-    /// End of the output: reported by code under review.
-    pub tail: String,
-    /// Milliseconds of the run on the commit; 0 where none was made.
-    pub duration_ms: u64,
 }
 
 /// One entry of a task's log.
@@ -208,6 +152,50 @@ pub enum Event {
         /// What it asked for.
         wanted: Recall,
     },
+    /// The agent asks the person: everything rests until somebody who may write answers.
+    Asked {
+        /// Turn that the call belongs to.
+        turn: u32,
+        /// Place of the call in its turn, counted from 0.
+        index: u32,
+        /// What it asks.
+        question: Question,
+    },
+    /// A rule puts an action before a person: everything rests until somebody who may write permits or refuses it.
+    PermissionAsked {
+        /// Number of the action, which was taken up and has not run.
+        number: u32,
+        /// The rule's reason and name.
+        reason: String,
+    },
+    /// Somebody permitted the action: it runs, this once.
+    PermissionGiven {
+        /// Number of the action.
+        number: u32,
+        /// The `/approve` that permits it.
+        decision: Box<Decision>,
+    },
+    /// Somebody refused it by saying something else; the action ends as refused.
+    PermissionRefused {
+        /// Number of the action.
+        number: u32,
+        /// The text that refuses it; a remark, or a request for changes.
+        decision: Box<Decision>,
+    },
+    /// The question stands on the forge: what somebody who may write says after it is its answer.
+    QuestionPosted {
+        /// The forge's id of the comment, which is its number in the forge's order.
+        number: i64,
+    },
+    /// Somebody answered; the call has its result and work goes on. The count of actions stays as it is.
+    QuestionAnswered {
+        /// Turn that the call belongs to.
+        turn: u32,
+        /// Place of the call in its turn, counted from 0.
+        index: u32,
+        /// The text that answers, with what was seen of it; a remark, or a request for changes.
+        decision: Box<Decision>,
+    },
     /// From here on requests hold less of the conversation so far. Holds until the next one, or until the conversation begins anew.
     Compacted {
         /// Turn that the next request is made for.
@@ -317,6 +305,28 @@ pub enum Event {
     DoneReturned {
         /// Number of the checkpoint that was being published; it is not posted.
         n: u32,
+    },
+    /// A second model is about to be asked what it sees in the changes of a checkpoint; its worst case is charged until the answer is stored.
+    SecondLookStarted {
+        /// Number of the checkpoint that is being published.
+        n: u32,
+        /// The most that the call can cost, in millionths of a US dollar.
+        worst_micro_usd: u64,
+    },
+    /// What a second model said of a checkpoint's changes: shown in the review, and no verdict.
+    SecondLooked {
+        /// Number of the checkpoint that is being published.
+        n: u32,
+        /// What it said; empty where nothing was answered. Foreign.
+        text: String,
+        /// Tokens of the call.
+        usage: Usage,
+        /// What the call cost, in millionths of a US dollar.
+        micro_usd: u64,
+        /// Milliseconds of the call, with its retries.
+        duration_ms: u64,
+        /// The model's label as reviews show it.
+        model: String,
     },
     /// The review of a checkpoint stands on the pull request: a decision is awaited.
     CheckpointPosted {
@@ -445,6 +455,11 @@ pub enum Event {
     WorkNotKept {
         /// Why not, one sentence each; empty where the task had gone on meanwhile.
         reasons: Vec<String>,
+    },
+    /// The agent got nowhere: with the next event its conversation begins anew, and it is asked to take another way.
+    AnotherWay {
+        /// What showed it, one sentence each, in the order of the log. Foreign in part.
+        tried: Vec<String>,
     },
     /// The conversation with the model begins anew, with what people said and where the work stands.
     ConversationRestarted,

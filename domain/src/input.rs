@@ -1,8 +1,8 @@
 //! What can reach a task: results of its effects, decisions of people, timers. Each has a key that is used once.
 
 use crate::{
-    Budget, CallRequest, CapturedTree, Commit, Decision, Look, Loss, Millis, Outcome, PauseReason, Request, Risk,
-    Rules, Suspension, Usage, Verdict,
+    Asked, Budget, CallRequest, CapturedTree, Commit, Decision, Look, Loss, Millis, Outcome, PauseReason, Request,
+    Risk, Rules, Suspension, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +100,13 @@ pub enum Input {
         /// As in [`crate::Event::Compacted`].
         rate: u32,
     },
+    /// The agent got nowhere since it was last told something: it begins anew. Answers no effect.
+    AnotherWay {
+        /// Turn that the next request is about to be made for.
+        turn: u32,
+        /// As in [`crate::Event::AnotherWay`].
+        tried: Vec<String>,
+    },
     /// Recorded before the call goes out; answers no effect.
     ModelCallStarting {
         /// Turn that the call is made for: one more than the last completed one.
@@ -184,6 +191,28 @@ pub enum Input {
         /// What the run gave.
         verdict: Verdict,
     },
+    /// Recorded before a second model is asked about a checkpoint's changes; answers no effect.
+    SecondLookStarting {
+        /// Number of the checkpoint that is being published.
+        n: u32,
+        /// The most that the call can cost, in millionths of a US dollar.
+        worst_micro_usd: u64,
+    },
+    /// The second model answered, or its call cost nothing; answers no effect.
+    SecondLooked {
+        /// Number of the checkpoint that is being published.
+        n: u32,
+        /// What it said; empty where nothing was answered. Foreign.
+        text: String,
+        /// Tokens of the call.
+        usage: Usage,
+        /// What the call cost, in millionths of a US dollar.
+        micro_usd: u64,
+        /// Milliseconds of the call, with its retries.
+        duration_ms: u64,
+        /// The model's label as reviews show it.
+        model: String,
+    },
     /// `risk` is what the review shows beside the log.
     ReviewPosted {
         /// Number of the checkpoint.
@@ -199,6 +228,20 @@ pub enum Input {
     AnswerPosted {
         /// Number of the checkpoint or answer.
         n: u32,
+        /// The forge's id of the comment, which is its number in the forge's order.
+        number: i64,
+    },
+    /// A rule puts the action that is under way before a person; it has not run.
+    PermissionAsked {
+        /// Number of the action within the task.
+        number: u32,
+        /// The rule's reason and name.
+        reason: String,
+    },
+    /// The question stands on the issue or the pull request; ignored unless it is the one that waits.
+    QuestionPosted {
+        /// What it is about.
+        about: Asked,
         /// The forge's id of the comment, which is its number in the forge's order.
         number: i64,
     },

@@ -25,6 +25,7 @@ pub mod rules;
 pub mod state;
 pub mod task;
 pub mod transition;
+pub mod verdict;
 
 pub use action::{
     Action, ActionKind, Example, IssueCheck, LineRange, MOST_EDITS, MOST_FILES, MOST_RANGES, MOST_SEEN, NewFile,
@@ -32,11 +33,11 @@ pub use action::{
 };
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
-pub use call::{Call, CallRequest, Recall};
+pub use call::{Call, CallRequest, Claim, MOST_OPTIONS, Question, Recall};
 pub use checkpoint::Checkpoint;
 pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
 pub use effect::{Again, Effect, Needs, Queue};
-pub use event::{BaseTests, CapturedTree, Event, FileChange, Verdict, VerdictKind};
+pub use event::{CapturedTree, Event, FileChange};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};
 pub use input::{Envelope, Failure, Input, Order};
@@ -45,9 +46,10 @@ pub use loss::{Loss, Resource};
 pub use notice::{Notice, To};
 pub use plan::{PlanStep, StepState};
 pub use rules::{Rules, RulesFile};
-pub use state::{End, PauseReason, State, Suspension, Why};
+pub use state::{Asked, End, PauseReason, State, Suspension, Why};
 pub use task::{Request, Task, TaskKind};
 pub use transition::{Step, transition};
+pub use verdict::{BaseTests, Verdict, VerdictKind};
 
 /// Actions between two approvals. An operator or a project can only lower it.
 pub const ACTIONS_PER_CHECKPOINT: u8 = 5;
@@ -59,5 +61,7 @@ pub const READ_ONLY_ACTIONS: u8 = 20;
 pub const MALFORMED_LIMIT: u8 = 5;
 /// Recalls in a row, without an action between them, that are answered.
 pub const RECALL_LIMIT: u8 = 3;
+/// Questions in a row, without an action between them, that are put to a person.
+pub const ASK_LIMIT: u8 = 3;
 /// Failed verifications after which a person sees the failure instead of the agent.
 pub const VERIFY_LIMIT: u8 = 3;

@@ -80,11 +80,30 @@ pub enum Suspension {
     Evicted,
 }
 
+/// What waits for a person's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "about", rename_all = "snake_case")]
+pub enum Asked {
+    /// A question of the agent's; its words are the task's.
+    Question {
+        /// Turn whose call asks it.
+        turn: u32,
+        /// Place of the call in its turn, counted from 0.
+        index: u32,
+    },
+    /// Whether an action that was taken up may run; why is the task's.
+    Permission {
+        /// Number of the action within the task.
+        number: u32,
+    },
+}
+
 /// Where a task stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
     /// In line for a slot: before its first, or to go on with work.
+    #[default]
     Queued,
     /// Its sandbox is being made.
     Preparing,
@@ -103,6 +122,13 @@ pub enum State {
         n: u32,
         /// The commit to approve.
         commit: Option<Commit>,
+    },
+    /// A question waits for the answer of a person.
+    Asking {
+        /// What it is about.
+        about: Asked,
+        /// Number of the question's comment in the forge's order; none before it stands.
+        number: Option<i64>,
     },
     /// The bot runs the project's tests on the commit, then posts the review.
     Verifying {
@@ -150,6 +176,7 @@ impl State {
             State::Running => "running",
             State::Publishing { .. } => "publishing",
             State::AwaitingReview { .. } => "awaiting-review",
+            State::Asking { .. } => "asking",
             State::Verifying { .. } => "verifying",
             State::FinalReview { .. } => "final-review",
             State::Approved { .. } => "approved",

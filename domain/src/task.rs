@@ -4,17 +4,18 @@ mod decided;
 mod work;
 
 use crate::{
-    Account, Advance, Budget, CallRequest, Checkpoint, Commit, End, Event, Grant, Item, Loss, Millis, PlanStep, Source,
-    Spent, State, Suspension, TaskId, Verdict,
+    Account, Action, Advance, Budget, CallRequest, Checkpoint, Commit, End, Event, Grant, Item, Loss, Millis, PlanStep,
+    Question, Source, Spent, State, Suspension, TaskId, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What a task may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
     /// May write; stops at every fifth action.
+    #[default]
     Fix,
     /// Read-only; answers in a comment.
     Plan,
@@ -60,7 +61,7 @@ pub struct Request {
 }
 
 /// A task as its log tells it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Task {
     /// Number of the task; 0 before the store has given one.
     pub id: TaskId,
@@ -92,6 +93,18 @@ pub struct Task {
     pub malformed: u8,
     /// Recalls since the last action.
     pub recalls: u8,
+    /// The question that waits for an answer; none where none does.
+    pub question: Option<Question>,
+    /// The action that is under way, as it was asked for.
+    pub action: Option<Action>,
+    /// Why that action waits for a person's permission; none where it does not.
+    pub permission: Option<String>,
+    /// A person permitted it, and it has not run yet.
+    pub permitted: bool,
+    /// How often it began anew because it got nowhere, since somebody asked for changes or resumed it.
+    pub other_ways: u8,
+    /// Questions since the last action.
+    pub questions: u8,
     /// Failed verifications over the whole task.
     pub failures: u8,
     /// Calls of the present turn that have no answer yet, in order: (index, call).
@@ -171,60 +184,7 @@ pub struct Task {
 impl Task {
     /// A task without any event: queued, without a request.
     pub fn new(id: TaskId) -> Self {
-        Task {
-            id,
-            state: State::Queued,
-            request: None,
-            kind: TaskKind::Fix,
-            base: None,
-            image: None,
-            note: None,
-            head: None,
-            pushed: None,
-            pull: None,
-            turn: 0,
-            actions: 0,
-            used: 0,
-            malformed: 0,
-            recalls: 0,
-            failures: 0,
-            waiting: Vec::new(),
-            running: None,
-            model_starts: 0,
-            model_worst: 0,
-            plan: None,
-            steps: Vec::new(),
-            plan_changed: false,
-            plan_noted: false,
-            summary: None,
-            captured: None,
-            verdict: None,
-            refusal: Vec::new(),
-            done_returned: false,
-            checkpoints: Vec::new(),
-            uncommitted: false,
-            kept: None,
-            keeping: false,
-            not_kept: false,
-            next: None,
-            restarted: false,
-            published_n: 0,
-            held: Vec::new(),
-            told_no_right: BTreeSet::new(),
-            remarks: Vec::new(),
-            last_decider: None,
-            advance: None,
-            steering: false,
-            hosts: Vec::new(),
-            reach_changed: false,
-            granted: Budget::default(),
-            spent: Spent::default(),
-            suspension: None,
-            starved: 0,
-            losses: 0,
-            lost: false,
-            seq: 0,
-        }
+        Task { id, ..Task::default() }
     }
 
     /// Folds a whole log.
@@ -313,8 +273,7 @@ impl Task {
             Event::Resumed => {
                 if let State::Paused { from, .. } = &self.state {
                     self.state = (**from).clone();
-                    self.malformed = 0;
-                    self.model_starts = 0;
+                    (self.malformed, self.model_starts, self.other_ways) = (0, 0, 0);
                     (self.starved, self.losses) = (0, 0);
                 }
             }
@@ -348,8 +307,13 @@ impl Task {
         }
     }
 
+    /// No action is under way any more.
+    fn no_action(&mut self) {
+        (self.running, self.action, self.permission, self.permitted) = (None, None, None, false);
+    }
+
     fn lose(&mut self, loss: Loss) {
-        self.running = None;
+        self.no_action();
         self.lost = true;
         // What an outdated runner handed out lies in the new sandbox, in no commit.
         self.uncommitted &= loss == Loss::Outdated;

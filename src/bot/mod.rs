@@ -19,7 +19,7 @@ use crate::bot::registry::{Followers, Registry};
 use crate::clock::Clock;
 use crate::config::process::Role;
 use crate::config::{Process, Secret};
-use crate::effect::{EffectRunner, Here, Listeners, Posts, Speaker};
+use crate::effect::{EffectRunner, Here, Listeners, Posts, Rulebook, Speaker};
 use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
 use crate::handler::{Intake, Reader};
@@ -320,8 +320,10 @@ fn effects(parts: &Parts, clock: Arc<Clock>) -> EffectRunner {
         inspector: parts.inspector.clone(),
         worker: speaker(Role::Worker),
         planner: speaker(Role::Planner),
+        reviewer: parts.config.models.names(Role::Reviewer).then(|| speaker(Role::Reviewer)),
         style: tokio::sync::OnceCell::new(),
         repos: parts.repos.clone(),
+        rulebook: Rulebook::default(),
         pack_key: parts.mark_key.clone(),
         here: Here::default(),
         posts: Posts::new(parts.forge.clone(), parts.store.clone(), parts.me.id, parts.mark_key.clone()),

@@ -56,6 +56,15 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         ..CheckpointView::default()
     };
     actions(&mut view, log, window);
+    view.second_look = window.iter().rev().find_map(|event| match event {
+        Event::SecondLooked { n: of, text, model, .. } if *of == n && !text.trim().is_empty() => {
+            Some((text.clone(), model.clone()))
+        }
+        _ => None,
+    });
+    view.claims =
+        super::claims::gather(window, || lines(log, log, &view.blocked).into_iter().map(|(line, _)| line).collect());
+    view.unanswered = super::claims::unanswered(log, start(log, n));
     view.looked = looked(window);
     view.candidates = super::candidates::gather(log, window);
     view.waiting = waiting(task);
@@ -122,7 +131,8 @@ fn next_step(steps: &[PlanStep]) -> String {
     at(StepState::Doing).or_else(|| at(StepState::Open)).map(|step| step.text.clone()).unwrap_or_default()
 }
 
-fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
+/// The actions of a segment of the log, each with what was asked for.
+fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine]) -> Vec<(ActionLine, &'a Action)> {
     let mut asked: BTreeMap<(u32, u32), &Action> = BTreeMap::new();
     for event in log {
         if let Event::TurnCompleted { turn, calls, .. } = event {
@@ -139,18 +149,25 @@ fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
             ended.insert(*number, outcome);
         }
     }
-    for event in window {
-        let Event::ActionStarted { number, turn, index } = event else { continue };
-        let Some(action) = asked.get(&(*turn, *index)) else { continue };
+    let line = |event: &Event| {
+        let Event::ActionStarted { number, turn, index } = event else { return None };
+        let action = *asked.get(&(*turn, *index))?;
         let outcome = ended.get(number).copied();
-        let result = outcome.map_or(ActionResult::Interrupted, |outcome| result(action, outcome, &view.blocked));
-        if let (Action::Bash { command }, ActionResult::Exited { code, note, failed, .. }) = (action, &result) {
+        let result = outcome.map_or(ActionResult::Interrupted, |outcome| result(action, outcome, blocked));
+        let (kind, what) = (action.kind().to_owned(), action.object().into_owned());
+        let mistake = outcome.and_then(|outcome| mistake(action, outcome));
+        Some((ActionLine { n: *number, kind, what, result, mistake }, action))
+    };
+    window.iter().filter_map(line).collect()
+}
+
+fn actions(view: &mut CheckpointView, log: &[Event], window: &[Event]) {
+    for (line, action) in lines(log, window, &view.blocked) {
+        if let (Action::Bash { command }, ActionResult::Exited { code, note, failed, .. }) = (action, &line.result) {
             let (command, note) = (command.clone(), note.clone());
             view.evidence.push(EvidenceLine { command, exit_code: *code, note, failed: *failed });
         }
-        let (kind, what) = (action.kind().to_owned(), action.object().into_owned());
-        let mistake = outcome.and_then(|outcome| mistake(action, outcome));
-        view.actions.push(ActionLine { n: *number, kind, what, result, mistake });
+        view.actions.push(line);
     }
     // A command that reported on tests says more than one that listed files.
     if view.evidence.iter().any(|line| line.note.is_some()) {

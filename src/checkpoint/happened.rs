@@ -2,7 +2,7 @@
 
 use domain::{Event, Loss};
 
-/// The sentence of one event; none where it is nothing of this kind. Ours, without a full stop.
+/// The sentence of one event; none where it is nothing of this kind. Without a full stop; a command may be quoted in it.
 pub fn sentence(event: &Event) -> Option<String> {
     match event {
         // An older log has only words.
@@ -21,6 +21,17 @@ pub fn sentence(event: &Event) -> Option<String> {
             "the router was gone for a moment: open connections were cut and nothing went out, then it stood there again with the same rules"
                 .to_owned(),
         ),
+        Event::AnotherWay { tried } => Some(format!(
+            "the agent got nowhere and began anew, to take another way: {}",
+            tried.join("; ")
+        )),
+        Event::PermissionGiven { number, decision } => {
+            Some(format!("action {number} ran with the permission of {}", decision.poster.login))
+        }
+        Event::PermissionRefused { number, decision } => {
+            Some(format!("action {number} was refused by {}", decision.poster.login))
+        }
+        Event::QuestionAnswered { .. } => Some("the agent asked a question, and it was answered".to_owned()),
         Event::Compacted { folded: 1.., .. } => Some(
             "the conversation with the model had become long: what it did at first is told to it in short from then on".to_owned(),
         ),
@@ -35,7 +46,12 @@ pub fn sentence(event: &Event) -> Option<String> {
 /// The sentences of a segment of the log, each once, with how often.
 pub fn gather(log: &[Event]) -> Vec<(String, u32)> {
     let mut all: Vec<(String, u32)> = Vec::new();
-    for sentence in log.iter().filter_map(sentence) {
+    let told = |(at, event): (usize, &Event)| match event {
+        // The event before it says why.
+        Event::ConversationRestarted if at > 0 && matches!(log[at - 1], Event::AnotherWay { .. }) => None,
+        event => sentence(event),
+    };
+    for sentence in log.iter().enumerate().filter_map(told) {
         match all.iter_mut().find(|(known, _)| *known == sentence) {
             Some((_, times)) => *times += 1,
             None => all.push((sentence, 1)),

@@ -26,12 +26,13 @@ const GREEN: &str = "2f855a";
 const RED: &str = "c53030";
 
 /// Every state has one. Blue works, amber waits for a person, green is good, red is not, grey is over or in line.
-pub const LABELS: [Label; 14] = [
+pub const LABELS: [Label; 15] = [
     label("queued", "caisson/queued", GREY, "in line for a place"),
     label("preparing", "caisson/preparing", BLUE, "a sandbox is being made"),
     label("running", "caisson/running", BLUE, "the agent works"),
     label("publishing", "caisson/publishing", BLUE, "the work is taken out and pushed"),
     label("awaiting-review", "caisson/awaiting-review", AMBER, "a checkpoint waits for a person"),
+    label("asking", "caisson/asking", AMBER, "a question waits for a person"),
     label("verifying", "caisson/verifying", BLUE, "the bot runs the project's checks"),
     label("final-review", "caisson/final-review", AMBER, "finished work waits for the last approval"),
     label("approved", "caisson/approved", GREEN, "approved; `caisson fetch` brings it home"),

@@ -5,6 +5,7 @@
 //! (`mark`). Must not ask the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
 mod candidates;
+mod claims;
 mod diff;
 pub mod gather;
 pub mod happened;

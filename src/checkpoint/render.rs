@@ -19,6 +19,8 @@ const MAX_DIFF: usize = 40 * 1024;
 const MAX_NAMED: usize = 8;
 const MAX_SUMMARY: usize = 1200;
 const MAX_NEXT: usize = 500;
+/// Characters of what a second model said.
+const MAX_SECOND: usize = 3000;
 
 /// The review of an ordinary checkpoint; one without a commit says why there is none.
 pub fn render_checkpoint(view: &CheckpointView) -> String {
@@ -28,7 +30,9 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     looked(&mut out, view);
     actions(&mut out, view);
     changed(&mut out, view);
+    super::claims::asked(&mut out, view);
     evidence(&mut out, view);
+    second_look(&mut out, view);
     super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {
         let _ = writeln!(out, "**Checks** — {}", verdict_line(verdict, view));
@@ -55,10 +59,12 @@ pub fn render_final(view: &CheckpointView) -> String {
     looked(&mut out, view);
     actions(&mut out, view);
     changed(&mut out, view);
+    super::claims::asked(&mut out, view);
     super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {
         let _ = writeln!(out, "**Verdict** — {}", verdict_line(verdict, view));
     }
+    second_look(&mut out, view);
     out.push('\n');
     if let Some(verdict) = view.verdict.as_ref().filter(|v| !v.tail.trim().is_empty()) {
         tail(&mut out, verdict);
@@ -211,6 +217,18 @@ fn evidence(out: &mut String, view: &CheckpointView) {
     let _ = writeln!(out, "**Evidence** — from the log: {lines} (reported by code under review)");
 }
 
+/// Words of a model that took no part in the work.
+fn second_look(out: &mut String, view: &CheckpointView) {
+    if let Some((text, model)) = &view.second_look {
+        let _ = writeln!(
+            out,
+            "\n**A second look** — by {}, which saw only these changes; no verdict, and nothing waits for it:\n\n{}",
+            code(model),
+            crate::text::document(text, MAX_SECOND)
+        );
+    }
+}
+
 /// A sign before a command that ended well beside a summary of a failure.
 fn doubt(line: &EvidenceLine) -> &'static str {
     if line.exit_code == 0 && line.failed { "⚠️ " } else { "" }
@@ -305,7 +323,8 @@ fn columns(out: &mut String, view: &CheckpointView) {
         count(view.files.len() as u64, "file"),
         plus_minus(added, removed)
     ));
-    let _ = writeln!(out, "| the agent says | the log shows |\n|---|---|\n| {agent} | {} |\n", log.join("<br>"));
+    let (log, claims) = (log.join("<br>"), super::claims::rows(view, result));
+    let _ = writeln!(out, "| the agent says | the log shows |\n|---|---|\n| {agent} | {log} |\n{claims}");
 }
 
 fn refusal(out: &mut String, view: &CheckpointView) {

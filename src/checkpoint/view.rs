@@ -110,6 +110,28 @@ pub struct EvidenceLine {
     pub failed: bool,
 }
 
+/// One claim of the agent's, beside what it names as showing it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimLine {
+    /// Foreign.
+    pub text: String,
+    /// What stands in the log there.
+    pub shown: Shown,
+}
+
+/// What a claim names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// An action of this task.
+    Action(ActionLine),
+    /// The bot's own run of the checks.
+    Checks,
+    /// An action that there was not.
+    Missing(u32),
+    /// Nothing.
+    Nothing,
+}
+
 /// What was tried in a copy that was thrown away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
@@ -253,6 +275,12 @@ pub struct CheckpointView {
     /// Commands since the last checkpoint and how they ended; if any of them has a test summary, only those that have
     /// one.
     pub evidence: Vec<EvidenceLine>,
+    /// What a second model said of these changes, and its label. The first is foreign.
+    pub second_look: Option<(String, String)>,
+    /// What the agent claims, where it says so one by one.
+    pub claims: Vec<ClaimLine>,
+    /// What people asked for and these changes touch nothing of. Foreign: reviewers' words.
+    pub unanswered: Vec<domain::Item>,
     /// What the router refused since the last checkpoint.
     pub blocked: Vec<BlockedLine>,
     /// Where unusually much was sent, since the last checkpoint.

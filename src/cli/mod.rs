@@ -16,6 +16,7 @@ mod model;
 mod moment;
 mod order;
 mod outside;
+mod pager;
 pub mod printer;
 mod reload;
 mod repo;

@@ -100,6 +100,35 @@ impl Stream {
     }
 }
 
+fn wants_colours() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// How a row of a table looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// As text.
+    Plain,
+    /// As it should be.
+    Good,
+    /// To be looked at.
+    Warn,
+    /// Not as it should be.
+    Bad,
+}
+
+impl Mark {
+    fn colour(self) -> Option<Colour> {
+        match self {
+            Mark::Plain => None,
+            Mark::Good => Some(Colour::Green),
+            Mark::Warn => Some(Colour::Yellow),
+            Mark::Bad => Some(Colour::Red),
+        }
+    }
+}
+
 /// Prints to stdout what was asked for, and to stderr what went wrong and how things go.
 pub struct Printer {
     out: Stream,
@@ -109,14 +138,19 @@ pub struct Printer {
 impl Printer {
     /// The process's own terminal. Colours only where it is one, `NO_COLOR` is unset or empty and `TERM` is not `dumb`.
     pub fn terminal() -> Printer {
-        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let wanted = !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let wanted = wants_colours();
         Printer::to(
             Box::new(io::stdout()),
             wanted && io::stdout().is_terminal(),
             Box::new(io::stderr()),
             wanted && io::stderr().is_terminal(),
         )
+    }
+
+    /// To a terminal by way of a pager.
+    pub fn paging(pager: Box<dyn Write + Send>) -> Printer {
+        let Printer { err, .. } = Printer::terminal();
+        Printer { out: Stream { to: Mutex::new(pager), colours: wants_colours() }, err }
     }
 
     /// A printer to anything, for tests.
@@ -179,6 +213,11 @@ impl Printer {
 
     /// A table: its head, then its rows; a row may be shorter than the head.
     pub fn table(&self, head: &[&str], rows: &[Vec<String>]) {
+        self.marked_table(head, rows, &[]);
+    }
+
+    /// As [`Printer::table`], each row with its mark; further rows are plain.
+    pub fn marked_table(&self, head: &[&str], rows: &[Vec<String>], marks: &[Mark]) {
         let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
         let mut widths: Vec<usize> = head.iter().map(|name| name.chars().count()).collect();
         for row in &rows {
@@ -191,8 +230,10 @@ impl Printer {
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
         let mut text = format!("{}\n", self.out.paint(Colour::Bold, &line(&mut head.iter().copied())));
-        for row in &rows {
-            let _ = writeln!(text, "{}", line(&mut row.iter().map(String::as_str)));
+        for (at, row) in rows.iter().enumerate() {
+            let row = line(&mut row.iter().map(String::as_str));
+            let colour = marks.get(at).and_then(|mark| mark.colour());
+            let _ = writeln!(text, "{}", colour.map_or(row.clone(), |colour| self.out.paint(colour, &row)));
         }
         self.out.put(&text);
     }

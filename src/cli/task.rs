@@ -1,7 +1,8 @@
 //! `caisson task list`, `caisson task show <id>`: what the store says, whether the bot runs or not. Looking changes nothing.
 
 use super::order;
-use super::printer::Printer;
+use super::pager::Paged;
+use super::printer::{Mark, Printer};
 use super::store::location;
 use super::task_log::{self, Source, moment};
 use crate::config::Process;
@@ -140,13 +141,14 @@ async fn show(store: Option<&Store>, id: TaskId, output: bool, json: bool) -> Re
     let lines =
         store.egress(id).await?.iter().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Line>>();
     let happened = happened(&store.log(id).await?);
-    let printer = Printer::terminal();
     if json {
+        let printer = Printer::terminal();
         let happened: Vec<_> =
             happened.iter().map(|(at, what)| serde_json::json!({ "at_ms": at, "what": what })).collect();
         printer.json(&serde_json::json!({ "task": row, "actions": actions, "egress": lines, "happened": happened }));
         return Ok(());
     }
+    let printer = Paged::terminal();
     printer.heading(&format!("task {}: {}", row.id, row.title));
     let pull = row.pull.map_or("none yet".to_owned(), |pull| pull.to_string());
     printer.fields(&[
@@ -163,7 +165,12 @@ async fn show(store: Option<&Store>, id: TaskId, output: bool, json: bool) -> Re
         vec![action.number.to_string(), action.kind.clone(), status, code, ms, action.input.clone()]
     };
     let rows: Vec<Vec<String>> = actions.iter().map(line).collect();
-    printer.table(&["#", "action", "status", "exit", "time", "input"], &rows);
+    let mark = |action: &ActionRow| match (action.exit_code, action.status.as_deref()) {
+        (Some(0), _) | (None, Some("ok") | None) => Mark::Plain,
+        _ => Mark::Bad,
+    };
+    let marks: Vec<Mark> = actions.iter().map(mark).collect();
+    printer.marked_table(&["#", "action", "status", "exit", "time", "input"], &rows, &marks);
     if !happened.is_empty() {
         printer.heading("what happened to it");
         let rows: Vec<_> = happened.into_iter().map(|(at, what)| vec![moment(at), what]).collect();

@@ -1,12 +1,13 @@
 //! `caisson task log|replay|export`: a task's log of events, read in words, folded up to any event, or written into one file that says all of
 //! it. Looking changes nothing; a file is read as well as the store.
 
-use super::printer::{Complaint, Printer};
+use super::pager::Paged;
+use super::printer::{Complaint, Mark, Printer};
 use crate::store::Store;
 use crate::text::{count, dollars, duration, grouped, plain_line};
 use anyhow::{Context, Result};
 use clap::Args;
-use domain::{Event, State, Task, TaskId};
+use domain::{End, Event, State, Task, TaskId, VerdictKind};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -53,22 +54,46 @@ type Log = (TaskId, Vec<(i64, Event)>);
 /// Prints one line for each event; with `json`, each whole.
 pub async fn log(store: Option<&Store>, source: &Source, json: bool) -> Result<()> {
     let (_, log) = load(store, source).await?;
-    let printer = Printer::terminal();
     if json {
+        let printer = Printer::terminal();
         return lines(&log).try_for_each(|line| {
             printer.json(&serde_json::to_value(line)?);
             Ok(())
         });
     }
-    let mut rows = Vec::with_capacity(log.len());
+    let (mut rows, mut marks) = (Vec::with_capacity(log.len()), Vec::with_capacity(log.len()));
     for line in lines(&log) {
+        marks.push(mark(&line.event));
         let mut value = serde_json::to_value(&line.event)?;
         let kind = value.as_object_mut().and_then(|fields| fields.remove("event"));
         let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default().to_owned();
         rows.push(vec![line.seq.to_string(), moment(line.at_ms), kind, plain_line(&value.to_string(), SHOWN)]);
     }
-    printer.table(&["#", "when", "event", "with"], &rows);
+    Paged::terminal().marked_table(&["#", "when", "event", "with"], &rows, &marks);
     Ok(())
+}
+
+/// What a reader looks for first: what went wrong, what waits for a person, and what a person decided.
+fn mark(event: &Event) -> Mark {
+    match event {
+        Event::ActionFinished { outcome, .. } if !outcome.status.succeeded() => Mark::Bad,
+        Event::TreeRefused { .. }
+        | Event::SandboxLost { .. }
+        | Event::DecisionRefused { .. }
+        | Event::Ended { end: End::Failed { .. } } => Mark::Bad,
+        Event::Verified { verdict, .. } if verdict.kind == VerdictKind::Failed => Mark::Bad,
+        Event::Paused { .. }
+        | Event::Asked { .. }
+        | Event::PermissionAsked { .. }
+        | Event::AnotherWay { .. }
+        | Event::CheckpointPosted { .. }
+        | Event::Answered { .. } => Mark::Warn,
+        Event::DecisionUsed { .. }
+        | Event::QuestionAnswered { .. }
+        | Event::PermissionGiven { .. }
+        | Event::Ended { end: End::Delivered } => Mark::Good,
+        _ => Mark::Plain,
+    }
 }
 
 /// Prints where the task stood after its event of this number; after the last one, if none is named.

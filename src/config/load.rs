@@ -17,6 +17,9 @@ const REPOSITORY_KEYS: [&str; 9] =
 /// Keys of one `[[egress.rule]]` table.
 const RULE_KEYS: [&str; 6] = ["host", "reason", "deny", "example", "up", "down"];
 
+/// Keys of one `[[policy]]` table.
+const POLICY_KEYS: [&str; 8] = ["name", "then", "because", "command", "path", "after_web", "hits", "misses"];
+
 /// Tables that a `[[repositories]]` may have of its own, with the keys that each may hold: they lie over the tables of the same name.
 /// What is of the whole installation (hardening, mirrors, what is kept of setup, when a sandbox is put away) is not among them.
 const OF_A_REPOSITORY: [(&str, &[&str]); 3] = [
@@ -56,7 +59,8 @@ const OF_A_REPOSITORY: [(&str, &[&str]); 3] = [
 ];
 
 /// Tables that may be repeated, with the keys that each may hold.
-const REPEATED: [(&str, &[&str]); 2] = [("repositories", &REPOSITORY_KEYS), ("egress.rule", &RULE_KEYS)];
+const REPEATED: [(&str, &[&str]); 3] =
+    [("repositories", &REPOSITORY_KEYS), ("egress.rule", &RULE_KEYS), ("policy", &POLICY_KEYS)];
 
 /// Why a configuration was refused.
 #[derive(Debug, thiserror::Error)]

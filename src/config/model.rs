@@ -232,6 +232,11 @@ impl Models {
         own.or_else(|| named(role)).or_else(|| named(Role::Worker)).unwrap_or(&self.entries[0])
     }
 
+    /// Whether an entry names this role: the worker's falling in for it is none.
+    pub fn names(&self, role: Role) -> bool {
+        self.entries.iter().any(|entry| entry.roles.contains(&role))
+    }
+
     /// Takes up what commands name.
     pub(super) fn name(&mut self, commands: &Commands) {
         self.named = commands.named().map(|(_, role, id)| (role, id.to_owned())).collect();

@@ -41,6 +41,9 @@ pub struct Process {
     pub router: Router,
     /// `[egress]`: what sandboxes may reach.
     pub egress: Egress,
+    /// `[[policy]]`: rules about single actions, for every repository.
+    #[serde(default)]
+    pub policy: Vec<crate::policy::Written>,
     /// `[budget]`: what a task may use where its repository has no table of its own.
     pub budget: Budget,
     /// `[keep]`: how long what is over is kept.

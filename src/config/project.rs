@@ -12,6 +12,12 @@
 //! image = "team/builder:3"            # in place of a toolchain: one of the operator's images
 //! egress = ["docs.example.org"]       # wish, unless the operator allows the host anyway
 //! protected = ["deploy/**"]           # the agent may not change these (on top of the defaults)
+//! [[policy]]                          # a rule about single actions (docs/policy.md)
+//! name = "migrations"
+//! then = "ask"
+//! because = "a migration runs on people's data"
+//! path = "migrations/**"
+//! hits = ["migrations/3.sql"]
 //! [checkpoint]
 //! every = 3                           # 1 to 5 actions
 //! [budget]
@@ -67,6 +73,8 @@ pub struct Project {
     pub egress: Vec<String>,
     /// Glob patterns, relative to the root.
     pub protected: Vec<String>,
+    /// `[[policy]]`: rules about single actions, beside the operator's; they only take away.
+    pub policy: Vec<crate::policy::Written>,
     /// `[checkpoint]`: how often a person is asked.
     pub checkpoint: Checkpoint,
     /// `[budget]`: what a task may use.
@@ -215,6 +223,7 @@ impl Project {
                 return Err(("protected", format!("{pattern:?} starts with `/`; patterns are relative to the root")));
             }
         }
+        crate::policy::Rules::read(&self.policy).map_err(|(_, key, why)| (key, why))?;
         if self.budget.usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
             return Err(("usd", "a budget is more than zero".to_owned()));
         }

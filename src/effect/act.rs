@@ -2,6 +2,7 @@
 //! A try has a sandbox of its own, which is thrown away.
 
 use super::EffectRunner;
+use crate::policy::Ruling;
 use crate::sandbox::SandboxError;
 use crate::text::redacted;
 use crate::trouble::Trouble;
@@ -12,7 +13,15 @@ use protocol::runner::{Limits, Status};
 const MOST_TRIES: i64 = 5;
 
 impl EffectRunner {
-    pub(super) async fn act(&self, task: &Task, number: u32, action: &Action, tries: i64) -> Result<Input, Trouble> {
+    /// `permitted`: a person let it run, whatever rule asks for that.
+    pub(super) async fn act(
+        &self,
+        task: &Task,
+        number: u32,
+        action: &Action,
+        permitted: bool,
+        tries: i64,
+    ) -> Result<Input, Trouble> {
         self.listed_image(task)?;
         if let Action::Try { files, command, check } = action {
             return self.try_out(task, number, (files, command, check.as_deref()), tries).await;
@@ -21,9 +30,13 @@ impl EffectRunner {
         if task.used > 1 {
             self.warm(task)?;
         }
-        if let Some(reason) = self.guarded(task, action).await? {
-            let status = OutcomeStatus::Denied { reason };
-            let outcome = Outcome::new(status, "");
+        let refused = match self.ruled(task, action).await? {
+            Ruling::Deny(reason) => Some(reason),
+            Ruling::Ask(reason) if !permitted => return Ok(Input::PermissionAsked { number, reason }),
+            Ruling::Ask(_) | Ruling::Allow => self.guarded(task, action).await?,
+        };
+        if let Some(reason) = refused {
+            let outcome = Outcome::new(OutcomeStatus::Denied { reason }, "");
             return Ok(Input::ActionEnded { number, outcome });
         }
         let sandbox = self.config.sandbox_of(&self.configured(task)?.key);

@@ -190,6 +190,7 @@ fn needs_commits(effect: &Effect) -> bool {
         | Effect::ClosePull
         | Effect::ReadyPull
         | Effect::ShowPlan { .. }
+        | Effect::Ask { .. }
         | Effect::Comment { .. }
         | Effect::Label { .. }
         | Effect::CommitStatus { .. }

@@ -5,6 +5,7 @@
 
 use super::EffectRunner;
 use crate::git::GitError;
+use crate::policy::plain;
 use crate::sandbox::kept::{asks_for_tests, is_test, lost};
 use crate::text;
 use crate::trouble::Trouble;
@@ -124,20 +125,6 @@ fn changes(action: &Action) -> Vec<(&str, Change<'_>)> {
         | Action::WebFetch { .. }
         | Action::Try { .. } => Vec::new(),
     }
-}
-
-/// The path as a tree spells it; none for one that leaves the workspace, which the runner refuses.
-fn plain(path: &str) -> Option<String> {
-    let path = path.strip_prefix("/workspace/").unwrap_or(path);
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            name => parts.push(name),
-        }
-    }
-    (!path.starts_with('/') && !parts.is_empty()).then(|| parts.join("/"))
 }
 
 fn sentence(path: &str, line: &str) -> String {

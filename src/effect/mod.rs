@@ -16,6 +16,7 @@ mod image;
 mod issue_locks;
 mod listeners;
 mod money;
+mod permission;
 mod policy;
 mod posts;
 mod prepare;
@@ -23,6 +24,7 @@ mod publish;
 mod repository;
 mod review;
 mod rules;
+mod second_look;
 mod style;
 mod talk;
 mod verify;
@@ -33,6 +35,7 @@ pub use certain::Refusals;
 pub(crate) use image::{Choice, Chosen, Told, read as read_toolchain};
 pub use issue_locks::IssueLocks;
 pub use listeners::Listeners;
+pub use permission::Rulebook;
 pub(crate) use policy::granted;
 pub use posts::Posts;
 pub use repository::Repository;
@@ -91,10 +94,14 @@ pub struct EffectRunner {
     pub worker: Speaker,
     /// The model that answers `/plan`.
     pub planner: Speaker,
+    /// The model that looks at a checkpoint's changes before a person does; none where the configuration names no reviewer.
+    pub reviewer: Option<Speaker>,
     /// How the worker is talked to, once it is known.
     pub style: tokio::sync::OnceCell<Style>,
     /// The bot's bare repositories in the state directory.
     pub repos: Repos,
+    /// Rules about single actions.
+    pub rulebook: Rulebook,
     /// What the bot posts.
     pub posts: Posts,
     /// Who else would get a push.
@@ -121,11 +128,12 @@ impl EffectRunner {
         match &row.effect {
             Effect::Prepare { .. } => self.prepare(task).await,
             Effect::Converse { turn } => self.converse(task, *turn, row, feed).await,
-            Effect::Act { number, action } => self.act(task, *number, action, row.tries).await,
+            Effect::Act { number, action, permitted } => self.act(task, *number, action, *permitted, row.tries).await,
             Effect::Capture { n, why } => self.capture(task, *n, *why).await,
             Effect::Push { n, commit, expected } => self.push(task, *n, commit, expected.as_ref()).await,
             Effect::OpenPull => self.open_pull(task, self.ambiguous(row)).await,
-            Effect::Review { n, commit, last } => self.review(task, row, *n, commit.as_ref(), *last).await,
+            Effect::Review { n, commit, last } => self.review(task, row, (*n, commit.as_ref(), *last), feed).await,
+            Effect::Ask { about, .. } => self.ask(task, row, *about).await,
             Effect::Verify { n, commit } => self.verify(task, *n, commit, row.tries).await,
             Effect::Open { .. } => self.open(task, row).await,
             Effect::Rest { .. } => self.rest(task).await,

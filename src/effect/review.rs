@@ -6,20 +6,23 @@ use crate::checkpoint;
 use crate::forge::{NewReview, Note};
 use crate::message;
 use crate::store::EffectRow;
+use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Commit, Input, Task, TaskKind};
+use domain::{Asked, Commit, Input, Task, TaskKind};
 
 impl EffectRunner {
     pub(super) async fn review(
         &self,
         task: &Task,
         row: &EffectRow,
-        n: u32,
-        commit: Option<&Commit>,
-        last: bool,
+        (n, commit, last): (u32, Option<&Commit>, bool),
+        feed: &dyn Feed,
     ) -> Result<Input, Trouble> {
         let repository = self.repository(task)?;
-        let view = self.view(task, n, last).await?;
+        let mut view = self.view(task, n, last).await?;
+        if commit.is_some() && self.look_again(task, row, n, &view, feed).await? {
+            view = self.view(task, n, last).await?;
+        }
         let Some(pull) = task.pull else { return self.answer(task, row, repository, n).await };
         let body = if last { checkpoint::render_final(&view) } else { checkpoint::render_checkpoint(&view) };
         let notes = checkpoint::render_notes(&view);
@@ -31,6 +34,23 @@ impl EffectRunner {
         let post = self.post(task, row, &repository, pull);
         let review = self.posts.review(&post, NewReview { commit: head, body, notes }).await?;
         Ok(Input::ReviewPosted { n, review: review.id, number: review.number, risk: view.risk })
+    }
+
+    /// The question that waits, where the task is talked about: on its pull request, before that on the issue.
+    pub(super) async fn ask(&self, task: &Task, row: &EffectRow, about: Asked) -> Result<Input, Trouble> {
+        let scripted = self.speaker(task).model.scripted();
+        let text = match (about, &task.question, &task.permission, &task.action) {
+            (Asked::Question { .. }, Some(question), _, _) => message::question(question, task, scripted),
+            (Asked::Permission { number }, _, Some(reason), Some(action)) => {
+                message::permission(number, action, reason, task, scripted)
+            }
+            // Answered or given up meanwhile.
+            _ => return Ok(Input::Settled),
+        };
+        let repository = self.repository(task)?;
+        let number = task.pull.unwrap_or(self.request(task)?.issue);
+        let comment = self.posts.comment(&self.post(task, row, &repository, number), &text).await?;
+        Ok(Input::QuestionPosted { about, number: comment.id })
     }
 
     /// Which post an effect's is.

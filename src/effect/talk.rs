@@ -2,7 +2,7 @@
 
 use super::EffectRunner;
 use crate::checkpoint::label;
-use crate::forge::{NewStatus, StatusState};
+use crate::forge::{ForgeError, NewStatus, StatusState};
 use crate::message::{self, About};
 use crate::store::EffectRow;
 use crate::trouble::{No, Trouble};
@@ -55,7 +55,13 @@ impl EffectRunner {
         let Some(label) = label::of_state(state) else { return Ok(Input::Settled) };
         let request = self.request(task)?;
         for number in [Some(request.issue), task.pull].into_iter().flatten() {
-            self.forge.add_label(&repository.at, number, label.name).await?;
+            match self.forge.add_label(&repository.at, number, label.name).await {
+                // The label itself is gone, or is one that an older version did not make: no reason to hold a task up.
+                Err(ForgeError::NotFound(what)) if self.forge.labels(&repository.at, number).await.is_ok() => {
+                    tracing::warn!(task = %task.id, number, what, "not labelled; `caisson repo add` makes the labels that are missing");
+                }
+                labelled => labelled?,
+            }
         }
         Ok(Input::Settled)
     }

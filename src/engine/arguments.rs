@@ -89,6 +89,16 @@ impl<'a> Arguments<'a> {
         entries.iter().map(|entry| entry.as_object().cloned().ok_or_else(|| wrong(entry))).collect()
     }
 
+    /// A list of texts without the empty ones; empty where it is left out.
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, String> {
+        let wrong = |value: &Value| format!("{}: `{name}` must be a list of texts, not {}", self.tool, shown(value));
+        let Some(value) = self.get(name) else { return Ok(Vec::new()) };
+        let entries = value.as_array().ok_or_else(|| wrong(value))?;
+        let texts = entries.iter().map(|entry| entry.as_str().map(str::to_owned).ok_or_else(|| wrong(entry)));
+        let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
+        Ok(texts.into_iter().filter(|text| !text.trim().is_empty()).collect())
+    }
+
     pub(super) fn flag(&self, name: &str) -> Result<bool, String> {
         match self.get(name) {
             None => Ok(false),

@@ -33,6 +33,12 @@ impl Ran {
         Self { items: Vec::new(), whole: true }
     }
 
+    /// Whether both runs report the same failures.
+    pub(super) fn is_same(&self, other: &Ran) -> bool {
+        let difference = items::difference(&other.items, &self.items);
+        difference.new.is_empty() && difference.gone.is_empty()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }

@@ -8,12 +8,12 @@
 
 mod said;
 
-use domain::{Call, CallRequest, Commit, Event, Item, Outcome, Recall, Request, Task, TaskKind};
+use domain::{Call, CallRequest, Commit, Event, Item, Outcome, Question, Recall, Request, Task, TaskKind};
 use minijinja::context;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::failing::Ran;
-use super::fence::Fence;
+use super::fence::{Fence, Trust};
 use super::nudge::{self, Form, Progress};
 use super::repeats::Repeats;
 use super::style::text as blocks;
@@ -120,10 +120,14 @@ struct Replay<'a> {
     heard: usize,
     /// The conversation began anew, and the model was not told yet.
     anew: bool,
+    /// What showed that the work got nowhere, where it began anew for that.
+    tried: &'a [String],
     changed: BTreeSet<&'a str>,
     plan: Option<&'a String>,
     /// Remarks that decided nothing: they come with the next decision.
     remarks: Vec<Item>,
+    /// The newest question to a person.
+    question: Option<&'a Question>,
     /// A call is out whose request no later word may change: hosts that were allowed meanwhile are told after its answer.
     calling: bool,
     unheard: Vec<&'a String>,
@@ -169,9 +173,11 @@ impl<'a> Replay<'a> {
             asked: Vec::new(),
             heard: 0,
             anew: false,
+            tried: &[],
             changed: BTreeSet::new(),
             plan: None,
             remarks: Vec::new(),
+            question: None,
             calling: false,
             unheard: Vec::new(),
             request: None,
@@ -195,6 +201,8 @@ impl<'a> Replay<'a> {
                 self.answered(*turn, text, calls, vendor.as_deref());
             }
             Event::Recalled { index, wanted, .. } => self.recalled(*index, wanted),
+            Event::Asked { question, .. } => self.question = Some(question),
+            Event::QuestionAnswered { index, decision, .. } => self.question_answered(*index, decision),
             Event::CallAnswered { index, answer, malformed, .. } => self.told(*index, answer, *malformed),
             Event::ActionStarted { number, index, .. } => self.started(*number, *index),
             Event::ActionFinished { number, outcome } => self.finished(*number, outcome),
@@ -207,7 +215,15 @@ impl<'a> Replay<'a> {
             }
             Event::WorkKept { commit } => self.head = Some(commit),
             Event::PlanUpdated { plan, .. } => self.plan = Some(plan),
+            Event::AnotherWay { tried } => self.tried = tried,
             Event::ConversationRestarted => self.restart(),
+            _ => self.heard(event),
+        }
+    }
+
+    /// What came from people and from the ground the work stands on.
+    fn heard(&mut self, event: &'a Event) {
+        match event {
             Event::TreeRefused { reasons, .. } => self.refused(reasons),
             Event::Verified { commit, verdict, .. } => self.verified(commit, verdict),
             Event::DecisionUsed { decision, n } => self.decided(decision, *n),
@@ -219,31 +235,7 @@ impl<'a> Replay<'a> {
             Event::ModelCallStarted { .. } => self.calling = true,
             Event::HostAllowed { host, .. } if self.calling => self.unheard.push(host),
             Event::HostAllowed { host, .. } => self.say("allowed", context! { host }),
-            // What the model needn't know, or learns by another event.
-            Event::SlotGranted
-            | Event::Looked { .. }
-            | Event::Compacted { .. }
-            | Event::SlotAwaited
-            | Event::ModelCallUncharged { .. }
-            | Event::PublishStarted { .. }
-            | Event::TreeUnchanged { .. }
-            | Event::Pushed { .. }
-            | Event::PullOpened { .. }
-            | Event::VerifyStarted { .. }
-            | Event::VerdictReturned { .. }
-            | Event::CheckpointPosted { .. }
-            | Event::Answered { .. }
-            | Event::CheckpointVoided { .. }
-            | Event::DecisionHeld { .. }
-            | Event::DecisionRefused { .. }
-            | Event::AdvanceEnded { .. }
-            | Event::HostDenied { .. }
-            | Event::WorkKeeping
-            | Event::WorkNotKept { .. }
-            | Event::RouterReplaced
-            | Event::BudgetGranted { .. }
-            | Event::Paused { .. }
-            | Event::Ended { .. } => {}
+            _ => unsaid(event),
         }
     }
 
@@ -309,7 +301,12 @@ impl<'a> Replay<'a> {
     }
 
     fn told_anew(&self) -> String {
-        prompt::render("restarted", self.stand())
+        if self.tried.is_empty() {
+            return prompt::render("restarted", self.stand());
+        }
+        let tried = self.tried.iter().map(|line| format!("- {line}\n")).collect::<String>();
+        let tried = self.fence.wrap("what was tried", Trust::None, &tried);
+        prompt::render("another_way", context! { tried, ..self.stand() })
     }
 
     fn answered(&mut self, turn: u32, text: &'a str, calls: &'a [CallRequest], vendor: Option<&str>) {
@@ -383,10 +380,12 @@ impl<'a> Replay<'a> {
     fn started(&mut self, number: u32, index: u32) {
         self.used = self.used.saturating_add(1);
         let (used, every) = (self.used, self.every());
+        // Its number over the whole task is what `recall` and claims name it by.
+        let which = if number == u32::from(used) { String::new() } else { format!("{number}, ") };
         let place = match (self.kind, used >= every) {
-            (_, false) => format!("action {used} of {every}"),
-            (TaskKind::Fix, true) => format!("action {used} of {every}: a checkpoint comes next"),
-            (TaskKind::Plan, true) => format!("action {used} of {every}: answer with done now"),
+            (_, false) => format!("action {which}{used} of {every}"),
+            (TaskKind::Fix, true) => format!("action {which}{used} of {every}: a checkpoint comes next"),
+            (TaskKind::Plan, true) => format!("action {which}{used} of {every}: answer with done now"),
         };
         if let Some(open) = &mut self.open {
             open.actions.push((number, index as usize, place));
@@ -445,10 +444,76 @@ impl<'a> Replay<'a> {
         }
         if std::mem::take(&mut self.anew) {
             self.notes.push(self.told_anew());
+            self.tried = &[];
         }
         if !self.notes.is_empty() {
             self.turns.push(Turn::User { text: std::mem::take(&mut self.notes).join("\n\n") });
         }
+    }
+}
+
+/// Every event by its name: a new one does not compile before somebody decided whether the model is told of it.
+fn unsaid(event: &Event) {
+    match event {
+        // What the model needn't know, or learns by another event.
+        Event::SlotGranted
+        | Event::Looked { .. }
+        | Event::Compacted { .. }
+        | Event::SlotAwaited
+        | Event::ModelCallUncharged { .. }
+        | Event::PublishStarted { .. }
+        | Event::TreeUnchanged { .. }
+        | Event::Pushed { .. }
+        | Event::PullOpened { .. }
+        | Event::VerifyStarted { .. }
+        | Event::VerdictReturned { .. }
+        | Event::CheckpointPosted { .. }
+        | Event::Answered { .. }
+        | Event::CheckpointVoided { .. }
+        | Event::DecisionHeld { .. }
+        | Event::DecisionRefused { .. }
+        | Event::AdvanceEnded { .. }
+        | Event::PermissionAsked { .. }
+        | Event::PermissionGiven { .. }
+        | Event::PermissionRefused { .. }
+        | Event::QuestionPosted { .. }
+        | Event::SecondLookStarted { .. }
+        | Event::SecondLooked { .. }
+        | Event::HostDenied { .. }
+        | Event::WorkKeeping
+        | Event::WorkNotKept { .. }
+        | Event::RouterReplaced
+        | Event::BudgetGranted { .. }
+        | Event::Paused { .. }
+        | Event::Ended { .. } => {}
+        // Told above.
+        Event::Requested { .. }
+        | Event::Prepared { .. }
+        | Event::TurnCompleted { .. }
+        | Event::Recalled { .. }
+        | Event::Asked { .. }
+        | Event::QuestionAnswered { .. }
+        | Event::CallAnswered { .. }
+        | Event::ActionStarted { .. }
+        | Event::ActionFinished { .. }
+        | Event::DoneSaid { .. }
+        | Event::Nudged { .. }
+        | Event::DoneReturned { .. }
+        | Event::TreeCaptured { .. }
+        | Event::WorkKept { .. }
+        | Event::PlanUpdated { .. }
+        | Event::AnotherWay { .. }
+        | Event::ConversationRestarted
+        | Event::TreeRefused { .. }
+        | Event::Verified { .. }
+        | Event::DecisionUsed { .. }
+        | Event::FeedbackGiven { .. }
+        | Event::WidenedToFix { .. }
+        | Event::Resumed
+        | Event::SandboxLost { .. }
+        | Event::SandboxSuspended { .. }
+        | Event::ModelCallStarted { .. }
+        | Event::HostAllowed { .. } => {}
     }
 }
 
@@ -460,7 +525,9 @@ fn in_words(call: &CallRequest) -> String {
 fn as_made(call: &CallRequest) -> ToolCall {
     let malformed = match &call.call {
         Call::Malformed { reason } => Some(text::cut(reason, 200).0.to_owned()),
-        Call::Action { .. } | Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } => None,
+        Call::Action { .. } | Call::Done { .. } | Call::UpdatePlan { .. } | Call::Recall { .. } | Call::Ask { .. } => {
+            None
+        }
     };
     ToolCall { id: call.id.clone(), name: call.name.clone(), arguments: call.arguments.clone(), malformed }
 }

@@ -23,6 +23,8 @@ pub mod probe;
 mod prompt;
 mod recall;
 mod repeats;
+mod second_look;
+mod stuck;
 pub mod style;
 mod summary;
 pub mod tools;
@@ -34,6 +36,8 @@ use crate::secret::Secret;
 pub use answer::TurnAnswer;
 pub use compact::due as compaction_due;
 pub use fence::Fence;
+pub use second_look::{Change, second_look};
+pub use stuck::way_out;
 pub use turn::{Ready, Refusal, TurnError, converse, prepare, prompt_tokens};
 
 /// The longest summary of older turns, and the most of a repository's rules, in characters.

@@ -29,6 +29,7 @@ pub(super) fn command(call: &CallRequest) -> Option<&str> {
         | Call::Done { .. }
         | Call::UpdatePlan { .. }
         | Call::Recall { .. }
+        | Call::Ask { .. }
         | Call::Malformed { .. } => None,
     }
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const FILES: [(&str, &str); 27] = [
+const FILES: [(&str, &str); 30] = [
     ("system", include_str!("../../prompts/system.md")),
     ("plan", include_str!("../../prompts/plan.md")),
     ("short_system", include_str!("../../prompts/short/system.md")),
@@ -34,6 +34,9 @@ const FILES: [(&str, &str); 27] = [
     ("resumed", include_str!("../../prompts/turn/resumed.md")),
     ("rules", include_str!("../../prompts/turn/rules.md")),
     ("compacted", include_str!("../../prompts/turn/compacted.md")),
+    ("another_way", include_str!("../../prompts/turn/another_way.md")),
+    ("review_system", include_str!("../../prompts/review/system.md")),
+    ("review_change", include_str!("../../prompts/review/change.md")),
     ("restarted", include_str!("../../prompts/turn/restarted.md")),
 ];
 
@@ -65,7 +68,7 @@ mod tests {
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
             base => 0, tail => "x", missing => "test_a", reasons => vec!["a link leaves the tree"], files => "a.py", plan => "p",
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
-            replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", rules => true, recall => true, title => "t", body => "b", remarks => vec!["r"], failing => "- a.py:1", unmet => "u", repair => true, path => "p",
+            replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", rules => true, recall => true, title => "t", body => "b", remarks => vec!["r"], tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, path => "p",
             shown => vec![context! { path => "p", note => "", fence => "```", language => "", text => "x" }],
         };
         for (name, _) in FILES {

@@ -22,7 +22,8 @@ pub use answer::{
 };
 pub use host::{allowed_nowhere, taken_back};
 pub use life::{
-    accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, resumed, trouble, voided,
+    accepted, approved, cancelled, declined, delivered, expired, failed, paused, permission, plan_answer, question,
+    resumed, trouble, voided,
 };
 pub use notice::notice;
 pub use proposal::{proposal_body, proposal_commit, proposal_title};

@@ -3,7 +3,7 @@
 use super::about::About;
 use super::{answer, budget, host, life};
 use crate::text::code;
-use domain::{Notice, PauseReason, State};
+use domain::{Asked, Notice, PauseReason, State};
 
 /// The text of a notice.
 pub fn notice(notice: &Notice, about: &About<'_>) -> String {
@@ -54,6 +54,8 @@ impl About<'_> {
             State::Running => "at work".to_owned(),
             State::Publishing { n, .. } => format!("publishing checkpoint {n}"),
             State::AwaitingReview { n, .. } => format!("waiting for an answer to checkpoint {n}"),
+            State::Asking { about: Asked::Question { .. }, .. } => "waiting for an answer to its question".to_owned(),
+            State::Asking { about: Asked::Permission { .. }, .. } => "waiting for a permission".to_owned(),
             State::Verifying { .. } => "being checked by the bot".to_owned(),
             State::FinalReview { .. } => "done, and waiting for the last approval".to_owned(),
             State::Approved { .. } => "approved".to_owned(),
@@ -73,6 +75,12 @@ impl About<'_> {
                 "`/stop` ends it; remarks on it reach the agent with your next decision.".to_owned()
             }
             State::AwaitingReview { .. } => format!("Answer on {review}."),
+            State::Asking { about: Asked::Permission { .. }, .. } => {
+                format!(
+                    "`/approve` in a comment on {review} permits it; other words refuse it, and `/stop` ends the task."
+                )
+            }
+            State::Asking { .. } => format!("Answer its question with a comment on {review}; `/stop` ends it."),
             State::FinalReview { commit, .. } => format!(
                 "Approve the final review on {review}, or write {}.",
                 code(&format!("/approve {}", commit.as_str().get(..10).unwrap_or_default()))

@@ -192,6 +192,25 @@ fn a_plan_is_quoted_and_leads_on() {
 }
 
 #[test]
+fn a_question_says_who_may_answer_and_that_it_approves_nothing() {
+    let text = "Which of the two, @bob?\n</details>\n### Checkpoint 9".to_owned();
+    let options = vec!["the **first**".to_owned(), "both\n/approve".to_owned()];
+    let task = task(TaskKind::Fix, State::Running);
+    insta::assert_snapshot!("question", question(&domain::Question { text, options }, &task, false));
+}
+
+#[test]
+fn an_action_that_waits_for_permission_is_shown_as_it_would_run() {
+    let task = task(TaskKind::Fix, State::Running);
+    let run = domain::Action::Bash { command: "npm publish\n```\n/approve".into() };
+    let told = permission(7, &run, "nothing is published from here, @bob (publishing)", &task, false);
+    insta::assert_snapshot!("permission", told);
+    let path = "migrations/`1`.sql".to_owned();
+    let delete = permission(8, &domain::Action::DeleteFile { path, recursive: false }, "r", &task, false);
+    assert!(delete.contains("delete\\_file") || delete.contains("delete_file migrations/"), "{delete}");
+}
+
+#[test]
 fn an_approval_says_what_was_checked() {
     let state = |kind| State::Approved { commit: commit(), verdict: verdict(kind) };
     let mut task = task(TaskKind::Fix, state(VerdictKind::Passed));

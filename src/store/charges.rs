@@ -81,6 +81,14 @@ impl Store {
     }
 }
 
+/// The turn that a call is charged for; 0 for a second look, which belongs to none.
+fn of_turn(event: &Event) -> i64 {
+    match event {
+        Event::ModelCallStarted { turn, .. } | Event::TurnCompleted { turn, .. } => i64::from(*turn),
+        _ => 0,
+    }
+}
+
 /// Writes what an event charged, or took back, as the fold of the log does.
 pub(super) async fn project(
     c: &mut AnyConnection,
@@ -92,18 +100,19 @@ pub(super) async fn project(
     let insert = "INSERT INTO charges (task, seq, turn, at, repository, model, input, output, cache_read, cache_write, micro_usd, open) \
                   SELECT $1, $2, $3, $4, repository, $5, $6, $7, $8, $9, $10, ";
     match event {
-        Event::ModelCallStarted { turn, worst_micro_usd } => {
+        Event::ModelCallStarted { worst_micro_usd, .. } | Event::SecondLookStarted { worst_micro_usd, .. } => {
+            let turn = of_turn(event);
             // Whatever was awaited before is lost: its worst case stays charged.
             sqlx::query("UPDATE charges SET open = FALSE WHERE task = $1 AND open").bind(id.0).execute(&mut *c).await?;
             let sql = sqlx::AssertSqlSafe(format!("{insert} TRUE FROM tasks WHERE id = $1"));
-            let query = sqlx::query(sql).bind(id.0).bind(seq).bind(i64::from(*turn)).bind(now).bind("");
+            let query = sqlx::query(sql).bind(id.0).bind(seq).bind(turn).bind(now).bind("");
             let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
             query.execute(c).await?;
         }
         Event::ModelCallUncharged { .. } => {
             sqlx::query("DELETE FROM charges WHERE task = $1 AND open").bind(id.0).execute(c).await?;
         }
-        Event::TurnCompleted { turn, usage, micro_usd, model, .. } => {
+        Event::TurnCompleted { usage, micro_usd, model, .. } | Event::SecondLooked { usage, micro_usd, model, .. } => {
             let [input, output, cache_read, cache_write, micro_usd] =
                 [usage.input, usage.output, usage.cache_read, usage.cache_write, *micro_usd].map(|it| it as i64);
             let sql = "UPDATE charges SET model = $2, input = $3, output = $4, cache_read = $5, cache_write = $6, \
@@ -113,7 +122,7 @@ pub(super) async fn project(
             // Begun under a version that kept no charges; the host's own answers cost nothing.
             if !known && (usage.total() > 0 || micro_usd > 0) {
                 let sql = sqlx::AssertSqlSafe(format!("{insert} FALSE FROM tasks WHERE id = $1"));
-                let query = sqlx::query(sql).bind(id.0).bind(seq).bind(i64::from(*turn)).bind(now).bind(model);
+                let query = sqlx::query(sql).bind(id.0).bind(seq).bind(of_turn(event)).bind(now).bind(model);
                 query.bind(input).bind(output).bind(cache_read).bind(cache_write).bind(micro_usd).execute(c).await?;
             }
         }

@@ -5,7 +5,7 @@ use crate::dice::{Dice, number};
 use crate::world::{FIX, REPO, World};
 use caisson::forge::{ForgeReads as _, RepoRef};
 use caisson::task::Boundary;
-use domain::{Event, OutcomeStatus, Task};
+use domain::{Event, OutcomeStatus, State, Task};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,11 +28,13 @@ enum Story {
     Suspended,
     /// A pause in the middle of a segment that lasts longer than its sandbox is kept.
     Kept,
+    /// A question before the work, and its answer.
+    Ask,
     /// Its issue is closed.
     Closed,
 }
 
-const STORIES: [(Story, &[&str]); 7] = [
+const STORIES: [(Story, &[&str]); 8] = [
     (
         Story::Fix,
         &[
@@ -59,6 +61,7 @@ const STORIES: [(Story, &[&str]); 7] = [
     (Story::Hosts, &["egress"]),
     (Story::Suspended, &["shelve"]),
     (Story::Kept, &["keep"]),
+    (Story::Ask, &["ask"]),
     (Story::Closed, &["close_pull"]),
 ];
 
@@ -109,7 +112,9 @@ impl Ran {
         let actions = match story {
             Story::Advance => (1..=10).collect(),
             Story::Kept => BTreeSet::from([1]),
-            Story::Fix | Story::Early | Story::Hosts | Story::Suspended | Story::Closed => BTreeSet::from([5, 6]),
+            Story::Fix | Story::Early | Story::Hosts | Story::Suspended | Story::Ask | Story::Closed => {
+                BTreeSet::from([5, 6])
+            }
         };
         Self { dir: tempfile::tempdir().expect("a directory"), actions }
     }
@@ -158,6 +163,10 @@ call = [
 ]
 "#;
             World::new(&format!("name = \"long work\"\n{}{}{mend}", turn(1), turn(6))).await
+        }
+        Story::Ask => {
+            let ask = "[[turn]]\ncall = [{ name = \"ask\", arguments = { question = \"Which one?\" } }]\n[[turn]]";
+            World::new(&fix(ran).replacen("[[turn]]", ask, 1)).await
         }
         Story::Fix | Story::Early | Story::Closed => World::new(&fix(ran)).await,
     }
@@ -211,6 +220,10 @@ impl Person {
                         && !world.broker.workspace("task-1-1").exists();
                 }
             }
+            Story::Ask if matches!(task.state, State::Asking { number: Some(_), .. }) && self.first("answer") => {
+                world.alice().comment(REPO, issue, "The one in semver.py.").expect("said");
+            }
+            Story::Ask => return state == "awaiting-review",
             Story::Closed if state == "awaiting-review" && self.first("close") => {
                 world.alice().close(REPO, issue).expect("closed");
             }
@@ -285,7 +298,7 @@ async fn judge(what: &str, world: &World, issue: u64, ran: &Ran) {
         assert!(next.is_err(), "{what}: a second pull request");
     }
     let store = world.by_hand().await;
-    let sql = "SELECT key, state FROM effects WHERE kind IN ('comment', 'review')";
+    let sql = "SELECT key, state FROM effects WHERE kind IN ('comment', 'review', 'ask')";
     let rows: Vec<(String, String)> = sqlx::query_as(sql).fetch_all(&store).await.expect("read");
     store.close().await;
     for (key, state) in rows {
@@ -372,6 +385,13 @@ async fn a_sandbox_is_put_away_through_kills() {
 async fn uncommitted_work_is_taken_into_a_commit_through_kills() {
     for moment in [Moment::Start, Moment::Middle, Moment::End, Moment::Acknowledged] {
         killed(Story::Kept, moment).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_put_once_through_kills() {
+    for moment in [Moment::Start, Moment::Middle, Moment::End, Moment::Acknowledged] {
+        killed(Story::Ask, moment).await;
     }
 }
 

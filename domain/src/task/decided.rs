@@ -1,7 +1,7 @@
 //! What people's decisions make of a task: the fold's part that is about them.
 
 use super::Task;
-use crate::{Advance, Event, Grant, NO_RIGHT, State, TaskKind};
+use crate::{Advance, Asked, Event, Grant, NO_RIGHT, State, TaskKind};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -23,6 +23,28 @@ impl Task {
                 self.remarks.extend(items.iter().cloned());
                 self.held.retain(|source| source != from);
             }
+            Event::QuestionPosted { number: posted } => {
+                if let Some(State::Asking { number, .. }) = self.asking() {
+                    *number = Some(*posted);
+                }
+            }
+            Event::PermissionAsked { number, reason } => {
+                self.permission = Some(reason.clone());
+                self.state = State::Asking { about: Asked::Permission { number: *number }, number: None };
+            }
+            Event::PermissionGiven { .. } | Event::PermissionRefused { .. } => {
+                self.permitted = matches!(event, Event::PermissionGiven { .. });
+                if let Some(asking) = self.asking() {
+                    *asking = State::Running;
+                    self.permission = None;
+                }
+            }
+            Event::QuestionAnswered { .. } => {
+                if let Some(asking) = self.asking() {
+                    *asking = State::Running;
+                    self.question = None;
+                }
+            }
             Event::WidenedToFix { .. } => self.kind = TaskKind::Fix,
             Event::DecisionRefused { source, poster, reason } => {
                 self.held.retain(|s| s != source);
@@ -32,6 +54,15 @@ impl Task {
             }
             _ => taken_before(event),
         }
+    }
+
+    /// The state in which a question waits, behind a pause too; none where none does.
+    fn asking(&mut self) -> Option<&mut State> {
+        let at = match &mut self.state {
+            State::Paused { from, .. } => &mut **from,
+            state => state,
+        };
+        matches!(at, State::Asking { .. }).then_some(at)
     }
 
     fn use_decision(&mut self, decision: &crate::Decision, n: u32) {
@@ -48,7 +79,10 @@ impl Task {
             _ => {
                 self.used = 0;
                 self.malformed = 0;
-                self.recalls = 0;
+                if !approved {
+                    self.other_ways = 0;
+                }
+                (self.recalls, self.questions) = (0, 0);
                 self.plan_noted = false;
                 (self.starved, self.losses) = (0, 0);
                 self.remarks.clear();
@@ -67,6 +101,8 @@ fn taken_before(event: &Event) {
         | Event::SlotGranted
         | Event::SlotAwaited
         | Event::Prepared { .. }
+        | Event::SecondLookStarted { .. }
+        | Event::SecondLooked { .. }
         | Event::ModelCallStarted { .. }
         | Event::ModelCallUncharged { .. }
         | Event::TurnCompleted { .. }
@@ -75,6 +111,8 @@ fn taken_before(event: &Event) {
         | Event::ActionFinished { .. }
         | Event::PlanUpdated { .. }
         | Event::Recalled { .. }
+        | Event::AnotherWay { .. }
+        | Event::Asked { .. }
         | Event::Compacted { .. }
         | Event::DoneSaid { .. }
         | Event::Nudged { .. }
@@ -100,8 +138,13 @@ fn taken_before(event: &Event) {
         | Event::WorkNotKept { .. }
         | Event::ConversationRestarted
         | Event::SandboxSuspended { .. }
-        | Event::Ended { .. } => {}
-        Event::DecisionHeld { .. }
+        | Event::Ended { .. }
+        | Event::PermissionAsked { .. }
+        | Event::PermissionGiven { .. }
+        | Event::PermissionRefused { .. }
+        | Event::QuestionPosted { .. }
+        | Event::QuestionAnswered { .. }
+        | Event::DecisionHeld { .. }
         | Event::DecisionUsed { .. }
         | Event::DecisionRefused { .. }
         | Event::AdvanceEnded { .. }

@@ -1,15 +1,16 @@
 //! What turns and actions make of a task: the fold's part that is about them.
 
 use super::Task;
-use crate::{Event, plan};
+use crate::{Asked, Event, State, Usage, plan};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
     pub(super) fn apply_work(&mut self, event: &Event) {
         match event {
+            Event::SecondLookStarted { worst_micro_usd, .. } => self.charge_worst(*worst_micro_usd),
+            Event::SecondLooked { usage, micro_usd, duration_ms, .. } => self.charge(usage, *micro_usd, *duration_ms),
             Event::ModelCallStarted { worst_micro_usd, .. } => {
-                self.spent.micro_usd += worst_micro_usd;
-                self.model_worst = *worst_micro_usd;
+                self.charge_worst(*worst_micro_usd);
                 self.model_starts += 1;
             }
             Event::ModelCallUncharged { .. } => {
@@ -20,15 +21,26 @@ impl Task {
             Event::TurnCompleted { turn, calls, usage, micro_usd, duration_ms, .. } => {
                 self.turn = *turn;
                 self.restarted = false;
-                self.spent.tokens += usage.total();
-                self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst) + micro_usd;
-                self.model_worst = 0;
+                self.charge(usage, *micro_usd, *duration_ms);
                 self.model_starts = 0;
-                self.spent.work_ms += duration_ms;
                 self.waiting = calls.iter().cloned().enumerate().map(|(i, c)| (i as u32, c)).collect();
             }
             _ => self.apply_calls(event),
         }
+    }
+
+    /// A call goes out: it counts as what it may cost at most.
+    fn charge_worst(&mut self, worst_micro_usd: u64) {
+        self.spent.micro_usd += worst_micro_usd;
+        self.model_worst = worst_micro_usd;
+    }
+
+    /// It was answered: its true charge replaces the worst case.
+    fn charge(&mut self, usage: &Usage, micro_usd: u64, duration_ms: u64) {
+        self.spent.tokens += usage.total();
+        self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst) + micro_usd;
+        self.model_worst = 0;
+        self.spent.work_ms += duration_ms;
     }
 
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -44,15 +56,25 @@ impl Task {
                 self.waiting.retain(|(i, _)| i != index);
                 self.recalls = self.recalls.saturating_add(1);
             }
+            Event::Asked { turn, index, question } => {
+                self.waiting.retain(|(i, _)| i != index);
+                self.question = Some(question.clone());
+                self.questions = self.questions.saturating_add(1);
+                self.malformed = 0;
+                let about = Asked::Question { turn: *turn, index: *index };
+                self.state = State::Asking { about, number: None };
+            }
             Event::Nudged { .. } => self.malformed += 1,
             Event::ActionStarted { number, index, .. } => {
                 let changes =
                     self.waiting.iter().any(|(at, request)| at == index && request.call.may_change_the_tree());
+                let taken = self.waiting.iter().find(|(at, _)| at == index);
+                self.action = taken.and_then(|(_, request)| request.call.action().cloned());
                 self.waiting.retain(|(i, _)| i != index);
                 self.running = Some(*number);
                 self.actions = *number;
                 self.lost = false;
-                self.recalls = 0;
+                (self.recalls, self.questions) = (0, 0);
                 self.used = self.used.saturating_add(1);
                 self.spent.actions += 1;
                 self.malformed = 0;
@@ -61,9 +83,10 @@ impl Task {
                 }
             }
             Event::ActionFinished { outcome, .. } => {
-                self.running = None;
+                self.no_action();
                 self.spent.work_ms += outcome.duration_ms;
             }
+            Event::AnotherWay { .. } => self.other_ways = self.other_ways.saturating_add(1),
             Event::ConversationRestarted => self.restarted = true,
             Event::PlanUpdated { plan, steps, by } => {
                 self.plan_noted = by.is_none();

@@ -1,6 +1,6 @@
 //! Decisions of people: who may, about which checkpoint, used once (security 17–19).
 
-use super::{Draft, advance, budget, go_on, host, unrun};
+use super::{Draft, advance, ask, budget, go_on, host, unrun};
 use crate::{
     Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, Notice, Source, State, TaskKind, Verb,
 };
@@ -85,6 +85,8 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
                 draft.answer(decision, Notice::AlreadyLive);
             }
         }
+        Verb::Say { .. } | Verb::Changes { .. } if ask::answers(draft, decision) => ask::answered(draft, decision),
+        Verb::Approve { .. } if ask::permits(draft, decision) => ask::permitted(draft, decision),
         Verb::Say { items } => {
             draft.emit(Event::FeedbackGiven { items: items.clone(), from: decision.source.clone() });
         }
@@ -96,6 +98,7 @@ fn allowed(draft: &mut Draft, decision: &Decision) {
             State::Queued
             | State::Preparing
             | State::Running
+            | State::Asking { .. }
             | State::Approved { .. }
             | State::Paused { .. }
             | State::Ended { .. } => early(draft, decision),

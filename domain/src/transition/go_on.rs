@@ -1,6 +1,6 @@
 //! `/resume`, and what a task does once it may work again.
 
-use super::{Draft, publish};
+use super::{Draft, ask, publish};
 use crate::{Commit, Decision, Effect, End, Event, Notice, Order, PauseReason, State, TaskKind, Why};
 
 /// Who is named where an order came from the command line.
@@ -49,11 +49,12 @@ pub(super) fn again(draft: &mut Draft) {
     match draft.task.state.clone() {
         State::Preparing => draft.want(Effect::Prepare { serial: draft.task.seq }),
         // An action that is still under way goes on by itself.
-        State::Running if draft.task.running.is_none() => draft.open(),
+        State::Running if draft.task.running.is_none() || draft.task.permitted => draft.open(),
         State::Publishing { n, why } => stage(draft, n, why),
         State::Verifying { n, commit } if draft.task.verdict.is_none() => draft.want(Effect::Verify { n, commit }),
         State::Verifying { n, commit } => publish::show_verdict(draft, n, commit),
         State::AwaitingReview { n, .. } | State::FinalReview { n, .. } => publish::stand_again(draft, n),
+        State::Asking { .. } => ask::stand_again(draft),
         State::Running | State::Queued | State::Approved { .. } | State::Paused { .. } | State::Ended { .. } => {}
     }
 }

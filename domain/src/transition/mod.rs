@@ -2,6 +2,7 @@
 //! fit changes nothing. Tests: `tests/machine/table.rs`, `tests/machine/properties.rs` (one end, no action past a checkpoint, any prefix folds).
 
 mod advance;
+mod ask;
 mod budget;
 mod decide;
 mod go_on;
@@ -151,17 +152,8 @@ fn take(draft: &mut Draft, input: &Input) {
             }
         }
         Input::PauseAsked { reason: PauseReason::ContextFull } => work::window_full(draft),
-        Input::PauseAsked { reason } => {
-            if !matches!(draft.task.state, State::Paused { .. } | State::Approved { .. }) {
-                draft.pause(reason.clone());
-            }
-        }
-        Input::Expired => {
-            let in_line = draft.task.state == State::Queued && draft.task.next.is_some();
-            if !draft.task.state.busy() && !in_line {
-                draft.end(End::Expired, Notice::Expired);
-            }
-        }
+        Input::PauseAsked { reason } => pause_asked(draft, reason),
+        Input::Expired => expired(draft),
         Input::Idled { suspension } => suspend::idled(draft, *suspension),
         Input::WorkKept { commit } => suspend::kept(draft, commit),
         Input::WorkNotKept { reasons } => suspend::not_kept(draft, reasons.clone()),
@@ -170,8 +162,12 @@ fn take(draft: &mut Draft, input: &Input) {
                 draft.emit(Event::RouterReplaced);
             }
         }
+        Input::QuestionPosted { about, number } => ask::posted(draft, *about, *number),
+        Input::PermissionAsked { number, reason } => ask::permission(draft, *number, reason),
         Input::CheckpointVoided { n } => publish::voided(draft, *n),
-        Input::TreeCaptured { .. }
+        Input::SecondLookStarting { .. }
+        | Input::SecondLooked { .. }
+        | Input::TreeCaptured { .. }
         | Input::TreeUnchanged { .. }
         | Input::TreeRefused { .. }
         | Input::Pushed { .. }
@@ -182,11 +178,25 @@ fn take(draft: &mut Draft, input: &Input) {
         Input::Prepared { .. }
         | Input::Looked { .. }
         | Input::Compacted { .. }
+        | Input::AnotherWay { .. }
         | Input::ModelCallStarting { .. }
         | Input::ModelCallRefused { .. }
         | Input::ModelAnswered { .. }
         | Input::ActionEnded { .. }
         | Input::Opened { .. } => work::worked(draft, input),
+    }
+}
+
+fn pause_asked(draft: &mut Draft, reason: &PauseReason) {
+    if !matches!(draft.task.state, State::Paused { .. } | State::Approved { .. }) {
+        draft.pause(reason.clone());
+    }
+}
+
+fn expired(draft: &mut Draft) {
+    let in_line = draft.task.state == State::Queued && draft.task.next.is_some();
+    if !draft.task.state.busy() && !in_line {
+        draft.end(End::Expired, Notice::Expired);
     }
 }
 
@@ -219,7 +229,7 @@ fn pull_closed(draft: &mut Draft, merged: bool) {
 fn failed(draft: &mut Draft, effect: &str, failure: &Failure) {
     // Whatever else becomes of the task: this action has no other end.
     if let (Failure::Blocked { sentence: why } | Failure::Fatal { why }, Some(number)) = (failure, draft.task.running)
-        && effect == format!("act:{number}")
+        && effect.strip_suffix(":permitted").unwrap_or(effect) == format!("act:{number}")
     {
         work::interrupt(draft, why);
     }
@@ -236,6 +246,7 @@ fn failed(draft: &mut Draft, effect: &str, failure: &Failure) {
             | State::Running
             | State::Publishing { .. }
             | State::AwaitingReview { .. }
+            | State::Asking { .. }
             | State::Verifying { .. }
             | State::FinalReview { .. }
             | State::Ended { .. } => draft.pause(PauseReason::Blocked { sentence: sentence.clone() }),

@@ -37,6 +37,16 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         (Input::Verified { n, verdict }, State::Verifying { n: now, commit }) if *n == now => {
             verified(draft, *n, &commit, verdict);
         }
+        (Input::SecondLookStarting { n, worst_micro_usd }, state) if publishes(&state, *n) => {
+            draft.emit(Event::SecondLookStarted { n: *n, worst_micro_usd: *worst_micro_usd });
+        }
+        (Input::SecondLooked { n, text, usage, micro_usd, duration_ms, model }, _)
+            if publishes(draft.task.underneath(), *n) =>
+        {
+            let (n, usage, micro_usd, duration_ms) = (*n, *usage, *micro_usd, *duration_ms);
+            let (text, model) = (text.clone(), model.clone());
+            draft.emit(Event::SecondLooked { n, text, usage, micro_usd, duration_ms, model });
+        }
         (Input::ReviewPosted { n, review, number, risk }, _) => posted(draft, *n, *review, *number, *risk),
         (Input::AnswerPosted { n, number }, State::Publishing { n: now, .. }) if *n == now => {
             draft.emit(Event::Answered { n: *n, number: *number, at: draft.now });
@@ -44,6 +54,11 @@ pub(super) fn published(draft: &mut Draft, input: &Input) {
         }
         _ => {}
     }
+}
+
+/// Whether checkpoint `n` is the one that is being published.
+fn publishes(state: &State, n: u32) -> bool {
+    matches!(state, State::Publishing { n: now, .. } | State::Verifying { n: now, .. } if *now == n)
 }
 
 /// The tree equals the last commit's. Without a pull request yet there is nothing to show but words; a first `done` over nothing at all
@@ -107,6 +122,7 @@ fn posted(draft: &mut Draft, n: u32, review: i64, number: i64, seen: Option<Risk
         | State::Running
         | State::Publishing { .. }
         | State::AwaitingReview { .. }
+        | State::Asking { .. }
         | State::Verifying { .. }
         | State::FinalReview { .. }
         | State::Approved { .. }

@@ -1,8 +1,9 @@
 //! Calls that are answered and not carried out.
 
 use super::Draft;
-use crate::Event;
+use crate::{Call, Event};
 
+const NOT_DONE: &str = "not taken: what came before it in the same answer did not happen";
 const OTHERWISE: &str = "not run: the person asked for something else; ask for it again if it is still wanted";
 const NOT_TAKEN: &str = "not run: the tree was not taken as it is; ask for it again if it is still wanted";
 
@@ -16,6 +17,13 @@ pub(super) fn leave(draft: &mut Draft, why: &str) {
     while let Some((index, _)) = draft.task.waiting.first() {
         let index = *index;
         answer(draft, index, why, false);
+    }
+}
+
+/// An end that was said in one answer with an action that did not happen, right behind it, is no end.
+pub(super) fn believe_no_end(draft: &mut Draft) {
+    if matches!(draft.task.waiting.first(), Some((_, next)) if matches!(next.call, Call::Done { .. })) {
+        leave(draft, NOT_DONE);
     }
 }
 

@@ -1,13 +1,12 @@
 //! The turn loop: model answers, actions, counting, budgets.
 
-use super::Draft;
-use super::unrun::{answer, leave};
+use super::unrun::{answer, believe_no_end, leave};
+use super::{Draft, ask};
 use crate::{
     ACTIONS_PER_CHECKPOINT, Action, Call, Effect, Event, Input, Loss, MALFORMED_LIMIT, Outcome, OutcomeStatus,
     PauseReason, READ_ONLY_ACTIONS, RECALL_LIMIT, Resource, State, Task, TaskKind, Why,
 };
 
-const NOT_DONE: &str = "not taken: what came before it in the same answer did not happen";
 const AFTER_DONE: &str = "not run: done was said in the same turn";
 const READ_ONLY: &str =
     "not run: this task is read-only; use read_file, list_files, search or web_fetch, then call done with the answer";
@@ -33,6 +32,10 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
                 && (folded <= shrunk && *shrunk <= draft.task.turn) =>
         {
             draft.emit(Event::Compacted { turn: *turn, shrunk: *shrunk, folded: *folded, rate: *rate });
+        }
+        Input::AnotherWay { turn, tried } if draft.task.state == State::Running && *turn == draft.task.turn + 1 => {
+            draft.emit(Event::AnotherWay { tried: tried.clone() });
+            draft.emit(Event::ConversationRestarted);
         }
         Input::ModelCallStarting { turn, worst_micro_usd }
             if draft.task.state == State::Running && *turn == draft.task.turn + 1 =>
@@ -65,9 +68,15 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
         }
         Input::Opened { fresh } => {
             if let Some(loss) = fresh.filter(|_| !draft.task.lost) {
+                interrupt(draft, &loss.to_string());
                 lose(draft, loss);
             }
-            proceed(draft);
+            match (draft.task.permitted, draft.task.running, draft.task.action.clone()) {
+                (true, Some(number), Some(action)) if draft.task.state == State::Running => {
+                    draft.want(Effect::Act { number, action, permitted: true });
+                }
+                _ => proceed(draft),
+            }
         }
         _ => {}
     }
@@ -114,13 +123,6 @@ fn ended(draft: &mut Draft, number: u32, outcome: &Outcome) {
     }
 }
 
-/// An end that was said in one answer with an action that did not happen, right behind it, is no end.
-fn believe_no_end(draft: &mut Draft) {
-    if matches!(draft.task.waiting.first(), Some((_, next)) if matches!(next.call, Call::Done { .. })) {
-        leave(draft, NOT_DONE);
-    }
-}
-
 /// The sandbox went away under an effect. It is made anew from the last commit, unless that has helped too seldom: then a
 /// person is asked.
 pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
@@ -162,9 +164,13 @@ pub(super) fn sandbox_gone(draft: &mut Draft, effect: &str, loss: Loss) {
         State::Publishing { .. } | State::Verifying { .. } => {
             draft.pause(PauseReason::Blocked { sentence: loss.to_string() });
         }
+        State::Asking { .. } if effect.starts_with("ask:") => {
+            draft.pause(PauseReason::Blocked { sentence: loss.to_string() });
+        }
         State::Queued
         | State::Paused { .. }
         | State::AwaitingReview { .. }
+        | State::Asking { .. }
         | State::FinalReview { .. }
         | State::Approved { .. }
         | State::Ended { .. } => {}
@@ -226,7 +232,7 @@ pub(super) fn proceed(draft: &mut Draft) {
         let full = draft.task.used >= draft.task.every();
         let next = draft.task.waiting.first().map(|(index, request)| (*index, request.call.clone()));
         match next {
-            Some((index, Call::Done { summary })) => return done(draft, index, summary),
+            Some((index, Call::Done { summary, .. })) => return done(draft, index, summary),
             _ if full && draft.task.kind == TaskKind::Fix => return checkpoint(draft),
             None => return converse(draft),
             Some((index, Call::Malformed { reason })) => answer(draft, index, &reason, true),
@@ -240,6 +246,11 @@ pub(super) fn proceed(draft: &mut Draft) {
             Some((index, Call::Recall { wanted })) => {
                 let turn = draft.task.turn;
                 draft.emit(Event::Recalled { turn, index, wanted });
+            }
+            Some((index, Call::Ask { question })) => {
+                if ask::ask(draft, index, question) {
+                    return;
+                }
             }
             Some((index, Call::Action { action })) => {
                 if act(draft, index, action, full) {
@@ -263,7 +274,7 @@ fn act(draft: &mut Draft, index: u32, action: Action, full: bool) -> bool {
     let number = draft.task.actions + 1;
     let turn = draft.task.turn;
     draft.emit(Event::ActionStarted { number, turn, index });
-    draft.want(Effect::Act { number, action });
+    draft.want(Effect::Act { number, action, permitted: false });
     true
 }
 

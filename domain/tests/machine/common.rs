@@ -43,7 +43,11 @@ pub fn bash() -> CallRequest {
 }
 
 pub fn done() -> CallRequest {
-    call(Call::Done { summary: "did it".into() })
+    call(Call::Done { summary: "did it".into(), claims: Vec::new() })
+}
+
+pub fn ask() -> CallRequest {
+    call(Call::Ask { question: Question { text: "which?".into(), options: vec!["this".into()] } })
 }
 
 pub fn prepared() -> Input {

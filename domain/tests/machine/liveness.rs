@@ -108,7 +108,7 @@ impl Shell {
             Effect::Converse { turn } => {
                 self.feed(Input::ModelCallStarting { turn, worst_micro_usd: 1 });
                 let (text, model, usage) = (String::new(), String::new(), Usage::default());
-                let calls = vec![bash(), bash(), done()];
+                let calls = if turn % 3 == 1 { vec![bash(), ask(), bash()] } else { vec![bash(), bash(), done()] };
                 self.feed(Input::ModelAnswered {
                     turn,
                     text,
@@ -119,6 +119,9 @@ impl Shell {
                     model,
                     vendor: None,
                 });
+            }
+            Effect::Act { number, permitted: false, .. } if odd && number % 2 == 1 => {
+                self.feed(Input::PermissionAsked { number, reason: "r".into() });
             }
             Effect::Act { number, .. } => {
                 let status = if odd { OutcomeStatus::DiskSpent { what: "w".into() } } else { ok().status };
@@ -138,6 +141,10 @@ impl Shell {
                     Some(_) => self.feed(Input::ReviewPosted { n, review: number, number, risk: None }),
                     None => self.feed(Input::AnswerPosted { n, number }),
                 }
+            }
+            Effect::Ask { about, .. } => {
+                self.number += 1;
+                self.feed(Input::QuestionPosted { about, number: self.number });
             }
             Effect::Verify { n, .. } => {
                 let kind = if odd { VerdictKind::Failed } else { VerdictKind::Passed };
@@ -196,6 +203,12 @@ impl Shell {
         match self.walk.task.state.clone() {
             State::Queued => self.feed(Input::SlotFree),
             State::AwaitingReview { .. } | State::FinalReview { .. } => self.say(Verb::approve()),
+            State::Asking { about: Asked::Permission { .. }, .. } => {
+                self.number += 1;
+                let decision = Decision { source: Source::Comment(self.number), ..approval(self.number) };
+                self.feed(Input::Decided { decision: Box::new(decision) });
+            }
+            State::Asking { .. } => self.say(Verb::Say { items: Vec::new() }),
             State::Paused { reason: PauseReason::Budget { .. }, .. } => self.say(more_actions()),
             State::Paused { .. } => self.say(Verb::Resume),
             State::Approved { commit, .. } => self.feed(Input::Fetched { commit }),

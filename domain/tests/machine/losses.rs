@@ -43,7 +43,7 @@ fn whatever_ended_it_the_action_is_marked_and_it_is_made_anew_from_the_last_comm
 
 #[test]
 fn an_end_that_was_said_right_behind_an_action_that_did_not_happen_is_no_end() {
-    let done = || call(Call::Done { summary: "all of it".into() });
+    let done = || call(Call::Done { summary: "all of it".into(), claims: Vec::new() });
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), done()]);
     gone(&mut walk, Loss::Removed);

@@ -1,6 +1,7 @@
 //! The task machine: its table, and what holds whatever comes in.
 
 mod advance;
+mod ask;
 mod common;
 mod host;
 mod liveness;

@@ -43,7 +43,7 @@ fn a_changed_plan_is_shown_once_with_the_next_checkpoint() {
 
 #[test]
 fn the_numbered_list_of_an_answer_is_its_plan_unless_the_agent_noted_one() {
-    let answer = || call(Call::Done { summary: "Found it.\n\n1. change a\n2. test a".into() });
+    let answer = || call(Call::Done { summary: "Found it.\n\n1. change a\n2. test a".into(), claims: Vec::new() });
     let mut walk = Walk::running(TaskKind::Plan);
     walk.answer(vec![answer()]);
     assert_eq!(texts(&walk), [("change a", StepState::Open), ("test a", StepState::Open)]);
@@ -55,7 +55,7 @@ fn the_numbered_list_of_an_answer_is_its_plan_unless_the_agent_noted_one() {
     let verb = Verb::Changes { items: vec![Item::on_the_whole("otherwise", "p7")] };
     walk.decide(Decision { source: Source::Comment(101), commit: None, verb, ..approval(101) });
     walk.feed(Input::Opened { fresh: None })
-        .answer(vec![call(Call::Done { summary: "1. change c\n2. test c".into() })]);
+        .answer(vec![call(Call::Done { summary: "1. change c\n2. test c".into(), claims: Vec::new() })]);
     assert_eq!(texts(&walk)[0].0, "change c");
     let asked = Request { words: "\n- what is slow?\n- what would help?".into(), ..request(TaskKind::Plan) };
     let mut questions = Walk::asked(asked);
@@ -66,7 +66,7 @@ fn the_numbered_list_of_an_answer_is_its_plan_unless_the_agent_noted_one() {
 #[test]
 fn a_person_s_own_list_replaces_the_agents() {
     let mut walk = Walk::running(TaskKind::Plan);
-    walk.answer(vec![call(Call::Done { summary: "1. change a\n2. test a".into() })]);
+    walk.answer(vec![call(Call::Done { summary: "1. change a\n2. test a".into(), claims: Vec::new() })]);
     walk.feed(Input::AnswerPosted { n: 1, number: 100 });
     let fix = |number, words: &str| Decision {
         source: Source::Comment(number),

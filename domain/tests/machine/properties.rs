@@ -10,6 +10,7 @@ fn calls() -> impl Strategy<Value = Vec<CallRequest>> {
         1 => Just(done()),
         1 => Just(call(Call::UpdatePlan { plan: "- a\n- b".into() })),
         1 => Just(call(Call::Recall { wanted: Recall { number: Some(1), words: String::new() } })),
+        1 => Just(ask()),
         1 => Just(call(Call::Malformed { reason: "r".into() })),
     ];
     prop::collection::vec(one, 0..8)
@@ -60,6 +61,8 @@ enum Move {
     Idled(Suspension),
     Kept(bool),
     Full,
+    Question,
+    Permission,
     Decide(Verb, i64),
     Gone(Loss),
     Router,
@@ -84,6 +87,8 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         2 => prop_oneof![Just(Suspension::Stopped), Just(Suspension::Evicted)].prop_map(Move::Idled),
         2 => any::<bool>().prop_map(Move::Kept),
         1 => Just(Move::Full),
+        3 => Just(Move::Question),
+        1 => Just(Move::Permission),
         6 => (verb(), 0i64..3).prop_map(|(v, d)| Move::Decide(v, d)),
         2 => loss().prop_map(Move::Gone),
         1 => Just(Move::Router),
@@ -154,6 +159,17 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
         }
         Move::Full => {
             walk.feed(Input::PauseAsked { reason: PauseReason::ContextFull });
+        }
+        Move::Permission => {
+            walk.feed(Input::PermissionAsked { number: running, reason: "r".into() });
+        }
+        Move::Question => {
+            *number += 1;
+            let about = match walk.task.underneath() {
+                State::Asking { about, .. } => *about,
+                _ => Asked::Permission { number: running },
+            };
+            walk.feed(Input::QuestionPosted { about, number: *number });
         }
         Move::Opened(fresh) => {
             walk.feed(Input::Opened { fresh });

@@ -33,7 +33,13 @@ fn every_kind_of_action_says_what_is_true_of_it() {
         assert_eq!((call.may_change_the_tree(), call.is_apart()), (writes && !apart, apart), "{name}");
     }
     let recall = Call::Recall { wanted: Recall { number: Some(1), words: String::new() } };
-    for call in [Call::Done { summary: String::new() }, Call::UpdatePlan { plan: String::new() }, recall] {
+    let ask = Call::Ask { question: Question { text: String::new(), options: Vec::new() } };
+    for call in [
+        Call::Done { summary: String::new(), claims: Vec::new() },
+        Call::UpdatePlan { plan: String::new() },
+        recall,
+        ask,
+    ] {
         assert!(!call.may_change_the_tree() && !call.is_apart());
     }
     assert_eq!(Usage { input: 1000, output: 200, cache_read: 30, cache_write: 4, reasoning: 0 }.total(), 1234);
@@ -53,11 +59,12 @@ fn every_effect_says_what_it_needs() {
     let all = [
         (Effect::Prepare { serial }, "prepare", Work, true, true, Converges),
         (Effect::Converse { turn: 1 }, "converse", Work, true, true, Charged),
-        (Effect::Act { number: 1, action: run }, "act", Work, true, true, Never),
+        (Effect::Act { number: 1, action: run, permitted: false }, "act", Work, true, true, Never),
         (Effect::Capture { n, why: Why::Checkpoint }, "seal", Work, true, true, Converges),
         (Effect::Push { n, commit: at(), expected: None }, "push", Work, false, true, Converges),
         (Effect::OpenPull, "open_pull", Work, false, true, ReadBack),
         (Effect::Review { n, commit: None, last: false }, "review", Work, false, true, ReadBack),
+        (Effect::Ask { about: Asked::Permission { number: 1 }, serial }, "ask", Work, false, true, ReadBack),
         (Effect::Verify { n, commit: at() }, "verify", Work, true, true, Converges),
         (Effect::Open { serial }, "open", Work, true, true, Converges),
         (Effect::Rest { serial }, "rest", Work, false, true, Converges),
@@ -80,7 +87,7 @@ fn every_effect_says_what_it_needs() {
         assert_eq!((effect.kind(), effect.queue()), (kind, queue));
         assert!(keys.insert(effect.key()), "{kind} has another's key");
     }
-    assert_eq!(keys.len(), 22);
+    assert_eq!(keys.len(), 23);
 }
 
 #[test]

@@ -165,6 +165,7 @@ fn over(state: &State) -> Option<String> {
     match state {
         State::Approved { .. } => Some(String::new()),
         State::Paused { reason, .. } => Some(paused(reason)),
+        State::Asking { .. } => Some("a person was asked".to_owned()),
         State::Ended { end } => Some(ended(end)),
         State::Queued
         | State::Preparing

@@ -155,6 +155,24 @@ impl<'a> Replay<'a> {
         }
     }
 
+    /// The answer is the call's result, and words of a person, which every later conversation about this task holds.
+    pub(super) fn question_answered(&mut self, index: u32, decision: &Decision) {
+        let login = self.fence.inline(&decision.poster.login);
+        let items: &[domain::Item] = match &decision.verb {
+            Verb::Say { items } | Verb::Changes { items } => items,
+            _ => &[],
+        };
+        let answer = feedback::render(self.fence, items);
+        if let Some(summary) = &mut self.folding {
+            summary.happened(format!("a question was put to a person, and {login} answered"));
+        }
+        if let Some(question) = self.question.take() {
+            let question = self.fence.wrap("your question", Trust::None, &question.text);
+            self.asked.push(format!("You asked:\n{question}\n{login} answered:\n{answer}"));
+        }
+        self.result(index, format!("{login} answered:\n{answer}"), false);
+    }
+
     pub(super) fn widened(&mut self, words: &str) {
         self.kind = TaskKind::Fix;
         let file = if self.form == Form::Text { "text_widened" } else { "widened" };

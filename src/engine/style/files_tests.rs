@@ -171,7 +171,7 @@ fn what_passes_is_done_and_the_host_says_so() {
     let mut log = vec![requested(), looked(1, Some((1, &unittest(&["test_add"]))))];
     log.extend(tried(1, 1, 0, "OK"));
     let answer = end(&log).expect("done");
-    let Call::Done { summary } = &answer.calls[0].call else { panic!("{answer:?}") };
+    let Call::Done { summary, .. } = &answer.calls[0].call else { panic!("{answer:?}") };
     assert_eq!(summary, "I turned the sign.\n\ncalc.py\n\nWritten: calc.py. `make test` passes with it.");
     assert_eq!((answer.turn, answer.usage.total(), answer.model.as_str()), (2, 0, "the host"));
     log.push(changes());
@@ -192,7 +192,7 @@ fn where_the_base_is_red_the_person_sees_what_there_is_after_three_tries() {
     assert_eq!(end(&worse), None, "something new fails");
     log.extend(tried(5, 3, 1, &unittest(&["test_net"])));
     let answer = end(&log).expect("shown");
-    assert!(matches!(&answer.calls[0].call, Call::Done { summary } if summary.contains("as it does without it")));
+    assert!(matches!(&answer.calls[0].call, Call::Done { summary, .. } if summary.contains("as it does without it")));
 }
 
 #[test]

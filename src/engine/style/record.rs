@@ -59,6 +59,7 @@ pub(super) fn asks_for_more(event: &Event) -> bool {
         | Event::WidenedToFix { .. }
         | Event::DoneSaid { .. }
         | Event::FeedbackGiven { .. }
+        | Event::QuestionAnswered { .. }
         | Event::SandboxLost { .. } => true,
         _ => false,
     }

@@ -65,7 +65,7 @@ fn what_passes_is_written_and_done_in_one_answer_without_a_model() {
     log.extend(tried(1, "good", 0, GREEN));
     let answer = said(&log);
     assert_eq!((chosen(&answer), answer.turn, answer.usage.total()), (("good", true), 2, 0));
-    let Call::Done { summary } = &answer.calls[1].call else { panic!("{answer:?}") };
+    let Call::Done { summary, .. } = &answer.calls[1].call else { panic!("{answer:?}") };
     assert!(summary.ends_with("Written: calc.py. `make test` passes with it."), "{summary}");
 }
 
@@ -152,7 +152,7 @@ fn of_equally_good_ones_most_answers_decide_and_then_the_smaller() {
         log.extend(tried(turn, "no better", 1, &red));
     }
     let answer = said(&log);
-    let [CallRequest { call: Call::Done { summary }, .. }] = answer.calls.as_slice() else { panic!("{answer:?}") };
+    let [CallRequest { call: Call::Done { summary, .. }, .. }] = answer.calls.as_slice() else { panic!("{answer:?}") };
     assert!(summary.contains("fails, as it does without it"), "a person sees it as done: {summary}");
 }
 
@@ -268,7 +268,7 @@ fn an_example_that_no_answer_meets_is_told_to_the_person() {
         log.extend(shown(turn, "other", &[], &["`f(1)` should give `2`"]));
     }
     let answer = said(&log);
-    let [CallRequest { call: Call::Done { summary }, .. }] = answer.calls.as_slice() else { panic!("{answer:?}") };
+    let [CallRequest { call: Call::Done { summary, .. }, .. }] = answer.calls.as_slice() else { panic!("{answer:?}") };
     assert!(
         summary.contains("passes with it. Not met, as it was read out of the issue: `f(1)` should give `2`"),
         "{summary}"

@@ -55,7 +55,7 @@ pub(super) fn summary(said: &str, files: &[NewFile], verdict: &str) -> String {
 /// The call that ends the work.
 pub(super) fn end(id: String, summary: String) -> CallRequest {
     let arguments = serde_json::json!({ "summary": summary });
-    CallRequest { id, name: "done".to_owned(), arguments, call: Call::Done { summary } }
+    CallRequest { id, name: "done".to_owned(), arguments, call: Call::Done { summary, claims: Vec::new() } }
 }
 
 /// Where the checks fail on the base too: nothing fails that did not, and the model had its tries.

@@ -150,5 +150,5 @@ fn answers_become_the_same_typed_calls_as_with_tools() {
     let write = Action::WriteFile { path: "calc.py".into(), content: "x\n".into() };
     assert_eq!(calls[0].call, Call::Action { action: write });
     let Event::TurnCompleted { calls, .. } = answered(1, "DONE: x") else { unreachable!() };
-    assert_eq!(calls[0].call, Call::Done { summary: "x".into() });
+    assert_eq!(calls[0].call, Call::Done { summary: "x".into(), claims: Vec::new() });
 }

@@ -1,9 +1,14 @@
 //! `done`: says that the work is complete, or gives the answer of a read-only task.
 
-use domain::{Call, TaskKind};
-use serde_json::json;
+use domain::{Call, Claim, TaskKind};
+use serde_json::{Value, json};
 
 use super::tool::{Tool, text};
+use crate::engine::arguments::Arguments;
+
+/// The most claims that are kept, and characters of each.
+const MOST_CLAIMS: usize = 8;
+const LONGEST_CLAIM: usize = 300;
 
 pub(super) const TOOL: Tool = Tool {
     name: "done",
@@ -23,8 +28,37 @@ pub(super) const TOOL: Tool = Tool {
             TaskKind::Fix => "for the reviewer: what was wrong, what you changed, how you checked it, what is left",
             TaskKind::Plan => "the whole answer, in Markdown",
         };
-        json!({ "summary": text(summary) })
+        let mut properties = json!({ "summary": text(summary) });
+        if kind == TaskKind::Fix {
+            properties["claims"] = json!({
+                "type": "array",
+                "description": "what you claim, one by one, each with what shows it; the reviewer sees them side by side",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "claim": text("one sentence"),
+                        "action": { "type": "integer", "minimum": 0, "description": "number of the action that shows it; 0: the host's own run of the checks" },
+                    },
+                    "required": ["claim"],
+                    "additionalProperties": false,
+                },
+            });
+        }
+        properties
     },
     required: &["summary"],
-    read: |arguments| Ok(Call::Done { summary: arguments.words("summary")? }),
+    read: |arguments| Ok(Call::Done { summary: arguments.words("summary")?, claims: claims(arguments) }),
 };
+
+/// Whatever can be read of them: an end is not refused for a claim that is written oddly.
+fn claims(arguments: &Arguments<'_>) -> Vec<Claim> {
+    let written = arguments.value("claims").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let read = |claim: &Value| {
+        let text = claim.as_str().or_else(|| claim.get("claim")?.as_str())?;
+        let named = claim.get("action");
+        let number = named.and_then(|it| it.as_u64().or_else(|| it.as_str()?.trim().parse().ok()));
+        let text = crate::text::cut(text.trim(), LONGEST_CLAIM).0.to_owned();
+        Some(Claim { text, action: number.and_then(|it| u32::try_from(it).ok()) })
+    };
+    written.iter().filter_map(read).filter(|claim| !claim.text.is_empty()).take(MOST_CLAIMS).collect()
+}

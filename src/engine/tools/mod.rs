@@ -3,6 +3,7 @@
 //! Owns: a file for each tool (name, descriptions, JSON schema, the meaning of its arguments) and the list of them. Must not: carry
 //! anything out, count, or guard paths (the runner resolves them, and the container is the wall). Tests: `tests.rs`.
 
+mod ask;
 mod bash;
 mod delete_file;
 mod done;
@@ -25,7 +26,7 @@ use super::arguments::Arguments;
 use crate::llm::{ToolCall, ToolSpec};
 
 /// Every tool, in the order in which they are offered.
-const TOOLS: [&Tool; 12] = [
+const TOOLS: [&Tool; 13] = [
     &bash::TOOL,
     &read_file::TOOL,
     &write_file::TOOL,
@@ -37,6 +38,7 @@ const TOOLS: [&Tool; 12] = [
     &web_fetch::TOOL,
     &update_plan::TOOL,
     &recall::TOOL,
+    &ask::TOOL,
     &done::TOOL,
 ];
 /// The largest action, as JSON: it must fit into one frame to the runner (`protocol::runner::MAX_PAYLOAD`), with its envelope.

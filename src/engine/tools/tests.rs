@@ -30,9 +30,9 @@ fn a_read_only_task_is_offered_nothing_that_writes() {
     let names = |kind| specs(kind).into_iter().map(|s| s.name).collect::<Vec<_>>().join(" ");
     assert_eq!(
         names(TaskKind::Fix),
-        "bash read_file write_file edit_file move_file delete_file list_files search web_fetch update_plan recall done"
+        "bash read_file write_file edit_file move_file delete_file list_files search web_fetch update_plan recall ask done"
     );
-    assert_eq!(names(TaskKind::Plan), "read_file list_files search web_fetch update_plan recall done");
+    assert_eq!(names(TaskKind::Plan), "read_file list_files search web_fetch update_plan recall ask done");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn the_schemas_are_what_the_vendors_ask_for() {
 
 #[test]
 fn every_tool_has_a_reading() {
-    let with_all = json!({ "command": "c", "path": "p", "content": "", "old": "o", "new": "n", "to": "t", "pattern": "x", "url": "https://h", "plan": "p", "summary": "s" });
+    let with_all = json!({ "command": "c", "path": "p", "content": "", "old": "o", "new": "n", "to": "t", "pattern": "x", "url": "https://h", "plan": "p", "summary": "s", "question": "q" });
     for tool in specs(TaskKind::Fix) {
         let mut with_all = with_all.clone();
         // A path of one tool, a line of another.

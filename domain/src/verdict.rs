@@ -1,0 +1,59 @@
+//! What the bot's own run of a project's tests gives.
+
+use serde::{Deserialize, Serialize};
+
+/// What the bot's own run of the project's tests comes to.
+#[derive(Debug, Clone, Default, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictKind {
+    /// The test command ended with exit code 0, and no test of the base's run is missing.
+    Passed,
+    /// The test command ended otherwise or was ended, or tests of the base's run are missing.
+    Failed,
+    /// No test command is known.
+    #[default]
+    None,
+}
+
+/// The commit's sources under the base's tests: a change of the tests then shows as a difference.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "tests", rename_all = "snake_case")]
+pub enum BaseTests {
+    /// Nothing that defines or steers tests differs: there is no second run to make.
+    #[default]
+    Same,
+    /// The second run was made.
+    Ran {
+        /// Exit code of that run, 128 and the number for a signal; none where it did not end by itself.
+        exit_code: Option<i32>,
+    },
+}
+
+/// What the bot's own run of the project's tests gave, on the exact commit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What the runs come to.
+    pub kind: VerdictKind,
+    /// The project's test command; none where none is known.
+    pub command: Option<String>,
+    /// Where the command comes from: ".caisson.toml" or what it was detected by.
+    pub origin: Option<String>,
+    /// Exit code on the commit, 128 and the number for a signal; none where the run did not end by itself or was not
+    /// made.
+    pub exit_code: Option<i32>,
+    /// Exit code on the task's base, in the same way.
+    pub base_exit_code: Option<i32>,
+    /// What the base's tests say of the commit's sources.
+    #[serde(default)]
+    pub base_tests: BaseTests,
+    /// Tests that the base's run reported and the run they are held against did not; at most 50 names. Foreign.
+    #[serde(default)]
+    pub missing: Vec<String>,
+    /// How many tests of the base were looked for by name; 0 when its report names none.
+    #[serde(default)]
+    pub looked_for: u32,
+    /// End of the output: reported by code under review.
+    pub tail: String,
+    /// Milliseconds of the run on the commit; 0 where none was made.
+    pub duration_ms: u64,
+}

@@ -1,0 +1,70 @@
+//! Rules about single actions, for one task: the operator's, and those of the project file at its base.
+
+use super::EffectRunner;
+use crate::config::project::{FILE, MAX_BYTES, Project};
+use crate::policy::{Rules, Ruling};
+use crate::trouble::Trouble;
+use domain::{Action, ActionKind, Commit, Event, Task};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Repositories at a commit whose rules are kept ready.
+const MOST: usize = 64;
+
+/// Rules that were read already: reading them for each action would cost more than the action.
+#[derive(Default)]
+pub struct Rulebook(Mutex<HashMap<(String, Commit), Arc<Rules>>>);
+
+impl EffectRunner {
+    /// What becomes of an action.
+    pub(super) async fn ruled(&self, task: &Task, action: &Action) -> Result<Ruling, Trouble> {
+        let rules = self.rules_of(task).await?;
+        match rules.judge(action, false) {
+            // Only then it matters whether a page was read.
+            Ruling::Allow if rules.judge(action, true) != Ruling::Allow && self.read_a_page(task).await? => {
+                Ok(rules.judge(action, true))
+            }
+            ruling => Ok(ruling),
+        }
+    }
+
+    async fn rules_of(&self, task: &Task) -> Result<Arc<Rules>, Trouble> {
+        let key = (self.request(task)?.repository.clone(), self.base(task)?);
+        if let Some(known) = self.rulebook.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(known.clone());
+        }
+        let wrong = |file: &str, (at, key, why): (usize, &str, String)| {
+            Trouble::blocked(format!(
+                "rule {} of {file} cannot be followed, so nothing is done: `{key}`: {why}",
+                at + 1
+            ))
+        };
+        let own = match self.repos.show(&key.0, &key.1, FILE, MAX_BYTES).await? {
+            Some(bytes) => {
+                let project = Project::parse(FILE, &String::from_utf8_lossy(&bytes));
+                project.map_err(|e| Trouble::blocked(e.to_string()))?.policy
+            }
+            None => Vec::new(),
+        };
+        let operators = Rules::read(&self.config.policy).map_err(|e| wrong("caisson.toml", e))?;
+        let rules = Arc::new(operators.and(Rules::read(&own).map_err(|e| wrong(FILE, e))?));
+        let mut known = self.rulebook.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(key, rules.clone());
+        Ok(rules)
+    }
+
+    /// Whether a page of the web came into this task's conversation.
+    async fn read_a_page(&self, task: &Task) -> Result<bool, Trouble> {
+        let log = self.store.log(task.id).await?;
+        let fetches = |event: &Event| match event {
+            Event::TurnCompleted { calls, .. } => {
+                calls.iter().any(|made| made.call.action().is_some_and(|it| it.what() == ActionKind::WebFetch))
+            }
+            _ => false,
+        };
+        Ok(log.iter().any(|(_, event)| fetches(event)))
+    }
+}

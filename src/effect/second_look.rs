@@ -1,0 +1,87 @@
+//! A second model reads a checkpoint's changes before its review is posted, where the configuration names a reviewer. Asked at most twice for
+//! a checkpoint; whatever keeps it from answering keeps no review back. Its worst case is charged as every call's is.
+
+use super::EffectRunner;
+use crate::checkpoint::view::CheckpointView;
+use crate::engine::{self, Change, TurnError};
+use crate::llm::Silent;
+use crate::llm::retry::Patience;
+use crate::store::EffectRow;
+use crate::text::redacted;
+use crate::thread::Feed;
+use crate::trouble::Trouble;
+use domain::{Event, Input, Task, Usage};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How long a review waits for it.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Calls for one checkpoint whose answers may have been lost.
+const MOST_CALLS: usize = 2;
+/// The most of an answer that is kept, in characters.
+const LONGEST: usize = 6_000;
+
+impl EffectRunner {
+    /// Has the changes of checkpoint `n` looked at, if that is due; the answer is in the log then.
+    pub(super) async fn look_again(
+        &self,
+        task: &Task,
+        row: &EffectRow,
+        n: u32,
+        view: &CheckpointView,
+        feed: &dyn Feed,
+    ) -> Result<bool, Trouble> {
+        let Some(reviewer) = self.reviewer.as_ref().filter(|_| !view.diff.is_empty()) else { return Ok(false) };
+        let log = self.store.log(task.id).await?;
+        let of_this = |event: &Event| match event {
+            Event::SecondLooked { n: of, .. } if *of == n => Some(true),
+            Event::SecondLookStarted { n: of, .. } if *of == n => Some(false),
+            _ => None,
+        };
+        let asked: Vec<bool> = log.iter().filter_map(|(_, event)| of_this(event)).collect();
+        if asked.contains(&true) || asked.len() >= MOST_CALLS {
+            return Ok(false);
+        }
+        let diff: String = view.diff.iter().map(|part| format!("{}\n", part.text)).collect();
+        let change = Change { said: &view.summary, diff: &diff };
+        let Some(ready) = engine::second_look(task, &change, &reviewer.engine, reviewer.model.as_ref()) else {
+            tracing::info!(task = %task.id, n, "no second look: it does not fit into the model or the budget");
+            return Ok(false);
+        };
+        let key = |what: &str| format!("look:{what}:{}:{n}:{}:{}", task.id, self.epoch, row.tries);
+        {
+            let _one = self.spending.lock().await;
+            if self.day_spent(task, ready.worst_micro_usd).await?.is_some() {
+                return Ok(false);
+            }
+            let starting = Input::SecondLookStarting { n, worst_micro_usd: ready.worst_micro_usd };
+            // Paused meanwhile: the resume asks anew.
+            if feed.feed(task.id, &key("asks"), starting).await?.is_none_or(|now| !now.state.busy()) {
+                return Ok(false);
+            }
+        }
+        let (patience, cancel) = (Patience::default(), CancellationToken::new());
+        let call = engine::converse(reviewer.model.as_ref(), &ready, &Silent, &patience, &cancel);
+        let answer = tokio::time::timeout(PATIENCE, call).await.unwrap_or(Err(TurnError::Cancelled));
+        let said = match answer {
+            Ok(answer) => Input::SecondLooked {
+                n,
+                text: redacted(crate::text::cut(&answer.text, LONGEST).0).0.into_owned(),
+                usage: answer.usage,
+                micro_usd: answer.micro_usd,
+                duration_ms: answer.duration_ms,
+                model: answer.model,
+            },
+            Err(error) => {
+                tracing::warn!(task = %task.id, n, %error, "no second look");
+                if error.may_cost() {
+                    return Ok(false);
+                }
+                let (text, usage, model) = (String::new(), Usage::default(), reviewer.model.label());
+                Input::SecondLooked { n, text, usage, micro_usd: 0, duration_ms: 0, model }
+            }
+        };
+        feed.feed(task.id, &key("said"), said).await?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,69 @@
+//! What a second model is asked about the changes of a checkpoint. It has no tools and takes no part in the work: what it says stands in
+//! the review, and decides nothing. Pure.
+
+use domain::Task;
+use minijinja::context;
+
+use super::fence::{Fence, Trust, seen};
+use super::style::Reader;
+use super::turn::Ready;
+use super::{EngineConfig, budget, context as sizes, prompt};
+use crate::llm::{Model, ModelRequest, Turn};
+use crate::text;
+
+/// The most of a change that is sent, in characters: about 12,000 tokens.
+const MOST_DIFF: usize = 48_000;
+/// The longest answer that is asked for, in tokens: five findings.
+const MOST_OUTPUT: u64 = 800;
+
+/// A change, as its review shows it. Both foreign.
+pub struct Change<'a> {
+    /// What the agent says of it.
+    pub said: &'a str,
+    /// As git writes differences.
+    pub diff: &'a str,
+}
+
+/// The call that asks; none where it does not fit into the model, or into what the task may still spend.
+pub fn second_look(task: &Task, change: &Change<'_>, config: &EngineConfig, model: &dyn Model) -> Option<Ready> {
+    // Half of the window at three characters for a token: differences are dense.
+    let room = usize::try_from(model.context_tokens() * 3 / 2).unwrap_or(MOST_DIFF).min(MOST_DIFF);
+    let mut request = asked(task, change, room, config)?;
+    let prompt_tokens = sizes::estimate(&request, &[]);
+    let left = budget::left(&task.granted, &task.spent);
+    let wanted = config.max_output_tokens.min(MOST_OUTPUT);
+    let allowed = budget::allow(&left, &model.price(), prompt_tokens, wanted, model.context_tokens()).ok()?;
+    request.max_output_tokens = allowed.max_output_tokens;
+    let (reader, worst_micro_usd) = (Reader::Tools { spoken: false }, allowed.worst_micro_usd);
+    Some(Ready { turn: task.turn, request, reader, prompt_tokens, worst_micro_usd })
+}
+
+fn asked(task: &Task, change: &Change<'_>, room: usize, config: &EngineConfig) -> Option<ModelRequest> {
+    let asked = task.request.as_ref()?;
+    let fence = Fence::new(&config.secret, task.id);
+    let (issue, _) = seen(&format!("Title: {}\n\n{}", asked.title, asked.body));
+    let (command, _) = seen(&asked.words);
+    let mut words = fence.wrap("the issue", Trust::None, text::cut(&issue, room / 4).0);
+    if !command.is_empty() {
+        words = format!("{}\n{words}", fence.wrap("the task", Trust::Write, text::cut(&command, room / 4).0));
+    }
+    let (diff, hidden) = text::cut(change.diff, room);
+    let body = match change.said.trim() {
+        "" => String::new(),
+        said => fence.wrap("the agent", Trust::None, text::cut(said, room / 8).0),
+    };
+    let values = context! { words, body, hidden, text => fence.wrap("the change", Trust::None, diff) };
+    let text = prompt::render("review_change", values);
+    let system = prompt::render(
+        "review_system",
+        context! { repository => fence.inline(&asked.repository), nonce => fence.nonce() },
+    );
+    Some(ModelRequest {
+        system,
+        turns: vec![Turn::User { text }],
+        tools: Vec::new(),
+        max_output_tokens: MOST_OUTPUT,
+        temperature: Some(0.0),
+        seed: None,
+    })
+}

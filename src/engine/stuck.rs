@@ -1,0 +1,226 @@
+//! Whether the agent gets anywhere: the same again, an edit and its undoing, a check that fails as before whatever is changed.
+//!
+//! Owns: what counts as evidence, and how much of it is enough. First another way is taken, once; then a person is asked. Pure, from the log
+//! alone. Must not: judge what is right. Tests: below, and `tests/stories/stuck.rs`.
+
+use domain::{Action, Call, CallRequest, Event, Input, Outcome, PauseReason, Task, Verb};
+use std::collections::HashMap;
+
+use super::failing::Ran;
+use super::outcome;
+use super::repeats::Repeats;
+use crate::text;
+
+/// Pieces of evidence that are enough.
+const ENOUGH: usize = 3;
+/// Runs of one check with the same failures, each after a change, that are evidence from then on.
+const RUNS: u32 = 3;
+/// Actions that are looked at, counted from the newest.
+const ACTIONS: usize = 60;
+/// Characters of a command or path.
+const NAME: usize = 80;
+
+/// What to do before the next request: begin anew, or ask a person; none while there is no reason to.
+pub fn way_out(task: &Task, log: &[Event]) -> Option<Input> {
+    let tried = evidence(log);
+    if tried.len() < ENOUGH {
+        return None;
+    }
+    if task.other_ways == 0 {
+        return Some(Input::AnotherWay { turn: task.turn + 1, tried });
+    }
+    let shown = tried[tried.len() - ENOUGH..].join("; ");
+    let sentence = format!("it gets nowhere, also after it began anew: {shown}");
+    Some(Input::PauseAsked { reason: PauseReason::Stuck { sentence } })
+}
+
+/// One sentence for each piece, since it was last told something new.
+fn evidence(log: &[Event]) -> Vec<String> {
+    let told = |event: &Event| match event {
+        Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
+        Event::AnotherWay { .. } | Event::Resumed | Event::QuestionAnswered { .. } => true,
+        _ => false,
+    };
+    let from = log.iter().rposition(told).map_or(0, |at| at + 1);
+    let ended: Vec<_> = actions(&log[from..]);
+    let mut seen = Seen::default();
+    for (number, call, outcome) in &ended[ended.len().saturating_sub(ACTIONS)..] {
+        seen.take(*number, call, outcome);
+    }
+    seen.evidence
+}
+
+fn actions(log: &[Event]) -> Vec<(u32, &CallRequest, &Outcome)> {
+    let (mut calls, mut started, mut ended) = (HashMap::new(), HashMap::new(), Vec::new());
+    for event in log {
+        match event {
+            Event::TurnCompleted { turn, calls: made, .. } => {
+                calls.extend((0u32..).zip(made).map(|(index, call)| ((*turn, index), call)));
+            }
+            Event::ActionStarted { number, turn, index } => {
+                started.insert(*number, (*turn, *index));
+            }
+            Event::ActionFinished { number, outcome } => {
+                let call = started.get(number).and_then(|at| calls.get(at));
+                ended.extend(call.map(|call| (*number, *call, outcome)));
+            }
+            _ => {}
+        }
+    }
+    ended
+}
+
+#[derive(Default)]
+struct Seen<'a> {
+    evidence: Vec<String>,
+    repeats: Repeats,
+    /// Replacements that were made: path, what stood there, what stands there since, by which action.
+    edits: Vec<(&'a str, &'a str, &'a str, u32)>,
+    /// Of each check: what failed when it last ran, how often that did, and whether something was changed since.
+    checks: HashMap<&'a str, (Ran, u32, bool)>,
+}
+
+impl<'a> Seen<'a> {
+    fn take(&mut self, number: u32, call: &'a CallRequest, ended: &'a Outcome) {
+        if let Some(before) = self.repeats.take(number, call, ended) {
+            let what = call.call.action().map(|action| format!("{} {}", action.kind(), action.object()));
+            let what = short(&what.unwrap_or_default());
+            return self.evidence.push(format!("action {number} was action {before} again and gave the same: {what}"));
+        }
+        if let Call::Action { action: Action::EditFile { path, old, new, .. } } = &call.call
+            && ended.status.succeeded()
+        {
+            self.edited(number, path, old, new);
+        }
+        match outcome::command(call).zip(outcome::ran(ended)) {
+            Some((command, ran)) => self.ran(number, command, ran),
+            None if call.call.may_change_the_tree() => {
+                self.checks.values_mut().for_each(|(_, _, changed)| *changed = true);
+            }
+            None => {}
+        }
+    }
+
+    fn edited(&mut self, number: u32, path: &'a str, old: &'a str, new: &'a str) {
+        let undone = self.edits.iter().find(|(at, was, is, _)| (*at, *was, *is) == (path, new, old));
+        if let Some((_, _, _, before)) = undone {
+            let path = short(path);
+            self.evidence.push(format!("action {number} took back what action {before} had written into {path}"));
+        }
+        self.edits.push((path, old, new, number));
+    }
+
+    /// A run that reports failures; one after a change counts where it reports the same.
+    fn ran(&mut self, number: u32, command: &'a str, now: Ran) {
+        let before = self.checks.remove(command);
+        let runs = match before {
+            Some((ran, runs, changed)) if !now.is_empty() && now.is_same(&ran) => runs + u32::from(changed),
+            _ => 1,
+        };
+        if runs >= RUNS {
+            let command = short(command);
+            self.evidence.push(format!("action {number}: {command} fails as it did {} changes ago", runs - 1));
+        }
+        self.checks.insert(command, (now, runs, false));
+    }
+}
+
+fn short(words: &str) -> String {
+    let line = text::one_line(words);
+    let (head, missing) = text::cut(&line, NAME);
+    if missing > 0 { format!("{head}…") } else { head.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::{OutcomeStatus, TaskId, Usage};
+
+    fn log(done: &[(Action, &str)]) -> Vec<Event> {
+        let mut log = Vec::new();
+        for (number, (action, said)) in (1u32..).zip(done) {
+            let call = CallRequest {
+                id: number.to_string(),
+                name: action.kind().to_owned(),
+                arguments: serde_json::to_value(action).unwrap(),
+                call: Call::Action { action: action.clone() },
+            };
+            let code = i32::from(said.contains("FAILED"));
+            log.push(Event::TurnCompleted {
+                turn: number,
+                text: String::new(),
+                calls: vec![call],
+                usage: Usage::default(),
+                micro_usd: 0,
+                duration_ms: 0,
+                model: "m".into(),
+                vendor: None,
+            });
+            log.push(Event::ActionStarted { number, turn: number, index: 0 });
+            let outcome = Outcome::new(OutcomeStatus::Exited { code }, *said);
+            log.push(Event::ActionFinished { number, outcome });
+        }
+        log
+    }
+
+    fn run(command: &str) -> Action {
+        Action::Bash { command: command.into() }
+    }
+
+    fn edit(old: &str, new: &str) -> Action {
+        Action::EditFile { path: "a.py".into(), old: old.into(), new: new.into(), all: false }
+    }
+
+    const FAILS: &str = "=========================== short test summary info ============================\nFAILED tests/test_a.py::test_cents - assert 105 == 150\n============================== 1 failed in 0.01s ===============================\n";
+
+    #[test]
+    fn an_edit_that_is_taken_back_and_a_check_that_fails_as_before_are_evidence() {
+        let done = [
+            (run("pytest -q"), FAILS),
+            (edit("x", "y"), ""),
+            (run("pytest -q"), FAILS),
+            (edit("y", "x"), ""),
+            (run("pytest -q"), FAILS),
+            (edit("q", "z"), ""),
+            (run("pytest -q"), FAILS),
+        ];
+        let all = evidence(&log(&done));
+        let expected = [
+            "action 4 took back what action 2 had written into a.py",
+            "action 5: pytest -q fails as it did 2 changes ago",
+            "action 7: pytest -q fails as it did 3 changes ago",
+        ];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn work_that_gets_somewhere_is_left_alone() {
+        let other = FAILS.replace("test_cents", "test_more");
+        let done = [
+            (run("pytest -q"), FAILS),
+            (edit("x", "y"), ""),
+            (run("pytest -q"), other.as_str()),
+            (edit("y", "z"), ""),
+            (run("pytest -q"), "1 passed"),
+            (run("ls"), "a"),
+        ];
+        assert!(evidence(&log(&done)).is_empty());
+    }
+
+    #[test]
+    fn another_way_comes_first_and_a_person_second() {
+        let mut task = Task::new(TaskId(1));
+        let same = [(run("ls"), "a"), (run("ls"), "a"), (run("ls"), "a"), (run("ls"), "a")];
+        let log = log(&same);
+        assert!(way_out(&task, &log[..9]).is_none());
+        let Some(Input::AnotherWay { tried, .. }) = way_out(&task, &log) else { panic!("another way") };
+        assert_eq!(tried[0], "action 2 was action 1 again and gave the same: bash ls");
+        task.other_ways = 1;
+        let Some(Input::PauseAsked { reason: PauseReason::Stuck { sentence } }) = way_out(&task, &log) else {
+            panic!()
+        };
+        assert!(sentence.starts_with("it gets nowhere, also after it began anew: action 2"), "{sentence}");
+        let again: Vec<Event> = log.iter().cloned().chain([Event::Resumed]).collect();
+        assert!(way_out(&task, &again).is_none(), "somebody looked");
+    }
+}

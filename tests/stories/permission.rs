@@ -1,0 +1,85 @@
+//! Rules about single actions: one waits for a person, one is refused, and a repository's own rules come from its base alone.
+
+use crate::world::{REPO, World, single};
+use domain::{Event, State};
+
+const OPERATORS: &str = r#"
+[[policy]]
+name = "publishing"
+then = "deny"
+because = "nothing is published from here"
+command = '\bnpm publish\b'
+hits = ["npm publish --tag x"]
+misses = ["npm ls"]
+"#;
+
+const REPOSITORYS: &str = r#"
+test = "true"
+[[policy]]
+name = "notes"
+then = "ask"
+because = "people read the notes"
+path = "notes/**"
+hits = ["notes/a.txt"]
+"#;
+
+const WORKS: &str = r#"
+name = "writes notes"
+[[turn]]
+text = "I write a note, and would publish."
+call = [
+  { name = "write_file", arguments = { path = ".caisson.toml", content = "" } },
+  { name = "write_file", arguments = { path = "./notes/../notes/a.txt", content = "first\n" } },
+  { name = "bash", arguments = { command = "npm publish" } },
+]
+[[turn]]
+expects = ["nothing is published from here (publishing)"]
+text = "Another note."
+call = [{ name = "write_file", arguments = { path = "notes/b.txt", content = "second\n" } }]
+[[turn]]
+expects = ["alice did not permit it, and says: not that one"]
+text = "Then only the first."
+call = [
+  { name = "bash", arguments = { command = "rm .caisson.toml && git checkout -q .caisson.toml; cat notes/a.txt && ls notes" } },
+]
+"#;
+
+async fn question(world: &World, issue: u64, action: u32) -> String {
+    let words = format!("Action {action} has not run");
+    let said = world.until_said(issue, &words).await;
+    world.until("the question", |task| matches!(task.state, State::Asking { number: Some(_), .. })).await;
+    said
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_action_waits_for_permission_runs_once_with_it_and_not_without() {
+    let world = World::of_models(WORKS, &format!("{}{OPERATORS}", single("tools"))).await;
+    world.push(&[(".caisson.toml", REPOSITORYS)]);
+    let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
+    let asked = question(&world, issue, 2).await;
+    assert!(asked.contains("people read the notes (notes)") && asked.contains("write_file"), "{asked}");
+    world.bob().comment(REPO, issue, "/approve").expect("said");
+    world.until_said(issue, "bob").await;
+    assert_eq!(world.task().await.state.name(), "asking", "a reader permits nothing");
+    world.alice().comment(REPO, issue, "/approve").expect("said");
+    question(&world, issue, 4).await;
+    world.alice().comment(REPO, issue, "not that one").expect("said");
+    let task = world.until_state("awaiting-review").await;
+    assert_eq!((task.actions, task.used), (5, 5), "each counted once");
+    let log = world.log().await;
+    let ended: Vec<(u32, String)> = log
+        .iter()
+        .filter_map(|event| match event {
+            Event::ActionFinished { number, outcome } => {
+                Some((*number, format!("{:?} {}", outcome.status, outcome.text)))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ended.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    assert!(ended[4].1.contains("first") && !ended[4].1.contains("b.txt"), "{ended:?}");
+    let review = world.until_said(task.pull.expect("a pull request"), "### Checkpoint 1 ").await;
+    for words in ["action 2 ran with the permission of alice", "action 4 was refused by alice"] {
+        assert!(review.contains(words), "{words}: {review}");
+    }
+}
