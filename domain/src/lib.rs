@@ -35,7 +35,7 @@ pub use budget::{Budget, BudgetBar, Spent};
 pub use call::{Call, CallRequest, Recall};
 pub use checkpoint::Checkpoint;
 pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
-pub use effect::{Again, Effect, Needs, Queue};
+pub use effect::{Again, Effect, Needs, Queue, SandboxNeed};
 pub use event::{BaseTests, CapturedTree, Event, FileChange, Verdict, VerdictKind};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};

@@ -16,7 +16,7 @@ use crate::store::{Claim, StoreError, Word};
 use crate::supervise::{Works, caught};
 use crate::task::{Awake, Machine};
 use crate::trouble::Trouble;
-use domain::{Effect, Queue, TaskId};
+use domain::{Queue, SandboxNeed, TaskId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -376,7 +376,7 @@ impl Hosts {
             let turn = self.turn(row.id);
             let _one = turn.lock().await;
             let next = self.machine.store().next_effect(TaskId(row.id), Queue::Work).await?;
-            let acts = next.is_some_and(|row| matches!(row.effect, Effect::Act { .. }));
+            let acts = next.is_some_and(|row| row.effect.needs().sandbox == SandboxNeed::Open);
             if acts || row.state == "running" {
                 if self.held().until <= Awake::now() {
                     return Err(Trouble::later("the lease ended before its sandboxes were in order"));

@@ -85,7 +85,7 @@ impl EffectRunner {
 
     /// Brings what an effect needs into the local repository, which is a cache: another host may have worked on the task, or it was deleted.
     pub(super) async fn bring(&self, task: &Task, effect: &Effect) -> Result<(), Trouble> {
-        if task.base.is_none() || !needs_commits(effect) {
+        if task.base.is_none() || !effect.needs().commits {
             return Ok(());
         }
         let wanted = wanted(task, effect);
@@ -170,41 +170,8 @@ impl Here {
     }
 }
 
-/// What it does happens in a repository or a sandbox.
-fn needs_commits(effect: &Effect) -> bool {
-    match effect {
-        Effect::Prepare { .. }
-        | Effect::Converse { .. }
-        | Effect::Act { .. }
-        | Effect::Capture { .. }
-        | Effect::Push { .. }
-        | Effect::Review { .. }
-        | Effect::Verify { .. }
-        | Effect::Open { .. }
-        | Effect::Keep { .. }
-        | Effect::Egress { .. } => true,
-        Effect::OpenPull
-        | Effect::Rest { .. }
-        | Effect::Suspend { .. }
-        | Effect::Teardown
-        | Effect::ClosePull
-        | Effect::ReadyPull
-        | Effect::ShowPlan { .. }
-        | Effect::Comment { .. }
-        | Effect::Label { .. }
-        | Effect::CommitStatus { .. }
-        | Effect::Recheck { .. }
-        | Effect::Advance { .. } => false,
-    }
-}
-
 fn wanted(task: &Task, effect: &Effect) -> Vec<Commit> {
-    let own = match effect {
-        Effect::Push { commit, .. } | Effect::Verify { commit, .. } => Some(commit),
-        Effect::Review { commit, .. } => commit.as_ref(),
-        _ => None,
-    };
-    let all = [task.base.as_ref(), task.head.as_ref(), task.kept.as_ref(), own];
+    let all = [task.base.as_ref(), task.head.as_ref(), task.kept.as_ref(), effect.commit()];
     all.into_iter().flatten().cloned().collect()
 }
 
