@@ -11,7 +11,7 @@ use crate::barrier::Standing;
 use crate::config::Process;
 use crate::effect::EffectRunner;
 use crate::handler::Intake;
-use crate::sandbox::{SandboxError, Sandboxes};
+use crate::sandbox::{SandboxError, TaskSandboxes};
 use crate::store::{Claim, StoreError, Word};
 use crate::supervise::{Works, caught};
 use crate::task::{Awake, Machine};
@@ -135,8 +135,8 @@ impl Hosts {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn standing(&self) -> &Sandboxes {
-        &self.effects.sandboxes
+    fn standing(&self) -> &TaskSandboxes {
+        &self.effects.sandboxes.of_tasks
     }
 
     /// Begins to hold leases, and to hear the other hosts. Goes on while the bot drains: who begins it ends it.

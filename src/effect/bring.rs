@@ -25,10 +25,10 @@ impl EffectRunner {
     /// # Errors
     /// When store, engine or router is away: nothing may be done before this succeeds.
     pub async fn adopt(&self, repository: &str, host: &str) -> Result<(), Trouble> {
-        for id in self.sandboxes.tasks() {
+        for id in self.sandboxes.of_tasks.tasks() {
             let row = self.store.task_row(TaskId(id)).await?;
             if row.is_some_and(|row| row.repository == repository && !row.live)
-                && let Err(error) = self.sandboxes.remove(id).await
+                && let Err(error) = self.sandboxes.of_tasks.remove(id).await
             {
                 // No live task waits for it.
                 tracing::warn!(%error, task = id, "the sandbox of a task that has ended could not be removed");
@@ -38,9 +38,9 @@ impl EffectRunner {
             self.here.forget(TaskId(row.id));
             if !row.owner.is_empty() && row.owner != host {
                 tracing::info!(task = row.id, "goes on here: another host had it");
-                self.sandboxes.moved_here(row.id).await?;
+                self.sandboxes.of_tasks.moved_here(row.id).await?;
             }
-            if self.sandboxes.tasks().contains(&row.id) && self.reach_task(TaskId(row.id)).await.is_err() {
+            if self.sandboxes.of_tasks.tasks().contains(&row.id) && self.reach_task(TaskId(row.id)).await.is_err() {
                 self.cut_off(TaskId(row.id)).await?;
             }
         }
