@@ -28,7 +28,7 @@ pub mod transition;
 
 pub use action::{
     Action, ActionKind, Example, IssueCheck, LineRange, MOST_EDITS, MOST_FILES, MOST_RANGES, MOST_SEEN, NewFile,
-    Outcome, OutcomeStatus, TextEdit, Usage,
+    Outcome, OutcomeStatus, Shown, TextEdit, Usage,
 };
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};

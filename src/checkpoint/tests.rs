@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 fn line(n: u32, kind: &str, what: &str, result: ActionResult) -> ActionLine {
-    ActionLine { n, kind: kind.to_owned(), what: what.to_owned(), result, mistake: None }
+    let wrote = if ["write_file", "edit_file"].contains(&kind) { vec![what.to_owned()] } else { Vec::new() };
+    ActionLine { n, kind: kind.to_owned(), what: what.to_owned(), wrote, result, mistake: None }
 }
 
 fn part(path: &str, text: &str) -> DiffPart {
@@ -305,7 +306,14 @@ fn hostile(text: &str) -> CheckpointView {
         n,
         actions: results
             .into_iter()
-            .map(|r| ActionLine { n, kind: text.clone(), what: text.clone(), result: r, mistake: Some(text.clone()) })
+            .map(|r| ActionLine {
+                n,
+                kind: text.clone(),
+                what: text.clone(),
+                wrote: vec![text.clone()],
+                result: r,
+                mistake: Some(text.clone()),
+            })
             .collect(),
         summary: text.clone(),
         looked: vec![(text.clone(), text.clone())],

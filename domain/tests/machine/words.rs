@@ -32,6 +32,15 @@ fn every_kind_of_action_says_what_is_true_of_it() {
         let call = Call::Action { action };
         assert_eq!((call.may_change_the_tree(), call.is_apart()), (writes && !apart, apart), "{name}");
     }
+    let shown = |action: Action| format!("{:?} {:?}", action.shown(), action.written());
+    assert_eq!(shown(Action::WriteFiles { files: vec![file(), file()] }), r#"Wrote(["x", "x"]) ["a.py", "a.py"]"#);
+    let edits = vec![TextEdit { old: "x".into(), new: "y".into(), all: false }];
+    assert_eq!(shown(Action::EditPlaces { path: "a".into(), edits }), r#"Replaced([("x", "y")]) ["a"]"#);
+    assert_eq!(shown(Action::Background { command: "make".into() }), "Started []");
+    let apart = Action::Try { files: vec![file()], command: "make".into(), check: None };
+    assert_eq!(shown(apart), "Ended []", "the task's own tree stays as it is");
+    assert_eq!(shown(Action::MoveFile { from: "a".into(), to: "b".into() }), "Done []");
+    assert_eq!(shown(Action::WebFetch { url: "https://a.test".into() }), "Printed []");
     let recall = Call::Recall { wanted: Recall { number: Some(1), words: String::new() } };
     for call in [Call::Done { summary: String::new() }, Call::UpdatePlan { plan: String::new() }, recall] {
         assert!(!call.may_change_the_tree() && !call.is_apart());
