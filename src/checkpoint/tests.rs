@@ -302,19 +302,11 @@ fn hostile(text: &str) -> CheckpointView {
         ActionResult::Denied(text.clone()),
         ActionResult::Exited { code: 1, note: Some(text.clone()), failed: true, ms: 1 },
     ];
+    let (wrote, mistake) = (vec![text.clone()], Some(text.clone()));
+    let act = |r| ActionLine { wrote: wrote.clone(), mistake: mistake.clone(), ..line(n, &text, &text, r) };
     CheckpointView {
         n,
-        actions: results
-            .into_iter()
-            .map(|r| ActionLine {
-                n,
-                kind: text.clone(),
-                what: text.clone(),
-                wrote: vec![text.clone()],
-                result: r,
-                mistake: Some(text.clone()),
-            })
-            .collect(),
+        actions: results.into_iter().map(act).collect(),
         summary: text.clone(),
         looked: vec![(text.clone(), text.clone())],
         waiting: vec![(text.clone(), text.clone())],

@@ -62,7 +62,7 @@ impl Sessions {
             return Err(self.lost(task, Loss::Restarted));
         }
         for known in welcome.known.iter().filter(|known| known.finished && known.id & HOST_IDS != 0) {
-            // Left by an older life of the host; best effort as above.
+            // Left by an older life of the host; best effort.
             drop(session.link.ack(known.id).await);
         }
         let session = Arc::new(session);
