@@ -57,18 +57,22 @@ async fn woken(broker: SocketBroker) -> Result<Vec<Line>> {
         anew: None,
     };
     let sandboxes = Sandboxes::new(Arc::new(broker), None, repos, Settings::new(dir.path().join("state"), IMAGE), 1)?;
-    sandboxes.prepare(&spec).await?;
+    sandboxes.of_tasks.prepare(&spec).await?;
     let (mut frozen, mut stopped, mut evicted) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        sandboxes.rest(TASK).await?;
-        frozen.push(first_action(&sandboxes, 10 * round + 1, async || sandboxes.open(TASK).await.map(drop)).await?);
-        sandboxes.stop(TASK).await?;
-        stopped.push(first_action(&sandboxes, 10 * round + 2, async || sandboxes.open(TASK).await.map(drop)).await?);
-        sandboxes.remove(TASK).await?;
-        let again = async || sandboxes.prepare(&spec).await.map(drop);
+        sandboxes.of_tasks.rest(TASK).await?;
+        frozen.push(
+            first_action(&sandboxes, 10 * round + 1, async || sandboxes.of_tasks.open(TASK).await.map(drop)).await?,
+        );
+        sandboxes.of_tasks.stop(TASK).await?;
+        stopped.push(
+            first_action(&sandboxes, 10 * round + 2, async || sandboxes.of_tasks.open(TASK).await.map(drop)).await?,
+        );
+        sandboxes.of_tasks.remove(TASK).await?;
+        let again = async || sandboxes.of_tasks.prepare(&spec).await.map(drop);
         evicted.push(first_action(&sandboxes, 10 * round + 3, again).await?);
     }
-    sandboxes.remove(TASK).await?;
+    sandboxes.of_tasks.remove(TASK).await?;
     sandboxes.leave().await;
     let line = |name: &str, samples: &mut Vec<Duration>, most: u64| {
         let half = quantile(samples, 0.5);
@@ -91,7 +95,7 @@ async fn first_action(
     wake().await?;
     let action = Action::ReadFile { path: "0.bin.txt".to_owned(), from: 1, lines: 1 };
     let limits = Limits { wall_ms: 30_000, output_bytes: 4096 };
-    let acted = sandboxes.act(TASK, id, &action, limits).await?;
+    let acted = sandboxes.actions.act(TASK, id, &action, limits).await?;
     let took = began.elapsed();
     anyhow::ensure!(acted.lost.is_none() && acted.outcome.text.contains("one"), "{:?}", acted.outcome);
     Ok(took)

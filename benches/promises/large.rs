@@ -73,10 +73,10 @@ async fn measured(broker: SocketBroker) -> Result<Vec<Line>> {
     let cold = bench.ready(LARGE, 1).await?;
     let (mut warm, mut small) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        bench.sandboxes.remove(1).await?;
+        bench.sandboxes.of_tasks.remove(1).await?;
         warm.push(bench.ready(LARGE, 1).await?);
         small.push(bench.ready(SMALL, 2).await?);
-        bench.sandboxes.remove(2).await?;
+        bench.sandboxes.of_tasks.remove(2).await?;
         eprintln!("  round {round}: {} against {}", ms(warm[warm.len() - 1]), ms(small[small.len() - 1]));
     }
     let (warm, small) = (quantile(&mut warm, 0.5), quantile(&mut small, 0.5));
@@ -84,7 +84,7 @@ async fn measured(broker: SocketBroker) -> Result<Vec<Line>> {
     let limit = Duration::from_millis(300);
     let place = Place::open().await?;
     let (ours, push) = bench.checkpoints(&place).await?;
-    bench.sandboxes.remove(1).await?;
+    bench.sandboxes.of_tasks.remove(1).await?;
     bench.sandboxes.leave().await;
     Ok(vec![
         Line::held(
@@ -133,7 +133,7 @@ impl Bench {
             anew: None,
         };
         let began = Instant::now();
-        self.sandboxes.prepare(&spec).await?;
+        self.sandboxes.of_tasks.prepare(&spec).await?;
         let text = self.bash(task, 1, "head -c 4 d000/f00000 | wc -c").await?;
         let took = began.elapsed();
         anyhow::ensure!(text.trim() == "4", "{text}");
@@ -147,7 +147,7 @@ impl Bench {
     async fn bash(&self, task: i64, id: u64, command: &str) -> Result<String> {
         let action = Action::Bash { command: command.to_owned() };
         let limits = Limits { wall_ms: 60_000, output_bytes: 4096 };
-        let outcome = self.sandboxes.act(task, id, &action, limits).await?.outcome;
+        let outcome = self.sandboxes.actions.act(task, id, &action, limits).await?.outcome;
         anyhow::ensure!(outcome.status == Status::Ok, "{outcome:?}");
         Ok(outcome.text)
     }
@@ -176,14 +176,14 @@ impl Bench {
             let n = u32::try_from(round)?;
             let segment =
                 Segment { task: 1, n, repo_key: LARGE.to_owned(), parent: parent.clone(), base: base.clone() };
-            self.sandboxes.warm(&segment);
+            self.sandboxes.quarantines.warm(&segment);
             let edit = format!("for i in $(seq -w 0 {}); do echo {round} >> d0$i/f000$i; done", CHANGED - 1);
             self.bash(1, 10 + u64::from(n), &edit).await?;
             tokio::time::sleep(MEANWHILE).await;
             let spec =
                 CaptureSpec { segment, message: "fifty".into(), date_ms: 1_763_000_000_000, protected: Vec::new() };
             let began = Instant::now();
-            let (commit, files) = match self.sandboxes.capture(&spec).await? {
+            let (commit, files) = match self.sandboxes.captures.capture(&spec).await? {
                 Captured::Commit { commit, files, .. } => (commit, files),
                 other => anyhow::bail!("{other:?}"),
             };
@@ -193,7 +193,7 @@ impl Bench {
             anyhow::ensure!(self.repos.push(LARGE, push).await? == Pushed::Done && files.len() == CHANGED);
             ours.push(began.elapsed());
             parent = commit;
-            self.sandboxes.open(1).await?;
+            self.sandboxes.of_tasks.open(1).await?;
             pushes.push(by_hand(&clone, &header, round)?);
             eprintln!("  checkpoint {round}: {} against {}", ms(ours[ours.len() - 1]), ms(pushes[pushes.len() - 1]));
         }

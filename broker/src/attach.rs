@@ -3,16 +3,16 @@
 //!
 //! What a container writes to stderr is dropped: a runner has nothing to say there, and nobody must be flooded by it.
 
-use std::sync::PoisonError;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::StreamExt;
-use protocol::broker::{ContainerState, Problem, ProblemKind};
+use protocol::broker::Problem;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
+use crate::core::Core;
 use crate::engine::{Output, Streams};
-use crate::name::ResourceKind;
-use crate::service::Service;
 
 /// As much as the runner puts into one frame.
 const PIECE: usize = 256 << 10;
@@ -23,37 +23,30 @@ pub struct Attached {
     taken: CancellationToken,
 }
 
-impl Service {
-    pub async fn attach(&self, name: &str) -> Result<Attached, Problem> {
-        let (id, state) = self.container(name).await?;
-        match state {
-            ContainerState::Running => self.open(&id).await,
-            ContainerState::Paused => Err(conflict(name, "is paused; unpause it first")),
-            _ => Err(conflict(name, "does not run; start it first")),
-        }
+/// One stream for each container: who attaches last has it.
+pub struct Attachments {
+    core: Arc<Core>,
+    /// By the engine's id.
+    taken: Mutex<HashMap<String, CancellationToken>>,
+}
+
+impl Attachments {
+    pub fn new(core: Arc<Core>) -> Self {
+        Self { core, taken: Mutex::default() }
     }
 
-    pub async fn attach_router(&self) -> Result<Attached, Problem> {
-        let name = self.names.router_part(ResourceKind::Router);
-        let found = self.find(&name, ResourceKind::Router).await?;
-        let running = found.as_ref().and_then(|it| it.state.as_ref()?.running) == Some(true);
-        match found.and_then(|it| it.id) {
-            Some(id) if running => self.open(&id).await,
-            _ => Err(Problem::new(ProblemKind::Conflict, "the router does not run; set it up first")),
-        }
-    }
-
+    /// Attached to a container by its id, which need not run yet.
     pub async fn open(&self, id: &str) -> Result<Attached, Problem> {
         let taken = CancellationToken::new();
         {
-            let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut streams = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
             streams.retain(|_, stream| !stream.is_cancelled());
             // Two hosts on one stream would mix their bytes: the older one is cut off.
             if let Some(older) = streams.insert(id.to_owned(), taken.clone()) {
                 older.cancel();
             }
         }
-        let engine = self.engine.attach(id, true).await?;
+        let engine = self.core.engine.attach(id, true).await?;
         Ok(Attached { engine, taken })
     }
 }
@@ -90,8 +83,4 @@ async fn outward(from: &mut (impl futures_util::Stream<Item = Output> + Unpin), 
             return;
         }
     }
-}
-
-fn conflict(name: &str, why: &str) -> Problem {
-    Problem::new(ProblemKind::Conflict, format!("container {name} {why}"))
 }

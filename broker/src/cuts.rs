@@ -65,9 +65,9 @@ fn way_out() -> RouterSpec {
 }
 
 async fn all_of_it(service: &Service, disk: bool) -> Result<(), Problem> {
-    service.router_ensure(&way_out()).await?;
-    service.create(&spec(disk)).await?;
-    service.start("task-1-1").await
+    service.router.ensure(&way_out()).await?;
+    service.containers.create(&spec(disk)).await?;
+    service.containers.start("task-1-1").await
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn what_is_made_is_made_whole_wherever_it_was_cut() {
                 if let Err(why) = all_of_it(&next, disk).await {
                     panic!("{kind:?} {at}: {why}, after {first:?}: {:?}", engine.all());
                 }
-                next.reap(&["task-1-1".to_owned()], &[]).await.unwrap();
+                next.reaper.reap(&["task-1-1".to_owned()], &[]).await.unwrap();
                 assert_eq!(engine.all(), wanted, "{kind:?} {at}, after {first:?}");
             }
         }
@@ -106,13 +106,13 @@ async fn what_is_taken_down_is_gone_wherever_it_was_cut() {
             let engine = engine(Some((at, kind)));
             let first = life(&engine, dir.path());
             let made = all_of_it(&first, true).await;
-            let taken = first.teardown().await;
+            let taken = first.reaper.teardown().await;
             if !engine.was_cut() {
                 assert!(at > 60, "only {at} calls");
                 break;
             }
             let next = life(&engine, dir.path());
-            next.teardown().await.unwrap();
+            next.reaper.teardown().await.unwrap();
             assert_eq!(engine.all(), [""; 0], "{kind:?} {at}, after {made:?} and {taken:?}");
         }
     }
@@ -146,22 +146,22 @@ async fn a_life_of_requests(service: &dyn Fn() -> Arc<Service>) -> Vec<String> {
             }
         };
     }
-    until_done!("way out", it, it.router_ensure(&way_out()));
-    until_done!("mirror", it, it.create(&mirror));
-    until_done!("fill", it, it.start("mirror-1"));
-    until_done!("filled", it, it.remove("mirror-1"));
-    until_done!("create", it, it.create(&task));
-    until_done!("start", it, it.start("task-1-1"));
-    until_done!("pause", it, it.pause("task-1-1"));
-    until_done!("unpause", it, it.unpause("task-1-1"));
-    until_done!("verify", it, it.create(&verify));
-    until_done!("stop", it, it.stop("task-1-1"));
-    until_done!("gone", it, it.remove("verify-1"));
-    until_done!("router", it, it.router_restart());
-    until_done!("kept", it, it.remove_mirror("m1"));
-    until_done!("removed", it, it.remove("task-1-1"));
-    until_done!("anew", it, it.create(&task));
-    until_done!("reaped", it, async { it.reap(&["task-1-1".to_owned()], &["m1".to_owned()]).await.map(drop) });
+    until_done!("way out", it, it.router.ensure(&way_out()));
+    until_done!("mirror", it, it.containers.create(&mirror));
+    until_done!("fill", it, it.containers.start("mirror-1"));
+    until_done!("filled", it, it.containers.remove("mirror-1"));
+    until_done!("create", it, it.containers.create(&task));
+    until_done!("start", it, it.containers.start("task-1-1"));
+    until_done!("pause", it, it.containers.pause("task-1-1"));
+    until_done!("unpause", it, it.containers.unpause("task-1-1"));
+    until_done!("verify", it, it.containers.create(&verify));
+    until_done!("stop", it, it.containers.stop("task-1-1"));
+    until_done!("gone", it, it.containers.remove("verify-1"));
+    until_done!("router", it, it.router.restart());
+    until_done!("kept", it, it.mirrors.remove("m1"));
+    until_done!("removed", it, it.containers.remove("task-1-1"));
+    until_done!("anew", it, it.containers.create(&task));
+    until_done!("reaped", it, async { it.reaper.reap(&["task-1-1".to_owned()], &["m1".to_owned()]).await.map(drop) });
     assert_eq!(said.len(), 16, "{said:?}");
     said
 }

@@ -6,13 +6,16 @@
 //! mirror as well, which is why the engine lets nobody remove it meanwhile. Tests: `tests/docker/disks.rs`, `tests/docker/layers.rs`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use bollard::models::VolumeCreateRequest;
 use protocol::broker::{ContainerSpec, Problem, TREE};
 
-use crate::hardening::UPPER;
+use crate::core::Core;
+use crate::engine::unless_gone;
+use crate::hardening::{self, UPPER};
+use crate::helper::Helpers;
 use crate::name::{self, ResourceKind};
-use crate::service::Service;
 use crate::supply::directories;
 
 /// In a layer: what the kernel needs beside what differs from the tree.
@@ -22,21 +25,72 @@ const PLAIN: &str = "redirect_dir=off,metacopy=off";
 /// Where volumes lie in the container through which their directories are given away.
 const GIVEN: &str = "/given";
 
-impl Service {
+/// Makes and removes the volumes of containers.
+pub struct Disks {
+    core: Arc<Core>,
+    helpers: Arc<Helpers>,
+}
+
+impl Disks {
+    pub fn new(core: Arc<Core>, helpers: Arc<Helpers>) -> Self {
+        Self { core, helpers }
+    }
+
+    /// An empty workspace and, on disk, an empty home: what an earlier container of that name left is removed first.
+    /// What comes back is a helper that nobody needs any more.
+    pub async fn workspace(
+        &self,
+        spec: &ContainerSpec,
+        image: &str,
+        mirror: Option<&str>,
+    ) -> Result<Option<String>, Problem> {
+        self.remove(&spec.name).await?;
+        if spec.limits.workspace_bytes == 0 {
+            return self.on_disk(spec, image, mirror.filter(|_| spec.layered)).await.map(Some);
+        }
+        self.make(hardening::workspace(&self.core.names, spec, self.core.host().await?.users_from)).await.map(|_| None)
+    }
+
+    /// Makes one of the volumes of a workspace: where it lies, in the engine's words.
+    async fn make(&self, volume: VolumeCreateRequest) -> Result<String, Problem> {
+        let made = self.core.engine.create_volume(volume).await?;
+        if self.core.names.owns(Some(&made.labels), ResourceKind::Workspace) {
+            return Ok(made.mountpoint);
+        }
+        Err(Problem::refused(format!("volume {} is not this installation's; remove it by hand", made.name)))
+    }
+
+    pub async fn remove(&self, name: &str) -> Result<(), Problem> {
+        // One that a request left which was cut has the volumes still.
+        self.helpers.discard(&self.core.names.disk_helper(name)).await?;
+        // The engine does not know that one lies over the other.
+        let (workspace, layer, home) =
+            (self.core.names.workspace(name), self.core.names.layer(name), self.core.names.home(name));
+        tokio::try_join!(self.remove_own(&workspace), self.remove_own(&layer), self.remove_own(&home)).map(|_| ())
+    }
+
+    async fn remove_own(&self, volume: &str) -> Result<(), Problem> {
+        let Some(found) = self.core.engine.volume(volume).await? else { return Ok(()) };
+        if !self.core.names.owns(Some(&found.labels), ResourceKind::Workspace) {
+            return Err(Problem::refused(format!("volume {volume} is not this installation's and is not touched")));
+        }
+        unless_gone(self.core.engine.remove_volume(volume).await)
+    }
+
     /// The volumes of a workspace and a home on disk. `image`: any that the engine has; `mirror`: where the mirror lies, in the engine's
     /// words, if the workspace lies over its tree. What comes back is a container that has done its part, to be discarded while
     /// something else is done.
-    pub async fn on_disk(&self, spec: &ContainerSpec, image: &str, mirror: Option<&str>) -> Result<String, Problem> {
+    async fn on_disk(&self, spec: &ContainerSpec, image: &str, mirror: Option<&str>) -> Result<String, Problem> {
         let mirror = mirror.map(fit_for_options).transpose()?;
-        let (workspace, home) = (self.names.workspace(&spec.name), self.names.home(&spec.name));
-        self.workspace_volume(self.volume_of(spec, home.clone(), HashMap::new())).await?;
+        let (workspace, home) = (self.core.names.workspace(&spec.name), self.core.names.home(&spec.name));
+        self.make(self.volume_of(spec, home.clone(), HashMap::new())).await?;
         let Some(mirror) = mirror else {
-            self.workspace_volume(self.volume_of(spec, workspace.clone(), HashMap::new())).await?;
+            self.make(self.volume_of(spec, workspace.clone(), HashMap::new())).await?;
             let given = [("workspace", spec.user, 0o755), ("home", spec.user, 0o700)];
             return self.give(spec, image, &[("workspace", &workspace), ("home", &home)], &given).await;
         };
-        let layer = self.names.layer(&spec.name);
-        let at = self.workspace_volume(self.volume_of(spec, layer.clone(), HashMap::new())).await?;
+        let layer = self.core.names.layer(&spec.name);
+        let at = self.make(self.volume_of(spec, layer.clone(), HashMap::new())).await?;
         let (upper, work) = (format!("layer/{UPPER}"), format!("layer/{WORK}"));
         // The root of an overlay is its upper layer's.
         let given = [(&*upper, spec.user, 0o755), (&*work, 0, 0o755), ("home", spec.user, 0o700)];
@@ -45,18 +99,18 @@ impl Service {
         let layers = format!("lowerdir={mirror}/{TREE},upperdir={at}/{UPPER},workdir={at}/{WORK},{PLAIN},nosuid,nodev");
         let options = [("type", "overlay"), ("device", "overlay"), ("o", &layers)];
         let options = options.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-        self.workspace_volume(self.volume_of(spec, workspace, options)).await.map(|_| helper)
+        self.make(self.volume_of(spec, workspace, options)).await.map(|_| helper)
     }
 
     /// Gives a mirror to the user who fills it. Doing so again changes nothing: only the volume's own directory is given.
     pub async fn give_mirror(&self, spec: &ContainerSpec, image: &str) -> Result<Option<String>, Problem> {
         let Some(mirror) = &spec.mirror else { return Ok(None) };
-        let volume = self.names.mirror(mirror);
+        let volume = self.core.names.mirror(mirror);
         self.give(spec, image, &[("mirror", &volume)], &[("mirror", spec.user, 0o755)]).await.map(Some)
     }
 
     fn volume_of(&self, spec: &ContainerSpec, name: String, options: HashMap<String, String>) -> VolumeCreateRequest {
-        let mut labels = self.names.labels(ResourceKind::Workspace);
+        let mut labels = self.core.names.labels(ResourceKind::Workspace);
         labels.insert(name::NAME.into(), spec.name.clone());
         VolumeCreateRequest {
             name: Some(name),
@@ -75,14 +129,14 @@ impl Service {
         volumes: &[(&str, &str)],
         given: &[(&str, u32, u32)],
     ) -> Result<String, Problem> {
-        let helper = self.names.disk_helper(&spec.name);
-        self.discard_helper(&helper).await?;
+        let helper = self.core.names.disk_helper(&spec.name);
+        self.helpers.discard(&helper).await?;
         let lie: Vec<_> = volumes.iter().map(|(at, volume)| (format!("{GIVEN}/{at}"), *volume)).collect();
         let lie: Vec<_> = lie.iter().map(|(at, volume)| (at.as_str(), *volume)).collect();
-        let body = self.never_started(image, &lie);
-        let id = self.engine.create(&helper, body).await?;
-        if let Err(problem) = self.engine.put(&id, GIVEN, directories(given)).await {
-            self.discard_helper(&helper).await?;
+        let body = self.helpers.never_started(image, &lie);
+        let id = self.core.engine.create(&helper, body).await?;
+        if let Err(problem) = self.core.engine.put(&id, GIVEN, directories(given)).await {
+            self.helpers.discard(&helper).await?;
             return Err(problem);
         }
         Ok(helper)

@@ -10,36 +10,34 @@ use bollard::models::{ContainerInspectResponse, EventMessage};
 use jiff::Timestamp;
 use protocol::broker::{ContainerState, End};
 
-use crate::service::Service;
+use crate::engine::Engine;
 
 /// The network that the engine makes anew at each of its starts, unless containers outlive it (and then nothing ended).
 const MADE_AT_START: &str = "bridge";
 /// The engine's memory of events is small and read at once.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-impl Service {
-    /// The state with the best word on how it ended.
-    pub async fn fate(&self, found: &ContainerInspectResponse, state: ContainerState) -> ContainerState {
-        let ContainerState::Exited { code, end } = state else { return state };
-        let id = found.id.as_deref().unwrap_or_default();
-        if self.ordered(id).await {
-            return ContainerState::Exited { code, end: End::Stopped };
-        }
-        let started = found.state.as_ref().and_then(|state| state.started_at.as_deref()).unwrap_or_default();
-        let end = if self.engine_started_after(started).await { End::EngineRestarted } else { end };
-        ContainerState::Exited { code, end }
+/// The state with the best word on how it ended.
+pub async fn fate(engine: &dyn Engine, found: &ContainerInspectResponse, state: ContainerState) -> ContainerState {
+    let ContainerState::Exited { code, end } = state else { return state };
+    let id = found.id.as_deref().unwrap_or_default();
+    if ordered(engine, id).await {
+        return ContainerState::Exited { code, end: End::Stopped };
     }
+    let started = found.state.as_ref().and_then(|state| state.started_at.as_deref()).unwrap_or_default();
+    let end = if engine_started_after(engine, started).await { End::EngineRestarted } else { end };
+    ContainerState::Exited { code, end }
+}
 
-    /// Whether somebody ordered its end, as far back as the engine remembers.
-    async fn ordered(&self, id: &str) -> bool {
-        let orders = tokio::time::timeout(PATIENCE, self.engine.orders(id)).await;
-        orders.is_ok_and(|orders| orders.is_ok_and(|events| killed(&events)))
-    }
+/// Whether somebody ordered its end, as far back as the engine remembers.
+async fn ordered(engine: &dyn Engine, id: &str) -> bool {
+    let orders = tokio::time::timeout(PATIENCE, engine.orders(id)).await;
+    orders.is_ok_and(|orders| orders.is_ok_and(|events| killed(&events)))
+}
 
-    async fn engine_started_after(&self, started: &str) -> bool {
-        let network = self.engine.network(MADE_AT_START).await.ok().flatten();
-        network.and_then(|network| network.created).is_some_and(|made| later(&made, started))
-    }
+async fn engine_started_after(engine: &dyn Engine, started: &str) -> bool {
+    let network = engine.network(MADE_AT_START).await.ok().flatten();
+    network.and_then(|network| network.created).is_some_and(|made| later(&made, started))
 }
 
 /// Whether the newest of these, in the engine's order, is an order to kill.

@@ -1,42 +1,55 @@
 //! Images: only those the operator listed, pinned to the id they had when first used, and looked into once.
 //! Never pulls, never builds. Tests: `tests/docker.rs`.
 
-use std::sync::PoisonError;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use bollard::models::{ContainerCreateBody, ImageInspect};
-use futures_util::StreamExt;
+use bollard::models::ImageInspect;
 use protocol::broker::{ImageInfo, Problem, ProblemKind, Purpose, TOOLCHAIN_VERSION};
 
-use crate::engine::{Output, unless_gone};
+use crate::core::Core;
 use crate::gpus::Gpus;
 use crate::hardening;
+use crate::helper::Helpers;
 use crate::name::short;
-use crate::service::Service;
-
-/// Bytes that are taken of what a helper says: enough for a line on each of a thousand addresses.
-const LOUDEST: usize = 128 << 10;
+use crate::supply::Supply;
 
 /// Says which programs are there; a shell that is not there cannot even say that.
 const LOOK: &str = "for it in git sh; do command -v $it >/dev/null || echo $it; done; echo looked";
 
-impl Service {
+/// Knows the listed images.
+pub struct Images {
+    core: Arc<Core>,
+    helpers: Arc<Helpers>,
+    supply: Supply,
+    /// By reference.
+    pinned: Mutex<HashMap<String, ImageInfo>>,
+    /// Ids of images that hold what a container needs.
+    fit: tokio::sync::Mutex<HashSet<String>>,
+}
+
+impl Images {
+    pub fn new(core: Arc<Core>, helpers: Arc<Helpers>, supply: Supply) -> Self {
+        Self { core, helpers, supply, pinned: Mutex::default(), fit: tokio::sync::Mutex::default() }
+    }
+
     /// `None` when the engine does not have it; one that nobody listed is refused, whether it is there or not.
     pub async fn image(&self, reference: &str) -> Result<Option<ImageInfo>, Problem> {
-        let known = self.settings.images.iter().chain(&self.settings.router_images);
+        let known = self.core.settings.images.iter().chain(&self.core.settings.router_images);
         if !known.into_iter().any(|listed| listed == reference) {
-            return Err(unlisted(reference, &self.settings.images));
+            return Err(unlisted(reference, &self.core.settings.images));
         }
         self.pin(reference).await
     }
 
     /// The id of a listed container image that is known to hold git and sh, and the volume that holds the runner.
     pub async fn container_image(&self, reference: &str) -> Result<(String, &str), Problem> {
-        if !self.settings.images.iter().any(|listed| listed == reference) {
-            return Err(unlisted(reference, &self.settings.images));
+        if !self.core.settings.images.iter().any(|listed| listed == reference) {
+            return Err(unlisted(reference, &self.core.settings.images));
         }
         let id = self.pin(reference).await?.ok_or_else(|| missing(reference))?.id;
-        let runner = self.runner_volume(&id).await?;
-        let mut fit = self.images.fit.lock().await;
+        let runner = self.supply.runner_volume(&id).await?;
+        let mut fit = self.fit.lock().await;
         if !fit.contains(&id) {
             self.look_into(reference, &id, runner).await?;
             fit.insert(id.clone());
@@ -46,17 +59,17 @@ impl Service {
 
     /// The id of a listed router image.
     pub async fn router_image(&self, reference: &str) -> Result<String, Problem> {
-        if !self.settings.router_images.iter().any(|listed| listed == reference) {
-            return Err(unlisted(reference, &self.settings.router_images));
+        if !self.core.settings.router_images.iter().any(|listed| listed == reference) {
+            return Err(unlisted(reference, &self.core.settings.router_images));
         }
         Ok(self.pin(reference).await?.ok_or_else(|| missing(reference))?.id)
     }
 
     /// A tag that is moved later changes nothing until the broker is started anew.
     async fn pin(&self, reference: &str) -> Result<Option<ImageInfo>, Problem> {
-        let pinned = self.images.pinned.lock().unwrap_or_else(PoisonError::into_inner).get(reference).cloned();
+        let pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner).get(reference).cloned();
         let ask = pinned.as_ref().map_or(reference, |image| image.id.as_str());
-        let Some(found) = self.engine.image(ask).await? else {
+        let Some(found) = self.core.engine.image(ask).await? else {
             return match pinned {
                 None => Ok(None),
                 Some(old) => Err(Problem::new(
@@ -69,81 +82,42 @@ impl Service {
             };
         };
         let image = described(reference, found)?;
-        let mut all = self.images.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Some(all.entry(reference.to_owned()).or_insert(image).clone()))
     }
 
     /// Runs a shell in a container as tight as a task's and asks it what is there.
     async fn look_into(&self, reference: &str, id: &str, runner: &str) -> Result<(), Problem> {
-        let fit = self.fittings(id, runner, None).await?;
-        let body = hardening::throw_away(&self.names, &fit, &["/bin/sh", "-c", LOOK])?;
-        judge(reference, &self.thrown_away(&format!("look-{}", short(id)), body).await?)
-    }
-
-    /// What one helper container said.
-    pub async fn thrown_away(&self, name: &str, body: ContainerCreateBody) -> Result<String, Problem> {
-        let name = self.names.helper(name);
-        self.discard_helper(&name).await?;
-        let id = self.engine.create(&name, body).await?;
-        let said = self.run_and_listen(&id).await;
-        self.discard_helper(&name).await?;
-        said
+        let fit = self.core.fittings(id, runner, None).await?;
+        let body = hardening::throw_away(&self.core.names, &fit, &["/bin/sh", "-c", LOOK])?;
+        judge(reference, &self.helpers.thrown_away(&format!("look-{}", short(id)), body).await?)
     }
 
     /// Refuses an engine that is not Docker's, or has not the runtime or the graphics processors. No engine lists the latter's
     /// driver: so the first image that is there is tried with it.
     pub async fn check(&self) -> Result<(), Problem> {
-        self.usable().await?;
-        let gpus = &self.settings.gpus;
+        self.core.usable().await?;
+        let gpus = &self.core.settings.gpus;
         if *gpus == Gpus::None {
             return Ok(());
         }
-        for reference in &self.settings.images {
+        for reference in &self.core.settings.images {
             if self.pin(reference).await?.is_none() {
                 continue;
             }
             let (image, runner) = self.container_image(reference).await?;
-            let fit = self.fittings(&image, runner, None).await?;
-            let mut body = hardening::throw_away(&self.names, &fit, &["/bin/sh", "-c", LOOK])?;
+            let fit = self.core.fittings(&image, runner, None).await?;
+            let mut body = hardening::throw_away(&self.core.names, &fit, &["/bin/sh", "-c", LOOK])?;
             body.host_config.get_or_insert_default().device_requests = gpus.requests(Purpose::Task);
-            return self.thrown_away("look-gpus", body).await.map(|_| ()).map_err(|problem| no_gpu(gpus, problem));
+            return self
+                .helpers
+                .thrown_away("look-gpus", body)
+                .await
+                .map(|_| ())
+                .map_err(|problem| no_gpu(gpus, problem));
         }
         tracing::warn!("no listed image is there to try the GPUs with: the first task shows whether there are any");
         Ok(())
-    }
-
-    /// What a container that ends by itself wrote, for at most 30 s.
-    async fn run_and_listen(&self, id: &str) -> Result<String, Problem> {
-        let mut attached = self.engine.attach(id, false).await?;
-        match self.engine.start(id).await {
-            Ok(()) => {}
-            // The engine could start nothing in it: there is no shell.
-            Err(problem) if matches!(problem.kind, ProblemKind::Refused | ProblemKind::NotFound) => {
-                return Ok(String::new());
-            }
-            Err(problem) => return Err(problem),
-        }
-        let mut said = Vec::new();
-        let listen = async {
-            while let Some(Output::Stdout(piece) | Output::Stderr(piece)) = attached.output.next().await {
-                said.extend_from_slice(&piece);
-                if said.len() > LOUDEST {
-                    break;
-                }
-            }
-        };
-        if tokio::time::timeout(std::time::Duration::from_secs(30), listen).await.is_err() {
-            return Err(Problem::unavailable(
-                "a helper container took longer than 30 s; the machine may be overloaded",
-            ));
-        }
-        Ok(String::from_utf8_lossy(&said).into_owned())
-    }
-
-    /// A helper that an earlier life left, or that has done its work.
-    pub async fn discard_helper(&self, name: &str) -> Result<(), Problem> {
-        let Some(found) = self.find(name, crate::name::ResourceKind::Helper).await? else { return Ok(()) };
-        unless_gone(self.engine.remove(&found.id.unwrap_or_default()).await)
     }
 }
 

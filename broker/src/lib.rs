@@ -9,7 +9,10 @@
 
 mod able;
 mod attach;
+#[cfg(test)]
+mod beside;
 mod container;
+mod core;
 #[cfg(test)]
 mod cuts;
 mod disk;
@@ -17,8 +20,8 @@ mod engine;
 mod fate;
 mod gpus;
 mod hardening;
+mod helper;
 mod image;
-mod known;
 mod mirror;
 mod name;
 mod reap;

@@ -3,23 +3,33 @@
 //! Owns which volume that is, whose, and when it goes; what lies in it is the bot's. Tests: `tests/docker/mirrors.rs`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use bollard::models::VolumeCreateRequest;
 use protocol::broker::{ContainerSpec, Problem, ProblemKind, Purpose};
 
+use crate::core::Core;
 use crate::name::{self, ResourceKind};
-use crate::service::Service;
 
-impl Service {
+/// Makes and removes mirrors' volumes.
+pub struct Mirrors {
+    core: Arc<Core>,
+}
+
+impl Mirrors {
+    pub fn new(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
     /// The mirror of a container that is about to be made: made for whoever fills it, there already for everybody else (the engine
     /// would make an empty volume of that name by itself). Where it lies, in the engine's words.
-    pub async fn mirror_of(&self, spec: &ContainerSpec) -> Result<Option<String>, Problem> {
+    pub async fn of(&self, spec: &ContainerSpec) -> Result<Option<String>, Problem> {
         let Some(mirror) = &spec.mirror else { return Ok(None) };
-        let volume = self.names.mirror(mirror);
+        let volume = self.core.names.mirror(mirror);
         let found = match spec.purpose {
-            Purpose::Mirror => self.engine.create_volume(self.mirror_volume(mirror, spec.user)).await?,
+            Purpose::Mirror => self.core.engine.create_volume(self.volume(mirror, spec.user)).await?,
             _ => {
-                let found = self.engine.volume(&volume).await?;
+                let found = self.core.engine.volume(&volume).await?;
                 let absent = || Problem::new(ProblemKind::NotFound, format!("there is no mirror {mirror}"));
                 found.ok_or_else(absent)?
             }
@@ -30,22 +40,22 @@ impl Service {
     }
 
     /// Whether it is gone: one that a container has stays.
-    pub async fn remove_mirror(&self, mirror: &str) -> Result<bool, Problem> {
+    pub async fn remove(&self, mirror: &str) -> Result<bool, Problem> {
         name::check_mirror(mirror)?;
         // Alone: a container that is being made has looked for it already, and the engine would give it an empty one.
-        let _floor = self.floor.write().await;
-        let volume = self.names.mirror(mirror);
-        let Some(found) = self.engine.volume(&volume).await? else { return Ok(true) };
+        let _floor = self.core.floor.write().await;
+        let volume = self.core.names.mirror(mirror);
+        let Some(found) = self.core.engine.volume(&volume).await? else { return Ok(true) };
         self.must_be_ours(&volume, &found.labels)?;
-        self.remove_volume(&volume).await
+        self.core.remove_volume(&volume).await
     }
 
-    fn mirror_volume(&self, mirror: &str, user: u32) -> VolumeCreateRequest {
-        let mut labels = self.names.labels(ResourceKind::Mirror);
+    fn volume(&self, mirror: &str, user: u32) -> VolumeCreateRequest {
+        let mut labels = self.core.names.labels(ResourceKind::Mirror);
         labels.insert(name::NAME.into(), mirror.to_owned());
         labels.insert(name::USER.into(), user.to_string());
         VolumeCreateRequest {
-            name: Some(self.names.mirror(mirror)),
+            name: Some(self.core.names.mirror(mirror)),
             driver: Some("local".into()),
             labels: Some(labels),
             ..Default::default()
@@ -53,7 +63,7 @@ impl Service {
     }
 
     fn must_be_ours(&self, volume: &str, labels: &HashMap<String, String>) -> Result<(), Problem> {
-        if self.names.owns(Some(labels), ResourceKind::Mirror) {
+        if self.core.names.owns(Some(labels), ResourceKind::Mirror) {
             return Ok(());
         }
         Err(Problem::refused(format!(

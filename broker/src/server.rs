@@ -58,7 +58,7 @@ impl Broker {
 
     /// Refuses an engine that lacks what the settings ask for; one that does not answer is `Unavailable`.
     pub async fn check(&self) -> Result<(), Problem> {
-        self.service.check().await
+        self.service.images.check().await
     }
 
     /// Serves until `shutdown` comes, then lets requests finish and cuts the streams. Containers stay, unless the settings say that
@@ -87,13 +87,14 @@ impl Broker {
         if drained.is_err() {
             tracing::warn!("requests to the engine were still going on and are left to it");
         }
-        if self.service.settings.leaves_nothing {
-            match self.service.leave().await {
+        // Of what was asked for in this life alone.
+        if self.service.core.settings.leaves_nothing && self.service.made.load(Ordering::Relaxed) {
+            match self.service.reaper.leave().await {
                 Ok(removed) => tracing::info!(?removed, "removed what no task needs"),
                 Err(problem) => tracing::warn!(%problem, "what no task needs was left to the next start"),
             }
         }
-        let _ = std::fs::remove_file(&self.service.settings.socket);
+        let _ = std::fs::remove_file(&self.service.core.settings.socket);
     }
 }
 
@@ -110,7 +111,7 @@ fn lock_of(socket: &Path) -> PathBuf {
 
 /// Removes everything of one installation from the engine; answers what went.
 pub async fn teardown(settings: Settings) -> Result<Vec<String>, Problem> {
-    Service::new(settings)?.teardown().await
+    Service::new(settings)?.reaper.teardown().await
 }
 
 async fn accept(
@@ -156,7 +157,7 @@ async fn serve_one(service: &Service, stream: UnixStream, stop: CancellationToke
 /// The socket's mode keeps others out already; this holds even where its directory was opened by mistake.
 fn admitted(service: &Service, stream: &UnixStream) -> Result<(), Problem> {
     let peer = stream.peer_cred().map_err(|error| Problem::refused(format!("who are you? {error}")))?.uid();
-    if peer == own_uid() || Some(peer) == service.settings.client_uid {
+    if peer == own_uid() || Some(peer) == service.core.settings.client_uid {
         return Ok(());
     }
     tracing::warn!(uid = peer, "a foreign user connected to the broker and was refused");
@@ -198,26 +199,26 @@ async fn dispatch(service: &Service, request: Request) -> Result<Reply, Problem>
         service.made.store(true, Ordering::Relaxed);
     }
     match request {
-        Request::Hello { version } => service.hello(version).await.and_then(said),
-        Request::Create(spec) => service.create(&spec).await.and_then(said),
-        Request::Start { name } => service.start(&name).await.and_then(said),
-        Request::Attach { name } => service.attach(&name).await.map(|it| Reply::Stream(Box::new(it))),
-        Request::Pause { name } => service.pause(&name).await.and_then(said),
-        Request::Unpause { name } => service.unpause(&name).await.and_then(said),
-        Request::Stop { name } => service.stop(&name).await.and_then(said),
-        Request::Remove { name } => service.remove(&name).await.and_then(said),
-        Request::Inspect { name } => service.inspect(&name).await.and_then(said),
-        Request::List => service.list().await.and_then(said),
-        Request::Image { reference } => service.image(&reference).await.and_then(said),
-        Request::RouterEnsure(spec) => service.router_ensure(&spec).await.and_then(said),
-        Request::RouterAttach => service.attach_router().await.map(|it| Reply::Stream(Box::new(it))),
-        Request::RouterRestart => service.router_restart().await.and_then(said),
-        Request::RouterStop => service.router_stop().await.and_then(said),
-        Request::RouterProbe { image, plan } => service.router_probe(&image, &plan).await.and_then(said),
-        Request::Host { image } => service.host_network(&image).await.and_then(said),
-        Request::HostListen { image } => service.host_listen(&image).await.map(|it| Reply::Stream(Box::new(it))),
-        Request::RemoveMirror { name } => service.remove_mirror(&name).await.and_then(said),
-        Request::Reap { keep, mirrors } => service.reap(&keep, &mirrors).await.and_then(said),
+        Request::Hello { version } => service.core.hello(version).await.and_then(said),
+        Request::Create(spec) => service.containers.create(&spec).await.and_then(said),
+        Request::Start { name } => service.containers.start(&name).await.and_then(said),
+        Request::Attach { name } => service.containers.attach(&name).await.map(|it| Reply::Stream(Box::new(it))),
+        Request::Pause { name } => service.containers.pause(&name).await.and_then(said),
+        Request::Unpause { name } => service.containers.unpause(&name).await.and_then(said),
+        Request::Stop { name } => service.containers.stop(&name).await.and_then(said),
+        Request::Remove { name } => service.containers.remove(&name).await.and_then(said),
+        Request::Inspect { name } => service.containers.inspect(&name).await.and_then(said),
+        Request::List => service.containers.list().await.and_then(said),
+        Request::Image { reference } => service.images.image(&reference).await.and_then(said),
+        Request::RouterEnsure(spec) => service.router.ensure(&spec).await.and_then(said),
+        Request::RouterAttach => service.router.attach().await.map(|it| Reply::Stream(Box::new(it))),
+        Request::RouterRestart => service.router.restart().await.and_then(said),
+        Request::RouterStop => service.router.stop().await.and_then(said),
+        Request::RouterProbe { image, plan } => service.router.probe(&image, &plan).await.and_then(said),
+        Request::Host { image } => service.host.network(&image).await.and_then(said),
+        Request::HostListen { image } => service.host.listen(&image).await.map(|it| Reply::Stream(Box::new(it))),
+        Request::RemoveMirror { name } => service.mirrors.remove(&name).await.and_then(said),
+        Request::Reap { keep, mirrors } => service.reaper.reap(&keep, &mirrors).await.and_then(said),
     }
 }
 
@@ -312,7 +313,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let broker = Broker::bind(settings(dir.path())).unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o777;
-        let socket = broker.service.settings.socket.clone();
+        let socket = broker.service.core.settings.socket.clone();
         assert_eq!((mode(&socket), mode(socket.parent().unwrap())), (0o600, 0o700));
         let second = Broker::bind(settings(dir.path())).err().unwrap();
         assert!(second.text.contains("another broker") && is_served(&socket), "{second}");
@@ -332,7 +333,7 @@ mod tests {
     async fn nonsense_is_refused_and_a_missing_engine_is_unavailable() {
         let dir = tempfile::tempdir().unwrap();
         let broker = Broker::bind(settings(dir.path())).unwrap();
-        let socket = broker.service.settings.socket.clone();
+        let socket = broker.service.core.settings.socket.clone();
         let stop = CancellationToken::new();
         let running = tokio::spawn(broker.run(stop.clone().cancelled_owned()));
         for text in

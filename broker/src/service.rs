@@ -1,57 +1,37 @@
-//! What all requests share: the settings, the engine's client, and what was asked of the engine once.
-//! Tests: `tests/docker.rs`.
+//! The parts that requests are answered by, each made once and given the parts that it stands on. Tests: `tests/docker.rs`.
 
-use std::collections::HashMap;
-use std::future::Future;
-use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use bollard::models::{ContainerInspectResponse, SystemInfo, SystemInfoCgroupVersionEnum};
-use protocol::broker::{EngineInfo, Problem, VERSION};
-use protocol::runner::Mark;
-use sha2::{Digest, Sha256};
-use tokio::sync::{OnceCell, RwLock};
-use tokio_util::sync::CancellationToken;
+use protocol::broker::Problem;
 
 use crate::Settings;
-use crate::able;
+use crate::attach::Attachments;
+use crate::container::Containers;
+use crate::core::Core;
+use crate::disk::Disks;
 use crate::engine::Engine;
 use crate::engine::docker::DockerEngine;
-use crate::hardening::{Fittings, Host};
-use crate::known::{Fence, Images};
-use crate::name::{Names, ResourceKind};
-use crate::router::shape::sorted;
-use crate::seccomp;
-use crate::subnet::Place;
+use crate::helper::Helpers;
+use crate::image::Images;
+use crate::mirror::Mirrors;
+use crate::reap::Reaper;
+use crate::router::WayOut;
+use crate::router::host::Host;
+use crate::router::stand::Router;
+use crate::supply::Supply;
 
-/// The program that becomes PID 1 of each container.
-pub struct RunnerProgram {
-    pub bytes: Vec<u8>,
-    /// Hex.
-    pub sha256: String,
-    pub mark: Option<Mark>,
-}
-
+/// Answers requests, part by part.
 pub struct Service {
-    pub settings: Settings,
-    pub names: Names,
-    pub runner: RunnerProgram,
-    pub images: Images,
-    /// The volume that holds the runner, once it is known to hold it.
-    pub supplied: OnceCell<String>,
-    /// Containers are made and removed under a shared lock; reaping takes it alone, or it would reap what is being made.
-    pub floor: RwLock<()>,
-    pub fence: Fence,
-    /// The way out is made by one request at a time.
-    pub router_lock: tokio::sync::Mutex<()>,
+    pub core: Arc<Core>,
+    pub images: Arc<Images>,
+    pub containers: Arc<Containers>,
+    pub mirrors: Arc<Mirrors>,
+    pub host: Arc<Host>,
+    pub router: Arc<dyn WayOut>,
+    pub reaper: Reaper,
     /// Whether anything was asked to be made in this life.
     pub made: AtomicBool,
-    /// One stream for each container: who attaches last has it.
-    pub streams: Mutex<HashMap<String, CancellationToken>>,
-    pub engine: Arc<dyn Engine>,
-    info: OnceCell<SystemInfo>,
-    locks: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Service {
@@ -63,149 +43,56 @@ impl Service {
 
     /// As [`Service::new`], on this engine.
     pub fn on(engine: Arc<dyn Engine>, settings: Settings) -> Result<Self, Problem> {
-        let names = Names::new(&settings.installation)?;
-        Ok(Self {
-            names,
-            runner: read_runner(&settings.runner)?,
-            images: Images::default(),
-            supplied: OnceCell::new(),
-            floor: RwLock::new(()),
-            fence: Fence::default(),
-            router_lock: tokio::sync::Mutex::new(()),
-            made: AtomicBool::new(false),
-            streams: Mutex::default(),
-            engine,
-            info: OnceCell::new(),
-            locks: Mutex::default(),
-            settings,
-        })
+        let ground = Ground::new(engine, settings)?;
+        let host = Arc::new(ground.host());
+        let router = Router::new(&ground.core, &ground.images, &ground.helpers, &ground.attachments, &host);
+        Ok(ground.service(host, Arc::new(router)))
     }
 
-    pub async fn info(&self) -> Result<&SystemInfo, Problem> {
-        self.info.get_or_try_init(|| self.engine.info()).await
-    }
-
-    pub async fn host(&self) -> Result<Host, Problem> {
-        let info = self.info().await?;
-        Ok(Host {
-            cores: info.ncpu.filter(|cores| *cores > 0).unwrap_or(1) as f64,
-            cgroup2: info.cgroup_version == Some(SystemInfoCgroupVersionEnum::_2),
-            ipv6: Path::new("/proc/sys/net/ipv6").exists(),
-            users_from: able::users_from(info),
-        })
-    }
-
-    /// What the broker adds to a spec.
-    pub async fn fittings<'a>(
-        &'a self,
-        image: &'a str,
-        runner: &'a str,
-        place: Option<&'a Place>,
-    ) -> Result<Fittings<'a>, Problem> {
-        let (runtime, gpus) = (self.settings.runtime.as_deref(), &self.settings.gpus);
-        Ok(Fittings { image, runner, place, runtime, gpus, host: self.host().await? })
-    }
-
-    /// What the engine says of itself now, if containers can be made on it.
-    pub async fn usable(&self) -> Result<SystemInfo, Problem> {
-        able::is_docker(&self.engine.version().await?)?;
-        let info = self.engine.info().await?;
-        able::has_runtime(&info, self.settings.runtime.as_deref())?;
-        Ok(info)
-    }
-
-    pub async fn hello(&self, version: u32) -> Result<EngineInfo, Problem> {
-        if version != VERSION {
-            return Err(Problem::refused(format!(
-                "the broker speaks version {VERSION}, the client {version}: run both from one release"
-            )));
-        }
-        // Anew each time: an engine may be restarted with another configuration while this broker lives.
-        let info = &self.usable().await?;
-        Ok(EngineInfo {
-            version: VERSION,
-            installation: self.names.installation().to_owned(),
-            engine: format!("Docker {}", info.server_version.as_deref().unwrap_or("of an unknown version")),
-            kernel: info.kernel_version.clone().unwrap_or_default(),
-            cgroup: if self.host().await?.cgroup2 { "2".into() } else { "1".into() },
-            daemon: configuration(info, &self.settings),
-            runner: self.runner.sha256.clone(),
-            runner_file: self.settings.runner.display().to_string(),
-            runner_mark: self.runner.mark.clone(),
-            seccomp: seccomp::sealed_hash(),
-            images: self.settings.images.clone(),
-            runtime: self.settings.runtime.clone(),
-            gpus: self.settings.gpus.to_string(),
-            plain_workspaces: self.settings.plain_workspaces,
-            warnings: able::warnings(info),
-        })
-    }
-
-    /// A container by its engine name, if it is ours and of that kind. One of the same name that is not ours is a refusal.
-    pub async fn find(&self, name: &str, kind: ResourceKind) -> Result<Option<ContainerInspectResponse>, Problem> {
-        let Some(found) = self.engine.container(name).await? else { return Ok(None) };
-        let labels = found.config.as_ref().and_then(|config| config.labels.as_ref());
-        if self.names.owns(labels, kind) {
-            return Ok(Some(found));
-        }
-        Err(Problem::refused(format!(
-            "container {name} does not carry this installation's label and is not touched; remove it by hand or choose \
-             another installation id"
-        )))
-    }
-
-    /// Requests for one name follow each other.
-    pub async fn in_turn<T>(&self, name: &str, work: impl Future<Output = T>) -> T {
-        let lock = {
-            let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
-            locks.retain(|_, lock| Arc::strong_count(lock) > 1);
-            locks.entry(name.to_owned()).or_default().clone()
-        };
-        let _held = lock.lock().await;
-        work.await
+    /// As [`Service::on`], with this way out.
+    #[cfg(test)]
+    pub fn beside(engine: Arc<dyn Engine>, settings: Settings, router: Arc<dyn WayOut>) -> Result<Self, Problem> {
+        let ground = Ground::new(engine, settings)?;
+        let host = Arc::new(ground.host());
+        Ok(ground.service(host, router))
     }
 }
 
-fn read_runner(path: &Path) -> Result<RunnerProgram, Problem> {
-    let bytes = std::fs::read(path)
-        .map_err(|error| Problem::refused(format!("cannot read the runner {}: {error}", path.display())))?;
-    if !bytes.starts_with(b"\x7fELF") {
-        return Err(Problem::refused(format!("{} is no program: give the static caisson-runner", path.display())));
-    }
-    Ok(RunnerProgram { sha256: hex::encode(Sha256::digest(&bytes)), mark: Mark::find(&bytes), bytes })
+/// What both the way out and the containers stand on.
+struct Ground {
+    core: Arc<Core>,
+    helpers: Arc<Helpers>,
+    images: Arc<Images>,
+    attachments: Arc<Attachments>,
 }
 
-/// A hash over what the engine says of itself and what this broker asks of it, without what changes while it runs: counts,
-/// clocks, warnings.
-fn configuration(info: &SystemInfo, settings: &Settings) -> String {
-    let said = sorted(serde_json::to_value(info).unwrap_or_default());
-    let lasting = [
-        "BridgeNfIp6tables",
-        "BridgeNfIptables",
-        "CgroupDriver",
-        "CgroupVersion",
-        "ContainerdCommit",
-        "CpuCfsQuota",
-        "DefaultAddressPools",
-        "DefaultRuntime",
-        "DockerRootDir",
-        "Driver",
-        "ID",
-        "IPv4Forwarding",
-        "InitCommit",
-        "Isolation",
-        "LiveRestoreEnabled",
-        "MemoryLimit",
-        "OSVersion",
-        "PidsLimit",
-        "RuncCommit",
-        "Runtimes",
-        "SecurityOptions",
-        "ServerVersion",
-        "SwapLimit",
-    ];
-    let mut text: Vec<String> =
-        lasting.iter().map(|name| format!("{name}={}", said.get(*name).unwrap_or_default())).collect();
-    text.push(format!("runtime={:?} gpus={}", settings.runtime, settings.gpus));
-    hex::encode(Sha256::digest(text.join("\n")))
+impl Ground {
+    fn new(engine: Arc<dyn Engine>, settings: Settings) -> Result<Self, Problem> {
+        let core = Arc::new(Core::new(engine, settings)?);
+        let helpers = Arc::new(Helpers::new(core.clone()));
+        let supply = Supply::new(core.clone(), helpers.clone());
+        let images = Arc::new(Images::new(core.clone(), helpers.clone(), supply));
+        let attachments = Arc::new(Attachments::new(core.clone()));
+        Ok(Self { core, helpers, images, attachments })
+    }
+
+    fn host(&self) -> Host {
+        Host::new(self.core.clone(), self.images.clone(), self.helpers.clone(), self.attachments.clone())
+    }
+
+    fn service(self, host: Arc<Host>, router: Arc<dyn WayOut>) -> Service {
+        let Self { core, helpers, images, attachments } = self;
+        let mirrors = Arc::new(Mirrors::new(core.clone()));
+        let containers = Arc::new(Containers {
+            core: core.clone(),
+            images: images.clone(),
+            disks: Disks::new(core.clone(), helpers.clone()),
+            helpers,
+            mirrors: mirrors.clone(),
+            attachments,
+            router: router.clone(),
+        });
+        let reaper = Reaper { core: core.clone(), containers: containers.clone(), router: router.clone() };
+        Service { core, images, containers, mirrors, host, router, reaper, made: AtomicBool::new(false) }
+    }
 }

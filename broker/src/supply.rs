@@ -2,19 +2,34 @@
 //! started, so that no path of this machine is mounted. Tests: `tests/docker.rs`.
 
 use std::io::Read;
+use std::sync::Arc;
 
-use bollard::models::{ContainerCreateBody, HostConfig, Mount, MountType, MountVolumeOptions, VolumeCreateRequest};
+use bollard::models::VolumeCreateRequest;
 use protocol::broker::{Problem, ProblemKind, RUNNER};
 use sha2::{Digest, Sha256};
+use tokio::sync::OnceCell;
 
+use crate::core::Core;
 use crate::hardening::runner_directory;
+use crate::helper::Helpers;
 use crate::name::ResourceKind;
-use crate::service::Service;
 
 /// A tar archive's block, in bytes.
 const BLOCK: usize = 512;
 
-impl Service {
+/// Brings the runner to the engine.
+pub struct Supply {
+    core: Arc<Core>,
+    helpers: Arc<Helpers>,
+    /// The volume that holds the runner, once it is known to hold it.
+    supplied: OnceCell<String>,
+}
+
+impl Supply {
+    pub fn new(core: Arc<Core>, helpers: Arc<Helpers>) -> Self {
+        Self { core, helpers, supplied: OnceCell::new() }
+    }
+
     /// The volume that holds the runner; made, filled and read back when this life of the broker first needs it.
     /// `image` is any image the engine has.
     pub async fn runner_volume(&self, image: &str) -> Result<&str, Problem> {
@@ -22,59 +37,36 @@ impl Service {
     }
 
     async fn supply(&self, image: &str) -> Result<String, Problem> {
-        let volume = self.names.runner(&self.runner.sha256);
+        let volume = self.core.names.runner(&self.core.runner.sha256);
         let request = VolumeCreateRequest {
             name: Some(volume.clone()),
             driver: Some("local".into()),
-            labels: Some(self.names.labels(ResourceKind::Runner)),
+            labels: Some(self.core.names.labels(ResourceKind::Runner)),
             ..Default::default()
         };
         // Creating one that exists answers the old one: a foreign one of that name is not ours to fill.
-        let made = self.engine.create_volume(request).await?;
-        if !self.names.owns(Some(&made.labels), ResourceKind::Runner) {
+        let made = self.core.engine.create_volume(request).await?;
+        if !self.core.names.owns(Some(&made.labels), ResourceKind::Runner) {
             return Err(Problem::refused(format!(
                 "volume {volume} does not carry this installation's label; remove it"
             )));
         }
-        let helper = self.names.helper("supply");
-        self.discard_helper(&helper).await?;
-        let body = self.never_started(image, &[(runner_directory(), &volume)]);
-        let id = self.engine.create(&helper, body).await?;
+        let helper = self.core.names.helper("supply");
+        self.helpers.discard(&helper).await?;
+        let body = self.helpers.never_started(image, &[(runner_directory(), &volume)]);
+        let id = self.core.engine.create(&helper, body).await?;
         let filled = self.fill(&id).await;
-        self.discard_helper(&helper).await?;
+        self.helpers.discard(&helper).await?;
         filled.map(|()| volume)
     }
 
-    /// Through which files get into volumes: where each lies, and its name.
-    pub fn never_started(&self, image: &str, volumes: &[(&str, &str)]) -> ContainerCreateBody {
-        let mount = |(target, volume): &(&str, &str)| Mount {
-            target: Some((*target).to_owned()),
-            source: Some((*volume).to_owned()),
-            typ: Some(MountType::VOLUME),
-            volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..Default::default() }),
-            ..Default::default()
-        };
-        ContainerCreateBody {
-            image: Some(image.to_owned()),
-            entrypoint: Some(vec![RUNNER.into()]),
-            labels: Some(self.names.labels(ResourceKind::Helper)),
-            host_config: Some(HostConfig {
-                network_mode: Some("none".into()),
-                cap_drop: Some(vec!["ALL".into()]),
-                mounts: Some(volumes.iter().map(mount).collect()),
-                ..Default::default()
-            }),
-            ..Default::default()
-        }
-    }
-
     async fn fill(&self, helper: &str) -> Result<(), Problem> {
-        if self.held(helper).await?.as_deref() == Some(self.runner.sha256.as_str()) {
+        if self.held(helper).await?.as_deref() == Some(self.core.runner.sha256.as_str()) {
             return Ok(());
         }
         let (_, name) = RUNNER.rsplit_once('/').unwrap_or(("", RUNNER));
-        self.engine.put(helper, runner_directory(), archive(name, &self.runner.bytes)).await?;
-        if self.held(helper).await?.as_deref() == Some(self.runner.sha256.as_str()) {
+        self.core.engine.put(helper, runner_directory(), archive(name, &self.core.runner.bytes)).await?;
+        if self.held(helper).await?.as_deref() == Some(self.core.runner.sha256.as_str()) {
             return Ok(());
         }
         Err(Problem::new(ProblemKind::Engine, "the runner read back from its volume is not the one that was put there"))
@@ -82,8 +74,8 @@ impl Service {
 
     /// sha256 of the runner in the volume; `None` when there is none.
     async fn held(&self, helper: &str) -> Result<Option<String>, Problem> {
-        let most = self.runner.bytes.len() + 64 * BLOCK;
-        Ok(match self.engine.get(helper, RUNNER, most).await? {
+        let most = self.core.runner.bytes.len() + 64 * BLOCK;
+        Ok(match self.core.engine.get(helper, RUNNER, most).await? {
             Some(tar) if tar.len() > most => Some("longer".into()),
             Some(tar) => only_file(&tar).map(|bytes| hex::encode(Sha256::digest(bytes))),
             None => None,

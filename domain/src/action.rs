@@ -189,55 +189,65 @@ pub enum ActionKind {
     Try,
 }
 
+/// What is true of every action of a kind.
+struct Facts {
+    name: &'static str,
+    writes: bool,
+    writes_texts: bool,
+    is_apart: bool,
+}
+
+/// It leaves everything as it is.
+const fn reads(name: &'static str) -> Facts {
+    Facts { name, writes: false, writes_texts: false, is_apart: false }
+}
+
+/// It changes the tree, or runs the project's code.
+const fn changes(name: &'static str) -> Facts {
+    Facts { writes: true, ..reads(name) }
+}
+
+/// It gives files new texts.
+const fn writes(name: &'static str) -> Facts {
+    Facts { writes_texts: true, ..changes(name) }
+}
+
 impl ActionKind {
+    /// All of it in one place: a new kind does not compile before each is said.
+    const fn facts(self) -> Facts {
+        match self {
+            ActionKind::Bash => changes("bash"),
+            ActionKind::ReadFile => reads("read_file"),
+            ActionKind::WriteFile => writes("write_file"),
+            ActionKind::WriteFiles => writes("write_files"),
+            ActionKind::EditFile => writes("edit_file"),
+            ActionKind::MoveFile => changes("move_file"),
+            ActionKind::DeleteFile => changes("delete_file"),
+            ActionKind::ListFiles => reads("list_files"),
+            ActionKind::Search => reads("search"),
+            ActionKind::WebFetch => reads("web_fetch"),
+            ActionKind::Try => Facts { is_apart: true, ..writes("try") },
+        }
+    }
+
     /// The tool's name, as the model and the review know it.
     pub const fn name(self) -> &'static str {
-        match self {
-            ActionKind::Bash => "bash",
-            ActionKind::ReadFile => "read_file",
-            ActionKind::WriteFile => "write_file",
-            ActionKind::WriteFiles => "write_files",
-            ActionKind::EditFile => "edit_file",
-            ActionKind::MoveFile => "move_file",
-            ActionKind::DeleteFile => "delete_file",
-            ActionKind::ListFiles => "list_files",
-            ActionKind::Search => "search",
-            ActionKind::WebFetch => "web_fetch",
-            ActionKind::Try => "try",
-        }
+        self.facts().name
     }
 
     /// Whether it can change the tree or runs the project's code; a read-only task takes none that does.
     pub const fn writes(self) -> bool {
-        match self {
-            ActionKind::Bash
-            | ActionKind::WriteFile
-            | ActionKind::WriteFiles
-            | ActionKind::EditFile
-            | ActionKind::MoveFile
-            | ActionKind::DeleteFile
-            | ActionKind::Try => true,
-            ActionKind::ReadFile | ActionKind::ListFiles | ActionKind::Search | ActionKind::WebFetch => false,
-        }
+        self.facts().writes
     }
 
     /// Whether it gives files new texts, which may hold mistakes that their text alone shows.
     pub const fn writes_texts(self) -> bool {
-        match self {
-            ActionKind::WriteFile | ActionKind::WriteFiles | ActionKind::EditFile | ActionKind::Try => true,
-            ActionKind::Bash
-            | ActionKind::ReadFile
-            | ActionKind::MoveFile
-            | ActionKind::DeleteFile
-            | ActionKind::ListFiles
-            | ActionKind::Search
-            | ActionKind::WebFetch => false,
-        }
+        self.facts().writes_texts
     }
 
     /// Whether it happens outside the task's own sandbox, which stays as it is.
     pub const fn is_apart(self) -> bool {
-        matches!(self, ActionKind::Try)
+        self.facts().is_apart
     }
 }
 
@@ -295,6 +305,63 @@ impl Action {
         };
         Cow::Borrowed(one)
     }
+
+    /// What a review says of it once it did what was asked.
+    pub fn shown(&self) -> Shown<'_> {
+        match self {
+            Action::Bash { .. } | Action::Try { .. } => Shown::Ended,
+            Action::Background { .. } => Shown::Started,
+            Action::MoveFile { .. } | Action::DeleteFile { .. } => Shown::Done,
+            Action::ReadFile { .. }
+            | Action::ReadRanges { .. }
+            | Action::ListFiles { .. }
+            | Action::Search { .. }
+            | Action::WebFetch { .. } => Shown::Printed,
+            Action::WriteFile { content, .. } => Shown::Wrote(vec![content]),
+            Action::WriteFiles { files } => Shown::Wrote(files.iter().map(|file| file.content.as_str()).collect()),
+            Action::EditFile { old, new, .. } => Shown::Replaced(vec![(old, new)]),
+            Action::EditPlaces { edits, .. } => {
+                Shown::Replaced(edits.iter().map(|edit| (edit.old.as_str(), edit.new.as_str())).collect())
+            }
+        }
+    }
+
+    /// Paths of files in the task's own tree that it gives new texts, by name. Text of the agent.
+    pub fn written(&self) -> Vec<&str> {
+        match self {
+            Action::WriteFile { path, .. } | Action::EditFile { path, .. } | Action::EditPlaces { path, .. } => {
+                vec![path]
+            }
+            Action::WriteFiles { files } => files.iter().map(|file| file.path.as_str()).collect(),
+            Action::Bash { .. }
+            | Action::Background { .. }
+            | Action::ReadFile { .. }
+            | Action::ReadRanges { .. }
+            | Action::MoveFile { .. }
+            | Action::DeleteFile { .. }
+            | Action::ListFiles { .. }
+            | Action::Search { .. }
+            | Action::WebFetch { .. }
+            | Action::Try { .. } => Vec::new(),
+        }
+    }
+}
+
+/// How the result of an action that did what was asked is shown in a review. Texts are the agent's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown<'a> {
+    /// By how its command ended.
+    Ended,
+    /// That it goes on in the background.
+    Started,
+    /// That it is done.
+    Done,
+    /// By how many lines it printed.
+    Printed,
+    /// By how many lines these texts have.
+    Wrote(Vec<&'a str>),
+    /// By how many lines came and went: the text before and after, of each replacement.
+    Replaced(Vec<(&'a str, &'a str)>),
 }
 
 /// Tokens of one model call.

@@ -236,32 +236,71 @@ impl Effect {
 
     /// Said of every effect, one by one: a new one does not compile before it is known what it needs.
     pub fn needs(&self) -> Needs {
-        let work = Needs { queue: Queue::Work, barrier: false, ends_with_task: true, again: Again::Converges };
+        use SandboxNeed as Sandbox;
+        let work = Needs {
+            queue: Queue::Work,
+            barrier: false,
+            sandbox: Sandbox::Nothing,
+            commits: false,
+            ends_with_task: true,
+            again: Again::Converges,
+            set_aside: false,
+        };
+        let inside = Needs { barrier: true, commits: true, ..work };
         let talk = Needs { queue: Queue::Talk, ends_with_task: false, ..work };
         match self {
-            Effect::Prepare { .. }
-            | Effect::Open { .. }
-            | Effect::Capture { .. }
-            | Effect::Keep { .. }
-            | Effect::Verify { .. } => Needs { barrier: true, ..work },
-            Effect::Act { .. } => Needs { barrier: true, again: Again::Never, ..work },
+            Effect::Prepare { .. } | Effect::Open { .. } => Needs { sandbox: Sandbox::Made, ..inside },
+            Effect::Capture { .. } | Effect::Keep { .. } => Needs { sandbox: Sandbox::Standing, ..inside },
+            // It has sandboxes of its own.
+            Effect::Verify { .. } => inside,
+            Effect::Act { .. } => Needs { sandbox: Sandbox::Open, again: Again::Never, ..inside },
             // In the style *files* the base's checks run, and the sandbox is asked for its files.
-            Effect::Converse { .. } => Needs { barrier: true, again: Again::Charged, ..work },
-            Effect::Push { .. }
-            | Effect::Recheck { .. }
-            | Effect::Advance { .. }
+            Effect::Converse { .. } => Needs { sandbox: Sandbox::Standing, again: Again::Charged, ..inside },
+            Effect::Push { .. } => Needs { commits: true, ..work },
+            Effect::Recheck { .. } | Effect::Advance { .. } => work,
             // They only take away.
-            | Effect::Rest { .. }
-            | Effect::Suspend { .. } => work,
-            Effect::OpenPull | Effect::Review { .. } | Effect::Ask { .. } => Needs { again: Again::ReadBack, ..work },
-            Effect::Teardown => Needs { ends_with_task: false, ..work },
-            Effect::Egress { .. } => Needs { queue: Queue::Egress, ends_with_task: false, ..work },
-            Effect::Comment { .. } => Needs { again: Again::ReadBack, ..talk },
+            Effect::Rest { .. } | Effect::Suspend { .. } => Needs { sandbox: Sandbox::IfThere, ..work },
+            Effect::OpenPull | Effect::Ask { .. } => Needs { again: Again::ReadBack, ..work },
+            Effect::Review { .. } => Needs { commits: true, again: Again::ReadBack, ..work },
+            Effect::Teardown => Needs { sandbox: Sandbox::IfThere, ends_with_task: false, ..work },
+            Effect::Egress { .. } => {
+                Needs { queue: Queue::Egress, sandbox: Sandbox::IfThere, commits: true, ends_with_task: false, ..work }
+            }
+            Effect::Comment { .. } => Needs { again: Again::ReadBack, set_aside: true, ..talk },
             Effect::Label { .. }
             | Effect::CommitStatus { .. }
             | Effect::ClosePull
             | Effect::ReadyPull
             | Effect::ShowPlan { .. } => talk,
+        }
+    }
+
+    /// The commit that it names, if it names one.
+    pub fn commit(&self) -> Option<&Commit> {
+        match self {
+            Effect::Push { commit, .. } | Effect::Verify { commit, .. } | Effect::CommitStatus { commit, .. } => {
+                Some(commit)
+            }
+            Effect::Review { commit, .. } => commit.as_ref(),
+            Effect::Prepare { .. }
+            | Effect::Converse { .. }
+            | Effect::Act { .. }
+            | Effect::Capture { .. }
+            | Effect::OpenPull
+            | Effect::Ask { .. }
+            | Effect::Open { .. }
+            | Effect::Rest { .. }
+            | Effect::Keep { .. }
+            | Effect::Suspend { .. }
+            | Effect::Teardown
+            | Effect::ClosePull
+            | Effect::ReadyPull
+            | Effect::ShowPlan { .. }
+            | Effect::Recheck { .. }
+            | Effect::Advance { .. }
+            | Effect::Egress { .. }
+            | Effect::Comment { .. }
+            | Effect::Label { .. } => None,
         }
     }
 }
@@ -273,10 +312,31 @@ pub struct Needs {
     pub queue: Queue,
     /// Code or data of a repository or a model comes to run in a sandbox: not begun before the barrier is proven.
     pub barrier: bool,
+    /// What it needs of its task's own sandbox.
+    pub sandbox: SandboxNeed,
+    /// It reads the task's commits on this host: they are brought here before it begins.
+    pub commits: bool,
     /// Called off when its task has ended.
     pub ends_with_task: bool,
     /// What a later try does.
     pub again: Again,
+    /// Where the forge forbids it, it is set aside and tried again for days, and the rest of its queue goes before it; any other fails.
+    pub set_aside: bool,
+}
+
+/// What an effect needs of its task's own sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SandboxNeed {
+    /// Nothing: it is not looked at.
+    Nothing,
+    /// One that stands is changed or removed; that none stands is fine.
+    IfThere,
+    /// It has to stand; whether its subnet is open does not matter.
+    Standing,
+    /// It has to stand, with its subnet open: something of an agent's runs in it.
+    Open,
+    /// It is opened, or made where none stands.
+    Made,
 }
 
 /// What a later try does about an earlier one that may have been carried out: its answer was lost, or the process was killed.

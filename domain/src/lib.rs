@@ -29,14 +29,14 @@ pub mod verdict;
 
 pub use action::{
     Action, ActionKind, Example, IssueCheck, LineRange, MOST_EDITS, MOST_FILES, MOST_RANGES, MOST_SEEN, NewFile,
-    Outcome, OutcomeStatus, TextEdit, Usage,
+    Outcome, OutcomeStatus, Shown, TextEdit, Usage,
 };
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
 pub use call::{Call, CallRequest, Claim, MOST_OPTIONS, Question, Recall};
 pub use checkpoint::Checkpoint;
 pub use decision::{Access, Account, Decision, Granters, Item, NO_RIGHT, Source, Verb};
-pub use effect::{Again, Effect, Needs, Queue};
+pub use effect::{Again, Effect, Needs, Queue, SandboxNeed};
 pub use event::{CapturedTree, Event, FileChange};
 pub use host::{Bar, Grant};
 pub use ids::{Commit, Millis, TaskId};

@@ -85,19 +85,19 @@ impl History {
         (settings.mirror_from_bytes, settings.user) = (0, Some(PROBE_USERS[0]));
         let sandboxes = Sandboxes::new(ground.broker.clone(), None, repos, settings, ground.epoch)?;
         // The branch stood there, and was rewritten: what a mirror of it holds is not in the next one.
-        let mut mirror = sandboxes.mirror_for_probe(KEY, &leaked).await;
+        let mut mirror = sandboxes.mirrors.mirror_for_probe(KEY, &leaked).await;
         if mirror.is_ok() {
-            mirror = sandboxes.mirror_for_probe(KEY, &base).await;
+            mirror = sandboxes.mirrors.mirror_for_probe(KEY, &base).await;
         }
         if mirror.is_err() {
-            sandboxes.drop_mirror(KEY).await?;
+            sandboxes.mirrors.drop_mirror(KEY).await?;
         }
         Ok(History { sandboxes, base, allowed, forbidden, mirror: mirror?, _dir: dir })
     }
 
     /// Brings the base into a sandbox, and asks git there what it can read.
     pub async fn look(&self, inside: Inside) -> Result<(Inside, Vec<Finding>), Untested> {
-        let (inside, brought) = inside.furnished(&self.sandboxes, KEY, &self.base).await;
+        let (inside, brought) = inside.furnished(&self.sandboxes.stock, KEY, &self.base).await;
         let mut found = Vec::new();
         match brought {
             Ok(true) => {}
@@ -135,6 +135,6 @@ impl History {
 
     /// After the sandboxes are gone.
     pub async fn remove(self) -> Result<(), Untested> {
-        Ok(self.sandboxes.drop_mirror(KEY).await?)
+        Ok(self.sandboxes.mirrors.drop_mirror(KEY).await?)
     }
 }

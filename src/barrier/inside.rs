@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use super::{Ground, Untested};
 use crate::sandbox::broker::Broker;
 use crate::sandbox::link::Link;
-use crate::sandbox::{SandboxError, Sandboxes};
+use crate::sandbox::{SandboxError, Stock};
 
 /// Nothing that is tried takes so long, one try after another.
 const WALL_MS: u64 = 120_000;
@@ -77,11 +77,11 @@ impl Inside {
     /// With a commit in its workspace, brought in as into a task's; `false` where there is no git to do it.
     pub(super) async fn furnished(
         self,
-        sandboxes: &Sandboxes,
+        stock: &Stock,
         key: &str,
         commit: &Commit,
     ) -> (Inside, Result<bool, SandboxError>) {
-        let (link, done) = sandboxes.furnish_probe(self.link, key, commit).await;
+        let (link, done) = stock.furnish_probe(self.link, key, commit).await;
         (Inside { link, ..self }, done)
     }
 

@@ -19,7 +19,7 @@ use super::judge::{judge, mismatches};
 use super::plan::{self, Names};
 use super::{Expect, ExpectedWay, Untested};
 use crate::sandbox::broker::Broker;
-use crate::sandbox::{SandboxError, Sandboxes};
+use crate::sandbox::{Looks, SandboxError};
 
 const NUMBERS: RangeInclusive<u8> = 8..=13;
 
@@ -36,7 +36,7 @@ pub trait Inspector: Send + Sync {
 /// The real one.
 pub struct FromInside {
     /// Says what lies around a task's sandbox, and runs the probe in it.
-    pub sandboxes: Arc<Sandboxes>,
+    pub looks: Arc<Looks>,
     /// Opens the listeners outside the sandbox that must not hear it.
     pub broker: Arc<dyn Broker>,
     /// What listens on the machine's side of a subnet is of this image.
@@ -48,7 +48,7 @@ impl Inspector for FromInside {
     async fn mismatches(&self, task: i64) -> Result<Vec<String>, SandboxError> {
         let untried =
             |trouble: Untested| SandboxError::Unavailable(format!("checks 8 to 13 could not be tried: {trouble}"));
-        let around = self.sandboxes.around(task).await?;
+        let around = self.looks.around(task).await?;
         let own = around.own.map(subnet).transpose().map_err(untried)?;
         let image = own.map(|_| self.router_image.as_str());
         let mut ears = Ears::open(self.broker.as_ref(), image).await.map_err(untried)?;
@@ -56,7 +56,7 @@ impl Inspector for FromInside {
         let gateway = own.map(|(_, gateway)| gateway);
         let plan = plan::own(&names, &ears.doors(), gateway, &around.others);
         let text = serde_json::to_string(&plan).map_err(|error| untried(Untested(error.to_string())))?;
-        let outcome = self.sandboxes.probe(task, &["try", &text]).await?;
+        let outcome = self.looks.probe(task, &["try", &text]).await?;
         let mut found = findings("the task's sandbox", &outcome).map_err(untried)?;
         found.extend(ears.told(11).await.map_err(untried)?);
         found.push(Finding::new(13, plan::UPSTREAM, plan::NOT_OURS));

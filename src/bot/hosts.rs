@@ -11,12 +11,12 @@ use crate::barrier::Standing;
 use crate::config::Process;
 use crate::effect::EffectRunner;
 use crate::handler::Intake;
-use crate::sandbox::{SandboxError, Sandboxes};
+use crate::sandbox::{SandboxError, TaskSandboxes};
 use crate::store::{Claim, StoreError, Word};
 use crate::supervise::{Works, caught};
 use crate::task::{Awake, Machine};
 use crate::trouble::Trouble;
-use domain::{Effect, Queue, TaskId};
+use domain::{Queue, SandboxNeed, TaskId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -135,8 +135,8 @@ impl Hosts {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn standing(&self) -> &Sandboxes {
-        &self.effects.sandboxes
+    fn standing(&self) -> &TaskSandboxes {
+        &self.effects.sandboxes.of_tasks
     }
 
     /// Begins to hold leases, and to hear the other hosts. Goes on while the bot drains: who begins it ends it.
@@ -376,7 +376,7 @@ impl Hosts {
             let turn = self.turn(row.id);
             let _one = turn.lock().await;
             let next = self.machine.store().next_effect(TaskId(row.id), Queue::Work).await?;
-            let acts = next.is_some_and(|row| matches!(row.effect, Effect::Act { .. }));
+            let acts = next.is_some_and(|row| row.effect.needs().sandbox == SandboxNeed::Open);
             if acts || row.state == "running" {
                 if self.held().until <= Awake::now() {
                     return Err(Trouble::later("the lease ended before its sandboxes were in order"));

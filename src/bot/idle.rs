@@ -36,7 +36,7 @@ impl IdleSandboxes {
             let looked = tokio::select! {
                 () = self.stopping.cancelled() => return,
                 _ = rounds.tick() => self.round().await,
-                () = self.sandboxes.crowded() => self.make_room().await,
+                () = self.sandboxes.egress.crowded() => self.make_room().await,
             };
             if let Err(error) = looked {
                 tracing::warn!(%error, "waiting sandboxes could not be looked at");
@@ -47,7 +47,7 @@ impl IdleSandboxes {
     /// A task wants to run and every subnet is taken: the sandbox that has waited longest goes.
     async fn make_room(&self) -> Result<(), StoreError> {
         let mut held = self.machine.own_tasks().await?;
-        held.retain(|row| self.sandboxes.subnet(row.id).is_some());
+        held.retain(|row| self.sandboxes.egress.subnet(row.id).is_some());
         held.sort_by_key(|row| row.updated_at);
         let leaves = |task: &Task| task.keeping || task.suspension == Some(Suspension::Evicted);
         for row in held.iter().filter(|row| now() - row.updated_at < LEAVING_MS) {
@@ -69,7 +69,7 @@ impl IdleSandboxes {
 
     async fn round(&self) -> Result<(), StoreError> {
         for row in self.machine.own_tasks().await? {
-            let Some(made_at) = self.sandboxes.made_at(row.id) else { continue };
+            let Some(made_at) = self.sandboxes.of_tasks.made_at(row.id) else { continue };
             // A record of an earlier release does not say when.
             let age = if made_at > 0 { now() - made_at } else { 0 };
             let idle = now() - row.updated_at;

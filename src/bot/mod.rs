@@ -24,8 +24,8 @@ use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
 use crate::handler::{Intake, Reader};
 use crate::llm::Models;
-use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
+use crate::sandbox::{SandboxEgress, Sandboxes};
 use crate::server::{Door, EntryWish, Hooks, Limits, Ops, Peer, Reload, Visitors, hook_router, ops_router};
 use crate::store::{Store, TaskRow};
 use crate::supervise::Works;
@@ -252,8 +252,8 @@ fn at_work(
         let (machine, repos, repositories) = (ended.clone(), repos.clone(), repositories.clone());
         Keeper { machine, repos, keep, repositories, stopping: end.clone() }.run()
     };
-    let told = machine.clone();
-    let routers = move || note_routers(told.clone(), sandboxes.clone());
+    let (told, egress) = (machine.clone(), sandboxes.egress.clone());
+    let routers = move || note_routers(told.clone(), egress.clone());
     let (every, reader) = (Duration::from_secs(config.forge.poll_s.max(1)), intake.clone());
     let rounds = move || {
         let reader = reader.clone();
@@ -280,8 +280,8 @@ async fn reap(parts: &Parts) -> Result<()> {
     let alone = !parts.store.is_shared();
     let own = |row: &&TaskRow| alone || row.owner.is_empty() || row.owner == parts.host;
     let live: Vec<i64> = parts.store.live_tasks().await?.iter().filter(own).map(|row| row.id).collect();
-    parts.sandboxes.keep_mirrors_of(&parts.config.keys())?;
-    match parts.sandboxes.reap(&live).await {
+    parts.sandboxes.mirrors.keep_mirrors_of(&parts.config.keys())?;
+    match parts.sandboxes.of_tasks.reap(&live).await {
         Ok(gone) if !gone.is_empty() => tracing::info!(?gone, "removed what tasks that have ended left behind"),
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "orphans could not be looked for"),
@@ -290,9 +290,9 @@ async fn reap(parts: &Parts) -> Result<()> {
 }
 
 /// Tells each task whose way out a router took with it; the router that took its place has its rules already.
-async fn note_routers(machine: Arc<Machine>, sandboxes: Arc<Sandboxes>) {
+async fn note_routers(machine: Arc<Machine>, egress: Arc<SandboxEgress>) {
     loop {
-        let (boot, tasks) = sandboxes.router_replaced().await;
+        let (boot, tasks) = egress.router_replaced().await;
         tracing::warn!(?tasks, "the router was gone and is there again; open connections were cut");
         for task in tasks {
             let (id, key) = (TaskId(task), format!("router:{task}:{boot}"));

@@ -12,8 +12,8 @@ use crate::clock::now;
 use crate::config::Process;
 use crate::config::process::{Hardening, Network, Sandbox};
 use crate::egress::Egress;
-use crate::sandbox::Sandboxes;
 use crate::sandbox::broker::Broker;
+use crate::sandbox::{ProvenImages, Sandboxes};
 use protocol::broker::ContainerLimits;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct Prover {
     config: Arc<Process>,
     broker: Arc<dyn Broker>,
     egress: Option<Arc<Egress>>,
-    sandboxes: Arc<Sandboxes>,
+    images: Arc<ProvenImages>,
     standing: watch::Sender<Standing>,
     mended: Duration,
 }
@@ -74,13 +74,13 @@ impl Prover {
         config: Arc<Process>,
         broker: Arc<dyn Broker>,
         egress: Option<Arc<Egress>>,
-        sandboxes: &Arc<Sandboxes>,
+        sandboxes: &Sandboxes,
     ) -> (Prover, watch::Receiver<Standing>) {
         sandboxes.spare(&barrier::SANDBOXES);
-        sandboxes.prove_first();
+        sandboxes.images.prove_first();
         let (standing, watched) = watch::channel(Standing::Waiting("it is about to be tried".to_owned()));
-        let sandboxes = sandboxes.clone();
-        (Prover { config, broker, egress, sandboxes, standing, mended: MENDED }, watched)
+        let images = sandboxes.images.clone();
+        (Prover { config, broker, egress, images, standing, mended: MENDED }, watched)
     }
 
     /// How long until a barrier that did not hold is tried again without a sign that anything changed.
@@ -95,7 +95,7 @@ impl Prover {
         loop {
             self.until_known(&wanted).await;
             if *self.standing.borrow() == Standing::Proven {
-                wanted = self.sandboxes.asked_to_prove().await;
+                wanted = self.images.asked_to_prove().await;
             } else {
                 self.until_changed(&wanted).await;
             }
@@ -174,7 +174,7 @@ impl Prover {
         let ids: Vec<String> = key.images.values().cloned().collect();
         if untried.is_empty() {
             tracing::info!("the barrier was proven before, for this machine as it is");
-            self.sandboxes.proven(ids);
+            self.images.proven(ids);
             return Ok(Standing::Proven);
         }
         let (mut mismatches, mut tried) = (Vec::new(), Vec::new());
@@ -196,7 +196,7 @@ impl Prover {
         }
         if proof.mismatches.is_empty() {
             tracing::info!(machine = ?proof.tried, "the barrier holds");
-            self.sandboxes.proven(ids);
+            self.images.proven(ids);
             return Ok(Standing::Proven);
         }
         for what in &proof.mismatches {

@@ -3,7 +3,7 @@
 use crate::barrier;
 use crate::config::Process;
 use crate::egress::{Dial, Duplex, Egress, Line, OnEntry, Settings, began, policy};
-use crate::sandbox::Sandboxes;
+use crate::sandbox::SandboxEgress;
 use crate::sandbox::broker::Broker;
 use crate::store::Store;
 use anyhow::Result;
@@ -95,13 +95,13 @@ pub async fn way_out(config: &Process, broker: &Arc<dyn Broker>) -> Result<(Arc<
 }
 
 /// Keeps each entry with the task that its subnet was lent to when it was written, whatever became of either since.
-pub async fn keep_log(inbox: &mut LogInbox, store: &Store, sandboxes: &Sandboxes) {
+pub async fn keep_log(inbox: &mut LogInbox, store: &Store, egress: &SandboxEgress) {
     loop {
         let mut last = None;
         while let Some((boot, entry)) = inbox.batch.pop_front() {
             last = Some((boot.clone(), entry.seq));
             // One of the barrier's own subnets, or a line from before anything was lent.
-            let Some(task) = sandboxes.held_by(&boot, &entry) else { continue };
+            let Some(task) = egress.held_by(&boot, &entry) else { continue };
             while let Err(error) = keep(store, TaskId(task), entry.clone()).await {
                 tracing::warn!(%error, task, "a line of the router's log is not kept yet; tried again");
                 tokio::time::sleep(AGAIN).await;
@@ -171,9 +171,9 @@ mod tests {
         let settings = crate::sandbox::Settings::new(dir, "image");
         let broker = Arc::new(crate::sandbox::broker::SocketBroker::new(dir.join("none")));
         let repos = crate::git::Repos::new(dir);
-        let sandboxes = Sandboxes::new(broker, None, repos, settings, 1).unwrap();
+        let sandboxes = crate::sandbox::Sandboxes::new(broker, None, repos, settings, 1).unwrap();
         let mut inbox = LogInbox { batch: VecDeque::new(), entries, place: place.clone() };
-        keep_log(&mut inbox, store, &sandboxes).await;
+        keep_log(&mut inbox, store, &sandboxes.egress).await;
         place
     }
 

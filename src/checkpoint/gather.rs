@@ -6,7 +6,7 @@ use super::view::{
 };
 use crate::sandbox::failures::failure;
 use crate::sandbox::mistakes;
-use domain::{Action, Call, Event, Outcome, OutcomeStatus, PlanStep, Risk, StepState, Task, Verdict};
+use domain::{Action, Call, Event, Outcome, OutcomeStatus, PlanStep, Risk, Shown, StepState, Task, Verdict};
 use std::collections::BTreeMap;
 
 /// What stands outside the task's log.
@@ -156,7 +156,8 @@ fn lines<'a>(log: &'a [Event], window: &'a [Event], blocked: &[BlockedLine]) -> 
         let result = outcome.map_or(ActionResult::Interrupted, |outcome| result(action, outcome, blocked));
         let (kind, what) = (action.kind().to_owned(), action.object().into_owned());
         let mistake = outcome.and_then(|outcome| mistake(action, outcome));
-        Some((ActionLine { n: *number, kind, what, result, mistake }, action))
+        let wrote = action.written().into_iter().map(str::to_owned).collect();
+        Some((ActionLine { n: *number, kind, what, wrote, result, mistake }, action))
     };
     window.iter().filter_map(line).collect()
 }
@@ -216,28 +217,18 @@ fn exited(code: i32, outcome: &Outcome) -> ActionResult {
 }
 
 fn succeeded(action: &Action, outcome: &Outcome) -> ActionResult {
-    match action {
-        Action::Bash { .. } | Action::Try { .. } => exited(0, outcome),
-        Action::Background { .. } => ActionResult::Started,
-        Action::EditFile { old, new, .. } => {
-            let (added, removed) = changed_lines(old, new);
-            ActionResult::Changed { added, removed }
-        }
-        Action::EditPlaces { edits, .. } => {
-            let changed = edits.iter().map(|edit| changed_lines(&edit.old, &edit.new));
+    let lines = |text: &str| text.lines().count() as u64;
+    match action.shown() {
+        Shown::Ended => exited(0, outcome),
+        Shown::Started => ActionResult::Started,
+        Shown::Done => ActionResult::Done,
+        Shown::Printed => ActionResult::Lines(lines(&outcome.text)),
+        Shown::Wrote(texts) => ActionResult::Lines(texts.into_iter().map(lines).sum()),
+        Shown::Replaced(edits) => {
+            let changed = edits.into_iter().map(|(old, new)| changed_lines(old, new));
             let (added, removed) = changed.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
             ActionResult::Changed { added, removed }
         }
-        Action::MoveFile { .. } | Action::DeleteFile { .. } => ActionResult::Done,
-        Action::WriteFile { content, .. } => ActionResult::Lines(content.lines().count() as u64),
-        Action::WriteFiles { files } => {
-            ActionResult::Lines(files.iter().map(|file| file.content.lines().count() as u64).sum())
-        }
-        Action::ReadFile { .. }
-        | Action::ReadRanges { .. }
-        | Action::ListFiles { .. }
-        | Action::Search { .. }
-        | Action::WebFetch { .. } => ActionResult::Lines(outcome.text.lines().count() as u64),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Inline notes on changed lines: few, and only where a line deserves a second look. Ours, with foreign text as code.
 
 use super::diff::{Hunk, added_lines};
-use super::view::{ActionResult, CheckpointView};
+use super::view::{ActionLine, ActionResult, CheckpointView};
 use crate::text::{code, cut, is_hidden, one_line};
 use std::collections::BTreeSet;
 
@@ -62,11 +62,11 @@ impl<'a> Notes<'a> {
 
 /// Which of this checkpoint's actions wrote the file, if one did so by name.
 fn origin(view: &CheckpointView, path: &str) -> Option<String> {
-    let wrote = |kind: &str| kind == "edit_file" || kind == "write_file";
+    let wrote = |action: &ActionLine| action.wrote.iter().any(|one| one.trim_start_matches("./") == path);
     let numbers: Vec<_> = view
         .actions
         .iter()
-        .filter(|a| wrote(&a.kind) && a.what.trim_start_matches("./") == path)
+        .filter(|a| wrote(a))
         .filter(|a| !matches!(a.result, ActionResult::Failed(_) | ActionResult::Denied(_)))
         .map(|a| a.n.to_string())
         .collect();

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 fn line(n: u32, kind: &str, what: &str, result: ActionResult) -> ActionLine {
-    ActionLine { n, kind: kind.to_owned(), what: what.to_owned(), result, mistake: None }
+    let wrote = if ["write_file", "edit_file"].contains(&kind) { vec![what.to_owned()] } else { Vec::new() };
+    ActionLine { n, kind: kind.to_owned(), what: what.to_owned(), wrote, result, mistake: None }
 }
 
 fn part(path: &str, text: &str) -> DiffPart {
@@ -301,12 +302,11 @@ fn hostile(text: &str) -> CheckpointView {
         ActionResult::Denied(text.clone()),
         ActionResult::Exited { code: 1, note: Some(text.clone()), failed: true, ms: 1 },
     ];
+    let (wrote, mistake) = (vec![text.clone()], Some(text.clone()));
+    let act = |r| ActionLine { wrote: wrote.clone(), mistake: mistake.clone(), ..line(n, &text, &text, r) };
     CheckpointView {
         n,
-        actions: results
-            .into_iter()
-            .map(|r| ActionLine { n, kind: text.clone(), what: text.clone(), result: r, mistake: Some(text.clone()) })
-            .collect(),
+        actions: results.into_iter().map(act).collect(),
         summary: text.clone(),
         looked: vec![(text.clone(), text.clone())],
         waiting: vec![(text.clone(), text.clone())],

@@ -13,6 +13,8 @@ pub struct ActionLine {
     pub kind: String,
     /// Foreign: its main argument — the command, the path, the address.
     pub what: String,
+    /// Foreign: paths of the files that it gave new texts by name.
+    pub wrote: Vec<String>,
     /// How it ended; [`ActionResult::Interrupted`] also where the log has no end of it.
     pub result: ActionResult,
     /// Foreign: the first mistake in what it wrote, as the sandbox told it.

@@ -13,7 +13,7 @@ use crate::bot::{Bot, LogInbox, Parts, Patience, Prover, keep_log, way_out};
 use crate::config::{Process, Secret};
 use crate::git::{Auth, Repos};
 use crate::sandbox::broker::{Broker, SocketBroker};
-use crate::sandbox::{EgressControl, Sandboxes, Settings, any_networked};
+use crate::sandbox::{EgressControl, SandboxEgress, Sandboxes, Settings, any_networked};
 use crate::store::Store;
 use crate::supervise::Works;
 use crate::{clock, telemetry};
@@ -190,7 +190,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
     knows_its_sandboxes(&store, &sandboxes).await?;
     let works = Works::default();
     if let Some(log) = log {
-        keep_router_log(&works, log, &store, &sandboxes);
+        keep_router_log(&works, log, &store, &sandboxes.egress);
     }
     let proven = egress.filter(|_| config.sandbox.networked());
     let (prover, barrier) = Prover::new(config.clone(), broker.clone(), proven, &sandboxes);
@@ -202,7 +202,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
         auth: Auth::basic(&me.login, token.expose()),
         metrics: telemetry::recorder()?,
         inspector: Arc::new(FromInside {
-            sandboxes: sandboxes.clone(),
+            looks: sandboxes.looks.clone(),
             broker: broker.clone(),
             router_image: config.router.image.clone(),
         }),
@@ -225,7 +225,7 @@ async fn assemble(config: &Arc<Process>) -> Result<(Parts, Prover, Option<Starte
 
 /// Sandboxes of tasks that the store knows nothing of would be removed as nobody's, with the work that is in them.
 async fn knows_its_sandboxes(store: &Store, sandboxes: &Sandboxes) -> Result<()> {
-    let known = sandboxes.tasks();
+    let known = sandboxes.of_tasks.tasks();
     if known.is_empty() || !store.is_new().await? {
         return Ok(());
     }
@@ -237,11 +237,11 @@ async fn knows_its_sandboxes(store: &Store, sandboxes: &Sandboxes) -> Result<()>
 }
 
 /// It ends with the process: what the router said until then is kept.
-fn keep_router_log(works: &Works, log: LogInbox, store: &Store, sandboxes: &Arc<Sandboxes>) {
-    let (log, store, sandboxes) = (Arc::new(Mutex::new(log)), store.clone(), sandboxes.clone());
+fn keep_router_log(works: &Works, log: LogInbox, store: &Store, egress: &Arc<SandboxEgress>) {
+    let (log, store, egress) = (Arc::new(Mutex::new(log)), store.clone(), egress.clone());
     works.stay("the router's log", CancellationToken::new(), move || {
-        let (log, store, sandboxes) = (log.clone(), store.clone(), sandboxes.clone());
-        async move { keep_log(&mut *log.lock().await, &store, &sandboxes).await }
+        let (log, store, egress) = (log.clone(), store.clone(), egress.clone());
+        async move { keep_log(&mut *log.lock().await, &store, &egress).await }
     });
 }
 

@@ -42,13 +42,13 @@ impl EffectRunner {
         let sandbox = self.config.sandbox_of(&self.configured(task)?.key);
         if !sandbox.networked() {
             self.cut_off(task.id).await?;
-        } else if self.sandboxes.is_cut_off(task.id.0) {
+        } else if self.sandboxes.egress.is_cut_off(task.id.0) {
             // This life could not make its rules anew when it began.
             self.reach(task, &self.policy(task, &self.base(task)?).await?).await?;
-            self.sandboxes.open(task.id.0).await?;
+            self.sandboxes.of_tasks.open(task.id.0).await?;
         }
         let limits = Limits { wall_ms: sandbox.action_wall_s * 1000, output_bytes: sandbox.action_output_kib << 10 };
-        let acted = self.sandboxes.act(task.id.0, u64::from(number), action, limits).await?;
+        let acted = self.sandboxes.actions.act(task.id.0, u64::from(number), action, limits).await?;
         match acted.lost {
             Some(loss) => Err(SandboxError::Gone(loss).into()),
             None => Ok(Input::ActionEnded { number, outcome: outcome(acted.outcome) }),
@@ -66,7 +66,7 @@ impl EffectRunner {
         let commit = self.head(task)?;
         let mut spec = self.verification(task, &commit, tries).await?;
         spec.command = Some(command.to_owned());
-        match self.sandboxes.try_out(&spec, files, check, number).await {
+        match self.sandboxes.candidates.try_out(&spec, files, check, number).await {
             Ok((ran, examples)) => Ok(Input::ActionEnded { number, outcome: Outcome { examples, ..outcome(ran) } }),
             // One that takes its own sandbox down each time is a candidate that fails.
             Err(SandboxError::Unavailable(reason)) if tries >= MOST_TRIES => {
@@ -81,7 +81,7 @@ impl EffectRunner {
     /// The container that will judge what comes out is made while the work goes on.
     pub(super) fn warm(&self, task: &Task) -> Result<(), Trouble> {
         if task.kind == TaskKind::Fix {
-            self.sandboxes.warm(&self.segment(task, task.next_n())?);
+            self.sandboxes.quarantines.warm(&self.segment(task, task.next_n())?);
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ impl EffectRunner {
             limits: policy.sandbox.limits(),
             wall_ms: policy.sandbox.verify_wall_s * 1000,
         };
-        match tokio::time::timeout(PATIENCE, self.sandboxes.checks_of_base(&spec)).await {
+        match tokio::time::timeout(PATIENCE, self.sandboxes.base_runs.checks_of_base(&spec)).await {
             Ok(Ok(None)) => Some(format!(
                 "No command is known that checks this project, so nothing of this task will be tested: `caisson repo try {}` looks for one.",
                 key

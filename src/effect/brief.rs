@@ -82,7 +82,7 @@ impl EffectRunner {
             texts: TEXTS,
         };
         let (repo_key, commit) = (request.repository.clone(), self.head(task)?);
-        let answer = self.sandboxes.survey(&SurveySpec { task: task.id.0, repo_key, commit, question }).await?;
+        let answer = self.sandboxes.looks.survey(&SurveySpec { task: task.id.0, repo_key, commit, question }).await?;
         let hints = format!("{words}\n{}", failing.join("\n"));
         let most = if answer.whole { answer.files.len() } else { most };
         let (shown, rest) = split(answer.files, &words, most, !failing.is_empty(), round::applied(log).is_some());
@@ -100,7 +100,7 @@ impl EffectRunner {
     async fn base_run(&self, task: &Task, tries: i64) -> Result<Option<BaseRun>, Trouble> {
         let base = self.base(task)?;
         let spec = self.verification(task, &base, tries).await?;
-        let verdict = self.sandboxes.verify(&spec).await.map_err(apart)?;
+        let verdict = self.sandboxes.verification.verify(&spec).await.map_err(apart)?;
         let run =
             |command| BaseRun { command, exit_code: verdict.exit_code, tail: redacted(&verdict.tail).0.into_owned() };
         Ok(verdict.command.map(run))

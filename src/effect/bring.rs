@@ -25,10 +25,10 @@ impl EffectRunner {
     /// # Errors
     /// When store, engine or router is away: nothing may be done before this succeeds.
     pub async fn adopt(&self, repository: &str, host: &str) -> Result<(), Trouble> {
-        for id in self.sandboxes.tasks() {
+        for id in self.sandboxes.of_tasks.tasks() {
             let row = self.store.task_row(TaskId(id)).await?;
             if row.is_some_and(|row| row.repository == repository && !row.live)
-                && let Err(error) = self.sandboxes.remove(id).await
+                && let Err(error) = self.sandboxes.of_tasks.remove(id).await
             {
                 // No live task waits for it.
                 tracing::warn!(%error, task = id, "the sandbox of a task that has ended could not be removed");
@@ -38,9 +38,9 @@ impl EffectRunner {
             self.here.forget(TaskId(row.id));
             if !row.owner.is_empty() && row.owner != host {
                 tracing::info!(task = row.id, "goes on here: another host had it");
-                self.sandboxes.moved_here(row.id).await?;
+                self.sandboxes.of_tasks.moved_here(row.id).await?;
             }
-            if self.sandboxes.tasks().contains(&row.id) && self.reach_task(TaskId(row.id)).await.is_err() {
+            if self.sandboxes.of_tasks.tasks().contains(&row.id) && self.reach_task(TaskId(row.id)).await.is_err() {
                 self.cut_off(TaskId(row.id)).await?;
             }
         }
@@ -85,7 +85,7 @@ impl EffectRunner {
 
     /// Brings what an effect needs into the local repository, which is a cache: another host may have worked on the task, or it was deleted.
     pub(super) async fn bring(&self, task: &Task, effect: &Effect) -> Result<(), Trouble> {
-        if task.base.is_none() || !needs_commits(effect) {
+        if task.base.is_none() || !effect.needs().commits {
             return Ok(());
         }
         let wanted = wanted(task, effect);
@@ -170,42 +170,8 @@ impl Here {
     }
 }
 
-/// What it does happens in a repository or a sandbox.
-fn needs_commits(effect: &Effect) -> bool {
-    match effect {
-        Effect::Prepare { .. }
-        | Effect::Converse { .. }
-        | Effect::Act { .. }
-        | Effect::Capture { .. }
-        | Effect::Push { .. }
-        | Effect::Review { .. }
-        | Effect::Verify { .. }
-        | Effect::Open { .. }
-        | Effect::Keep { .. }
-        | Effect::Egress { .. } => true,
-        Effect::OpenPull
-        | Effect::Rest { .. }
-        | Effect::Suspend { .. }
-        | Effect::Teardown
-        | Effect::ClosePull
-        | Effect::ReadyPull
-        | Effect::ShowPlan { .. }
-        | Effect::Ask { .. }
-        | Effect::Comment { .. }
-        | Effect::Label { .. }
-        | Effect::CommitStatus { .. }
-        | Effect::Recheck { .. }
-        | Effect::Advance { .. } => false,
-    }
-}
-
 fn wanted(task: &Task, effect: &Effect) -> Vec<Commit> {
-    let own = match effect {
-        Effect::Push { commit, .. } | Effect::Verify { commit, .. } => Some(commit),
-        Effect::Review { commit, .. } => commit.as_ref(),
-        _ => None,
-    };
-    let all = [task.base.as_ref(), task.head.as_ref(), task.kept.as_ref(), own];
+    let all = [task.base.as_ref(), task.head.as_ref(), task.kept.as_ref(), effect.commit()];
     all.into_iter().flatten().cloned().collect()
 }
 

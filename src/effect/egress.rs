@@ -49,7 +49,7 @@ impl EffectRunner {
     /// As [`EffectRunner::reach_all`], of one repository, if one is named: its entry is another one, or is gone.
     pub async fn reach_standing(&self, repository: Option<&str>) -> Result<(), Trouble> {
         let mut all = Ok(());
-        let standing = self.sandboxes.tasks();
+        let standing = self.sandboxes.of_tasks.tasks();
         let meant = |row: &TaskRow| standing.contains(&row.id) && repository.is_none_or(|key| key == row.repository);
         for row in self.store.live_tasks().await?.into_iter().filter(meant) {
             let told = self.reach_task(TaskId(row.id)).await;
@@ -85,13 +85,13 @@ impl EffectRunner {
         let task = self.store.task(task.id).await?;
         let mut rules = policy.rules.clone();
         rules.extend(self.granted_hosts(&task).await?);
-        unless_gone(self.sandboxes.allow(task.id.0, rules).await)
+        unless_gone(self.sandboxes.egress.allow(task.id.0, rules).await)
     }
 
     /// Takes the way out from a sandbox that may have been made while its repository had one.
     pub(super) async fn cut_off(&self, id: TaskId) -> Result<(), Trouble> {
         let _one = self.reaching.lock().await;
-        unless_gone(self.sandboxes.cut_off(id.0).await)
+        unless_gone(self.sandboxes.egress.cut_off(id.0).await)
     }
 
     /// What people allowed this task, without what the operator denies or what was taken back for the repository meanwhile.

@@ -41,7 +41,7 @@ impl EffectRunner {
             if words.as_deref().is_some_and(|words| asks_for_tests(words, &path)) {
                 continue;
             }
-            let Some(now) = self.sandboxes.text(task.id.0, &path, LONGEST).await? else { continue };
+            let Some(now) = self.sandboxes.looks.text(task.id.0, &path, LONGEST).await? else { continue };
             let new = match change {
                 Change::Whole(text) => text.to_owned(),
                 // One that can't be made changes nothing.

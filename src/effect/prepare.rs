@@ -57,13 +57,13 @@ impl EffectRunner {
             setup: Some(SetupSpec { commands: policy.effective.setup.clone(), commit: policy.base.clone() }),
             anew,
         };
-        let boot = self.sandboxes.prepare(&spec).await?.boot;
+        let boot = self.sandboxes.of_tasks.prepare(&spec).await?.boot;
         // The subnet is opened with all its rules at once.
         self.reach(task, policy).await?;
-        self.sandboxes.open(task.id.0).await?;
+        self.sandboxes.of_tasks.open(task.id.0).await?;
         if let Some(wrong) = self.mismatch(task).await? {
             // Nothing of an agent was in it yet.
-            self.sandboxes.remove(task.id.0).await?;
+            self.sandboxes.of_tasks.remove(task.id.0).await?;
             return Err(wrong);
         }
         Ok(boot)
@@ -87,8 +87,8 @@ impl EffectRunner {
         let policy = self.policy(task, &self.base(task)?).await?;
         self.warm(task)?;
         self.reach(task, &policy).await?;
-        let loss = match self.sandboxes.open(task.id.0).await {
-            Ok(false) => match self.sandboxes.made_anew(task.id.0, &row.key) {
+        let loss = match self.sandboxes.of_tasks.open(task.id.0).await {
+            Ok(false) => match self.sandboxes.of_tasks.made_anew(task.id.0, &row.key) {
                 // An earlier try of this was cut: nobody was told yet, and the new one may not have been looked at.
                 Some(loss) => loss,
                 None => return Ok(Input::Opened { fresh: None }),
@@ -119,12 +119,12 @@ impl EffectRunner {
     async fn awake(&self, task: &Task) -> Result<Input, Trouble> {
         let seen = self.mismatch(task).await;
         if !matches!(seen, Ok(None)) {
-            self.sandboxes.stop(task.id.0).await?;
+            self.sandboxes.of_tasks.stop(task.id.0).await?;
         }
         match seen? {
             Some(wrong) => Err(wrong),
             None => {
-                self.sandboxes.confirm_awake(task.id.0)?;
+                self.sandboxes.of_tasks.confirm_awake(task.id.0)?;
                 Ok(Input::Opened { fresh: None })
             }
         }
@@ -154,7 +154,7 @@ impl EffectRunner {
         if task.state == State::Running {
             return Ok(Input::Settled);
         }
-        self.sandboxes.rest(task.id.0).await?;
+        self.sandboxes.of_tasks.rest(task.id.0).await?;
         Ok(Input::Settled)
     }
 
@@ -162,15 +162,15 @@ impl EffectRunner {
     pub(super) async fn suspend(&self, task: &Task, suspension: Suspension) -> Result<Input, Trouble> {
         match suspension {
             _ if task.state.busy() => {}
-            Suspension::Stopped => self.sandboxes.stop(task.id.0).await?,
-            Suspension::Evicted => self.sandboxes.remove(task.id.0).await?,
+            Suspension::Stopped => self.sandboxes.of_tasks.stop(task.id.0).await?,
+            Suspension::Evicted => self.sandboxes.of_tasks.remove(task.id.0).await?,
         }
         Ok(Input::Settled)
     }
 
     pub(super) async fn teardown(&self, task: &Task) -> Result<Input, Trouble> {
         self.here.forget(task.id);
-        self.sandboxes.remove(task.id.0).await?;
+        self.sandboxes.of_tasks.remove(task.id.0).await?;
         Ok(Input::Settled)
     }
 }

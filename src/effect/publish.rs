@@ -22,12 +22,13 @@ impl EffectRunner {
         let message = message::commit(self.request(task)?.issue, n, why == Why::Done);
         let spec = self.capture_spec(task, n, message, self.started_at(task, n).await?).await?;
         let parent = spec.segment.parent.clone();
-        let (captured, ()) = tokio::join!(self.sandboxes.capture(&spec), self.listeners.look_ahead(&repository));
+        let (captured, ()) =
+            tokio::join!(self.sandboxes.captures.capture(&spec), self.listeners.look_ahead(&repository));
         let captured = match captured {
             // Put away with everything that was done in a commit.
             Err(SandboxError::Gone(_)) if task.kept.is_some() && !task.uncommitted => {
                 self.make_anew(task).await?;
-                self.sandboxes.capture(&spec).await
+                self.sandboxes.captures.capture(&spec).await
             }
             captured => captured,
         };
@@ -53,8 +54,8 @@ impl EffectRunner {
         let message = message::kept(self.request(task)?.issue);
         let spec = self.capture_spec(task, KEPT_FROM.saturating_add(serial), message, at).await?;
         let parent = spec.segment.parent.clone();
-        self.sandboxes.wake_to_capture(task.id.0).await?;
-        Ok(match self.sandboxes.capture(&spec).await? {
+        self.sandboxes.of_tasks.wake_to_capture(task.id.0).await?;
+        Ok(match self.sandboxes.captures.capture(&spec).await? {
             Captured::Commit { commit, .. } => {
                 self.lend(task, &commit).await?;
                 Input::WorkKept { commit }

@@ -9,7 +9,7 @@ use domain::{Commit, Input, Task};
 impl EffectRunner {
     pub(super) async fn verify(&self, task: &Task, n: u32, commit: &Commit, tries: i64) -> Result<Input, Trouble> {
         let spec = self.verification(task, commit, tries).await?;
-        match self.sandboxes.verify(&spec).await {
+        match self.sandboxes.verification.verify(&spec).await {
             Ok(mut verdict) => {
                 verdict.tail = redacted(&verdict.tail).0.into_owned();
                 Ok(Input::Verified { n, verdict })

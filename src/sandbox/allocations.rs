@@ -11,7 +11,7 @@ use protocol::router::LogEntry;
 use serde::{Deserialize, Serialize};
 
 use super::record::{Record, write_whole};
-use super::{Result, SandboxError, Sandboxes};
+use super::{Result, SandboxError};
 
 /// Of each subnet. The log is never so far behind: making one sandbox takes longer than storing all lines that may wait.
 const REMEMBERED: usize = 8;
@@ -82,24 +82,6 @@ impl SubnetAllocations {
         };
         let mut found = all.iter().enumerate().rev().filter(|(_, allocation)| allocation.subnet == entry.subnet);
         found.find(|(at, allocation)| covers(*at, allocation)).map(|(_, allocation)| allocation.task)
-    }
-}
-
-impl Sandboxes {
-    /// The record of a sandbox that is to be made, with a subnet if `network` asks for one: closed, and from here on this task's.
-    pub(super) async fn begin(&self, record: Record, network: bool) -> Result<Record> {
-        if network && self.records.free_subnet(record.task).is_none() {
-            self.subnets.ring_crowded();
-        }
-        let record = self.records.begin(record, network)?;
-        self.subnets.close(record.subnet).await?;
-        self.subnets.lend(record.subnet, record.task)?;
-        Ok(record)
-    }
-
-    /// The task that a line of the router's log belongs to: the one its subnet was lent to when the router wrote it.
-    pub fn held_by(&self, boot: &str, entry: &LogEntry) -> Option<i64> {
-        self.subnets.holder(boot, entry)
     }
 }
 

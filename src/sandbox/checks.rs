@@ -5,8 +5,8 @@
 
 use protocol::runner::{Outcome, Status};
 
-use super::verify::exit_code;
-use super::{ran, report};
+use super::verification::verify::exit_code;
+use super::verification::{ran, report};
 
 /// How a run of checks stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

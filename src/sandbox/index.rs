@@ -9,10 +9,12 @@
 //! shared mapping that was read through before. Such a change is kept from the review and from the commit alike. Tests: `tests/trees/mirror.rs`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use super::Result;
+use super::core::Core;
 use super::record::Record;
 use super::session::{Session, Work};
-use super::{Result, Sandboxes};
 
 /// A smaller index is a tree that is read as quickly: about 2,000 files.
 const LEAST: u64 = 200 << 10;
@@ -47,18 +49,27 @@ pub(super) enum Kept {
     WithTree,
 }
 
-impl Sandboxes {
-    fn index_path(&self, task: &str) -> PathBuf {
-        self.settings.state_dir.join("index").join(task)
+/// The indexes that are kept, by task.
+pub(super) struct Indexes {
+    core: Arc<Core>,
+}
+
+impl Indexes {
+    pub fn new(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
+    fn path(&self, task: &str) -> PathBuf {
+        self.core.settings.state_dir.join("index").join(task)
     }
 
     /// Takes a copy of a fresh check-out's index, if it is a large one. It only saves time: without it all is read.
-    pub(super) async fn keep_index(&self, session: &Session, task: i64) -> Result<()> {
+    pub async fn keep(&self, session: &Session, task: i64) -> Result<()> {
         let words = ["sh", "-c", &format!("{LATER}{KEEP}"), "keep", &LEAST.to_string()];
         let index = session.read(Work::new(words), MOST, "keeping the index").await?;
-        let path = self.index_path(&task.to_string());
+        let path = self.path(&task.to_string());
         if !index.is_empty()
-            && let Err(error) = std::fs::create_dir_all(self.settings.state_dir.join("index"))
+            && let Err(error) = std::fs::create_dir_all(self.core.settings.state_dir.join("index"))
                 .and_then(|()| std::fs::write(&path, index))
         {
             tracing::warn!(task, %error, "the index was not kept; checkpoints read every file");
@@ -67,27 +78,27 @@ impl Sandboxes {
     }
 
     /// What was kept of this very sandbox.
-    pub(super) fn kept_index(&self, record: &Record) -> Kept {
+    pub fn kept(&self, record: &Record) -> Kept {
         if record.mirror.as_ref().is_some_and(|lent| lent.begins_as(&record.base)) {
             return Kept::WithTree;
         }
-        let read = std::fs::read(self.index_path(&record.task.to_string()));
+        let read = std::fs::read(self.path(&record.task.to_string()));
         read.ok().filter(|index| index.len() as u64 >= LEAST).map_or(Kept::Nothing, Kept::Here)
     }
 
     /// Those of sandboxes that nobody remembers: what a life left that was cut off.
-    pub(super) fn sweep_indexes(&self) {
-        let owners: Vec<String> = self.records.all().iter().map(|record| record.task.to_string()).collect();
-        for entry in std::fs::read_dir(self.settings.state_dir.join("index")).into_iter().flatten().flatten() {
+    pub fn sweep(&self) {
+        let owners: Vec<String> = self.core.records.all().iter().map(|record| record.task.to_string()).collect();
+        for entry in std::fs::read_dir(self.core.settings.state_dir.join("index")).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if !owners.contains(&name) {
-                self.forget_index(&name);
+                self.forget(&name);
             }
         }
     }
 
-    pub(super) fn forget_index(&self, task: &str) {
+    pub fn forget(&self, task: &str) {
         // Not there is the usual case.
-        drop(std::fs::remove_file(self.index_path(task)));
+        drop(std::fs::remove_file(self.path(task)));
     }
 }

@@ -3,12 +3,15 @@
 //! Must not judge; that is the barrier's. Tests: `tests/barrier/own.rs`.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use protocol::broker::RUNNER;
 use protocol::runner::{Outcome, Status};
 
+use super::core::Core;
 use super::session::{self, Work};
-use super::{Result, SandboxError, Sandboxes};
+use super::sessions::Sessions;
+use super::{Result, SandboxError};
 
 /// Addresses as the engine knows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,15 +22,21 @@ pub struct Around {
     pub others: Vec<Ipv4Addr>,
 }
 
-impl Sandboxes {
+/// Looks at tasks' sandboxes.
+pub struct Looks {
+    pub(super) core: Arc<Core>,
+    pub(super) sessions: Arc<Sessions>,
+}
+
+impl Looks {
     /// Whose addresses lie around a task's sandbox.
     ///
     /// # Errors
     /// [`SandboxError::Unavailable`] when the engine is away, or has no address for a sandbox that has a subnet.
     pub async fn around(&self, task: i64) -> Result<Around> {
-        let record = self.records.ready(task)?;
+        let record = self.core.records.ready(task)?;
         let mut around = Around::default();
-        for container in self.broker.list().await.map_err(session::from_broker)? {
+        for container in self.core.broker.list().await.map_err(session::from_broker)? {
             let address = container.address.and_then(|text| text.parse().ok());
             match container.name == record.name {
                 true => around.own = address,
@@ -44,10 +53,10 @@ impl Sandboxes {
     /// The first `cap` bytes of a file in a task's workspace as text, lossy; none where there is no such file. Words of the sandbox.
     ///
     /// # Errors
-    /// As [`Sandboxes::act`].
+    /// As [`Actions::act`](super::Actions::act).
     pub async fn text(&self, task: i64, path: &str, cap: u64) -> Result<Option<String>> {
-        self.must_be_current(task)?;
-        let session = self.session(task).await?;
+        self.core.must_be_current(task)?;
+        let session = self.sessions.of(task).await?;
         let script = r#"[ -f "$1" ] && exec head -c "$2" -- "$1""#;
         let work = Work::new(["sh", "-c", script, "sh", path, &cap.to_string()]);
         let mut out = Vec::new();
@@ -58,9 +67,9 @@ impl Sandboxes {
     /// Has a task's runner probe its sandbox with these words.
     ///
     /// # Errors
-    /// As [`Sandboxes::act`].
+    /// As [`Actions::act`](super::Actions::act).
     pub async fn probe(&self, task: i64, words: &[&str]) -> Result<Outcome> {
-        let session = self.session(task).await?;
+        let session = self.sessions.of(task).await?;
         session.outcome(Work::new([RUNNER, "probe"].iter().chain(words).copied())).await
     }
 }

@@ -321,3 +321,11 @@ pub(super) async fn require_git(session: &Session, image: &str) -> Result<()> {
         result => result,
     }
 }
+
+/// What the first step in a container came to: one that failed in an image without git or sh failed for that.
+pub(super) async fn git_or<T>(session: &Session, image: &str, done: Result<T>) -> Result<T> {
+    if let Err(SandboxError::Refused(_)) = &done {
+        require_git(session, image).await?;
+    }
+    done
+}

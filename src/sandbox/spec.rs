@@ -1,10 +1,11 @@
 //! What sandboxes are asked for, and what comes back: settings of all, and the words of each step.
 
+use super::record::{Record, now_ms};
 use super::{Anew, SetupSpec, policy};
 use domain::{Commit, FileChange, Loss};
 use protocol::broker::ContainerLimits;
 use protocol::router::Rule;
-use protocol::runner::Outcome;
+use protocol::runner::{Outcome, VERSION};
 use std::path::PathBuf;
 
 /// What holds for all sandboxes of this bot.
@@ -200,4 +201,28 @@ pub struct VerifySpec {
     pub limits: ContainerLimits,
     /// Wall clock of one run.
     pub wall_ms: u64,
+}
+
+impl PrepareSpec {
+    /// What is remembered of it before anything is made.
+    pub(super) fn record(&self) -> Record {
+        Record {
+            task: self.task,
+            attempt: self.attempt,
+            name: format!("task-{}-{}", self.task, self.attempt),
+            base: self.base.to_string(),
+            image: self.image.clone(),
+            subnet: None,
+            egress: self.egress.clone(),
+            cut_off: false,
+            setup: None,
+            mirror: None,
+            boot: None,
+            lost: None,
+            anew: self.anew.clone(),
+            stopped: false,
+            made_at: now_ms(),
+            runner: VERSION,
+        }
+    }
 }

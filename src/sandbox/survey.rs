@@ -13,8 +13,9 @@ use protocol::survey::{
     Reason, SurveyAnswer,
 };
 
+use super::look::Looks;
 use super::session::Work;
-use super::{Result, SandboxError, Sandboxes};
+use super::{Result, SandboxError};
 use crate::text;
 
 /// What the runner starts for it: its own program, wherever that lies.
@@ -60,17 +61,17 @@ pub struct Surveyed {
     pub passed_over: u64,
 }
 
-impl Sandboxes {
+impl Looks {
     /// Asks a task's sandbox which files matter.
     ///
     /// # Errors
     /// [`SandboxError::Limit`] when it takes longer than 20 s or its answer is too long, [`SandboxError::Refused`] when the answer is not
-    /// one that our runner gives; otherwise as [`Sandboxes::act`].
+    /// one that our runner gives; otherwise as [`Actions::act`](super::Actions::act).
     pub async fn survey(&self, spec: &SurveySpec) -> Result<Surveyed> {
-        self.must_be_current(spec.task)?;
-        let known = self.repos.files(&spec.repo_key, &spec.commit, NAMES).await?;
+        self.core.must_be_current(spec.task)?;
+        let known = self.core.repos.files(&spec.repo_key, &spec.commit, NAMES).await?;
         let question = serde_json::to_vec(&spec.question).map_err(|e| SandboxError::Refused(e.to_string()))?;
-        let session = self.session(spec.task).await?;
+        let session = self.sessions.of(spec.task).await?;
         let work = Work::new([ITSELF, "survey", "."]).wall(WALL_MS);
         let answer =
             session.read(work.input(&mut &question[..]), MAX_ANSWER, "looking for the files that matter").await?;

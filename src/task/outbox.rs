@@ -9,7 +9,7 @@ use crate::effect::{EffectRunner, Refusals};
 use crate::store::{Begun, Close, EffectRow, StoreError};
 use crate::supervise::{Works, caught};
 use crate::trouble::{No, Trouble};
-use domain::{Again, Effect, Failure, Input, Notice, Queue, Task, TaskId};
+use domain::{Again, Failure, Input, Notice, Queue, Task, TaskId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -338,7 +338,6 @@ impl Outbox {
 
     /// What the forge denies counts once it is certain. A text for people is then set aside, unless there is no place for it any more.
     async fn denied(&self, row: &EffectRow, no: No, sentence: String) -> Result<(), StoreError> {
-        let word = matches!(row.effect, Effect::Comment { .. });
         let certain = match no {
             No::State => true,
             No::Missing | No::Forbidden => {
@@ -352,7 +351,7 @@ impl Outbox {
         };
         match certain {
             false => self.later(row, &sentence, Some(DENIED_WAIT_MS)).await,
-            true if word && no != No::Missing => self.set_aside(row, sentence).await,
+            true if row.effect.needs().set_aside && no != No::Missing => self.set_aside(row, sentence).await,
             true => {
                 self.refusals.forget(&row.id);
                 self.failed(row, Failure::Blocked { sentence }).await

@@ -39,11 +39,11 @@ async fn said(lab: &Lab, broker: Arc<dyn Broker>, control: Option<Arc<dyn Egress
     let (image, repo_key, egress) = (IMAGE.to_owned(), "a".to_owned(), Vec::new());
     let (task, attempt, trunk, setup, anew) = (1, 1, None, None, None);
     let spec = PrepareSpec { task, attempt, repo_key, base, trunk, image, limits, network, egress, setup, anew };
-    sandboxes.prepare(&spec).await.expect("prepared");
-    sandboxes.open(1).await.expect("opened");
-    let inspector = FromInside { sandboxes: sandboxes.clone(), broker, router_image: ROUTER.to_owned() };
+    sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
+    sandboxes.of_tasks.open(1).await.expect("opened");
+    let inspector = FromInside { looks: sandboxes.looks.clone(), broker, router_image: ROUTER.to_owned() };
     let said = inspector.mismatches(1).await.expect("tried");
-    sandboxes.remove(1).await.expect("removed");
+    sandboxes.of_tasks.remove(1).await.expect("removed");
     said
 }
 

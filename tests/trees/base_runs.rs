@@ -10,7 +10,7 @@ use crate::world::{KEY, World, commit, url};
 
 /// Once what it left is gone: the next one of the same task and commit has the same name.
 async fn verified(world: &World, sandboxes: &Sandboxes, spec: &VerifySpec) -> Verdict {
-    let verdict = sandboxes.verify(spec).await.expect("verified");
+    let verdict = sandboxes.verification.verify(spec).await.expect("verified");
     sandboxes.leave().await;
     assert!(world.left().await.is_empty(), "a container is left");
     verdict
@@ -32,8 +32,13 @@ fn runs(world: &World) -> usize {
 async fn one_run_serves_the_start_every_verification_and_a_new_life() {
     let world = World::new().await;
     let command = "python3 -m unittest -v";
-    let known =
-        world.sandboxes.checks_of_base(&world.checks(&world.base, Some(command))).await.expect("run").expect("known");
+    let known = world
+        .sandboxes
+        .base_runs
+        .checks_of_base(&world.checks(&world.base, Some(command)))
+        .await
+        .expect("run")
+        .expect("known");
     assert_eq!(standing(&known.1), Standing::Fail { tests: 1 });
     let mended = changed(&world, "def add(a, b):\n    return a + b\n").await;
     let verdict = verified(&world, &world.sandboxes, &world.checks(&mended, Some(command))).await;
@@ -58,7 +63,7 @@ async fn a_run_that_was_stopped_is_made_again() {
     let world = World::new().await;
     let slow = VerifySpec { wall_ms: 300, ..world.checks(&world.base, Some("sleep 60")) };
     for times in 1..=2 {
-        let (_, outcome) = world.sandboxes.checks_of_base(&slow).await.expect("run").expect("known");
+        let (_, outcome) = world.sandboxes.base_runs.checks_of_base(&slow).await.expect("run").expect("known");
         assert!(matches!(standing(&outcome), Standing::Stopped(_)), "{outcome:?}");
         assert_eq!(runs(&world), times);
     }
@@ -68,10 +73,10 @@ async fn a_run_that_was_stopped_is_made_again() {
 async fn a_file_that_cannot_be_read_is_no_run() {
     let world = World::new().await;
     let base = world.checks(&world.base, Some("python3 -m unittest -v"));
-    world.sandboxes.checks_of_base(&base).await.expect("run");
+    world.sandboxes.base_runs.checks_of_base(&base).await.expect("run");
     for entry in std::fs::read_dir(world.dir.path().join("state/base-runs")).expect("kept") {
         std::fs::write(entry.expect("read").path(), "{").expect("spoiled");
     }
-    let (_, outcome) = world.sandboxes.checks_of_base(&base).await.expect("run").expect("known");
+    let (_, outcome) = world.sandboxes.base_runs.checks_of_base(&base).await.expect("run").expect("known");
     assert_eq!((standing(&outcome), runs(&world)), (Standing::Fail { tests: 1 }, 2));
 }

@@ -19,9 +19,9 @@ impl Taken {
 }
 
 async fn taken(world: &World, n: u32, parent: &Commit) -> Taken {
-    let captured = world.sandboxes.capture(&world.capture_spec(1, n, parent)).await.expect("captured");
+    let captured = world.sandboxes.captures.capture(&world.capture_spec(1, n, parent)).await.expect("captured");
     let Captured::Commit { commit, files, diff, left_out, .. } = captured else { panic!("{captured:?}") };
-    world.sandboxes.open(1).await.expect("opened");
+    world.sandboxes.of_tasks.open(1).await.expect("opened");
     Taken { commit, files, diff, left_out }
 }
 
@@ -31,11 +31,11 @@ const PYCACHE: &str = "mkdir -p __pycache__ pkg/__pycache__ target/debug && prin
 #[tokio::test]
 async fn by_products_of_known_tools_stay_out_are_named_and_can_be_asked_for() {
     let world = World::new().await;
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     world.bash(1, "mkdir __pycache__ && echo x > __pycache__/sum.pyc").await;
-    let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
+    let captured = world.sandboxes.captures.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
     assert_eq!(captured, Captured::Unchanged { left_out: vec!["__pycache__/".to_owned()] });
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, PYCACHE).await;
     let first = taken(&world, 1, &world.base).await;
     assert_eq!(first.names(), ["pkg/x.py"]);
@@ -62,7 +62,7 @@ async fn by_products_of_known_tools_stay_out_are_named_and_can_be_asked_for() {
 async fn what_a_repository_tracks_itself_is_taken_as_ever() {
     let own = [("node_modules/vendored/index.js", "1\n"), (".coverage", "old\n"), ("a.o", "\0object\n")];
     let world = World::with(&[FILES, &own].concat(), |_| {}).await;
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     world
         .bash(1, "echo 2 > node_modules/vendored/more.js; echo new > .coverage; echo x > b.o; echo x > .coverage.1")
         .await;
@@ -75,7 +75,7 @@ async fn what_a_repository_tracks_itself_is_taken_as_ever() {
 async fn binary_files_have_a_size_and_no_text_whatever_attributes_say() {
     let attributes = [(".gitattributes", "*.py binary -diff\n*.bin text diff\n")];
     let world = World::with(&[FILES, &attributes].concat(), |_| {}).await;
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     world.bash(1, "printf 'secret\\0bytes' > a.bin; sed -i 's/a - b/a + b/' sum.py; rm README.md").await;
     let taken = taken(&world, 1, &world.base).await;
     let found: Vec<_> = taken.files.iter().map(|f| (f.path.as_str(), f.kind.as_str(), f.bytes)).collect();

@@ -11,7 +11,7 @@ use protocol::runner::{Limits, Status};
 use crate::world::{KEY, World, git, git_in};
 
 async fn captured(world: &World, n: u32, parent: &Commit) -> Captured {
-    world.sandboxes.capture(&world.capture_spec(1, n, parent)).await.expect("captured")
+    world.sandboxes.captures.capture(&world.capture_spec(1, n, parent)).await.expect("captured")
 }
 
 async fn committed(world: &World, n: u32, parent: &Commit) -> (Commit, Vec<(String, String)>, String) {
@@ -33,8 +33,8 @@ async fn reasons(world: &World, n: u32, parent: &Commit) -> String {
 #[tokio::test]
 async fn work_becomes_one_commit_of_ours() {
     let world = World::new().await;
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     let done =
         world.bash(1, "sed -i 's/a - b/a + b/' sum.py && echo note > new.txt && rm README.md && cat sum.py").await;
     assert_eq!(done.outcome.status, Status::Ok, "{}", done.outcome.text);
@@ -56,7 +56,7 @@ async fn work_becomes_one_commit_of_ours() {
 
     // Made again, it is the same commit; work goes on from it; the next has it as its parent.
     assert_eq!(committed(&world, 1, &world.base).await.0, commit);
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, "echo more >> new.txt").await;
     let (next, files, _) = committed(&world, 2, &commit).await;
     assert_eq!(files, [("new.txt".to_owned(), "modified".to_owned())]);
@@ -67,14 +67,14 @@ async fn work_becomes_one_commit_of_ours() {
     let expected =
         ["close 0", "open 0 docs.example.org", "close 0", "close 0", "open 0 docs.example.org", "close 0", "close 0"];
     assert_eq!(told, expected);
-    world.sandboxes.remove(1).await.unwrap();
+    world.sandboxes.of_tasks.remove(1).await.unwrap();
     assert!(world.left().await.is_empty());
 }
 
 #[tokio::test]
 async fn nothing_of_the_agents_git_takes_part() {
     let world = World::new().await;
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     let canary = world.dir.path().join("canary");
     let trap = format!("touch {}; cat", canary.display());
     let script = format!(
@@ -103,18 +103,18 @@ async fn nothing_of_the_agents_git_takes_part() {
 #[tokio::test]
 async fn a_broken_or_missing_git_directory_does_not_matter() {
     let world = World::new().await;
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     world.bash(1, "rm -rf .git && echo one > one.txt").await;
     let (first, files, _) = committed(&world, 1, &world.base).await;
     assert_eq!(files, [("one.txt".to_owned(), "added".to_owned())]);
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     // A .git of its own, with an object planted under the name that the next file will have.
     world.bash(1, "git init -q . && echo two > two.txt && id=$(git hash-object -w two.txt) && f=.git/objects/$(echo $id | cut -c1-2)/$(echo $id | cut -c3-) && chmod u+w $f && echo rubbish > $f").await;
     let (_, files, diff) = committed(&world, 2, &first).await;
     assert_eq!(files, [("two.txt".to_owned(), "added".to_owned())]);
     assert!(diff.contains("+two\n"), "{diff}");
     // A link instead of .git.
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, "rm -rf .git && ln -s /nonexistent .git && echo three > two.txt").await;
     assert!(matches!(captured(&world, 3, &first).await, Captured::Commit { .. }));
 }
@@ -122,13 +122,13 @@ async fn a_broken_or_missing_git_directory_does_not_matter() {
 #[tokio::test]
 async fn refusals_are_sentences_and_the_task_goes_on() {
     let world = World::with(crate::world::FILES, |s| s.policy.object_bytes = 1 << 20).await;
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     world.bash(1, "git init -q sub && git -C sub -c user.name=x -c user.email=x commit -q --allow-empty -m x").await;
     assert!(reasons(&world, 1, &world.base).await.contains("`sub` is a git repository inside the repository"));
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, "rm -rf sub; git init -q empty").await;
     reasons(&world, 1, &world.base).await;
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, "rm -rf empty; ln -s /etc/passwd p; printf x > .caisson.toml").await;
     let said = reasons(&world, 1, &world.base).await;
     assert!(
@@ -136,13 +136,13 @@ async fn refusals_are_sentences_and_the_task_goes_on() {
             && said.contains("`.caisson.toml` is protected"),
         "{said}"
     );
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, "rm p .caisson.toml; git init -q --bare x && touch x/objects/k x/refs/k").await;
     assert!(reasons(&world, 1, &world.base).await.contains("`x/config` belongs to a repository hidden in a directory"));
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, "rm -r x; head -c 2000000 /dev/urandom > big.bin").await;
     assert!(reasons(&world, 1, &world.base).await.contains("MB"));
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, "rm big.bin; mkfifo pipe; echo fine > fine.txt").await;
     assert_eq!(committed(&world, 1, &world.base).await.1.len(), 1, "a pipe is no file");
     assert_eq!(world.left().await, ["task-1-1"]);
@@ -151,7 +151,7 @@ async fn refusals_are_sentences_and_the_task_goes_on() {
 #[tokio::test]
 async fn nothing_runs_on_after_a_capture() {
     let world = World::new().await;
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     world
         .bash(1, "(setsid sh -c 'while :; do date +%s%N > tick.log; sleep 0.02; done' >/dev/null 2>&1 &) ; sleep 0.2")
         .await;
@@ -165,11 +165,11 @@ async fn nothing_runs_on_after_a_capture() {
 #[tokio::test]
 async fn actions_run_once_and_restarts_are_told() {
     let world = World::new().await;
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     let action = Action::Bash { command: "echo run >> runs.log".to_owned() };
     let limits = Limits { wall_ms: 5_000, output_bytes: 1000 };
     for _ in 0..2 {
-        let done = world.sandboxes.act(1, 1000, &action, limits).await.unwrap();
+        let done = world.sandboxes.actions.act(1, 1000, &action, limits).await.unwrap();
         assert!(done.lost.is_none());
     }
     let runs = world.workspace(1).join("runs.log");
@@ -182,22 +182,25 @@ async fn actions_run_once_and_restarts_are_told() {
     let opened =
         |world: &World| world.doors.told.lock().unwrap().iter().filter(|told| told.starts_with("open")).count();
     let before = opened(&world);
-    assert!(again.act(1, 1000, &action, limits).await.unwrap().lost.is_none());
+    assert!(again.actions.act(1, 1000, &action, limits).await.unwrap().lost.is_none());
     assert_eq!(opened(&world), before + 1, "the router closed it when it met the new life");
-    assert!(again.act(1, 1000, &action, limits).await.unwrap().lost.is_none());
+    assert!(again.actions.act(1, 1000, &action, limits).await.unwrap().lost.is_none());
     assert_eq!(opened(&world), before + 1);
     assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\n");
-    assert_eq!(again.prepare(&world.spec(1)).await.unwrap().boot, again.prepare(&world.spec(1)).await.unwrap().boot);
+    assert_eq!(
+        again.of_tasks.prepare(&world.spec(1)).await.unwrap().boot,
+        again.of_tasks.prepare(&world.spec(1)).await.unwrap().boot
+    );
     assert!(runs.exists(), "a whole sandbox is not made anew");
 
     // The runner dies in the middle of an action: told, never repeated; then it must be prepared again.
     let dies = Action::Bash { command: "echo died >> runs.log; kill -KILL $PPID; sleep 5".to_owned() };
-    let end = again.act(1, 1001, &dies, limits).await.unwrap();
+    let end = again.actions.act(1, 1001, &dies, limits).await.unwrap();
     assert!(end.lost.is_some(), "{end:?}");
     assert_eq!(std::fs::read_to_string(&runs).unwrap(), "run\ndied\n");
-    assert!(matches!(again.act(1, 1002, &action, limits).await, Err(SandboxError::Gone(_))));
-    assert!(matches!(again.capture(&world.capture_spec(1, 1, &world.base)).await, Err(SandboxError::Gone(_))));
-    again.prepare(&world.spec(1)).await.unwrap();
+    assert!(matches!(again.actions.act(1, 1002, &action, limits).await, Err(SandboxError::Gone(_))));
+    assert!(matches!(again.captures.capture(&world.capture_spec(1, 1, &world.base)).await, Err(SandboxError::Gone(_))));
+    again.of_tasks.prepare(&world.spec(1)).await.unwrap();
     assert!(!runs.exists());
 
     // Somebody restarted the container: what was asked of the old boot may have run.
@@ -205,7 +208,7 @@ async fn actions_run_once_and_restarts_are_told() {
     world.broker.start("task-1-1").await.unwrap();
     let third = Settings::new(world.dir.path().join("state"), "local");
     let third = Sandboxes::new(world.broker.clone(), Some(world.doors.clone()), world.repos.clone(), third, 3).unwrap();
-    assert!(third.act(1, 1003, &action, limits).await.unwrap().lost.is_some());
+    assert!(third.actions.act(1, 1003, &action, limits).await.unwrap().lost.is_some());
     assert!(!runs.exists(), "it was not run");
 }
 
@@ -214,23 +217,23 @@ async fn preparation_says_what_is_wrong() {
     let world = World::new().await;
     let mut spec = world.spec(1);
     spec.image = "no-git".to_owned();
-    let said = world.sandboxes.prepare(&spec).await.unwrap_err().to_string();
+    let said = world.sandboxes.of_tasks.prepare(&spec).await.unwrap_err().to_string();
     assert!(said.contains("no-git has no working `git`"), "{said}");
     spec.image = "missing".to_owned();
-    assert!(world.sandboxes.prepare(&spec).await.unwrap_err().to_string().contains("missing"));
+    assert!(world.sandboxes.of_tasks.prepare(&spec).await.unwrap_err().to_string().contains("missing"));
     spec = world.spec(1);
     spec.base = Commit::parse(&"1".repeat(40)).unwrap();
-    let said = world.sandboxes.prepare(&spec).await.unwrap_err().to_string();
+    let said = world.sandboxes.of_tasks.prepare(&spec).await.unwrap_err().to_string();
     assert!(said.contains("has no commit"), "{said}");
     let settings = Settings::new(world.dir.path().join("state2"), "local");
     let closed = Sandboxes::new(world.broker.clone(), None, world.repos.clone(), settings, 1).unwrap();
     assert!(
-        matches!(closed.prepare(&world.spec(2)).await, Err(SandboxError::Refused(_))),
+        matches!(closed.of_tasks.prepare(&world.spec(2)).await, Err(SandboxError::Refused(_))),
         "no network without a router"
     );
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
-    assert_eq!(world.sandboxes.reap(&[1]).await.unwrap(), Vec::<String>::new());
-    assert_eq!(world.sandboxes.reap(&[]).await.unwrap(), ["task-1-1"]);
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
+    assert_eq!(world.sandboxes.of_tasks.reap(&[1]).await.unwrap(), Vec::<String>::new());
+    assert_eq!(world.sandboxes.of_tasks.reap(&[]).await.unwrap(), ["task-1-1"]);
 }
 
 #[tokio::test]
@@ -241,7 +244,7 @@ async fn a_sandbox_holds_only_what_its_base_reaches() {
     crate::world::commit(&up, &[("secret.txt", "of another branch\n")], "secret");
     let secret = git(&up, &["rev-parse", "HEAD:secret.txt"]);
     world.repos.fetch(KEY, &crate::world::url(&up), None).await.unwrap();
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     let all = world
         .bash(1, "git cat-file --batch-all-objects --batch-check; git log --oneline; git status --short; git remote")
         .await;
@@ -255,20 +258,20 @@ async fn new_rules_never_open_a_closed_subnet() {
     let world = World::new().await;
     let rules = |host: &str| vec![protocol::router::Rule::parse(host).unwrap()];
     let told = || world.doors.told.lock().unwrap().last().cloned().unwrap_or_default();
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
-    world.sandboxes.allow(1, rules("z.test")).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.egress.allow(1, rules("z.test")).await.unwrap();
     assert_eq!(*world.doors.told.lock().unwrap(), ["close 0"], "a new one stays closed");
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     assert_eq!(*world.doors.told.lock().unwrap(), ["close 0", "open 0 z.test"], "and is told all its rules at once");
-    world.sandboxes.allow(1, rules("a.test")).await.unwrap();
+    world.sandboxes.egress.allow(1, rules("a.test")).await.unwrap();
     assert_eq!(told(), "open 0 a.test", "at once");
-    world.sandboxes.capture(&world.capture_spec(1, 1, &world.base)).await.unwrap();
-    world.sandboxes.allow(1, rules("b.test")).await.unwrap();
+    world.sandboxes.captures.capture(&world.capture_spec(1, 1, &world.base)).await.unwrap();
+    world.sandboxes.egress.allow(1, rules("b.test")).await.unwrap();
     assert_eq!(told(), "close 0", "a checkpoint closed it");
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     assert_eq!(told(), "open 0 b.test");
-    world.sandboxes.remove(1).await.unwrap();
-    assert!(matches!(world.sandboxes.allow(1, rules("c.test")).await, Err(SandboxError::Gone(_))));
+    world.sandboxes.of_tasks.remove(1).await.unwrap();
+    assert!(matches!(world.sandboxes.egress.allow(1, rules("c.test")).await, Err(SandboxError::Gone(_))));
     assert_eq!(told(), "close 0");
 }
 
@@ -276,13 +279,13 @@ async fn new_rules_never_open_a_closed_subnet() {
 async fn a_stopped_sandbox_comes_back_with_its_files_and_nothing_else() {
     let world = World::new().await;
     let sandboxes = &world.sandboxes;
-    sandboxes.prepare(&world.spec(1)).await.unwrap();
+    sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     world.bash(1, "echo work > work.txt; echo junk > a.log; (sleep 300 &)").await;
-    sandboxes.rest(1).await.unwrap();
-    sandboxes.stop(1).await.unwrap();
-    sandboxes.stop(1).await.unwrap();
+    sandboxes.of_tasks.rest(1).await.unwrap();
+    sandboxes.of_tasks.stop(1).await.unwrap();
+    sandboxes.of_tasks.stop(1).await.unwrap();
     assert_eq!(world.doors.told.lock().unwrap().last().map(String::as_str), Some("close 0"));
-    sandboxes.open(1).await.unwrap();
+    sandboxes.of_tasks.open(1).await.unwrap();
     let seen = world.bash(1, "cat work.txt a.log").await;
     assert_eq!(
         (seen.outcome.text.as_str(), seen.lost.is_some()),
@@ -290,44 +293,44 @@ async fn a_stopped_sandbox_comes_back_with_its_files_and_nothing_else() {
         "it was expected to be stopped"
     );
     // A host that starts anew knows that it was stopped on purpose.
-    sandboxes.stop(1).await.unwrap();
+    sandboxes.of_tasks.stop(1).await.unwrap();
     let settings = Settings::new(world.dir.path().join("state"), "local");
     let control = Arc::clone(&world.doors) as Arc<dyn caisson::sandbox::EgressControl>;
     let second =
         Sandboxes::new(Arc::clone(&world.broker) as _, Some(control), world.repos.clone(), settings, 2).unwrap();
-    second.open(1).await.unwrap();
+    second.of_tasks.open(1).await.unwrap();
     let limits = Limits { wall_ms: 20_000, output_bytes: 10_000 };
     let action = Action::Bash { command: "cat work.txt".to_owned() };
-    let acted = second.act(1, 900, &action, limits).await.unwrap();
+    let acted = second.actions.act(1, 900, &action, limits).await.unwrap();
     assert_eq!((acted.outcome.text.as_str(), acted.lost.is_some()), ("work\n", false));
-    second.remove(1).await.unwrap();
+    second.of_tasks.remove(1).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_stopped_sandbox_is_taken_with_its_way_out_closed() {
     let world = World::new().await;
     let sandboxes = &world.sandboxes;
-    sandboxes.prepare(&world.spec(1)).await.unwrap();
+    sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     world.bash(1, "echo work > work.txt").await;
-    sandboxes.rest(1).await.unwrap();
-    sandboxes.stop(1).await.unwrap();
+    sandboxes.of_tasks.rest(1).await.unwrap();
+    sandboxes.of_tasks.stop(1).await.unwrap();
     let told = || world.doors.told.lock().unwrap().clone();
     let before = told().len();
-    sandboxes.wake_to_capture(1).await.unwrap();
+    sandboxes.of_tasks.wake_to_capture(1).await.unwrap();
     let (_, files, _) = committed(&world, 1_000_000, &world.base).await;
     assert_eq!(files.len(), 1);
     assert!(told()[before..].iter().all(|words| words == "close 0"), "{:?}", told());
-    sandboxes.remove(1).await.unwrap();
+    sandboxes.of_tasks.remove(1).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     let world = World::new().await;
     let sandboxes = Arc::clone(&world.sandboxes);
-    sandboxes.prepare(&world.spec(1)).await.unwrap();
+    sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     let spec = world.capture_spec(1, 1, &world.base);
-    sandboxes.warm(&spec.segment);
-    sandboxes.warm(&spec.segment);
+    sandboxes.quarantines.warm(&spec.segment);
+    sandboxes.quarantines.warm(&spec.segment);
     world.bash(1, "echo one > one.txt").await;
     let made = async || world.broker.list().await.unwrap().iter().filter(|c| c.name.starts_with("quarantine")).count();
     while made().await == 0 {
@@ -338,19 +341,19 @@ async fn a_quarantine_made_ahead_is_used_once_and_replaced_when_it_is_gone() {
     let created = world.broker.created.lock().unwrap().iter().filter(|name| name.starts_with("quarantine")).count();
     assert_eq!(created, 1, "the one made in advance was used");
     // The next is made in advance too, and its engine loses it.
-    sandboxes.open(1).await.unwrap();
+    sandboxes.of_tasks.open(1).await.unwrap();
     let spec = world.capture_spec(1, 2, &first);
-    sandboxes.warm(&spec.segment);
+    sandboxes.quarantines.warm(&spec.segment);
     world.bash(1, "echo two > two.txt").await;
     while made().await == 0 {
         tokio::task::yield_now().await;
     }
     let lost = world.broker.created.lock().unwrap().last().cloned().unwrap();
     world.broker.remove(&lost).await.unwrap();
-    assert!(matches!(sandboxes.capture(&spec).await.unwrap(), Captured::Commit { .. }));
+    assert!(matches!(sandboxes.captures.capture(&spec).await.unwrap(), Captured::Commit { .. }));
     // One that nobody comes for goes with its task.
-    sandboxes.warm(&world.capture_spec(1, 3, &first).segment);
-    sandboxes.remove(1).await.unwrap();
+    sandboxes.quarantines.warm(&world.capture_spec(1, 3, &first).segment);
+    sandboxes.of_tasks.remove(1).await.unwrap();
     assert!(world.left().await.is_empty());
 }
 
@@ -369,7 +372,7 @@ async fn what_is_only_moved_is_not_new_however_large() {
         (s.tree_pack_bytes, s.policy.object_bytes, s.policy.sum_bytes) = (1 << 20, 1 << 20, 2 << 20);
     })
     .await;
-    world.sandboxes.prepare(&world.spec(1)).await.unwrap();
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.unwrap();
     world.bash(1, "mv data moved; echo y >>moved/other").await;
     let (first, files, _) = committed(&world, 1, &world.base).await;
     let of = |kind: &str, path: &str| (kind.to_owned(), path.to_owned());
@@ -379,7 +382,7 @@ async fn what_is_only_moved_is_not_new_however_large() {
     assert_eq!(files, all.map(|(kind, path)| (path, kind)));
     // It is whole at home, and one byte more of it is too much.
     world.repos.complete(KEY, &world.base, &first).await.unwrap();
-    world.sandboxes.open(1).await.unwrap();
+    world.sandboxes.of_tasks.open(1).await.unwrap();
     world.bash(1, "echo >>moved/large").await;
     assert!(reasons(&world, 2, &first).await.contains("MB"), "now it is new");
 }

@@ -29,7 +29,7 @@ fn another_life(world: &World, epoch: u64, spoken: Option<u32>) -> Sandboxes {
 
 async fn bash(sandboxes: &Sandboxes, id: u64, command: &str) -> Result<String, SandboxError> {
     let action = Action::Bash { command: command.to_owned() };
-    let acted = sandboxes.act(1, id, &action, Limits { wall_ms: 20_000, output_bytes: 10_000 }).await?;
+    let acted = sandboxes.actions.act(1, id, &action, Limits { wall_ms: 20_000, output_bytes: 10_000 }).await?;
     Ok(acted.outcome.text)
 }
 
@@ -42,35 +42,35 @@ const SEEN: &str = " D README.md\n M sum.py\n M test_sum.py\n?? new.txt\n    ret
 async fn what_nobody_committed_is_in_the_one_that_takes_its_place() {
     for state in ["at work", "frozen", "stopped"] {
         let world = World::new().await;
-        world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+        world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
         world.bash(1, WORK).await;
         match state {
-            "frozen" => world.sandboxes.rest(1).await.expect("resting"),
-            "stopped" => world.sandboxes.stop(1).await.expect("stopped"),
+            "frozen" => world.sandboxes.of_tasks.rest(1).await.expect("resting"),
+            "stopped" => world.sandboxes.of_tasks.stop(1).await.expect("stopped"),
             _ => {}
         }
         world.broker.speaks(CONTAINER, OTHER);
         // In the version of this host it is out of reach.
-        let stranded = another_life(&world, 2, None).open(1).await;
+        let stranded = another_life(&world, 2, None).of_tasks.open(1).await;
         assert!(
             matches!(&stranded, Err(SandboxError::Refused(why)) if why.contains("version")),
             "{state}: {stranded:?}"
         );
 
         let next = another_life(&world, 3, Some(OTHER));
-        assert_eq!(next.open(1).await.err(), Some(SandboxError::Gone(Loss::Outdated)), "{state}");
+        assert_eq!(next.of_tasks.open(1).await.err(), Some(SandboxError::Gone(Loss::Outdated)), "{state}");
         assert_eq!(bash(&next, 900, "true").await.err(), Some(SandboxError::Gone(Loss::Outdated)), "{state}");
         // Cut after the old one went: nothing is lost.
         let mut missing = world.spec(1);
         missing.image = "missing".to_owned();
-        next.prepare(&missing).await.expect_err("no such image");
-        assert!(next.open(1).await.is_err(), "{state}: no sandbox stands");
-        next.prepare(&world.spec(1)).await.expect("prepared anew");
-        next.open(1).await.expect("open");
+        next.of_tasks.prepare(&missing).await.expect_err("no such image");
+        assert!(next.of_tasks.open(1).await.is_err(), "{state}: no sandbox stands");
+        next.of_tasks.prepare(&world.spec(1)).await.expect("prepared anew");
+        next.of_tasks.open(1).await.expect("open");
         assert_eq!(bash(&next, 901, LOOK).await.expect("acted"), SEEN, "{state}");
         assert!(std::fs::read_dir(world.dir.path().join("state/carried")).expect("made").next().is_none(), "{state}");
         // It is a sandbox as any: its tree is taken as the work's.
-        let captured = next.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
+        let captured = next.captures.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
         assert!(matches!(&captured, Captured::Commit { files, .. } if files.len() == 4), "{state}: {captured:?}");
     }
 }
@@ -78,32 +78,32 @@ async fn what_nobody_committed_is_in_the_one_that_takes_its_place() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_brought_over_never_comes_back_over_a_later_commit() {
     let world = World::new().await;
-    world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
     world.bash(1, WORK).await;
     world.broker.speaks(CONTAINER, OTHER);
     let next = another_life(&world, 2, Some(OTHER));
     let mut missing = world.spec(1);
     missing.image = "missing".to_owned();
-    next.prepare(&missing).await.expect_err("no such image");
+    next.of_tasks.prepare(&missing).await.expect_err("no such image");
     let carried = world.dir.path().join("state/carried/1");
     let taken = std::fs::read(&carried).expect("taken out");
     // As a life leaves it that is killed before it forgets, or that cannot remove it.
     let left_over = || std::fs::write(&carried, &taken).expect("written");
-    next.prepare(&world.spec(1)).await.expect("prepared anew");
+    next.of_tasks.prepare(&world.spec(1)).await.expect("prepared anew");
     left_over();
-    next.open(1).await.expect("open");
+    next.of_tasks.open(1).await.expect("open");
     assert!(!carried.exists(), "opened");
     bash(&next, 901, "echo newer >new.txt").await.expect("acted");
     left_over();
-    let captured = next.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
+    let captured = next.captures.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
     let Captured::Commit { commit, .. } = captured else { panic!("{captured:?}") };
     assert!(!carried.exists(), "sealed");
-    next.remove(1).await.expect("removed");
+    next.of_tasks.remove(1).await.expect("removed");
     left_over();
     let mut later = world.spec(1);
     later.base = commit;
-    next.prepare(&later).await.expect("prepared from the checkpoint");
-    next.open(1).await.expect("open");
+    next.of_tasks.prepare(&later).await.expect("prepared from the checkpoint");
+    next.of_tasks.open(1).await.expect("open");
     assert_eq!(bash(&next, 902, "git status --short; cat new.txt").await.expect("acted"), "newer\n");
     assert!(!carried.exists());
 }
@@ -111,11 +111,11 @@ async fn what_was_brought_over_never_comes_back_over_a_later_commit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_checkpoint_is_taken_by_the_old_runner_itself() {
     let world = World::new().await;
-    world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
     world.bash(1, WORK).await;
     world.broker.speaks(CONTAINER, OTHER);
     let next = another_life(&world, 2, Some(OTHER));
-    let captured = next.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
+    let captured = next.captures.capture(&world.capture_spec(1, 1, &world.base)).await.expect("captured");
     assert!(matches!(&captured, Captured::Commit { files, .. } if files.len() == 4), "{captured:?}");
-    next.remove(1).await.expect("removed");
+    next.of_tasks.remove(1).await.expect("removed");
 }

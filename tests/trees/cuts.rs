@@ -167,46 +167,46 @@ impl<'a> Bot<'a> {
         let action = Action::Bash { command: command.to_owned() };
         let limits = Limits { wall_ms: 20_000, output_bytes: 10_000 };
         let step = format!("action {id}");
-        let acted = self.until_done(&step, async |it, _| it.act(1, id, &action, limits).await).await;
+        let acted = self.until_done(&step, async |it, _| it.actions.act(1, id, &action, limits).await).await;
         assert!(acted.lost.is_none(), "{step}: {acted:?}");
     }
 
     async fn capture(&mut self, n: u32, parent: &Commit) -> Commit {
         let spec = self.world.capture_spec(1, n, parent);
-        match self.until_done(&format!("capture {n}"), async |it, _| it.capture(&spec).await).await {
+        match self.until_done(&format!("capture {n}"), async |it, _| it.captures.capture(&spec).await).await {
             Captured::Commit { commit, .. } => commit,
             other => panic!("capture {n}: {other:?}"),
         }
     }
 
     async fn open(&mut self) {
-        let woken = self.until_done("open", async |it, _| it.open(1).await).await;
+        let woken = self.until_done("open", async |it, _| it.of_tasks.open(1).await).await;
         if woken {
-            self.until_done("awake", async |it, _| it.confirm_awake(1)).await;
+            self.until_done("awake", async |it, _| it.of_tasks.confirm_awake(1)).await;
         }
     }
 
     /// From an empty sandbox to a verified commit: both checkpoints.
     async fn goes_its_way(&mut self) -> [Commit; 2] {
         let (spec, base) = (self.world.spec(1), self.world.base.clone());
-        self.until_done("prepare", async |it, _| it.prepare(&spec).await.map(drop)).await;
+        self.until_done("prepare", async |it, _| it.of_tasks.prepare(&spec).await.map(drop)).await;
         self.open().await;
         self.act(1, "sed -i 's/a - b/a + b/' sum.py; echo 1 >> acts.txt").await;
         let first = self.capture(1, &base).await;
         self.open().await;
         self.act(2, "echo 2 >> acts.txt").await;
-        self.until_done("rest", async |it, _| it.rest(1).await).await;
+        self.until_done("rest", async |it, _| it.of_tasks.rest(1).await).await;
         self.open().await;
         self.act(3, "echo 3 >> acts.txt").await;
-        self.until_done("stop", async |it, _| it.stop(1).await).await;
+        self.until_done("stop", async |it, _| it.of_tasks.stop(1).await).await;
         self.open().await;
         self.act(4, "echo 4 >> acts.txt").await;
         let second = self.capture(2, &first).await;
         let verdict = self.until_done("verify", async |it, tries| {
-            it.verify(&caisson::sandbox::VerifySpec { tries, ..checks(self.world, &second) }).await
+            it.verification.verify(&caisson::sandbox::VerifySpec { tries, ..checks(self.world, &second) }).await
         });
         assert_eq!(verdict.await.kind, VerdictKind::Passed);
-        self.until_done("remove", async |it, _| it.remove(1).await).await;
+        self.until_done("remove", async |it, _| it.of_tasks.remove(1).await).await;
         self.sandboxes.leave().await;
         [first, second]
     }

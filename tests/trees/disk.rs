@@ -46,10 +46,11 @@ async fn a_build_that_leaves_five_gib_fits_an_installation_as_it_comes() {
                 setup,
                 ..world.spec(1)
             };
-            sandboxes.prepare(&spec).await.expect("prepared");
+            sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
             let bash = async |id, command: &str| {
                 let limits = Limits { wall_ms: 300_000, output_bytes: 4000 };
                 sandboxes
+                    .actions
                     .act(1, id, &Action::Bash { command: command.to_owned() }, limits)
                     .await
                     .expect("acted")
@@ -59,14 +60,14 @@ async fn a_build_that_leaves_five_gib_fits_an_installation_as_it_comes() {
             assert_eq!((warm.text.as_str(), warm.status), ("2306867200\n104857600\n", Status::Ok));
             let built = bash(2, BUILD).await;
             assert_eq!((built.text.as_str(), built.status), (BUILT, Status::Ok));
-            sandboxes.remove(1).await.expect("removed");
+            sandboxes.of_tasks.remove(1).await.expect("removed");
             let verify = VerifySpec {
                 image: IMAGE.to_owned(),
                 limits,
                 wall_ms: 300_000,
                 ..world.checks(&world.base, Some(&format!("mkdir -p build; {BUILD}")))
             };
-            let verdict = sandboxes.verify(&verify).await.expect("verified");
+            let verdict = sandboxes.verification.verify(&verify).await.expect("verified");
             assert_eq!((verdict.kind, verdict.tail.as_str()), (VerdictKind::Passed, BUILT), "{verdict:?}");
             sandboxes.leave().await;
         },

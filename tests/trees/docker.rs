@@ -86,11 +86,13 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     let leave =
         "id -u >build/warm; echo tool >~/.tool; mkdir -p ~/.cargo/bin; ln -s ../x ~/.cargo/bin/y; echo gone >stray";
     spec.setup = Some(SetupSpec { commands: vec![leave.to_owned()], commit: world.base.clone() });
-    sandboxes.prepare(&spec).await.expect("prepared");
+    sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
     let bash = |id, command: &str| {
         let action = Action::Bash { command: command.to_owned() };
         let sandboxes = &sandboxes;
-        async move { sandboxes.act(1, id, &action, Limits { wall_ms: 30_000, output_bytes: 4000 }).await.expect("acted") }
+        async move {
+            sandboxes.actions.act(1, id, &action, Limits { wall_ms: 30_000, output_bytes: 4000 }).await.expect("acted")
+        }
     };
     let done = bash(1, "id -u; pwd; git status --short; sed -i 's/a - b/a + b/' sum.py").await;
     assert_eq!((done.outcome.text.as_str(), done.outcome.status), ("10003\n/workspace\n", Status::Ok));
@@ -102,34 +104,36 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
     look_for_files(world, &sandboxes).await;
     let capture = CaptureSpec { protected: Vec::new(), ..world.capture_spec(1, 1, &world.base) };
     bash(2, "ln -s /etc/passwd link").await;
-    let Captured::Refused { reasons } = sandboxes.capture(&capture).await.expect("judged") else { panic!("taken") };
+    let Captured::Refused { reasons } = sandboxes.captures.capture(&capture).await.expect("judged") else {
+        panic!("taken")
+    };
     assert!(reasons[0].contains("absolute path"), "{reasons:?}");
-    sandboxes.open(1).await.expect("open");
+    sandboxes.of_tasks.open(1).await.expect("open");
     bash(3, "rm link; sleep 300 & true").await;
-    let Captured::Commit { commit, files, .. } = sandboxes.capture(&capture).await.expect("captured") else {
+    let Captured::Commit { commit, files, .. } = sandboxes.captures.capture(&capture).await.expect("captured") else {
         panic!("refused")
     };
     assert_eq!(files.len(), 1, "{files:?}");
-    sandboxes.rest(1).await.expect("resting");
-    sandboxes.open(1).await.expect("open again");
+    sandboxes.of_tasks.rest(1).await.expect("resting");
+    sandboxes.of_tasks.open(1).await.expect("open again");
     assert_eq!(bash(4, "cat sum.py | tail -1").await.outcome.text, "    return a + b\n");
-    sandboxes.rest(1).await.expect("resting");
-    sandboxes.stop(1).await.expect("stopped");
-    sandboxes.wake_to_capture(1).await.expect("awake");
-    let kept = sandboxes.capture(&world.capture_spec(1, 1_000_000, &commit)).await.expect("taken");
+    sandboxes.of_tasks.rest(1).await.expect("resting");
+    sandboxes.of_tasks.stop(1).await.expect("stopped");
+    sandboxes.of_tasks.wake_to_capture(1).await.expect("awake");
+    let kept = sandboxes.captures.capture(&world.capture_spec(1, 1_000_000, &commit)).await.expect("taken");
     assert!(matches!(kept, Captured::Unchanged { .. }), "stopped and woken, the tree is the same: {kept:?}");
-    sandboxes.open(1).await.expect("open once more");
+    sandboxes.of_tasks.open(1).await.expect("open once more");
     let verify = VerifySpec {
         image: IMAGE.to_owned(),
         limits,
         wall_ms: 30_000,
         ..world.checks(&commit, Some("grep -q 'a + b' sum.py && test -s build/warm"))
     };
-    let verdict = sandboxes.verify(&verify).await.expect("verified");
+    let verdict = sandboxes.verification.verify(&verify).await.expect("verified");
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)), "{verdict:?}");
     broker.stop("task-1-1").await.expect("stopped by somebody");
     assert!(bash_gone(&sandboxes).await, "told as gone or interrupted");
-    sandboxes.remove(1).await.expect("removed");
+    sandboxes.of_tasks.remove(1).await.expect("removed");
     sandboxes.leave().await;
     assert!(broker.list().await.expect("a list").is_empty(), "a container is left");
 }
@@ -138,7 +142,7 @@ async fn road(world: &World, broker: Arc<SocketBroker>, settings: Settings) {
 async fn look_for_files(world: &World, sandboxes: &Sandboxes) {
     let question = Question { words: "sum.py subtracts".to_owned(), most: 3, texts: 1000, ..Question::default() };
     let spec = SurveySpec { task: 1, repo_key: KEY.to_owned(), commit: world.base.clone(), question };
-    let told = sandboxes.survey(&spec).await.expect("surveyed");
+    let told = sandboxes.looks.survey(&spec).await.expect("surveyed");
     assert_eq!((told.files[0].path.as_str(), &told.files[0].because[0], told.strange), ("sum.py", &Reason::Named, 0));
     assert!(told.files[0].text.as_ref().is_some_and(|text| text.ends_with("a + b\n")), "as it is now: {told:?}");
     assert!(told.files.iter().all(|file| file.path != "build/warm"), "what is ignored: {told:?}");
@@ -146,7 +150,7 @@ async fn look_for_files(world: &World, sandboxes: &Sandboxes) {
 
 async fn bash_gone(sandboxes: &Sandboxes) -> bool {
     let action = Action::Bash { command: "true".to_owned() };
-    match sandboxes.act(1, 5, &action, Limits { wall_ms: 5_000, output_bytes: 100 }).await {
+    match sandboxes.actions.act(1, 5, &action, Limits { wall_ms: 5_000, output_bytes: 100 }).await {
         Ok(acted) => acted.lost.is_some(),
         Err(e) => matches!(e, caisson::sandbox::SandboxError::Gone(_)),
     }

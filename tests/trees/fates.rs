@@ -41,7 +41,7 @@ impl Actor {
     async fn act(&mut self, action: Action) -> Acted {
         self.next += 1;
         let limits = Limits { wall_ms: 60_000, output_bytes: 4000 };
-        self.sandboxes.act(1, self.next, &action, limits).await.expect("acted")
+        self.sandboxes.actions.act(1, self.next, &action, limits).await.expect("acted")
     }
 
     async fn bash(&mut self, command: &str) -> Acted {
@@ -71,17 +71,17 @@ async fn on_disk(world: &World, broker: SocketBroker) {
     let mut asked = spec(world);
     (asked.limits.workspace_bytes, asked.limits.disk_bytes) = (0, 32 << 20);
     (asked.limits.memory_bytes, asked.limits.disk_floor_bytes) = (512 << 20, u64::MAX >> 8);
-    let refused = actor.sandboxes.prepare(&asked).await;
+    let refused = actor.sandboxes.of_tasks.prepare(&asked).await;
     let lacks = matches!(&refused, Err(SandboxError::Unavailable(why)) if why.contains("are to stay free"));
     assert!(lacks, "{refused:?}");
     asked.limits.disk_floor_bytes = 0;
-    actor.sandboxes.prepare(&asked).await.expect("prepared");
+    actor.sandboxes.of_tasks.prepare(&asked).await.expect("prepared");
     assert_eq!(actor.bash("head -c 8M /dev/zero >small").await.outcome.status, Status::Ok);
     let status = actor.bash("head -c 200M /dev/zero >big; sleep 60").await.outcome.status;
     assert!(matches!(&status, Status::DiskSpent { what } if what.contains("32 MiB")), "{status:?}");
     let mended = actor.bash("ps -e | wc -l; rm big").await;
     assert_eq!((mended.outcome.status, mended.lost), (Status::Ok, None), "process 1 lives");
-    actor.sandboxes.remove(1).await.expect("removed");
+    actor.sandboxes.of_tasks.remove(1).await.expect("removed");
     actor.sandboxes.leave().await;
 }
 
@@ -97,7 +97,7 @@ async fn road(world: &World, broker: SocketBroker, installation: &str) {
         (&["restart", "-t", "1"], Loss::Restarted),
     ];
     for (words, loss) in outside {
-        actor.sandboxes.prepare(&spec(world)).await.expect("prepared");
+        actor.sandboxes.of_tasks.prepare(&spec(world)).await.expect("prepared");
         // A process that was killed for lack of memory before is no word on what ends the container later.
         let hungry = actor.bash("tail /dev/zero").await;
         assert_eq!((hungry.outcome.status, hungry.lost), (Status::OutOfMemory, None));
@@ -116,10 +116,10 @@ async fn road(world: &World, broker: SocketBroker, installation: &str) {
         assert_eq!(actor.bash("touch begun; sleep 60").await.lost, Some(loss), "docker {words:?}");
         meanwhile.await.expect("done");
     }
-    actor.sandboxes.prepare(&spec(world)).await.expect("prepared");
+    actor.sandboxes.of_tasks.prepare(&spec(world)).await.expect("prepared");
     let ended = actor.bash("kill -TERM 1; sleep 60").await;
     assert_eq!(ended.lost, Some(Loss::Ended), "{ended:?}");
-    actor.sandboxes.prepare(&spec(world)).await.expect("prepared");
+    actor.sandboxes.of_tasks.prepare(&spec(world)).await.expect("prepared");
     let mut last = actor.bash(FILL).await;
     for n in 0..50 {
         if last.lost.is_some() {
@@ -129,6 +129,6 @@ async fn road(world: &World, broker: SocketBroker, installation: &str) {
         last = actor.act(Action::WriteFile { path, content }).await;
     }
     assert_eq!(last.lost, Some(Loss::Memory), "{:?}", last.outcome.status);
-    actor.sandboxes.remove(1).await.expect("removed");
+    actor.sandboxes.of_tasks.remove(1).await.expect("removed");
     actor.sandboxes.leave().await;
 }

@@ -105,8 +105,9 @@ async fn judge(world: &World, tree: &str, pack: &[u8]) -> Captured {
     file.rewind().await.unwrap();
     let spec = world.capture_spec(9, 1, &world.base);
     let started = Instant::now();
-    let quarantine = world.sandboxes.quarantine(&spec.segment).await.unwrap();
-    let captured = world.sandboxes.examine(quarantine, &spec, &Tree::parse(tree).unwrap(), &mut file).await.unwrap();
+    let quarantine = world.sandboxes.quarantines.quarantine(&spec.segment).await.unwrap();
+    let captured =
+        world.sandboxes.quarantines.examine(quarantine, &spec, &Tree::parse(tree).unwrap(), &mut file).await.unwrap();
     // Wide, for machines that do much else; what binds is processor time, and that is held by the kernel.
     assert!(started.elapsed() < Duration::from_secs(240), "took {:?}", started.elapsed());
     captured

@@ -18,7 +18,7 @@ async fn tried(world: &World, check: &IssueCheck, answer: &Files<'_>, command: &
     let spec = world.checks(&world.base, Some(command));
     let new = |(path, text): &(&str, &str)| NewFile { path: (*path).to_owned(), content: (*text).to_owned() };
     let files: Vec<NewFile> = answer.iter().map(new).collect();
-    let (ran, examples) = world.sandboxes.try_out(&spec, &files, Some(check), 1).await.unwrap();
+    let (ran, examples) = world.sandboxes.candidates.try_out(&spec, &files, Some(check), 1).await.unwrap();
     assert!(world.left().await.is_empty(), "a container is left");
     let fails = examples.iter().filter(|one| !one.holds).map(|one| format!("{}: {}", one.says, one.seen));
     let fails: Vec<String> = fails.collect();

@@ -25,7 +25,7 @@ pub async fn in_container(world: &World, task: i64) -> PrepareSpec {
 
 async fn begun(world: &World, task: i64) -> Commit {
     let spec = spec(world, task).await;
-    world.sandboxes.prepare(&spec).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
     spec.base
 }
 
@@ -43,7 +43,7 @@ fn index(world: &World, owner: impl std::fmt::Display) -> Option<Vec<u8>> {
 async fn changed(world: &World, task: i64, base: &Commit) -> Vec<String> {
     let mut spec = world.capture_spec(task, 1, base);
     spec.segment.base = base.clone();
-    let captured = world.sandboxes.capture(&spec).await.expect("captured");
+    let captured = world.sandboxes.captures.capture(&spec).await.expect("captured");
     let Captured::Commit { files, .. } = captured else { panic!("{captured:?}") };
     files.into_iter().map(|file| file.path).collect()
 }
@@ -85,7 +85,7 @@ async fn a_large_tree_is_checked_out_once_and_a_later_commit_brings_what_differs
     for path in [&stray, &living] {
         std::fs::write(path, "DIRC").expect("written");
     }
-    world.sandboxes.reap(&[1, 2, 3]).await.expect("reaped");
+    world.sandboxes.of_tasks.reap(&[1, 2, 3]).await.expect("reaped");
     assert!(!stray.exists() && living.exists());
     world.bash(3, &format!("echo more >>{MANY}0/number-0.txt")).await;
     assert_eq!(changed(&world, 3, &later).await, [format!("{MANY}0/number-0.txt")]);
@@ -96,7 +96,7 @@ async fn a_small_repository_has_no_tree_nor_does_one_whose_workspaces_are_in_mem
     let world = World::with(crate::world::FILES, |settings| settings.mirror_from_bytes = 0).await;
     begun(&world, 1).await;
     let world_of_many = of_many_files().await;
-    world_of_many.sandboxes.prepare(&in_memory(&world_of_many, 1).await).await.expect("prepared");
+    world_of_many.sandboxes.of_tasks.prepare(&in_memory(&world_of_many, 1).await).await.expect("prepared");
     assert_eq!((tree(&world), tree(&world_of_many)), (None, None));
     // Asked for on disk later, it is made then.
     let base = begun(&world_of_many, 2).await;
@@ -126,18 +126,18 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
         commit(&world.upstream(), &[(".gitattributes", "*.txt text\n")], "attributes");
         let sandboxes = sandboxes_on(&world, broker);
         let spec = in_container(&world, 1).await;
-        sandboxes.prepare(&spec).await.expect("prepared");
+        sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
         let limits = Limits { wall_ms: 30_000, output_bytes: 4000 };
         let bash = async |task, id, command: &str| {
             let action = Action::Bash { command: command.to_owned() };
-            sandboxes.act(task, id, &action, limits).await.expect("acted").outcome.text
+            sandboxes.actions.act(task, id, &action, limits).await.expect("acted").outcome.text
         };
         let taken = async |task, n, parent: &Commit, base: &Commit| {
             let mut capture = CaptureSpec { protected: Vec::new(), ..world.capture_spec(task, n, parent) };
             capture.segment.base = base.clone();
-            let captured = sandboxes.capture(&capture).await.expect("captured");
+            let captured = sandboxes.captures.capture(&capture).await.expect("captured");
             let Captured::Commit { commit, files, left_out, .. } = captured else { panic!("{captured:?}") };
-            sandboxes.open(task).await.expect("opened");
+            sandboxes.of_tasks.open(task).await.expect("opened");
             let shown = files.iter().map(|file| format!("{} {}", file.kind, file.path.replace(MANY, "")));
             let left_out = left_out.iter().map(|path| format!("left out {}", path.replace(MANY, "")));
             (commit, shown.chain(left_out).collect::<Vec<_>>())
@@ -188,7 +188,7 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
         // A task from a later commit, over the tree of the earlier one.
         commit(&world.upstream(), &[("later.txt", "later\n"), ("sum.py", "def plus(a, b):\n")], "a later one");
         let spec = in_container(&world, 2).await;
-        sandboxes.prepare(&spec).await.expect("prepared");
+        sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
         assert_eq!(bash(2, 1, "git status --short; stat -f -c %T .; cat later.txt sum.py").await, "overlayfs\nlater\ndef plus(a, b):\n");
         bash(2, 2, &format!("echo more >>later.txt; echo new >new.txt; rm {MANY}4/number-4.txt; echo x >>{MANY}5/number-5.txt")).await;
         let (second, files) = taken(2, 1, &spec.base, &spec.base).await;
@@ -206,7 +206,7 @@ async fn in_containers_a_checkpoint_of_a_layer_has_every_change() {
         let stored = world.repos.show("demo", &third, "ends.txt", 100).await.expect("read");
         assert_eq!(stored.as_deref(), Some(b"a\n".as_slice()));
         for task in [1, 2] {
-            sandboxes.remove(task).await.expect("removed");
+            sandboxes.of_tasks.remove(task).await.expect("removed");
         }
         sandboxes.leave().await;
     })

@@ -72,27 +72,30 @@ async fn in_containers_a_layers_checkpoint_is_what_git_makes_of_all_files() {
             // The first begins as the mirror's tree, the second from a later commit over the same.
             for task in [1, 2] {
                 let spec = in_container(&world, task).await;
-                sandboxes.prepare(&spec).await.expect("prepared");
+                sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
                 let tree = first.get_or_insert_with(|| spec.base.clone()).clone();
                 let mut parent = spec.base.clone();
                 for round in 1..=ROUNDS {
                     let seed = 100 * u32::try_from(task).expect("small") + round;
                     let command = format!("set -- {seed} {} {tree}\n{DO}", spec.base);
                     let limits = Limits { wall_ms: 60_000, output_bytes: 4000 };
-                    let done =
-                        sandboxes.act(task, u64::from(round), &Action::Bash { command }, limits).await.expect("acted");
+                    let done = sandboxes
+                        .actions
+                        .act(task, u64::from(round), &Action::Bash { command }, limits)
+                        .await
+                        .expect("acted");
                     let said = done.outcome.text.as_str();
                     let (theirs, end) = said.split_once('\n').unwrap_or((said, ""));
                     assert_eq!(end, "done\n", "seed {seed}: {:?}", done.outcome);
                     let mut capture = CaptureSpec { protected: Vec::new(), ..world.capture_spec(task, round, &parent) };
                     capture.segment.base = spec.base.clone();
-                    match sandboxes.capture(&capture).await.expect("captured") {
+                    match sandboxes.captures.capture(&capture).await.expect("captured") {
                         Captured::Commit { commit, .. } => parent = commit,
                         Captured::Unchanged { .. } => {}
                         refused => panic!("seed {seed}: {refused:?}"),
                     }
                     assert_eq!(tree_of(&world, &parent), theirs, "seed {seed}");
-                    sandboxes.open(task).await.expect("opened");
+                    sandboxes.of_tasks.open(task).await.expect("opened");
                 }
                 commit(
                     &world.upstream(),
@@ -106,7 +109,7 @@ async fn in_containers_a_layers_checkpoint_is_what_git_makes_of_all_files() {
                 );
             }
             for task in [1, 2] {
-                sandboxes.remove(task).await.expect("removed");
+                sandboxes.of_tasks.remove(task).await.expect("removed");
             }
             sandboxes.leave().await;
         },

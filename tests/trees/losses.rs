@@ -12,7 +12,7 @@ use crate::world::World;
 const CONTAINER: &str = "task-1-1";
 
 async fn gone(sandboxes: &Sandboxes) -> Loss {
-    match sandboxes.open(1).await {
+    match sandboxes.of_tasks.open(1).await {
         Err(SandboxError::Gone(loss)) => loss,
         other => panic!("it is lost: {other:?}"),
     }
@@ -21,7 +21,7 @@ async fn gone(sandboxes: &Sandboxes) -> Loss {
 #[tokio::test(flavor = "multi_thread")]
 async fn how_it_was_lost_outlives_the_bot_and_a_try_to_make_it_anew_that_fails() {
     let world = World::new().await;
-    let made = async || drop(world.sandboxes.prepare(&world.spec(1)).await.expect("prepared"));
+    let made = async || drop(world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared"));
     for (end, loss) in [
         (End::Memory, Loss::Memory),
         (End::Itself, Loss::Ended),
@@ -39,9 +39,12 @@ async fn how_it_was_lost_outlives_the_bot_and_a_try_to_make_it_anew_that_fails()
         assert_eq!(gone(&again(settings.clone()).expect("sandboxes")).await, loss, "{end:?}");
         settings.base_pack_bytes = 1;
         let poor = again(settings).expect("sandboxes");
-        assert!(matches!(poor.prepare(&world.spec(1)).await, Err(SandboxError::Limit(_))), "it could not be made");
+        assert!(
+            matches!(poor.of_tasks.prepare(&world.spec(1)).await, Err(SandboxError::Limit(_))),
+            "it could not be made"
+        );
         assert_eq!(gone(&poor).await, loss, "{end:?}");
-        world.sandboxes.remove(1).await.expect("removed");
+        world.sandboxes.of_tasks.remove(1).await.expect("removed");
     }
     assert_eq!(gone(&world.sandboxes).await, Loss::PutAway, "the bot removed it itself");
 }
@@ -49,14 +52,14 @@ async fn how_it_was_lost_outlives_the_bot_and_a_try_to_make_it_anew_that_fails()
 #[tokio::test(flavor = "multi_thread")]
 async fn another_boot_is_no_sandbox_of_ours_and_an_engine_that_is_away_is_no_loss() {
     let world = World::new().await;
-    world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
     world.broker.restart(CONTAINER);
     assert_eq!(world.bash(1, "true").await.lost, Some(Loss::Restarted));
-    world.sandboxes.prepare(&world.spec(1)).await.expect("made anew");
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("made anew");
     world.broker.set_away(true);
     world.broker.end(CONTAINER, End::EngineRestarted);
     let action = Action::Bash { command: "true".to_owned() };
-    let acted = world.sandboxes.act(1, 77, &action, Limits { wall_ms: 1_000, output_bytes: 100 }).await;
+    let acted = world.sandboxes.actions.act(1, 77, &action, Limits { wall_ms: 1_000, output_bytes: 100 }).await;
     assert!(matches!(acted, Err(SandboxError::Unavailable(_))), "{acted:?}");
     world.broker.set_away(false);
     assert_eq!(gone(&world.sandboxes).await, Loss::EngineRestarted);
@@ -66,27 +69,27 @@ async fn another_boot_is_no_sandbox_of_ours_and_an_engine_that_is_away_is_no_los
 async fn a_router_that_is_replaced_names_the_tasks_with_an_open_way() {
     let world = World::new().await;
     for task in [1, 2] {
-        world.sandboxes.prepare(&world.spec(task)).await.expect("prepared");
-        world.sandboxes.open(task).await.expect("opened");
+        world.sandboxes.of_tasks.prepare(&world.spec(task)).await.expect("prepared");
+        world.sandboxes.of_tasks.open(task).await.expect("opened");
     }
-    world.sandboxes.rest(2).await.expect("resting");
+    world.sandboxes.of_tasks.rest(2).await.expect("resting");
     world.doors.replace_router();
-    assert_eq!(world.sandboxes.router_replaced().await.1, [1]);
+    assert_eq!(world.sandboxes.egress.router_replaced().await.1, [1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn how_one_was_lost_is_no_word_on_the_one_that_was_made_anew() {
     let world = World::new().await;
-    world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
     world.broker.end(CONTAINER, End::Memory);
     assert_eq!(world.bash(1, "true").await.lost, Some(Loss::Memory));
-    world.sandboxes.prepare(&world.spec(1)).await.expect("made anew");
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("made anew");
     let mut settings = Settings::new(world.dir.path().join("state"), "local");
     settings.base_pack_bytes = 1;
     let poor = Sandboxes::new(world.broker.clone(), Some(world.doors.clone()), world.repos.clone(), settings, 2);
     let (poor, mut next) = (poor.expect("sandboxes"), world.spec(1));
     next.attempt = 2;
-    assert!(matches!(poor.prepare(&next).await, Err(SandboxError::Limit(_))), "it could not be made");
+    assert!(matches!(poor.of_tasks.prepare(&next).await, Err(SandboxError::Limit(_))), "it could not be made");
     assert_eq!(gone(&poor).await, Loss::PutAway, "the bot removed it itself");
 }
 
@@ -102,17 +105,17 @@ fn noise() -> Vec<u8> {
 async fn one_that_breaks_the_protocol_is_removed_wherever_that_is_seen() {
     for seen_by in ["an action", "a checkpoint", "attaching", "waking"] {
         let world = World::new().await;
-        world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+        world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
         match seen_by {
-            "attaching" => world.sandboxes.rest(1).await.expect("resting"),
-            "waking" => world.sandboxes.stop(1).await.expect("stopped"),
+            "attaching" => world.sandboxes.of_tasks.rest(1).await.expect("resting"),
+            "waking" => world.sandboxes.of_tasks.stop(1).await.expect("stopped"),
             _ => {}
         }
         world.broker.say(CONTAINER, &noise()).await;
         match seen_by {
             "an action" => assert_eq!(world.bash(1, "true").await.lost, Some(Loss::Untrusted)),
             "a checkpoint" => {
-                let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &world.base)).await;
+                let captured = world.sandboxes.captures.capture(&world.capture_spec(1, 1, &world.base)).await;
                 assert_eq!(captured.err(), Some(SandboxError::Gone(Loss::Untrusted)));
             }
             _ => assert_eq!(gone(&world.sandboxes).await, Loss::Untrusted, "{seen_by}"),
@@ -125,8 +128,8 @@ async fn one_that_breaks_the_protocol_is_removed_wherever_that_is_seen() {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_one_of_its_name_that_was_never_started_says_that_ours_was_removed() {
     let world = World::new().await;
-    world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
-    world.sandboxes.rest(1).await.expect("resting");
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
+    world.sandboxes.of_tasks.rest(1).await.expect("resting");
     world.broker.remove(CONTAINER).await.expect("removed");
     let other = ContainerSpec {
         name: CONTAINER.to_owned(),
@@ -150,11 +153,11 @@ async fn a_stopped_one_does_not_wake_on_a_disk_that_is_nearly_full() {
     let world = World::new().await;
     let mut spec = world.spec(1);
     (spec.limits.workspace_bytes, spec.limits.disk_floor_bytes) = (0, 0);
-    world.sandboxes.prepare(&spec).await.expect("prepared");
-    world.sandboxes.stop(1).await.expect("stopped");
+    world.sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
+    world.sandboxes.of_tasks.stop(1).await.expect("stopped");
     world.broker.fill_disk(CONTAINER);
     for _ in 0..2 {
-        let woken = world.sandboxes.open(1).await;
+        let woken = world.sandboxes.of_tasks.open(1).await;
         let lacks = matches!(&woken, Err(SandboxError::Unavailable(why)) if why.contains("are to stay free"));
         assert!(lacks, "{woken:?}");
     }

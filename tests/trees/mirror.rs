@@ -30,7 +30,7 @@ pub async fn in_memory(world: &World, task: i64) -> PrepareSpec {
 
 async fn begun(world: &World, task: i64) -> Commit {
     let spec = in_memory(world, task).await;
-    world.sandboxes.prepare(&spec).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
     spec.base
 }
 
@@ -69,7 +69,7 @@ fn noise(seed: u64, bytes: usize) -> String {
 async fn it_is_made_once_and_every_sandbox_reads_from_it() {
     let world = mirrored().await;
     let (one, two) = (spec(&world, 1).await, spec(&world, 2).await);
-    let (one, two) = tokio::join!(world.sandboxes.prepare(&one), world.sandboxes.prepare(&two));
+    let (one, two) = tokio::join!(world.sandboxes.of_tasks.prepare(&one), world.sandboxes.of_tasks.prepare(&two));
     one.expect("prepared");
     two.expect("prepared");
     let created = world.broker.created.lock().unwrap().clone();
@@ -103,13 +103,13 @@ async fn in_it_is_what_the_default_branch_reaches_and_nothing_else() {
         spec.segment.base = base.clone();
         spec
     };
-    let captured = world.sandboxes.capture(&capture(1, &base)).await.expect("captured");
+    let captured = world.sandboxes.captures.capture(&capture(1, &base)).await.expect("captured");
     let Captured::Commit { commit: mine, .. } = captured else { panic!("{captured:?}") };
     begun(&world, 2).await;
     assert_eq!(objects(&world, 2).await, allowed);
     // Another sandbox of the task itself has it, on top.
     let again = PrepareSpec { attempt: 2, base: mine.clone(), ..spec(&world, 1).await };
-    world.sandboxes.prepare(&again).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&again).await.expect("prepared");
     let own = objects(&world, 1).await;
     assert!(own.is_superset(&allowed) && own.contains(mine.as_str()), "{own:?}");
     assert_eq!(own.len(), allowed.len() + 3, "a commit, its tree, a file");
@@ -121,25 +121,25 @@ async fn a_checkpoint_from_it_is_the_same_commit_whatever_became_of_the_agents_g
     let world = mirrored().await;
     let base = begun(&world, 1).await;
     world.bash(1, "sed -i 's/a - b/a + b/' sum.py; rm -rf .git/objects; echo x > .git/HEAD").await;
-    let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
+    let captured = world.sandboxes.captures.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
     let Captured::Commit { commit: first, files, .. } = captured else { panic!("{captured:?}") };
     assert_eq!(files.len(), 1, "{files:?}");
-    world.sandboxes.open(1).await.expect("open");
+    world.sandboxes.of_tasks.open(1).await.expect("open");
     world.bash(1, "rm -rf .git; echo two > two.txt").await;
-    let captured = world.sandboxes.capture(&world.capture_spec(1, 2, &first)).await.expect("captured");
+    let captured = world.sandboxes.captures.capture(&world.capture_spec(1, 2, &first)).await.expect("captured");
     let Captured::Commit { commit: second, files, .. } = captured else { panic!("{captured:?}") };
     assert_eq!(files.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["two.txt"]);
     let plain = World::new().await;
     begun(&plain, 1).await;
     plain.bash(1, "sed -i 's/a - b/a + b/' sum.py").await;
-    let captured = plain.sandboxes.capture(&plain.capture_spec(1, 1, &base)).await.expect("captured");
+    let captured = plain.sandboxes.captures.capture(&plain.capture_spec(1, 1, &base)).await.expect("captured");
     assert!(matches!(captured, Captured::Commit { commit, .. } if commit == first), "as without a mirror");
     let verify = VerifySpec {
         base,
         wall_ms: 30_000,
         ..world.checks(&second, Some("grep -q 'a + b' sum.py && test -f two.txt"))
     };
-    let verdict = world.sandboxes.verify(&verify).await.expect("verified");
+    let verdict = world.sandboxes.verification.verify(&verify).await.expect("verified");
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)), "{verdict:?}");
 }
 
@@ -176,7 +176,7 @@ async fn in_a_large_tree_a_checkpoint_has_every_change() {
     world.bash(1, &odd).await;
     let mut spec = world.capture_spec(1, 1, &base);
     spec.segment.base = base.clone();
-    let Captured::Commit { files, .. } = world.sandboxes.capture(&spec).await.expect("captured") else {
+    let Captured::Commit { files, .. } = world.sandboxes.captures.capture(&spec).await.expect("captured") else {
         panic!("no commit")
     };
     let changed: Vec<String> = files.iter().map(|file| file.path.replace(at, "")).collect();
@@ -190,7 +190,7 @@ async fn in_a_large_tree_a_checkpoint_has_every_change() {
         "many/-7/number-7.txt",
     ];
     assert_eq!(changed, all.map(|path| path.replace("many/", "")), "{files:?}");
-    world.sandboxes.remove(1).await.expect("removed");
+    world.sandboxes.of_tasks.remove(1).await.expect("removed");
     assert!(!index.exists());
 }
 
@@ -207,10 +207,10 @@ async fn in_a_large_tree_a_change_within_the_second_of_the_check_out_is_seen() {
         world.bash(task, &format!("printf 'SAME SIZE\\n' >{at}/number-2981.txt; sleep 1.1")).await;
         let mut spec = world.capture_spec(task, 1, &base);
         spec.segment.base = base.clone();
-        let captured = world.sandboxes.capture(&spec).await.expect("captured");
+        let captured = world.sandboxes.captures.capture(&spec).await.expect("captured");
         let Captured::Commit { files, .. } = captured else { panic!("the change was not seen: {captured:?}") };
         assert_eq!(files.len(), 1, "{files:?}");
-        world.sandboxes.remove(task).await.expect("removed");
+        world.sandboxes.of_tasks.remove(task).await.expect("removed");
     }
 }
 
@@ -250,14 +250,14 @@ async fn a_rewritten_branch_gets_another_one_without_what_was_taken_out() {
     begun(&world, 2).await;
     assert_eq!(objects(&world, 2).await, reached(&world, &["HEAD"]), "the secret is gone with its commit");
     assert_eq!(mirrors(&world).len(), 2, "the first task still reads the old one");
-    world.sandboxes.remove(1).await.expect("removed");
+    world.sandboxes.of_tasks.remove(1).await.expect("removed");
     world.sandboxes.leave().await;
-    world.sandboxes.remove(2).await.expect("removed");
+    world.sandboxes.of_tasks.remove(2).await.expect("removed");
     let left = mirrors(&world);
     assert!(left.len() == 1 && left != old, "{left:?}");
     // Nobody needs it any more: the repository is not configured now.
-    world.sandboxes.keep_mirrors_of(&["another".to_owned()]).expect("written");
-    world.sandboxes.reap(&[]).await.expect("reaped");
+    world.sandboxes.mirrors.keep_mirrors_of(&["another".to_owned()]).expect("written");
+    world.sandboxes.of_tasks.reap(&[]).await.expect("reaped");
     assert_eq!(mirrors(&world), Vec::<PathBuf>::new());
 }
 
@@ -285,14 +285,14 @@ async fn one_that_is_gone_or_broken_fails_no_task_and_is_made_anew() {
     assert_eq!(objects(&world, 3).await, reached(&world, &["HEAD"]), "made anew");
     // The work of the one whose mirror broke is not lost.
     world.bash(1, "echo work > work.txt").await;
-    let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
+    let captured = world.sandboxes.captures.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
     assert!(matches!(captured, Captured::Commit { .. }), "{captured:?}");
     for mirror in mirrors(&world) {
         std::fs::remove_dir_all(mirror).expect("removed behind our back");
     }
     begun(&world, 4).await;
     assert_eq!(world.bash(4, "git status --short; cat README.md").await.outcome.text, "# Demo\n");
-    world.sandboxes.remove(4).await.expect("removed");
+    world.sandboxes.of_tasks.remove(4).await.expect("removed");
     let names: Vec<_> = world.broker.list().await.unwrap().into_iter().map(|it| it.name).collect();
     assert!(!names.contains(&"task-4-1".to_owned()), "{names:?}");
 }
@@ -329,7 +329,7 @@ async fn one_that_lost_something_below_the_root_is_to_blame_and_not_the_tree() {
         let damaged = mirrors(&world);
         lose(&world, &git(&world.upstream(), &["rev-parse", lost]));
         world.bash(1, "echo y > docs/link-target.md; sed -i 's/a - b/a + b/' sum.py").await;
-        let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
+        let captured = world.sandboxes.captures.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
         let Captured::Commit { files, diff, .. } = captured else { panic!("{lost}: {captured:?}") };
         let changed: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.added, file.removed)).collect();
         assert_eq!(changed, [("docs/link-target.md", 1, 1), ("sum.py", 1, 1)], "{lost}");
@@ -349,15 +349,15 @@ async fn what_a_tree_is_refused_for_is_not_blamed_on_the_mirror() {
     let whole = mirrors(&world);
     // A rule of ours: said once.
     world.bash(1, "ln -s /etc/passwd out").await;
-    let captured = world.sandboxes.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
+    let captured = world.sandboxes.captures.capture(&world.capture_spec(1, 1, &base)).await.expect("captured");
     assert!(matches!(captured, Captured::Refused { .. }), "{captured:?}");
     assert_eq!(quarantines(&world), 1);
     // What git itself cannot read: refused with the mirror and without.
     let mut pack = tokio::fs::File::from_std(tempfile::tempfile().expect("a file"));
     tokio::io::AsyncWriteExt::write_all(&mut pack, b"PACK and no more").await.expect("written");
     let (spec, tree) = (world.capture_spec(1, 2, &base), Tree::parse(&"a".repeat(40)).expect("an id"));
-    let quarantine = world.sandboxes.quarantine(&spec.segment).await.expect("made");
-    let captured = world.sandboxes.examine(quarantine, &spec, &tree, &mut pack).await.expect("judged");
+    let quarantine = world.sandboxes.quarantines.quarantine(&spec.segment).await.expect("made");
+    let captured = world.sandboxes.quarantines.examine(quarantine, &spec, &tree, &mut pack).await.expect("judged");
     assert!(matches!(captured, Captured::Refused { .. }), "{captured:?}");
     assert_eq!(quarantines(&world), 3);
     begun(&world, 2).await;
@@ -397,7 +397,7 @@ async fn an_index_that_is_too_large_to_keep_costs_time_and_no_task() {
     world.repos.fast_import(KEY, stream).await.expect("imported");
     let base = world.repos.resolve(KEY, &Branch::parse("deep").expect("a name")).await.expect("there");
     let spec = PrepareSpec { base, trunk: None, ..world.spec(1) };
-    world.sandboxes.prepare(&spec).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
     assert!(!world.dir.path().join("state/index/1").exists());
 }
 

@@ -195,14 +195,14 @@ async fn road(
     let mut spec = PrepareSpec { image: IMAGE.to_owned(), network: false, egress: Vec::new(), limits, ..world.spec(1) };
     let act = |id: u64, command: &str| {
         let (sandboxes, action) = (sandboxes.clone(), Action::Bash { command: command.to_owned() });
-        async move { sandboxes.act(1, id, &action, Limits { wall_ms: 60_000, output_bytes: 4000 }).await }
+        async move { sandboxes.actions.act(1, id, &action, Limits { wall_ms: 60_000, output_bytes: 4000 }).await }
     };
-    sandboxes.prepare(&spec).await.expect("prepared");
+    sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
     act(1, "sed -i 's/a - b/a + b/' sum.py").await.expect("acted");
     let capture = CaptureSpec { protected: Vec::new(), ..world.capture_spec(1, 1, &world.base) };
-    let captured = sandboxes.capture(&capture).await.expect("captured");
+    let captured = sandboxes.captures.capture(&capture).await.expect("captured");
     let Captured::Commit { commit, .. } = captured else { panic!("{captured:?}") };
-    sandboxes.open(1).await.expect("open");
+    sandboxes.of_tasks.open(1).await.expect("open");
     spec.base = commit;
     // Told to end, and as when the power goes.
     for (id, signal) in [(10, Signal::SIGTERM), (20, Signal::SIGKILL)] {
@@ -223,9 +223,9 @@ async fn road(
         tokio::task::block_in_place(|| engine.lock().expect("whole").start());
         let lost = act(id, "touch /tmp/begun; echo lost >uncommitted; sleep 60").await;
         assert_eq!(lost.err(), Some(SandboxError::Gone(Loss::EngineRestarted)), "{signal}");
-        assert_eq!(sandboxes.open(1).await.err(), Some(SandboxError::Gone(Loss::EngineRestarted)), "{signal}");
+        assert_eq!(sandboxes.of_tasks.open(1).await.err(), Some(SandboxError::Gone(Loss::EngineRestarted)), "{signal}");
 
-        sandboxes.prepare(&spec).await.expect("made anew");
+        sandboxes.of_tasks.prepare(&spec).await.expect("made anew");
         let seen = act(id + 1, "tail -1 sum.py; ls uncommitted /tmp/begun 2>/dev/null; true").await.expect("acted");
         assert_eq!((seen.outcome.text.as_str(), seen.outcome.status), ("    return a + b\n", Status::Ok), "{signal}");
         let after = tokio::task::block_in_place(|| {
@@ -234,6 +234,6 @@ async fn road(
         assert_ne!(before, after, "{signal}");
         made.lock().expect("whole").push(after);
     }
-    sandboxes.remove(1).await.expect("removed");
+    sandboxes.of_tasks.remove(1).await.expect("removed");
     sandboxes.leave().await;
 }

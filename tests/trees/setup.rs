@@ -26,7 +26,7 @@ fn spec(world: &World, task: i64, base: &Commit, commands: &[String]) -> Prepare
 async fn it_runs_once_and_the_second_task_starts_warm() {
     let world = World::new().await;
     let commands = [command(&world)];
-    world.sandboxes.prepare(&spec(&world, 1, &world.base, &commands)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &commands)).await.expect("prepared");
     assert_eq!(
         (runs(&world), &world.broker.created.lock().unwrap()[..]),
         (1, &["setup-1-1".into(), "task-1-1".into()][..])
@@ -46,7 +46,7 @@ async fn it_runs_once_and_the_second_task_starts_warm() {
 
     // What a task does to its copy is its own.
     world.bash(1, "echo poisoned >build/cache.txt; echo poisoned >\"$HOME/.tool\"").await;
-    world.sandboxes.prepare(&spec(&world, 2, &world.base, &commands)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&spec(&world, 2, &world.base, &commands)).await.expect("prepared");
     assert_eq!(world.bash(2, "cat build/cache.txt \"$HOME/.tool\"").await.outcome.text, "warm\ntool\n");
     assert_eq!(runs(&world), 1, "once");
 }
@@ -55,16 +55,16 @@ async fn it_runs_once_and_the_second_task_starts_warm() {
 async fn another_base_or_other_commands_are_another_setup() {
     let world = World::new().await;
     let commands = [command(&world)];
-    world.sandboxes.prepare(&spec(&world, 1, &world.base, &commands)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &commands)).await.expect("prepared");
     let same_tree = commit(&world.upstream(), &[], "nothing new");
     let other = commit(&world.upstream(), &[("package.lock", "2\n")], "a new lock");
     world.repos.fetch(KEY, &url(&world.upstream()), None).await.expect("fetched");
-    world.sandboxes.prepare(&spec(&world, 2, &same_tree, &commands)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&spec(&world, 2, &same_tree, &commands)).await.expect("prepared");
     assert_eq!(runs(&world), 1, "the same tree");
-    world.sandboxes.prepare(&spec(&world, 3, &other, &commands)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&spec(&world, 3, &other, &commands)).await.expect("prepared");
     assert_eq!(runs(&world), 2, "another tree");
     let more = [command(&world), "true".to_owned()];
-    world.sandboxes.prepare(&spec(&world, 4, &other, &more)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&spec(&world, 4, &other, &more)).await.expect("prepared");
     assert_eq!(runs(&world), 3, "other commands");
 }
 
@@ -72,7 +72,7 @@ async fn another_base_or_other_commands_are_another_setup() {
 async fn a_command_that_fails_is_named_and_no_sandbox_is_made() {
     let world = World::new().await;
     let commands = ["true".to_owned(), "echo no such package; exit 7".to_owned()];
-    let refused = world.sandboxes.prepare(&spec(&world, 1, &world.base, &commands)).await;
+    let refused = world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &commands)).await;
     let Err(SandboxError::Refused(why)) = refused else { panic!("{refused:?}") };
     for words in ["the setup command echo no such package", "exit code 7", ": no such package"] {
         assert!(why.contains(words), "{words} is missing: {why}");
@@ -81,19 +81,19 @@ async fn a_command_that_fails_is_named_and_no_sandbox_is_made() {
     assert_eq!(world.doors.told.lock().unwrap().last().map(String::as_str), Some("close 0"));
     // Mended: what failed left nothing that counts as a result.
     let mended = [command(&world)];
-    world.sandboxes.prepare(&spec(&world, 1, &world.base, &mended)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &mended)).await.expect("prepared");
     assert_eq!(runs(&world), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn verification_starts_from_the_bases_setup_whatever_the_branch_says() {
     let world = World::new().await;
-    world.sandboxes.prepare(&spec(&world, 1, &world.base, &[command(&world)])).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &[command(&world)])).await.expect("prepared");
     world.bash(1, "echo poisoned >build/cache.txt").await;
     let branch = commit(&world.upstream(), &[(".caisson.toml", "setup = [\"echo evil\"]\n")], "work");
     world.repos.fetch(KEY, &url(&world.upstream()), None).await.expect("fetched");
     let verify = world.checks(&branch, Some("grep -qx warm build/cache.txt"));
-    let verdict = world.sandboxes.verify(&verify).await.expect("verified");
+    let verdict = world.sandboxes.verification.verify(&verify).await.expect("verified");
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(0)), "{verdict:?}");
     assert_eq!(runs(&world), 1);
 }
@@ -102,7 +102,7 @@ async fn verification_starts_from_the_bases_setup_whatever_the_branch_says() {
 async fn more_than_may_be_kept_is_refused_by_name() {
     let world = World::with(crate::world::FILES, |settings| settings.setup_bytes = 1 << 20).await;
     let commands = ["head -c 3000000 /dev/zero >build/large".to_owned()];
-    let refused = world.sandboxes.prepare(&spec(&world, 1, &world.base, &commands)).await;
+    let refused = world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &commands)).await;
     let Err(SandboxError::Limit(why)) = refused else { panic!("{refused:?}") };
     assert!(why.contains("more than 1 MiB") && why.contains("sandbox.setup_mib"), "{why}");
 }
@@ -110,7 +110,7 @@ async fn more_than_may_be_kept_is_refused_by_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_would_fill_the_bots_own_disk_is_not_kept() {
     let world = World::with(crate::world::FILES, |settings| settings.disk_floor_bytes = u64::MAX >> 8).await;
-    let refused = world.sandboxes.prepare(&spec(&world, 1, &world.base, &[command(&world)])).await;
+    let refused = world.sandboxes.of_tasks.prepare(&spec(&world, 1, &world.base, &[command(&world)])).await;
     let Err(SandboxError::Unavailable(why)) = refused else { panic!("{refused:?}") };
     assert!(why.contains("sandbox.disk_floor_mib"), "{why}");
     assert!(world.broker.list().await.unwrap().is_empty(), "nothing is left");

@@ -11,14 +11,14 @@ fn setup(world: &World, attempt: u32, commands: &[&str]) -> PrepareSpec {
 
 async fn checks(world: &World, tries: u32, command: &str) -> Tried {
     let spec = VerifySpec { tries, ..world.checks(&world.base, None) };
-    world.sandboxes.try_checks(&spec, &world.base, command, "checks").await.expect("run")
+    world.sandboxes.trials.try_checks(&spec, &world.base, command, "checks").await.expect("run")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_fails_is_told_with_all_it_said_and_leaves_nothing() {
     let world = World::new().await;
     let failing = setup(&world, 1, &["echo one", "echo no such host; exit 7", "echo never"]);
-    let tried = world.sandboxes.try_setup(&failing).await.expect("tried");
+    let tried = world.sandboxes.trials.try_setup(&failing).await.expect("tried");
     assert_eq!(tried.iter().map(Tried::worked).collect::<Vec<_>>(), [true, false], "{tried:?}");
     assert!(tried[1].outcome.text.contains("no such host"));
     assert!(world.left().await.is_empty());
@@ -26,12 +26,12 @@ async fn a_command_that_fails_is_told_with_all_it_said_and_leaves_nothing() {
     assert_eq!(told.last().map(String::as_str), Some("close 0"), "its subnet is closed: {told:?}");
 
     let good = setup(&world, 2, &["mkdir -p build && echo warm >build/cache.txt"]);
-    assert!(world.sandboxes.try_setup(&good).await.expect("tried").iter().all(Tried::worked));
+    assert!(world.sandboxes.trials.try_setup(&good).await.expect("tried").iter().all(Tried::worked));
     assert!(checks(&world, 1, "grep -qx warm build/cache.txt").await.worked());
-    world.sandboxes.without_setup(1).expect("forgotten");
+    world.sandboxes.trials.without_setup(1).expect("forgotten");
     assert!(!checks(&world, 2, "grep -qx warm build/cache.txt").await.worked(), "the plain commit again");
     // Kept: nothing runs again.
-    assert!(world.sandboxes.try_setup(&good).await.expect("tried").is_empty());
+    assert!(world.sandboxes.trials.try_setup(&good).await.expect("tried").is_empty());
     assert!(checks(&world, 3, "grep -qx warm build/cache.txt").await.worked());
     assert!(world.left().await.is_empty(), "a container is left");
 }
@@ -40,6 +40,6 @@ async fn a_command_that_fails_is_told_with_all_it_said_and_leaves_nothing() {
 async fn what_does_not_fit_is_an_error_of_its_own() {
     let world = World::with(crate::world::FILES, |settings| settings.setup_bytes = 1 << 20).await;
     let large = setup(&world, 1, &["head -c 3000000 /dev/zero >build/large"]);
-    let refused = world.sandboxes.try_setup(&large).await;
+    let refused = world.sandboxes.trials.try_setup(&large).await;
     assert!(matches!(refused, Err(SandboxError::Limit(_))), "{refused:?}");
 }

@@ -33,7 +33,7 @@ fn sandboxes(world: &World, broker: &Arc<SocketBroker>) -> Sandboxes {
 async fn bash(sandboxes: &Sandboxes, task: i64, id: u64, command: &str) -> String {
     let action = Action::Bash { command: command.to_owned() };
     let limits = Limits { wall_ms: 30_000, output_bytes: 4000 };
-    sandboxes.act(task, id, &action, limits).await.expect("acted").outcome.text
+    sandboxes.actions.act(task, id, &action, limits).await.expect("acted").outcome.text
 }
 
 /// The name of the repository's mirror, and whose it is.
@@ -54,7 +54,7 @@ async fn in_containers_one_repository_takes_no_inotify_instance_from_another() {
             let first = sandboxes(&world, &broker);
             for (task, key) in [(1, KEY), (2, OTHER), (3, KEY)] {
                 let spec = PrepareSpec { repo_key: key.to_owned(), ..in_container(&world, task).await };
-                first.prepare(&spec).await.expect("prepared");
+                first.of_tasks.prepare(&spec).await.expect("prepared");
             }
             let look = "id -un; stat -c '%u %g' . ~ sum.py /mirror; whoami >~/mine && touch new && ls -A ~";
             for (task, user) in [(1, 10_003), (2, 10_004), (3, 10_003)] {
@@ -71,7 +71,7 @@ async fn in_containers_one_repository_takes_no_inotify_instance_from_another() {
             // What another user's objects are looked at as, and the tests of them run as, is that user too.
             let segment = Segment { repo_key: OTHER.to_owned(), ..world.capture_spec(2, 1, &world.base).segment };
             let capture = CaptureSpec { segment, ..world.capture_spec(2, 1, &world.base) };
-            assert!(matches!(first.capture(&capture).await, Ok(Captured::Commit { .. })));
+            assert!(matches!(first.captures.capture(&capture).await, Ok(Captured::Commit { .. })));
 
             // Whose mirror it is, the broker knows by itself.
             let theirs = ContainerSpec {
@@ -96,11 +96,11 @@ async fn in_containers_one_repository_takes_no_inotify_instance_from_another() {
             let mirrors = (mirror(&world, KEY), mirror(&world, OTHER));
             let second = sandboxes(&world, &broker);
             let spec = PrepareSpec { repo_key: OTHER.to_owned(), ..in_container(&world, 4).await };
-            second.prepare(&spec).await.expect("prepared");
+            second.of_tasks.prepare(&spec).await.expect("prepared");
             assert_eq!(bash(&second, 4, 1, "id -u").await, "10004\n");
             assert_eq!((mirror(&world, KEY), mirror(&world, OTHER)), mirrors, "no mirror was made anew");
             for task in 1..=4 {
-                second.remove(task).await.expect("removed");
+                second.of_tasks.remove(task).await.expect("removed");
             }
             second.leave().await;
             first.leave().await;
@@ -117,13 +117,13 @@ async fn in_containers_a_mirror_of_an_earlier_release_is_made_anew() {
         |world, broker, _| async move {
             let broker = Arc::new(broker);
             let first = sandboxes(&world, &broker);
-            first.prepare(&in_container(&world, 1).await).await.expect("prepared");
+            first.of_tasks.prepare(&in_container(&world, 1).await).await.expect("prepared");
             let path = world.dir.path().join("real/mirrors.json");
             let text = std::fs::read_to_string(&path).expect("remembered");
             let old = mirror(&world, KEY).0;
             std::fs::write(&path, text.replace(",\"user\":10003", "")).expect("as an earlier release wrote it");
             let second = sandboxes(&world, &broker);
-            second.prepare(&in_container(&world, 2).await).await.expect("prepared");
+            second.of_tasks.prepare(&in_container(&world, 2).await).await.expect("prepared");
             assert_ne!(mirror(&world, KEY).0, old);
             // A sandbox that still stands goes on with what it has.
             let see =
@@ -131,7 +131,7 @@ async fn in_containers_a_mirror_of_an_earlier_release_is_made_anew() {
             assert_eq!(bash(&second, 1, 1, see).await, bash(&second, 2, 1, see).await);
             assert!(!broker.remove_mirror(&old).await.expect("asked"), "it has it");
             for task in [1, 2] {
-                second.remove(task).await.expect("removed");
+                second.of_tasks.remove(task).await.expect("removed");
             }
             second.leave().await;
             assert!(broker.remove_mirror(&old).await.expect("asked"), "gone with the last sandbox that had it");

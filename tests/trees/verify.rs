@@ -7,7 +7,7 @@ use crate::world::{FILES, KEY, World, commit, git, url};
 
 async fn verify(world: &World, head: &Commit, command: Option<&str>, wall_ms: u64) -> Verdict {
     let spec = VerifySpec { wall_ms, ..world.checks(head, command) };
-    let verdict = world.sandboxes.verify(&spec).await.unwrap();
+    let verdict = world.sandboxes.verification.verify(&spec).await.unwrap();
     assert!(world.left().await.is_empty(), "a container is left");
     verdict
 }

@@ -44,22 +44,22 @@ fn line(seq: u64) -> LogEntry {
 async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_subnet_was_lent() {
     let world = World::with(FILES, |settings| settings.subnets = 1).await;
     let come_to = |last| *world.doors.read.lock().unwrap() = Some(("b1".to_owned(), last));
-    let held_by = |seq| world.sandboxes.held_by("b1", &line(seq));
+    let held_by = |seq| world.sandboxes.egress.held_by("b1", &line(seq));
     come_to(10);
-    world.sandboxes.prepare(&world.spec(1)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&world.spec(1)).await.expect("prepared");
     world.bash(1, "true").await;
     assert_eq!([held_by(10), held_by(11)], [None, Some(1)]);
     come_to(20);
-    world.sandboxes.remove(1).await.expect("removed");
+    world.sandboxes.of_tasks.remove(1).await.expect("removed");
     assert_eq!([held_by(20), held_by(21)], [Some(1), Some(1)], "given back, and lent to nobody yet");
     come_to(22);
     // Its setup takes the subnet first.
     let setup = Some(SetupSpec { commands: vec!["true".to_owned()], commit: world.base.clone() });
-    world.sandboxes.prepare(&PrepareSpec { setup, ..world.spec(2) }).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&PrepareSpec { setup, ..world.spec(2) }).await.expect("prepared");
     come_to(30);
-    world.sandboxes.remove(2).await.expect("removed");
+    world.sandboxes.of_tasks.remove(2).await.expect("removed");
     // Made anew without another in between, it is the same allocation.
-    world.sandboxes.prepare(&world.spec(2)).await.expect("prepared");
+    world.sandboxes.of_tasks.prepare(&world.spec(2)).await.expect("prepared");
     for seq in [11, 21, 22] {
         assert_eq!(held_by(seq), Some(1), "line {seq}");
     }
@@ -71,7 +71,7 @@ async fn a_late_line_of_the_log_is_the_task_s_to_whom_the_subnet_was_lent() {
     let control = world.doors.clone();
     let again =
         Sandboxes::new(world.broker.clone(), Some(control), world.repos.clone(), settings, 2).expect("sandboxes");
-    assert_eq!([again.held_by("b1", &line(22)), again.held_by("b1", &line(23))], [Some(1), Some(2)]);
+    assert_eq!([again.egress.held_by("b1", &line(22)), again.egress.held_by("b1", &line(23))], [Some(1), Some(2)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,8 +87,8 @@ async fn allowed(world: &World, broker: &Arc<SocketBroker>, installation: &str) 
         count.fetch_add(1, Ordering::Relaxed);
     };
     let (sandboxes, mut beyond) = lay(world, broker, installation, on_denied).await;
-    sandboxes.prepare(&spec(world, &[])).await.expect("prepared");
-    sandboxes.open(1).await.expect("opened");
+    sandboxes.of_tasks.prepare(&spec(world, &[])).await.expect("prepared");
+    sandboxes.of_tasks.open(1).await.expect("opened");
     let acting = tokio::spawn(act(sandboxes.clone()));
     let end = Instant::now() + Duration::from_secs(30);
     while denied.load(Ordering::Relaxed) == 0 {
@@ -96,7 +96,7 @@ async fn allowed(world: &World, broker: &Arc<SocketBroker>, installation: &str) 
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let asked = now();
-    sandboxes.allow(1, vec![Rule::parse("good.test:7000").expect("a rule")]).await.expect("allowed");
+    sandboxes.egress.allow(1, vec![Rule::parse("good.test:7000").expect("a rule")]).await.expect("allowed");
     let obeyed = now();
     let mut beyond = tokio::task::spawn_blocking(move || {
         beyond.says("hit");
@@ -104,7 +104,7 @@ async fn allowed(world: &World, broker: &Arc<SocketBroker>, installation: &str) 
     });
     let beyond = (&mut beyond).await.expect("a connection");
     let taken_back = now();
-    sandboxes.allow(1, Vec::new()).await.expect("taken back");
+    sandboxes.egress.allow(1, Vec::new()).await.expect("taken back");
     let closed = now();
     let acted = acting.await.expect("ended").outcome.text;
     let [refused, reached, cut, again] = acted.split_whitespace().collect::<Vec<_>>()[..] else { panic!("{acted}") };
@@ -120,15 +120,16 @@ async fn allowed(world: &World, broker: &Arc<SocketBroker>, installation: &str) 
     assert_eq!(again, "refused");
     drop(beyond);
     run("docker", &["kill", &format!("caisson-{installation}-router")]);
-    let (_, cut) = tokio::time::timeout(Duration::from_secs(60), sandboxes.router_replaced()).await.expect("noticed");
+    let (_, cut) =
+        tokio::time::timeout(Duration::from_secs(60), sandboxes.egress.router_replaced()).await.expect("noticed");
     assert_eq!(cut, [1], "the task whose way out went with the router is named, and another router stands there");
-    sandboxes.allow(1, Vec::new()).await.expect("it obeys");
-    sandboxes.remove(1).await.expect("removed");
+    sandboxes.egress.allow(1, Vec::new()).await.expect("it obeys");
+    sandboxes.of_tasks.remove(1).await.expect("removed");
 }
 
 async fn act(sandboxes: Arc<Sandboxes>) -> Acted {
     let action = Action::Bash { command: INSIDE.to_owned() };
-    sandboxes.act(1, 1, &action, Limits { wall_ms: 60_000, output_bytes: 4000 }).await.expect("acted")
+    sandboxes.actions.act(1, 1, &action, Limits { wall_ms: 60_000, output_bytes: 4000 }).await.expect("acted")
 }
 
 /// Seconds since 1970: the sandbox has the same clock.
@@ -151,15 +152,16 @@ async fn setup_reaches_what_is_allowed_and_the_task_after_it_the_same_and_no_mor
         let (sandboxes, mut beyond) = lay(&world, &broker, &installation, || {}).await;
         let setup = Some(SetupSpec { commands: vec![SETUP.to_owned()], commit: world.base.clone() });
         let spec = PrepareSpec { setup, ..spec(&world, &["good.test:7000"]) };
-        sandboxes.prepare(&spec).await.expect("prepared");
-        sandboxes.open(1).await.expect("opened");
+        sandboxes.of_tasks.prepare(&spec).await.expect("prepared");
+        sandboxes.of_tasks.open(1).await.expect("opened");
         beyond.says("hit");
         let action = Action::Bash { command: format!("cat build/reached; {SETUP}\ncat build/reached") };
-        let acted = sandboxes.act(1, 1, &action, Limits { wall_ms: 60_000, output_bytes: 4000 }).await.expect("acted");
+        let acted =
+            sandboxes.actions.act(1, 1, &action, Limits { wall_ms: 60_000, output_bytes: 4000 }).await.expect("acted");
         let once = "good.test y\nother.test refused\n";
         assert_eq!(acted.outcome.text, once.repeat(2));
         beyond.says("hit");
-        sandboxes.remove(1).await.expect("removed");
+        sandboxes.of_tasks.remove(1).await.expect("removed");
     })
     .await;
 }

@@ -163,7 +163,11 @@ impl World {
             *ids
         };
         let action = Action::Bash { command: command.to_owned() };
-        self.sandboxes.act(task, id, &action, Limits { wall_ms: 20_000, output_bytes: 10_000 }).await.expect("acted")
+        self.sandboxes
+            .actions
+            .act(task, id, &action, Limits { wall_ms: 20_000, output_bytes: 10_000 })
+            .await
+            .expect("acted")
     }
 
     pub fn capture_spec(&self, task: i64, n: u32, parent: &Commit) -> CaptureSpec {

@@ -6,8 +6,7 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt};
 use protocol::broker::{Problem, ProblemKind};
 
-use crate::engine::Output;
-use crate::service::Service;
+use crate::engine::{Engine, Output};
 
 /// What it writes to stdout then.
 const READY: &str = "walls ready";
@@ -16,21 +15,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of its output that are kept for an error.
 const KEPT: usize = 4096;
 
-impl Service {
-    /// Attached before the start, so that not a word is lost.
-    pub async fn start_firewall(&self, id: &str) -> Result<(), Problem> {
-        let mut attached = self.engine.attach(id, false).await?;
-        self.engine.start(id).await?;
-        match tokio::time::timeout(PATIENCE, listen(&mut attached.output)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(said)) => Err(Problem::new(
-                ProblemKind::Engine,
-                format!("the router's firewall could not be raised, so no subnet is opened: {}", said.trim()),
-            )),
-            Err(_) => Err(Problem::unavailable(format!(
-                "the router's firewall was not ready within {} s",
-                PATIENCE.as_secs()
-            ))),
+/// Attached before the start, so that not a word is lost.
+pub async fn start(engine: &dyn Engine, id: &str) -> Result<(), Problem> {
+    let mut attached = engine.attach(id, false).await?;
+    engine.start(id).await?;
+    match tokio::time::timeout(PATIENCE, listen(&mut attached.output)).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(said)) => Err(Problem::new(
+            ProblemKind::Engine,
+            format!("the router's firewall could not be raised, so no subnet is opened: {}", said.trim()),
+        )),
+        Err(_) => {
+            Err(Problem::unavailable(format!("the router's firewall was not ready within {} s", PATIENCE.as_secs())))
         }
     }
 }

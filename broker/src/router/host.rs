@@ -5,57 +5,80 @@
 //! that a sandbox wrote. `docs/decisions/` names this exception. Tests: below, and `tests/docker/host.rs`.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use bollard::models::ContainerCreateBody;
 use protocol::broker::{Problem, ProblemKind};
 use protocol::host::{FENCED, Network, UNFENCED};
 
+use super::network::Networks;
 use super::shape::part;
-use crate::attach::Attached;
+use crate::attach::{Attached, Attachments};
+use crate::core::Core;
+use crate::helper::Helpers;
+use crate::image::Images;
 use crate::name::{Names, ResourceKind};
-use crate::service::Service;
 
 /// Who looks and listens there.
 const HOST_UID: u32 = 10004;
 
-impl Service {
+/// This machine, as the broker asks it.
+pub struct Host {
+    core: Arc<Core>,
+    images: Arc<Images>,
+    helpers: Arc<Helpers>,
+    attachments: Arc<Attachments>,
+    networks: Networks,
+    /// When the last load of the table that succeeded began, in this life of the broker.
+    loaded: tokio::sync::Mutex<Option<Instant>>,
+    /// Containers made so far: two requests at once must not take each other's.
+    made: AtomicU64,
+}
+
+impl Host {
+    pub fn new(core: Arc<Core>, images: Arc<Images>, helpers: Arc<Helpers>, attachments: Arc<Attachments>) -> Self {
+        let networks = Networks::new(core.clone());
+        let (loaded, made) = (tokio::sync::Mutex::default(), AtomicU64::new(0));
+        Self { core, images, helpers, attachments, networks, loaded, made }
+    }
+
     /// How this machine's network looks now.
-    pub async fn host_network(&self, reference: &str) -> Result<Network, Problem> {
-        let image = self.router_image(reference).await?;
-        self.look_at_host(&image).await
+    pub async fn network(&self, reference: &str) -> Result<Network, Problem> {
+        let image = self.images.router_image(reference).await?;
+        self.look(&image).await
     }
 
     /// A listener on every address of this machine, which ends with the stream.
-    pub async fn host_listen(&self, reference: &str) -> Result<Attached, Problem> {
-        let image = self.router_image(reference).await?;
-        let mut body = looking(&self.names, &image, &["listen".to_owned()])?;
+    pub async fn listen(&self, reference: &str) -> Result<Attached, Problem> {
+        let image = self.images.router_image(reference).await?;
+        let mut body = looking(&self.core.names, &image, &["listen".to_owned()])?;
         (body.open_stdin, body.stdin_once) = (Some(true), Some(true));
         body.host_config.get_or_insert_default().auto_remove = Some(true);
-        let name = self.names.helper(&self.numbered("listen"));
-        self.discard_helper(&name).await?;
-        let id = self.engine.create(&name, body).await?;
+        let name = self.core.names.helper(&self.numbered("listen"));
+        self.helpers.discard(&name).await?;
+        let id = self.core.engine.create(&name, body).await?;
         // Attached before the start, so that not a word is lost.
         let started = async {
-            let attached = self.open(&id).await?;
-            self.engine.start(&id).await?;
+            let attached = self.attachments.open(&id).await?;
+            self.core.engine.start(&id).await?;
             Ok(attached)
         };
         match started.await {
             Ok(attached) => Ok(attached),
             Err(problem) => {
-                self.discard_helper(&name).await?;
+                self.helpers.discard(&name).await?;
                 Err(problem)
             }
         }
     }
 
-    pub(super) async fn look_at_host(&self, image: &str) -> Result<Network, Problem> {
+    pub(super) async fn look(&self, image: &str) -> Result<Network, Problem> {
         let bridges = self.bridges().await?;
         let words: Vec<String> = std::iter::once("report".to_owned()).chain(bridges.keys().cloned()).collect();
-        let body = looking(&self.names, image, &words)?;
-        let said = self.thrown_away(&self.numbered("report"), body).await?;
+        let body = looking(&self.core.names, image, &words)?;
+        let said = self.helpers.thrown_away(&self.numbered("report"), body).await?;
         let mut network: Network =
             serde_json::from_str(&said).map_err(|_| wrong("did not tell of its network", &said))?;
         // Bridges are named anew with each network of the same name; what they are for is not.
@@ -64,28 +87,17 @@ impl Service {
         Ok(network)
     }
 
-    /// Before a container with a subnet is started: the table stands, whatever became of it since. Whoever comes while it is being
-    /// loaded shares the next load with all who wait.
-    pub async fn fenced(&self) -> Result<(), Problem> {
-        let firewall = self
-            .find(&self.names.router_part(ResourceKind::Firewall), ResourceKind::Firewall)
-            .await?
-            .and_then(|it| it.image);
-        let absent =
-            || Problem::new(ProblemKind::NotFound, "there is no way out to stand on yet; set up the router first");
-        self.fence(&firewall.ok_or_else(absent)?).await
-    }
-
     pub(super) async fn fence(&self, image: &str) -> Result<(), Problem> {
         let asked = Instant::now();
-        let mut loaded = self.fence.loaded.lock().await;
+        let mut loaded = self.loaded.lock().await;
         if loaded.is_some_and(|began| began >= asked) {
             return Ok(());
         }
         let began = Instant::now();
         let bridges = self.bridges().await?;
-        let words = ["fence".to_owned(), table(&self.names)].into_iter().chain(bridges.into_keys()).collect::<Vec<_>>();
-        let said = self.thrown_away("fence", loading(&self.names, image, &words)?).await?;
+        let words =
+            ["fence".to_owned(), table(&self.core.names)].into_iter().chain(bridges.into_keys()).collect::<Vec<_>>();
+        let said = self.helpers.thrown_away("fence", loading(&self.core.names, image, &words)?).await?;
         if said.trim() != FENCED {
             return Err(wrong("did not take the table that closes it to the subnets, so no sandbox is started", &said));
         }
@@ -95,10 +107,12 @@ impl Service {
 
     /// Takes the table away; its name. Only when no subnet is left: until then it holds.
     pub async fn unfence(&self, image: &str) -> Result<String, Problem> {
-        let _alone = self.fence.loaded.lock().await;
-        let table = table(&self.names);
-        let said =
-            self.thrown_away("fence", loading(&self.names, image, &["unfence".to_owned(), table.clone()])?).await?;
+        let _alone = self.loaded.lock().await;
+        let table = table(&self.core.names);
+        let said = self
+            .helpers
+            .thrown_away("fence", loading(&self.core.names, image, &["unfence".to_owned(), table.clone()])?)
+            .await?;
         if said.trim() != UNFENCED {
             return Err(wrong("did not let go of our table", &said));
         }
@@ -107,8 +121,9 @@ impl Service {
 
     /// This installation's subnets: the interface of each one's bridge, and the network's name.
     async fn bridges(&self) -> Result<BTreeMap<String, String>, Problem> {
-        let networks = self.own_networks().await?;
-        let subnets = networks.into_iter().filter(|(_, it)| self.names.owns(it.labels.as_ref(), ResourceKind::Subnet));
+        let networks = self.networks.own().await?;
+        let subnets =
+            networks.into_iter().filter(|(_, it)| self.core.names.owns(it.labels.as_ref(), ResourceKind::Subnet));
         let named = |id: Option<String>| {
             // So Docker names the bridge of a network that was given no name for it.
             let id = id.filter(|id| id.len() >= 12)?;
@@ -120,7 +135,7 @@ impl Service {
     }
 
     fn numbered(&self, what: &str) -> String {
-        format!("{what}-{}", self.fence.made.fetch_add(1, Ordering::Relaxed))
+        format!("{what}-{}", self.made.fetch_add(1, Ordering::Relaxed))
     }
 }
 

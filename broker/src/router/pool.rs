@@ -4,63 +4,64 @@
 use protocol::broker::{Problem, ProblemKind};
 use protocol::router::Net;
 
-use crate::engine::Filters;
+use super::network::Networks;
+use crate::engine::{Engine, Filters};
 use crate::name;
-use crate::service::Service;
 use crate::subnet::{CANDIDATES, Layout, overlap};
 
-impl Service {
-    pub async fn layout(&self, wanted: Option<&str>, routes: &[(Net, String)]) -> Result<Layout, Problem> {
-        if let Some(standing) = self.standing_pool().await? {
-            let layout = Layout::parse(&standing)?;
-            return match wanted {
-                Some(other) if Layout::parse(other)? != layout => Err(Problem::new(
+pub async fn layout(
+    engine: &dyn Engine,
+    networks: &Networks,
+    wanted: Option<&str>,
+    routes: &[(Net, String)],
+) -> Result<Layout, Problem> {
+    if let Some(standing) = standing_pool(networks).await? {
+        let layout = Layout::parse(&standing)?;
+        return match wanted {
+            Some(other) if Layout::parse(other)? != layout => Err(Problem::new(
+                ProblemKind::Conflict,
+                format!(
+                    "the subnets stand on {standing}, not on {other}: remove them first (`caisson broker --teardown`)"
+                ),
+            )),
+            _ => Ok(layout),
+        };
+    }
+    let taken = taken(engine, routes).await?;
+    match wanted {
+        Some(text) => free(&Layout::parse(text)?, &taken),
+        None => {
+            CANDIDATES.iter().filter_map(|text| free(&Layout::parse(text).ok()?, &taken).ok()).next().ok_or_else(|| {
+                Problem::new(
                     ProblemKind::Conflict,
                     format!(
-                        "the subnets stand on {standing}, not on {other}: remove them first (`caisson broker --teardown`)"
+                        "none of {} is free for the subnets; name a private network that is",
+                        CANDIDATES.join(", ")
                     ),
-                )),
-                _ => Ok(layout),
-            };
-        }
-        let taken = self.taken(routes).await?;
-        match wanted {
-            Some(text) => free(&Layout::parse(text)?, &taken),
-            None => {
-                CANDIDATES.iter().filter_map(|text| free(&Layout::parse(text).ok()?, &taken).ok()).next().ok_or_else(
-                    || {
-                        Problem::new(
-                            ProblemKind::Conflict,
-                            format!(
-                                "none of {} is free for the subnets; name a private network that is",
-                                CANDIDATES.join(", ")
-                            ),
-                        )
-                    },
                 )
-            }
+            })
         }
     }
+}
 
-    /// What this installation's networks say they were cut from.
-    async fn standing_pool(&self) -> Result<Option<String>, Problem> {
-        let networks = self.own_networks().await?;
-        Ok(networks.values().find_map(|network| network.labels.as_ref()?.get(name::POOL).cloned()))
-    }
+/// What this installation's networks say they were cut from.
+async fn standing_pool(networks: &Networks) -> Result<Option<String>, Problem> {
+    let networks = networks.own().await?;
+    Ok(networks.values().find_map(|network| network.labels.as_ref()?.get(name::POOL).cloned()))
+}
 
-    /// Networks in use, each with whose it is: the engine's, and those this machine has a route to.
-    async fn taken(&self, routes: &[(Net, String)]) -> Result<Vec<(Net, String)>, Problem> {
-        let mut taken = Vec::new();
-        for network in self.engine.networks(&Filters::new()).await? {
-            let whose = format!("the engine's network {}", network.name.unwrap_or_default());
-            for config in network.ipam.and_then(|ipam| ipam.config).unwrap_or_default() {
-                let subnet = config.subnet.and_then(|text| text.parse::<Net>().ok());
-                taken.extend(subnet.map(|net| (net, whose.clone())));
-            }
+/// Networks in use, each with whose it is: the engine's, and those this machine has a route to.
+async fn taken(engine: &dyn Engine, routes: &[(Net, String)]) -> Result<Vec<(Net, String)>, Problem> {
+    let mut taken = Vec::new();
+    for network in engine.networks(&Filters::new()).await? {
+        let whose = format!("the engine's network {}", network.name.unwrap_or_default());
+        for config in network.ipam.and_then(|ipam| ipam.config).unwrap_or_default() {
+            let subnet = config.subnet.and_then(|text| text.parse::<Net>().ok());
+            taken.extend(subnet.map(|net| (net, whose.clone())));
         }
-        taken.extend(routes.iter().map(|(net, device)| (*net, format!("a route of this machine by {device}"))));
-        Ok(taken)
     }
+    taken.extend(routes.iter().map(|(net, device)| (*net, format!("a route of this machine by {device}"))));
+    Ok(taken)
 }
 
 fn free(layout: &Layout, taken: &[(Net, String)]) -> Result<Layout, Problem> {

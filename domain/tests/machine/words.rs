@@ -32,6 +32,15 @@ fn every_kind_of_action_says_what_is_true_of_it() {
         let call = Call::Action { action };
         assert_eq!((call.may_change_the_tree(), call.is_apart()), (writes && !apart, apart), "{name}");
     }
+    let shown = |action: Action| format!("{:?} {:?}", action.shown(), action.written());
+    assert_eq!(shown(Action::WriteFiles { files: vec![file(), file()] }), r#"Wrote(["x", "x"]) ["a.py", "a.py"]"#);
+    let edits = vec![TextEdit { old: "x".into(), new: "y".into(), all: false }];
+    assert_eq!(shown(Action::EditPlaces { path: "a".into(), edits }), r#"Replaced([("x", "y")]) ["a"]"#);
+    assert_eq!(shown(Action::Background { command: "make".into() }), "Started []");
+    let apart = Action::Try { files: vec![file()], command: "make".into(), check: None };
+    assert_eq!(shown(apart), "Ended []", "the task's own tree stays as it is");
+    assert_eq!(shown(Action::MoveFile { from: "a".into(), to: "b".into() }), "Done []");
+    assert_eq!(shown(Action::WebFetch { url: "https://a.test".into() }), "Printed []");
     let recall = Call::Recall { wanted: Recall { number: Some(1), words: String::new() } };
     let ask = Call::Ask { question: Question { text: String::new(), options: Vec::new() } };
     for call in [
@@ -51,39 +60,89 @@ fn every_kind_of_action_says_what_is_true_of_it() {
 fn every_effect_says_what_it_needs() {
     use Again::{Charged, Converges, Never, ReadBack};
     use Queue::{Egress, Talk, Work};
+    use SandboxNeed::{IfThere, Made, Nothing, Open, Standing};
     let (n, serial, at) = (1, 1, || commit(BASE));
     let run = Action::Bash { command: "make".into() };
     let state = || "success".to_owned();
     let source = Source::Comment(1);
-    // Queue, behind the barrier, called off with its task, what a later try does.
+    // Queue, behind the barrier, of the sandbox, whether it reads commits, called off with its task, what a later try does.
     let all = [
-        (Effect::Prepare { serial }, "prepare", Work, true, true, Converges),
-        (Effect::Converse { turn: 1 }, "converse", Work, true, true, Charged),
-        (Effect::Act { number: 1, action: run, permitted: false }, "act", Work, true, true, Never),
-        (Effect::Capture { n, why: Why::Checkpoint }, "seal", Work, true, true, Converges),
-        (Effect::Push { n, commit: at(), expected: None }, "push", Work, false, true, Converges),
-        (Effect::OpenPull, "open_pull", Work, false, true, ReadBack),
-        (Effect::Review { n, commit: None, last: false }, "review", Work, false, true, ReadBack),
-        (Effect::Ask { about: Asked::Permission { number: 1 }, serial }, "ask", Work, false, true, ReadBack),
-        (Effect::Verify { n, commit: at() }, "verify", Work, true, true, Converges),
-        (Effect::Open { serial }, "open", Work, true, true, Converges),
-        (Effect::Rest { serial }, "rest", Work, false, true, Converges),
-        (Effect::Keep { serial }, "keep", Work, true, true, Converges),
-        (Effect::Suspend { serial, suspension: Suspension::Stopped }, "shelve", Work, false, true, Converges),
-        (Effect::Teardown, "teardown", Work, false, false, Converges),
-        (Effect::Recheck { n, sources: vec![source.clone()] }, "recheck", Work, false, true, Converges),
-        (Effect::Advance { n, source }, "advance", Work, false, true, Converges),
-        (Effect::Egress { serial, repo: false, notice: Notice::Help }, "egress", Egress, false, false, Converges),
-        (Effect::Comment { to: To::Seen { seq: 1 }, notice: Notice::Help }, "comment", Talk, false, false, ReadBack),
-        (Effect::Label { serial, name: state() }, "label", Talk, false, false, Converges),
-        (Effect::CommitStatus { n, commit: at(), state: state() }, "commit_status", Talk, false, false, Converges),
-        (Effect::ClosePull, "close_pull", Talk, false, false, Converges),
-        (Effect::ReadyPull, "ready_pull", Talk, false, false, Converges),
-        (Effect::ShowPlan { n }, "show_plan", Talk, false, false, Converges),
+        (Effect::Prepare { serial }, "prepare", Work, true, Made, true, true, Converges),
+        (Effect::Converse { turn: 1 }, "converse", Work, true, Standing, true, true, Charged),
+        (Effect::Act { number: 1, action: run, permitted: false }, "act", Work, true, Open, true, true, Never),
+        (Effect::Capture { n, why: Why::Checkpoint }, "seal", Work, true, Standing, true, true, Converges),
+        (Effect::Push { n, commit: at(), expected: None }, "push", Work, false, Nothing, true, true, Converges),
+        (Effect::OpenPull, "open_pull", Work, false, Nothing, false, true, ReadBack),
+        (Effect::Review { n, commit: None, last: false }, "review", Work, false, Nothing, true, true, ReadBack),
+        (
+            Effect::Ask { about: Asked::Permission { number: 1 }, serial },
+            "ask",
+            Work,
+            false,
+            Nothing,
+            false,
+            true,
+            ReadBack,
+        ),
+        (Effect::Verify { n, commit: at() }, "verify", Work, true, Nothing, true, true, Converges),
+        (Effect::Open { serial }, "open", Work, true, Made, true, true, Converges),
+        (Effect::Rest { serial }, "rest", Work, false, IfThere, false, true, Converges),
+        (Effect::Keep { serial }, "keep", Work, true, Standing, true, true, Converges),
+        (
+            Effect::Suspend { serial, suspension: Suspension::Stopped },
+            "shelve",
+            Work,
+            false,
+            IfThere,
+            false,
+            true,
+            Converges,
+        ),
+        (Effect::Teardown, "teardown", Work, false, IfThere, false, false, Converges),
+        (Effect::Recheck { n, sources: vec![source.clone()] }, "recheck", Work, false, Nothing, false, true, Converges),
+        (Effect::Advance { n, source }, "advance", Work, false, Nothing, false, true, Converges),
+        (
+            Effect::Egress { serial, repo: false, notice: Notice::Help },
+            "egress",
+            Egress,
+            false,
+            IfThere,
+            true,
+            false,
+            Converges,
+        ),
+        (
+            Effect::Comment { to: To::Seen { seq: 1 }, notice: Notice::Help },
+            "comment",
+            Talk,
+            false,
+            Nothing,
+            false,
+            false,
+            ReadBack,
+        ),
+        (Effect::Label { serial, name: state() }, "label", Talk, false, Nothing, false, false, Converges),
+        (
+            Effect::CommitStatus { n, commit: at(), state: state() },
+            "commit_status",
+            Talk,
+            false,
+            Nothing,
+            false,
+            false,
+            Converges,
+        ),
+        (Effect::ClosePull, "close_pull", Talk, false, Nothing, false, false, Converges),
+        (Effect::ReadyPull, "ready_pull", Talk, false, Nothing, false, false, Converges),
+        (Effect::ShowPlan { n }, "show_plan", Talk, false, Nothing, false, false, Converges),
     ];
     let mut keys = std::collections::BTreeSet::new();
-    for (effect, kind, queue, barrier, ends_with_task, again) in all {
-        assert_eq!(effect.needs(), Needs { queue, barrier, ends_with_task, again }, "{kind}");
+    for (effect, kind, queue, barrier, sandbox, commits, ends_with_task, again) in all {
+        let set_aside = kind == "comment";
+        let needs = Needs { queue, barrier, sandbox, commits, ends_with_task, again, set_aside };
+        assert_eq!(effect.needs(), needs, "{kind}");
+        let named = matches!(kind, "push" | "verify" | "commit_status").then(at);
+        assert_eq!(effect.commit(), named.as_ref(), "{kind}");
         assert_eq!((effect.kind(), effect.queue()), (kind, queue));
         assert!(keys.insert(effect.key()), "{kind} has another's key");
     }

@@ -132,7 +132,7 @@ impl Judge {
         let (hidden, suite) =
             tokio::try_join!(self.hidden(&begun, task, commit), self.run(&begun, commit, task.suite(), "suite"))?;
         let spec = self.spec(&begun, commit, task.suite());
-        let base_tests = self.sandboxes.run_with_base_tests(&spec).await?;
+        let base_tests = self.sandboxes.runs.run_with_base_tests(&spec).await?;
         Ok(verdict(planted, task, &hidden, &suite, base_tests.as_ref()))
     }
 
@@ -144,7 +144,7 @@ impl Judge {
     }
 
     async fn run(&self, begun: &Begun<'_>, commit: &Commit, command: String, side: &str) -> Result<Ran> {
-        Ok(self.sandboxes.run_on(&self.spec(begun, commit, command), side).await?)
+        Ok(self.sandboxes.runs.run_on(&self.spec(begun, commit, command), side).await?)
     }
 
     fn spec(&self, begun: &Begun<'_>, commit: &Commit, command: String) -> VerifySpec {

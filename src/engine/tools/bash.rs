@@ -6,7 +6,7 @@ use serde_json::json;
 use super::tool::{Tool, text};
 
 pub(super) const TOOL: Tool = Tool {
-    name: "bash",
+    name: ActionKind::Bash.name(),
     action: Some(ActionKind::Bash),
     description: |_| {
         "Runs a command with bash and returns what it printed and its exit code (of commands joined by a \

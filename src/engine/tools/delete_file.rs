@@ -6,7 +6,7 @@ use serde_json::json;
 use super::tool::{Tool, path, text};
 
 pub(super) const TOOL: Tool = Tool {
-    name: "delete_file",
+    name: ActionKind::DeleteFile.name(),
     action: Some(ActionKind::DeleteFile),
     description: |_| "Deletes a file; with `recursive` a directory and all that is in it.",
     brief: |_| None,

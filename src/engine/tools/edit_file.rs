@@ -7,7 +7,7 @@ use super::tool::{Tool, path, text};
 use crate::engine::arguments::Arguments;
 
 pub(super) const TOOL: Tool = Tool {
-    name: "edit_file",
+    name: ActionKind::EditFile.name(),
     action: Some(ActionKind::EditFile),
     description: |_| {
         "Replaces text in a file. `old` must stand in it exactly once, white space included, without line numbers; \

@@ -9,7 +9,7 @@ use super::tool::{Tool, anywhere, text};
 const DEPTH: u64 = 3;
 
 pub(super) const TOOL: Tool = Tool {
-    name: "list_files",
+    name: ActionKind::ListFiles.name(),
     action: Some(ActionKind::ListFiles),
     description: |_| "Lists files below a directory, without what .gitignore names.",
     brief: |kind| (kind == TaskKind::Plan).then_some("List files."),

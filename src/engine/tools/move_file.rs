@@ -6,7 +6,7 @@ use serde_json::json;
 use super::tool::{Tool, text};
 
 pub(super) const TOOL: Tool = Tool {
-    name: "move_file",
+    name: ActionKind::MoveFile.name(),
     action: Some(ActionKind::MoveFile),
     description: |_| "Moves or renames a file or directory; missing directories are made, nothing is overwritten.",
     brief: |_| None,

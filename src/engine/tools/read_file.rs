@@ -7,7 +7,7 @@ use super::tool::{Tool, path, text};
 use crate::engine::arguments::Arguments;
 
 pub(super) const TOOL: Tool = Tool {
-    name: "read_file",
+    name: ActionKind::ReadFile.name(),
     action: Some(ActionKind::ReadFile),
     description: |_| "Reads a text file. Each line comes with its number, which is no part of the file.",
     brief: |_| Some("Read a file; its lines come with numbers."),

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::tool::{Tool, anywhere, text};
 
 pub(super) const TOOL: Tool = Tool {
-    name: "search",
+    name: ActionKind::Search.name(),
     action: Some(ActionKind::Search),
     description: |_| "Finds lines that match a regular expression (Rust's syntax), without what .gitignore names.",
     brief: |_| Some("Find lines by a regular expression."),

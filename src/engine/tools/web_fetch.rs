@@ -7,7 +7,7 @@ use super::tool::{Tool, text};
 use crate::engine::arguments::Arguments;
 
 pub(super) const TOOL: Tool = Tool {
-    name: "web_fetch",
+    name: ActionKind::WebFetch.name(),
     action: Some(ActionKind::WebFetch),
     description: |_| "Fetches a page and returns it as Markdown. Only hosts that the operator allowed answer.",
     brief: |_| None,

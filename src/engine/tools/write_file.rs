@@ -6,7 +6,7 @@ use serde_json::json;
 use super::tool::{Tool, path, text};
 
 pub(super) const TOOL: Tool = Tool {
-    name: "write_file",
+    name: ActionKind::WriteFile.name(),
     action: Some(ActionKind::WriteFile),
     description: |_| "Makes a file, or replaces all of it; missing directories are made. For a change inside a file use edit_file.",
     brief: |_| Some("Write a whole file."),

@@ -178,7 +178,7 @@ impl<'a> Look<'a> {
             match &setup {
                 Some(setup) if !self.set_up(read, setup).await? => continue,
                 Some(_) => {}
-                None => self.ground.sandboxes.without_setup(TASK)?,
+                None => self.ground.sandboxes.trials.without_setup(TASK)?,
             }
             // What was run on the plain commit is not run on it again.
             let known = self.known_test(read);
@@ -224,7 +224,7 @@ impl<'a> Look<'a> {
             setup: Some(SetupSpec { commands: setup.commands.clone(), commit: self.target.commit.clone() }),
             anew: None,
         };
-        let tried = self.ground.sandboxes.try_setup(&spec).await;
+        let tried = self.ground.sandboxes.trials.try_setup(&spec).await;
         let refused = self.ground.refused().await;
         let tried = match tried {
             Ok(tried) => tried,
@@ -281,7 +281,7 @@ impl<'a> Look<'a> {
             limits: self.sandbox().limits(),
             wall_ms: self.sandbox().verify_wall_s * 1000,
         };
-        Ok(self.ground.sandboxes.try_checks(&spec, self.target.commit, command, side).await?)
+        Ok(self.ground.sandboxes.trials.try_checks(&spec, self.target.commit, command, side).await?)
     }
 
     /// Building and linting, where the files name how: they say more about the project, and no key of a project file holds them.
@@ -289,7 +289,7 @@ impl<'a> Look<'a> {
         match setup {
             // Kept since it was tried: nothing runs again.
             Some(setup) => drop(self.set_up(read, setup).await?),
-            None => self.ground.sandboxes.without_setup(TASK)?,
+            None => self.ground.sandboxes.trials.without_setup(TASK)?,
         }
         for (what, found) in [("build", read.found.builds.first()), ("lint", read.found.lints.first())] {
             let Some(found) = found else { continue };

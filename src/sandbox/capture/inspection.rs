@@ -9,15 +9,16 @@ use std::collections::{BTreeSet, HashMap};
 use domain::{Commit, FileChange};
 use tokio::io::AsyncSeekExt;
 
-use super::policy::{Facts, Limits, Object, judge, judge_objects, wants_whole_tree};
-use super::session::{Session, Work, succeeded};
-use super::{CaptureSpec, Captured, Result, SandboxError, Sandboxes, Settings, detect};
 use crate::git::diff::SHOWN;
 use crate::git::listing::{Change, Entry, LINK, SUBMODULE, parse_batch, parse_changes, parse_entries};
 use crate::git::{PackLimits, Tree, capped_text};
+use crate::sandbox::core::Core;
+use crate::sandbox::policy::{Facts, Limits, Object, judge, judge_objects, wants_whole_tree};
+use crate::sandbox::session::{Session, Work, succeeded};
+use crate::sandbox::{CaptureSpec, Captured, Result, SandboxError, Settings, detect};
 
 /// The repository in the container, relative to its workspace.
-pub(super) const DIR: &str = "q.git";
+pub(in crate::sandbox) const DIR: &str = "q.git";
 /// Cap of every listing, in bytes.
 const LISTING: u64 = 32 << 20;
 /// Wall clock of a step, as a multiple of its processor time.
@@ -41,7 +42,7 @@ printf '%s' "$1" | git hash-object -t commit -w --stdin >/dev/null && exec git p
 "#;
 
 /// Why the quarantine ended early.
-pub(super) enum Stop {
+pub(in crate::sandbox) enum Stop {
     /// The tree's fault: say so to the agent and the person.
     Refuse(Vec<String>),
     /// git could not read what it was to compare: the tree's fault as well, unless that lies in a mirror that is damaged.
@@ -62,7 +63,7 @@ impl From<crate::git::GitError> for Stop {
     }
 }
 
-pub(super) type Step<T> = std::result::Result<T, Stop>;
+pub(in crate::sandbox) type Step<T> = std::result::Result<T, Stop>;
 
 /// A failure of a step that reads foreign objects is the objects' fault, unless the engine went away.
 fn blame<T>(result: Result<T>) -> Step<T> {
@@ -75,55 +76,54 @@ fn blame<T>(result: Result<T>) -> Step<T> {
     })
 }
 
-impl Sandboxes {
-    pub(super) async fn judged(
-        &self,
-        session: &Session,
-        spec: &CaptureSpec,
-        tree: &Tree,
-        base_bytes: u64,
-        pack: &mut tokio::fs::File,
-    ) -> Step<Captured> {
-        let inspection = Inspection { session, spec, tree, limits: self.settings.policy };
-        pack.rewind().await.map_err(|e| disk(&e))?;
-        let changes = inspection.take_foreign(pack, base_bytes).await?;
-        let (new, sizes) = inspection.judge_new(&changes, self.settings.tree_pack_bytes / 2).await?;
-        if changes.is_empty() {
-            return Ok(Captured::Unchanged { left_out: Vec::new() });
-        }
-        let mut out = crate::git::temporary()?;
-        // Packed while the lists are judged, and dropped unread if they are refused.
-        let shown = inspection.shown(changes, &sizes, self.settings.diff_bytes);
-        let ((files, (diff, diff_cut)), made) =
-            tokio::try_join!(shown, async { Ok(inspection.commit(&new, &self.settings, &mut out).await) })?;
-        let (commit, text) = made?;
-        // Last: what is refused leaves nothing on the host.
-        self.bring_home(spec, &commit, &text, &mut out).await?;
-        let steering = files.iter().filter(|f| detect::steers_tests(&f.path)).map(|f| f.path.clone()).collect();
-        Ok(Captured::Commit { commit, files, diff, diff_cut, steering, left_out: Vec::new() })
+/// Judges a foreign pack in the quarantine of `session`, and brings home the commit that is made of it.
+pub(in crate::sandbox) async fn judged(
+    core: &Core,
+    session: &Session,
+    spec: &CaptureSpec,
+    tree: &Tree,
+    base_bytes: u64,
+    pack: &mut tokio::fs::File,
+) -> Step<Captured> {
+    let inspection = Inspection { session, spec, tree, limits: core.settings.policy };
+    pack.rewind().await.map_err(|e| disk(&e))?;
+    let changes = inspection.take_foreign(pack, base_bytes).await?;
+    let (new, sizes) = inspection.judge_new(&changes, core.settings.tree_pack_bytes / 2).await?;
+    if changes.is_empty() {
+        return Ok(Captured::Unchanged { left_out: Vec::new() });
     }
+    let mut out = crate::git::temporary()?;
+    // Packed while the lists are judged, and dropped unread if they are refused.
+    let shown = inspection.shown(changes, &sizes, core.settings.diff_bytes);
+    let ((files, (diff, diff_cut)), made) =
+        tokio::try_join!(shown, async { Ok(inspection.commit(&new, &core.settings, &mut out).await) })?;
+    let (commit, text) = made?;
+    // Last: what is refused leaves nothing on the host.
+    bring_home(core, spec, &commit, &text, &mut out).await?;
+    let steering = files.iter().filter(|f| detect::steers_tests(&f.path)).map(|f| f.path.clone()).collect();
+    Ok(Captured::Commit { commit, files, diff, diff_cut, steering, left_out: Vec::new() })
+}
 
-    /// The checked objects go into the host's repository, and the commit there must be, byte for byte, the one asked for.
-    async fn bring_home(
-        &self,
-        spec: &CaptureSpec,
-        commit: &Commit,
-        text: &str,
-        pack: &mut tokio::fs::File,
-    ) -> Step<()> {
-        pack.rewind().await.map_err(|e| disk(&e))?;
-        let limits = PackLimits { pack_bytes: self.settings.tree_pack_bytes, ..PackLimits::default() };
-        let segment = &spec.segment;
-        self.repos.import(&segment.repo_key, pack, limits).await?;
-        let found = self.repos.commit_text(&segment.repo_key, commit).await?;
-        if found != text {
-            let said = "the quarantine container returned another commit than was asked for; nothing was taken";
-            return Err(Stop::Fail(SandboxError::Refused(said.to_owned())));
-        }
-        self.repos.complete(&segment.repo_key, &segment.parent, commit).await?;
-        self.repos.keep(&segment.repo_key, segment.task, segment.n, commit).await?;
-        Ok(())
+/// The checked objects go into the host's repository, and the commit there must be, byte for byte, the one asked for.
+async fn bring_home(
+    core: &Core,
+    spec: &CaptureSpec,
+    commit: &Commit,
+    text: &str,
+    pack: &mut tokio::fs::File,
+) -> Step<()> {
+    pack.rewind().await.map_err(|e| disk(&e))?;
+    let limits = PackLimits { pack_bytes: core.settings.tree_pack_bytes, ..PackLimits::default() };
+    let segment = &spec.segment;
+    core.repos.import(&segment.repo_key, pack, limits).await?;
+    let found = core.repos.commit_text(&segment.repo_key, commit).await?;
+    if found != text {
+        let said = "the quarantine container returned another commit than was asked for; nothing was taken";
+        return Err(Stop::Fail(SandboxError::Refused(said.to_owned())));
     }
+    core.repos.complete(&segment.repo_key, &segment.parent, commit).await?;
+    core.repos.keep(&segment.repo_key, segment.task, segment.n, commit).await?;
+    Ok(())
 }
 
 fn disk(e: &std::io::Error) -> SandboxError {

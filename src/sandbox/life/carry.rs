@@ -5,33 +5,39 @@
 //! task's next sandbox unpacks it. It lies in the state directory until that one stands, so that a cut loses nothing. Tests: `tests/trees/carry.rs`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use domain::{Commit, Loss};
+use domain::Commit;
 use protocol::runner::VERSION;
 
-use super::capture::Taken;
-use super::record::{Record, write_whole};
-use super::session::{Session, Work};
-use super::{CaptureSpec, PrepareSpec, Result, SandboxError, Sandboxes, Segment};
 use crate::git::Tree;
+use crate::sandbox::capture::take::{Taken, Trees};
+use crate::sandbox::core::Core;
+use crate::sandbox::record::{Record, write_whole};
+use crate::sandbox::session::{Session, Work};
+use crate::sandbox::sessions::Sessions;
+use crate::sandbox::{CaptureSpec, PrepareSpec, Result, SandboxError, Segment};
 
 const UNPACK_MS: u64 = 600_000;
 
-impl Sandboxes {
-    /// A sandbox of another version takes no orders of a task any more.
-    pub(super) fn must_be_current(&self, task: i64) -> Result<()> {
-        match self.records.ready(task) {
-            Ok(record) if record.runner != VERSION => Err(SandboxError::Gone(Loss::Outdated)),
-            _ => Ok(()),
-        }
+/// What is carried over, by task.
+pub(in crate::sandbox) struct Carried {
+    core: Arc<Core>,
+    sessions: Arc<Sessions>,
+    trees: Arc<Trees>,
+}
+
+impl Carried {
+    pub fn new(core: Arc<Core>, sessions: Arc<Sessions>, trees: Arc<Trees>) -> Self {
+        Self { core, sessions, trees }
     }
 
     /// Takes the work out of a sandbox of another version that is about to be removed. Without effect for every other.
     ///
     /// # Errors
     /// [`SandboxError::Unavailable`]: to be repeated. What cannot be taken out at all is given up, and logged.
-    pub(super) async fn take_out(&self, spec: &PrepareSpec) -> Result<()> {
-        let Ok(record) = self.records.ready(spec.task) else { return Ok(()) };
+    pub async fn take_out(&self, spec: &PrepareSpec) -> Result<()> {
+        let Ok(record) = self.core.records.ready(spec.task) else { return Ok(()) };
         if record.runner == VERSION {
             return Ok(());
         }
@@ -47,27 +53,27 @@ impl Sandboxes {
 
     async fn taken_out(&self, spec: &PrepareSpec, record: Record) -> Result<()> {
         if record.stopped {
-            self.wake(&record).await?;
+            self.sessions.wake(&record).await?;
         }
-        let session = self.session(spec.task).await?;
+        let session = self.sessions.of(spec.task).await?;
         let base = Commit::parse(&record.base).map_err(|e| SandboxError::Refused(e.to_string()))?;
         let segment = Segment { task: spec.task, n: 0, repo_key: spec.repo_key.clone(), parent: base.clone(), base };
         let capture = CaptureSpec { segment, message: String::new(), date_ms: 0, protected: Vec::new() };
-        let Taken { tree, pack, .. } = self.stop_and_take(&session, record, &capture).await?;
+        let Taken { tree, pack, .. } = self.trees.stop_and_take(&session, record, &capture).await?;
         let mut text = format!("{} {}\n", tree.as_str(), spec.base).into_bytes();
         let read = pack.into_std().await;
         let whole =
             tokio::task::spawn_blocking(move || std::io::Read::read_to_end(&mut { read }, &mut text).map(|_| text));
         let text = whole.await.map_err(|e| SandboxError::Unavailable(e.to_string()))?;
-        let path = self.carried(spec.task);
+        let path = self.path(spec.task);
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all).and(text);
         write_whole(&path, &made.map_err(|e| SandboxError::Unavailable(format!("{}: {e}", path.display())))?)
     }
 
     /// Puts what was taken out into the sandbox that stands now, as changes that nobody has committed. Only onto the commit it was
     /// taken out for: over a later one it would undo work.
-    pub(super) async fn bring_back(&self, session: &Session, task: i64, tip: &Commit) -> Result<()> {
-        let path = self.carried(task);
+    pub async fn bring_back(&self, session: &Session, task: i64, tip: &Commit) -> Result<()> {
+        let path = self.path(task);
         let text = match std::fs::read(&path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             read => read.map_err(|e| SandboxError::Unavailable(format!("{}: {e}", path.display())))?,
@@ -90,8 +96,8 @@ impl Sandboxes {
     }
 
     /// It stands in a sandbox, or nobody waits for it any more.
-    pub(super) fn forget_carried(&self, task: i64) {
-        let path = self.carried(task);
+    pub fn forget(&self, task: i64) {
+        let path = self.path(task);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 tracing::warn!(task, %error, path = %path.display(), "what was brought over could not be removed; tried again when the sandbox is opened");
@@ -101,7 +107,7 @@ impl Sandboxes {
     }
 
     /// A line with the tree and the commit it goes onto, then its pack.
-    fn carried(&self, task: i64) -> PathBuf {
-        self.settings.state_dir.join("carried").join(task.to_string())
+    fn path(&self, task: i64) -> PathBuf {
+        self.core.settings.state_dir.join("carried").join(task.to_string())
     }
 }

@@ -1,13 +1,14 @@
 //! The tree in a mirror: the files of a large repository, checked out once, for workspaces on disk that are layers over them.
 //!
 //! Owns when one is made, and the index that goes with it, for a checkpoint of a sandbox that began with just these files, where its layer
-//! does not tell all (`capture.rs`). A generation's tree is never changed, for running sandboxes lie over it; one that starts from a later commit brings its own
+//! does not tell all (`capture/take.rs`). A generation's tree is never changed, for running sandboxes lie over it; one that starts from a later commit brings its own
 //! up to that. It only saves time: without it all is checked out. Tests: `tests/trees/layers.rs`, `broker/tests/docker/layers.rs`.
 
-use super::index::LATER;
-use super::record::Lent;
-use super::session::Work;
-use super::{Result, SandboxError, Sandboxes};
+use super::mirror::Mirrors;
+use crate::sandbox::index::LATER;
+use crate::sandbox::record::Lent;
+use crate::sandbox::session::Work;
+use crate::sandbox::{Result, SandboxError};
 
 /// Fewer files are checked out as quickly.
 const FILES: &str = "2000";
@@ -27,13 +28,13 @@ touch "$GIT_INDEX_FILE"
 echo made
 "#;
 
-impl Sandboxes {
+impl Mirrors {
     /// The generation with its tree, which is made if nobody has looked yet whether it is worth one.
-    pub(super) async fn with_tree(&self, key: &str, lent: Lent) -> Result<Lent> {
-        if self.mirrors.looked(key, &lent.name) {
+    pub(in crate::sandbox) async fn with_tree(&self, key: &str, lent: Lent) -> Result<Lent> {
+        if self.known.looked(key, &lent.name) {
             return Ok(lent);
         }
-        let tree = match self.make_tree(&lent, self.users.of(key)?).await {
+        let tree = match self.make_tree(&lent, self.core.users.of(key)?).await {
             Ok(made) => made.then(|| lent.held.head.clone()),
             Err(error) => {
                 tracing::warn!(key, %error, "the files were not checked out in advance; each sandbox does it for itself");
@@ -43,7 +44,7 @@ impl Sandboxes {
                 None
             }
         };
-        self.mirrors.set_tree(key, &lent.name, tree.as_ref())?;
+        self.known.set_tree(key, &lent.name, tree.as_ref())?;
         Ok(Lent { tree, ..lent })
     }
 
@@ -55,8 +56,8 @@ impl Sandboxes {
     }
 
     /// A sandbox could be made without it and not with it.
-    pub(super) fn blame_tree(&self, key: &str, lent: &Lent, why: &SandboxError) -> Result<()> {
+    pub(in crate::sandbox) fn blame_tree(&self, key: &str, lent: &Lent, why: &SandboxError) -> Result<()> {
         tracing::warn!(key, mirror = lent.name, %why, "workspaces cannot lie over the mirror's tree; each checks out its own");
-        self.mirrors.set_tree(key, &lent.name, None)
+        self.known.set_tree(key, &lent.name, None)
     }
 }

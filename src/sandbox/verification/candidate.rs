@@ -4,23 +4,39 @@
 //! issue's own check on the base and after them. A check that cannot be run is not held against the candidate; one that runs on the base and
 //! not under the candidate is. Of the copies nothing is kept, of the check's last run on a base what it printed. Tests: `tests/trees/issue_check.rs`.
 
+use std::sync::Arc;
+
 use domain::{Commit, Example, IssueCheck, NewFile};
 use protocol::mistakes;
 use protocol::runner::{MAX_TEXT, Op, Outcome, Status};
+use tokio::sync::Mutex;
 
-use super::verify::{gone_is_failed, tail};
-use super::{Result, SandboxError, Sandboxes, VerifySpec, issue_check};
+use super::issue_check;
+use super::runs::{Runs, gone_is_failed};
+use super::verify::tail;
+use crate::sandbox::{Result, SandboxError, VerifySpec};
 
 /// What one run of the issue's own check may take and print.
 const CHECK_WALL_MS: u64 = 60_000;
 const CHECK_BYTES: u64 = 64 << 10;
 
-impl Sandboxes {
+/// Tries candidates.
+pub struct Candidates {
+    runs: Arc<Runs>,
+    /// The last run of an issue's own check on a base, and what it was of: a round of candidates is held against one.
+    example_base: Mutex<Option<(String, Outcome)>>,
+}
+
+impl Candidates {
+    pub(in crate::sandbox) fn new(runs: Arc<Runs>) -> Self {
+        Self { runs, example_base: Mutex::default() }
+    }
+
     /// `files` laid over `spec.commit`, and `spec.command` run there; then the issue's check, on the base and under them. What came of
     /// the command, and the check's parts that did not hold before: none where it could not be run.
     ///
     /// # Errors
-    /// As [`Sandboxes::verify`]. Files that cannot be written are an outcome, as is a command that fails.
+    /// As [`Verification::verify`](super::verify::Verification::verify). Files that cannot be written are an outcome, as is a command that fails.
     pub async fn try_out(
         &self,
         spec: &VerifySpec,
@@ -39,7 +55,7 @@ impl Sandboxes {
     }
 
     async fn over(&self, spec: &VerifySpec, files: &[NewFile], number: u32) -> Result<Outcome> {
-        let apart = self.apart(spec, &spec.commit, &format!("try-{number}")).await?;
+        let apart = self.runs.apart(spec, &spec.commit, &format!("try-{number}")).await?;
         let written = apart.run(1, write(files), spec.wall_ms, MAX_TEXT).await?;
         if written.status != Status::Ok {
             return Ok(written);
@@ -101,7 +117,7 @@ impl Sandboxes {
         check: &IssueCheck,
         side: &str,
     ) -> Result<Option<Outcome>> {
-        let apart = self.apart(spec, commit, side).await?;
+        let apart = self.runs.apart(spec, commit, side).await?;
         let run = |id, op| apart.run(id, op, CHECK_WALL_MS.min(spec.wall_ms), CHECK_BYTES);
         // A repository's own file of that name is no check.
         let free = format!("test ! -e '{0}' && test ! -L '{0}'", check.file.path);

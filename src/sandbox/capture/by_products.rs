@@ -1,7 +1,7 @@
 //! What known tools leave behind in a tree, and what of it a repository keeps.
 //!
 //! Owns the list (`by_products.ignore`, data) and which of its lines hold for a repository. A sandbox's git applies them, below the
-//! repository's own `.gitignore` (`capture.rs`). Tests: below, and `tests/trees/by_products.rs`.
+//! repository's own `.gitignore` (`take.rs`). Tests: below, and `tests/trees/by_products.rs`.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -11,7 +11,8 @@ use domain::Commit;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::{Result, Sandboxes};
+use crate::sandbox::Result;
+use crate::sandbox::core::Core;
 
 const LIST: &str = include_str!("by_products.ignore");
 /// Bytes of the names in a base that are compared with the list.
@@ -19,19 +20,29 @@ const NAMES: u64 = 64 << 20;
 
 /// The lines that hold, for the newest base that was asked about of each repository.
 #[derive(Default)]
-pub(super) struct Lines(Mutex<HashMap<String, (Commit, Arc<str>)>>);
+struct Lines(Mutex<HashMap<String, (Commit, Arc<str>)>>);
 
-impl Sandboxes {
+/// Which by-products stay out of a repository's commits.
+pub(in crate::sandbox) struct ByProducts {
+    core: Arc<Core>,
+    lines: Lines,
+}
+
+impl ByProducts {
+    pub fn new(core: Arc<Core>) -> Self {
+        Self { core, lines: Lines::default() }
+    }
+
     /// The lines that hold over this base.
-    pub(super) async fn by_products(&self, repo_key: &str, base: &Commit) -> Result<Arc<str>> {
+    pub async fn of(&self, repo_key: &str, base: &Commit) -> Result<Arc<str>> {
         let known = |lines: &Lines| lines.0.lock().unwrap_or_else(PoisonError::into_inner).get(repo_key).cloned();
-        if let Some((_, lines)) = known(&self.by_products).filter(|(of, _)| of == base) {
+        if let Some((_, lines)) = known(&self.lines).filter(|(of, _)| of == base) {
             return Ok(lines);
         }
-        let tracked = self.repos.files(repo_key, base, NAMES).await?;
+        let tracked = self.core.repos.files(repo_key, base, NAMES).await?;
         let lines: Arc<str> = without_tracked(&tracked).into();
         let entry = (base.clone(), Arc::clone(&lines));
-        self.by_products.0.lock().unwrap_or_else(PoisonError::into_inner).insert(repo_key.to_owned(), entry);
+        self.lines.0.lock().unwrap_or_else(PoisonError::into_inner).insert(repo_key.to_owned(), entry);
         Ok(lines)
     }
 }

@@ -6,7 +6,7 @@
 //! Must not judge. Tests: below and `tests/trees/base_runs.rs`.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use domain::Commit;
@@ -14,8 +14,11 @@ use protocol::runner::{Outcome, Status};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::detect::Detected;
-use super::{Result, Sandboxes, VerifySpec, report};
+use super::report;
+use super::runs::Runs;
+use crate::sandbox::core::Core;
+use crate::sandbox::detect::Detected;
+use crate::sandbox::{Result, VerifySpec};
 
 /// A run is believed for this long.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -31,12 +34,12 @@ struct Kept {
     outcome: Outcome,
 }
 
-pub(super) struct BaseRuns {
+struct KeptRuns {
     dir: PathBuf,
 }
 
-impl BaseRuns {
-    pub(super) fn new(dir: impl Into<PathBuf>) -> Self {
+impl KeptRuns {
+    fn new(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into() }
     }
 
@@ -87,24 +90,36 @@ impl BaseRuns {
     }
 }
 
-impl Sandboxes {
+/// Runs checks on bases, or finds how they ended.
+pub struct BaseRuns {
+    core: Arc<Core>,
+    runs: Arc<Runs>,
+    kept: KeptRuns,
+}
+
+impl BaseRuns {
+    pub(in crate::sandbox) fn new(core: Arc<Core>, runs: Arc<Runs>) -> Self {
+        let kept = KeptRuns::new(core.settings.state_dir.join("base-runs"));
+        Self { core, runs, kept }
+    }
+
     /// The run of `command` on the base of `spec`: the one that is kept, or a new one, which is kept if it ended by itself.
-    pub(super) async fn base_run(&self, spec: &VerifySpec, command: &str, side: &str) -> Result<Outcome> {
-        let image = self.image(&spec.image).await?.map(|it| it.id);
-        let setup = self.records.get(spec.task).and_then(|record| record.setup).unwrap_or_default();
-        let Some(image) = image else { return self.run_tests(spec, &spec.base, command, side, &[]).await };
+    pub(in crate::sandbox) async fn base_run(&self, spec: &VerifySpec, command: &str, side: &str) -> Result<Outcome> {
+        let image = self.core.image(&spec.image).await?.map(|it| it.id);
+        let setup = self.core.setup_of(spec.task).unwrap_or_default();
+        let Some(image) = image else { return self.runs.run_tests(spec, &spec.base, command, side, &[]).await };
         let limits = format!("{:?} {}", spec.limits, spec.wall_ms);
         let key = key(&spec.repo_key, &spec.base, &[&image, &setup, command, &limits]);
-        if let Some(kept) = self.base_runs.get(&key, SystemTime::now()) {
+        if let Some(kept) = self.kept.get(&key, SystemTime::now()) {
             return Ok(kept);
         }
-        let outcome = self.run_tests(spec, &spec.base, command, side, &[]).await?;
+        let outcome = self.runs.run_tests(spec, &spec.base, command, side, &[]).await?;
         // One that failed without naming a test may have failed for a reason that passes.
         let tells = report::ran(&outcome).is_some_and(|tests| !tests.is_empty());
         if matches!(outcome.status, Status::Ok) || tells && matches!(outcome.status, Status::Exited { .. }) {
             let (repository, commit) = (spec.repo_key.clone(), spec.base.to_string());
             let kept = Kept { repository, commit, command: command.to_owned(), outcome };
-            self.base_runs.put(&key, &kept, SystemTime::now());
+            self.kept.put(&key, &kept, SystemTime::now());
             return Ok(kept.outcome);
         }
         Ok(outcome)
@@ -113,11 +128,11 @@ impl Sandboxes {
     /// The checks of a base and how they ended on it; none where no command is known.
     ///
     /// # Errors
-    /// As [`Sandboxes::verify`].
+    /// As [`Verification::verify`](super::verify::Verification::verify).
     pub async fn checks_of_base(&self, spec: &VerifySpec) -> Result<Option<(Detected, Outcome)>> {
-        let Some(test) = self.test_of(spec).await? else { return Ok(None) };
+        let Some(test) = self.runs.test_of(spec).await? else { return Ok(None) };
         // A name of its own each time: one that was just let go may still be on its way out.
-        let side = format!("start{}", self.ids.fetch_add(1, Ordering::Relaxed) % 100_000);
+        let side = format!("start{}", self.core.next_id() % 100_000);
         let outcome = self.base_run(spec, &test.command, &side).await?;
         Ok(Some((test, outcome)))
     }
@@ -145,7 +160,7 @@ mod tests {
     #[test]
     fn a_run_is_found_again_until_it_is_old() {
         let dir = tempfile::tempdir().unwrap();
-        let (runs, now) = (BaseRuns::new(dir.path().join("base-runs")), SystemTime::now());
+        let (runs, now) = (KeptRuns::new(dir.path().join("base-runs")), SystemTime::now());
         assert_eq!(runs.get("a", now), None);
         runs.put("a", &kept("one"), now);
         runs.put("a", &kept("two"), now);
@@ -161,7 +176,7 @@ mod tests {
     #[test]
     fn few_enough_are_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let (runs, now) = (BaseRuns::new(dir.path()), SystemTime::now());
+        let (runs, now) = (KeptRuns::new(dir.path()), SystemTime::now());
         for at in 0..MOST + 3 {
             runs.write(&format!("{at}"), &kept("x")).unwrap();
             let file = std::fs::File::open(runs.path(&format!("{at}"))).unwrap();

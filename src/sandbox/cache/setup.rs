@@ -6,17 +6,22 @@
 //! copy, and nothing is ever written back (`docs/decisions/0006-setup-results-are-files.md`). Tests: below and `tests/trees/setup.rs`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use domain::Commit;
 use protocol::broker::{ContainerSpec, Purpose};
-use protocol::runner::Op;
+use protocol::runner::{Op, Outcome, Status};
 use sha2::{Digest, Sha256};
+use tokio::sync::Mutex;
 
-use super::record::Record;
-use super::session::{self, Session, Work};
-use super::trial::Tried;
-use super::{PrepareSpec, Result, SandboxError, Sandboxes};
+use super::mirror::Mirrors;
+use super::stock::Stock;
+use crate::sandbox::core::Core;
+use crate::sandbox::record::Record;
+use crate::sandbox::session::{self, Session, Work};
+
+use crate::sandbox::{PrepareSpec, Result, SandboxError};
 
 /// What a sandbox needs before the agent enters: commands, and the commit they run on.
 #[derive(Debug, Clone)]
@@ -25,6 +30,22 @@ pub struct SetupSpec {
     pub commands: Vec<String>,
     /// The pinned base, wherever the work stands.
     pub commit: Commit,
+}
+
+/// One command, and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    /// The line that the shell ran. Foreign.
+    pub command: String,
+    /// How it ended, and what it printed.
+    pub outcome: Outcome,
+}
+
+impl Tried {
+    /// Whether it ended by itself with exit code 0.
+    pub fn worked(&self) -> bool {
+        matches!(self.outcome.status, Status::Ok | Status::Exited { code: 0 })
+    }
 }
 
 /// A result nobody used for this long goes.
@@ -47,18 +68,39 @@ const UNPACK_HOME: &str = r#"set -eu; cd "$HOME"; exec tar -x --no-same-owner -f
 /// The archives of a key, with what packs and unpacks each.
 const PARTS: [(&str, &str, &str); 2] = [("work.tar", PACK_WORK, UNPACK_WORK), ("home.tar", PACK_HOME, UNPACK_HOME)];
 
-impl Sandboxes {
+/// Makes and keeps what setup commands leave.
+pub(in crate::sandbox) struct Setups {
+    core: Arc<Core>,
+    mirrors: Arc<Mirrors>,
+    stock: Arc<Stock>,
+    /// Held while setup commands run.
+    setting_up: Mutex<()>,
+}
+
+impl Setups {
+    pub fn new(core: Arc<Core>, mirrors: Arc<Mirrors>, stock: Arc<Stock>) -> Self {
+        Self { core, mirrors, stock, setting_up: Mutex::default() }
+    }
+
+    /// Removes what no living sandbox was made with. One that is being made now is looked after by whoever makes it.
+    pub async fn sweep(&self) -> Result<()> {
+        if let Ok(_none) = self.setting_up.try_lock() {
+            self.forget_setups("").await?;
+        }
+        Ok(())
+    }
+
     /// The key under which the result is kept, which is there afterwards; `None` without commands. At most one of a process
     /// makes one at a time, so that tasks that start together wait for the first.
     /// `tried` gets each command that ran, with how it ended.
-    pub(super) async fn set_up(&self, spec: &PrepareSpec, tried: &mut Vec<Tried>) -> Result<Option<String>> {
+    pub async fn set_up(&self, spec: &PrepareSpec, tried: &mut Vec<Tried>) -> Result<Option<String>> {
         let Some(setup) = spec.setup.as_ref().filter(|it| !it.commands.is_empty()) else { return Ok(None) };
-        let image = self.image(&spec.image).await?.map(|it| it.id).unwrap_or_default();
-        let text = self.repos.commit_text(&spec.repo_key, &setup.commit).await?;
+        let image = self.core.image(&spec.image).await?.map(|it| it.id).unwrap_or_default();
+        let text = self.core.repos.commit_text(&spec.repo_key, &setup.commit).await?;
         let tree = text.lines().next().unwrap_or_default().to_owned();
         let key = key(&spec.repo_key, &tree, &setup.commands, &image);
         let _one = self.setting_up.lock().await;
-        let kept = self.setups().join(&key);
+        let kept = self.dir().join(&key);
         if !kept.is_dir() {
             self.forget_setups(&key).await?;
             self.run_setup(spec, setup, &kept, tried).await?;
@@ -68,8 +110,8 @@ impl Sandboxes {
     }
 
     /// Brings a result into a sandbox that has the repository already.
-    pub(super) async fn bring_setup(&self, session: &Session, key: Option<&str>) -> Result<()> {
-        let Some(kept) = key.map(|key| self.setups().join(key)) else { return Ok(()) };
+    pub async fn bring_setup(&self, session: &Session, key: Option<&str>) -> Result<()> {
+        let Some(kept) = key.map(|key| self.dir().join(key)) else { return Ok(()) };
         for (name, _, unpack) in PARTS {
             let path = kept.join(name);
             let mut file = tokio::fs::File::open(&path).await.map_err(|e| io(&path, &e))?;
@@ -89,17 +131,17 @@ impl Sandboxes {
         let name = format!("setup-{}-{}", spec.task, spec.attempt);
         // The task's own record: its subnet, and what a restart finds and removes.
         let record = Record { name: name.clone(), base: setup.commit.to_string(), ..spec.record() };
-        let record = self.begin(record, spec.network).await?;
+        let record = self.core.begin(record, spec.network).await?;
         let container = ContainerSpec {
             name: name.clone(),
             task: Some(spec.task),
             purpose: Purpose::Setup,
-            user: self.users.of(&spec.repo_key)?,
+            user: self.core.users.of(&spec.repo_key)?,
             image: spec.image.clone(),
             subnet: record.subnet,
             limits: spec.limits,
             env: Vec::new(),
-            profile: self.settings.profile.clone(),
+            profile: self.core.settings.profile.clone(),
             mirror: None,
             layered: false,
         };
@@ -107,9 +149,9 @@ impl Sandboxes {
             Ok(session) => self.keep_setup(&session, kept).await,
             Err(why) => Err(why),
         };
-        let closed = self.subnets.close(record.subnet).await;
+        let closed = self.core.subnets.close(record.subnet).await;
         // Waited for: the task's own sandbox takes the subnet next. Cut before this, the record names what is to be removed.
-        let removed = self.broker.remove(&name).await.map_err(session::from_broker);
+        let removed = self.core.broker.remove(&name).await.map_err(session::from_broker);
         done.and(closed).and(removed)
     }
 
@@ -122,12 +164,12 @@ impl Sandboxes {
         tried: &mut Vec<Tried>,
     ) -> Result<Session> {
         let lent = self.mirrors.current(&spec.repo_key);
-        let (session, _) = self.stocked(container, &spec.repo_key, &setup.commit, 1, lent).await?;
+        let (session, _) = self.stock.stocked(container, &spec.repo_key, &setup.commit, 1, lent).await?;
         if let Some(subnet) = container.subnet {
-            self.subnets.open(subnet, || Ok(Some(spec.egress.clone()))).await?;
+            self.core.subnets.open(subnet, || Ok(Some(spec.egress.clone()))).await?;
         }
         for command in &setup.commands {
-            let ran = session.run(Op::Bash { command: command.clone() }, self.settings.setup_wall_ms).await?;
+            let ran = session.run(Op::Bash { command: command.clone() }, self.core.settings.setup_wall_ms).await?;
             let named = format!("the setup command {}", crate::text::one_line(crate::text::cut(command, 120).0));
             let ended = session::succeeded(&ran, &named);
             tried.push(Tried { command: command.clone(), outcome: ran });
@@ -136,7 +178,7 @@ impl Sandboxes {
         // As at a checkpoint: nothing runs and nothing is reached while it is read.
         let stopped = session.run(Op::Quiesce, QUIESCE_MS).await?;
         session::succeeded(&stopped, "stopping what setup started")?;
-        self.subnets.close(container.subnet).await?;
+        self.core.subnets.close(container.subnet).await?;
         Ok(session)
     }
 
@@ -145,9 +187,9 @@ impl Sandboxes {
         let beside = kept.with_extension("new");
         drop(std::fs::remove_dir_all(&beside));
         std::fs::create_dir_all(&beside).map_err(|e| io(&beside, &e))?;
-        let most = self.settings.setup_bytes;
+        let most = self.core.settings.setup_bytes;
         for (name, pack, _) in PARTS {
-            let left = left(&beside)?.saturating_sub(self.settings.disk_floor_bytes);
+            let left = left(&beside)?.saturating_sub(self.core.settings.disk_floor_bytes);
             let path = beside.join(name);
             let mut file = tokio::fs::File::create(&path).await.map_err(|e| io(&path, &e))?;
             let done = session.spool(Work::new(["sh", "-c", pack]).wall(COPY_MS), &mut file, most.min(left)).await;
@@ -155,7 +197,7 @@ impl Sandboxes {
                 SandboxError::Limit(_) if left < most => SandboxError::Unavailable(format!(
                     "what the setup commands left does not fit beside the {} MiB that are to stay free at {} (`sandbox.disk_floor_mib`); \
                      make room there",
-                    self.settings.disk_floor_bytes >> 20,
+                    self.core.settings.disk_floor_bytes >> 20,
                     beside.display()
                 )),
                 SandboxError::Limit(_) => SandboxError::Limit(format!(
@@ -170,16 +212,16 @@ impl Sandboxes {
         std::fs::rename(&beside, kept).map_err(|e| io(kept, &e))
     }
 
-    fn setups(&self) -> PathBuf {
-        self.settings.state_dir.join("setup")
+    fn dir(&self) -> PathBuf {
+        self.core.settings.state_dir.join("setup")
     }
 
     /// Removes results that no living sandbox was made with: those nobody used for a month, then the longest unused until the rest
     /// fits. `coming` stays.
-    pub(super) async fn forget_setups(&self, coming: &str) -> Result<Vec<String>> {
-        let mut living: Vec<String> = self.records.all().into_iter().filter_map(|record| record.setup).collect();
+    async fn forget_setups(&self, coming: &str) -> Result<Vec<String>> {
+        let mut living: Vec<String> = self.core.records.all().into_iter().filter_map(|record| record.setup).collect();
         living.push(coming.to_owned());
-        let (dir, most) = (self.setups(), self.settings.setup_total_bytes);
+        let (dir, most) = (self.dir(), self.core.settings.setup_total_bytes);
         let swept = tokio::task::spawn_blocking(move || sweep(&dir, &living, most, SystemTime::now())).await;
         swept.map_err(|e| SandboxError::Unavailable(e.to_string()))?
     }

@@ -1,12 +1,13 @@
 //! One command on one commit, in a verification sandbox of its own: what `caisson eval` judges by.
 //!
-//! Owns nothing of the sandbox (`verify.rs` does): only how the end of such a run is told, and how many tests it says it ran. All of it
+//! Owns nothing of the sandbox (`runs.rs` does): only how the end of such a run is told, and how many tests it says it ran. All of it
 //! is printed by code under review. Tests: below; the runs themselves in `tests/eval.rs`.
 
 use protocol::runner::Outcome;
 
+use super::runs::Runs;
 use super::verify::{exit_code, tail};
-use super::{Result, SandboxError, Sandboxes, VerifySpec};
+use crate::sandbox::{Result, SandboxError, VerifySpec};
 
 /// How one command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,20 +24,20 @@ pub struct Ran {
     pub duration_ms: u64,
 }
 
-impl Sandboxes {
+impl Runs {
     /// Runs `spec.command` on `spec.commit`, in a fresh sandbox without a network. `side` is a part of the container's name.
     ///
     /// # Errors
-    /// As [`Sandboxes::verify`]; a command that fails or hangs is no error.
+    /// As [`Verification::verify`](super::verify::Verification::verify); a command that fails or hangs is no error.
     pub async fn run_on(&self, spec: &VerifySpec, side: &str) -> Result<Ran> {
         let outcome = self.run_tests(spec, &spec.commit, command(spec)?, side, &[]).await?;
         Ok(Ran::of(&outcome))
     }
 
-    /// As [`Sandboxes::run_on`], with the files that steer tests as they stand in the base; none where they do not differ.
+    /// As [`Runs::run_on`], with the files that steer tests as they stand in the base; none where they do not differ.
     ///
     /// # Errors
-    /// As [`Sandboxes::verify`].
+    /// As [`Verification::verify`](super::verify::Verification::verify).
     pub async fn run_with_base_tests(&self, spec: &VerifySpec) -> Result<Option<Ran>> {
         Ok(self.with_base_tests(spec, command(spec)?).await?.as_ref().map(Ran::of))
     }
@@ -74,7 +75,7 @@ fn counted(text: &str) -> Option<u64> {
 }
 
 /// As [`counted`], without what pytest calls an error: most often a file that it could not read.
-pub(super) fn executed(text: &str) -> Option<u64> {
+pub(in crate::sandbox) fn executed(text: &str) -> Option<u64> {
     sum(text, &["passed", "failed", "xfailed", "xpassed"])
 }
 

@@ -1,6 +1,6 @@
 //! One action in a prepared sandbox.
 //!
-//! Owns attaching again, and telling apart what the caller must tell apart: a result, an action that *may* have run, and a
+//! Owns telling apart what the caller must tell apart: a result, an action that *may* have run, and a
 //! sandbox that is gone. An action is sent at most once to one boot of a runner; after a restart it is never repeated.
 //! Tests: `tests/trees.rs`.
 
@@ -8,18 +8,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{Action, Loss, TextEdit};
-use protocol::broker::{ContainerState, End};
 use protocol::edit::Edit;
 use protocol::runner::{Limits, Op, Outcome, Status};
 
-use super::link::LinkError;
-use super::session::{self, HOST_IDS, Session};
-use super::{Acted, Result, SandboxError, Sandboxes};
+use super::TaskSandboxes;
+use crate::sandbox::core::Core;
+use crate::sandbox::link::LinkError;
+use crate::sandbox::session::{self, HOST_IDS, Session};
+use crate::sandbox::sessions::Sessions;
+use crate::sandbox::{Acted, Result, SandboxError};
 
 /// How often a lost line is taken up again within one call.
 const LINES: usize = 3;
 
-impl Sandboxes {
+/// Carries out actions in tasks' sandboxes.
+pub struct Actions {
+    core: Arc<Core>,
+    sessions: Arc<Sessions>,
+    of_tasks: Arc<TaskSandboxes>,
+}
+
+impl Actions {
+    pub(in crate::sandbox) fn new(core: Arc<Core>, sessions: Arc<Sessions>, of_tasks: Arc<TaskSandboxes>) -> Self {
+        Self { core, sessions, of_tasks }
+    }
+
     /// Runs `action` under `request_id`, or waits for it if the runner already has it from an earlier try.
     ///
     /// The result of the action before is acknowledged first: asking for the next one says that it is stored.
@@ -32,10 +45,10 @@ impl Sandboxes {
         if request_id & HOST_IDS != 0 {
             return Err(SandboxError::Refused(format!("request id {request_id} is reserved")));
         }
-        self.must_be_current(task)?;
+        self.core.must_be_current(task)?;
         let mut sent = false;
         for _ in 0..LINES {
-            let session = match self.session(task).await {
+            let session = match self.sessions.of(task).await {
                 Ok(session) => session,
                 // Another boot answers: an earlier try of this request may have run in the one before.
                 Err(SandboxError::Gone(Loss::Restarted)) => return Ok(interrupted(Loss::Restarted)),
@@ -53,11 +66,11 @@ impl Sandboxes {
                     return Ok(Acted { outcome, lost: None });
                 }
                 Err(LinkError::Closed | LinkError::Timeout) => {
-                    self.drop_session(task, &session).await;
+                    self.sessions.drop_session(task, &session).await;
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
                 Err(e @ LinkError::Protocol(_)) => {
-                    return match self.unless_trusted(task, session::from_link(&e)).await {
+                    return match self.sessions.unless_trusted(task, session::from_link(&e)).await {
                         SandboxError::Gone(loss) => Ok(interrupted(loss)),
                         e => Err(e),
                     };
@@ -72,59 +85,13 @@ impl Sandboxes {
         Err(SandboxError::Unavailable("the line to the sandbox breaks again and again; trying later".to_owned()))
     }
 
-    /// The attached container of a task, attaching (and waking) it if need be.
-    pub(super) async fn session(&self, task: i64) -> Result<Arc<Session>> {
-        if let Some(session) = self.sessions.lock().await.get(&task) {
-            return Ok(Arc::clone(session));
+    /// A router that greets a new process closes every subnet: what was at work then gets its way out back. One that this
+    /// process has closed stays closed.
+    async fn go_on(&self, task: i64) -> Result<()> {
+        match self.core.subnet(task) {
+            Some(subnet) if self.core.subnets.untouched(subnet).await => self.of_tasks.open(task).await.map(drop),
+            _ => Ok(()),
         }
-        let record = self.records.ready(task)?;
-        let found = self.broker.inspect(&record.name).await.map_err(session::from_broker)?;
-        match found.map(|container| container.state) {
-            Some(ContainerState::Running) => {}
-            Some(ContainerState::Paused) => self.broker.unpause(&record.name).await.map_err(session::from_broker)?,
-            Some(ContainerState::Exited { end, .. }) => return Err(self.lost(task, ended(end))),
-            // One that was never started is another one than was prepared, which is gone.
-            Some(ContainerState::Created | ContainerState::Gone) | None => return Err(self.lost(task, Loss::Removed)),
-        }
-        let attached = Session::attach(self.broker.as_ref(), &record, self.epoch, Arc::clone(&self.ids)).await;
-        let (session, welcome) = match attached {
-            Ok(attached) => attached,
-            Err(e) => return Err(self.unless_trusted(task, e).await),
-        };
-        if record.boot.as_ref() != Some(&session.boot) {
-            return Err(self.lost(task, Loss::Restarted));
-        }
-        for known in welcome.known.iter().filter(|known| known.finished && known.id & HOST_IDS != 0) {
-            // Left by an older life of the host; best effort as above.
-            drop(session.link.ack(known.id).await);
-        }
-        let session = Arc::new(session);
-        self.sessions.lock().await.insert(task, Arc::clone(&session));
-        Ok(session)
-    }
-
-    /// Marks the sandbox as lost, so that everything but preparing it again says so.
-    fn lost(&self, task: i64, loss: Loss) -> SandboxError {
-        let marked = self.records.change(task, |record| (record.boot, record.lost) = (None, Some(loss)));
-        marked.err().unwrap_or(SandboxError::Gone(loss))
-    }
-
-    pub(super) async fn drop_session(&self, task: i64, session: &Arc<Session>) {
-        let mut sessions = self.sessions.lock().await;
-        if sessions.get(&task).is_some_and(|current| Arc::ptr_eq(current, session)) {
-            sessions.remove(&task);
-        }
-    }
-
-    /// `e`; a runner that broke the protocol is no runner of ours any more: its container goes before that is said.
-    pub(super) async fn unless_trusted(&self, task: i64, e: SandboxError) -> SandboxError {
-        if e != SandboxError::Gone(Loss::Untrusted) {
-            return e;
-        }
-        self.sessions.lock().await.remove(&task);
-        let name = self.records.get(task).map(|record| record.name).unwrap_or_default();
-        self.lost(task, Loss::Untrusted);
-        self.broker.remove(&name).await.err().map_or(e, session::from_broker)
     }
 
     async fn settle(&self, session: &Session, next: u64) {
@@ -132,16 +99,6 @@ impl Sandboxes {
         if let Some(id) = before {
             drop(session.link.ack(id).await);
         }
-    }
-}
-
-/// What the broker's word on an ended container means for its task.
-fn ended(end: End) -> Loss {
-    match end {
-        End::Memory => Loss::Memory,
-        End::Stopped => Loss::Stopped,
-        End::EngineRestarted => Loss::EngineRestarted,
-        End::Itself => Loss::Ended,
     }
 }
 
@@ -160,7 +117,7 @@ fn failed(reason: String) -> Outcome {
     Outcome::new(Status::Failed { reason }, "")
 }
 
-/// None for what happens elsewhere ([`Sandboxes::try_out`]).
+/// None for what happens elsewhere (`Candidates::try_out`).
 fn op(action: &Action) -> Option<Op> {
     Some(match action.clone() {
         Action::Bash { command } => Op::Shell { command, background: false },

@@ -16,7 +16,7 @@ const PART: &str = "caisson-example ";
 
 /// The parts of a check that ran `before` and `after`, did not hold before, and were run in one of them at least. None where a run did not
 /// end by itself: that is no candidate's fault.
-pub(super) fn compare(check: &IssueCheck, before: &Outcome, after: &Outcome) -> Vec<Example> {
+pub(in crate::sandbox) fn compare(check: &IssueCheck, before: &Outcome, after: &Outcome) -> Vec<Example> {
     let by_itself = |ran: &Outcome| matches!(ran.status, Status::Ok | Status::Exited { .. } | Status::Signaled { .. });
     if !by_itself(before) || !by_itself(after) {
         return Vec::new();

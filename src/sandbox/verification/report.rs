@@ -21,7 +21,7 @@ pub fn ran(outcome: &Outcome) -> Option<BTreeSet<String>> {
 }
 
 /// The names that stand in an output, whole or cut.
-pub(super) fn names(text: &str) -> impl Iterator<Item = String> {
+pub(in crate::sandbox) fn names(text: &str) -> impl Iterator<Item = String> {
     text.lines().filter_map(name).take(NAMES)
 }
 

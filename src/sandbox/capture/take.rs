@@ -5,16 +5,20 @@
 //! hooks, filters, attributes, index flags, replaced or planted objects) takes part. What comes out is one pack, capped,
 //! straight into the quarantine container. Tests: `tests/trees.rs`.
 
+use std::sync::Arc;
+
 use domain::Commit;
 use protocol::broker::RUNNER;
 use protocol::runner::Op;
 use tokio::io::AsyncSeekExt;
 
-use super::index::Kept;
-use super::record::Record;
-use super::session::{Session, Work};
-use super::{CaptureSpec, Captured, Result, SandboxError, Sandboxes};
+use super::by_products::ByProducts;
 use crate::git::{Held, Tree};
+use crate::sandbox::core::Core;
+use crate::sandbox::index::{Indexes, Kept};
+use crate::sandbox::record::Record;
+use crate::sandbox::session::{self, Session, Work};
+use crate::sandbox::{CaptureSpec, Result, SandboxError};
 
 /// How long stopping everything may take, in milliseconds.
 const QUIESCE_MS: u64 = 10_000;
@@ -107,10 +111,10 @@ printf '\n%s\n' "$tree" >&2
 const LEFT_OUT: &str = "left out: ";
 
 /// What a sandbox handed out.
-pub(super) struct Taken {
+pub(in crate::sandbox) struct Taken {
     pub tree: Tree,
     pub pack: tokio::fs::File,
-    left_out: Vec<String>,
+    pub left_out: Vec<String>,
 }
 
 /// Where what changed and the base's objects come from.
@@ -123,43 +127,24 @@ enum Way {
     Copy(Option<Held>),
 }
 
-impl Sandboxes {
-    /// Stops the sandbox, takes its tree, has it checked, and keeps the commit as `refs/caisson/<task>/<n>`.
-    ///
-    /// Repeatable: a checkpoint that was kept before the caller heard of it is made again from the same tree and is the
-    /// same commit (author, date and message are the caller's).
-    ///
-    /// # Errors
-    /// [`SandboxError::Gone`] when the sandbox went away before its tree was taken, [`SandboxError::Unavailable`] for
-    /// engine, router or disk. What is wrong with the tree is [`Captured::Refused`].
-    pub async fn capture(&self, spec: &CaptureSpec) -> Result<Captured> {
-        let task = spec.segment.task;
-        let record = self.records.ready(task)?;
-        let session = self.session(task).await?;
-        // The container that will judge the tree comes up while the tree is read, if not before.
-        let (quarantine, taken) =
-            tokio::join!(self.quarantine_of(&spec.segment), self.stop_and_take(&session, record, spec));
-        let Taken { tree, mut pack, left_out } = match taken {
-            Ok(taken) => taken,
-            Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
-                return Ok(Captured::Refused { reasons: vec![why] });
-            }
-            Err(e) => {
-                self.drop_session(task, &session).await;
-                return Err(self.unless_trusted(task, e).await);
-            }
-        };
-        let captured = self.examine(quarantine?, spec, &tree, &mut pack).await?;
-        self.forget_carried(task);
-        Ok(captured.leaving_out(left_out))
+/// Takes trees out of sandboxes.
+pub(in crate::sandbox) struct Trees {
+    core: Arc<Core>,
+    indexes: Arc<Indexes>,
+    by_products: ByProducts,
+}
+
+impl Trees {
+    pub fn new(core: Arc<Core>, indexes: Arc<Indexes>) -> Self {
+        Self { by_products: ByProducts::new(Arc::clone(&core)), core, indexes }
     }
 
     /// Every process but the runner dies and the subnet is closed, and only then is the tree read.
-    pub(super) async fn stop_and_take(&self, session: &Session, record: Record, spec: &CaptureSpec) -> Result<Taken> {
+    pub async fn stop_and_take(&self, session: &Session, record: Record, spec: &CaptureSpec) -> Result<Taken> {
         let stopped = session.run(Op::Quiesce, QUIESCE_MS).await;
         // Closed whether or not everything has died: both barriers, not one.
-        self.subnets.close(record.subnet).await?;
-        let stopped = super::session::succeeded(&stopped?, "stopping everything in the sandbox");
+        self.core.subnets.close(record.subnet).await?;
+        let stopped = session::succeeded(&stopped?, "stopping everything in the sandbox");
         stopped.map_err(|e| SandboxError::Unavailable(e.to_string()))?;
         self.take(session, &record, spec).await
     }
@@ -168,7 +153,7 @@ impl Sandboxes {
     /// base brought in afresh, so that an agent that broke its `.git` has still done its work: from the mirror, or else whole.
     async fn take(&self, session: &Session, record: &Record, spec: &CaptureSpec) -> Result<Taken> {
         let mut ways: Vec<Way> = record.tree().cloned().map(Way::Layer).into_iter().collect();
-        ways.push(Way::Borrow(self.kept_index(record)));
+        ways.push(Way::Borrow(self.indexes.kept(record)));
         ways.extend(record.mirror.as_ref().map(|lent| Way::Copy(Some(lent.held.clone()))));
         for way in ways {
             match self.take_with(session, spec, &way).await {
@@ -182,13 +167,18 @@ impl Sandboxes {
     }
 
     async fn take_with(&self, session: &Session, spec: &CaptureSpec, way: &Way) -> Result<Taken> {
-        let (segment, most) = (&spec.segment, self.settings.tree_pack_bytes);
-        let by_products = self.by_products(&segment.repo_key, &segment.base).await?;
+        let (segment, most) = (&spec.segment, self.core.settings.tree_pack_bytes);
+        let by_products = self.by_products.of(&segment.repo_key, &segment.base).await?;
         let mut base = match way {
             Way::Layer(_) | Way::Borrow(_) => None,
             Way::Copy(held) => {
                 let base = std::slice::from_ref(&segment.base);
-                Some(self.repos.pack(&segment.repo_key, base, 1, held.as_ref(), self.settings.base_pack_bytes).await?)
+                Some(
+                    self.core
+                        .repos
+                        .pack(&segment.repo_key, base, 1, held.as_ref(), self.core.settings.base_pack_bytes)
+                        .await?,
+                )
             }
         };
         let (script, words) = way.script(base.as_ref().map_or(0, |base| base.bytes));
@@ -210,7 +200,7 @@ impl Sandboxes {
             )),
             other => other,
         })?;
-        super::session::succeeded(&done, "reading the files of the sandbox")?;
+        session::succeeded(&done, "reading the files of the sandbox")?;
         let rewound = pack.rewind().await;
         rewound.map_err(|e| SandboxError::Unavailable(format!("the temporary pack: {e}")))?;
         let left_out = done.text.lines().filter_map(|line| line.strip_prefix(LEFT_OUT)).map(str::to_owned).collect();

@@ -1,7 +1,7 @@
 //! The quarantine container: where objects that an agent made are looked at for the first time.
 //!
 //! Owns the container: fresh, without a network, with the objects the new tree is compared with, made in advance while the agent
-//! still works ([`Sandboxes::warm`]), never used twice, and removed on every path. What is asked of git in it stands in
+//! still works ([`Quarantines::warm`]), never used twice, and removed on every path. What is asked of git in it stands in
 //! `inspection.rs`. Must not: let git on the host read anything before the container has. Tests: `tests/trees.rs`.
 
 use std::collections::HashMap;
@@ -13,12 +13,13 @@ use protocol::broker::{ContainerLimits, ContainerSpec, Purpose};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinHandle;
 
-use super::inspection::{DIR, Step, Stop};
-use super::mirror;
-use super::record::Lent;
-use super::session::{Passing, Session, Work};
-use super::{CaptureSpec, Captured, Result, SandboxError, Sandboxes, Segment};
+use super::inspection::{self, DIR, Step, Stop};
 use crate::git::{PackFile, Tree};
+use crate::sandbox::cache::mirror::{self, Mirrors};
+use crate::sandbox::core::Core;
+use crate::sandbox::record::Lent;
+use crate::sandbox::session::{Passing, Session, Work, git_or};
+use crate::sandbox::{CaptureSpec, Captured, Result, SandboxError, Segment};
 
 /// Makes the repository `$1`: stdin is `$2` bytes of the file `shallow`, then a pack of `$3` bytes with what the mirror lacks.
 const TAKE_BASE: &str = r#"
@@ -51,7 +52,7 @@ type Making = (Segment, JoinHandle<Result<Quarantine>>);
 
 /// Containers made in advance, by task.
 #[derive(Default)]
-pub(super) struct Standby {
+struct Standby {
     making: Mutex<HashMap<i64, Making>>,
     serial: AtomicU32,
 }
@@ -60,18 +61,30 @@ impl Standby {
     fn take(&self, task: i64) -> Option<Making> {
         self.making.lock().unwrap_or_else(PoisonError::into_inner).remove(&task)
     }
-
-    /// The task needs none any more. A container goes with its last handle, also one that is still being made.
-    pub(super) fn forget(&self, task: i64) {
-        drop(self.take(task));
-    }
-
-    pub(super) fn forget_all(&self) {
-        self.making.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
 }
 
-impl Sandboxes {
+/// Makes quarantines, and has trees judged in them.
+pub struct Quarantines {
+    core: Arc<Core>,
+    mirrors: Arc<Mirrors>,
+    standby: Standby,
+}
+
+impl Quarantines {
+    pub(in crate::sandbox) fn new(core: Arc<Core>, mirrors: Arc<Mirrors>) -> Self {
+        Self { core, mirrors, standby: Standby::default() }
+    }
+
+    /// The task needs none any more. A container goes with its last handle, also one that is still being made.
+    pub(in crate::sandbox) fn forget(&self, task: i64) {
+        drop(self.standby.take(task));
+    }
+
+    /// No task needs one any more.
+    pub(in crate::sandbox) fn forget_all(&self) {
+        self.standby.making.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Makes the quarantine container of a segment while its actions still run. Asked again it does nothing; what goes wrong shows
     /// when the container is needed.
     pub fn warm(self: &Arc<Self>, segment: &Segment) {
@@ -79,13 +92,13 @@ impl Sandboxes {
         if making.get(&segment.task).is_some_and(|(made_for, _)| made_for == segment) {
             return;
         }
-        let (sandboxes, of) = (Arc::clone(self), segment.clone());
-        let work = tokio::spawn(async move { sandboxes.quarantine(&of).await });
+        let (this, of) = (Arc::clone(self), segment.clone());
+        let work = tokio::spawn(async move { this.quarantine(&of).await });
         making.insert(segment.task, (segment.clone(), work));
     }
 
     /// The container that was made in advance for this segment, otherwise a new one.
-    pub(super) async fn quarantine_of(&self, segment: &Segment) -> Result<Quarantine> {
+    pub(in crate::sandbox) async fn quarantine_of(&self, segment: &Segment) -> Result<Quarantine> {
         if let Some((made_for, making)) = self.standby.take(segment.task)
             && made_for == *segment
             && let Ok(Ok(ready)) = making.await
@@ -105,7 +118,7 @@ impl Sandboxes {
         match (self.quarantine_on(segment, lent.as_ref()).await, lent) {
             (Err(why), Some(lent)) if mirror::may_be_why(&why) => {
                 let made = self.quarantine_on(segment, None).await?;
-                self.blame_mirror(&segment.repo_key, &lent, &why)?;
+                self.mirrors.blame_mirror(&segment.repo_key, &lent, &why)?;
                 Ok(made)
             }
             (made, _) => made,
@@ -118,21 +131,22 @@ impl Sandboxes {
             known.push(segment.base.clone());
         }
         let mut base = self
+            .core
             .repos
-            .pack(&segment.repo_key, &known, 1, lent.map(|lent| &lent.held), self.settings.base_pack_bytes)
+            .pack(&segment.repo_key, &known, 1, lent.map(|lent| &lent.held), self.core.settings.base_pack_bytes)
             .await?;
-        let room_for = 4 * (base.bytes + self.settings.tree_pack_bytes) + (64 << 20);
+        let room_for = 4 * (base.bytes + self.core.settings.tree_pack_bytes) + (64 << 20);
         // A name of its own: the removal of one that was not used may still be under way.
         let serial = self.standby.serial.fetch_add(1, Ordering::Relaxed);
         let container = ContainerSpec {
-            name: format!("quarantine-{}-{}-{}-{serial}", segment.task, segment.n, self.epoch),
+            name: format!("quarantine-{}-{}-{}-{serial}", segment.task, segment.n, self.core.epoch),
             task: Some(segment.task),
             purpose: Purpose::Quarantine,
-            user: self.users.of(&segment.repo_key)?,
-            image: self.settings.quarantine_image.clone(),
+            user: self.core.users.of(&segment.repo_key)?,
+            image: self.core.settings.quarantine_image.clone(),
             subnet: None,
             limits: ContainerLimits {
-                memory_bytes: self.settings.policy.memory_bytes + room_for,
+                memory_bytes: self.core.settings.policy.memory_bytes + room_for,
                 workspace_bytes: room_for,
                 ..ContainerLimits::default()
             },
@@ -141,10 +155,11 @@ impl Sandboxes {
             mirror: lent.map(|lent| lent.name.clone()),
             layered: false,
         };
-        let passing = self.passing(&container.name);
-        let session = Session::make(self.broker.as_ref(), &container, self.epoch, Arc::clone(&self.ids)).await?;
+        let passing = self.core.passing(&container.name);
+        let session =
+            Session::make(self.core.broker.as_ref(), &container, self.core.epoch, Arc::clone(&self.core.ids)).await?;
         let taken = take_base(&session, &known, &mut base).await;
-        super::prepare::git_or(&session, &container.image, taken).await?;
+        git_or(&session, &container.image, taken).await?;
         Ok(Quarantine { session, passing, base_bytes: base.bytes, lent: lent.cloned() })
     }
 
@@ -167,7 +182,7 @@ impl Sandboxes {
         let whole = self.quarantine_on(&spec.segment, None).await?;
         let again = self.judged_in(whole, spec, tree, pack).await;
         if again.is_ok() {
-            self.blame_mirror(&spec.segment.repo_key, &lent, &why)?;
+            self.mirrors.blame_mirror(&spec.segment.repo_key, &lent, &why)?;
         }
         told(again)
     }
@@ -181,7 +196,7 @@ impl Sandboxes {
         pack: &mut tokio::fs::File,
     ) -> Step<Captured> {
         let Quarantine { session, passing: _passing, base_bytes, .. } = quarantine;
-        self.judged(&session, spec, tree, base_bytes, pack).await
+        inspection::judged(&self.core, &session, spec, tree, base_bytes, pack).await
     }
 }
 

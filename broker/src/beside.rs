@@ -1,0 +1,122 @@
+//! Containers beside a way out in memory: what they ask of it, and what becomes of them where it says no.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use protocol::broker::{ContainerLimits, ContainerSpec, Problem, ProblemKind, Purpose, RouterSpec, USERS};
+
+use crate::Settings;
+use crate::engine::memory::MemoryEngine;
+use crate::router::memory::MemoryWayOut;
+use crate::service::Service;
+
+struct World {
+    engine: Arc<MemoryEngine>,
+    router: Arc<MemoryWayOut>,
+    service: Service,
+    _dir: tempfile::TempDir,
+}
+
+fn world() -> World {
+    let dir = tempfile::tempdir().unwrap();
+    let runner = dir.path().join("runner");
+    std::fs::write(&runner, b"\x7fELF and more").unwrap();
+    let mut settings = Settings::new(dir.path().join("socket"), "one", runner);
+    settings.images = vec!["sandbox:1".into()];
+    let engine = Arc::new(MemoryEngine::new(None, HashMap::from([("/bin/sh", "looked\n".to_owned())])));
+    let router = Arc::new(MemoryWayOut::new("one").unwrap());
+    let service = Service::beside(engine.clone(), settings, router.clone()).unwrap();
+    World { engine, router, service, _dir: dir }
+}
+
+fn spec(name: &str, subnet: Option<u32>) -> ContainerSpec {
+    let limits = ContainerLimits {
+        memory_bytes: 1 << 30,
+        pids: 64,
+        cpus: 1.0,
+        workspace_bytes: 1 << 30,
+        ..ContainerLimits::default()
+    };
+    ContainerSpec {
+        name: name.into(),
+        task: Some(1),
+        purpose: if subnet.is_some() { Purpose::Task } else { Purpose::Verify },
+        user: *USERS.start(),
+        image: "sandbox:1".into(),
+        subnet,
+        limits,
+        env: Vec::new(),
+        profile: "sealed".into(),
+        mirror: None,
+        layered: false,
+    }
+}
+
+async fn with_subnets(world: &World, subnets: u32) {
+    let spec = RouterSpec { image: "router:1".into(), subnets, pool: None, upstream: None, private: Vec::new() };
+    assert_eq!(world.service.router.ensure(&spec).await.unwrap().subnets.len(), subnets as usize);
+    world.router.asked();
+}
+
+fn containers(world: &World) -> Vec<String> {
+    world.engine.all().into_iter().filter(|it| it.starts_with("container ")).collect()
+}
+
+#[tokio::test]
+async fn nothing_is_made_on_a_subnet_that_is_not_there() {
+    let world = world();
+    with_subnets(&world, 1).await;
+    let absent = world.service.containers.create(&spec("task-1-1", Some(1))).await.unwrap_err();
+    assert_eq!((absent.kind, world.router.asked()), (ProblemKind::NotFound, vec!["place"]));
+    assert_eq!(containers(&world), [""; 0]);
+    world.service.containers.create(&spec("task-1-1", Some(0))).await.unwrap();
+    assert_eq!((containers(&world).len(), world.router.asked()), (1, vec!["place"]));
+}
+
+#[tokio::test]
+async fn no_container_with_a_subnet_is_started_before_the_table_stands() {
+    let world = world();
+    with_subnets(&world, 1).await;
+    let containers = &world.service.containers;
+    containers.create(&spec("task-1-1", Some(0))).await.unwrap();
+    containers.create(&spec("verify-1", None)).await.unwrap();
+    world.router.asked();
+    world.router.set_unfenced(Some(Problem::unavailable("the kernel has no such table")));
+    let why = containers.start("task-1-1").await.unwrap_err();
+    assert_eq!((why.kind, why.text.as_str()), (ProblemKind::Unavailable, "the kernel has no such table"));
+    let is_running = async |name: &str| {
+        let found = containers.inspect(name).await.unwrap().unwrap();
+        found.state == protocol::broker::ContainerState::Running
+    };
+    assert!(!is_running("task-1-1").await);
+    assert_eq!(world.router.asked(), ["fenced"]);
+    // One without a network has nothing to do with it.
+    containers.start("verify-1").await.unwrap();
+    assert!(is_running("verify-1").await && world.router.asked().is_empty());
+    world.router.set_unfenced(None);
+    containers.start("task-1-1").await.unwrap();
+    assert!(is_running("task-1-1").await);
+    // It runs: nothing is loaded for it.
+    containers.start("task-1-1").await.unwrap();
+    assert_eq!(world.router.asked(), ["fenced"]);
+}
+
+#[tokio::test]
+async fn the_way_out_stays_for_a_task_and_goes_with_the_rest() {
+    let world = world();
+    with_subnets(&world, 1).await;
+    let Service { containers, reaper, .. } = &world.service;
+    containers.create(&spec("task-1-1", Some(0))).await.unwrap();
+    containers.create(&spec("verify-1", None)).await.unwrap();
+    world.router.asked();
+    assert_eq!((reaper.leave().await.unwrap(), world.router.asked()), (Vec::new(), Vec::new()));
+    assert_eq!(reaper.reap(&["task-1-1".to_owned()], &[]).await.unwrap()[0], "verify-1");
+    assert_eq!(world.router.asked(), ["sweep"], "a holder may hold it");
+    containers.remove("task-1-1").await.unwrap();
+    containers.create(&spec("verify-1", None)).await.unwrap();
+    assert_eq!(reaper.leave().await.unwrap(), ["verify-1", "way out", "sha256:router"]);
+    assert_eq!(world.router.asked(), ["remove", "remove networks"], "networks go once nobody stands on them");
+    with_subnets(&world, 1).await;
+    reaper.teardown().await.unwrap();
+    assert_eq!(world.router.asked(), ["remove", "sweep"]);
+}

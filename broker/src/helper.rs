@@ -1,0 +1,92 @@
+//! Helpers: containers that do one thing for a moment and go. Tests: `tests/docker.rs`.
+
+use std::sync::Arc;
+
+use bollard::models::{ContainerCreateBody, HostConfig, Mount, MountType, MountVolumeOptions};
+use futures_util::StreamExt;
+use protocol::broker::{Problem, ProblemKind, RUNNER};
+
+use crate::core::Core;
+use crate::engine::{Output, unless_gone};
+use crate::name::ResourceKind;
+
+/// Bytes that are taken of what a helper says: enough for a line on each of a thousand addresses.
+const LOUDEST: usize = 128 << 10;
+
+/// Runs helpers.
+pub struct Helpers {
+    core: Arc<Core>,
+}
+
+impl Helpers {
+    pub fn new(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
+    /// What one helper container said.
+    pub async fn thrown_away(&self, name: &str, body: ContainerCreateBody) -> Result<String, Problem> {
+        let name = self.core.names.helper(name);
+        self.discard(&name).await?;
+        let id = self.core.engine.create(&name, body).await?;
+        let said = self.run_and_listen(&id).await;
+        self.discard(&name).await?;
+        said
+    }
+
+    /// What a container that ends by itself wrote, for at most 30 s.
+    async fn run_and_listen(&self, id: &str) -> Result<String, Problem> {
+        let mut attached = self.core.engine.attach(id, false).await?;
+        match self.core.engine.start(id).await {
+            Ok(()) => {}
+            // The engine could start nothing in it: there is no shell.
+            Err(problem) if matches!(problem.kind, ProblemKind::Refused | ProblemKind::NotFound) => {
+                return Ok(String::new());
+            }
+            Err(problem) => return Err(problem),
+        }
+        let mut said = Vec::new();
+        let listen = async {
+            while let Some(Output::Stdout(piece) | Output::Stderr(piece)) = attached.output.next().await {
+                said.extend_from_slice(&piece);
+                if said.len() > LOUDEST {
+                    break;
+                }
+            }
+        };
+        if tokio::time::timeout(std::time::Duration::from_secs(30), listen).await.is_err() {
+            return Err(Problem::unavailable(
+                "a helper container took longer than 30 s; the machine may be overloaded",
+            ));
+        }
+        Ok(String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// A helper that an earlier life left, or that has done its work.
+    pub async fn discard(&self, name: &str) -> Result<(), Problem> {
+        let Some(found) = self.core.find(name, ResourceKind::Helper).await? else { return Ok(()) };
+        unless_gone(self.core.engine.remove(&found.id.unwrap_or_default()).await)
+    }
+
+    /// Through which files get into volumes: where each lies, and its name.
+    pub fn never_started(&self, image: &str, volumes: &[(&str, &str)]) -> ContainerCreateBody {
+        let mount = |(target, volume): &(&str, &str)| Mount {
+            target: Some((*target).to_owned()),
+            source: Some((*volume).to_owned()),
+            typ: Some(MountType::VOLUME),
+            volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..Default::default() }),
+            ..Default::default()
+        };
+        ContainerCreateBody {
+            image: Some(image.to_owned()),
+            entrypoint: Some(vec![RUNNER.into()]),
+            labels: Some(self.core.names.labels(ResourceKind::Helper)),
+            host_config: Some(HostConfig {
+                network_mode: Some("none".into()),
+                cap_drop: Some(vec!["ALL".into()]),
+                mounts: Some(volumes.iter().map(mount).collect()),
+                ..Default::default()
+            }),
+            ..Default::default()
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The networks of the way out: the subnets and the holder's outer one. Tests: `tests/docker.rs`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bollard::models::Network;
+use protocol::broker::Problem;
+
+use super::shape;
+use crate::core::{Core, went};
+use crate::name::ResourceKind;
+use crate::subnet::{Layout, Place};
+
+/// The networks that belong to this installation.
+pub struct Networks {
+    core: Arc<Core>,
+}
+
+impl Networks {
+    pub fn new(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
+    /// Networks of this installation, by name.
+    pub async fn own(&self) -> Result<HashMap<String, Network>, Problem> {
+        let found = self.core.engine.networks(&self.core.names.filter(None)).await?;
+        let ours = |labels: Option<&_>| {
+            self.core.names.owns(labels, ResourceKind::Subnet) || self.core.names.owns(labels, ResourceKind::Outer)
+        };
+        let ours = found.into_iter().filter(|network| ours(network.labels.as_ref()));
+        Ok(ours.filter_map(|network| Some((network.name.clone()?, network))).collect())
+    }
+
+    /// Outer network and subnets; further subnets than asked for stay.
+    pub async fn ensure(&self, layout: &Layout, subnets: u32) -> Result<Vec<Place>, Problem> {
+        let standing = self.own().await?;
+        if !standing.contains_key(&self.core.names.outer()) {
+            self.core.engine.create_network(shape::outer_network(&self.core.names, layout)).await?;
+        }
+        let mut places = Vec::new();
+        for number in 0..subnets {
+            let place = layout.subnet(&self.core.names, number)?;
+            if !standing.contains_key(&place.network) {
+                let request = shape::subnet_network(&self.core.names, layout, number, &place);
+                self.core.engine.create_network(request).await?;
+            }
+            places.push(place);
+        }
+        Ok(places)
+    }
+
+    /// Those that no container is on: names of those removed, and whether there were any and all of them went.
+    pub async fn remove(&self) -> Result<(Vec<String>, bool), Problem> {
+        let mut removed = Vec::new();
+        let standing = self.own().await?;
+        let all = standing.len();
+        for (name, network) in standing {
+            if went(self.core.engine.remove_network(network.id.as_deref().unwrap_or(&name)).await)? {
+                removed.push(name);
+            }
+        }
+        removed.sort();
+        let whole = all > 0 && removed.len() == all;
+        Ok((removed, whole))
+    }
+}

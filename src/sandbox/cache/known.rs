@@ -1,0 +1,180 @@
+//! The mirrors that are remembered: which repository has which generation, and which generations nobody gets any more.
+//!
+//! Owns `mirrors.json` of the state directory. Tests: below.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use domain::Commit;
+use serde::{Deserialize, Serialize};
+
+use crate::sandbox::record::{Lent, write_whole};
+use crate::sandbox::{Result, SandboxError};
+
+/// One that no task asked for during this time goes.
+const UNUSED_MS: i64 = 30 * 24 * 3600 * 1000;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Mirror {
+    #[serde(flatten)]
+    pub lent: Lent,
+    pub bytes: u64,
+    pub packs: u32,
+    /// Whose it is, in the engine. 0 = of an earlier release, which had one user for all.
+    #[serde(default)]
+    pub user: u32,
+    /// Whether a tree was made, or is not worth it.
+    #[serde(default)]
+    pub looked: bool,
+    /// Milliseconds since 1970.
+    pub used_at: i64,
+}
+
+/// All mirrors that are remembered, by the key of their repository.
+pub(super) struct Known {
+    path: PathBuf,
+    all: Mutex<HashMap<String, Mirror>>,
+    /// Generations that nobody gets any more, and that may still be in use.
+    pub retired: Mutex<Vec<String>>,
+    /// Whoever makes or fills one of a repository; the others wait.
+    locks: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+pub(super) fn whole<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic between two lines of bookkeeping leaves the map whole.
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Known {
+    /// A file that is half written or unreadable counts as no mirror: what nobody remembers is reaped. Nor does one that is not its
+    /// repository's user's, as `user_of` says: it is made anew.
+    pub fn load(state_dir: &Path, user_of: impl Fn(&str) -> Option<u32>) -> Self {
+        let path = state_dir.join("mirrors.json");
+        let read = std::fs::read(&path).ok().map(|text| serde_json::from_slice(&text));
+        let mut all: HashMap<String, Mirror> = read.unwrap_or_else(|| Ok(HashMap::new())).unwrap_or_else(|error| {
+            tracing::warn!(path = %path.display(), %error, "not a list of mirrors; they are made anew");
+            HashMap::new()
+        });
+        let others = all.extract_if(|key, mirror| user_of(key) != Some(mirror.user));
+        let retired = others.map(|(_, mirror)| mirror.lent.name).collect();
+        Self { path, all: Mutex::new(all), retired: Mutex::new(retired), locks: Mutex::default() }
+    }
+
+    pub fn lock_of(&self, key: &str) -> Arc<tokio::sync::Mutex<()>> {
+        Arc::clone(whole(&self.locks).entry(key.to_owned()).or_default())
+    }
+
+    pub fn get(&self, key: &str) -> Option<Mirror> {
+        whole(&self.all).get(key).cloned()
+    }
+
+    /// What there is now, for a container that makes nothing new.
+    pub fn current(&self, key: &str) -> Option<Lent> {
+        self.get(key).map(|mirror| mirror.lent)
+    }
+
+    /// Replaces what is remembered of a repository; another generation that it had is retired.
+    pub fn put(&self, key: &str, mirror: Option<Mirror>) -> Result<()> {
+        let mut all = whole(&self.all);
+        let name = mirror.as_ref().map(|it| it.lent.name.clone());
+        let old = match mirror {
+            Some(mirror) => all.insert(key.to_owned(), mirror),
+            None => all.remove(key),
+        };
+        if let Some(old) = old.filter(|old| Some(&old.lent.name) != name.as_ref()) {
+            whole(&self.retired).push(old.lent.name);
+        }
+        self.write(&all)
+    }
+
+    fn write(&self, all: &HashMap<String, Mirror>) -> Result<()> {
+        let text = serde_json::to_vec(all).map_err(|e| SandboxError::Refused(e.to_string()))?;
+        write_whole(&self.path, &text)
+    }
+
+    /// Keeps those of these repositories that were used of late.
+    pub fn forget_but(&self, keys: &[String], now: i64) -> Result<()> {
+        let old = |mirror: &Mirror| now.saturating_sub(mirror.used_at) > UNUSED_MS;
+        let gone: Vec<String> = whole(&self.all)
+            .iter()
+            .filter(|(key, it)| !keys.contains(key) || old(it))
+            .map(|(key, _)| key.clone())
+            .collect();
+        gone.iter().try_for_each(|key| self.put(key, None))
+    }
+
+    /// Remembers what became of a generation's tree.
+    pub fn set_tree(&self, key: &str, generation: &str, tree: Option<&Commit>) -> Result<()> {
+        let mut all = whole(&self.all);
+        if let Some(mirror) = all.get_mut(key).filter(|it| it.lent.name == generation) {
+            (mirror.lent.tree, mirror.looked) = (tree.cloned(), true);
+        }
+        self.write(&all)
+    }
+
+    /// Whether it is known if this generation has a tree.
+    pub fn looked(&self, key: &str, generation: &str) -> bool {
+        self.get(key).is_some_and(|it| it.looked && it.lent.name == generation)
+    }
+
+    /// Names of all that are lent.
+    pub fn names(&self) -> Vec<String> {
+        whole(&self.all).values().map(|mirror| mirror.lent.name.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::Held;
+
+    fn mirror(name: &str, used_at: i64) -> Mirror {
+        let held = Held { head: Commit::parse(&"a".repeat(40)).unwrap(), shallow: Vec::new() };
+        let lent = Lent { name: name.to_owned(), held, tree: None };
+        Mirror { lent, bytes: 1, packs: 1, user: 10_003, looked: false, used_at }
+    }
+
+    #[test]
+    fn what_is_remembered_survives_and_what_nobody_needs_is_retired() {
+        let dir = tempfile::tempdir().unwrap();
+        let mirrors = Known::load(dir.path(), |_| Some(10_003));
+        for (key, name, used_at) in [("a", "a-1", 0), ("a", "a-2", UNUSED_MS), ("b", "b-1", UNUSED_MS), ("c", "c-1", 0)]
+        {
+            mirrors.put(key, Some(mirror(name, used_at))).unwrap();
+        }
+        assert_eq!(*whole(&mirrors.retired), ["a-1"]);
+        mirrors.forget_but(&["a".to_owned(), "c".to_owned()], UNUSED_MS + 1).unwrap();
+        let again = Known::load(dir.path(), |_| Some(10_003));
+        assert_eq!((again.names(), again.current("a").unwrap().name.as_str()), (vec!["a-2".to_owned()], "a-2"));
+        let mut gone = whole(&mirrors.retired).clone();
+        gone.sort();
+        assert_eq!(gone, ["a-1", "b-1", "c-1"], "another repository, and one unused for long");
+        std::fs::write(dir.path().join("mirrors.json"), "{").unwrap();
+        assert!(Known::load(dir.path(), |_| Some(10_003)).names().is_empty());
+    }
+
+    #[test]
+    fn one_that_is_not_the_repository_s_user_s_is_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let mirrors = Known::load(dir.path(), |_| None);
+        for key in ["own", "other", "nobody", "old"] {
+            mirrors.put(key, Some(mirror(&format!("{key}-1"), 0))).unwrap();
+        }
+        // As an earlier release wrote it.
+        let path = dir.path().join("mirrors.json");
+        let mut all: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        all["old"].as_object_mut().unwrap().remove("user");
+        std::fs::write(&path, all.to_string()).unwrap();
+        let user_of = |key: &str| match key {
+            "other" => Some(10_004),
+            "nobody" => None,
+            _ => Some(10_003),
+        };
+        let again = Known::load(dir.path(), user_of);
+        assert_eq!(again.names(), ["own-1"]);
+        let mut gone = whole(&again.retired).clone();
+        gone.sort();
+        assert_eq!(gone, ["nobody-1", "old-1", "other-1"], "they go when no container has them");
+    }
+}

@@ -1,0 +1,234 @@
+//! The mirror of a repository: the history that its tasks may read, in a volume that every sandbox of it mounts read-only.
+//!
+//! Owns when one is made, what goes in, and when it goes (`docs/decisions/0007-a-mirror-for-each-repository.md`). Only what the default
+//! branch reaches is ever in it; objects are added and never taken out, so a branch that was rewritten gets a new generation under
+//! another name, and the old one goes with the last container that has it. It only saves time: whatever goes wrong here, a sandbox is
+//! made without. What is remembered: `known.rs`. Tests: below and `tests/trees/mirror.rs`.
+
+use std::sync::Arc;
+
+use domain::Commit;
+use protocol::broker::{ContainerLimits, ContainerSpec, Purpose};
+use sha2::{Digest, Sha256};
+
+use super::known::{Known, Mirror, whole};
+use crate::git::{Held, PackFile};
+use crate::sandbox::core::Core;
+use crate::sandbox::record::{Lent, now_ms};
+use crate::sandbox::session::{Passing, Session, Work, require_git};
+use crate::sandbox::{Result, SandboxError};
+
+/// A difference of this size or less is sent to each sandbox: sooner done than one more container is made.
+const ON_TOP: u64 = 1 << 20;
+/// So many packs are looked through quickly; then a new generation is one pack again.
+const PACKS: u32 = 40;
+const FILL_MS: u64 = 1_800_000;
+
+/// stdin is a pack. Only objects: nobody reads a ref here.
+const FILL: &str = r#"
+set -eu
+[ -d objects ] || git init --bare --quiet --template= .
+exec git --git-dir=. index-pack --stdin --fix-thin >/dev/null
+"#;
+
+/// Whether a mirror may be why something could not be made: it is tried again without.
+pub(in crate::sandbox) fn may_be_why(e: &SandboxError) -> bool {
+    matches!(e, SandboxError::Refused(_) | SandboxError::Gone(_))
+}
+
+/// Makes, fills and lends mirrors.
+pub struct Mirrors {
+    pub(super) core: Arc<Core>,
+    pub(super) known: Known,
+}
+
+impl Mirrors {
+    pub(in crate::sandbox) fn new(core: Arc<Core>) -> Self {
+        let known = Known::load(&core.settings.state_dir, |key| core.users.known(key));
+        Self { core, known }
+    }
+
+    /// What there is now, for a container that makes nothing new.
+    pub(in crate::sandbox) fn current(&self, key: &str) -> Option<Lent> {
+        self.known.current(key)
+    }
+
+    /// Names of all that are lent.
+    pub(in crate::sandbox) fn names(&self) -> Vec<String> {
+        self.known.names()
+    }
+
+    /// The repository's mirror with what `trunk` reaches in it, or nearly: what it lacks is sent on top. `None` where the repository
+    /// is too small for one, or where it can't be made: then everything is sent.
+    ///
+    /// `on_disk`: for a workspace that may be a layer over a tree; where the repository has many files, one is made.
+    pub(in crate::sandbox) async fn mirror(&self, key: &str, trunk: Option<&Commit>, on_disk: bool) -> Option<Lent> {
+        let made = self.brought_up(key, trunk?, on_disk).await;
+        self.remove_retired().await;
+        made.unwrap_or_else(|error| {
+            tracing::warn!(key, %error, "no mirror; the repository is sent instead");
+            None
+        })
+    }
+
+    /// The same for the barrier's own sandbox, by name; and what was made for it goes with [`Mirrors::drop_mirror`].
+    ///
+    /// # Errors
+    /// Why there is none: without it the barrier is not tried whole.
+    pub async fn mirror_for_probe(&self, key: &str, trunk: &Commit) -> Result<Option<String>> {
+        let made = self.brought_up(key, trunk, false).await;
+        self.remove_retired().await;
+        Ok(made?.map(|lent| lent.name))
+    }
+
+    /// Removes a repository's mirror once no container has it.
+    pub async fn drop_mirror(&self, key: &str) -> Result<()> {
+        self.known.put(key, None)?;
+        self.core.leave().await;
+        self.remove_retired().await;
+        Ok(())
+    }
+
+    async fn brought_up(&self, key: &str, trunk: &Commit, on_disk: bool) -> Result<Option<Lent>> {
+        let lock = self.known.lock_of(key);
+        let _one = lock.lock().await;
+        let known = self.known.get(key);
+        let made = self.made(key, known.clone(), trunk).await;
+        if let (Err(why), Some(known)) = (&made, known)
+            && may_be_why(why)
+        {
+            self.blame_mirror(key, &known.lent, why)?;
+        }
+        match made {
+            Ok(Some(lent)) if on_disk => self.with_tree(key, lent).await.map(Some),
+            made => made,
+        }
+    }
+
+    async fn made(&self, key: &str, known: Option<Mirror>, trunk: &Commit) -> Result<Option<Lent>> {
+        if let Some(known) = known
+            && self.core.repos.is_ancestor(key, &known.lent.held.head, trunk).await?
+        {
+            let (depth, most) = (self.core.settings.history_depth, self.core.settings.base_pack_bytes);
+            let held = &known.lent.held;
+            let mut pack = self.core.repos.pack(key, std::slice::from_ref(trunk), depth, Some(held), most).await?;
+            if pack.bytes <= ON_TOP {
+                let used = Mirror { used_at: now_ms(), ..known };
+                self.known.put(key, Some(used.clone()))?;
+                return Ok(Some(used.lent));
+            }
+            if known.packs < PACKS && known.bytes + pack.bytes <= 2 * most {
+                return self.fill(key, Some(known), trunk, &mut pack).await.map(Some);
+            }
+        }
+        // None yet, a branch that was rewritten, or one that has grown by too many pieces.
+        let least = self.core.settings.mirror_from_bytes;
+        if self.core.repos.bytes(key).await? < least {
+            self.known.put(key, None)?;
+            return Ok(None);
+        }
+        let (depth, most) = (self.core.settings.history_depth, self.core.settings.base_pack_bytes);
+        let mut pack = self.core.repos.pack(key, std::slice::from_ref(trunk), depth, None, most).await?;
+        if pack.bytes < least {
+            self.known.put(key, None)?;
+            return Ok(None);
+        }
+        self.fill(key, None, trunk, &mut pack).await.map(Some)
+    }
+
+    /// Adds a pack to a generation, or begins one with it. Remembered afterwards: what is cut before is added again, or reaped.
+    async fn fill(&self, key: &str, old: Option<Mirror>, trunk: &Commit, pack: &mut PackFile) -> Result<Lent> {
+        let (name, tree, bytes, packs, looked) = match old {
+            Some(old) => (old.lent.name, old.lent.tree, old.bytes, old.packs, old.looked),
+            None => (name(key)?, None, 0, 0, false),
+        };
+        let user = self.core.users.of(key)?;
+        let (session, _passing) = self.mirror_session("mirror", &name, user).await?;
+        let fill = Work::new(["sh", "-c", FILL]).wall(FILL_MS);
+        session.must(fill.input(pack.reader().await?), "filling the repository's mirror").await?;
+        let held = Held { head: trunk.clone(), shallow: pack.shallow.clone() };
+        let lent = Lent { name, held, tree };
+        let (bytes, packs) = (bytes + pack.bytes, packs + 1);
+        let made = Mirror { lent: lent.clone(), bytes, packs, user, looked, used_at: now_ms() };
+        self.known.put(key, Some(made))?;
+        Ok(lent)
+    }
+
+    /// A container that may write to a mirror; `what` it does there begins its name, for the one before may be on its way out.
+    pub(in crate::sandbox) async fn mirror_session(
+        &self,
+        what: &str,
+        name: &str,
+        user: u32,
+    ) -> Result<(Session, Passing)> {
+        let disk_floor_bytes = self.core.settings.disk_floor_bytes;
+        let container = ContainerSpec {
+            name: format!("{what}-{name}"),
+            task: None,
+            purpose: Purpose::Mirror,
+            user,
+            image: self.core.settings.quarantine_image.clone(),
+            subnet: None,
+            limits: ContainerLimits { workspace_bytes: 0, disk_floor_bytes, ..ContainerLimits::default() },
+            env: Vec::new(),
+            profile: "sealed".to_owned(),
+            mirror: Some(name.to_owned()),
+            layered: false,
+        };
+        let passing = self.core.passing(&container.name);
+        let session =
+            Session::make(self.core.broker.as_ref(), &container, self.core.epoch, Arc::clone(&self.core.ids)).await?;
+        require_git(&session, &container.image).await?;
+        Ok((session, passing))
+    }
+
+    /// What failed with a mirror could be made without it: it was at fault, and the next task makes it anew.
+    pub(in crate::sandbox) fn blame_mirror(&self, key: &str, lent: &Lent, why: &SandboxError) -> Result<()> {
+        tracing::warn!(key, mirror = lent.name, %why, "the mirror is of no use and will be made anew");
+        match self.known.current(key) {
+            Some(now) if now.name == lent.name => self.known.put(key, None),
+            _ => Ok(()),
+        }
+    }
+
+    /// Old generations go with the last container that had them.
+    pub(in crate::sandbox) async fn remove_retired(&self) {
+        let waiting = std::mem::take(&mut *whole(&self.known.retired));
+        for name in waiting {
+            if !matches!(self.core.broker.remove_mirror(&name).await, Ok(true)) {
+                whole(&self.known.retired).push(name);
+            }
+        }
+    }
+
+    /// Mirrors of repositories that are not among these go, and those that no task asked for during a month: with the next
+    /// [`TaskSandboxes::reap`](crate::sandbox::TaskSandboxes::reap).
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`] when this cannot be written down.
+    pub fn keep_mirrors_of(&self, repositories: &[String]) -> Result<()> {
+        self.known.forget_but(repositories, now_ms())
+    }
+}
+
+/// A new one each time: what an earlier life left under a name is never taken for whole.
+fn name(key: &str) -> Result<String> {
+    let mut random = [0; 6];
+    getrandom::fill(&mut random).map_err(|e| SandboxError::Unavailable(format!("no random numbers: {e}")))?;
+    Ok(format!("{}-{}", &hex::encode(Sha256::digest(key))[..12], hex::encode(random)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_fit_for_the_engine_and_never_the_same() {
+        let (one, two) = (name("My_repo.x").unwrap(), name("My_repo.x").unwrap());
+        assert_ne!(one, two);
+        assert!(
+            one.len() < 40 && one.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'),
+            "{one}"
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! A checkpoint's tree becomes one commit of ours: taken out of the sandbox (`take.rs`), judged in a quarantine (`quarantine.rs`,
+//! `inspection.rs`).
+//!
+//! Must not: let a git of the host read what no quarantine has checked. Tests: `tests/trees.rs`.
+
+mod by_products;
+mod inspection;
+pub mod quarantine;
+pub(super) mod take;
+
+use std::sync::Arc;
+
+use super::core::Core;
+use super::life::carry::Carried;
+use super::sessions::Sessions;
+use super::{CaptureSpec, Captured, Result, SandboxError};
+use quarantine::Quarantines;
+use take::{Taken, Trees};
+
+/// Makes commits of sandboxes' trees.
+pub struct Captures {
+    pub(super) core: Arc<Core>,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) trees: Arc<Trees>,
+    pub(super) quarantines: Arc<Quarantines>,
+    pub(super) carried: Arc<Carried>,
+}
+
+impl Captures {
+    /// Stops the sandbox, takes its tree, has it checked, and keeps the commit as `refs/caisson/<task>/<n>`.
+    ///
+    /// Repeatable: a checkpoint that was kept before the caller heard of it is made again from the same tree and is the
+    /// same commit (author, date and message are the caller's).
+    ///
+    /// # Errors
+    /// [`SandboxError::Gone`] when the sandbox went away before its tree was taken, [`SandboxError::Unavailable`] for
+    /// engine, router or disk. What is wrong with the tree is [`Captured::Refused`].
+    pub async fn capture(&self, spec: &CaptureSpec) -> Result<Captured> {
+        let task = spec.segment.task;
+        let record = self.core.records.ready(task)?;
+        let session = self.sessions.of(task).await?;
+        // The container that will judge the tree comes up while the tree is read, if not before.
+        let (quarantine, taken) = tokio::join!(
+            self.quarantines.quarantine_of(&spec.segment),
+            self.trees.stop_and_take(&session, record, spec)
+        );
+        let Taken { tree, mut pack, left_out } = match taken {
+            Ok(taken) => taken,
+            Err(SandboxError::Refused(why) | SandboxError::Limit(why)) => {
+                return Ok(Captured::Refused { reasons: vec![why] });
+            }
+            Err(e) => {
+                self.sessions.drop_session(task, &session).await;
+                return Err(self.sessions.unless_trusted(task, e).await);
+            }
+        };
+        let captured = self.quarantines.examine(quarantine?, spec, &tree, &mut pack).await?;
+        self.carried.forget(task);
+        Ok(captured.leaving_out(left_out))
+    }
+}

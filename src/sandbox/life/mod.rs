@@ -1,0 +1,99 @@
+//! A task's sandbox: made, opened for work, put away while its task waits, removed.
+//!
+//! Owns the order of these, and what stands for which task. What is done in one is `act.rs`'s; what goes from one that is of another
+//! version into the next, `carry.rs`'s. Tests: `tests/trees.rs`.
+
+pub(super) mod act;
+pub(super) mod carry;
+mod prepare;
+mod rest;
+
+use std::sync::Arc;
+
+use super::Result;
+use super::cache::mirror::Mirrors;
+use super::cache::setup::Setups;
+use super::cache::stock::Stock;
+use super::capture::quarantine::Quarantines;
+use super::core::Core;
+use super::index::Indexes;
+use super::proven::ProvenImages;
+use super::session;
+use super::sessions::Sessions;
+use carry::Carried;
+
+/// The sandboxes of tasks.
+pub struct TaskSandboxes {
+    pub(super) core: Arc<Core>,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) mirrors: Arc<Mirrors>,
+    pub(super) stock: Arc<Stock>,
+    pub(super) setups: Arc<Setups>,
+    pub(super) carried: Arc<Carried>,
+    pub(super) indexes: Arc<Indexes>,
+    pub(super) quarantines: Arc<Quarantines>,
+    pub(super) images: Arc<ProvenImages>,
+}
+
+impl TaskSandboxes {
+    /// Another host has moved the task on: whatever stands here of it is older than its log, and goes.
+    ///
+    /// # Errors
+    /// As [`TaskSandboxes::remove`].
+    pub async fn moved_here(&self, task: i64) -> Result<()> {
+        self.remove(task).await?;
+        self.core.records.came(task);
+        Ok(())
+    }
+
+    /// The tasks whose sandboxes stand, or were being made.
+    pub fn tasks(&self) -> Vec<i64> {
+        self.core.records.all().into_iter().map(|record| record.task).collect()
+    }
+
+    /// Whether a task's sandbox is there with the repository in it, as far as is known.
+    pub fn is_whole(&self, task: i64) -> bool {
+        self.core.records.ready(task).is_ok()
+    }
+
+    /// Removes a task's container and gives its subnet back. Gone already is fine.
+    ///
+    /// # Errors
+    /// [`Unavailable`](super::SandboxError::Unavailable) when router or engine is away: the subnet stays taken until a repeat succeeds.
+    pub async fn remove(&self, task: i64) -> Result<()> {
+        self.quarantines.forget(task);
+        self.sessions.forget(task).await;
+        let Some(record) = self.core.records.get(task) else { return Ok(()) };
+        self.core.subnets.close(record.subnet).await?;
+        self.core.broker.remove(&record.name).await.map_err(session::from_broker)?;
+        self.carried.forget(task);
+        self.core.records.forget(task)?;
+        self.indexes.forget(&task.to_string());
+        self.mirrors.remove_retired().await;
+        Ok(())
+    }
+
+    /// Removes every container of this installation that belongs to no live task: names of those removed.
+    ///
+    /// # Errors
+    /// [`Unavailable`](super::SandboxError::Unavailable) when the engine is away.
+    pub async fn reap(&self, live: &[i64]) -> Result<Vec<String>> {
+        let busy = self.core.busy.lock();
+        let mut keep: Vec<String> = busy.map(|busy| busy.iter().cloned().collect()).unwrap_or_default();
+        for record in self.core.records.all() {
+            if live.contains(&record.task) {
+                keep.push(record.name);
+            } else {
+                self.core.subnets.close(record.subnet).await?;
+                self.carried.forget(record.task);
+                self.core.records.forget(record.task)?;
+                self.indexes.forget(&record.task.to_string());
+                self.sessions.forget(record.task).await;
+            }
+        }
+        self.setups.sweep().await?;
+        self.indexes.sweep();
+        let mirrors = self.mirrors.names();
+        self.core.broker.reap(&keep, &mirrors).await.map_err(session::from_broker)
+    }
+}

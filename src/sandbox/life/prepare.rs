@@ -1,0 +1,108 @@
+//! A sandbox is made: container, repository in, check-out.
+//!
+//! Owns the order in which that happens, so that a half-prepared container is never used: the record gets its boot id last,
+//! and whatever is found without one is removed and made anew. Tests: `tests/trees.rs`.
+
+use std::sync::Arc;
+
+use protocol::broker::{ContainerSpec, ContainerState, Purpose};
+use protocol::runner::VERSION;
+
+use super::TaskSandboxes;
+use crate::sandbox::cache::stock;
+use crate::sandbox::record::{Lent, Record};
+use crate::sandbox::session::{self, Session};
+use crate::sandbox::{PrepareSpec, Prepared, Result, SandboxError};
+
+impl TaskSandboxes {
+    /// Makes the sandbox, or finds the one that an earlier try has finished. May be repeated after any failure. Its subnet stays closed
+    /// until [`TaskSandboxes::open`].
+    ///
+    /// # Errors
+    /// [`SandboxError::Unavailable`] (engine, router or subnets), [`SandboxError::Refused`] (image without git or sh, a
+    /// network without a router, an unknown commit), [`SandboxError::Limit`] (repository larger than the container).
+    pub async fn prepare(&self, spec: &PrepareSpec) -> Result<Prepared> {
+        if spec.network && !self.core.subnets.routed() {
+            return Err(SandboxError::Refused(
+                "a sandbox with a network needs the router, and none is attached".to_owned(),
+            ));
+        }
+        if let Some(boot) = self.standing(spec).await? {
+            return Ok(Prepared { boot });
+        }
+        self.images.must_be_proven(&spec.image).await?;
+        self.carried.take_out(spec).await?;
+        if let Some(old) = self.core.records.get(spec.task) {
+            self.sessions.forget(spec.task).await;
+            self.core.subnets.close(old.subnet).await?;
+            self.core.broker.remove(&old.name).await.map_err(session::from_broker)?;
+        }
+        let on_disk = spec.limits.workspace_bytes == 0;
+        let lent = self.mirrors.mirror(&spec.repo_key, spec.trunk.as_ref(), on_disk).await;
+        let setup = self.setups.set_up(spec, &mut Vec::new()).await?;
+        let record = self.core.begin(Record { setup, ..spec.record() }, spec.network).await?;
+        let (session, mirror) = self.furnished(spec, &record, lent).await?;
+        let boot = session.boot.clone();
+        self.sessions.put(spec.task, Arc::new(session)).await;
+        self.core.records.change(spec.task, |record| {
+            // It stands: how the one before was lost is no word on this one.
+            (record.boot, record.lost, record.mirror) = (Some(boot.clone()), None, mirror);
+        })?;
+        Ok(Prepared { boot })
+    }
+
+    /// The boot id of a sandbox that fits `spec` and still runs.
+    async fn standing(&self, spec: &PrepareSpec) -> Result<Option<String>> {
+        let Ok(record) = self.core.records.ready(spec.task) else { return Ok(None) };
+        let fits = record.attempt == spec.attempt && record.base == spec.base.as_str() && record.image == spec.image;
+        if !fits || record.runner != VERSION || record.subnet.is_some() != spec.network {
+            return Ok(None);
+        }
+        let found = self.core.broker.inspect(&record.name).await.map_err(session::from_broker)?;
+        if !matches!(found.map(|c| c.state), Some(ContainerState::Running | ContainerState::Paused)) {
+            return Ok(None);
+        }
+        match self.sessions.of(spec.task).await {
+            Ok(session) => Ok(Some(session.boot.clone())),
+            Err(SandboxError::Gone(_)) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    async fn furnished(
+        &self,
+        spec: &PrepareSpec,
+        record: &Record,
+        lent: Option<Lent>,
+    ) -> Result<(Session, Option<Lent>)> {
+        let container = ContainerSpec {
+            name: record.name.clone(),
+            task: Some(spec.task),
+            purpose: Purpose::Task,
+            user: self.core.users.of(&spec.repo_key)?,
+            image: spec.image.clone(),
+            subnet: record.subnet,
+            limits: spec.limits,
+            env: Vec::new(),
+            profile: self.core.settings.profile.clone(),
+            mirror: None,
+            layered: false,
+        };
+        let (session, lent) =
+            self.stock.stocked(&container, &spec.repo_key, &spec.base, self.core.settings.history_depth, lent).await?;
+        let lent = lent.map(|lent| Lent { tree: stock::laid_over(&container, &lent).cloned(), ..lent });
+        self.indexes.forget(&spec.task.to_string());
+        // A layer tells what changed in it.
+        if lent.as_ref().is_none_or(|lent| lent.tree.is_none()) {
+            match self.indexes.keep(&session, spec.task).await {
+                Err(error @ (SandboxError::Limit(_) | SandboxError::Refused(_))) => {
+                    tracing::warn!(task = spec.task, %error, "the index was not kept; checkpoints read every file");
+                }
+                done => done?,
+            }
+        }
+        self.setups.bring_setup(&session, record.setup.as_deref()).await?;
+        self.carried.bring_back(&session, spec.task, &spec.base).await?;
+        Ok((session, lent))
+    }
+}

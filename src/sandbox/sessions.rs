@@ -1,0 +1,123 @@
+//! The attached containers of tasks: one line to each runner, for all that is done in it.
+//!
+//! Owns attaching (again), waking what was frozen or stopped, and what it means for its task when a container is not the one that was
+//! prepared. Tests: `tests/trees/losses.rs`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use domain::Loss;
+use protocol::broker::{ContainerState, End};
+use tokio::sync::Mutex;
+
+use super::core::Core;
+use super::record::Record;
+use super::session::{self, HOST_IDS, Session};
+use super::{Result, SandboxError};
+
+/// Attached containers, by task.
+pub(super) struct Sessions {
+    core: Arc<Core>,
+    attached: Mutex<HashMap<i64, Arc<Session>>>,
+}
+
+impl Sessions {
+    pub fn new(core: Arc<Core>) -> Self {
+        Self { core, attached: Mutex::default() }
+    }
+
+    /// Lets go of the line to a task's runner; the container stays.
+    pub async fn forget(&self, task: i64) {
+        self.attached.lock().await.remove(&task);
+    }
+
+    /// From here on a task's container is this one.
+    pub async fn put(&self, task: i64, session: Arc<Session>) {
+        self.attached.lock().await.insert(task, session);
+    }
+
+    /// The attached container of a task, attaching (and waking) it if need be.
+    pub async fn of(&self, task: i64) -> Result<Arc<Session>> {
+        if let Some(session) = self.attached.lock().await.get(&task) {
+            return Ok(Arc::clone(session));
+        }
+        let record = self.core.records.ready(task)?;
+        let found = self.core.broker.inspect(&record.name).await.map_err(session::from_broker)?;
+        match found.map(|container| container.state) {
+            Some(ContainerState::Running) => {}
+            Some(ContainerState::Paused) => {
+                self.core.broker.unpause(&record.name).await.map_err(session::from_broker)?
+            }
+            Some(ContainerState::Exited { end, .. }) => return Err(self.lost(task, ended(end))),
+            // One that was never started is another one than was prepared, which is gone.
+            Some(ContainerState::Created | ContainerState::Gone) | None => return Err(self.lost(task, Loss::Removed)),
+        }
+        let attached =
+            Session::attach(self.core.broker.as_ref(), &record, self.core.epoch, Arc::clone(&self.core.ids)).await;
+        let (session, welcome) = match attached {
+            Ok(attached) => attached,
+            Err(e) => return Err(self.unless_trusted(task, e).await),
+        };
+        if record.boot.as_ref() != Some(&session.boot) {
+            return Err(self.lost(task, Loss::Restarted));
+        }
+        for known in welcome.known.iter().filter(|known| known.finished && known.id & HOST_IDS != 0) {
+            // Left by an older life of the host; best effort.
+            drop(session.link.ack(known.id).await);
+        }
+        let session = Arc::new(session);
+        self.put(task, Arc::clone(&session)).await;
+        Ok(session)
+    }
+
+    /// Marks the sandbox as lost, so that everything but preparing it again says so.
+    fn lost(&self, task: i64, loss: Loss) -> SandboxError {
+        let marked = self.core.records.change(task, |record| (record.boot, record.lost) = (None, Some(loss)));
+        marked.err().unwrap_or(SandboxError::Gone(loss))
+    }
+
+    pub async fn drop_session(&self, task: i64, session: &Arc<Session>) {
+        let mut sessions = self.attached.lock().await;
+        if sessions.get(&task).is_some_and(|current| Arc::ptr_eq(current, session)) {
+            sessions.remove(&task);
+        }
+    }
+
+    /// `e`; a runner that broke the protocol is no runner of ours any more: its container goes before that is said.
+    pub async fn unless_trusted(&self, task: i64, e: SandboxError) -> SandboxError {
+        if e != SandboxError::Gone(Loss::Untrusted) {
+            return e;
+        }
+        self.forget(task).await;
+        let name = self.core.records.get(task).map(|record| record.name).unwrap_or_default();
+        self.lost(task, Loss::Untrusted);
+        self.core.broker.remove(&name).await.err().map_or(e, session::from_broker)
+    }
+
+    /// Starts a stopped container: another boot of its runner, which is no surprise here and no loss.
+    pub async fn wake(&self, record: &Record) -> Result<()> {
+        self.core.broker.unpause(&record.name).await.map_err(session::from_broker)?;
+        self.core.broker.start(&record.name).await.map_err(session::from_broker)?;
+        let attached =
+            Session::attach(self.core.broker.as_ref(), record, self.core.epoch, Arc::clone(&self.core.ids)).await;
+        let (session, welcome) = match attached {
+            Ok(attached) => attached,
+            Err(e) => return Err(self.unless_trusted(record.task, e).await),
+        };
+        // It stays as good as stopped: nothing begins in it, and the next try asks again.
+        session::enough(welcome.lacks)?;
+        let boot = session.boot.clone();
+        self.put(record.task, Arc::new(session)).await;
+        self.core.records.change(record.task, |record| record.boot = Some(boot))
+    }
+}
+
+/// What the broker's word on an ended container means for its task.
+fn ended(end: End) -> Loss {
+    match end {
+        End::Memory => Loss::Memory,
+        End::Stopped => Loss::Stopped,
+        End::EngineRestarted => Loss::EngineRestarted,
+        End::Itself => Loss::Ended,
+    }
+}

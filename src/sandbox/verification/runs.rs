@@ -1,0 +1,154 @@
+//! A project's commands, each run in a sandbox of its own without a network.
+//!
+//! Owns how such a sandbox is made (a commit, and what the base's setup left), which command tests a project (the pinned
+//! `.caisson.toml`'s, otherwise detected from the *base*, which the agent could not touch), and the commit's sources under the base's tests.
+//! Tests: `tests/trees.rs`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use domain::Commit;
+use protocol::broker::{ContainerSpec, Purpose};
+use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
+
+use crate::git::listing::Change;
+use crate::sandbox::cache::mirror::Mirrors;
+use crate::sandbox::cache::setup::Setups;
+use crate::sandbox::cache::stock::Stock;
+use crate::sandbox::core::Core;
+use crate::sandbox::detect::{Detected, WANTED, steers_tests, test_command};
+use crate::sandbox::record::Lent;
+use crate::sandbox::session::{self, Passing, Session, Work};
+use crate::sandbox::{Result, SandboxError, VerifySpec};
+
+/// A sandbox of its own without a network, which holds a commit and what the base's setup left. Removed when this is dropped.
+pub(in crate::sandbox) struct Apart {
+    pub session: Session,
+    lent: Option<Lent>,
+    _passing: Passing,
+}
+
+impl Apart {
+    /// One piece of work in it; each has another `id`.
+    pub(in crate::sandbox) async fn run(&self, id: u64, op: Op, wall_ms: u64, output_bytes: u64) -> Result<Outcome> {
+        self.session.link.run(id, op, Limits { wall_ms, output_bytes }).await.map_err(|e| session::from_link(&e))
+    }
+}
+
+/// Runs commands of projects.
+pub struct Runs {
+    pub(in crate::sandbox) core: Arc<Core>,
+    pub(in crate::sandbox) mirrors: Arc<Mirrors>,
+    pub(in crate::sandbox) stock: Arc<Stock>,
+    pub(in crate::sandbox) setups: Arc<Setups>,
+}
+
+impl Runs {
+    pub(in crate::sandbox) async fn test_of(&self, spec: &VerifySpec) -> Result<Option<Detected>> {
+        if let Some(command) = &spec.command {
+            return Ok(Some(Detected { command: command.clone(), by: crate::config::project::FILE }));
+        }
+        let files = self.core.repos.files(&spec.repo_key, &spec.base, 32 << 20).await?;
+        let mut texts = HashMap::new();
+        for name in WANTED.iter().filter(|name| files.iter().any(|file| file == *name)) {
+            // A file too large to be read steers nothing.
+            let text = self.core.repos.show(&spec.repo_key, &spec.base, name, 256 << 10).await.ok().flatten();
+            texts.extend(text.map(|text| (*name, String::from_utf8_lossy(&text).into_owned())));
+        }
+        Ok(test_command(&files, |name| texts.get(name).map(String::as_str)))
+    }
+
+    /// The commit's sources under the base's tests, where these differ.
+    pub(in crate::sandbox) async fn with_base_tests(
+        &self,
+        spec: &VerifySpec,
+        command: &str,
+    ) -> Result<Option<Outcome>> {
+        let mut steering = self.core.repos.changes(&spec.repo_key, &spec.base, &spec.commit).await?;
+        steering.retain(|change| steers_tests(&String::from_utf8_lossy(&change.path)));
+        if steering.is_empty() {
+            return Ok(None);
+        }
+        self.run_tests(spec, &spec.commit, command, "base-tests", &steering).await.map(Some)
+    }
+
+    /// Runs the tests of `commit`, with these files as the base has them.
+    pub(in crate::sandbox) async fn run_tests(
+        &self,
+        spec: &VerifySpec,
+        commit: &Commit,
+        command: &str,
+        side: &str,
+        from_base: &[Change],
+    ) -> Result<Outcome> {
+        let done = async {
+            let apart = self.apart(spec, commit, side).await?;
+            if !from_base.is_empty() {
+                self.put_back(&apart.session, spec, from_base, apart.lent.as_ref()).await?;
+            }
+            apart.run(1, Op::Bash { command: command.to_owned() }, spec.wall_ms, MAX_TEXT).await
+        };
+        gone_is_failed(done.await)
+    }
+
+    /// # Errors
+    /// As [`Verification::verify`](super::verify::Verification::verify).
+    pub(in crate::sandbox) async fn apart(&self, spec: &VerifySpec, commit: &Commit, side: &str) -> Result<Apart> {
+        let container = ContainerSpec {
+            name: format!("verify-{}-{}-{}-{side}", spec.task, commit.short(), spec.tries),
+            task: Some(spec.task),
+            purpose: Purpose::Verify,
+            user: self.core.users.of(&spec.repo_key)?,
+            image: spec.image.clone(),
+            subnet: None,
+            limits: spec.limits,
+            env: Vec::new(),
+            profile: "sealed".to_owned(),
+            mirror: None,
+            layered: false,
+        };
+        // Removed when this ends, however it ends.
+        let passing = self.core.passing(&container.name);
+        let lent = self.mirrors.current(&spec.repo_key);
+        let (session, lent) = self.stock.stocked(&container, &spec.repo_key, commit, 1, lent).await?;
+        // What the base's setup left, whatever the branch says: it has no network to make its own.
+        let setup = self.core.setup_of(spec.task);
+        self.setups.bring_setup(&session, setup.as_deref()).await?;
+        Ok(Apart { session, lent, _passing: passing })
+    }
+
+    /// Brings files to what they are in the base: those it has are checked out, the others removed.
+    async fn put_back(
+        &self,
+        session: &Session,
+        spec: &VerifySpec,
+        files: &[Change],
+        lent: Option<&Lent>,
+    ) -> Result<()> {
+        let base = std::slice::from_ref(&spec.base);
+        let (held, most) = (lent.map(|lent| &lent.held), self.core.settings.base_pack_bytes);
+        let mut pack = self.core.repos.pack(&spec.repo_key, base, 1, held, most).await?;
+        if pack.bytes > 0 {
+            let unpack = Work::git(".git", ["index-pack", "--stdin", "--fix-thin"]).wall(600_000);
+            session.must(unpack.input(pack.reader().await?), "unpacking the base").await?;
+        }
+        let (added, others): (Vec<&Change>, Vec<&Change>) = files.iter().partition(|change| change.status == 'A');
+        let listed = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+        let remove = ["--work-tree=.", "rm", "-f", "-q"];
+        let take = ["--work-tree=.", "checkout", "-q", spec.base.as_str()];
+        for (words, part) in [(&remove, added), (&take, others)].into_iter().filter(|(_, part)| !part.is_empty()) {
+            let names: Vec<u8> = part.iter().flat_map(|change| [&change.path[..], b"\0"].concat()).collect();
+            let work = Work::git(".git", words.iter().chain(&listed).copied());
+            session.must(work.input(&mut &names[..]), "putting the base's tests in place").await?;
+        }
+        Ok(())
+    }
+}
+
+/// Tests that kill their own runner have failed, whatever else they are.
+pub(in crate::sandbox) fn gone_is_failed(done: Result<Outcome>) -> Result<Outcome> {
+    match done {
+        Err(SandboxError::Gone(why)) => Ok(Outcome::new(Status::Failed { reason: why.to_string() }, "")),
+        other => other,
+    }
+}

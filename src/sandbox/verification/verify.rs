@@ -1,0 +1,122 @@
+//! The bot's own run of the project's tests, on exactly one commit.
+//!
+//! Owns: what is run (the commit, the base, and the commit's sources with the base's tests where these differ; `runs.rs`), exit codes, the tests of the base that a report does not have, and the end of the output. All of it is "reported by code under review": data, never believed.
+//! Tests: `tests/trees.rs`.
+
+use std::sync::Arc;
+
+use domain::{BaseTests, Verdict, VerdictKind};
+use protocol::runner::{Outcome, Status};
+
+use super::base_runs::BaseRuns;
+use super::report;
+use super::runs::Runs;
+use crate::sandbox::{Result, VerifySpec};
+
+/// Bytes of the output's end that are kept.
+pub const TAIL: usize = 6_000;
+/// Names of missing tests that are kept.
+const MISSING: usize = 50;
+
+/// Judges commits by their project's tests.
+pub struct Verification {
+    pub(in crate::sandbox) runs: Arc<Runs>,
+    pub(in crate::sandbox) base_runs: Arc<BaseRuns>,
+}
+
+impl Verification {
+    /// Runs the tests of `commit`, and those of `base` unless that run is kept (`base_runs.rs`). May be repeated freely.
+    ///
+    /// # Errors
+    /// [`Unavailable`](crate::sandbox::SandboxError::Unavailable) when engine or disk are away, [`Refused`](crate::sandbox::SandboxError::Refused) when the commit or the image
+    /// cannot be used. Tests that fail, hang or eat their memory are a verdict, not an error.
+    pub async fn verify(&self, spec: &VerifySpec) -> Result<Verdict> {
+        let Some(test) = self.runs.test_of(spec).await? else {
+            return Ok(Verdict {
+                kind: VerdictKind::None,
+                command: None,
+                origin: None,
+                exit_code: None,
+                base_exit_code: None,
+                base_tests: BaseTests::Same,
+                missing: Vec::new(),
+                looked_for: 0,
+                tail: String::new(),
+                duration_ms: 0,
+            });
+        };
+        let (head, base, held_against) = if spec.base == spec.commit {
+            let head = self.base_runs.base_run(spec, &test.command, "head").await?;
+            (head.clone(), head, None)
+        } else {
+            let head = self.runs.run_tests(spec, &spec.commit, &test.command, "head", &[]);
+            // Two at a time: the commit's own run, and beside it what it is compared with.
+            let others = async {
+                let base = self.base_runs.base_run(spec, &test.command, "base").await?;
+                Ok((base, self.runs.with_base_tests(spec, &test.command).await?))
+            };
+            let (head, (base, held_against)) = tokio::try_join!(head, others)?;
+            (head, base, held_against)
+        };
+        let exit_code = exit_code(&head.status);
+        let (looked_for, missing) = compared(&base, held_against.as_ref().unwrap_or(&head));
+        Ok(Verdict {
+            kind: match (exit_code, missing.is_empty()) {
+                (Some(0), true) => VerdictKind::Passed,
+                _ => VerdictKind::Failed,
+            },
+            command: Some(test.command),
+            origin: Some(test.by.to_owned()),
+            exit_code,
+            base_exit_code: self::exit_code(&base.status),
+            base_tests: held_against
+                .map_or(BaseTests::Same, |ran| BaseTests::Ran { exit_code: self::exit_code(&ran.status) }),
+            missing,
+            looked_for,
+            tail: tail(&head),
+            duration_ms: head.duration_ms,
+        })
+    }
+}
+
+/// How many tests of the base's run were looked for in the other report, and which are not there: their names, at most 50.
+fn compared(base: &Outcome, other: &Outcome) -> (u32, Vec<String>) {
+    let (Some(of_base), Some(there)) = (report::ran(base), report::ran(other)) else { return (0, Vec::new()) };
+    let missing = of_base.difference(&there).take(MISSING).cloned().collect();
+    (u32::try_from(of_base.len()).unwrap_or(u32::MAX), missing)
+}
+
+pub(in crate::sandbox) fn exit_code(status: &Status) -> Option<i32> {
+    match status {
+        Status::Ok => Some(0),
+        Status::Exited { code } => Some(*code),
+        Status::Signaled { signal } => Some(128 + signal),
+        Status::TimedOut
+        | Status::OutOfMemory
+        | Status::OutOfPids
+        | Status::DiskFull
+        | Status::DiskSpent { .. }
+        | Status::Failed { .. }
+        | Status::Cancelled => None,
+    }
+}
+
+/// The end of the output, with a first line that says what ran out, if something did.
+pub(in crate::sandbox) fn tail(outcome: &Outcome) -> String {
+    let text = &outcome.text;
+    let mut start = text.len().saturating_sub(TAIL);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let end = &text[start..];
+    let why = match &outcome.status {
+        Status::TimedOut => "the tests took longer than they may and were stopped",
+        Status::OutOfMemory => "the tests ran out of memory",
+        Status::OutOfPids => "the tests started more processes than they may",
+        Status::DiskFull => "the tests ran out of space",
+        Status::DiskSpent { what: reason } | Status::Failed { reason } => reason,
+        Status::Cancelled => "the tests were cancelled",
+        Status::Ok | Status::Exited { .. } | Status::Signaled { .. } => return end.to_owned(),
+    };
+    format!("[{why}]\n{end}")
+}
