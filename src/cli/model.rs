@@ -4,7 +4,7 @@ pub mod look;
 
 use super::printer::{Complaint, Printer};
 use crate::config::Process;
-use crate::config::process::{Model as Entry, ModelStyle, Models};
+use crate::config::process::{Model as Entry, ModelKind, ModelStyle, Models, Origin};
 use crate::engine::probe;
 use crate::llm::Model;
 use crate::llm::deltas::Tally;
@@ -69,7 +69,8 @@ async fn list(models: &Models, printer: &Printer) -> Result<()> {
         };
         rows.push(row(models, entry, &found));
     }
-    printer.table(&["id", "kind", "name", "roles", "style", "window", "answers"], &rows);
+    printer.table(&["id", "kind", "name", "roles", "style", "window", "price", "answers"], &rows);
+    pages(models).iter().for_each(|page| printer.hint(page));
     Ok(())
 }
 
@@ -84,9 +85,45 @@ fn row(models: &Models, entry: &Entry, found: &[Finding]) -> Vec<String> {
         name,
         roles,
         entry.style.word().to_owned(),
-        entry.context_tokens.to_string(),
+        window(entry),
+        price(entry),
         words.join("; "),
     ]
+}
+
+/// Tokens, and whose figure it is.
+fn window(entry: &Entry) -> String {
+    let whose = match &entry.origins.window {
+        Origin::Unknown => "assumed",
+        said @ (Origin::Entry | Origin::File { .. }) => said.word(),
+    };
+    format!("{} ({whose})", entry.context_tokens)
+}
+
+/// Dollars for a million tokens read and written, and whose figures they are.
+fn price(entry: &Entry) -> String {
+    if entry.kind == ModelKind::Scripted {
+        return "none".to_owned();
+    }
+    match (entry.price_input, entry.price_output) {
+        (Some(input), Some(output)) if input + output > 0.0 => {
+            format!("${input} / ${output} ({})", entry.origins.price.word())
+        }
+        (Some(_), Some(_)) => format!("free ({})", entry.origins.price.word()),
+        (None, _) | (_, None) => "unknown".to_owned(),
+    }
+}
+
+/// Where the figures come from that no entry says: one line for each page.
+fn pages(models: &Models) -> Vec<String> {
+    let mut lines = Vec::new();
+    for entry in models.all() {
+        for (what, origin) in [("price", &entry.origins.price), ("window", &entry.origins.window)] {
+            let Origin::File { date, page } = origin else { continue };
+            lines.push(format!("{what} of {}: {page}, read {date}", entry.id));
+        }
+    }
+    lines
 }
 
 fn said(finding: &Finding) -> String {
@@ -189,14 +226,29 @@ mod tests {
             .collect();
         assert_eq!(
             lines[0],
-            "big | scripted | r.toml | planner | auto | 200000 | a recording; FAULT: its window is 4096 tokens"
+            "big | scripted | r.toml | planner | auto | 200000 (assumed) | none | a recording; FAULT: its window is 4096 tokens"
         );
         assert!(
-            lines[1].starts_with("small | openai | qwen | worker summarizer reviewer | files | 200000 | "),
+            lines[1].starts_with(
+                "small | openai | qwen | worker summarizer reviewer | files | 200000 (assumed) | unknown | "
+            ),
             "{}",
             lines[1]
         );
         assert!(lines[2].starts_with("spare | anthropic | m | none | auto"), "{}", lines[2]);
+    }
+
+    #[test]
+    fn a_price_and_a_window_are_shown_with_where_they_came_from() {
+        let of = |text: &str| models(&format!("[model]\nid = \"m\"\nname = {text}"));
+        let cells = |text: &str| (window(of(text).worker()), price(of(text).worker()));
+        let told = cells("\"claude-sonnet-5\"\n");
+        assert_eq!((told.0.as_str(), told.1.as_str()), ("1000000 (2026-11-25)", "$2 / $10 (2026-11-25)"));
+        let own = cells("\"x\"\nprice_input = 0.5\nprice_output = 1\ncontext_tokens = 32768\n");
+        assert_eq!((own.0.as_str(), own.1.as_str()), ("32768 (entry)", "$0.5 / $1 (entry)"));
+        assert_eq!(cells("\"x\"\nprice_input = 0\nprice_output = 0\n").1, "free (entry)");
+        let pages = pages(&of("\"claude-sonnet-5\"\n"));
+        assert!(pages.len() == 2 && pages[0].starts_with("price of m: https://platform.claude.com/"), "{pages:?}");
     }
 
     #[test]

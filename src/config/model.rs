@@ -4,6 +4,7 @@
 //! Tests: `model_tests.rs`.
 
 use super::fields::{address, path, price};
+use super::origin::Origins;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -90,7 +91,7 @@ pub struct Model {
     /// File with the recording; only for [`ModelKind::Scripted`].
     #[serde(deserialize_with = "path")]
     pub script: Option<PathBuf>,
-    /// Tokens that a request and its answer may hold together; at least twice `max_output_tokens`.
+    /// Tokens that a request and its answer may hold together; at least twice `max_output_tokens`. 0 in the file = as the file of prices says.
     pub context_tokens: u64,
     /// Longest answer that is asked for, in tokens; above 0.
     pub max_output_tokens: u64,
@@ -110,6 +111,9 @@ pub struct Model {
     pub price_cache_read: f64,
     /// Dollars for a million tokens written to the provider's prompt cache; 0 = a quarter more than `price_input`.
     pub price_cache_write: f64,
+    /// Where its prices and its window came from.
+    #[serde(skip)]
+    pub origins: Origins,
 }
 
 /// Up to this window `prompt = "auto"` is the short form, in tokens.
@@ -250,6 +254,10 @@ impl Models {
     /// The roles that an entry really has, the fallen-back ones included.
     pub fn roles(&self, entry: &Model) -> Vec<Role> {
         Role::ALL.into_iter().filter(|role| self.of(*role).id == entry.id).collect()
+    }
+
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Model> {
+        self.entries.iter_mut()
     }
 
     pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {

@@ -173,6 +173,7 @@ mod tests {
             price_output: Some(8.0),
             price_cache_read: 0.0,
             price_cache_write: 0.0,
+            origins: Default::default(),
         };
         let opened = configured(&model).unwrap();
         assert_eq!((opened.price().cache_read, opened.context_tokens()), (2_000_000, 32_768));

@@ -141,9 +141,12 @@ async fn another_model_and_a_smaller_window_are_named_by_list_check_and_doctor()
     std::fs::write(dir.path().join("r.toml"), "name = \"r\"\n[[turn]]\ntext = \"x\"\n").unwrap();
     told("coder", 16_384).into_iter().for_each(|reply| vendor.answer(reply));
     let (list, fine) = caisson(dir.path(), &["model", "list"]).await;
-    assert!(fine && list.contains("small openai coder worker summarizer reviewer auto 32768 yes, in"), "{list}");
+    assert!(
+        fine && list.contains("small openai coder worker summarizer reviewer auto 32768 (entry) unknown yes, in"),
+        "{list}"
+    );
     assert!(list.contains("its window is 16384 tokens, and context_tokens says 32768"), "{list}");
-    assert!(list.contains("big scripted r.toml planner auto 200000 a recording"), "{list}");
+    assert!(list.contains("big scripted r.toml planner auto 200000 (assumed) none a recording"), "{list}");
     told("tiny", 32_768).into_iter().for_each(|reply| vendor.answer(reply));
     vendor.answer(Reply::ok(said("tiny", "I would read calc.py.")));
     let (check, fine) = caisson(dir.path(), &["model", "check", "small"]).await;
