@@ -320,7 +320,6 @@ fn effects(parts: &Parts, clock: Arc<Clock>) -> EffectRunner {
         inspector: parts.inspector.clone(),
         worker: speaker(Role::Worker),
         planner: speaker(Role::Planner),
-        style: tokio::sync::OnceCell::new(),
         repos: parts.repos.clone(),
         pack_key: parts.mark_key.clone(),
         here: Here::default(),

@@ -20,7 +20,7 @@ pub enum ModelCommand {
     List,
     /// Try a model at reading, editing and checking with tools, and say how it will be talked to.
     Check {
-        /// The entry's id; left out: each that has a role.
+        /// The entry's id; left out: each that may be asked.
         id: Option<String>,
     },
 }
@@ -51,7 +51,7 @@ impl ModelCommand {
 
 fn chosen<'a>(models: &'a Models, id: Option<&str>) -> Result<Vec<&'a Entry>> {
     let Some(id) = id else {
-        return Ok(models.all().iter().filter(|entry| !models.roles(entry).is_empty()).collect());
+        return Ok(models.used());
     };
     let found = models.by_id(id).map(|entry| vec![entry]);
     found.ok_or_else(|| {
@@ -76,7 +76,12 @@ async fn list(models: &Models, printer: &Printer) -> Result<()> {
 
 fn row(models: &Models, entry: &Entry, found: &[Finding]) -> Vec<String> {
     let roles: Vec<_> = models.roles(entry).into_iter().map(|role| role.word()).collect();
-    let roles = if roles.is_empty() { "none".to_owned() } else { roles.join(" ") };
+    let stands_in = models.used().iter().any(|used| used.id == entry.id);
+    let roles = match (roles.is_empty(), stands_in) {
+        (false, _) => roles.join(" "),
+        (true, true) => "fallback".to_owned(),
+        (true, false) => "none".to_owned(),
+    };
     let words: Vec<String> = found.iter().map(said).collect();
     let name = entry.shown().split_once(' ').map(|(_, name)| name.to_owned()).unwrap_or_default();
     vec![

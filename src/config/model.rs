@@ -78,6 +78,8 @@ pub struct Model {
     pub id: String,
     /// Empty = every role for the only entry, none for one of several.
     pub roles: Vec<Role>,
+    /// Ids of the entries that are asked, in this order, where this one does not answer.
+    pub fallback: Vec<String>,
     /// Protocol of its server, or a recording in place of one.
     pub kind: ModelKind,
     /// The server's address; none = the provider's own.
@@ -249,6 +251,18 @@ impl Models {
     /// The entry with this `id`, if there is one.
     pub fn by_id(&self, id: &str) -> Option<&Model> {
         self.entries.iter().find(|entry| entry.id == id)
+    }
+
+    /// The entries that are asked where this one does not answer, in order.
+    pub fn fallbacks(&self, entry: &Model) -> Vec<&Model> {
+        entry.fallback.iter().filter_map(|id| self.by_id(id)).collect()
+    }
+
+    /// Every entry that may be asked: those with a role, and those that stand in for one.
+    pub fn used(&self) -> Vec<&Model> {
+        let first: Vec<&Model> = Role::ALL.into_iter().map(|role| self.of(role)).collect();
+        let named = |entry: &Model| first.iter().any(|it| it.id == entry.id || it.fallback.contains(&entry.id));
+        self.entries.iter().filter(|entry| named(entry)).collect()
     }
 
     /// The roles that an entry really has, the fallen-back ones included.

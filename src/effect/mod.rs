@@ -23,6 +23,7 @@ mod publish;
 mod repository;
 mod review;
 mod rules;
+mod speaker;
 mod style;
 mod talk;
 mod verify;
@@ -36,36 +37,18 @@ pub use listeners::Listeners;
 pub(crate) use policy::granted;
 pub use posts::Posts;
 pub use repository::Repository;
+pub use speaker::Speaker;
 
 use crate::barrier::Inspector;
-use crate::config::process::Role;
 use crate::config::{Process, Secret};
-use crate::engine::EngineConfig;
-use crate::engine::style::Style;
 use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
-use crate::llm::{Model, Models};
 use crate::sandbox::Sandboxes;
 use crate::store::{EffectRow, Store};
 use crate::thread::{Feed, Threads};
 use crate::trouble::Trouble;
 use domain::{Again, Effect, Input, Task, TaskKind};
 use std::sync::Arc;
-
-/// A model, and what every conversation with it is made from.
-pub struct Speaker {
-    /// The model that is asked.
-    pub model: Arc<dyn Model>,
-    /// What the operator set for its conversations, and the key of their fences.
-    pub engine: EngineConfig,
-}
-
-impl Speaker {
-    /// The configuration's model for a role. `secret` keys the marks of its conversations.
-    pub fn of(config: &Process, models: &Models, role: Role, secret: &Secret) -> Self {
-        Self { model: models.of(role), engine: EngineConfig::of(secret.clone(), config.models.of(role)) }
-    }
-}
 
 /// Carries out effects of all tasks, and holds whatever they need.
 pub struct EffectRunner {
@@ -91,8 +74,6 @@ pub struct EffectRunner {
     pub worker: Speaker,
     /// The model that answers `/plan`.
     pub planner: Speaker,
-    /// How the worker is talked to, once it is known.
-    pub style: tokio::sync::OnceCell<Style>,
     /// The bot's bare repositories in the state directory.
     pub repos: Repos,
     /// What the bot posts.

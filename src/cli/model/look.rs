@@ -55,8 +55,8 @@ pub fn unlimited(config: &Process) -> Option<String> {
         (false, true) => "budget.day_dollars limits",
         (false, false) => return None,
     };
-    let asked = config.models.all().iter().filter(|entry| !config.models.roles(entry).is_empty());
-    let unpriced: Vec<String> = asked.filter(|entry| entry.is_unpriced()).map(|entry| entry.shown()).collect();
+    let asked = config.models.used();
+    let unpriced: Vec<String> = asked.iter().filter(|entry| entry.is_unpriced()).map(|entry| entry.shown()).collect();
     (!unpriced.is_empty()).then(|| {
         let name = unpriced.join(" and ");
         format!("{limits} nothing: the price of {name} is unknown. Set price_input and price_output, to 0 where it costs nothing")

@@ -40,7 +40,7 @@ pub async fn what_was_charged_is_what_the_log_says_was_spent(fresh: Fresh) {
     say(&store, id, DAY + 3, "start:1", starting(100)).await;
     assert_eq!(store.spent_since(DAY, None).await.expect("read"), 100, "its worst case, while it is under way");
     say(&store, id, DAY + 4, "start:2", starting(200)).await;
-    say(&store, id, DAY + 5, "refused:2", Input::ModelCallRefused { turn: 1 }).await;
+    say(&store, id, DAY + 5, "refused:2", Input::ModelCallRefused { turn: 1, fallback: None }).await;
     assert_eq!(store.spent_since(DAY, None).await.expect("read"), 100);
     say(&store, id, 2 * DAY + 6, "start:3", starting(300)).await;
     say(&store, id, 2 * DAY + 7, "answer", answer(70, "a model")).await;
