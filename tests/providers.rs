@@ -3,6 +3,8 @@
 
 #[path = "providers/anthropic.rs"]
 mod anthropic;
+#[path = "providers/asked.rs"]
+mod asked;
 #[path = "providers/cache.rs"]
 mod cache;
 #[path = "providers/kept.rs"]
@@ -127,6 +129,8 @@ pub fn conversation() -> ModelRequest {
         max_output_tokens: 500,
         temperature: None,
         seed: None,
+        cache_key: None,
+        must_call: false,
     }
 }
 

@@ -99,6 +99,8 @@ pub struct Model {
     pub max_output_tokens: u64,
     /// Whether its answers are asked for as streams.
     pub stream: bool,
+    /// Whether each answer in the style `tools` has to be a call.
+    pub force_tools: bool,
     /// How it is talked to.
     pub style: ModelStyle,
     /// How much of the rules it is told in the style `tools`.

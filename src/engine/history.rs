@@ -96,6 +96,8 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
         max_output_tokens: config.max_output_tokens,
         temperature: nudge::temperature(replay.nudges),
         seed: None,
+        cache_key: None,
+        must_call: false,
     }
 }
 

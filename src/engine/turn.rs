@@ -13,7 +13,7 @@ use super::answer::TurnAnswer;
 use super::budget::{self, TooMuch};
 use super::nudge::Form;
 use super::style::{Reader, Style, files};
-use super::{EngineConfig, context, history};
+use super::{EngineConfig, cached, context, history};
 use crate::llm::retry::{self, Patience, RetryError};
 use crate::llm::{self, Deltas, Model, ModelError, ModelRequest, ModelResponse};
 
@@ -99,6 +99,8 @@ pub fn prepare(
         TooMuch::Budget(what) => Refusal::Budget { what },
     })?;
     request.max_output_tokens = allowance.max_output_tokens;
+    request.must_call = config.must_call;
+    request.cache_key = config.cache_key.then(|| cached::key(&config.secret, task.id));
     Ok(Ready { turn: task.turn + 1, request, reader, prompt_tokens, worst_micro_usd: allowance.worst_micro_usd })
 }
 

@@ -173,6 +173,7 @@ mod tests {
             context_tokens: 32_768,
             max_output_tokens: 4096,
             stream: true,
+            force_tools: false,
             style: crate::config::process::ModelStyle::Auto,
             prompt: crate::config::process::PromptLength::Auto,
             price_input: Some(2.0),
