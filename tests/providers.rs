@@ -11,6 +11,8 @@ mod cache;
 mod kept;
 #[path = "providers/machine.rs"]
 mod machine;
+#[path = "providers/measured.rs"]
+mod measured;
 #[path = "providers/newer.rs"]
 mod newer;
 #[path = "providers/openai.rs"]

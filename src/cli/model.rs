@@ -1,6 +1,7 @@
 //! `caisson model list` and `caisson model check`: the models of the configuration, whether they answer, and how each is talked to.
 
 pub mod look;
+pub mod measure;
 
 use super::printer::{Complaint, Printer};
 use crate::config::Process;
@@ -18,10 +19,14 @@ use std::time::Instant;
 pub enum ModelCommand {
     /// One line for each model: what it is for, how it is talked to, and whether it answers (asked one word).
     List,
-    /// Try a model at reading, editing and checking with tools, and say how it will be talked to.
+    /// Try a model at reading, editing and checking with tools, say how it will be talked to, and measure it: speed, cache, several calls at
+    /// once. Costs about 12,000 tokens.
     Check {
         /// The entry's id; left out: each that may be asked.
         id: Option<String>,
+        /// Also send one prompt as long as its window, to see that it is taken: costs as many tokens.
+        #[arg(long)]
+        window: bool,
     },
 }
 
@@ -33,11 +38,11 @@ impl ModelCommand {
         let printer = Printer::terminal();
         match self {
             ModelCommand::List => list(&config.models, &printer).await,
-            ModelCommand::Check { id } => {
+            ModelCommand::Check { id, window } => {
                 let entries = chosen(&config.models, id.as_deref())?;
                 let mut faults = 0;
                 for entry in entries {
-                    faults += check(&config.models, entry, &printer).await;
+                    faults += check(&config.models, entry, window, &printer).await;
                 }
                 match faults {
                     0 => Ok(()),
@@ -141,7 +146,7 @@ fn said(finding: &Finding) -> String {
 }
 
 /// Looks at one, then tries it out; the number of faults.
-async fn check(models: &Models, entry: &Entry, printer: &Printer) -> usize {
+async fn check(models: &Models, entry: &Entry, window: bool, printer: &Printer) -> usize {
     if models.all().len() > 1 {
         printer.heading(&entry.id);
     }
@@ -154,7 +159,10 @@ async fn check(models: &Models, entry: &Entry, printer: &Printer) -> usize {
     if model.scripted() || !found.iter().any(|it| matches!(it, Finding::Answers { .. })) {
         return faults;
     }
-    faults + tries(entry, model.as_ref(), printer).await
+    let faults = faults + tries(entry, model.as_ref(), printer).await;
+    let measured = measure::measure(entry, model.as_ref(), window).await;
+    printer.fields(&measured.fields);
+    faults + tell(&measured.findings, printer)
 }
 
 fn tell(found: &[Finding], printer: &Printer) -> usize {
