@@ -3,12 +3,16 @@
 
 #[path = "providers/anthropic.rs"]
 mod anthropic;
+#[path = "providers/asked.rs"]
+mod asked;
 #[path = "providers/cache.rs"]
 mod cache;
 #[path = "providers/kept.rs"]
 mod kept;
 #[path = "providers/machine.rs"]
 mod machine;
+#[path = "providers/measured.rs"]
+mod measured;
 #[path = "providers/newer.rs"]
 mod newer;
 #[path = "providers/openai.rs"]
@@ -127,6 +131,8 @@ pub fn conversation() -> ModelRequest {
         max_output_tokens: 500,
         temperature: None,
         seed: None,
+        cache_key: None,
+        must_call: false,
     }
 }
 

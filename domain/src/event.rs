@@ -1,8 +1,8 @@
 //! What happened to a task: the log whose fold is its state. Additive only: a stored event is read for ever.
 
 use crate::{
-    Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Look, Loss, Millis, Outcome, PauseReason,
-    PlanStep, Question, Recall, Request, Rules, Source, Suspension, Usage, Verdict, Why,
+    Account, Budget, CallRequest, Commit, Decision, End, Ending, Fallback, Item, Look, Loss, Millis, Outcome,
+    PauseReason, PlanStep, Question, Recall, Request, Rules, Source, Suspension, Usage, Verdict, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +95,9 @@ pub enum Event {
     ModelCallUncharged {
         /// Turn that the call was made for.
         turn: u32,
+        /// Which model is asked from then on; none where the same one is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fallback: Option<Fallback>,
     },
     /// An answer arrived, of the model or of the host in its place; its true charge replaces the worst case.
     TurnCompleted {

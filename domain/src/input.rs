@@ -1,8 +1,8 @@
 //! What can reach a task: results of its effects, decisions of people, timers. Each has a key that is used once.
 
 use crate::{
-    Asked, Budget, CallRequest, CapturedTree, Commit, Decision, Look, Loss, Millis, Outcome, PauseReason, Request,
-    Risk, Rules, Suspension, Usage, Verdict,
+    Asked, Budget, CallRequest, CapturedTree, Commit, Decision, Fallback, Look, Loss, Millis, Outcome, PauseReason,
+    Request, Risk, Rules, Suspension, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +118,9 @@ pub enum Input {
     ModelCallRefused {
         /// Turn that the call was made for.
         turn: u32,
+        /// Which model is asked from then on; none where the same one is.
+        #[serde(default)]
+        fallback: Option<Fallback>,
     },
     /// An answer arrived, of the model or of the host in its place; any other turn than the next one is ignored.
     ModelAnswered {

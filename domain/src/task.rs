@@ -115,6 +115,8 @@ pub struct Task {
     pub model_starts: u8,
     /// Millionths of a US dollar; 0 while no call is charged.
     pub model_worst: u64,
+    /// Id of the model that answers in place of the first one until the next checkpoint; none = the first.
+    pub answering: Option<String>,
     /// The newest plan that the agent noted, as Markdown. Foreign.
     pub plan: Option<String>,
     /// The steps of that plan; empty where it is no list.
@@ -374,6 +376,7 @@ impl Task {
             }
             Event::CheckpointPosted { n, review, number, at, commit, last, verdict } => {
                 self.push_checkpoint(*n, *review, *number, *at, commit.clone(), *last);
+                self.answering = None;
                 self.plan_changed = false;
                 self.state = match (last, commit, verdict) {
                     (true, Some(commit), Some(verdict)) => {
@@ -384,6 +387,7 @@ impl Task {
             }
             Event::Answered { n, number, at } => {
                 self.push_checkpoint(*n, 0, *number, *at, None, false);
+                self.answering = None;
                 self.state = State::AwaitingReview { n: *n, commit: None };
             }
             Event::CheckpointVoided { n } => {

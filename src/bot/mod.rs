@@ -321,7 +321,6 @@ fn effects(parts: &Parts, clock: Arc<Clock>) -> EffectRunner {
         worker: speaker(Role::Worker),
         planner: speaker(Role::Planner),
         reviewer: parts.config.models.names(Role::Reviewer).then(|| speaker(Role::Reviewer)),
-        style: tokio::sync::OnceCell::new(),
         repos: parts.repos.clone(),
         rulebook: Rulebook::default(),
         pack_key: parts.mark_key.clone(),

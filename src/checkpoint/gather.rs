@@ -42,6 +42,7 @@ pub fn gather(task: &Task, log: &[Event], n: u32, around: Around) -> CheckpointV
         refused: task.refusal.clone(),
         spent: Spent {
             tokens: task.spent.tokens,
+            reasoning: thought(log),
             cost_micros: task.spent.micro_usd,
             priced: around.priced,
             granted_micros: Some(task.granted.micro_usd).filter(|micros| *micros > 0),
@@ -90,6 +91,15 @@ pub fn start(log: &[Event], n: u32) -> usize {
         _ => false,
     };
     log.iter().rposition(stands).map_or(0, |at| at + 1)
+}
+
+/// Tokens of the whole task's answers that were thought and not said.
+fn thought(log: &[Event]) -> u64 {
+    let of = |event: &Event| match event {
+        Event::TurnCompleted { usage, .. } => usage.reasoning,
+        _ => 0,
+    };
+    log.iter().map(of).sum()
 }
 
 /// What the agent said it did: its words at `done`, or the last thing it said.

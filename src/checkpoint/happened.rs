@@ -1,6 +1,6 @@
-//! What became of a task's sandbox and its way out, as sentences for reviews and for `caisson task show`. Pure.
+//! What became of a task's sandbox, its way out and its conversation, as sentences for reviews and for `caisson task show`. Pure.
 
-use domain::{Event, Loss};
+use domain::{Event, Fallback, Loss};
 
 /// The sentence of one event; none where it is nothing of this kind. Without a full stop; a command may be quoted in it.
 pub fn sentence(event: &Event) -> Option<String> {
@@ -32,6 +32,9 @@ pub fn sentence(event: &Event) -> Option<String> {
             Some(format!("action {number} was refused by {}", decision.poster.login))
         }
         Event::QuestionAnswered { .. } => Some("the agent asked a question, and it was answered".to_owned()),
+        Event::ModelCallUncharged { fallback: Some(Fallback { from, to, why }), .. } => {
+            Some(format!("the model {from} {why}: {to} is asked from then on, until the next checkpoint"))
+        }
         Event::Compacted { folded: 1.., .. } => Some(
             "the conversation with the model had become long: what it did at first is told to it in short from then on".to_owned(),
         ),
@@ -74,6 +77,15 @@ mod tests {
         let told = gather(&[lost(Loss::Removed), Event::RouterReplaced, lost(Loss::Removed), Event::Resumed, old]);
         let told: Vec<(&str, u32)> = told.iter().map(|(text, times)| (&text[..16], *times)).collect();
         assert_eq!(told, [("somebody removed", 2), ("the router was g", 1), ("the sandbox had ", 1)]);
+    }
+
+    #[test]
+    fn another_model_is_named_with_the_reason() {
+        let (from, to) = ("big".to_owned(), "spare".to_owned());
+        let fallback = Some(Fallback { from, to, why: domain::Fall::Away });
+        let told = sentence(&Event::ModelCallUncharged { turn: 3, fallback }).expect("told");
+        assert_eq!(told, "the model big could not be reached: spare is asked from then on, until the next checkpoint");
+        assert_eq!(sentence(&Event::ModelCallUncharged { turn: 3, fallback: None }), None);
     }
 
     #[test]

@@ -411,11 +411,15 @@ fn foot(view: &CheckpointView, bind: Option<&str>) -> String {
         let _ = writeln!(out, "Once approved, `caisson fetch` brings {} into your own clone.", code(&view.branch));
     }
     let spent = &view.spent;
+    let thought = match spent.reasoning {
+        0 => String::new(),
+        tokens => format!(" ({} of them thought)", grouped(tokens)),
+    };
     let granted = spent.granted_micros.map(|micros| format!(" of {}", dollars(micros))).unwrap_or_default();
     let money = if spent.priced { format!("{}{granted}", dollars(spent.cost_micros)) } else { "no price".to_owned() };
     let mut facts = vec![
         format!("task {}", view.task),
-        format!("{} tokens", grouped(spent.tokens)),
+        format!("{} tokens{thought}", grouped(spent.tokens)),
         money,
         duration(spent.duration_ms),
         view.commit.as_deref().map_or("no commit".to_owned(), |commit| format!("commit `{}`", short(commit))),
@@ -438,4 +442,19 @@ fn finish(mut out: String, view: &CheckpointView, foot: String) -> String {
     out.push_str(&warnings);
     out.push_str(&foot);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_thought_stands_beside_the_tokens_where_it_is_known() {
+        let mut view = CheckpointView::default();
+        view.spent.tokens = 12_400;
+        assert!(!render_checkpoint(&view).contains("thought"));
+        view.spent.reasoning = 4_100;
+        let told = format!("{} tokens ({} of them thought)", grouped(12_400), grouped(4_100));
+        assert!(render_checkpoint(&view).contains(&told), "{}", render_checkpoint(&view));
+    }
 }

@@ -201,6 +201,8 @@ pub enum HostChange {
 pub struct Spent {
     /// Tokens of all model calls that were answered, prompts included.
     pub tokens: u64,
+    /// Of them: tokens that models thought and did not say, as far as their servers tell.
+    pub reasoning: u64,
     /// Micro-dollars; 0 and `priced` false where the model has no price.
     pub cost_micros: u64,
     /// Whether the model has a price.

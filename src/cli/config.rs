@@ -1,8 +1,9 @@
-//! `caisson config`: checks the configuration and says what holds; `--defaults` prints every key with its meaning.
+//! `caisson config`: checks the configuration and says what holds; `--defaults` prints every key with its meaning,
+//! `--prices` the file of models' prices and windows.
 
 use super::printer::Printer;
 use crate::config::process::Model;
-use crate::config::{DEFAULTS, Process};
+use crate::config::{DEFAULTS, PRICES, Process};
 use anyhow::Result;
 use clap::Args;
 use std::path::Path;
@@ -12,6 +13,9 @@ pub struct Config {
     /// Print the documented defaults: every key there is.
     #[arg(long)]
     defaults: bool,
+    /// Print the file of prices and windows that is compiled in: the form of `[prices] file`.
+    #[arg(long, conflicts_with = "defaults")]
+    prices: bool,
 }
 
 impl Config {
@@ -19,6 +23,10 @@ impl Config {
         let printer = Printer::terminal();
         if self.defaults {
             printer.say(DEFAULTS.trim_end());
+            return Ok(());
+        }
+        if self.prices {
+            printer.say(PRICES.trim_end());
             return Ok(());
         }
         let config = Process::load(file)?;

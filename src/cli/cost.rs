@@ -67,11 +67,11 @@ impl CostCommand {
         let number = |value: i64| grouped(u64::try_from(value).unwrap_or(0));
         let money = |value: i64| dollars(u64::try_from(value).unwrap_or(0));
         let cells = |row: &Cost| {
-            let tokens = [row.calls, row.input, row.cache_read, row.cache_write, row.output].map(number);
+            let tokens = [row.calls, row.input, row.cache_read, row.cache_write, row.output, row.reasoning].map(number);
             [vec![row.of.clone()], tokens.to_vec(), vec![money(row.micro_usd)]].concat()
         };
         let table: Vec<Vec<String>> = rows.iter().map(cells).collect();
-        printer.table(&[name, "calls", "read", "from cache", "to cache", "written", "cost"], &table);
+        printer.table(&[name, "calls", "read", "from cache", "to cache", "written", "of it thought", "cost"], &table);
         printer.hint(&format!("together {}", money(rows.iter().map(|row| row.micro_usd).sum())));
         match &store {
             Some(store) => limits(store, &config, &printer).await,

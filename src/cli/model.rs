@@ -1,10 +1,11 @@
 //! `caisson model list` and `caisson model check`: the models of the configuration, whether they answer, and how each is talked to.
 
 pub mod look;
+pub mod measure;
 
 use super::printer::{Complaint, Printer};
 use crate::config::Process;
-use crate::config::process::{Model as Entry, ModelStyle, Models};
+use crate::config::process::{Model as Entry, ModelKind, ModelStyle, Models, Origin};
 use crate::engine::probe;
 use crate::llm::Model;
 use crate::llm::deltas::Tally;
@@ -18,10 +19,14 @@ use std::time::Instant;
 pub enum ModelCommand {
     /// One line for each model: what it is for, how it is talked to, and whether it answers (asked one word).
     List,
-    /// Try a model at reading, editing and checking with tools, and say how it will be talked to.
+    /// Try a model at reading, editing and checking with tools, say how it will be talked to, and measure it: speed, cache, several calls at
+    /// once. Costs about 12,000 tokens.
     Check {
-        /// The entry's id; left out: each that has a role.
+        /// The entry's id; left out: each that may be asked.
         id: Option<String>,
+        /// Also send one prompt as long as its window, to see that it is taken: costs as many tokens.
+        #[arg(long)]
+        window: bool,
     },
 }
 
@@ -33,11 +38,11 @@ impl ModelCommand {
         let printer = Printer::terminal();
         match self {
             ModelCommand::List => list(&config.models, &printer).await,
-            ModelCommand::Check { id } => {
+            ModelCommand::Check { id, window } => {
                 let entries = chosen(&config.models, id.as_deref())?;
                 let mut faults = 0;
                 for entry in entries {
-                    faults += check(&config.models, entry, &printer).await;
+                    faults += check(&config.models, entry, window, &printer).await;
                 }
                 match faults {
                     0 => Ok(()),
@@ -51,7 +56,7 @@ impl ModelCommand {
 
 fn chosen<'a>(models: &'a Models, id: Option<&str>) -> Result<Vec<&'a Entry>> {
     let Some(id) = id else {
-        return Ok(models.all().iter().filter(|entry| !models.roles(entry).is_empty()).collect());
+        return Ok(models.used());
     };
     let found = models.by_id(id).map(|entry| vec![entry]);
     found.ok_or_else(|| {
@@ -69,13 +74,19 @@ async fn list(models: &Models, printer: &Printer) -> Result<()> {
         };
         rows.push(row(models, entry, &found));
     }
-    printer.table(&["id", "kind", "name", "roles", "style", "window", "answers"], &rows);
+    printer.table(&["id", "kind", "name", "roles", "style", "window", "price", "answers"], &rows);
+    pages(models).iter().for_each(|page| printer.hint(page));
     Ok(())
 }
 
 fn row(models: &Models, entry: &Entry, found: &[Finding]) -> Vec<String> {
     let roles: Vec<_> = models.roles(entry).into_iter().map(|role| role.word()).collect();
-    let roles = if roles.is_empty() { "none".to_owned() } else { roles.join(" ") };
+    let stands_in = models.used().iter().any(|used| used.id == entry.id);
+    let roles = match (roles.is_empty(), stands_in) {
+        (false, _) => roles.join(" "),
+        (true, true) => "fallback".to_owned(),
+        (true, false) => "none".to_owned(),
+    };
     let words: Vec<String> = found.iter().map(said).collect();
     let name = entry.shown().split_once(' ').map(|(_, name)| name.to_owned()).unwrap_or_default();
     vec![
@@ -84,9 +95,45 @@ fn row(models: &Models, entry: &Entry, found: &[Finding]) -> Vec<String> {
         name,
         roles,
         entry.style.word().to_owned(),
-        entry.context_tokens.to_string(),
+        window(entry),
+        price(entry),
         words.join("; "),
     ]
+}
+
+/// Tokens, and whose figure it is.
+fn window(entry: &Entry) -> String {
+    let whose = match &entry.origins.window {
+        Origin::Unknown => "assumed",
+        said @ (Origin::Entry | Origin::File { .. }) => said.word(),
+    };
+    format!("{} ({whose})", entry.context_tokens)
+}
+
+/// Dollars for a million tokens read and written, and whose figures they are.
+fn price(entry: &Entry) -> String {
+    if entry.kind == ModelKind::Scripted {
+        return "none".to_owned();
+    }
+    match (entry.price_input, entry.price_output) {
+        (Some(input), Some(output)) if input + output > 0.0 => {
+            format!("${input} / ${output} ({})", entry.origins.price.word())
+        }
+        (Some(_), Some(_)) => format!("free ({})", entry.origins.price.word()),
+        (None, _) | (_, None) => "unknown".to_owned(),
+    }
+}
+
+/// Where the figures come from that no entry says: one line for each page.
+fn pages(models: &Models) -> Vec<String> {
+    let mut lines = Vec::new();
+    for entry in models.all() {
+        for (what, origin) in [("price", &entry.origins.price), ("window", &entry.origins.window)] {
+            let Origin::File { date, page } = origin else { continue };
+            lines.push(format!("{what} of {}: {page}, read {date}", entry.id));
+        }
+    }
+    lines
 }
 
 fn said(finding: &Finding) -> String {
@@ -99,7 +146,7 @@ fn said(finding: &Finding) -> String {
 }
 
 /// Looks at one, then tries it out; the number of faults.
-async fn check(models: &Models, entry: &Entry, printer: &Printer) -> usize {
+async fn check(models: &Models, entry: &Entry, window: bool, printer: &Printer) -> usize {
     if models.all().len() > 1 {
         printer.heading(&entry.id);
     }
@@ -112,7 +159,10 @@ async fn check(models: &Models, entry: &Entry, printer: &Printer) -> usize {
     if model.scripted() || !found.iter().any(|it| matches!(it, Finding::Answers { .. })) {
         return faults;
     }
-    faults + tries(entry, model.as_ref(), printer).await
+    let faults = faults + tries(entry, model.as_ref(), printer).await;
+    let measured = measure::measure(entry, model.as_ref(), window).await;
+    printer.fields(&measured.fields);
+    faults + tell(&measured.findings, printer)
 }
 
 fn tell(found: &[Finding], printer: &Printer) -> usize {
@@ -189,14 +239,29 @@ mod tests {
             .collect();
         assert_eq!(
             lines[0],
-            "big | scripted | r.toml | planner | auto | 200000 | a recording; FAULT: its window is 4096 tokens"
+            "big | scripted | r.toml | planner | auto | 200000 (assumed) | none | a recording; FAULT: its window is 4096 tokens"
         );
         assert!(
-            lines[1].starts_with("small | openai | qwen | worker summarizer reviewer | files | 200000 | "),
+            lines[1].starts_with(
+                "small | openai | qwen | worker summarizer reviewer | files | 200000 (assumed) | unknown | "
+            ),
             "{}",
             lines[1]
         );
         assert!(lines[2].starts_with("spare | anthropic | m | none | auto"), "{}", lines[2]);
+    }
+
+    #[test]
+    fn a_price_and_a_window_are_shown_with_where_they_came_from() {
+        let of = |text: &str| models(&format!("[model]\nid = \"m\"\nname = {text}"));
+        let cells = |text: &str| (window(of(text).worker()), price(of(text).worker()));
+        let told = cells("\"claude-sonnet-5\"\n");
+        assert_eq!((told.0.as_str(), told.1.as_str()), ("1000000 (2026-11-25)", "$2 / $10 (2026-11-25)"));
+        let own = cells("\"x\"\nprice_input = 0.5\nprice_output = 1\ncontext_tokens = 32768\n");
+        assert_eq!((own.0.as_str(), own.1.as_str()), ("32768 (entry)", "$0.5 / $1 (entry)"));
+        assert_eq!(cells("\"x\"\nprice_input = 0\nprice_output = 0\n").1, "free (entry)");
+        let pages = pages(&of("\"claude-sonnet-5\"\n"));
+        assert!(pages.len() == 2 && pages[0].starts_with("price of m: https://platform.claude.com/"), "{pages:?}");
     }
 
     #[test]

@@ -86,6 +86,10 @@ impl Found {
             let before = &models.all()[..at];
             let twin = before.iter().any(|other| other.id == model.id);
             self.when(twin, &format!("{table}.id"), "another model has the same id; give each its own");
+            for id in &model.fallback {
+                let what = format!("{id} is no other model; name ids of other entries");
+                self.when(*id == model.id || models.by_id(id).is_none(), &format!("{table}.fallback"), &what);
+            }
             for role in &model.roles {
                 let of = before.iter().find(|other| other.roles.contains(role)).map(|other| &other.id);
                 let what = of.map(|id| format!("{} is the role of `{id}` already; one model has it", role.word()));

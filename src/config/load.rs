@@ -1,5 +1,6 @@
 //! Layers — defaults, file, environment — and errors that name file, line and key.
 
+use super::prices::Files;
 use super::problem::Problem;
 use super::process::{Model, Process};
 use std::fmt;
@@ -124,7 +125,7 @@ impl Process {
         }
     }
 
-    /// As [`Process::load`], of given text and environment. Pure but for the working directory.
+    /// As [`Process::load`], of given text and environment. Pure but for the working directory and the file that `prices.file` names.
     pub fn from_layers(
         file: &Path,
         text: &str,
@@ -146,7 +147,14 @@ impl Process {
             problem.line = places.line(&problem.key);
             fail(vec![problem])
         })?;
+        let folder = std::path::absolute(file).ok().and_then(|f| f.parent().map(Path::to_owned)).unwrap_or_default();
+        process.make_absolute(&folder);
         process.models.name(&process.commands);
+        let prices = Files::read(process.prices.file.as_deref()).map_err(|what| {
+            let key = "prices.file".to_owned();
+            fail(vec![Problem { line: places.line(&key), key, what }])
+        })?;
+        process.models.all_mut().for_each(|model| prices.fill(model));
         let mut problems = super::check::problems(&process);
         for problem in &mut problems {
             let set_outside = from_environment.contains(&problem.key);
@@ -155,8 +163,6 @@ impl Process {
         if !problems.is_empty() {
             return Err(fail(problems));
         }
-        let folder = std::path::absolute(file).ok().and_then(|f| f.parent().map(Path::to_owned)).unwrap_or_default();
-        process.make_absolute(&folder);
         process.file = file.to_owned();
         // Until the store's are known.
         process.learn(Vec::new());

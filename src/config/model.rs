@@ -4,6 +4,7 @@
 //! Tests: `model_tests.rs`.
 
 use super::fields::{address, path, price};
+use super::origin::Origins;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -77,6 +78,8 @@ pub struct Model {
     pub id: String,
     /// Empty = every role for the only entry, none for one of several.
     pub roles: Vec<Role>,
+    /// Ids of the entries that are asked, in this order, where this one does not answer.
+    pub fallback: Vec<String>,
     /// Protocol of its server, or a recording in place of one.
     pub kind: ModelKind,
     /// The server's address; none = the provider's own.
@@ -90,12 +93,14 @@ pub struct Model {
     /// File with the recording; only for [`ModelKind::Scripted`].
     #[serde(deserialize_with = "path")]
     pub script: Option<PathBuf>,
-    /// Tokens that a request and its answer may hold together; at least twice `max_output_tokens`.
+    /// Tokens that a request and its answer may hold together; at least twice `max_output_tokens`. 0 in the file = as the file of prices says.
     pub context_tokens: u64,
     /// Longest answer that is asked for, in tokens; above 0.
     pub max_output_tokens: u64,
     /// Whether its answers are asked for as streams.
     pub stream: bool,
+    /// Whether each answer in the style `tools` has to be a call.
+    pub force_tools: bool,
     /// How it is talked to.
     pub style: ModelStyle,
     /// How much of the rules it is told in the style `tools`.
@@ -110,6 +115,9 @@ pub struct Model {
     pub price_cache_read: f64,
     /// Dollars for a million tokens written to the provider's prompt cache; 0 = a quarter more than `price_input`.
     pub price_cache_write: f64,
+    /// Where its prices and its window came from.
+    #[serde(skip)]
+    pub origins: Origins,
 }
 
 /// Up to this window `prompt = "auto"` is the short form, in tokens.
@@ -252,9 +260,25 @@ impl Models {
         self.entries.iter().find(|entry| entry.id == id)
     }
 
+    /// The entries that are asked where this one does not answer, in order.
+    pub fn fallbacks(&self, entry: &Model) -> Vec<&Model> {
+        entry.fallback.iter().filter_map(|id| self.by_id(id)).collect()
+    }
+
+    /// Every entry that may be asked: those with a role, and those that stand in for one.
+    pub fn used(&self) -> Vec<&Model> {
+        let first: Vec<&Model> = Role::ALL.into_iter().map(|role| self.of(role)).collect();
+        let named = |entry: &Model| first.iter().any(|it| it.id == entry.id || it.fallback.contains(&entry.id));
+        self.entries.iter().filter(|entry| named(entry)).collect()
+    }
+
     /// The roles that an entry really has, the fallen-back ones included.
     pub fn roles(&self, entry: &Model) -> Vec<Role> {
         Role::ALL.into_iter().filter(|role| self.of(*role).id == entry.id).collect()
+    }
+
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Model> {
+        self.entries.iter_mut()
     }
 
     pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {

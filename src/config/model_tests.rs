@@ -53,6 +53,17 @@ fn a_command_may_name_a_model_of_its_own() {
 }
 
 #[test]
+fn an_entry_that_stands_in_for_another_is_used_without_a_role() {
+    let text = TWO.replacen("name = \"claude\"", "name = \"claude\"\nfallback = [\"spare\", \"small\"]", 1);
+    let models =
+        load(&format!("{text}[[model]]\nid = \"spare\"\nname = \"m\"\n[[model]]\nid = \"idle\"\nname = \"n\"\n"))
+            .models;
+    let ids = |all: Vec<&crate::config::process::Model>| all.iter().map(|it| it.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(models.used()), ["small", "big", "spare"]);
+    assert_eq!(ids(models.fallbacks(models.of(Role::Planner))), ["spare", "small"]);
+}
+
+#[test]
 fn an_entry_without_a_role_is_kept_and_has_none() {
     let models = load(&format!("{TWO}[[model]]\nid = \"spare\"\nname = \"m\"\n")).models;
     assert_eq!(models.roles(models.by_id("spare").unwrap()), []);
@@ -93,6 +104,12 @@ fn what_makes_no_sense_together_is_refused_at_its_line() {
             "roles = [\"summarizer\"]",
             ":1: model: no model works on /fix; give one of them roles",
         ),
+        (
+            "name = \"claude\"",
+            "name = \"claude\"\nfallback = [\"small\", \"big\"]",
+            ":13: model.1.fallback: big is no other model",
+        ),
+        ("name = \"claude\"", "name = \"claude\"\nfallback = [\"x\"]", ":13: model.1.fallback: x is no other model"),
         ("id = \"big\"", "id = \"small\"", ":11: model.1.id: another model has the same id"),
         ("id = \"big\"", "id = \"B G\"", ":11: model.1.id: take up to 40 lower-case"),
         ("name = \"claude\"", "nome = \"claude\"", ":12: model.1.nome: no such key"),

@@ -2,6 +2,7 @@
 
 use super::fields::{address, database, path};
 pub use super::model::{Commands, Model, ModelKind, ModelStyle, Models, PromptLength, Role};
+pub use super::origin::{Origin, Origins};
 use super::rule::OperatorRule;
 use super::shared::Shared;
 use protocol::broker::ContainerLimits;
@@ -35,6 +36,8 @@ pub struct Process {
     pub models: Models,
     /// `[commands.<name>]`: a model for one command.
     pub commands: Commands,
+    /// `[prices]`: what models cost where their entries do not say it.
+    pub prices: Prices,
     /// `[sandbox]`: what sandboxes are made with where a repository has no table of its own.
     pub sandbox: Sandbox,
     /// `[router]`: the way out of sandboxes.
@@ -60,6 +63,15 @@ pub struct Process {
     /// The file this came from; relative paths have been made absolute against its folder.
     #[serde(skip)]
     pub file: PathBuf,
+}
+
+/// `[prices]`: the operator's own file of prices and windows.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    /// A file of the form of `prices.toml`, which goes before it; none = that one alone.
+    #[serde(deserialize_with = "path")]
+    pub file: Option<PathBuf>,
 }
 
 /// `[store]`: the database with tasks, logs and deliveries.
@@ -460,8 +472,9 @@ impl Process {
         fix(&mut self.state_dir);
         // The socket lives with the state unless somebody said where.
         self.broker.socket = self.state_dir.join(&self.broker.socket);
-        for optional in [&mut self.forge.token_file, &mut self.forge.sync_token_file, &mut self.store.password_file] {
-            optional.iter_mut().for_each(fix);
+        let Self { forge, store, prices, .. } = self;
+        for file in [&mut forge.token_file, &mut forge.sync_token_file, &mut store.password_file, &mut prices.file] {
+            file.iter_mut().for_each(fix);
         }
         self.models.paths().for_each(fix);
         self.repositories.iter_mut().flat_map(|r| &mut r.secret_files).for_each(fix);

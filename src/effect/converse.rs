@@ -1,5 +1,6 @@
 //! One model call. Its worst case is charged before it goes out; the whole answer and the true charge arrive in one step.
-//! Repeated freely: a call whose answer was lost costs its worst case, and three of them pause the task.
+//! Repeated freely: a call whose answer was lost costs its worst case, and three of them pause the task. Where a model does not answer, the
+//! next one of its list is asked; the log says which, so a repeated call begins with the one that answered last.
 
 use super::{EffectRunner, Speaker};
 use crate::engine::style::round::{self, Step};
@@ -10,9 +11,41 @@ use crate::llm::retry::Patience;
 use crate::store::EffectRow;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Event, Input, PauseReason, State, Task};
+use domain::{Event, Fall, Fallback, Input, PauseReason, State, Task};
 use std::ops::ControlFlow;
 use tokio_util::sync::CancellationToken;
+
+/// What each model of a list is asked for.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    turn: u32,
+    row: &'a EffectRow,
+    feed: &'a dyn Feed,
+    style: Style,
+    /// No other model stands in: then a charge may wait with the effect.
+    alone: bool,
+}
+
+/// What came of one model.
+enum Asked {
+    /// The effect's end.
+    Ended(Input),
+    /// It did not answer and cost nothing: another may.
+    Fell(Fall, Trouble),
+}
+
+impl Asking<'_> {
+    /// Whether the call was charged by an earlier try that cost nothing.
+    fn holds(&self) -> bool {
+        self.row.held && self.alone
+    }
+
+    /// The key of something that is fed while this effect is tried.
+    fn key(&self, what: &str, task: &Task, speaker: &Speaker, epoch: i64) -> String {
+        let key = format!("{what}:{}:{}:{epoch}:{}", task.id, self.turn, self.row.tries);
+        if self.alone { key } else { format!("{key}:{}", speaker.entry.id) }
+    }
+}
 
 impl EffectRunner {
     pub(super) async fn converse(
@@ -24,158 +57,217 @@ impl EffectRunner {
     ) -> Result<Input, Trouble> {
         // Nothing is paid for where its repository is not configured any more.
         self.configured(task)?;
-        let style = self.style(task).await?;
-        let (mut purse, log) = match self.before(task, turn, style, row, feed).await? {
+        let style = self.style(task, &self.speaker(task).each()).await?;
+        let (mut task, anew) = match self.another_way(task, turn, style, row, feed).await? {
             ControlFlow::Continue(ahead) => ahead,
             ControlFlow::Break(input) => return Ok(input),
         };
-        let speaker = self.who(task, style, &log);
-        if row.held {
-            if task.state != State::Running {
-                self.release(task, turn, row, feed).await?;
-                return Ok(Input::Settled);
-            }
-            // It is this call's own charge.
-            purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
-        }
-        let prepare = |log: &[Event]| engine::prepare(&purse, log, style, &speaker.engine, speaker.model.as_ref());
-        let mut ready = prepare(&log);
-        // One that went out before stays as it was.
-        if let Some(tokens) = engine::prompt_tokens(&ready).filter(|_| !row.held) {
-            let sizes = (tokens, speaker.model.context_tokens());
-            if let Some(input) = engine::compaction_due(task, &log, style, &speaker.engine, sizes) {
-                match self.noted("compacted", task, turn, input, row, feed).await? {
-                    Some(shortened) => ready = prepare(&shortened),
-                    None => return Ok(Input::Settled),
-                }
+        let speakers = if anew { self.planner.each() } else { self.speaker(&task).each() };
+        let asking = Asking { turn, row, feed, style, alone: speakers.len() == 1 };
+        if row.held && !asking.alone {
+            // Charged while no other model stood in.
+            match self.release(&task, speakers[0], &Asking { alone: true, ..asking }).await? {
+                Some(now) if now.state == State::Running => task = now,
+                _ => return Ok(Input::Settled),
             }
         }
-        let ready = match ready {
-            Ok(ready) => ready,
-            Err(refusal) => return Ok(Input::PauseAsked { reason: refusal.reason() }),
-        };
-        match self.charged(task, turn, &ready, row, feed).await? {
-            Some(instead) => Ok(instead),
-            None => self.call(task, speaker, &ready, row, feed).await,
+        let begin = speakers.iter().position(|it| task.answering.as_ref() == Some(&it.entry.id)).unwrap_or(0);
+        let (mut later, mut failed) = (None, None);
+        for at in (0..speakers.len()).map(|step| (begin + step) % speakers.len()) {
+            let speaker = speakers[at];
+            let (why, trouble) = match self.ask(&task, speaker, &asking).await? {
+                Asked::Ended(input) => return Ok(input),
+                Asked::Fell(why, trouble) => (why, trouble),
+            };
+            let next = &speakers[(at + 1) % speakers.len()].entry.id;
+            match self.fell(&task, speaker, next, why, &trouble, &asking).await? {
+                Some(now) if now.state == State::Running => task = now,
+                // Paused meanwhile: the resume asks anew.
+                _ => return Ok(Input::Settled),
+            }
+            let kept = if matches!(trouble, Trouble::Later { .. }) { &mut later } else { &mut failed };
+            kept.get_or_insert(trouble);
         }
+        // One that only has to be waited for needs no person.
+        Err(later.or(failed).unwrap_or_else(|| Trouble::later("no model was asked")))
     }
 
-    /// What comes before a request: what the host does in the model's place, what it reads for it, and whether the work gets anywhere.
-    /// Gives the task with what it may spend, and the log; or what the effect ends with.
-    async fn before(
+    /// Whether the work gets anywhere. Gives the task, and whether it begins anew with the next answer, which is the planner's then; or what
+    /// the effect ends with.
+    async fn another_way(
         &self,
         task: &Task,
         turn: u32,
         style: Style,
         row: &EffectRow,
         feed: &dyn Feed,
-    ) -> Result<ControlFlow<Input, (Task, Vec<Event>)>, Trouble> {
-        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
-        if style == Style::Files && task.state == State::Running {
-            if let Some(answer) = settled(task, &log) {
-                return Ok(ControlFlow::Break(answer.into_input()));
-            }
-            match round::next(task, &log) {
-                Step::Ask => {}
-                Step::Say(answer) => return Ok(ControlFlow::Break(answer.into_input())),
-                Step::Stop(sentence) => {
-                    let reason = PauseReason::Stuck { sentence };
-                    return Ok(ControlFlow::Break(Input::PauseAsked { reason }));
-                }
-            }
-            // Paused meanwhile: the resume asks anew.
-            let looked = self.looked(task, turn, log, row, feed).await?;
-            return Ok(looked.map_or(ControlFlow::Break(Input::Settled), ControlFlow::Continue));
+    ) -> Result<ControlFlow<Input, (Task, bool)>, Trouble> {
+        // There the host says what comes next.
+        if style == Style::Files {
+            return Ok(ControlFlow::Continue((task.clone(), false)));
         }
-        let stuck = engine::way_out(task, &log).filter(|_| style != Style::Files && !row.held);
-        match stuck {
-            None => Ok(ControlFlow::Continue((task.clone(), log))),
+        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        match engine::way_out(task, &log).filter(|_| !row.held) {
+            None => {
+                let anew = log.iter().rev().find_map(|event| match event {
+                    Event::AnotherWay { .. } => Some(true),
+                    Event::TurnCompleted { .. } => Some(false),
+                    _ => None,
+                });
+                Ok(ControlFlow::Continue((task.clone(), style == Style::Tools && anew == Some(true))))
+            }
             Some(another @ Input::AnotherWay { .. }) => {
-                let anew = self.noted("another", task, turn, another, row, feed).await?;
-                Ok(anew.map_or(ControlFlow::Break(Input::Settled), |log| ControlFlow::Continue((task.clone(), log))))
+                let key = format!("another:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
+                match feed.feed(task.id, &key, another).await? {
+                    Some(now) if now.state == State::Running => Ok(ControlFlow::Continue((now, style == Style::Tools))),
+                    _ => Ok(ControlFlow::Break(Input::Settled)),
+                }
             }
             Some(pause) => Ok(ControlFlow::Break(pause)),
         }
     }
 
-    /// Charges the call's worst case before it goes out; gives what the effect ends with where it may not.
-    async fn charged(
-        &self,
-        task: &Task,
-        turn: u32,
-        ready: &Ready,
-        row: &EffectRow,
-        feed: &dyn Feed,
-    ) -> Result<Option<Input>, Trouble> {
-        if row.held {
-            return Ok(None);
-        }
-        let _one = self.spending.lock().await;
-        if let Some(reason) = self.day_spent(task, ready.worst_micro_usd).await? {
-            return Ok(Some(Input::PauseAsked { reason }));
-        }
-        let starting = Input::ModelCallStarting { turn, worst_micro_usd: ready.worst_micro_usd };
-        let key = format!("model:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
-        match feed.feed(task.id, &key, starting).await? {
-            Some(now) if now.state == State::Running => Ok(None),
-            // Paused meanwhile: the resume asks anew.
-            _ => Ok(Some(Input::Settled)),
-        }
-    }
-
-    async fn call(
+    /// Takes the charge back, and has the log say who is asked from now on.
+    async fn fell(
         &self,
         task: &Task,
         speaker: &Speaker,
+        next: &str,
+        why: Fall,
+        trouble: &Trouble,
+        asking: &Asking<'_>,
+    ) -> Result<Option<Task>, Trouble> {
+        let from = speaker.entry.id.clone();
+        tracing::warn!(task = %task.id, turn = asking.turn, model = from, next, %trouble, "another model is asked");
+        let fallback = Some(Fallback { from, to: next.to_owned(), why });
+        let key = asking.key("refused", task, speaker, self.epoch);
+        Ok(asking.feed.feed(task.id, &key, Input::ModelCallRefused { turn: asking.turn, fallback }).await?)
+    }
+
+    async fn ask(&self, task: &Task, speaker: &Speaker, asking: &Asking<'_>) -> Result<Asked, Trouble> {
+        let Asking { turn, row, feed, style, .. } = *asking;
+        let mut log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        let mut purse = task.clone();
+        if style == Style::Files && task.state == State::Running {
+            if let Some(answer) = settled(task, &log) {
+                return Ok(Asked::Ended(answer.into_input()));
+            }
+            match round::next(task, &log) {
+                Step::Ask => {}
+                Step::Say(answer) => return Ok(Asked::Ended(answer.into_input())),
+                Step::Stop(sentence) => return Ok(pause(PauseReason::Stuck { sentence })),
+            }
+            match self.looked(task, turn, log, row, feed).await? {
+                Some(looked) => (purse, log) = looked,
+                // Paused meanwhile: the resume asks anew.
+                None => return Ok(Asked::Ended(Input::Settled)),
+            }
+        }
+        let held = asking.holds();
+        if held && task.state != State::Running {
+            self.release(task, speaker, asking).await?;
+            return Ok(Asked::Ended(Input::Settled));
+        }
+        if held {
+            // It is this call's own charge.
+            purse.spent.micro_usd = purse.spent.micro_usd.saturating_sub(task.model_worst);
+        }
+        let ready = match self.prepared(task, &purse, &log, speaker, asking).await? {
+            Ok(ready) => ready,
+            Err(ended) => return Ok(ended),
+        };
+        if !held && let Some(ended) = self.charged(task, &ready, speaker, asking).await? {
+            return Ok(ended);
+        }
+        self.called(task, &ready, speaker, asking).await
+    }
+
+    /// The request, shortened where that is due; or how the effect ends without one.
+    async fn prepared(
+        &self,
+        task: &Task,
+        purse: &Task,
+        log: &[Event],
+        speaker: &Speaker,
+        asking: &Asking<'_>,
+    ) -> Result<Result<Ready, Asked>, Trouble> {
+        let prepare =
+            |log: &[Event]| engine::prepare(purse, log, asking.style, &speaker.engine, speaker.model.as_ref());
+        let mut ready = prepare(log);
+        // One that went out before stays as it was.
+        if let Some(tokens) = engine::prompt_tokens(&ready).filter(|_| !asking.holds()) {
+            let sizes = (tokens, speaker.model.context_tokens());
+            if let Some(input) = engine::compaction_due(task, log, asking.style, &speaker.engine, sizes) {
+                match self.compacted(task, input, speaker, asking).await? {
+                    Some(shortened) => ready = prepare(&shortened),
+                    None => return Ok(Err(Asked::Ended(Input::Settled))),
+                }
+            }
+        }
+        Ok(ready.map_err(|refusal| pause(refusal.reason())))
+    }
+
+    /// Charges the worst case; how the effect ends where the call may not be made.
+    async fn charged(
+        &self,
+        task: &Task,
         ready: &Ready,
-        row: &EffectRow,
-        feed: &dyn Feed,
-    ) -> Result<Input, Trouble> {
+        speaker: &Speaker,
+        asking: &Asking<'_>,
+    ) -> Result<Option<Asked>, Trouble> {
+        let _one = self.spending.lock().await;
+        if let Some(reason) = self.day_spent(task, ready.worst_micro_usd).await? {
+            return Ok(Some(pause(reason)));
+        }
+        let starting = Input::ModelCallStarting { turn: asking.turn, worst_micro_usd: ready.worst_micro_usd };
+        let key = asking.key("model", task, speaker, self.epoch);
+        match asking.feed.feed(task.id, &key, starting).await? {
+            Some(now) if now.state == State::Running => Ok(None),
+            // Paused meanwhile: the resume asks anew.
+            _ => Ok(Some(Asked::Ended(Input::Settled))),
+        }
+    }
+
+    /// Makes the call.
+    async fn called(
+        &self,
+        task: &Task,
+        ready: &Ready,
+        speaker: &Speaker,
+        asking: &Asking<'_>,
+    ) -> Result<Asked, Trouble> {
         let patience = Patience::default();
         let (model, tally) = (speaker.model.as_ref(), Tally::default());
         // Dropping this future ends the call; the outbox drops it when the task ends.
         let answer = engine::converse(model, ready, &tally, &patience, &CancellationToken::new()).await;
-        tracing::debug!(task = %task.id, turn = ready.turn, arrived = tally.summary(), "a model call ended");
-        match answer {
-            Ok(answer) => Ok(answer.into_input()),
-            Err(error) => {
-                let unspent = !error.may_cost();
-                let trouble = trouble(error);
-                match trouble {
-                    Trouble::Later { .. } if unspent => self.store.hold_charge(row.id).await?,
-                    Trouble::Failed(_) if unspent => self.release(task, ready.turn, row, feed).await?,
-                    Trouble::Later { .. } | Trouble::Failed(_) | Trouble::Moved { .. } | Trouble::Doubtful { .. } => {}
-                }
-                Err(trouble)
-            }
+        tracing::debug!(task = %task.id, turn = asking.turn, arrived = tally.summary(), "a model call ended");
+        let error = match answer {
+            Ok(answer) => return Ok(Asked::Ended(answer.into_input())),
+            Err(error) => error,
+        };
+        let (unspent, fall) = (!error.may_cost(), error.fall());
+        let trouble = trouble(error);
+        if let Some(why) = fall.filter(|_| !asking.alone) {
+            return Ok(Asked::Fell(why, trouble));
         }
+        match trouble {
+            Trouble::Later { .. } if unspent => self.store.hold_charge(asking.row.id).await?,
+            Trouble::Failed(_) if unspent => drop(self.release(task, speaker, asking).await?),
+            Trouble::Later { .. } | Trouble::Failed(_) | Trouble::Moved { .. } | Trouble::Doubtful { .. } => {}
+        }
+        Err(trouble)
     }
 
-    /// Who is asked: the planner, where work that got nowhere begins anew.
-    fn who(&self, task: &Task, style: Style, log: &[Event]) -> &Speaker {
-        let newest = log.iter().rev().find_map(|event| match event {
-            Event::AnotherWay { .. } => Some(true),
-            Event::TurnCompleted { .. } => Some(false),
-            _ => None,
-        });
-        match newest {
-            Some(true) if style == Style::Tools => &self.planner,
-            _ => self.speaker(task),
-        }
-    }
-
-    /// The log with this taken in, which its next request obeys; none when the task went another way meanwhile.
-    async fn noted(
+    /// The log, with what its next request leaves out; none when the task went another way meanwhile.
+    async fn compacted(
         &self,
-        what: &str,
         task: &Task,
-        turn: u32,
         input: Input,
-        row: &EffectRow,
-        feed: &dyn Feed,
+        speaker: &Speaker,
+        asking: &Asking<'_>,
     ) -> Result<Option<Vec<Event>>, Trouble> {
-        let key = format!("{what}:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
-        match feed.feed(task.id, &key, input).await? {
+        let key = asking.key("compacted", task, speaker, self.epoch);
+        match asking.feed.feed(task.id, &key, input).await? {
             Some(now) if now.state == State::Running => {
                 let log = self.store.log(task.id).await?;
                 Ok(Some(log.into_iter().map(|(_, event)| event).collect()))
@@ -185,17 +277,21 @@ impl EffectRunner {
     }
 
     /// Takes a charge back that was not spent.
-    async fn release(&self, task: &Task, turn: u32, row: &EffectRow, feed: &dyn Feed) -> Result<(), Trouble> {
-        let key = format!("refused:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
-        feed.feed(task.id, &key, Input::ModelCallRefused { turn }).await?;
-        Ok(())
+    async fn release(&self, task: &Task, speaker: &Speaker, asking: &Asking<'_>) -> Result<Option<Task>, Trouble> {
+        let key = asking.key("refused", task, speaker, self.epoch);
+        let input = Input::ModelCallRefused { turn: asking.turn, fallback: None };
+        Ok(asking.feed.feed(task.id, &key, input).await?)
     }
+}
+
+fn pause(reason: PauseReason) -> Asked {
+    Asked::Ended(Input::PauseAsked { reason })
 }
 
 fn trouble(error: TurnError) -> Trouble {
     match error {
         TurnError::Cancelled => Trouble::later("the model call was called off"),
         TurnError::Later { sentence, after_ms, .. } => Trouble::Later { sentence, after_ms },
-        TurnError::Failed(failure) => Trouble::Failed(failure),
+        TurnError::Failed(failure) | TurnError::Refused(failure) => Trouble::Failed(failure),
     }
 }

@@ -25,6 +25,7 @@ mod repository;
 mod review;
 mod rules;
 mod second_look;
+mod speaker;
 mod style;
 mod talk;
 mod verify;
@@ -39,36 +40,18 @@ pub use permission::Rulebook;
 pub(crate) use policy::granted;
 pub use posts::Posts;
 pub use repository::Repository;
+pub use speaker::Speaker;
 
 use crate::barrier::Inspector;
-use crate::config::process::Role;
 use crate::config::{Process, Secret};
-use crate::engine::EngineConfig;
-use crate::engine::style::Style;
 use crate::forge::{Account, Forge, Whereabouts};
 use crate::git::{Auth, Repos};
-use crate::llm::{Model, Models};
 use crate::sandbox::Sandboxes;
 use crate::store::{EffectRow, Store};
 use crate::thread::{Feed, Threads};
 use crate::trouble::Trouble;
 use domain::{Again, Effect, Input, Task, TaskKind};
 use std::sync::Arc;
-
-/// A model, and what every conversation with it is made from.
-pub struct Speaker {
-    /// The model that is asked.
-    pub model: Arc<dyn Model>,
-    /// What the operator set for its conversations, and the key of their fences.
-    pub engine: EngineConfig,
-}
-
-impl Speaker {
-    /// The configuration's model for a role. `secret` keys the marks of its conversations.
-    pub fn of(config: &Process, models: &Models, role: Role, secret: &Secret) -> Self {
-        Self { model: models.of(role), engine: EngineConfig::of(secret.clone(), config.models.of(role)) }
-    }
-}
 
 /// Carries out effects of all tasks, and holds whatever they need.
 pub struct EffectRunner {
@@ -96,8 +79,6 @@ pub struct EffectRunner {
     pub planner: Speaker,
     /// The model that looks at a checkpoint's changes before a person does; none where the configuration names no reviewer.
     pub reviewer: Option<Speaker>,
-    /// How the worker is talked to, once it is known.
-    pub style: tokio::sync::OnceCell<Style>,
     /// The bot's bare repositories in the state directory.
     pub repos: Repos,
     /// Rules about single actions.
@@ -133,7 +114,7 @@ impl EffectRunner {
             Effect::Push { n, commit, expected } => self.push(task, *n, commit, expected.as_ref()).await,
             Effect::OpenPull => self.open_pull(task, self.ambiguous(row)).await,
             Effect::Review { n, commit, last } => self.review(task, row, (*n, commit.as_ref(), *last), feed).await,
-            Effect::Ask { about, .. } => self.ask(task, row, *about).await,
+            Effect::Ask { about, .. } => self.put(task, row, *about).await,
             Effect::Verify { n, commit } => self.verify(task, *n, commit, row.tries).await,
             Effect::Open { .. } => self.open(task, row).await,
             Effect::Rest { .. } => self.rest(task).await,

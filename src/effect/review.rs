@@ -37,7 +37,7 @@ impl EffectRunner {
     }
 
     /// The question that waits, where the task is talked about: on its pull request, before that on the issue.
-    pub(super) async fn ask(&self, task: &Task, row: &EffectRow, about: Asked) -> Result<Input, Trouble> {
+    pub(super) async fn put(&self, task: &Task, row: &EffectRow, about: Asked) -> Result<Input, Trouble> {
         let scripted = self.speaker(task).model.scripted();
         let text = match (about, &task.question, &task.permission, &task.action) {
             (Asked::Question { .. }, Some(question), _, _) => message::question(question, task, scripted),

@@ -1,6 +1,6 @@
 //! How the model is talked to: as configured, or as three tries showed. They are made once for a model and kept beside the store.
 
-use super::EffectRunner;
+use super::{EffectRunner, Speaker};
 use crate::config::process::{Model, ModelStyle};
 use crate::engine::probe::{self, Tries};
 use crate::engine::style::{Style, files};
@@ -21,16 +21,24 @@ struct Kept {
 }
 
 impl EffectRunner {
-    pub(super) async fn style(&self, task: &Task) -> Result<Style, Trouble> {
+    /// How the task's models are talked to: as the first of them is, or where that can't be tried out now, as the first that can be.
+    pub(super) async fn style(&self, task: &Task, speakers: &[&Speaker]) -> Result<Style, Trouble> {
         if !files::fits(task.kind) {
             return Ok(Style::Tools);
         }
-        // Whoever comes second waits for the first one's tries.
-        self.style.get_or_try_init(|| self.chosen()).await.copied()
+        let mut first = None;
+        for speaker in speakers {
+            // Whoever comes second waits for the first one's tries.
+            match speaker.style.get_or_try_init(|| self.chosen(speaker)).await {
+                Ok(style) => return Ok(*style),
+                Err(trouble) => first = first.or(Some(trouble)),
+            }
+        }
+        Err(first.unwrap_or_else(|| Trouble::blocked("no model is configured for this task")))
     }
 
-    async fn chosen(&self) -> Result<Style, Trouble> {
-        let configured = self.config.models.worker();
+    async fn chosen(&self, speaker: &Speaker) -> Result<Style, Trouble> {
+        let configured = &speaker.entry;
         match configured.style {
             ModelStyle::Tools => return Ok(Style::Tools),
             ModelStyle::Text => return Ok(Style::Text),
@@ -38,11 +46,16 @@ impl EffectRunner {
             ModelStyle::Auto if !configured.is_own_server() => return Ok(Style::Tools),
             ModelStyle::Auto => {}
         }
-        let file = self.config.state_dir.join("model.json");
+        // The worker's has the name that it always had.
+        let name = match configured.id == self.config.models.worker().id {
+            true => "model.json".to_owned(),
+            false => format!("model-{}.json", configured.id),
+        };
+        let file = self.config.state_dir.join(name);
         if let Some(tries) = read(&file, configured) {
             return Ok(tries.style());
         }
-        let tries = probe::probe(self.worker.model.as_ref(), self.worker.engine.spoken, &Silent).await;
+        let tries = probe::probe(speaker.model.as_ref(), speaker.engine.spoken, &Silent).await;
         let tries = tries.map_err(|error| {
             let sentence = format!("the model could not be tried out: {error}");
             match error {
@@ -58,7 +71,7 @@ impl EffectRunner {
             }
         })?;
         let style = tries.style();
-        tracing::info!(model = self.worker.model.label(), ?tries, style = style.word(), "the model was tried out");
+        tracing::info!(model = speaker.model.label(), ?tries, style = style.word(), "the model was tried out");
         if let Err(why) = keep(&file, configured, &tries) {
             tracing::warn!(%why, "the model's tries could not be kept; they are made again at the next start");
         }

@@ -19,8 +19,8 @@ impl EffectRunner {
             compare_url: self.compare_url(task),
             blocked: reached.blocked,
             uploads: reached.uploads,
-            priced: self.speaker(task).model.price() != crate::llm::Price::default(),
-            scripted: self.speaker(task).model.scripted(),
+            priced: self.speaker(task).each().iter().any(|it| it.model.price() != crate::llm::Price::default()),
+            scripted: self.speaker(task).each().iter().any(|it| it.model.scripted()),
             last,
         };
         Ok(gather(task, &log, n, around))

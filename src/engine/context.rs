@@ -85,6 +85,8 @@ mod tests {
             max_output_tokens: 10,
             temperature: None,
             seed: None,
+            cache_key: None,
+            must_call: false,
         }
     }
 

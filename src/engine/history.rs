@@ -72,6 +72,7 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
         Form::Text => config.result_chars.min(TEXT_RESULT),
     };
     let mut replay = Replay::new(&fence, form, cap, cut);
+    replay.kept_since = cut.since.max(switched(log));
     (replay.summary_chars, replay.rules_chars) = (config.summary_chars, config.rules_chars);
     for (at, event) in log.iter().enumerate() {
         replay.past = &log[..at];
@@ -95,7 +96,24 @@ pub(super) fn request_with(task: &Task, log: &[Event], form: Form, config: &Engi
         max_output_tokens: config.max_output_tokens,
         temperature: nudge::temperature(replay.nudges),
         seed: None,
+        cache_key: None,
+        must_call: false,
     }
+}
+
+/// The first turn since another model began to be asked, or the first one again after a checkpoint; 0 where that never was. Two entries may have
+/// the same model at different servers, so a label does not tell.
+fn switched(log: &[Event]) -> u32 {
+    let (mut since, mut other, mut last) = (0, false, 0);
+    for event in log {
+        match event {
+            Event::TurnCompleted { turn, .. } => last = *turn,
+            Event::ModelCallUncharged { turn, fallback: Some(_) } => (since, other) = (*turn, true),
+            Event::CheckpointPosted { .. } | Event::Answered { .. } if other => (since, other) = (last + 1, false),
+            _ => {}
+        }
+    }
+    since
 }
 
 /// The turns so far, and what waits to become one.
@@ -104,6 +122,8 @@ struct Replay<'a> {
     form: Form,
     cap: usize,
     cut: Cut,
+    /// The first turn whose vendor's own parts may come back.
+    kept_since: u32,
     summary_chars: usize,
     rules_chars: usize,
     /// The log before the event that is taken in.
@@ -163,6 +183,7 @@ impl<'a> Replay<'a> {
             form,
             cap,
             cut,
+            kept_since: 0,
             summary_chars: 0,
             rules_chars: 0,
             past: &[],
@@ -317,7 +338,7 @@ impl<'a> Replay<'a> {
         match &mut self.folding {
             Some(summary) => summary.said(text),
             // A vendor's own parts are bound to what stood before them.
-            None => self.speak(text, calls, vendor.filter(|_| turn >= self.cut.since)),
+            None => self.speak(text, calls, vendor.filter(|_| turn >= self.kept_since)),
         }
         self.calling = false;
         if !calls.is_empty() {

@@ -9,6 +9,7 @@
 mod answer;
 mod arguments;
 pub mod budget;
+mod cached;
 mod compact;
 pub mod context;
 mod failing;
@@ -60,6 +61,10 @@ pub struct EngineConfig {
     pub spoken: bool,
     /// Whether the rules that the host enforces anyway are left out.
     pub brief: bool,
+    /// Whether each answer has to be a call where tools are offered.
+    pub must_call: bool,
+    /// Whether requests carry a key by which a vendor finds what it has cached: a server of the operator's own may not know the word.
+    pub cache_key: bool,
 }
 
 impl EngineConfig {
@@ -73,6 +78,8 @@ impl EngineConfig {
             rules_chars: SUMMARY,
             spoken: false,
             brief: false,
+            must_call: false,
+            cache_key: false,
         }
     }
 
@@ -83,6 +90,7 @@ impl EngineConfig {
         let summary_chars = usize::try_from(entry.context_tokens * 4 / 10).map_or(SUMMARY, |tenth| tenth.min(SUMMARY));
         // An eighth.
         let rules_chars = usize::try_from(entry.context_tokens / 2).map_or(SUMMARY, |eighth| eighth.min(SUMMARY));
-        Self { summary_chars, rules_chars, spoken: entry.is_own_server(), brief: entry.is_told_briefly(), ..new }
+        let (spoken, brief, must_call) = (entry.is_own_server(), entry.is_told_briefly(), entry.force_tools);
+        Self { summary_chars, rules_chars, spoken, brief, must_call, cache_key: !spoken, ..new }
     }
 }

@@ -82,8 +82,30 @@ pub async fn takes_results(model: &dyn Model) -> Result<(), ModelError> {
         max_output_tokens: 16,
         temperature: Some(0.0),
         seed: None,
+        cache_key: None,
+        must_call: false,
     };
     model.respond(&request, &Silent).await.map(drop)
+}
+
+/// How many calls come in one answer where two are asked for. `spoken` as in [`probe`].
+///
+/// # Errors
+/// Those of the call.
+pub async fn calls_at_once(model: &dyn Model, spoken: bool) -> Result<usize, ModelError> {
+    let request = ModelRequest {
+        system: "You are a coding agent. You act only by calling tools, several in one answer where you can."
+            .to_owned(),
+        turns: vec![Turn::User { text: "Read calc.py and test_calc.py now, both in this answer.".to_owned() }],
+        tools: offered(),
+        max_output_tokens: LONGEST,
+        temperature: Some(0.0),
+        seed: None,
+        cache_key: None,
+        must_call: false,
+    };
+    let response = model.respond(&request, &Silent).await?;
+    Ok(Reader::Tools { spoken }.calls(&response, 1).len())
 }
 
 /// The three that the tries need: what is sent is read by the model, too.
@@ -100,6 +122,8 @@ async fn step(model: &dyn Model, turns: &[Turn], spoken: bool, deltas: &dyn Delt
         max_output_tokens: LONGEST,
         temperature: Some(0.0),
         seed: None,
+        cache_key: None,
+        must_call: false,
     };
     let response = model.respond(&request, deltas).await?;
     let calls = Reader::Tools { spoken }.calls(&response, 1);

@@ -65,5 +65,7 @@ fn asked(task: &Task, change: &Change<'_>, room: usize, config: &EngineConfig) -
         max_output_tokens: MOST_OUTPUT,
         temperature: Some(0.0),
         seed: None,
+        cache_key: None,
+        must_call: false,
     })
 }

@@ -6,14 +6,14 @@
 
 use std::time::Instant;
 
-use domain::{Call, CallRequest, Event, Failure, PauseReason, Task, Usage};
+use domain::{Call, CallRequest, Event, Failure, Fall, PauseReason, Task, Usage};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::TurnAnswer;
 use super::budget::{self, TooMuch};
 use super::nudge::Form;
 use super::style::{Reader, Style, files};
-use super::{EngineConfig, context, history};
+use super::{EngineConfig, cached, context, history};
 use crate::llm::retry::{self, Patience, RetryError};
 use crate::llm::{self, Deltas, Model, ModelError, ModelRequest, ModelResponse};
 
@@ -99,6 +99,8 @@ pub fn prepare(
         TooMuch::Budget(what) => Refusal::Budget { what },
     })?;
     request.max_output_tokens = allowance.max_output_tokens;
+    request.must_call = config.must_call;
+    request.cache_key = config.cache_key.then(|| cached::key(&config.secret, task.id));
     Ok(Ready { turn: task.turn + 1, request, reader, prompt_tokens, worst_micro_usd: allowance.worst_micro_usd })
 }
 
@@ -126,7 +128,12 @@ pub enum TurnError {
         after_ms: Option<u64>,
         /// Whether the call may have been charged.
         may_cost: bool,
+        /// Why another model may be asked instead; none where this one may have been charged.
+        fall: Option<Fall>,
     },
+    /// The key is refused, or no credit is left: a person must act first, unless another model can be asked.
+    #[error("{0:?}")]
+    Refused(Failure),
     /// A person must act first.
     #[error("{0:?}")]
     Failed(Failure),
@@ -138,7 +145,16 @@ impl TurnError {
         match self {
             TurnError::Cancelled => true,
             TurnError::Later { may_cost, .. } => *may_cost,
-            TurnError::Failed(_) => false,
+            TurnError::Failed(_) | TurnError::Refused(_) => false,
+        }
+    }
+
+    /// Why another model may be asked instead; none where that helps nothing, or the call may have been charged.
+    pub fn fall(&self) -> Option<Fall> {
+        match self {
+            TurnError::Later { fall, .. } => *fall,
+            TurnError::Refused(_) => Some(Fall::Refused),
+            TurnError::Failed(_) | TurnError::Cancelled => None,
         }
     }
 }
@@ -241,14 +257,17 @@ fn failed(error: RetryError) -> TurnError {
     };
     let (sentence, may_cost) = (format!("{error} (tried {tries} times)"), error.may_cost());
     match error {
-        ModelError::RateLimited { retry_after_ms } => TurnError::Later { sentence, after_ms: retry_after_ms, may_cost },
-        ModelError::Unavailable(_) | ModelError::Lost(_) | ModelError::Malformed(_) | ModelError::TooLong { .. } => {
-            TurnError::Later { sentence, after_ms: None, may_cost }
+        ModelError::RateLimited { retry_after_ms: after_ms } => {
+            TurnError::Later { sentence, after_ms, may_cost, fall: Some(Fall::Limited) }
+        }
+        ModelError::Unavailable(_) => TurnError::Later { sentence, after_ms: None, may_cost, fall: Some(Fall::Away) },
+        ModelError::Lost(_) | ModelError::Malformed(_) | ModelError::TooLong { .. } => {
+            TurnError::Later { sentence, after_ms: None, may_cost, fall: None }
         }
         ModelError::ContextFull => TurnError::Failed(Failure::ContextFull),
         ModelError::Unauthorized(_) => {
             let sentence = format!("{error}. Put a valid key into the model's key file, restart, then `/resume`");
-            TurnError::Failed(Failure::Blocked { sentence })
+            TurnError::Refused(Failure::Blocked { sentence })
         }
         ModelError::Template(_) => {
             let sentence = format!("{error}. {TEMPLATE_ADVICE}, restart, then `/resume`");

@@ -149,6 +149,9 @@ fn body(asker: &Asker<'_>, request: &ModelRequest, form: Form) -> Json {
             .map(|t| json!({ "name": t.name, "description": t.description, "input_schema": t.parameters }));
         body.insert("tools", Value::Array(tools.collect()).into());
     }
+    if request.is_forced() {
+        body.insert("tool_choice", json!({ "type": "any" }).into());
+    }
     Json::Object(body)
 }
 

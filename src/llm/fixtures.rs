@@ -30,5 +30,7 @@ pub(super) fn conversation() -> ModelRequest {
         max_output_tokens: 500,
         temperature: None,
         seed: None,
+        cache_key: None,
+        must_call: false,
     }
 }

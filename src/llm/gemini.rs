@@ -121,6 +121,9 @@ fn body(asker: &Asker<'_>, request: &ModelRequest, signed: bool) -> Json {
         let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
         body.insert("tools", json!([{ "functionDeclarations": declarations }]).into());
     }
+    if request.is_forced() {
+        body.insert("toolConfig", json!({ "functionCallingConfig": { "mode": "ANY" } }).into());
+    }
     Json::Object(body)
 }
 

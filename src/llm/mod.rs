@@ -103,12 +103,24 @@ pub struct ModelRequest {
     /// Makes the choice repeatable where the server can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// The same for each request of one conversation, and another for each: by it OpenAI finds the prompt that it has cached. Says nothing
+    /// of the conversation; none = not sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_key: Option<String>,
+    /// The answer has to be a call of one of the tools.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub must_call: bool,
 }
 
 impl ModelRequest {
     /// How many answers the conversation already holds; a recording chooses its entry by this number.
     pub fn assistant_turns(&self) -> usize {
         self.turns.iter().filter(|turn| matches!(turn, Turn::Assistant { .. })).count()
+    }
+
+    /// Whether a call is asked for and can be made.
+    fn is_forced(&self) -> bool {
+        self.must_call && !self.tools.is_empty()
     }
 
     /// Characters of everything that is sent, the tools' schemas included.

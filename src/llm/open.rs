@@ -62,27 +62,26 @@ pub fn open(kind: ModelKind, script: Option<&Path>, settings: Settings) -> Resul
     }
 }
 
-/// The models of a configuration, opened; those without a role stay closed.
+/// The models of a configuration, opened; those that nobody asks stay closed.
 #[derive(Clone)]
 pub struct Models {
     /// Each with its role: a role that has no model of its own holds the worker's.
     roles: Vec<(Role, Arc<dyn Model>)>,
+    /// Each that may be asked, by its entry's id.
+    entries: Vec<(String, Arc<dyn Model>)>,
 }
 
 impl Models {
     /// The error is a sentence for the operator that names the entry.
     pub fn open(entries: &Entries) -> Result<Self, String> {
-        let mut roles = Vec::new();
-        for entry in entries.all() {
-            let asked = entries.roles(entry);
-            if asked.is_empty() {
-                continue;
-            }
+        let (mut roles, mut opened) = (Vec::new(), Vec::new());
+        for entry in entries.used() {
             let named = |why| if entries.all().len() > 1 { format!("model `{}`: {why}", entry.id) } else { why };
             let model = configured(entry).map_err(named)?;
-            roles.extend(asked.into_iter().map(|role| (role, model.clone())));
+            roles.extend(entries.roles(entry).into_iter().map(|role| (role, model.clone())));
+            opened.push((entry.id.clone(), model));
         }
-        Ok(Self { roles })
+        Ok(Self { roles, entries: opened })
     }
 
     /// The model for a role: its own, or the worker's where it has none.
@@ -91,9 +90,15 @@ impl Models {
         found.map(|(_, model)| model.clone()).expect("every role has a model: the configuration's worker has the rest")
     }
 
-    /// The same set with something before each model: a test's.
+    /// One that may be asked, by its entry's id.
+    pub fn by_id(&self, id: &str) -> Option<Arc<dyn Model>> {
+        self.entries.iter().find(|(known, _)| known == id).map(|(_, model)| model.clone())
+    }
+
+    /// The same set with something before the model of each role: a test's.
     pub fn behind(self, put: impl Fn(Role, Arc<dyn Model>) -> Arc<dyn Model>) -> Self {
-        Self { roles: self.roles.into_iter().map(|(role, model)| (role, put(role, model))).collect() }
+        let roles = self.roles.into_iter().map(|(role, model)| (role, put(role, model))).collect();
+        Self { roles, ..self }
     }
 }
 
@@ -159,6 +164,7 @@ mod tests {
         let mut model = Configured {
             id: "main".into(),
             roles: Vec::new(),
+            fallback: Vec::new(),
             kind: ModelKind::Openai,
             base_url: Some("http://localhost:11434/v1".parse().unwrap()),
             name: "qwen".into(),
@@ -167,12 +173,14 @@ mod tests {
             context_tokens: 32_768,
             max_output_tokens: 4096,
             stream: true,
+            force_tools: false,
             style: crate::config::process::ModelStyle::Auto,
             prompt: crate::config::process::PromptLength::Auto,
             price_input: Some(2.0),
             price_output: Some(8.0),
             price_cache_read: 0.0,
             price_cache_write: 0.0,
+            origins: Default::default(),
         };
         let opened = configured(&model).unwrap();
         assert_eq!((opened.price().cache_read, opened.context_tokens()), (2_000_000, 32_768));

@@ -188,6 +188,12 @@ fn body(model: &str, request: &ModelRequest, form: Form) -> Value {
         });
         body["tools"] = tools.collect();
     }
+    if request.is_forced() {
+        body["tool_choice"] = json!("required");
+    }
+    if let Some(key) = &request.cache_key {
+        body["prompt_cache_key"] = json!(key);
+    }
     body
 }
 

@@ -35,6 +35,8 @@ fn conversation() -> ModelRequest {
         max_output_tokens: 500,
         temperature: None,
         seed: None,
+        cache_key: None,
+        must_call: false,
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) fn question() -> ModelRequest {
         max_output_tokens: 16,
         temperature: None,
         seed: None,
+        cache_key: None,
+        must_call: false,
     }
 }
 

@@ -144,6 +144,12 @@ fn body(asker: &Asker<'_>, request: &ModelRequest, form: Form) -> Json {
         });
         body.insert("tools", Value::Array(tools.collect()).into());
     }
+    if request.is_forced() {
+        body.insert("tool_choice", json!("required").into());
+    }
+    if let Some(key) = &request.cache_key {
+        body.insert("prompt_cache_key", json!(key).into());
+    }
     Json::Object(body)
 }
 

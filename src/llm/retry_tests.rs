@@ -47,6 +47,8 @@ fn request() -> ModelRequest {
         max_output_tokens: 1,
         temperature: None,
         seed: None,
+        cache_key: None,
+        must_call: false,
     }
 }
 

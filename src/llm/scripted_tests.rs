@@ -36,6 +36,8 @@ fn request(words: &str) -> ModelRequest {
         max_output_tokens: 100,
         temperature: None,
         seed: None,
+        cache_key: None,
+        must_call: false,
     }
 }
 

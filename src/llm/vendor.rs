@@ -81,6 +81,8 @@ mod tests {
             max_output_tokens: 1,
             temperature: None,
             seed: None,
+            cache_key: None,
+            must_call: false,
         }
     }
 

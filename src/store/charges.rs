@@ -2,7 +2,7 @@
 //! folding its tasks. The sum over a task's rows is what its log says that it spent. Tests: `contract/charges.rs`.
 
 use super::{Store, StoreError};
-use domain::{Event, TaskId};
+use domain::{Event, TaskId, Usage};
 use sqlx::{AnyConnection, FromRow};
 
 /// By what costs are summed up.
@@ -29,6 +29,8 @@ pub struct Cost {
     pub input: i64,
     /// Tokens of answers.
     pub output: i64,
+    /// Of `output`: tokens that models thought and did not say, as far as their servers tell.
+    pub reasoning: i64,
     /// Tokens of prompts that were read from a cache.
     pub cache_read: i64,
     /// Tokens of prompts that were written to a cache.
@@ -70,7 +72,7 @@ impl Store {
             CostBy::Model => ("model", "micro_usd DESC, model"),
             CostBy::Task => ("CAST(task AS TEXT)", "MAX(task) DESC"),
         };
-        let sums = ["input", "output", "cache_read", "cache_write", "micro_usd"];
+        let sums = ["input", "output", "reasoning", "cache_read", "cache_write", "micro_usd"];
         let sums = sums.map(|it| format!("CAST(SUM({it}) AS BIGINT) AS {it}")).join(", ");
         // `micro_usd` in the order is the sum's name.
         let sql = format!(
@@ -97,8 +99,8 @@ pub(super) async fn project(
     event: &Event,
     now: i64,
 ) -> Result<(), StoreError> {
-    let insert = "INSERT INTO charges (task, seq, turn, at, repository, model, input, output, cache_read, cache_write, micro_usd, open) \
-                  SELECT $1, $2, $3, $4, repository, $5, $6, $7, $8, $9, $10, ";
+    let insert = "INSERT INTO charges (task, seq, turn, at, repository, model, input, output, cache_read, cache_write, micro_usd, reasoning, open) \
+                  SELECT $1, $2, $3, $4, repository, $5, $6, $7, $8, $9, $10, $11, ";
     match event {
         Event::ModelCallStarted { worst_micro_usd, .. } | Event::SecondLookStarted { worst_micro_usd, .. } => {
             let turn = of_turn(event);
@@ -107,23 +109,26 @@ pub(super) async fn project(
             let sql = sqlx::AssertSqlSafe(format!("{insert} TRUE FROM tasks WHERE id = $1"));
             let query = sqlx::query(sql).bind(id.0).bind(seq).bind(turn).bind(now).bind("");
             let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
-            query.execute(c).await?;
+            query.bind(0_i64).execute(c).await?;
         }
         Event::ModelCallUncharged { .. } => {
             sqlx::query("DELETE FROM charges WHERE task = $1 AND open").bind(id.0).execute(c).await?;
         }
         Event::TurnCompleted { usage, micro_usd, model, .. } | Event::SecondLooked { usage, micro_usd, model, .. } => {
-            let [input, output, cache_read, cache_write, micro_usd] =
-                [usage.input, usage.output, usage.cache_read, usage.cache_write, *micro_usd].map(|it| it as i64);
+            let Usage { input, output, cache_read, cache_write, reasoning } = *usage;
+            let [input, output, cache_read, cache_write, reasoning, micro_usd] =
+                [input, output, cache_read, cache_write, reasoning, *micro_usd].map(|it| it as i64);
             let sql = "UPDATE charges SET model = $2, input = $3, output = $4, cache_read = $5, cache_write = $6, \
-                       micro_usd = $7, open = FALSE WHERE task = $1 AND open";
+                       micro_usd = $7, reasoning = $8, open = FALSE WHERE task = $1 AND open";
             let query = sqlx::query(sql).bind(id.0).bind(model).bind(input).bind(output).bind(cache_read);
-            let known = query.bind(cache_write).bind(micro_usd).execute(&mut *c).await?.rows_affected() > 0;
+            let known =
+                query.bind(cache_write).bind(micro_usd).bind(reasoning).execute(&mut *c).await?.rows_affected() > 0;
             // Begun under a version that kept no charges; the host's own answers cost nothing.
             if !known && (usage.total() > 0 || micro_usd > 0) {
                 let sql = sqlx::AssertSqlSafe(format!("{insert} FALSE FROM tasks WHERE id = $1"));
                 let query = sqlx::query(sql).bind(id.0).bind(seq).bind(of_turn(event)).bind(now).bind(model);
-                query.bind(input).bind(output).bind(cache_read).bind(cache_write).bind(micro_usd).execute(c).await?;
+                let query = query.bind(input).bind(output).bind(cache_read).bind(cache_write).bind(micro_usd);
+                query.bind(reasoning).execute(c).await?;
             }
         }
         _ => {}

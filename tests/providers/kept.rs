@@ -108,7 +108,11 @@ async fn parts_are_left_out_for_another_model_other_rules_or_a_new_conversation(
         if let Some(Event::Requested { request }) = widened.first_mut() {
             request.kind = TaskKind::Plan;
         }
-        for log in [anew, widened] {
+        // Its entry may name the same model at another server.
+        let fallback = Some(Fallback { from: "a".into(), to: "b".into(), why: Fall::Away });
+        let mut fallen = log.clone();
+        fallen.push(Event::ModelCallUncharged { turn: 2, fallback });
+        for log in [anew, widened, fallen] {
             vendor.answer(Reply::ok(answer(kind)));
             converse(model.as_ref(), &log).await;
             let sent = vendor.raw().pop().unwrap();

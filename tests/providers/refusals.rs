@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::vendor::{Reply, Vendor, anything};
 use crate::{KEY, QUICK, WIRES, client, conversation};
 
-fn said(model: &str, text: &str) -> Value {
+pub fn said(model: &str, text: &str) -> Value {
     json!({ "model": model, "choices": [{ "message": { "role": "assistant", "content": text } }] })
 }
 
@@ -107,7 +107,7 @@ async fn a_model_with_a_temperature_of_its_own_is_not_given_another() {
 }
 
 /// What `caisson` says, both streams together, and whether it found no fault.
-async fn caisson(dir: &Path, words: &[&str]) -> (String, bool) {
+pub async fn caisson(dir: &Path, words: &[&str]) -> (String, bool) {
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_caisson"));
     command.arg("--config").arg(dir.join("caisson.toml")).args(words).current_dir(dir).env_remove("CAISSON_MODEL_URL");
     let out = command.output().await.expect("run");
@@ -116,7 +116,7 @@ async fn caisson(dir: &Path, words: &[&str]) -> (String, bool) {
     (text.split_whitespace().collect::<Vec<_>>().join(" "), out.status.success())
 }
 
-fn configured(url: &str, more: &str) -> tempfile::TempDir {
+pub fn configured(url: &str, more: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let small = format!(
         "[[model]]\nid = \"small\"\nkind = \"openai\"\nbase_url = \"{url}\"\nname = \"coder\"\nroles = [\"worker\"]\n"
@@ -127,7 +127,7 @@ fn configured(url: &str, more: &str) -> tempfile::TempDir {
 }
 
 /// What a look at one model gets: its word, its list, its window, and a word after a tool's result.
-fn told(name: &str, window: u64) -> Vec<Reply> {
+pub fn told(name: &str, window: u64) -> Vec<Reply> {
     let props = json!({ "default_generation_settings": { "n_ctx": window } });
     let list = json!({ "data": [{ "id": name }, { "id": "another" }] });
     [said(name, "ok"), list, props, said(name, "ok")].map(Reply::ok).into()
@@ -141,11 +141,15 @@ async fn another_model_and_a_smaller_window_are_named_by_list_check_and_doctor()
     std::fs::write(dir.path().join("r.toml"), "name = \"r\"\n[[turn]]\ntext = \"x\"\n").unwrap();
     told("coder", 16_384).into_iter().for_each(|reply| vendor.answer(reply));
     let (list, fine) = caisson(dir.path(), &["model", "list"]).await;
-    assert!(fine && list.contains("small openai coder worker summarizer reviewer auto 32768 yes, in"), "{list}");
+    assert!(
+        fine && list.contains("small openai coder worker summarizer reviewer auto 32768 (entry) unknown yes, in"),
+        "{list}"
+    );
     assert!(list.contains("its window is 16384 tokens, and context_tokens says 32768"), "{list}");
-    assert!(list.contains("big scripted r.toml planner auto 200000 a recording"), "{list}");
+    assert!(list.contains("big scripted r.toml planner auto 200000 (assumed) none a recording"), "{list}");
     told("tiny", 32_768).into_iter().for_each(|reply| vendor.answer(reply));
-    vendor.answer(Reply::ok(said("tiny", "I would read calc.py.")));
+    // The try, and what is measured.
+    ["I would read calc.py.", "1", "1", "1"].into_iter().for_each(|text| vendor.answer(Reply::ok(said("tiny", text))));
     let (check, fine) = caisson(dir.path(), &["model", "check", "small"]).await;
     assert!(!fine && check.contains("another model answers: coder was asked for, tiny answered"), "{check}");
     assert!(check.contains("read not passed") && check.contains("style files"), "{check}");

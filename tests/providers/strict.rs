@@ -49,6 +49,14 @@ fn temperature(body: &Value, most: f64) -> Checked {
     want(given.is_none_or(|it| it.as_f64().is_some_and(|it| (0.0..=most).contains(&it))), "temperature")
 }
 
+/// Both of OpenAI's wires: a choice among tools that are there, and a key of at most 64 signs.
+pub fn openai_choice(body: &Value) -> Checked {
+    let (choice, key) = (body.get("tool_choice"), body.get("prompt_cache_key"));
+    let tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+    want(choice.is_none_or(|it| tools && ["auto", "none", "required"].iter().any(|known| it == known)), "tool_choice")?;
+    want(key.is_none_or(|it| it.as_str().is_some_and(|it| it.len() <= 64)), "prompt_cache_key")
+}
+
 fn openai_body(body: &Value) -> Checked {
     only(
         body,
@@ -61,9 +69,12 @@ fn openai_body(body: &Value) -> Checked {
             "stream",
             "stream_options",
             "temperature",
+            "tool_choice",
+            "prompt_cache_key",
         ],
     )?;
     temperature(body, 2.0)?;
+    openai_choice(body)?;
     want(body["model"].as_str().is_some_and(|m| !m.is_empty()), "model is missing")?;
     let options = body.get("stream_options");
     match &body["stream"] {
@@ -140,7 +151,12 @@ pub fn anthropic(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u
 }
 
 fn anthropic_body(body: &Value) -> Checked {
-    only(body, &["model", "messages", "tools", "max_tokens", "system", "temperature", "stream"])?;
+    only(body, &["model", "messages", "tools", "max_tokens", "system", "temperature", "stream", "tool_choice"])?;
+    let choice = body.get("tool_choice");
+    want(
+        choice.is_none_or(|it| *it == json!({ "type": "any" })),
+        "tool_choice: Input should be an object with a known type",
+    )?;
     want(body.get("stream").is_none_or(Value::is_boolean), "stream: Input should be a valid boolean")?;
     temperature(body, 1.0)?;
     want(body["max_tokens"].as_u64().is_some_and(|n| n > 0), "max_tokens: field required")?;

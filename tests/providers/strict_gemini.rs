@@ -26,7 +26,9 @@ pub fn check(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, 
 }
 
 fn whole(body: &Value) -> Checked {
-    only(body, &["contents", "generationConfig", "systemInstruction", "tools"])?;
+    only(body, &["contents", "generationConfig", "systemInstruction", "tools", "toolConfig"])?;
+    let choice = body.get("toolConfig");
+    want(choice.is_none_or(|it| *it == json!({ "functionCallingConfig": { "mode": "ANY" } })), "tool_config")?;
     only(&body["generationConfig"], &["maxOutputTokens", "temperature", "seed"])?;
     want(body["generationConfig"]["maxOutputTokens"].as_u64().is_some_and(|n| n > 0), "max_output_tokens")?;
     want(!body["systemInstruction"]["parts"][0]["text"].as_str().unwrap_or_default().is_empty(), "systemInstruction")?;

@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
 use crate::KEY;
-use crate::strict::{Checked, header, is_token, only, want};
+use crate::strict::{Checked, header, is_token, only, openai_choice, want};
 
 /// `POST /v1/responses`.
 pub fn check(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
@@ -25,9 +25,21 @@ pub fn check(path: &str, headers: &HeaderMap, body: &Value) -> Result<(), (u16, 
 }
 
 fn whole(body: &Value) -> Checked {
-    let known =
-        ["model", "instructions", "input", "max_output_tokens", "store", "stream", "include", "temperature", "tools"];
+    let known = [
+        "model",
+        "instructions",
+        "input",
+        "max_output_tokens",
+        "store",
+        "stream",
+        "include",
+        "temperature",
+        "tools",
+        "tool_choice",
+        "prompt_cache_key",
+    ];
     only(body, &known)?;
+    openai_choice(body)?;
     want(body["model"].as_str().is_some_and(|model| !model.is_empty()), "model is missing")?;
     want(body["instructions"].as_str().is_some_and(|text| !text.is_empty()), "instructions")?;
     want(body["max_output_tokens"].as_u64().is_some_and(|n| n >= 16), "Expected a value >= 16")?;

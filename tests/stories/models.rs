@@ -1,7 +1,7 @@
 //! Several models, each for its role; and one that knows no tools.
 
 use crate::world::{REPO, World, single};
-use domain::{Event, VerdictKind};
+use domain::{Event, Fall, VerdictKind};
 
 const WORKS: &str = r#"
 name = "the worker"
@@ -49,6 +49,107 @@ async fn a_plan_is_the_planners_and_its_fix_the_workers() {
     world.alice().comment(REPO, issue, "/fix").expect("said");
     world.until("a pull request", |task| task.pull.is_some()).await;
     assert_eq!(speakers(&world).await[..2], ["scripted: the planner", "scripted: the worker"]);
+}
+
+const FIRST: &str = r#"
+name = "the first"
+[[turn]]
+text = "never said: it is away"
+[[turn]]
+text = "never said: it is away"
+[[turn]]
+expects = ["once more, please"]
+call = [
+  { name = "bash", arguments = { command = "echo '# once more' >> semver.py" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+]
+"#;
+
+const SPARE: &str = r#"
+name = "the spare"
+[[turn]]
+call = [{ name = "bash", arguments = { command = "echo '# by the spare' >> semver.py" } }]
+[[turn]]
+call = [
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+  { name = "bash", arguments = { command = "true" } },
+]
+"#;
+
+/// The worker, and one that stands in for it.
+fn with_spare(dir: &std::path::Path) -> String {
+    let spare = dir.join("spare.toml");
+    std::fs::write(&spare, SPARE).expect("written");
+    format!(
+        "[[model]]\nid = \"big\"\nkind = \"scripted\"\nscript = \"script.toml\"\nroles = [\"worker\"]\nfallback = [\"spare\"]\n\
+         [[model]]\nid = \"spare\"\nkind = \"scripted\"\nscript = \"{}\"\n",
+        spare.display()
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_model_answers_while_the_first_is_away_and_the_next_checkpoint_goes_back() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut world = World::of_models(FIRST, &with_spare(dir.path())).await;
+    world.model.set_away(true);
+    world.model.set_price(3_000_000, 15_000_000);
+    world.alice().open_issue(REPO, "Say something", "/fix").expect("issue");
+    world.until("an answer of the spare", |task| task.turn >= 1).await;
+    // Who answers now stands in the log: another life asks the same one, and not the one that is away.
+    world.kill();
+    world.start().await;
+    let task = world.until("a checkpoint", |task| !task.checkpoints.is_empty()).await;
+    assert_eq!(speakers(&world).await, ["scripted: the spare", "scripted: the spare"]);
+    let switches = |log: &[Event]| {
+        let to = |event: &Event| match event {
+            Event::ModelCallUncharged { fallback: Some(it), .. } => Some((it.from.clone(), it.to.clone(), it.why)),
+            _ => None,
+        };
+        log.iter().filter_map(to).collect::<Vec<_>>()
+    };
+    assert_eq!(switches(&world.log().await), [("big".to_owned(), "spare".to_owned(), Fall::Away)]);
+    assert_eq!(
+        (task.answering, task.model_worst, task.model_starts),
+        (None, 0, 0),
+        "the next one is the first's again"
+    );
+    assert_eq!(task.spent.micro_usd, 0, "the one that answered costs nothing");
+    let pull = task.pull.expect("a pull request");
+    world.until_said(pull, "the model big could not be reached: spare is asked from then on").await;
+    world.model.set_away(false);
+    world.alice().comment(REPO, pull, "/revise once more, please").expect("said");
+    let task = world.until("an answer of the first", |task| task.turn >= 3).await;
+    assert_eq!(speakers(&world).await[2..], ["scripted: the first"]);
+    assert!(task.spent.micro_usd > 0, "and this one has a price");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_every_model_of_a_list_refuses_its_key_the_task_waits_for_a_person_and_pays_nothing() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let refused = "name = \"r\"\n[[turn]]\nerror = \"unauthorized\"\n";
+    let tables = with_spare(dir.path());
+    std::fs::write(dir.path().join("spare.toml"), refused).expect("written");
+    let world = World::of_models(refused, &tables).await;
+    world.alice().open_issue(REPO, "Say something", "/fix").expect("issue");
+    let task = world.until_state("paused").await;
+    assert_eq!((task.spent.micro_usd, task.turn, task.answering.as_deref()), (0, 0, Some("big")));
+    assert_eq!(
+        world.log().await.iter().filter_map(told).collect::<Vec<_>>(),
+        [
+            "the model big refused the key, or has no credit left: spare is asked from then on, until the next checkpoint",
+            "the model spare refused the key, or has no credit left: big is asked from then on, until the next checkpoint",
+        ]
+    );
+}
+
+/// A switch, in a review's words.
+fn told(event: &Event) -> Option<String> {
+    caisson::checkpoint::happened::sentence(event).filter(|said| said.starts_with("the model "))
 }
 
 /// Looks only when it was shown how, says that it is done before it is, and then does it.

@@ -13,7 +13,10 @@ impl Task {
                 self.charge_worst(*worst_micro_usd);
                 self.model_starts += 1;
             }
-            Event::ModelCallUncharged { .. } => {
+            Event::ModelCallUncharged { fallback, .. } => {
+                if let Some(fallback) = fallback {
+                    self.answering = Some(fallback.to.clone());
+                }
                 self.spent.micro_usd = self.spent.micro_usd.saturating_sub(self.model_worst);
                 self.model_worst = 0;
                 self.model_starts = self.model_starts.saturating_sub(1);

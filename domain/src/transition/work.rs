@@ -42,8 +42,8 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
         {
             starting(draft, *turn, *worst_micro_usd);
         }
-        Input::ModelCallRefused { turn } if draft.task.model_starts > 0 && *turn == draft.task.turn + 1 => {
-            draft.emit(Event::ModelCallUncharged { turn: *turn });
+        Input::ModelCallRefused { turn, fallback } if draft.task.model_starts > 0 && *turn == draft.task.turn + 1 => {
+            draft.emit(Event::ModelCallUncharged { turn: *turn, fallback: fallback.clone() });
         }
         Input::ModelAnswered { turn, text, calls, usage, micro_usd, duration_ms, model, vendor }
             if working(&draft.task) && *turn == draft.task.turn + 1 =>

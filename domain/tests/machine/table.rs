@@ -196,9 +196,28 @@ fn a_model_that_is_away_costs_nothing_and_pauses_nothing() {
     let mut walk = Walk::running(TaskKind::Fix);
     for _ in 0..10 {
         walk.feed(Input::ModelCallStarting { turn: 1, worst_micro_usd: 10 });
-        walk.feed(Input::ModelCallRefused { turn: 1 });
+        walk.feed(Input::ModelCallRefused { turn: 1, fallback: None });
     }
     assert_eq!((walk.task.spent.micro_usd, walk.task.state.name()), (0, "running"));
+}
+
+#[test]
+fn another_model_answers_until_the_next_checkpoint_and_its_refused_call_cost_nothing() {
+    let fallback = Some(Fallback { from: "big".into(), to: "spare".into(), why: Fall::Away });
+    let mut walk = Walk::running(TaskKind::Fix);
+    walk.feed(Input::ModelCallRefused { turn: 1, fallback: fallback.clone() });
+    assert_eq!(walk.task.answering, None, "nothing was asked");
+    walk.feed(Input::ModelCallStarting { turn: 1, worst_micro_usd: 10 });
+    walk.feed(Input::ModelCallRefused { turn: 1, fallback });
+    let task = &walk.task;
+    assert_eq!((task.answering.as_deref(), task.spent.micro_usd, task.model_starts), (Some("spare"), 0, 0));
+    walk.answer(vec![bash(); 5]).acts(5).captured(1);
+    assert_eq!(walk.task.answering.as_deref(), Some("spare"), "until it is posted");
+    walk.feed(Input::ReviewPosted { n: 1, review: 50, number: 100, risk: None });
+    assert_eq!((walk.task.state.name(), walk.task.answering.as_deref()), ("awaiting-review", None));
+    let old = r#"{"event":"model_call_uncharged","turn":1}"#;
+    let event: Event = serde_json::from_str(old).expect("a log of an older version");
+    assert_eq!(serde_json::to_string(&event).expect("written"), old, "and written as before");
 }
 
 #[test]

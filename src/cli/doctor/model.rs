@@ -5,10 +5,10 @@ use crate::cli::model::look::{self, Finding};
 use crate::config::Process;
 use crate::config::process::Model as Entry;
 
-/// Those with a role; one without is nobody's.
+/// Those that may be asked; another is nobody's.
 pub(super) async fn look(sheet: &mut Sheet, config: &Process, ask: bool) {
     let models = &config.models;
-    for entry in models.all().iter().filter(|entry| !models.roles(entry).is_empty()) {
+    for entry in models.used() {
         let part = if models.all().len() > 1 { format!("model {}", entry.id) } else { "model".to_owned() };
         one(sheet, &part, entry, ask).await;
     }

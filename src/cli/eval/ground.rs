@@ -52,7 +52,12 @@ impl Ground {
         let (url, admin) = (forge.url.as_str(), forge.admin.display().to_string());
         bot.say(&["setup", "--forge-url", url, "--admin-token-file", &admin])?;
         let file = bot.config();
-        carry_over(&process.file, &file, &["model", "sandbox", "budget"], &["key_file", "script"])?;
+        carry_over(
+            &process.file,
+            &file,
+            &["model", "commands", "prices", "sandbox", "budget"],
+            &["key_file", "script", "file"],
+        )?;
         set(&file, "max_tasks", 1)?;
         set(&file, "router.image", process.router.image.as_str())?;
         set(&file, "router.upstream", process.router.upstream.as_str())?;

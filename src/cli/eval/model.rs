@@ -52,7 +52,7 @@ impl Asked {
 /// Over the models in use, sandbox and budget as they hold after file and environment; without the key's place.
 pub fn config_hash(process: &Process) -> String {
     let mut hash = Sha256::new();
-    for entry in process.models.all().iter().filter(|entry| !process.models.roles(entry).is_empty()) {
+    for entry in process.models.used() {
         let mut model = entry.clone();
         model.key_file = None;
         let script = model.script.take().and_then(|path| std::fs::read(path).ok()).unwrap_or_default();

@@ -55,8 +55,8 @@ pub fn unlimited(config: &Process) -> Option<String> {
         (false, true) => "budget.day_dollars limits",
         (false, false) => return None,
     };
-    let asked = config.models.all().iter().filter(|entry| !config.models.roles(entry).is_empty());
-    let unpriced: Vec<String> = asked.filter(|entry| entry.is_unpriced()).map(|entry| entry.shown()).collect();
+    let asked = config.models.used();
+    let unpriced: Vec<String> = asked.iter().filter(|entry| entry.is_unpriced()).map(|entry| entry.shown()).collect();
     (!unpriced.is_empty()).then(|| {
         let name = unpriced.join(" and ");
         format!("{limits} nothing: the price of {name} is unknown. Set price_input and price_output, to 0 where it costs nothing")
@@ -71,7 +71,7 @@ pub async fn look(entry: &Entry, model: &dyn Model) -> Vec<Finding> {
     let began = Instant::now();
     let presence = match tokio::time::timeout(WAIT, model.presence()).await {
         Ok(Ok(presence)) => presence,
-        Ok(Err(error)) => return vec![refused(&error)],
+        Ok(Err(error)) => return vec![missing(entry, &error).unwrap_or_else(|| refused(&error))],
         Err(_) => {
             let found = format!("it did not answer within {} s", WAIT.as_secs());
             return vec![Finding::Fault { found, attempt: "check base_url, and whether its server runs".to_owned() }];
@@ -105,9 +105,30 @@ async fn template(entry: &Entry, model: &dyn Model) -> Option<Finding> {
         Ok(Err(error @ ModelError::Template(_))) if without => {
             Some(Finding::Note(format!("{error}; so it works in the style files")))
         }
+        // It answered without tools a moment ago.
+        Ok(Err(error @ ModelError::BadRequest(_))) if without => {
+            Some(Finding::Note(format!("it takes no tools ({error}); so it works in the style files")))
+        }
+        Ok(Err(error @ ModelError::BadRequest(_))) => {
+            let attempt =
+                "set style = \"text\" or style = \"files\" for it, or take a model that knows tools".to_owned();
+            Some(Finding::Fault { found: format!("it cannot call tools: {error}"), attempt })
+        }
         Ok(Err(error)) => Some(refused(&error)),
         Ok(Ok(())) | Err(_) => None,
     }
+}
+
+/// That the server has no model of this name, where its refusal says so.
+fn missing(entry: &Entry, error: &ModelError) -> Option<Finding> {
+    let ModelError::BadRequest(text) = error else { return None };
+    // What stands behind it is our own.
+    let theirs = text.split("; check base_url").next().unwrap_or_default();
+    let of_the_model = theirs.to_lowercase().contains("model") || theirs.contains(&entry.name);
+    (theirs.starts_with("HTTP 404") && of_the_model).then(|| Finding::Fault {
+        found: format!("its server has no model {}: {theirs}", entry.name),
+        attempt: "set name to a model that the server has, as it spells it".to_owned(),
+    })
 }
 
 /// A refusal, and what to do about it.

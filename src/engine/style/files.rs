@@ -79,6 +79,8 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
         temperature: Some(if tried == 0 { 0.0 } else { (FREE + FREER * round::repeats(log) as f64).min(FREEST) }),
         // Another one for each task and each answer: a repeated task is another sample.
         seed: Some((task.id.0.unsigned_abs() << 16) | u64::from(task.turn & 0xffff)),
+        cache_key: None,
+        must_call: false,
     };
     let command = base(log).map(|base| base.command.clone());
     (request, Reader::Files { look: Box::new(look.clone()), command, asked, first })

@@ -11,7 +11,7 @@ async fn say(store: &Store, id: TaskId, at: i64, key: &str, input: Input) {
 }
 
 fn answer(micro_usd: u64, model: &str) -> Input {
-    let usage = Usage { input: 10, output: 2, cache_read: 5, cache_write: 1, reasoning: 0 };
+    let usage = Usage { input: 10, output: 2, cache_read: 5, cache_write: 1, reasoning: 1 };
     let (text, calls) = (String::new(), Vec::new());
     Input::ModelAnswered { turn: 1, text, calls, usage, micro_usd, duration_ms: 3, model: model.into(), vendor: None }
 }
@@ -40,7 +40,7 @@ pub async fn what_was_charged_is_what_the_log_says_was_spent(fresh: Fresh) {
     say(&store, id, DAY + 3, "start:1", starting(100)).await;
     assert_eq!(store.spent_since(DAY, None).await.expect("read"), 100, "its worst case, while it is under way");
     say(&store, id, DAY + 4, "start:2", starting(200)).await;
-    say(&store, id, DAY + 5, "refused:2", Input::ModelCallRefused { turn: 1 }).await;
+    say(&store, id, DAY + 5, "refused:2", Input::ModelCallRefused { turn: 1, fallback: None }).await;
     assert_eq!(store.spent_since(DAY, None).await.expect("read"), 100);
     say(&store, id, 2 * DAY + 6, "start:3", starting(300)).await;
     say(&store, id, 2 * DAY + 7, "answer", answer(70, "a model")).await;
@@ -52,10 +52,12 @@ pub async fn what_was_charged_is_what_the_log_says_was_spent(fresh: Fresh) {
     assert_eq!(store.spent_since(day_began(2 * DAY + 7), None).await.expect("read"), 70);
     let costs = async |by| {
         let rows = store.costs(by, 0).await.expect("read");
-        rows.into_iter().map(|row| (row.of, row.calls, row.input, row.output, row.micro_usd)).collect::<Vec<_>>()
+        rows.into_iter()
+            .map(|row| (row.of, row.calls, row.input, row.output, row.reasoning, row.micro_usd))
+            .collect::<Vec<_>>()
     };
-    assert_eq!(costs(CostBy::Day).await, [("2".into(), 1, 10, 2, 70), ("1".into(), 1, 0, 0, 100)]);
-    assert_eq!(costs(CostBy::Model).await, [(String::new(), 1, 0, 0, 100), ("a model".into(), 1, 10, 2, 70)]);
-    assert_eq!(costs(CostBy::Repository).await, [("shop".into(), 2, 10, 2, 170)]);
-    assert_eq!(costs(CostBy::Task).await, [(id.to_string(), 2, 10, 2, 170)]);
+    assert_eq!(costs(CostBy::Day).await, [("2".into(), 1, 10, 2, 1, 70), ("1".into(), 1, 0, 0, 0, 100)]);
+    assert_eq!(costs(CostBy::Model).await, [(String::new(), 1, 0, 0, 0, 100), ("a model".into(), 1, 10, 2, 1, 70)]);
+    assert_eq!(costs(CostBy::Repository).await, [("shop".into(), 2, 10, 2, 1, 170)]);
+    assert_eq!(costs(CostBy::Task).await, [(id.to_string(), 2, 10, 2, 1, 170)]);
 }

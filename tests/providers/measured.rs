@@ -1,0 +1,108 @@
+//! `caisson model check` measures: speed, cache, several calls at once, on request the window. And what the doctor names.
+
+use axum::http::HeaderMap;
+use serde_json::{Value, json};
+
+use crate::refusals::{caisson, configured, said, told};
+use crate::vendor::{Reply, Vendor, anything};
+
+/// An answer with its counts; `cached` are those of the prompt that came from a cache.
+fn counted(text: &str, prompt: u64, cached: u64) -> Reply {
+    let mut body = said("coder", text);
+    body["usage"] = json!({
+        "prompt_tokens": prompt, "completion_tokens": 90, "prompt_tokens_details": { "cached_tokens": cached }
+    });
+    Reply::ok(body)
+}
+
+fn calls(number: usize) -> Reply {
+    let call = |at: usize| {
+        let function = json!({ "name": "read_file", "arguments": "{\"path\": \"calc.py\"}" });
+        json!({ "id": format!("c{at}"), "type": "function", "function": function })
+    };
+    let calls: Vec<Value> = (0..number).map(call).collect();
+    Reply::ok(json!({ "model": "coder", "choices": [{ "message": { "tool_calls": calls } }] }))
+}
+
+/// A look, and one try that is not passed.
+fn tried(vendor: &Vendor) {
+    told("coder", 32_768).into_iter().for_each(|reply| vendor.answer(reply));
+    vendor.answer(Reply::ok(said("coder", "I would read calc.py.")));
+}
+
+#[tokio::test]
+async fn a_check_says_in_words_what_works_by_the_servers_own_counts() {
+    let vendor = Vendor::start(anything, vec![]).await;
+    let dir = configured(&vendor.url, "");
+    tried(&vendor);
+    [counted("1 2 3", 5000, 0), counted("1 2 3", 5000, 4864), calls(2)].into_iter().for_each(|it| vendor.answer(it));
+    let (check, fine) = caisson(dir.path(), &["model", "check"]).await;
+    assert!(fine, "{check}");
+    assert!(check.contains("yes: 4864 of the same 5000 tokens sent again came from it"), "{check}");
+    assert!(check.contains("yes: 2 calls in one answer"), "{check}");
+    assert!(check.contains("reads 5000 tokens, not told apart from writing: the answer came whole"), "{check}");
+    assert!(check.contains("90 in all") && !check.contains("a prompt of"), "the window is not tried unasked: {check}");
+    let seen = vendor.seen();
+    let prompts: Vec<&Value> = seen.iter().filter(|body| body.to_string().contains("Count from 1 to 40")).collect();
+    assert!(prompts.len() == 2 && prompts[0] == prompts[1], "the same twice");
+}
+
+#[tokio::test]
+async fn a_window_is_tried_on_request_and_a_smaller_one_is_a_fault() {
+    let full = json!({ "error": { "message": "This model's maximum context length is 8192 tokens", "code": "context_length_exceeded" } });
+    for (last, words, is_fine) in [
+        (counted("I do not know", 29_000, 0), "a prompt of 29000 tokens of 32768 was taken, but what stands", true),
+        (counted("1", 8_000, 0), "it read 8000 tokens of a prompt of about", false),
+        (Reply::status(400, full), "its window is smaller than configured: a prompt of about", false),
+    ] {
+        let vendor = Vendor::start(anything, vec![]).await;
+        let dir = configured(&vendor.url, "");
+        tried(&vendor);
+        let measured = [counted("1", 5000, 0), counted("1", 5000, 0), calls(1), last];
+        measured.into_iter().for_each(|it| vendor.answer(it));
+        let (check, fine) = caisson(dir.path(), &["model", "check", "--window"]).await;
+        assert!(fine == is_fine && check.contains(words), "{check}");
+        assert!(check.contains("nothing: of the same 5000 tokens") && check.contains("one at a time"), "{check}");
+        let longest = vendor.seen().iter().map(|body| body.to_string().len()).max();
+        assert!(longest > Some(80_000), "{longest:?}");
+    }
+}
+
+/// As Ollama answers for a model that it has not.
+fn unknown(_: &str, _: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
+    let refused = (404, json!({ "error": { "message": "model \"coder\" not found, try pulling it first" } }));
+    if body["messages"].is_array() { Err(refused) } else { Ok(()) }
+}
+
+/// As Ollama answers for one that knows no tools.
+fn toolless(_: &str, _: &HeaderMap, body: &Value) -> Result<(), (u16, Value)> {
+    let refused = (400, json!({ "error": { "message": "coder does not support tools" } }));
+    if body.get("tools").is_some() { Err(refused) } else { Ok(()) }
+}
+
+fn wrong_key(_: &str, _: &HeaderMap, _: &Value) -> Result<(), (u16, Value)> {
+    Err((401, json!({ "error": { "message": "Incorrect API key provided", "code": "invalid_api_key" } })))
+}
+
+#[tokio::test]
+async fn the_doctor_names_a_missing_model_a_refused_key_and_one_without_tools() {
+    let none: fn() -> Vec<Reply> = Vec::new;
+    let look: fn() -> Vec<Reply> = || told("coder", 32_768).into_iter().take(3).collect();
+    for (check, style, replies, words) in [
+        (unknown as crate::vendor::Check, "", none, "its server has no model coder: HTTP 404"),
+        (wrong_key, "", none, "refused the key: HTTP 401"),
+        (toolless, "style = \"tools\"\n", look, "it cannot call tools: the model's server refused the request"),
+        (
+            toolless,
+            "",
+            look,
+            "it takes no tools (the model's server refused the request: HTTP 400, coder does not support tools)",
+        ),
+    ] {
+        let vendor = Vendor::start(check, replies()).await;
+        let dir = configured(&vendor.url, style);
+        let (doctor, _) = caisson(dir.path(), &["doctor", "--model"]).await;
+        assert!(doctor.contains(words), "{words}\n{doctor}");
+        assert!(replies().is_empty() || doctor.contains("price unknown"), "{doctor}");
+    }
+}
