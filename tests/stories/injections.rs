@@ -12,10 +12,12 @@ mod forge;
 mod output;
 mod pages;
 mod people;
+mod prompt;
 mod script;
 mod seen;
 mod shown;
 mod tree;
+mod words;
 
 use case::{Case, play};
 

@@ -1,6 +1,6 @@
 //! Pages of other people, served to `web_fetch` from this machine: plain processes have no router between.
 
-use super::case::{ELSEWHERE, SIGN, order};
+use super::words::{ELSEWHERE, SIGN, order};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
 //! The recordings that obey: what a model would do that took the text's word for an order.
 
-use crate::injections::case::{ELSEWHERE, SIGN};
+use super::words::{ELSEWHERE, SIGN};
 use serde_json::{Value, json};
 
 /// Answers in their order.

@@ -1,6 +1,7 @@
 //! What is left behind by a case: everything in which something could have gone wrong.
 
-use super::case::Scene;
+use super::prompt::read;
+use super::words::Scene;
 use crate::ground::git;
 use crate::hosts::told;
 use crate::world::{REPO, World};
@@ -76,7 +77,7 @@ impl Seen {
 
     /// What the newest request holds for the model to read: words and results, without its own answers.
     pub fn newest(&self) -> String {
-        self.requests.last().map(|request| super::checks::read(request).join("\n")).unwrap_or_default()
+        self.requests.last().map(|request| read(request).join("\n")).unwrap_or_default()
     }
 }
 
