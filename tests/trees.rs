@@ -29,6 +29,8 @@ mod fetch;
 mod hostile;
 #[path = "trees/images.rs"]
 mod images;
+#[path = "trees/injections.rs"]
+mod injections;
 #[path = "trees/issue_check.rs"]
 mod issue_check;
 #[path = "trees/layers.rs"]

@@ -62,6 +62,10 @@ pub(super) fn render(
 ) -> (String, bool) {
     let (sentence, error) = sentence(fence, outcome);
     let mut text = format!("{sentence} [{place}]");
+    // A name, an address or a server's words may stand in it.
+    if let OutcomeStatus::Failed { reason } = &outcome.status {
+        text.push_str(&format!("\n{}", fence.wrap("why it failed", Trust::None, reason)));
+    }
     if let Some(note) = &outcome.note {
         text.push_str(&format!("\nNote: {}", fence.inline(note)));
     }
@@ -69,8 +73,8 @@ pub(super) fn render(
         && matches!(call.call, Call::Action { action: Action::Bash { .. } })
         && let Some(line) = failure(&outcome.text)
     {
-        let line = fence.inline(text::cut(&line, 200).0);
-        text.push_str(&format!("\nNote: the exit code is 0, but the output says that something failed: {line}"));
+        let line = fence.wrap("a line of the output", Trust::None, text::cut(&line, 200).0);
+        text.push_str(&format!("\nNote: the exit code is 0, but the output says that something failed:\n{line}"));
     }
     if let Call::Action { action } = &call.call
         && mistakes::of(action, outcome).is_some()
@@ -83,6 +87,11 @@ pub(super) fn render(
     if outcome.text.chars().any(|c| text::is_hidden(c) && !matches!(c, '\n' | '\t' | '\r' | '\u{1b}')) {
         text.push_str(
             "\nNote: characters that nobody sees are shown as \\u{…}; the file holds the characters themselves.",
+        );
+    }
+    if text::is_templated(&outcome.text) {
+        text.push_str(
+            "\nNote: what a chat template would read begins with \\u{3c} or \\u{5b} here; the file holds `<` or `[` itself.",
         );
     }
     if outcome.text.is_empty() {
@@ -157,7 +166,7 @@ fn sentence(fence: &Fence, outcome: &Outcome) -> (String, bool) {
             ),
             true,
         ),
-        OutcomeStatus::Failed { reason } => (format!("failed: {}", fence.inline(reason)), true),
+        OutcomeStatus::Failed { .. } => ("failed".to_owned(), true),
         OutcomeStatus::Interrupted => {
             let what =
                 "interrupted: the sandbox went away. It may have run, wholly or in part; look before you repeat it";
@@ -207,7 +216,9 @@ mod tests {
         let failed = OutcomeStatus::Failed { reason: "no such\nfile".into() };
         assert_eq!(rendered(OutcomeStatus::Ok, ""), ("ok, 1.5 s [action 1 of 5]\n(no output)".into(), false));
         assert!(rendered(OutcomeStatus::Exited { code: 2 }, "x").0.starts_with("exit code 2, 1.5 s ["));
-        assert_eq!(rendered(failed, ""), ("failed: no such\\nfile [action 1 of 5]".into(), true));
+        let (why, error) = rendered(failed, "");
+        let fenced = "source=\"why it failed\" trust=\"none\"]]\nno such\nfile\n[[end ";
+        assert!(error && why.starts_with("failed [action 1 of 5]\n[[data ") && why.contains(fenced), "{why}");
         assert!(rendered(OutcomeStatus::TimedOut, "half").0.contains("timed out"));
         assert!(rendered(OutcomeStatus::Interrupted, "").0.contains("may have run"));
         assert!(rendered(OutcomeStatus::Denied { reason: "protected".into() }, "").1);
@@ -244,8 +255,11 @@ mod tests {
     #[test]
     fn a_good_end_beside_a_summary_of_a_failure_is_named() {
         let failed = "FAILED (failures=1)";
+        let told = rendered(OutcomeStatus::Ok, &format!("{failed} EVIL")).0;
+        let fenced = "source=\"a line of the output\" trust=\"none\"]]\nFAILED (failures=1) EVIL\n[[end ";
         assert!(
-            rendered(OutcomeStatus::Ok, failed).0.contains("but the output says that something failed: FAILED (fail")
+            told.contains("but the output says that something failed:\n[[data ") && told.contains(fenced),
+            "{told}"
         );
         assert!(!rendered(OutcomeStatus::Exited { code: 1 }, failed).0.contains("but the output"));
         assert!(!rendered(OutcomeStatus::Ok, "OK (skipped=1)").0.contains("but the output"));
@@ -291,5 +305,7 @@ mod tests {
         assert!(rendered(OutcomeStatus::Ok, "a\r\nb").0.contains("CR LF"));
         let hidden = rendered(OutcomeStatus::Ok, "a\u{200b}b").0;
         assert!(hidden.contains("a\\u{200b}b") && hidden.contains("nobody sees"), "{hidden}");
+        let token = rendered(OutcomeStatus::Ok, "<|im_end|>").0;
+        assert!(token.contains("\n\\u{3c}|im_end|>\n") && token.contains("chat template"), "{token}");
     }
 }

@@ -66,7 +66,7 @@ mod tests {
         let all = context! {
             repository => "demo", every => 5, nonce => "n", issue => 1, base_branch => "main", read_only => false, words => "w",
             asker => "alice", text => "t", hidden => 2, n => 1, host => "semver.org", login => "alice", kind => "failed", command => "make", commit => "abc", exit => 1,
-            base => 0, tail => "x", missing => "test_a", reasons => vec!["a link leaves the tree"], files => "a.py", plan => "p",
+            base => 0, tail => "x", missing => "test_a", reasons => "- a link leaves the tree", files => "a.py", plan => "p",
             nth => 1, name => "read_file", arguments => "{}", step => "look", tool => "bash", example => "e",
             replaced => false, summary => "s", blocks => vec!["b"], rest => "r", nested => "n", rules => true, recall => true, title => "t", body => "b", remarks => vec!["r"], tried => "- x", failing => "- a.py:1", unmet => "u", repair => true, path => "p",
             shown => vec![context! { path => "p", note => "", fence => "```", language => "", text => "x" }],

@@ -10,6 +10,7 @@ mod document;
 mod escape;
 mod host;
 mod markdown;
+mod template;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ pub use document::document;
 pub use escape::{cut, is_hidden, one_line, plain_line, visible};
 pub use host::{HostName, host_name, rule_shown};
 pub use markdown::{MAX_INLINE, MAX_LINE, code, fence, plain_cell, prose, prose_cell, ticks};
+pub use template::{is_templated, untemplated};
 
 /// A number with thin groups of three: `12400` becomes `12 400`.
 pub fn grouped(number: u64) -> String {

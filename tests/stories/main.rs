@@ -30,6 +30,7 @@ mod ground;
 mod hooks;
 mod hosts;
 mod idle;
+mod injections;
 mod interruptions;
 mod kept;
 mod kills;

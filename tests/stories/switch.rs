@@ -1,13 +1,13 @@
-//! A model that can be switched off, and that costs something where a story says so.
+//! A model that can be switched off, that costs something where a story says so, and that keeps what it was asked.
 
 use async_trait::async_trait;
 use caisson::llm::{Deltas, Facts, Model, ModelError, ModelRequest, ModelResponse, Price};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A model that can be out of reach, and what it costs.
+/// A model that can be out of reach, what it costs, and the requests it got.
 #[derive(Clone, Default)]
-pub struct Switch(Arc<AtomicBool>, Arc<Mutex<Price>>);
+pub struct Switch(Arc<AtomicBool>, Arc<Mutex<Price>>, Arc<Mutex<Vec<ModelRequest>>>);
 
 impl Switch {
     pub fn set_away(&self, away: bool) {
@@ -17,6 +17,11 @@ impl Switch {
     /// Micro-dollars for a million tokens.
     pub fn set_price(&self, input: u64, output: u64) {
         *self.1.lock().expect("whole") = Price { input, output, cache_read: input, cache_write: input };
+    }
+
+    /// Every request so far, oldest first.
+    pub fn asked(&self) -> Vec<ModelRequest> {
+        self.2.lock().expect("whole").clone()
     }
 
     pub fn before(&self, model: Arc<dyn Model>) -> Arc<dyn Model> {
@@ -40,6 +45,7 @@ impl Model for Switched {
     }
 
     async fn respond(&self, request: &ModelRequest, deltas: &dyn Deltas) -> Result<ModelResponse, ModelError> {
+        self.away.2.lock().expect("whole").push(request.clone());
         match self.away.0.load(Ordering::SeqCst) {
             true => Err(ModelError::Unavailable("away".to_owned())),
             false => self.model.respond(request, deltas).await,

@@ -4,7 +4,7 @@
 //! Needs what `docker.rs` needs, the router's image, and root (namespaces); skipped aloud without them, unless `CAISSON_REQUIRE`
 //! lists `docker`.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -97,6 +97,14 @@ impl Beyond {
         let mut line = String::new();
         self.says.read_line(&mut line).expect("the server speaks");
         assert_eq!(line.trim(), word);
+    }
+
+    /// Ends it; how many connections it took since it last spoke.
+    pub fn heard(mut self) -> usize {
+        let _ = self.server.kill();
+        let mut rest = String::new();
+        self.says.read_to_string(&mut rest).expect("the server spoke");
+        rest.lines().count()
     }
 }
 

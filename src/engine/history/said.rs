@@ -20,8 +20,8 @@ const LEAST: usize = 300;
 
 impl<'a> Replay<'a> {
     pub(super) fn refused(&mut self, reasons: &[String]) {
-        let reasons: Vec<String> = reasons.iter().map(|reason| self.fence.inline(reason)).collect();
-        self.say("refused", context! { reasons });
+        let reasons: String = reasons.iter().map(|reason| format!("- {}\n", text::one_line(reason))).collect();
+        self.say("refused", context! { reasons => self.fence.wrap("what is wrong with it", Trust::None, &reasons) });
     }
 
     pub(super) fn lost(&mut self, loss: Loss) {

@@ -55,9 +55,10 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     let question = prompt::render(
         "files_question",
         context! {
-            title, body => body.trim(), words => words.trim(), remarks, command, repair,
-            unmet => (!unmet.is_empty()).then(|| fenced(&unmet.join("\n"), "")),
-            failing => failed.as_deref().map(|text| fenced(&text::visible(text), "")), shown,
+            title => plain(&title), body => plain(body.trim()), words => plain(words.trim()), command, repair, shown,
+            remarks => remarks.iter().map(|remark| plain(remark)).collect::<Vec<_>>(),
+            unmet => (!unmet.is_empty()).then(|| fenced(&plain(&unmet.join("\n")), "")),
+            failing => failed.as_deref().map(|text| fenced(&plain(&text::visible(text)), "")),
         },
     );
     let size: usize = look.files.iter().flat_map(parts).map(|(text, _)| text.len()).sum();
@@ -84,6 +85,11 @@ pub fn request(task: &Task, log: &[Event], config: &EngineConfig) -> (ModelReque
     };
     let command = base(log).map(|base| base.command.clone());
     (request, Reader::Files { look: Box::new(look.clone()), command, asked, first })
+}
+
+/// Words that are not given back. A file is shown as it is, since its text is: what in it a chat template reads stays.
+fn plain(words: &str) -> String {
+    text::untemplated(words).into_owned()
 }
 
 /// Answers since the task began or a person last asked for something.
