@@ -1,8 +1,8 @@
 //! What happened to a task: the log whose fold is its state. Additive only: a stored event is read for ever.
 
 use crate::{
-    Account, Budget, CallRequest, Commit, Decision, End, Ending, Item, Look, Loss, Millis, Outcome, PauseReason,
-    PlanStep, Recall, Request, Rules, Source, Suspension, Usage, Why,
+    Account, Against, Budget, CallRequest, Commit, Decision, End, Ending, Item, Look, Loss, Millis, Outcome,
+    PauseReason, PlanStep, Recall, Request, Rules, Source, Suspension, Usage, Why,
 };
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,9 @@ pub struct Verdict {
     /// How many tests of the base were looked for by name; 0 when its report names none.
     #[serde(default)]
     pub looked_for: u32,
+    /// What the run on the commit reports that the run on the base does not.
+    #[serde(default)]
+    pub against_base: Against,
     /// End of the output: reported by code under review.
     pub tail: String,
     /// Milliseconds of the run on the commit; 0 where none was made.

@@ -9,6 +9,7 @@
 //! Tests: beside each file and `tests/trees.rs` (real runner as a plain process).
 
 mod act;
+mod against;
 mod allocations;
 mod base_runs;
 pub mod broker;

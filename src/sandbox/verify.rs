@@ -7,10 +7,11 @@
 
 use std::collections::HashMap;
 
-use domain::{BaseTests, Commit, Verdict, VerdictKind};
+use domain::{Against, BaseTests, Commit, Verdict, VerdictKind};
 use protocol::broker::{ContainerSpec, Purpose};
 use protocol::runner::{Limits, MAX_TEXT, Op, Outcome, Status};
 
+use super::against::against;
 use super::detect::{Detected, WANTED, steers_tests, test_command};
 use super::record::Lent;
 use super::report;
@@ -54,6 +55,7 @@ impl Sandboxes {
                 base_tests: BaseTests::Same,
                 missing: Vec::new(),
                 looked_for: 0,
+                against_base: Against::default(),
                 tail: String::new(),
                 duration_ms: 0,
             });
@@ -86,6 +88,7 @@ impl Sandboxes {
                 .map_or(BaseTests::Same, |ran| BaseTests::Ran { exit_code: self::exit_code(&ran.status) }),
             missing,
             looked_for,
+            against_base: against(&base, &head),
             tail: tail(&head),
             duration_ms: head.duration_ms,
         })
