@@ -42,7 +42,7 @@ async fn one_run_serves_the_start_every_verification_and_a_new_life() {
     let broken = changed(&world, "def add(a, b):\n    return a +\n").await;
     let worse = verified(&world, &world.sandboxes, &world.checks(&broken, Some(command))).await.against_base;
     assert_eq!(worse.new_errors, 1, "{worse:?}");
-    assert_eq!((worse.new[0].file.as_deref(), worse.new[0].line), (Some("sum.py"), Some(2)));
+    assert!(worse.new[0].message.contains("SyntaxError"), "{worse:?}");
     let again = changed(&world, "def add(a, b):\n    return b + a\n").await;
     let verdict = verified(&world, &world.sandboxes, &world.checks(&again, Some(command))).await;
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)));
