@@ -6,7 +6,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const BYTES: usize = 1 << 20;
-const ROUNDS: usize = 20;
+const ROUNDS: usize = 5;
+/// A good run that prints less, as a linter's does, never comes to this much.
+const SAID: usize = 100;
 
 /// A tool's recorded output.
 struct Recorded {
@@ -59,7 +61,7 @@ pub fn measure() -> Vec<Line> {
     let failing = || all.iter().filter(|one| !one.passing);
     // A long run in which most went well, with a failed one's report at its end.
     let long = failing().flat_map(|failed| {
-        let good = all.iter().filter(|one| one.passing && one.tool == failed.tool);
+        let good = all.iter().filter(|one| one.passing && one.text.len() >= SAID && one.tool == failed.tool);
         good.map(|good| (failed.tool.clone(), filled(&good.text) + &failed.text))
     });
     let (usual, of_usual) = worst(long);
@@ -67,7 +69,7 @@ pub fn measure() -> Vec<Line> {
     let most = Duration::from_millis(20);
     vec![
         Line::held(
-            "items out of 1 MiB of a run that fails at its end, the slowest tool, the fastest of 20 rounds",
+            "items out of 1 MiB of a run that fails at its end, the slowest tool, the fastest of 5 rounds",
             format!("{} ({of_usual})", ms(usual)),
             "≤ 20 ms",
             usual <= most,
