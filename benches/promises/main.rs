@@ -21,6 +21,7 @@ mod fold;
 mod idle;
 mod inn;
 mod intake;
+mod items;
 mod kill;
 /// The router's own: namespaces, an internet in them, the real programs.
 #[path = "../../router/tests/lab"]
@@ -78,6 +79,9 @@ fn main() -> std::process::ExitCode {
         }
         if chosen("fold") {
             lines.extend(fold::measure().await);
+        }
+        if chosen("items") {
+            lines.extend(items::measure());
         }
         if chosen("container") {
             lines.extend(container::measure().await);

@@ -1,5 +1,6 @@
 //! What the bot's own run of a project's tests gives.
 
+use crate::Against;
 use serde::{Deserialize, Serialize};
 
 /// What the bot's own run of the project's tests comes to.
@@ -52,6 +53,9 @@ pub struct Verdict {
     /// How many tests of the base were looked for by name; 0 when its report names none.
     #[serde(default)]
     pub looked_for: u32,
+    /// What the run on the commit reports that the run on the base does not.
+    #[serde(default)]
+    pub against_base: Against,
     /// End of the output: reported by code under review.
     pub tail: String,
     /// Milliseconds of the run on the commit; 0 where none was made.

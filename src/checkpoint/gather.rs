@@ -345,6 +345,7 @@ fn verdict(verdict: &Verdict) -> VerdictView {
         base_tests: verdict.base_tests,
         missing: verdict.missing.clone(),
         looked_for: verdict.looked_for,
+        against_base: verdict.against_base.clone(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! task's log (`gather`, `happened`) and the router's (`reached`), the inline notes (`notes`), the state labels and status texts (`label`), and the keyed mark
 //! (`mark`). Must not ask the forge or the store. Tests: `src/checkpoint/tests.rs`.
 
+mod against;
 mod candidates;
 mod claims;
 mod diff;

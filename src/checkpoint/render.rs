@@ -36,6 +36,7 @@ pub fn render_checkpoint(view: &CheckpointView) -> String {
     super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {
         let _ = writeln!(out, "**Checks** — {}", verdict_line(verdict, view));
+        out.push_str(&super::against::part(&verdict.against_base));
     }
     if !view.next.trim().is_empty() {
         let _ = writeln!(out, "**Next**, says the agent — {}", prose(&view.next, MAX_NEXT));
@@ -63,6 +64,7 @@ pub fn render_final(view: &CheckpointView) -> String {
     super::hosts::changed(&mut out, view);
     if let Some(verdict) = &view.verdict {
         let _ = writeln!(out, "**Verdict** — {}", verdict_line(verdict, view));
+        out.push_str(&super::against::part(&verdict.against_base));
     }
     second_look(&mut out, view);
     out.push('\n');

@@ -55,10 +55,8 @@ fn verified(kind: VerdictKind, code: i32) -> CheckpointView {
         chosen_by: ".caisson.toml".into(),
         tail: "..\n2 passed in 0.01s\n".into(),
         base_tests: domain::BaseTests::Ran { exit_code: Some(code) },
-        missing: Vec::new(),
-        looked_for: 0,
-        failure: None,
         base_exit: Some(1),
+        ..VerdictView::default()
     };
     CheckpointView {
         verdict: Some(verdict),
@@ -331,10 +329,10 @@ fn hostile(text: &str) -> CheckpointView {
             chosen_by: text.clone(),
             missing: vec![text.clone()],
             looked_for: 1,
+            against_base: against::hostile(&text),
             tail: text.clone(),
             failure: Some(text),
-            base_tests: domain::BaseTests::Same,
-            base_exit: None,
+            ..VerdictView::default()
         }),
         ..CheckpointView::default()
     }

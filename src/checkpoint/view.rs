@@ -214,18 +214,19 @@ pub struct Spent {
 }
 
 /// What the bot's own run of the checks said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VerdictKind {
     /// They ended with exit code 0, and no test of the base that was looked for is missing.
     Passed,
     /// They failed, were ended before they could say, or tests of the base are missing.
     Failed,
     /// There was nothing to run.
+    #[default]
     None,
 }
 
 /// The verdict of a verification.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerdictView {
     /// Whether the checks passed.
     pub kind: VerdictKind,
@@ -247,6 +248,8 @@ pub struct VerdictView {
     pub missing: Vec<String>,
     /// How many were looked for.
     pub looked_for: u32,
+    /// What the run reports that the base's does not.
+    pub against_base: domain::Against,
 }
 
 /// Everything one review says.

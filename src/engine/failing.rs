@@ -6,10 +6,13 @@
 use super::fence::{Fence, Trust};
 use crate::sandbox::items::{self, Item};
 use crate::text;
+use domain::{Reported, Severity};
 
 /// Items of a group that are shown, and those of them with all they say.
 const SHOWN: usize = 12;
 const WHOLE: usize = 5;
+/// New warnings that are named.
+const WARNED: usize = 3;
 /// Characters of a place, a name, and of a message that is told with its first line alone.
 const NAME: usize = 200;
 
@@ -17,20 +20,24 @@ const NAME: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct Ran {
     items: Vec<Item>,
+    /// What it warned of beside what it failed by; none where its output was not read.
+    warnings: Option<Vec<Item>>,
     /// Nothing of the report is missing, so that what is not in it was not reported.
     whole: bool,
 }
 
 impl Ran {
     pub(super) fn of(output: &str, whole: bool) -> Self {
-        let items = items::read(output);
-        let whole = whole && items.len() < items::MOST;
-        Self { items, whole }
+        let all = items::read(output);
+        let whole = whole && all.len() < items::MOST;
+        let (items, mut warnings) = items::failed_by(all);
+        warnings.retain(|item| item.severity == Severity::Warning);
+        Self { items, warnings: Some(warnings), whole }
     }
 
     /// A run without a failure.
     pub(super) fn clean() -> Self {
-        Self { items: Vec::new(), whole: true }
+        Self { items: Vec::new(), warnings: None, whole: true }
     }
 
     /// Whether both runs report the same failures.
@@ -61,12 +68,21 @@ pub(super) fn list(fence: &Fence, now: &Ran, before: Option<&Ran>, most: usize) 
         }
         None => list.group("failing", &now.items.iter().collect::<Vec<_>>(), WHOLE),
     }
+    list.warnings(now, before.filter(|before| before.whole));
     Some(fence.wrap("what failed, read out of the output", Trust::None, &list.text))
+}
+
+/// The errors that the task's base does not have, in a fence; none where there are none.
+pub(super) fn new_since_base(fence: &Fence, new: &[Reported], all: u32) -> Option<String> {
+    let parts = |one: &Reported| part(one.file.as_deref(), one.line, one.test.as_deref(), &one.message, true);
+    let lines: String = new.iter().take(WHOLE).map(parts).collect();
+    let text = format!("errors that the base does not have ({all}):\n{lines}");
+    (!new.is_empty()).then(|| fence.wrap("what failed, read out of the output", Trust::None, &text))
 }
 
 /// The first failures of an output, with all they say; none where none can be read out of it. Foreign, and in no fence.
 pub(super) fn first(output: &str, count: usize) -> Option<String> {
-    let items = items::read(output);
+    let items = items::failures(output);
     (!items.is_empty()).then(|| items.iter().take(count).map(|item| shown(item, true)).collect())
 }
 
@@ -95,19 +111,42 @@ impl List {
     }
 }
 
+impl List {
+    /// How many warnings there are beside the failures, and which are new since the run before, as far as that is known.
+    fn warnings(&mut self, now: &Ran, before: Option<&Ran>) {
+        let Some(all) = now.warnings.as_ref().filter(|all| !all.is_empty()) else { return };
+        match before.and_then(|before| before.warnings.as_ref()) {
+            Some(before) => {
+                let new = items::difference(before, all).new;
+                self.text.push_str(&format!(
+                    "warnings: {}, new since the last run of this command: {}\n",
+                    all.len(),
+                    new.len()
+                ));
+                new.iter().take(WARNED).for_each(|item| self.text.push_str(&shown(item, false)));
+            }
+            None => self.text.push_str(&format!("warnings: {}\n", all.len())),
+        }
+    }
+}
+
 /// `- src/price.py:8 tests.test_price.Parse.test_cents — AssertionError: 105 != 150`, and the other lines below.
 fn shown(item: &Item, whole: bool) -> String {
+    part(item.file.as_deref(), item.line, item.test.as_deref(), &item.message, whole)
+}
+
+fn part(file: Option<&str>, line: Option<u32>, test: Option<&str>, message: &str, whole: bool) -> String {
     let short = |words: &str| {
         let line = text::one_line(words);
         let (head, missing) = text::cut(&line, NAME);
         if missing > 0 { format!("{head}…") } else { head.to_owned() }
     };
     let mut parts = Vec::new();
-    if let Some(file) = &item.file {
-        parts.push(item.line.map_or_else(|| short(file), |line| format!("{}:{line}", short(file))));
+    if let Some(file) = file {
+        parts.push(line.map_or_else(|| short(file), |line| format!("{}:{line}", short(file))));
     }
-    parts.extend(item.test.as_deref().map(short));
-    let mut lines = item.message.lines();
+    parts.extend(test.map(short));
+    let mut lines = message.lines();
     if let Some(first) = lines.next() {
         parts.extend((!parts.is_empty()).then(|| "—".to_owned()));
         parts.push(short(first));
@@ -159,9 +198,27 @@ mod tests {
         let (cut, whole) = (Ran::of(&cargo(&["a"]), false), Ran::of(&cargo(&["b"]), true));
         assert!(!body(&cut, Some(&whole), 4_000).contains("any more"));
         assert!(body(&whole, Some(&cut), 4_000).starts_with("failing (1):"));
-        let many: Vec<String> = (0..80).map(|n| format!("t{n}")).collect();
+        let many: Vec<String> = (0..items::MOST + 30).map(|n| format!("t{n}")).collect();
         let many = Ran::of(&cargo(&many.iter().map(String::as_str).collect::<Vec<_>>()), true);
         assert!(!body(&many, Some(&whole), 4_000).contains("any more"));
+    }
+
+    #[test]
+    fn warnings_are_counted_and_the_new_ones_named() {
+        let c = |warnings: &[&str]| {
+            let warned: String = warnings.iter().map(|name| format!("a.c:3:1: warning: {name} [-Wx]\n")).collect();
+            format!("{warned}a.c:7:1: error: broken\n")
+        };
+        let before = Ran::of(&c(&["old"]), true);
+        let now = Ran::of(&c(&["old", "fresh"]), true);
+        let told = "still failing (1):\n- a.c:7 — broken\nwarnings: 2, new since the last run of this command: 1\n- a.c:3 — fresh [-Wx]";
+        assert_eq!(body(&now, Some(&before), 4_000), told);
+        assert_eq!(body(&now, None, 4_000), "failing (1):\n- a.c:7 — broken\nwarnings: 2");
+        // Of a run that passed nothing was read.
+        assert!(body(&now, Some(&Ran::clean()), 4_000).ends_with("\nwarnings: 2"));
+        // Warnings alone are no failure, unless a linter speaks.
+        assert!(Ran::of("a.c:3:1: warning: old [-Wx]\n", true).is_empty());
+        assert!(!Ran::of("/workspace/a.js\n  3:1  warning  old  no-var\n", true).is_empty());
     }
 
     #[test]

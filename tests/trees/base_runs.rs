@@ -43,6 +43,11 @@ async fn one_run_serves_the_start_every_verification_and_a_new_life() {
     let mended = changed(&world, "def add(a, b):\n    return a + b\n").await;
     let verdict = verified(&world, &world.sandboxes, &world.checks(&mended, Some(command))).await;
     assert_eq!((verdict.kind, verdict.base_exit_code, verdict.looked_for), (VerdictKind::Passed, Some(1), 1));
+    assert_eq!((verdict.against_base.new_errors, verdict.against_base.gone), (0, 1), "{:?}", verdict.against_base);
+    let broken = changed(&world, "def add(a, b):\n    return a +\n").await;
+    let worse = verified(&world, &world.sandboxes, &world.checks(&broken, Some(command))).await.against_base;
+    assert_eq!(worse.new_errors, 1, "{worse:?}");
+    assert!(worse.new[0].message.contains("SyntaxError"), "{worse:?}");
     let again = changed(&world, "def add(a, b):\n    return b + a\n").await;
     let verdict = verified(&world, &world.sandboxes, &world.checks(&again, Some(command))).await;
     assert_eq!((verdict.kind, verdict.base_exit_code), (VerdictKind::Passed, Some(1)));

@@ -57,8 +57,8 @@ async fn obeyed(world: &World, broker: &Arc<SocketBroker>, installation: &str) {
         count.fetch_add(1, Ordering::Relaxed);
     };
     let (sandboxes, beyond) = lay(world, broker, installation, on_denied).await;
-    sandboxes.prepare(&spec(world, &[])).await.expect("prepared");
-    sandboxes.open(1).await.expect("opened");
+    sandboxes.of_tasks.prepare(&spec(world, &[])).await.expect("prepared");
+    sandboxes.of_tasks.open(1).await.expect("opened");
     let out = act(&sandboxes, 1, Action::Bash { command: OUT.to_owned() }).await.1;
     assert!(out.matches("refused").count() == 9 && !out.contains("REACHED"), "{out}");
     for (id, url) in [
@@ -74,22 +74,23 @@ async fn obeyed(world: &World, broker: &Arc<SocketBroker>, installation: &str) {
         assert!(!seen.contains(word), "{word} in {seen}");
     }
     act(&sandboxes, 6, Action::Bash { command: TREE.to_owned() }).await;
-    let judged = sandboxes.capture(&world.capture_spec(1, 1, &world.base)).await.expect("judged");
+    let judged = sandboxes.captures.capture(&world.capture_spec(1, 1, &world.base)).await.expect("judged");
     let Captured::Refused { reasons } = judged else { panic!("taken: {judged:?}") };
     assert!(reasons.iter().any(|reason| reason.contains(".caisson.toml")), "{reasons:?}");
     assert!(reasons.iter().any(|reason| reason.contains("absolute path")), "{reasons:?}");
-    sandboxes.open(1).await.expect("opened again");
+    sandboxes.of_tasks.open(1).await.expect("opened again");
     let mended = "rm .caisson.toml vermilion*; echo x > notes.txt; ls /tmp";
     let left = act(&sandboxes, 7, Action::Bash { command: mended.to_owned() }).await.1;
     assert!(!left.contains("hooked"), "{left}");
-    let taken = sandboxes.capture(&world.capture_spec(1, 2, &world.base)).await.expect("judged");
+    let taken = sandboxes.captures.capture(&world.capture_spec(1, 2, &world.base)).await.expect("judged");
     assert!(matches!(&taken, Captured::Commit { files, .. } if files.len() == 1), "{taken:?}");
     assert!(denied.load(Ordering::Relaxed) > 0, "the router saw what was tried");
     assert_eq!(beyond.heard(), 0, "somebody beyond the router was reached");
-    sandboxes.remove(1).await.expect("removed");
+    sandboxes.of_tasks.remove(1).await.expect("removed");
 }
 
 async fn act(sandboxes: &Sandboxes, id: u64, action: Action) -> (Status, String) {
-    let acted = sandboxes.act(1, id, &action, Limits { wall_ms: 60_000, output_bytes: 60_000 }).await.expect("acted");
+    let acted =
+        sandboxes.actions.act(1, id, &action, Limits { wall_ms: 60_000, output_bytes: 60_000 }).await.expect("acted");
     (acted.outcome.status, acted.outcome.text)
 }

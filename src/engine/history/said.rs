@@ -112,6 +112,9 @@ impl<'a> Replay<'a> {
         // One that fills its room lost its beginning.
         let now = Ran::of(&verdict.tail, verdict.tail.len() + 4 < VERDICT_TAIL);
         let failing = failing::list(self.fence, &now, self.checked.as_ref(), TAIL / 2);
+        let first = self.checked.is_none().then_some(&verdict.against_base);
+        let base = first.and_then(|found| failing::new_since_base(self.fence, &found.new, found.new_errors));
+        let failing = base.or(failing);
         let code = |code: i32| if code == 0 { "it passed there".to_owned() } else { format!("exit code {code}") };
         let values = context! {
             kind,

@@ -116,7 +116,8 @@ pub fn newly(ended: &Outcome, base: Option<&BaseRun>) -> usize {
     if passed(ended) {
         return 0;
     }
-    let (before, now) = (base.map(|base| items::read(&base.tail)).unwrap_or_default(), items::read(&ended.text));
+    let before = base.map(|base| items::failures(&base.tail)).unwrap_or_default();
+    let now = items::failures(&ended.text);
     if now.is_empty() { usize::MAX } else { items::difference(&before, &now).new.len() }
 }
 
@@ -126,7 +127,7 @@ pub(super) fn is_flawed(ended: &Outcome) -> bool {
 }
 
 fn failing(ended: &Outcome) -> usize {
-    if passed(ended) { 0 } else { items::read(&ended.text).len() }
+    if passed(ended) { 0 } else { items::failures(&ended.text).len() }
 }
 
 /// Where the checks fail on the base too: nothing fails that did not.

@@ -185,7 +185,7 @@ fn failures(log: &[Event], words: &str) -> Failing {
 
 /// What failing checks name, to find the files that matter.
 pub fn failing(output: &str) -> Vec<String> {
-    let named = items::read(output).into_iter().flat_map(|item| item.file.into_iter().chain(item.test));
+    let named = items::failures(output).into_iter().flat_map(|item| item.file.into_iter().chain(item.test));
     named.collect()
 }
 

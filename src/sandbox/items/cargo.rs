@@ -6,9 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::lines::{message, number, place, regex};
-use super::{HELD, Item, Tool};
+use super::{HELD, Item, Severity, Tool};
 
-static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^---- (.+) stdout ----$"));
 static PANIC: LazyLock<Regex> = LazyLock::new(|| regex(r"^thread '(.*)'(?: \(\d+\))? panicked at (.+?):(\d+):\d+:$"));
 /// As it was before Rust 1.73.
 static OLD_PANIC: LazyLock<Regex> = LazyLock::new(|| regex(r"^thread '(.*)' panicked at '(.*)', (.+?):(\d+):\d+$"));
@@ -24,14 +23,14 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     let mut outside = Vec::new();
     let mut at = 0;
     while at < lines.len() {
-        match HEAD.captures(lines[at]) {
-            Some(found) => {
+        match head(lines[at]) {
+            Some(name) => {
                 let body = &lines[at + 1..at + 1 + block(&lines[at + 1..])];
-                items.push(item(&found[1], body));
+                items.push(item(name, body));
                 at += body.len() + 1;
             }
             None => {
-                outside.extend((PANIC.is_match(lines[at]) || OLD_PANIC.is_match(lines[at])).then_some(at));
+                outside.extend(panics(lines[at]).then_some(at));
                 at += 1;
             }
         }
@@ -51,15 +50,23 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     items
 }
 
+fn head(line: &str) -> Option<&str> {
+    line.strip_prefix("---- ")?.strip_suffix(" stdout ----").filter(|name| !name.is_empty())
+}
+
+fn panics(line: &str) -> bool {
+    line.starts_with("thread '") && (PANIC.is_match(line) || OLD_PANIC.is_match(line))
+}
+
 /// Lines up to where a block ends.
 fn block(lines: &[&str]) -> usize {
-    let ends = |line: &&str| HEAD.is_match(line) || *line == "failures:" || line.starts_with("test result: ");
+    let ends = |line: &&str| head(line).is_some() || *line == "failures:" || line.starts_with("test result: ");
     lines.iter().position(ends).unwrap_or(lines.len())
 }
 
 fn made(test: Option<&str>, place: Place, words: String) -> Item {
     let (file, line) = place.unzip();
-    Item { tool: Tool::Cargo, file, line, message: words, test: test.map(str::to_owned) }
+    Item { tool: Tool::Cargo, file, line, severity: Severity::Error, message: words, test: test.map(str::to_owned) }
 }
 
 fn item(test: &str, body: &[&str]) -> Item {
@@ -82,13 +89,12 @@ fn documented(test: &str) -> Place {
 /// The first panic of these lines (of this thread): its place, or with a backtrace the innermost one in the workspace, and its words.
 fn panic(body: &[&str], thread: Option<&str>) -> Option<(Place, String)> {
     let mine = |name: &str| thread.is_none_or(|thread| thread == name || thread.starts_with(&format!("{name} - ")));
-    for (at, line) in body.iter().enumerate() {
+    for (at, line) in body.iter().enumerate().filter(|(_, line)| line.starts_with("thread '")) {
         if let Some(found) = PANIC.captures(line).filter(|found| mine(&found[1])) {
             let rest = &body[at + 1..];
-            let ends = |line: &&str| line.starts_with("note: ") || *line == "stack backtrace:" || PANIC.is_match(line);
+            let ends = |line: &&str| line.starts_with("note: ") || *line == "stack backtrace:" || panics(line);
             let words = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
-            let backtrace =
-                rest.iter().take_while(|line| !PANIC.is_match(line)).filter_map(|line| FRAME.captures(line));
+            let backtrace = rest.iter().take_while(|line| !panics(line)).filter_map(|line| FRAME.captures(line));
             let frame = || backtrace.into_iter().find_map(|found| place(&found[1]).zip(number(&found[2])));
             return Some((place(&found[2]).zip(number(&found[3])).or_else(frame), message(paragraph(words))));
         }

@@ -1,4 +1,4 @@
-//! `go test`: `--- FAIL: TestA (0.00s)` with its words below (with `-v` above), panics with their stack, and what does not build.
+//! `go test`: `--- FAIL: TestA (0.00s)` with its words below (with `-v` above), panics with their stack; and what does not build or vet.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -6,21 +6,21 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::lines::{indent, message, number, place, regex};
-use super::{HELD, Item, Tool};
+use super::{HELD, Item, Severity, Tool};
 
 static FAILED: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *--- FAIL: (\S+) \([\d.]+s\)$"));
 static STEP: LazyLock<Regex> = LazyLock::new(|| regex(r"^=== (?:RUN|CONT|NAME|PAUSE) +(\S+)$"));
 static SAID: LazyLock<Regex> = LazyLock::new(|| regex(r"^ +([^\s:]+\.go):(\d+): ?(.*)$"));
-static PACKAGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:FAIL|ok  )\t(\S+)"));
-static BUILD: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:vet: )?((?:\./)?[^\s:]+\.go):(\d+)(?::\d+)?: (.+)$"));
+static BUILD: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:vet: )?((?:\./)?[^\s:]+\.go):(\d+)(:\d+)?: (.+)$"));
 static FRAME: LazyLock<Regex> = LazyLock::new(|| regex(r"^\t(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$"));
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     let mut items = build(lines);
     let mut from = 0;
     for (at, line) in lines.iter().enumerate() {
-        if let Some(found) = PACKAGE.captures(line) {
-            items.extend(tests(&lines[from..at], Some(&found[1])));
+        let ends = line.strip_prefix("FAIL\t").or_else(|| line.strip_prefix("ok  \t"));
+        if let Some(package) = ends.and_then(|rest| rest.split_whitespace().next()) {
+            items.extend(tests(&lines[from..at], Some(package)));
             from = at + 1;
         }
     }
@@ -29,20 +29,21 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     items
 }
 
-/// What stands below `# package`.
+/// What stands below `# package`; of vetting also what names a column.
 fn build(lines: &[&str]) -> Vec<Item> {
     let mut inside = false;
     let mut items = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        match BUILD.captures(line) {
-            Some(found) if inside => {
+        match line.contains(".go:").then(|| BUILD.captures(line)).flatten() {
+            Some(found) if inside || found.get(3).is_some() => {
                 let deeper =
                     lines[at + 1..].iter().take_while(|line| line.starts_with('\t')).map(|line| line.trim_start());
-                let words = message(std::iter::once(found.get(3).map_or("", |words| words.as_str())).chain(deeper));
+                let words = message(std::iter::once(found.get(4).map_or("", |words| words.as_str())).chain(deeper));
                 items.push(Item {
                     tool: Tool::Go,
                     file: place(&found[1]),
                     line: number(&found[2]),
+                    severity: Severity::Error,
                     message: words,
                     test: None,
                 });
@@ -55,9 +56,12 @@ fn build(lines: &[&str]) -> Vec<Item> {
 
 /// The failures of one package's tests.
 fn tests(lines: &[&str], package: Option<&str>) -> Vec<Item> {
-    let said = words(lines);
     let failed: Vec<(usize, &str)> =
-        (0..lines.len()).filter_map(|at| Some((at, FAILED.captures(lines[at])?.get(1)?.as_str()))).take(HELD).collect();
+        (0..lines.len()).filter_map(|at| Some((at, failed(lines[at])?))).take(HELD).collect();
+    if failed.is_empty() {
+        return Vec::new();
+    }
+    let said = words(lines);
     let mut items = Vec::new();
     for (at, name) in &failed {
         let inner = failed.iter().any(|(_, other)| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')));
@@ -75,18 +79,29 @@ fn tests(lines: &[&str], package: Option<&str>) -> Vec<Item> {
     items
 }
 
+/// The test that a line says failed.
+fn failed(line: &str) -> Option<&str> {
+    let name = line.contains("--- FAIL: ").then(|| FAILED.captures(line)).flatten()?.get(1)?;
+    Some(name.as_str())
+}
+
+/// The test that speaks from this line on.
+fn step(line: &str) -> Option<&str> {
+    Some(line.starts_with("=== ").then(|| STEP.captures(line)).flatten()?.get(1)?.as_str())
+}
+
 /// What each test said, by its name.
 fn words<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<&'a str>> {
     let mut out: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut speaker = None;
     let mut depth = None;
     for line in lines {
-        let named = STEP.captures(line).or_else(|| FAILED.captures(line)).and_then(|found| found.get(1));
+        let named = step(line).or_else(|| failed(line));
         if let Some(name) = named {
-            (speaker, depth) = (Some(name.as_str()), None);
+            (speaker, depth) = (Some(name), None);
             continue;
         }
-        let begins = SAID.is_match(line);
+        let begins = line.contains(".go:") && SAID.is_match(line);
         let follows = depth.is_some_and(|depth| line.is_empty() || indent(line) > depth);
         if begins && !follows {
             depth = Some(indent(line));
@@ -112,7 +127,7 @@ fn item(said: &[&str], test: String) -> Item {
         Some(words) => format!("{}\n{}", words.as_str(), message(said[1..].iter().copied())),
         None => message(said.iter().copied()),
     };
-    Item { tool: Tool::Go, file, line, message: message(words.lines()), test: Some(test) }
+    Item { tool: Tool::Go, file, line, severity: Severity::Error, message: message(words.lines()), test: Some(test) }
 }
 
 /// A panic right below a failed test: its words, and the innermost place in the workspace.
@@ -122,10 +137,10 @@ fn panic(rest: &[&str]) -> Option<Item> {
         return None;
     }
     let frames =
-        rest[words.len()..].iter().take_while(|line| !FAILED.is_match(line)).filter_map(|line| FRAME.captures(line));
+        rest[words.len()..].iter().take_while(|line| failed(line).is_none()).filter_map(|line| FRAME.captures(line));
     // The running goroutine comes first.
     let (file, line) = frames.into_iter().find_map(|found| inside(&found[1]).zip(number(&found[2]))).unzip();
-    Some(Item { tool: Tool::Go, file, line, message: message(words), test: None })
+    Some(Item { tool: Tool::Go, file, line, severity: Severity::Error, message: message(words), test: None })
 }
 
 /// Go prints whole paths in stacks: others are the library's.

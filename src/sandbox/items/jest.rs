@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::lines::{message, number, place, regex};
 use super::stack::frame;
-use super::{Item, Tool};
+use super::{Item, Severity, Tool};
 
 static FILE: LazyLock<Regex> = LazyLock::new(|| regex(r"^ ?FAIL +(?:\S+ +)?(\S+\.[cm]?[jt]sx?)(?: \(.*\))?$"));
 static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^  ● (.+)$"));
@@ -18,6 +18,9 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     let mut file = None;
     let mut items = Vec::new();
     for (at, line) in lines.iter().enumerate() {
+        if !line.contains("FAIL") && !line.contains('●') {
+            continue;
+        }
         if let Some(found) = FILE.captures(line) {
             file = place(&found[1]);
         }
@@ -33,7 +36,8 @@ fn item(name: &str, rest: &[&str], file: &str) -> Option<Item> {
     if name == "Console" {
         return None;
     }
-    let ends = |line: &&str| HEAD.is_match(line) || (!line.is_empty() && !line.starts_with(' '));
+    let ends =
+        |line: &&str| (line.contains('●') && HEAD.is_match(line)) || (!line.is_empty() && !line.starts_with(' '));
     let body = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
     let whole = name == "Test suite failed to run";
     // Above the parser's own words stands a page of advice.
@@ -48,5 +52,5 @@ fn item(name: &str, rest: &[&str], file: &str) -> Option<Item> {
     let (at, line) = found.unzip();
     let test = (!whole).then(|| name.to_owned());
     let file = at.or_else(|| Some(file.to_owned()));
-    Some(Item { tool: Tool::Jest, file, line, message: message(said.iter().copied()), test })
+    Some(Item { tool: Tool::Jest, file, line, severity: Severity::Error, message: message(said.iter().copied()), test })
 }

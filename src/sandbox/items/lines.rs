@@ -1,5 +1,6 @@
 //! What the readers share: lines without colours, paths inside the workspace, messages of a bounded size.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -13,24 +14,52 @@ const LINE: usize = 180;
 const PATH: usize = 300;
 /// Lines of a message that are looked at.
 const MOST: usize = 200;
+/// Bytes of an output that are read, and of one of its lines.
+const LONGEST: usize = 4 << 20;
+const WIDEST: usize = 4_000;
 
 const WORKSPACE: &str = "/workspace/";
 
 /// Folders of other people's code inside the workspace.
 const FOREIGN: [&str; 5] = ["node_modules", "site-packages", "dist-packages", ".venv", ".cargo"];
 
-/// CSI and OSC sequences, and the two-character ones (ECMA-48, 5).
-static COLOURS: LazyLock<Regex> =
-    LazyLock::new(|| regex("\u{1b}(?:\\[[0-?]*[ -/]*[@-~]|\\][^\u{7}\u{1b}]*(?:\u{7}|\u{1b}\\\\)?|[@-Z\\\\^_])"));
+/// CSI and OSC sequences, the choice of a character set (ECMA-35, 14), and the two-character ones (ECMA-48, 5).
+static COLOURS: LazyLock<Regex> = LazyLock::new(|| {
+    regex("\u{1b}(?:\\[[0-?]*[ -/]*[@-~]|\\][^\u{7}\u{1b}]*(?:\u{7}|\u{1b}\\\\)?|[()*+][ -~]|[@-Z\\\\^_])")
+});
 
 /// One of our own expressions.
 pub(super) fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the readers' expressions are fixed, and a test runs each")
 }
 
-/// The text without what steers a terminal, also where that was cut.
+/// The text without what steers a terminal, also where that was cut, and with line feeds alone; of a longer one, its ends.
 pub(super) fn plain(output: &str) -> String {
-    COLOURS.replace_all(output, "").replace('\u{1b}', "")
+    let (head, tail) = ends(output);
+    let text = match tail {
+        "" => COLOURS.replace_all(head, ""),
+        tail => Cow::Owned(format!("{}\n{}", COLOURS.replace_all(head, ""), COLOURS.replace_all(tail, ""))),
+    };
+    let text = if text.contains('\u{1b}') { Cow::Owned(text.replace('\u{1b}', "")) } else { text };
+    match text.contains('\r') {
+        // What a progress bar writes over itself is a line each time.
+        true => text.replace("\r\n", "\n").replace('\r', "\n"),
+        false => text.into_owned(),
+    }
+}
+
+/// The whole text, or beginning and end of one that is longer than is read.
+fn ends(output: &str) -> (&str, &str) {
+    if output.len() <= LONGEST {
+        return (output, "");
+    }
+    let (head, tail) = (output.floor_char_boundary(LONGEST / 2), output.ceil_char_boundary(output.len() - LONGEST / 2));
+    (&output[..head], &output[tail..])
+}
+
+/// As much of a line as is looked at.
+pub(super) fn bounded(line: &str) -> &str {
+    &line[..line.floor_char_boundary(WIDEST)]
 }
 
 /// The path below the workspace; none for one elsewhere, and for other people's code.
@@ -45,7 +74,24 @@ pub(super) fn place(path: &str) -> Option<String> {
 }
 
 pub(super) fn number(digits: &str) -> Option<u32> {
-    digits.parse().ok()
+    digits.parse().ok().filter(|number| *number > 0)
+}
+
+/// A path that a tool named while it ran in the folder `dir`, which is whole or below the workspace.
+pub(super) fn place_in(dir: &str, path: &str) -> Option<String> {
+    let dir = dir.strip_prefix(WORKSPACE.trim_end_matches('/')).map_or(dir, |dir| dir.trim_start_matches('/'));
+    if dir.is_empty() || path.starts_with('/') {
+        return place(path);
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in dir.split('/').chain(path.split('/')).filter(|part| !matches!(*part, "" | ".")) {
+        match part {
+            // Above the workspace there is nothing.
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    if dir.starts_with('/') { None } else { place(&parts.join("/")) }
 }
 
 pub(super) fn indent(line: &str) -> usize {

@@ -1,32 +1,46 @@
-//! What failed, read out of the output of checks: tool, place, test, message.
+//! What failed, read out of the output of checks: tool, place, severity, message, test.
 //!
-//! Owns the reading of eight tools' reports (one small file for each) and the comparison of two runs (`difference.rs`). Pure. The output
-//! was printed by code under review, may be cut anywhere and coloured: an item is a hint where to look, never a verdict, and
-//! whatever is not understood is left out. Which tool spoke is seen from the lines themselves.
+//! Owns the reading of each tool's report (one small file for each form, declared in `FORMS`) and the comparison of two runs
+//! (`difference.rs`). Pure. The output was printed by code under review, may be cut anywhere and coloured: an item is a hint where to
+//! look, never a verdict, and whatever is not understood is left out. Which tool spoke is seen from the text itself.
 //! Tests: `tests.rs`, over outputs of the real tools (`tests/fixtures/checks`).
 
 mod cargo;
 mod difference;
+mod eslint;
+mod gcc;
 mod go;
+mod java;
+mod javac;
 mod jest;
+mod junit;
 mod lines;
+mod maven;
+mod mypy;
 mod node;
 mod pytest;
 mod python;
+mod ruff;
 mod rustc;
+mod sarif;
 mod stack;
 mod tap;
 #[cfg(test)]
 mod tests;
 mod tsc;
 mod unittest;
+mod vitest;
+mod xml;
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 pub use difference::{Difference, difference};
+pub use domain::Severity;
+use regex::RegexSet;
 
 /// The most items that are read out of one output.
-pub const MOST: usize = 50;
+pub const MOST: usize = 200;
 
 /// The most heads, names or lines of a list that a reader holds against each other: an output made for it costs no more than another.
 const HELD: usize = 200;
@@ -38,6 +52,10 @@ pub enum Tool {
     Unittest,
     /// Python's `pytest`.
     Pytest,
+    /// The type checker `mypy`.
+    Mypy,
+    /// The linter `ruff`, and those that print its short form, as flake8 does.
+    Ruff,
     /// `cargo test`, and panics of what it runs.
     Cargo,
     /// The compiler, whoever called it.
@@ -48,42 +66,181 @@ pub enum Tool {
     Node,
     /// The test runner Jest.
     Jest,
+    /// The test runner Vitest.
+    Vitest,
     /// The TypeScript compiler.
     Tsc,
-    /// `go test`, with what did not build for it.
+    /// The linter ESLint.
+    Eslint,
+    /// `go test`, `go vet`, `go build`.
     Go,
+    /// gcc or clang, and the linker they call, by themselves or by `make`.
+    Gcc,
+    /// The Java compiler.
+    Javac,
+    /// Maven: its compiler's and its tests' report.
+    Maven,
+    /// Any program that writes TAP, other than Node.
+    Tap,
+    /// Any program that wrote a report in JUnit's XML.
+    Junit,
+    /// Any program that wrote a report in SARIF.
+    Sarif,
 }
 
-/// One failure. Every text in it is foreign.
-#[derive(Debug, Clone, PartialEq, Eq)]
+impl Tool {
+    /// The tool's name as a person knows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tool::Unittest => "unittest",
+            Tool::Pytest => "pytest",
+            Tool::Mypy => "mypy",
+            Tool::Ruff => "ruff",
+            Tool::Cargo => "cargo",
+            Tool::Rustc => "rustc",
+            Tool::Clippy => "clippy",
+            Tool::Node => "node",
+            Tool::Jest => "jest",
+            Tool::Vitest => "vitest",
+            Tool::Tsc => "tsc",
+            Tool::Eslint => "eslint",
+            Tool::Go => "go",
+            Tool::Gcc => "gcc",
+            Tool::Javac => "javac",
+            Tool::Maven => "maven",
+            Tool::Tap => "tap",
+            Tool::Junit => "junit",
+            Tool::Sarif => "sarif",
+        }
+    }
+
+    /// Whether a run of it can fail by warnings alone.
+    fn fails_by_warnings(self) -> bool {
+        match self {
+            Tool::Clippy | Tool::Eslint | Tool::Sarif => true,
+            Tool::Unittest
+            | Tool::Pytest
+            | Tool::Mypy
+            | Tool::Ruff
+            | Tool::Cargo
+            | Tool::Rustc
+            | Tool::Node
+            | Tool::Jest
+            | Tool::Vitest
+            | Tool::Tsc
+            | Tool::Go
+            | Tool::Gcc
+            | Tool::Javac
+            | Tool::Maven
+            | Tool::Tap
+            | Tool::Junit => false,
+        }
+    }
+}
+
+/// One finding of a tool. Every text in it is foreign.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Item {
     /// Who reported it.
     pub tool: Tool,
-    /// Inside the workspace and relative to it: of a chain of calls, the innermost place there. (Go names files of tests without
-    /// their folder; `test` has the package then.)
+    /// Inside the workspace and relative to it: of a chain of calls, the innermost place there. (Go and Java name files of tests
+    /// without their folder; `test` has the package then.)
     pub file: Option<String>,
     /// Line in that file, from 1; none where the tool named none.
     pub line: Option<u32>,
+    /// An error unless the tool says less.
+    pub severity: Severity,
     /// At most 600 characters over several lines; what was expected and what came instead are kept longest.
     pub message: String,
     /// As the tool names it; none where no test failed, but a file could not be read, built or loaded.
     pub test: Option<String>,
 }
 
-type Reader = fn(&[&str]) -> Vec<Item>;
+/// How a form is read: line by line, or as one text.
+#[derive(Clone, Copy)]
+enum Reader {
+    Lines(fn(&[&str]) -> Vec<Item>),
+    Text(fn(&str) -> Vec<Item>),
+}
 
-/// Each looks for its own tool's lines and gives nothing where there are none.
-const READERS: [Reader; 8] =
-    [rustc::read, cargo::read, unittest::read, pytest::read, node::read, jest::read, tsc::read, go::read];
+struct Form {
+    /// An expression that is found in every report of this form. Where it is not, the reader is not asked.
+    mark: &'static str,
+    reader: Reader,
+}
 
-/// The failures that this output reports, at most [`MOST`], each once.
+const fn form(mark: &'static str, read: fn(&[&str]) -> Vec<Item>) -> Form {
+    Form { mark, reader: Reader::Lines(read) }
+}
+
+const fn document(mark: &'static str, read: fn(&str) -> Vec<Item>) -> Form {
+    Form { mark, reader: Reader::Text(read) }
+}
+
+/// Each gives nothing where there are none of its tool's lines.
+const FORMS: [Form; 18] = [
+    form(r"error|warning", rustc::read),
+    form(r"failures:| panicked at | stdout ----", cargo::read),
+    form(r"FAIL: |ERROR: ", unittest::read),
+    form(r"FAILURES|ERRORS|FAILED|ERROR|SUBFAIL", pytest::read),
+    form(r"\.pyi?:[0-9]", mypy::read),
+    form(r"--> |\.(?:pyi?|ipynb):", ruff::read),
+    form(r"\.(?:c|h|C|H|cc|hh|cpp|hpp|cxx|hxx|m|mm|cu|inl|ipp|tpp|S|c\+\+|h\+\+):[0-9(]", gcc::read),
+    form(r"✖ |▶ |Node\.js v|not ok ", node::read),
+    form(r"●", jest::read),
+    form(r" FAIL  ", vitest::read),
+    form(r"error TS", tsc::read),
+    form(r"[0-9] +(?:error|warning) ", eslint::read),
+    form(r"\.go:|--- FAIL", go::read),
+    form(r"\.java:[0-9]", javac::read),
+    form(r"Time elapsed: |\.java:\[", maven::read),
+    form(r"not ok ", tap::read),
+    document(r"<testsuite", junit::read),
+    document(r#""runs""#, sarif::read),
+];
+
+static MARKS: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new(FORMS.iter().map(|form| form.mark)).expect("the marks are fixed, and every test of a form uses them")
+});
+
+/// The findings that this output reports, errors first, at most [`MOST`], each once. Takes time in proportion to the output, of
+/// which the middle is passed over where it has more than 4 MiB.
 pub fn read(output: &str) -> Vec<Item> {
     let text = lines::plain(output);
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let spoken = MARKS.matches(&text);
+    if !spoken.matched_any() {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = text.lines().map(|line| lines::bounded(line.trim_end())).collect();
+    let mut all: Vec<Item> = Vec::new();
+    for at in &spoken {
+        all.extend(match FORMS[at].reader {
+            Reader::Lines(read) => read(&lines),
+            Reader::Text(read) => read(&text),
+        });
+    }
+    // A line of a file that is not in the workspace says nothing.
+    all.iter_mut().filter(|item| item.file.is_none()).for_each(|item| item.line = None);
     let mut known = HashSet::new();
-    let all = READERS.iter().flat_map(|reader| reader(&lines));
-    let fresh = all.filter(|item| {
-        known.insert((item.tool, item.file.clone(), item.line, item.test.clone(), item.message.clone()))
-    });
-    fresh.take(MOST).collect()
+    all.retain(|item: &Item| known.insert(item.clone()));
+    junit::told_twice(&mut all);
+    all.sort_by_key(|item| item.severity);
+    all.truncate(MOST);
+    all
+}
+
+/// What a failed run failed by, and what it reports beside that. It failed by its errors; where there are none, by the warnings of a
+/// linter, which can be told to fail by them.
+pub fn failed_by(items: Vec<Item>) -> (Vec<Item>, Vec<Item>) {
+    let errors = items.iter().any(|item| item.severity == Severity::Error);
+    items.into_iter().partition(|item| match item.severity {
+        Severity::Error => true,
+        Severity::Warning => !errors && item.tool.fails_by_warnings(),
+        Severity::Note => false,
+    })
+}
+
+/// What a failed run with this output failed by.
+pub fn failures(output: &str) -> Vec<Item> {
+    failed_by(read(output)).0
 }

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::lines::{indent, message, number, place, regex};
 use super::stack::frame;
-use super::{Item, Tool, tap};
+use super::{Item, Severity, Tool, tap};
 
 static FAILED: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *✖ (.+?)(?: \([\d.]+m?s\))?( # .*)?$"));
 static AT: LazyLock<Regex> = LazyLock::new(|| regex(r"^test at (.+?):(\d+):\d+$"));
@@ -17,9 +17,9 @@ static SOURCE: LazyLock<Regex> = LazyLock::new(|| regex(r"^((?:file://)?/[^:]+):
 const CRASH: usize = 60;
 
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
-    let tap = tap::spoken(lines);
+    let tap = tap::of_node(lines);
     let mut items = match tap {
-        true => tap::read(lines),
+        true => tap::items(lines, Tool::Node),
         false => spec(lines),
     };
     // In TAP what a test file prints is a comment.
@@ -39,7 +39,8 @@ fn spec(lines: &[&str]) -> Vec<Item> {
     if from == 0 && !lines.iter().any(|line| line.starts_with("ℹ ") || line.starts_with("▶ ")) {
         return Vec::new();
     }
-    let heads = (0..lines.len()).filter_map(|at| Some((at, FAILED.captures(lines[at])?)));
+    let heads =
+        (0..lines.len()).filter(|&at| lines[at].contains('✖')).filter_map(|at| Some((at, FAILED.captures(lines[at])?)));
     // What is still to be done may fail.
     let heads = heads.filter(|(_, found)| found.get(2).is_none());
     heads.filter_map(|(at, found)| one(lines, at, &found[1], from > 0)).collect()
@@ -61,7 +62,14 @@ fn one(lines: &[&str], at: usize, name: &str, listed: bool) -> Option<Item> {
     let file = place(name).filter(|_| message(body.iter().copied()) == "'test failed'");
     let (at_file, line) = found.or(above).unzip();
     let test = file.is_none().then(|| name.to_owned());
-    Some(Item { tool: Tool::Node, file: file.or(at_file), line, message: message(body[..stack].iter().copied()), test })
+    Some(Item {
+        tool: Tool::Node,
+        file: file.or(at_file),
+        line,
+        severity: Severity::Error,
+        message: message(body[..stack].iter().copied()),
+        test,
+    })
 }
 
 /// What stands before `Node.js v20.1.0`: the words, the stack, and for what cannot be parsed the place above.
@@ -77,7 +85,14 @@ fn crashes(lines: &[&str]) -> Vec<Item> {
             place(&found[1]).zip(number(&found[2]))
         };
         let (file, line) = rest[stack..].iter().find_map(|line| frame(line)).or_else(above).unzip();
-        Some(Item { tool: Tool::Node, file, line, message: message(rest[..stack].iter().copied()), test: None })
+        Some(Item {
+            tool: Tool::Node,
+            file,
+            line,
+            severity: Severity::Error,
+            message: message(rest[..stack].iter().copied()),
+            test: None,
+        })
     })
     .collect()
 }

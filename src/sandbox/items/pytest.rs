@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::lines::{message, number, place, regex};
-use super::{HELD, Item, Tool, python};
+use super::{HELD, Item, Severity, Tool, python};
 
 static SECTION: LazyLock<Regex> = LazyLock::new(|| regex(r"^=+ (.+?) =+$"));
 static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^_+ (.+) _+$"));
@@ -57,7 +57,8 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     let mut report = sections(lines);
     if report.told.is_empty() {
         // The summary is cut off, or not wanted.
-        let running = lines.iter().filter_map(|line| RUNNING.captures(line)?.get(1));
+        let running =
+            lines.iter().filter(|line| line.contains(".py::")).filter_map(|line| RUNNING.captures(line)?.get(1));
         report.told = running.map(|node| Told { node: node.as_str(), part: "", message: "" }).collect();
     }
     report.told.truncate(HELD);
@@ -90,7 +91,7 @@ fn sections<'a>(lines: &[&'a str]) -> Report<'a> {
     // Inside a block, and there inside what the test printed.
     let (mut open, mut captured) = (false, false);
     for line in lines {
-        if let Some(section) = SECTION.captures(line) {
+        if let Some(section) = line.starts_with('=').then(|| SECTION.captures(line)).flatten() {
             failures = matches!(&section[1], "FAILURES" | "ERRORS");
             summary = &section[1] == "short test summary info";
             open = false;
@@ -105,7 +106,7 @@ fn sections<'a>(lines: &[&'a str]) -> Report<'a> {
             // `--tb=line`: the whole block is `/workspace/tests/test_a.py:11: AssertionError: assert 105 == 150`.
             report.blocks.push((None, vec![line]));
         } else if open {
-            captured |= CAPTURED.is_match(line);
+            captured |= line.starts_with("--") && CAPTURED.is_match(line);
             report.blocks.last_mut().filter(|_| !captured).into_iter().for_each(|(_, body)| body.push(line));
         }
     }
@@ -114,7 +115,7 @@ fn sections<'a>(lines: &[&'a str]) -> Report<'a> {
 
 /// The test or file in a block's first line; the ruler between two frames has none.
 fn head(line: &str) -> Option<&str> {
-    let head = HEAD.captures(line)?.get(1)?.as_str();
+    let head = line.starts_with('_').then(|| HEAD.captures(line)).flatten()?.get(1)?.as_str();
     let name = PHASE.captures(head).and_then(|found| found.get(1)).map_or(head, |name| name.as_str());
     (!name.starts_with("_ ")).then_some(name)
 }
@@ -148,7 +149,7 @@ fn item(head: Option<&str>, body: &[&str], told: Option<Told<'_>>) -> Item {
         Some(told) => told.test(),
         None => head.filter(|head| !head.ends_with(".py")).map(str::to_owned),
     };
-    Item { tool: Tool::Pytest, file, line: at.map(|(_, line)| line), message: words, test }
+    Item { tool: Tool::Pytest, file, line: at.map(|(_, line)| line), severity: Severity::Error, message: words, test }
 }
 
 fn located(line: &str) -> Option<(String, u32)> {

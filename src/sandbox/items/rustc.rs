@@ -1,13 +1,11 @@
 //! The Rust compiler and clippy: `error[E0308]: mismatched types` with `--> src/lib.rs:11:9` below, or all of it in one line.
 //!
-//! Warnings are items only where clippy speaks and there is no error: otherwise nothing fails by them.
-
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::lines::{message, number, place, regex};
-use super::{Item, Tool};
+use super::{Item, Severity, Tool};
 
 static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^(error|warning)(?:\[\w+\])?: .+$"));
 static ARROW: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *--> (.+?):(\d+):\d+$"));
@@ -23,16 +21,21 @@ const NOISE: [&str; 5] =
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     let clippy = lines.iter().any(|line| line.contains("clippy"));
     let tool = if clippy { Tool::Clippy } else { Tool::Rustc };
-    let items: Vec<(bool, Item)> = (0..lines.len()).filter_map(|at| item(lines, at, tool)).collect();
-    let errors = items.iter().any(|(error, _)| *error);
-    items.into_iter().filter(|(error, _)| if errors { *error } else { clippy }).map(|(_, item)| item).collect()
+    (0..lines.len()).filter_map(|at| item(lines, at, tool)).collect()
 }
 
-fn item(lines: &[&str], at: usize, tool: Tool) -> Option<(bool, Item)> {
+fn severity(said: &str) -> Severity {
+    if said.starts_with("error") { Severity::Error } else { Severity::Warning }
+}
+
+fn item(lines: &[&str], at: usize, tool: Tool) -> Option<Item> {
+    if !lines[at].contains("error") && !lines[at].contains("warning") {
+        return None;
+    }
     if let Some(found) = SHORT.captures(lines[at]) {
         let said = &found[3];
-        let item = Item { tool, file: place(&found[1]), line: number(&found[2]), message: message([said]), test: None };
-        return Some((said.starts_with("error"), item));
+        let (file, line, severity) = (place(&found[1]), number(&found[2]), severity(said));
+        return Some(Item { tool, file, line, severity, message: message([said]), test: None });
     }
     let head = HEAD.captures(lines[at])?;
     let rest = &lines[at + 1..];
@@ -43,6 +46,6 @@ fn item(lines: &[&str], at: usize, tool: Tool) -> Option<(bool, Item)> {
     let body =
         body.map(|line| line.trim()).filter(|line| *line != "|" && !NOISE.iter().any(|noise| line.contains(noise)));
     let said = std::iter::once(lines[at]).chain(rest[..arrow].iter().copied()).chain(body);
-    let item = Item { tool, file: place(&found[1]), line: number(&found[2]), message: message(said), test: None };
-    Some((&head[1] == "error", item))
+    let (file, line, severity) = (place(&found[1]), number(&found[2]), severity(&head[1]));
+    Some(Item { tool, file, line, severity, message: message(said), test: None })
 }

@@ -1,27 +1,84 @@
-//! TAP: `not ok 4 - cents` with a block between `---` and `...` below it, as Node's runner writes it into pipes.
+//! TAP: `not ok 4 - cents`, with a block between `---` and `...` below it (Node's runner, tape) or with comments (Perl's Test::More, bats).
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::lines::{indent, message, number, place, regex};
 use super::stack::frame;
-use super::{Item, Tool};
+use super::{Item, Severity, Tool};
 
 static FAILED: LazyLock<Regex> = LazyLock::new(|| regex(r"^ *not ok \d+(?: - | )(.+?)$"));
 static LOCATION: LazyLock<Regex> = LazyLock::new(|| regex(r"^'(.+):(\d+):\d+'$"));
 
+/// What Perl's tests say of a failure; where their errors are in another pipe it comes before the report.
+static COMMENT: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*#   Failed test '(.+)'$"));
+static PLACE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^\s*# +(?:at (.+) line (\d+)\.|\(.*in test file (.+), line (\d+)\))$"));
+
+/// Lines of comments that belong to one failure.
+const COMMENTS: usize = 60;
+
 /// Whether TAP is spoken here; its first line may be cut off.
-pub(super) fn spoken(lines: &[&str]) -> bool {
+fn spoken(lines: &[&str]) -> bool {
     lines.iter().any(|line| line.starts_with("TAP version ") || line.starts_with("# Subtest: "))
-        || (lines.iter().any(|line| FAILED.is_match(line)) && lines.iter().any(|line| line.starts_with("1..")))
+        || (lines.iter().any(|line| line.starts_with("1..")) && lines.iter().any(|line| FAILED.is_match(line)))
 }
 
+/// Whether it is Node's: no other writes down how long each test took, and why one failed, in these words.
+pub(super) fn of_node(lines: &[&str]) -> bool {
+    let own = ["# Subtest: ", "duration_ms:", "failureType:"];
+    spoken(lines) && lines.iter().any(|line| own.iter().any(|own| line.trim_start().starts_with(own)))
+}
+
+/// Failures of any program but Node.
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
-    (0..lines.len()).filter_map(|at| item(lines, at)).collect()
+    if !spoken(lines) || of_node(lines) {
+        return Vec::new();
+    }
+    let told: HashMap<String, usize> = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.contains("Failed test"))
+        .filter_map(|(at, line)| Some((COMMENT.captures(line)?[1].to_owned(), at)))
+        .collect();
+    let mut items = Vec::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("not ok")) {
+        let Some(mut item) = item(lines, at, Tool::Tap) else { continue };
+        let below =
+            lines.get(at + 1).is_some_and(|next| next.trim_start().starts_with('#') && indent(next) == indent(line));
+        let named = || item.test.as_ref().and_then(|test| told.get(test).copied());
+        if let Some(from) = if below { Some(at + 1) } else { named() } {
+            comments(&mut item, &lines[from..]);
+        }
+        items.push(item);
+    }
+    items
 }
 
-fn item(lines: &[&str], at: usize) -> Option<Item> {
+/// Adds what the comments say.
+fn comments(item: &mut Item, lines: &[&str]) {
+    let comment = |line: &&&str| line.trim_start().starts_with('#');
+    let lines: Vec<&str> = lines.iter().take(COMMENTS).take_while(comment).copied().collect();
+    if let Some(found) = lines.iter().find_map(|line| PLACE.captures(line)) {
+        let (file, line) = (found.get(1).or(found.get(3)), found.get(2).or(found.get(4)));
+        item.file = file.and_then(|file| place(file.as_str()));
+        item.line = line.and_then(|line| number(line.as_str()));
+    }
+    let ours = |line: &&&str| !PLACE.is_match(line) && !COMMENT.is_match(line) && !line.contains("# Looks like you");
+    let said: Vec<&str> = lines.iter().filter(ours).map(|line| line.trim_start().trim_start_matches('#')).collect();
+    if item.message.is_empty() {
+        item.message = message(said);
+    }
+}
+
+/// The failures, as this tool's.
+pub(super) fn items(lines: &[&str], tool: Tool) -> Vec<Item> {
+    (0..lines.len()).filter(|&at| lines[at].contains("not ok ")).filter_map(|at| item(lines, at, tool)).collect()
+}
+
+fn item(lines: &[&str], at: usize, tool: Tool) -> Option<Item> {
     let found = FAILED.captures(lines[at])?;
     let (name, directive) = found[1].split_once(" # ").unwrap_or((&found[1], ""));
     let directive = directive.to_ascii_uppercase();
@@ -51,7 +108,7 @@ fn item(lines: &[&str], at: usize) -> Option<Item> {
     let whole = words.first() == Some(&"'test failed'");
     let own = place(name).filter(|_| whole);
     let test = own.is_none().then(|| name.to_owned());
-    Some(Item { tool: Tool::Node, file: own.or(file), line, message: said(&block, &words), test })
+    Some(Item { tool, file: own.or(file), line, severity: Severity::Error, message: said(&block, &words), test })
 }
 
 /// The words, and what was compared where they don't say it.

@@ -16,6 +16,12 @@ fn output(tool: &str, case: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
 }
 
+/// A folder for each tool; clang's reports are read as gcc's.
+const FOLDERS: [&str; 20] = [
+    "unittest", "pytest", "mypy", "ruff", "cargo", "rustc", "clippy", "node", "jest", "vitest", "tsc", "eslint", "go",
+    "gcc", "clang", "javac", "maven", "tap", "junit", "sarif",
+];
+
 fn cases(tool: &str) -> Vec<String> {
     let mut cases: Vec<String> = fs::read_dir(folder().join(tool))
         .unwrap()
@@ -30,7 +36,12 @@ fn shown(items: &[Item]) -> String {
         let line = item.line.map_or_else(|| "-".to_owned(), |line| line.to_string());
         let (file, test) = (item.file.as_deref().unwrap_or("-"), item.test.as_deref().unwrap_or("-"));
         let words: String = item.message.lines().map(|line| format!("    {line}\n")).collect();
-        format!("{:?} {file}:{line} [{test}]\n{words}", item.tool)
+        let severity = match item.severity {
+            Severity::Error => "",
+            Severity::Warning => " (warning)",
+            Severity::Note => " (note)",
+        };
+        format!("{:?} {file}:{line} [{test}]{severity}\n{words}", item.tool)
     };
     items.iter().map(one).collect()
 }
@@ -41,7 +52,7 @@ fn read_case(tool: &str, case: &str) -> Vec<Item> {
 
 #[test]
 fn each_tools_reports_are_read() {
-    for tool in ["unittest", "pytest", "cargo", "rustc", "clippy", "node", "jest", "tsc", "go"] {
+    for tool in FOLDERS {
         let mut text = String::new();
         for case in cases(tool) {
             let items = read_case(tool, &case);
@@ -52,10 +63,8 @@ fn each_tools_reports_are_read() {
             let items = read_case(tool, &case);
             // A good run has no items, any other has some; nobody else's are seen in it.
             assert_eq!(items.is_empty(), case.contains("passing"), "{tool}/{case}");
-            assert!(
-                items.iter().all(|item| format!("{:?}", item.tool).to_lowercase() == tool),
-                "{tool}/{case}: {items:?}"
-            );
+            let reader = if tool == "clang" { "gcc" } else { tool };
+            assert!(items.iter().all(|item| item.tool.name() == reader), "{tool}/{case}: {items:?}");
         }
     }
 }
@@ -169,7 +178,7 @@ fn a_run_is_held_against_the_one_before() {
 
 #[test]
 fn an_output_that_lost_its_beginning_or_end_is_read_as_far_as_it_goes() {
-    for tool in ["unittest", "pytest", "cargo", "rustc", "clippy", "node", "jest", "tsc", "go"] {
+    for tool in FOLDERS {
         for case in cases(tool) {
             let text = output(tool, &case);
             for part in 1..20 {
@@ -195,6 +204,73 @@ fn held(items: &[Item]) {
         assert!(item.file.as_deref().is_none_or(|file| lines::place(file).as_deref() == Some(file)), "{item:?}");
         assert!(item.line.is_none() || item.file.is_some(), "{item:?}");
     }
+}
+
+/// What is no report of an honest tool: numbers, paths, documents and lines that do not end as they should.
+#[test]
+fn what_is_malformed_is_left_out_and_harms_nothing() {
+    let numbers = "a.c:99999999999999999999:1: error: far\na.c:0:0: error: nowhere\n";
+    assert!(read(numbers).iter().all(|item| item.file.as_deref() == Some("a.c") && item.line.is_none()));
+    let outside = "/etc/passwd.c:1:1: error: a\n../../up.c:1:1: error: b\n/workspace/../x.py:3: error: c  [d]\n";
+    assert_eq!(read(outside).len(), 3);
+    assert!(read(outside).iter().all(|item| item.file.is_none() && item.line.is_none()));
+    let bar = "10%\r50%\ra.c:3:1: error: after a bar\r\nb.c:4:1: error: plain\r\n";
+    assert_eq!(read(bar).iter().map(|item| item.line).collect::<Vec<_>>(), [Some(3), Some(4)]);
+    for broken in [
+        "<testsuite><testcase name='a'><failure message='b",
+        "<testsuite><testcase name='a'><failure>x<![CDATA[y",
+        "<testsuite><testcase name=a b><failure/></testcase>",
+        "<testsuite><!-- <testcase name='a'><failure/></testcase>",
+        "{\"runs\": [{\"results\": [{\"message\": {\"text\": \"cut",
+        "{\"runs\": [{\"results\": 7}]}",
+    ] {
+        held(&read(broken));
+    }
+    let entities =
+        "<testsuite><testcase name='a&lt;&#x41;&#1114112;&nbsp;&'><failure message='b&amp;c'/></testcase></testsuite>";
+    let [item] = &read(entities)[..] else { panic!("one item") };
+    assert_eq!((item.test.as_deref(), item.message.as_str()), (Some("a<A&#1114112;&nbsp;&"), "b&c"));
+    let deep = format!("{{\"runs\": {}", "[".repeat(100_000));
+    assert_eq!(read(&deep), []);
+}
+
+#[test]
+fn a_document_stands_among_other_lines() {
+    let result = |level: &str| {
+        format!(
+            "{{\"ruleId\": \"r\", {level} \"message\": {{\"text\": \"words\"}}, \"locations\": [{{\"physicalLocation\": {{\"artifactLocation\": {{\"uri\": \"file:///workspace/a%20b.c\"}}, \"region\": {{\"startLine\": 99999999999}}}}}}]}}"
+        )
+    };
+    let all =
+        [result("\"level\": \"note\","), result(""), result("\"suppressions\": [{}],"), result("\"kind\": \"pass\",")];
+    let text = format!(
+        "make lint\n{{ not json\n{{\"runs\": [{{\"results\": [{}]}}]}}\nmake: *** [lint] Error 1\n",
+        all.join(",")
+    );
+    let found = read(&text);
+    let told: Vec<_> = found.iter().map(|item| (item.severity, item.file.as_deref(), item.line)).collect();
+    // Without a level it is a warning; what was suppressed or passed is none.
+    assert_eq!(told, [(Severity::Warning, Some("a b.c"), None), (Severity::Note, Some("a b.c"), None)]);
+}
+
+#[test]
+fn errors_come_before_warnings_however_many_there_are() {
+    let mut text: String = (1..1_000).map(|n| format!("a.c:{n}:1: warning: number {n} [-Wx]\n")).collect();
+    text.push_str("a.c:7:1: error: the one that matters\n");
+    let items = read(&text);
+    assert_eq!((items.len(), items[0].severity, items[1].severity), (MOST, Severity::Error, Severity::Warning));
+    let (failed, beside) = failed_by(items);
+    assert_eq!((failed.len(), beside.len()), (1, MOST - 1));
+}
+
+#[test]
+fn of_a_long_output_the_ends_are_read() {
+    let middle = "nothing at all happens here\n".repeat(400_000);
+    let text = format!("a.c:1:1: error: first\n{middle}a.c:2:1: error: lost\n{middle}a.c:3:1: error: last\n");
+    assert!(text.len() > 10 << 20);
+    let lines: Vec<_> = read(&text).iter().filter_map(|item| item.line).collect();
+    assert_eq!(lines, [1, 3]);
+    held(&read(&"a.c:1:1: error: x ".repeat(500_000)));
 }
 
 /// Each known line over and over, and such pairs as a reader holds against each other, as much as an outcome keeps.
@@ -226,6 +302,12 @@ fn an_output_made_to_cost_much_costs_little() {
         pair("FAIL: a (b.C)\n", &format!("{}\nFAIL: a (b.C)\n", "=".repeat(70)))
     ));
     hostile.push(numbered("Error: x\nNode.js v#\n"));
+    hostile.push("<testsuite>".to_owned() + &numbered("<testcase name='#'><failure>"));
+    hostile.push("<testsuite>".to_owned() + &numbered("<testcase name='a'><failure message='"));
+    hostile.push("\"runs\"\n".to_owned() + &numbered("{\"runs\": [\n"));
+    hostile.push(numbered("make: Entering directory '/workspace/#'\na.c:1:1: error: x\n"));
+    hostile.push("1..9\n".to_owned() + &numbered("not ok # - a\n#   Failed test 'a'\n"));
+    hostile.push(numbered(" FAIL  a.js > #\n"));
     let began = std::time::Instant::now();
     hostile.iter().for_each(|text| held(&read(text)));
     let each = began.elapsed() / u32::try_from(hostile.len()).unwrap();
@@ -278,6 +360,33 @@ const KNOWN: &[&str] = &[
     "é.go:1:1: é",
     "panic: é",
     "\t/workspace/é.go:1",
+    "é.c:1:1: error: é",
+    "é.c:1:1: note: é",
+    "   ^",
+    "make: Entering directory '/workspace/é'",
+    "é.c:(.text+0x1): undefined reference to `é'",
+    "é.py:1: error: é  [a]",
+    "F401 é",
+    " --> é.py:1:1",
+    "é.py:",
+    "  1:1  F401 é",
+    "/workspace/é.js",
+    "  1:1  error  é  no-é",
+    " FAIL  é.js > é",
+    " ❯ é.js:1:1",
+    "É.java:1: error: é",
+    "[ERROR] /workspace/É.java:[1,1] é",
+    "[ERROR] a.É.é -- Time elapsed: 0.1 s <<< FAILURE!",
+    "\tat a.É.é(É.java:1)",
+    "<testsuite name=\"é\">",
+    "<testcase name=\"é\" line=\"1\">",
+    "<failure message=\"é\">",
+    "</failure></testcase>",
+    "<![CDATA[",
+    "{\"runs\": [{\"results\": [{}]}]}",
+    "{",
+    "#   Failed test 'é'",
+    "#   at é.t line 1.",
     "\u{1b}[31m",
     "\u{1b}]",
     "",

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::lines::{message, number, place, regex};
-use super::{Item, Tool};
+use super::{Item, Severity, Tool};
 
 static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\S.*?)(?:\((\d+),\d+\):|:(\d+):\d+ -) (error TS\d+: .*)$"));
 /// Of the project's settings.
@@ -16,6 +16,9 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
 }
 
 fn item(lines: &[&str], at: usize) -> Option<Item> {
+    if !lines[at].contains("error TS") {
+        return None;
+    }
     let (place, said) = match HEAD.captures(lines[at]) {
         Some(found) => {
             let line = found.get(2).or(found.get(3)).and_then(|line| number(line.as_str()));
@@ -26,5 +29,5 @@ fn item(lines: &[&str], at: usize) -> Option<Item> {
     };
     let deeper = lines[at + 1..].iter().take_while(|line| line.starts_with("  ")).copied();
     let ((file, line), message) = (place, message(std::iter::once(said).chain(deeper)));
-    Some(Item { tool: Tool::Tsc, file, line, message, test: None })
+    Some(Item { tool: Tool::Tsc, file, line, severity: Severity::Error, message, test: None })
 }

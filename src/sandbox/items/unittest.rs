@@ -5,11 +5,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::lines::regex;
-use super::{Item, Tool, python};
+use super::{Item, Severity, Tool, python};
 
 /// Before 3.11 the brackets hold the class alone.
 static HEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:FAIL|ERROR): (\S+) \(([^()\s]+)\)(.*)$"));
 
+/// Lines of a block that are looked at.
+const LONGEST: usize = 1_000;
 /// How modules that cannot be imported are named.
 const LOADER: &str = "unittest.loader._FailedTest";
 
@@ -25,7 +27,7 @@ fn ruler(line: &str, of: char) -> bool {
 
 fn item(lines: &[&str], head: usize) -> Option<Item> {
     let found = HEAD.captures(lines[head])?;
-    let rest = &lines[head + 1..];
+    let rest = &lines[head + 1..lines.len().min(head + 1 + LONGEST)];
     let body = rest.iter().position(|line| ruler(line, '-')).map_or(rest, |at| &rest[at + 1..]);
     let ends = |line: &&str| ruler(line, '=') || ruler(line, '-') || *line == "Stdout:" || *line == "Stderr:";
     let body = &body[..body.iter().position(ends).unwrap_or(body.len())];
@@ -35,7 +37,14 @@ fn item(lines: &[&str], head: usize) -> Option<Item> {
         Some(broken) if !broken.message.is_empty() => broken.message,
         Some(_) | None => super::lines::message(body.iter().copied()),
     };
-    Some(Item { tool: Tool::Unittest, file, line, message, test: name(&found[1], &found[2], &found[3]) })
+    Some(Item {
+        tool: Tool::Unittest,
+        file,
+        line,
+        severity: Severity::Error,
+        message,
+        test: name(&found[1], &found[2], &found[3]),
+    })
 }
 
 /// As `python -m unittest` takes it, with the part of a test that failed.

@@ -4,6 +4,7 @@
 //! did (`candidate.rs`), what `caisson eval` judges by (`ran.rs`), what a person is told who tries a project out (`trial.rs`). All of it is
 //! printed by code under review.
 
+mod against;
 pub(super) mod base_runs;
 pub(super) mod candidate;
 mod issue_check;

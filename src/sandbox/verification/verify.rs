@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use domain::{BaseTests, Verdict, VerdictKind};
+use domain::{Against, BaseTests, Verdict, VerdictKind};
 use protocol::runner::{Outcome, Status};
 
+use super::against::against;
 use super::base_runs::BaseRuns;
 use super::report;
 use super::runs::Runs;
@@ -41,6 +42,7 @@ impl Verification {
                 base_tests: BaseTests::Same,
                 missing: Vec::new(),
                 looked_for: 0,
+                against_base: Against::default(),
                 tail: String::new(),
                 duration_ms: 0,
             });
@@ -73,6 +75,7 @@ impl Verification {
                 .map_or(BaseTests::Same, |ran| BaseTests::Ran { exit_code: self::exit_code(&ran.status) }),
             missing,
             looked_for,
+            against_base: against(&base, &head),
             tail: tail(&head),
             duration_ms: head.duration_ms,
         })

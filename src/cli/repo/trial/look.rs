@@ -341,7 +341,7 @@ impl<'a> Look<'a> {
 
     /// Shows failures that a known tool reports; whether there are any.
     fn failures(&self, output: &str) -> bool {
-        let items = items::read(output);
+        let items = items::failures(output);
         for item in items.iter().take(SHOWN) {
             let place = item.test.as_ref().or(item.file.as_ref()).map_or("", String::as_str);
             let first = item.message.lines().next().unwrap_or_default();
