@@ -58,11 +58,12 @@ impl Task {
 
     /// The state in which a question waits, behind a pause too; none where none does.
     fn asking(&mut self) -> Option<&mut State> {
-        let at = match &mut self.state {
-            State::Paused { from, .. } => &mut **from,
-            state => state,
-        };
-        matches!(at, State::Asking { .. }).then_some(at)
+        let asks = |state: &State| matches!(state, State::Asking { .. });
+        if asks(&self.state) {
+            return Some(&mut self.state);
+        }
+        let State::Paused { from, .. } = &mut self.state else { return None };
+        asks(from).then_some(&mut **from)
     }
 
     fn use_decision(&mut self, decision: &crate::Decision, n: u32) {
