@@ -7,6 +7,7 @@
 //! outside a fence. Tests: `history_tests.rs`.
 
 mod said;
+mod unsaid;
 
 use domain::{Call, CallRequest, Commit, Event, Item, Outcome, Question, Recall, Request, Task, TaskKind};
 use minijinja::context;
@@ -256,7 +257,7 @@ impl<'a> Replay<'a> {
             Event::ModelCallStarted { .. } => self.calling = true,
             Event::HostAllowed { host, .. } if self.calling => self.unheard.push(host),
             Event::HostAllowed { host, .. } => self.say("allowed", context! { host }),
-            _ => unsaid(event),
+            _ => unsaid::unsaid(event),
         }
     }
 
@@ -470,71 +471,6 @@ impl<'a> Replay<'a> {
         if !self.notes.is_empty() {
             self.turns.push(Turn::User { text: std::mem::take(&mut self.notes).join("\n\n") });
         }
-    }
-}
-
-/// Every event by its name: a new one does not compile before somebody decided whether the model is told of it.
-fn unsaid(event: &Event) {
-    match event {
-        // What the model needn't know, or learns by another event.
-        Event::SlotGranted
-        | Event::Looked { .. }
-        | Event::Compacted { .. }
-        | Event::SlotAwaited
-        | Event::ModelCallUncharged { .. }
-        | Event::PublishStarted { .. }
-        | Event::TreeUnchanged { .. }
-        | Event::Pushed { .. }
-        | Event::PullOpened { .. }
-        | Event::VerifyStarted { .. }
-        | Event::VerdictReturned { .. }
-        | Event::CheckpointPosted { .. }
-        | Event::Answered { .. }
-        | Event::CheckpointVoided { .. }
-        | Event::DecisionHeld { .. }
-        | Event::DecisionRefused { .. }
-        | Event::AdvanceEnded { .. }
-        | Event::PermissionAsked { .. }
-        | Event::PermissionGiven { .. }
-        | Event::PermissionRefused { .. }
-        | Event::QuestionPosted { .. }
-        | Event::SecondLookStarted { .. }
-        | Event::SecondLooked { .. }
-        | Event::HostDenied { .. }
-        | Event::WorkKeeping
-        | Event::WorkNotKept { .. }
-        | Event::RouterReplaced
-        | Event::BudgetGranted { .. }
-        | Event::Paused { .. }
-        | Event::Ended { .. } => {}
-        // Told above.
-        Event::Requested { .. }
-        | Event::Prepared { .. }
-        | Event::TurnCompleted { .. }
-        | Event::Recalled { .. }
-        | Event::Asked { .. }
-        | Event::QuestionAnswered { .. }
-        | Event::CallAnswered { .. }
-        | Event::ActionStarted { .. }
-        | Event::ActionFinished { .. }
-        | Event::DoneSaid { .. }
-        | Event::Nudged { .. }
-        | Event::DoneReturned { .. }
-        | Event::TreeCaptured { .. }
-        | Event::WorkKept { .. }
-        | Event::PlanUpdated { .. }
-        | Event::AnotherWay { .. }
-        | Event::ConversationRestarted
-        | Event::TreeRefused { .. }
-        | Event::Verified { .. }
-        | Event::DecisionUsed { .. }
-        | Event::FeedbackGiven { .. }
-        | Event::WidenedToFix { .. }
-        | Event::Resumed
-        | Event::SandboxLost { .. }
-        | Event::SandboxSuspended { .. }
-        | Event::ModelCallStarted { .. }
-        | Event::HostAllowed { .. } => {}
     }
 }
 

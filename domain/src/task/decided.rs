@@ -96,9 +96,10 @@ impl Task {
 /// Every event by its name: a new one does not compile before it has its place here and in one of the parts.
 fn taken_before(event: &Event) {
     match event {
-        // They are said to people or to the model, and change nothing.
-        Event::Looked { .. } | Event::RouterReplaced => {}
-        Event::Requested { .. }
+        // The first two are said to people or to the model, and change nothing.
+        Event::Looked { .. }
+        | Event::RouterReplaced
+        | Event::Requested { .. }
         | Event::SlotGranted
         | Event::SlotAwaited
         | Event::Prepared { .. }

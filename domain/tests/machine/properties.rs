@@ -101,6 +101,10 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     prop::collection::vec(one, 0..120)
 }
 
+fn what_is_asked(task: &Task, running: u32) -> Asked {
+    if let State::Asking { about, .. } = task.underneath() { *about } else { Asked::Permission { number: running } }
+}
+
 fn play(walk: &mut Walk, step: Move, number: &mut i64) {
     let n = walk.task.next_n();
     let running = walk.task.running.unwrap_or(1);
@@ -165,10 +169,7 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
         }
         Move::Question => {
             *number += 1;
-            let about = match walk.task.underneath() {
-                State::Asking { about, .. } => *about,
-                _ => Asked::Permission { number: running },
-            };
+            let about = what_is_asked(&walk.task, running);
             walk.feed(Input::QuestionPosted { about, number: *number });
         }
         Move::Opened(fresh) => {

@@ -1,0 +1,68 @@
+//! What a conversation does not tell the model, event by event.
+
+use domain::Event;
+
+/// Every event by its name: a new one does not compile before somebody decided whether the model is told of it.
+pub(super) fn unsaid(event: &Event) {
+    match event {
+        // What the model needn't know, or learns by another event.
+        Event::SlotGranted
+        | Event::Looked { .. }
+        | Event::Compacted { .. }
+        | Event::SlotAwaited
+        | Event::ModelCallUncharged { .. }
+        | Event::PublishStarted { .. }
+        | Event::TreeUnchanged { .. }
+        | Event::Pushed { .. }
+        | Event::PullOpened { .. }
+        | Event::VerifyStarted { .. }
+        | Event::VerdictReturned { .. }
+        | Event::CheckpointPosted { .. }
+        | Event::Answered { .. }
+        | Event::CheckpointVoided { .. }
+        | Event::DecisionHeld { .. }
+        | Event::DecisionRefused { .. }
+        | Event::AdvanceEnded { .. }
+        | Event::PermissionAsked { .. }
+        | Event::PermissionGiven { .. }
+        | Event::PermissionRefused { .. }
+        | Event::QuestionPosted { .. }
+        | Event::SecondLookStarted { .. }
+        | Event::SecondLooked { .. }
+        | Event::HostDenied { .. }
+        | Event::WorkKeeping
+        | Event::WorkNotKept { .. }
+        | Event::RouterReplaced
+        | Event::BudgetGranted { .. }
+        | Event::Paused { .. }
+        | Event::Ended { .. } => {}
+        // Told above.
+        Event::Requested { .. }
+        | Event::Prepared { .. }
+        | Event::TurnCompleted { .. }
+        | Event::Recalled { .. }
+        | Event::Asked { .. }
+        | Event::QuestionAnswered { .. }
+        | Event::CallAnswered { .. }
+        | Event::ActionStarted { .. }
+        | Event::ActionFinished { .. }
+        | Event::DoneSaid { .. }
+        | Event::Nudged { .. }
+        | Event::DoneReturned { .. }
+        | Event::TreeCaptured { .. }
+        | Event::WorkKept { .. }
+        | Event::PlanUpdated { .. }
+        | Event::AnotherWay { .. }
+        | Event::ConversationRestarted
+        | Event::TreeRefused { .. }
+        | Event::Verified { .. }
+        | Event::DecisionUsed { .. }
+        | Event::FeedbackGiven { .. }
+        | Event::WidenedToFix { .. }
+        | Event::Resumed
+        | Event::SandboxLost { .. }
+        | Event::SandboxSuspended { .. }
+        | Event::ModelCallStarted { .. }
+        | Event::HostAllowed { .. } => {}
+    }
+}
