@@ -113,11 +113,8 @@ fn play(walk: &mut Walk, step: Move, number: &mut i64) {
             walk.answer(calls);
         }
         Move::ActionEnds(interrupted) => {
-            let mut outcome = ok();
-            if interrupted {
-                outcome.status = OutcomeStatus::Interrupted;
-            }
-            walk.feed(Input::ActionEnded { number: running, outcome });
+            let status = if interrupted { OutcomeStatus::Interrupted } else { ok().status };
+            walk.feed(Input::ActionEnded { number: running, outcome: Outcome { status, ..ok() } });
         }
         Move::Tree(kind @ (0 | 3)) => {
             let steering = if kind == 3 { vec!["conftest.py".to_owned()] } else { Vec::new() };
