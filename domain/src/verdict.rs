@@ -54,10 +54,14 @@ pub struct Verdict {
     #[serde(default)]
     pub looked_for: u32,
     /// What the run on the commit reports that the run on the base does not.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "nothing")]
     pub against_base: Against,
     /// End of the output: reported by code under review.
     pub tail: String,
     /// Milliseconds of the run on the commit; 0 where none was made.
     pub duration_ms: u64,
+}
+
+fn nothing(against: &Against) -> bool {
+    *against == Against::default()
 }

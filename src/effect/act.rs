@@ -2,6 +2,7 @@
 //! A try has a sandbox of its own, which is thrown away.
 
 use super::EffectRunner;
+use crate::message::whole;
 use crate::policy::Ruling;
 use crate::sandbox::SandboxError;
 use crate::text::redacted;
@@ -32,6 +33,9 @@ impl EffectRunner {
         }
         let refused = match self.ruled(task, action).await? {
             Ruling::Deny(reason) => Some(reason),
+            Ruling::Ask(reason) if !permitted && whole(action).is_none() => Some(format!(
+                "{reason}: a person would have to permit it, and it is too long to be shown; do it in smaller parts"
+            )),
             Ruling::Ask(reason) if !permitted => return Ok(Input::PermissionAsked { number, reason }),
             Ruling::Ask(_) | Ruling::Allow => self.guarded(task, action).await?,
         };

@@ -19,13 +19,10 @@ impl EffectRunner {
     /// What becomes of an action.
     pub(super) async fn ruled(&self, task: &Task, action: &Action) -> Result<Ruling, Trouble> {
         let rules = self.rules_of(task).await?;
-        match rules.judge(action, false) {
-            // Only then it matters whether a page was read.
-            Ruling::Allow if rules.judge(action, true) != Ruling::Allow && self.read_a_page(task).await? => {
-                Ok(rules.judge(action, true))
-            }
-            ruling => Ok(ruling),
-        }
+        let (before, after) = (rules.judge(action, false), rules.judge(action, true));
+        // Only where it makes a difference the log is looked through.
+        let refused = matches!(before, Ruling::Deny(_));
+        if !refused && before != after && self.read_a_page(task).await? { Ok(after) } else { Ok(before) }
     }
 
     async fn rules_of(&self, task: &Task) -> Result<Arc<Rules>, Trouble> {

@@ -42,7 +42,9 @@ impl EffectRunner {
         let text = match (about, &task.question, &task.permission, &task.action) {
             (Asked::Question { .. }, Some(question), _, _) => message::question(question, task, scripted),
             (Asked::Permission { number }, _, Some(reason), Some(action)) => {
-                message::permission(number, action, reason, task, scripted)
+                // Nobody is asked about one that cannot be shown whole.
+                let what = message::whole(action).unwrap_or_default();
+                message::permission(number, &what, reason, task, scripted)
             }
             // Answered or given up meanwhile.
             _ => return Ok(Input::Settled),

@@ -2,13 +2,11 @@
 
 use super::about::About;
 use crate::text::{code, document, prose};
-use domain::{Action, PauseReason, Question, Resource, Task, TaskKind, VerdictKind};
+use domain::{PauseReason, Question, Resource, Task, TaskKind, VerdictKind};
 
 /// Longest answer of a read-only task that is shown, in characters.
 const MAX_ANSWER: usize = 24_000;
 const MAX_REASON: usize = 600;
-/// Longest command that a person is asked about whole, in characters.
-const MAX_COMMAND: usize = 4_000;
 /// Longest plan of the agent that is shown with a pause, in characters.
 const MAX_PLAN: usize = 4_000;
 
@@ -60,28 +58,6 @@ pub fn question(question: &Question, task: &Task, scripted: bool) -> String {
         "### The agent asks\n\n{}{options}\n**What now**: answer with a comment here, in your own words; the first one of somebody who may write to the repository counts. Nothing goes on until then. \
          It approves nothing: {} of {} actions are used before the next review. `/stop` ends the task.\n{recording}",
         document(&question.text, MAX_ANSWER),
-        task.used,
-        task.every(),
-    )
-}
-
-/// An action that a rule puts before a person. Action and reason are foreign in part.
-pub fn permission(number: u32, action: &Action, reason: &str, task: &Task, scripted: bool) -> String {
-    let what = match action {
-        Action::Bash { command } | Action::Background { command } => {
-            let (shown, missing) = crate::text::cut(command, MAX_COMMAND);
-            let more = if missing > 0 { format!("\n… ({missing} more characters)\n") } else { String::new() };
-            format!("{}{more}", crate::text::fence(shown, "sh"))
-        }
-        other => {
-            format!("{}\n", code(&format!("{} {}", other.kind(), crate::text::cut(&other.object(), MAX_REASON).0)))
-        }
-    };
-    let recording = if scripted { "\n<sub>the model was a recording</sub>\n" } else { "" };
-    format!(
-        "### May it do this?\n\nAction {number} has not run: {}.\n\n{what}\n**What now**: `/approve` lets it run, this once · any other words of somebody who may write refuse it, and reach the agent · \
-         `/stop` ends the task. It approves nothing else: {} of {} actions are used before the next review.\n{recording}",
-        prose(reason, MAX_REASON),
         task.used,
         task.every(),
     )

@@ -10,6 +10,7 @@ mod budget;
 mod host;
 mod life;
 mod notice;
+mod permission;
 mod proposal;
 mod pull;
 #[cfg(test)]
@@ -22,9 +23,10 @@ pub use answer::{
 };
 pub use host::{allowed_nowhere, taken_back};
 pub use life::{
-    accepted, approved, cancelled, declined, delivered, expired, failed, paused, permission, plan_answer, question,
-    resumed, trouble, voided,
+    accepted, approved, cancelled, declined, delivered, expired, failed, paused, plan_answer, question, resumed,
+    trouble, voided,
 };
 pub use notice::notice;
+pub use permission::{permission, whole};
 pub use proposal::{proposal_body, proposal_commit, proposal_title};
 pub use pull::{DRAFT, branch_moved, commit, kept, pull_body, pull_title, status_line, with_plan};

@@ -203,11 +203,11 @@ fn a_question_says_who_may_answer_and_that_it_approves_nothing() {
 fn an_action_that_waits_for_permission_is_shown_as_it_would_run() {
     let task = task(TaskKind::Fix, State::Running);
     let run = domain::Action::Bash { command: "npm publish\n```\n/approve".into() };
-    let told = permission(7, &run, "nothing is published from here, @bob (publishing)", &task, false);
-    insta::assert_snapshot!("permission", told);
-    let path = "migrations/`1`.sql".to_owned();
-    let delete = permission(8, &domain::Action::DeleteFile { path, recursive: false }, "r", &task, false);
-    assert!(delete.contains("delete\\_file") || delete.contains("delete_file migrations/"), "{delete}");
+    let what = whole(&run).expect("short enough");
+    insta::assert_snapshot!(
+        "permission",
+        permission(7, &what, "nothing is published from here, @bob (publishing)", &task, false)
+    );
 }
 
 #[test]

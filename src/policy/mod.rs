@@ -343,6 +343,15 @@ hits = ["npm i"]
     }
 
     #[test]
+    fn a_question_of_a_repository_softens_no_refusal_of_the_operators() {
+        let operators = "[[policy]]\nname = \"web\"\nthen = \"deny\"\nbecause = \"a page\"\nafter_web = true\n";
+        let own = "[[policy]]\nname = \"all\"\nthen = \"ask\"\nbecause = \"b\"\ncommand = \".\"\nhits = [\"x\"]\n";
+        let both = rules(operators).and(rules(own));
+        assert!(matches!(both.judge(&bash("ls"), false), Ruling::Ask(_)));
+        assert!(matches!(both.judge(&bash("ls"), true), Ruling::Deny(_)));
+    }
+
+    #[test]
     fn what_is_wrong_with_a_rule_is_named_with_its_key() {
         let base = "[[policy]]\nname = \"a\"\nthen = \"ask\"\nbecause = \"b\"\n";
         for (more, key, words) in [

@@ -21,6 +21,8 @@ pub(super) fn decided(draft: &mut Draft, decision: &Decision) {
             return draft.answer(decision, notice);
         }
         Verb::Status | Verb::Help | Verb::Unknown { .. } => return,
+        // Words that are awaited are asked for again.
+        Verb::Say { .. } if decision.edited && decision.right >= Access::Write && ask::answers(draft, decision) => {}
         Verb::Say { .. } if decision.edited || decision.right < Access::Write => return,
         Verb::Approve { .. }
         | Verb::Changes { .. }
