@@ -375,6 +375,8 @@ impl Task {
                 self.summary = None;
             }
             Event::CheckpointPosted { n, review, number, at, commit, last, verdict } => {
+                // A second look whose answer was lost stays charged.
+                self.model_worst = 0;
                 self.push_checkpoint(*n, *review, *number, *at, commit.clone(), *last);
                 self.answering = None;
                 self.plan_changed = false;
@@ -386,6 +388,7 @@ impl Task {
                 };
             }
             Event::Answered { n, number, at } => {
+                self.model_worst = 0;
                 self.push_checkpoint(*n, 0, *number, *at, None, false);
                 self.answering = None;
                 self.state = State::AwaitingReview { n: *n, commit: None };

@@ -26,7 +26,7 @@ pub fn sentence(event: &Event) -> Option<String> {
             tried.join("; ")
         )),
         Event::PermissionGiven { number, decision } => {
-            Some(format!("action {number} ran with the permission of {}", decision.poster.login))
+            Some(format!("action {number} was permitted by {}", decision.poster.login))
         }
         Event::PermissionRefused { number, decision } => {
             Some(format!("action {number} was refused by {}", decision.poster.login))

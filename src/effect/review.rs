@@ -8,7 +8,7 @@ use crate::message;
 use crate::store::EffectRow;
 use crate::thread::Feed;
 use crate::trouble::Trouble;
-use domain::{Asked, Commit, Input, Task, TaskKind};
+use domain::{Asked, Commit, Input, State, Task, TaskKind};
 
 impl EffectRunner {
     pub(super) async fn review(
@@ -38,6 +38,10 @@ impl EffectRunner {
 
     /// The question that waits, where the task is talked about: on its pull request, before that on the issue.
     pub(super) async fn put(&self, task: &Task, row: &EffectRow, about: Asked) -> Result<Input, Trouble> {
+        // Answered, or posted by an earlier try, meanwhile.
+        if !matches!(task.underneath(), State::Asking { about: now, number: None } if *now == about) {
+            return Ok(Input::Settled);
+        }
         let scripted = self.speaker(task).model.scripted();
         let text = match (about, &task.question, &task.permission, &task.action) {
             (Asked::Question { .. }, Some(question), _, _) => message::question(question, task, scripted),

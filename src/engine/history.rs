@@ -249,6 +249,7 @@ impl<'a> Replay<'a> {
             Event::TreeRefused { reasons, .. } => self.refused(reasons),
             Event::Verified { commit, verdict, .. } => self.verified(commit, verdict),
             Event::DecisionUsed { decision, n } => self.decided(decision, *n),
+            Event::PermissionRefused { decision, .. } => self.permission_refused(decision),
             Event::FeedbackGiven { items, .. } => self.remarks.extend(items.iter().cloned()),
             Event::WidenedToFix { words } => self.widened(words),
             Event::Resumed => self.say("resumed", context! {}),

@@ -38,7 +38,11 @@ pub fn way_out(task: &Task, log: &[Event]) -> Option<Input> {
 fn evidence(log: &[Event]) -> Vec<String> {
     let told = |event: &Event| match event {
         Event::DecisionUsed { decision, .. } => matches!(decision.verb, Verb::Changes { .. }),
-        Event::AnotherWay { .. } | Event::Resumed | Event::QuestionAnswered { .. } => true,
+        Event::AnotherWay { .. }
+        | Event::Resumed
+        | Event::QuestionAnswered { .. }
+        | Event::PermissionGiven { .. }
+        | Event::PermissionRefused { .. } => true,
         _ => false,
     };
     let from = log.iter().rposition(told).map_or(0, |at| at + 1);

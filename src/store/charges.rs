@@ -111,6 +111,10 @@ pub(super) async fn project(
             let query = query.bind(0_i64).bind(0_i64).bind(0_i64).bind(0_i64).bind(*worst_micro_usd as i64);
             query.bind(0_i64).execute(c).await?;
         }
+        // A second look whose answer was lost stays charged.
+        Event::CheckpointPosted { .. } | Event::Answered { .. } => {
+            sqlx::query("UPDATE charges SET open = FALSE WHERE task = $1 AND open").bind(id.0).execute(&mut *c).await?;
+        }
         Event::ModelCallUncharged { .. } => {
             sqlx::query("DELETE FROM charges WHERE task = $1 AND open").bind(id.0).execute(c).await?;
         }

@@ -57,7 +57,10 @@ async fn an_action_waits_for_permission_runs_once_with_it_and_not_without() {
     world.push(&[(".caisson.toml", REPOSITORYS)]);
     let issue = world.alice().open_issue(REPO, "Versions compare as text", "/fix").expect("issue");
     let asked = question(&world, issue, 2).await;
-    assert!(asked.contains("people read the notes (notes)") && asked.contains("write_file"), "{asked}");
+    assert!(
+        asked.contains("people read the notes (notes)") && asked.contains("write ./notes/../notes/a.txt:\nfirst\n"),
+        "{asked}"
+    );
     world.bob().comment(REPO, issue, "/approve").expect("said");
     world.until_said(issue, "bob").await;
     assert_eq!(world.task().await.state.name(), "asking", "a reader permits nothing");
@@ -79,7 +82,7 @@ async fn an_action_waits_for_permission_runs_once_with_it_and_not_without() {
     assert_eq!(ended.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     assert!(ended[4].1.contains("first") && !ended[4].1.contains("b.txt"), "{ended:?}");
     let review = world.until_said(task.pull.expect("a pull request"), "### Checkpoint 1 ").await;
-    for words in ["action 2 ran with the permission of alice", "action 4 was refused by alice"] {
+    for words in ["action 2 was permitted by alice", "action 4 was refused by alice"] {
         assert!(review.contains(words), "{words}: {review}");
     }
 }

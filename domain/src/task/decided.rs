@@ -37,12 +37,14 @@ impl Task {
                 if let Some(asking) = self.asking() {
                     *asking = State::Running;
                     self.permission = None;
+                    self.held.clear();
                 }
             }
             Event::QuestionAnswered { .. } => {
                 if let Some(asking) = self.asking() {
                     *asking = State::Running;
                     self.question = None;
+                    self.held.clear();
                 }
             }
             Event::WidenedToFix { .. } => self.kind = TaskKind::Fix,

@@ -23,8 +23,9 @@ pub(super) fn ask(draft: &mut Draft, index: u32, question: Question) -> bool {
     draft.emit(Event::Asked { turn, index, question });
     // What else was asked for did not know the answer.
     leave(draft, FIRST_THE_ANSWER);
-    stand_again(draft);
+    // A forge that is away keeps nothing running.
     draft.rest();
+    stand_again(draft);
     true
 }
 
@@ -38,8 +39,8 @@ pub(super) fn permission(draft: &mut Draft, number: u32, reason: &str) {
         return refuse(draft, number, PAUSED.to_owned());
     }
     draft.emit(Event::PermissionAsked { number, reason: reason.to_owned() });
-    stand_again(draft);
     draft.rest();
+    stand_again(draft);
 }
 
 /// The question is posted, unless it stands.
@@ -52,7 +53,21 @@ pub(super) fn stand_again(draft: &mut Draft) {
 pub(super) fn posted(draft: &mut Draft, asked: Asked, number: i64) {
     if matches!(draft.task.underneath(), State::Asking { about, number: None } if *about == asked) {
         draft.emit(Event::QuestionPosted { number });
+        let sources = draft.task.held.clone();
+        if !sources.is_empty() {
+            draft.want(Effect::Recheck { n: draft.task.published_n, sources });
+        }
     }
+}
+
+/// Said while the question may stand and its number is not known yet: judged once it is.
+pub(super) fn held(draft: &mut Draft, decision: &Decision) -> bool {
+    let waits = matches!(draft.task.underneath(), State::Asking { number: None, .. });
+    let may = matches!(decision.verb, Verb::Say { .. } | Verb::Changes { .. } | Verb::Approve { .. });
+    if waits && may {
+        draft.emit(Event::DecisionHeld { source: decision.source.clone(), number: decision.number });
+    }
+    waits && may
 }
 
 /// Whether these words answer the question that stands: said after it, in whatever thread.

@@ -73,6 +73,9 @@ fn no_right(draft: &mut Draft, decision: &Decision) {
 
 fn allowed(draft: &mut Draft, decision: &Decision) {
     let login = decision.poster.login.clone();
+    if ask::held(draft, decision) {
+        return;
+    }
     match &decision.verb {
         Verb::Stop => draft.end(End::Cancelled { by: login.clone() }, Notice::Cancelled { login }),
         Verb::Resume => go_on::resume(draft, decision),

@@ -68,7 +68,11 @@ pub(super) fn worked(draft: &mut Draft, input: &Input) {
         }
         Input::Opened { fresh } => {
             if let Some(loss) = fresh.filter(|_| !draft.task.lost) {
+                let cut = draft.task.running.is_some();
                 interrupt(draft, &loss.to_string());
+                if cut {
+                    believe_no_end(draft);
+                }
                 lose(draft, loss);
             }
             match (draft.task.permitted, draft.task.running, draft.task.action.clone()) {

@@ -20,7 +20,7 @@ fn asking() -> Walk {
     let mut walk = Walk::running(TaskKind::Fix);
     walk.answer(vec![bash(), ask(), bash()]).acts(1);
     let wanted: Vec<&str> = walk.last.effects.iter().map(Effect::kind).collect();
-    assert_eq!(wanted[..2], ["ask", "rest"], "{wanted:?}");
+    assert_eq!(wanted[..2], ["rest", "ask"], "{wanted:?}");
     walk.feed(posted(1, 1, 100));
     walk
 }
@@ -65,19 +65,27 @@ fn only_later_words_of_somebody_who_may_write_answer_it() {
 }
 
 #[test]
-fn what_comes_before_the_question_stands_is_a_remark() {
+fn what_comes_while_it_is_posted_is_judged_once_its_number_is_known() {
     let mut walk = Walk::running(TaskKind::Plan);
     walk.answer(vec![ask()]);
-    walk.decide(words(101));
-    assert_eq!((walk.task.state.name(), walk.task.remarks.len()), ("asking", 1));
+    walk.decide(words(101)).decide(words(103));
+    assert_eq!((walk.task.state.name(), walk.task.held.len(), walk.task.remarks.len()), ("asking", 2, 0));
     walk.feed(posted(2, 0, 102));
     assert_eq!(
         walk.task.state,
         State::Asking { about: Asked::Question { turn: 1, index: 0 }, number: None },
         "of another turn"
     );
-    walk.feed(posted(1, 0, 102)).decide(words(103));
-    assert_eq!(walk.task.state.name(), "running");
+    walk.feed(posted(1, 0, 102));
+    let again = walk.last.effects.iter().find_map(|effect| match effect {
+        Effect::Recheck { sources, .. } => Some(sources.len()),
+        _ => None,
+    });
+    assert_eq!(again, Some(2));
+    walk.decide(words(101));
+    assert_eq!((walk.task.state.name(), walk.task.remarks.len()), ("asking", 1), "said before it stood");
+    walk.decide(words(103));
+    assert_eq!((walk.task.state.name(), walk.task.held.len()), ("running", 0));
 }
 
 #[test]
@@ -91,11 +99,11 @@ fn a_paused_question_keeps_its_answer_and_one_that_was_not_posted_is_posted_agai
 
     let mut lost = Walk::running(TaskKind::Fix);
     lost.answer(vec![ask()]);
-    let first = lost.last.effects[0].key();
+    let first = lost.last.effects.iter().find(|effect| effect.kind() == "ask").expect("asked").key();
     let failure = Failure::Blocked { sentence: "s".into() };
     lost.feed(Input::EffectFailed { effect: first.clone(), failure }).decide(says(99, Verb::Resume));
     let again = lost.last.effects.iter().find(|effect| effect.kind() == "ask").expect("posted again");
-    assert_ne!(again.key(), first);
+    assert_eq!(again.key(), first, "a text that stands is found again by it");
 }
 
 #[test]

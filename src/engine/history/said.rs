@@ -171,9 +171,23 @@ impl<'a> Replay<'a> {
         }
         if let Some(question) = self.question.take() {
             let question = self.fence.wrap("your question", Trust::None, &question.text);
-            self.asked.push(format!("You asked:\n{question}\n{login} answered:\n{answer}"));
+            let words = format!("You asked:\n{question}\n{login} answered:\n{answer}");
+            // Where the turn is told in a summary, its result is not sent.
+            if self.folding.is_some() {
+                self.notes.push(words.clone());
+            }
+            self.asked.push(words);
         }
         self.result(index, format!("{login} answered:\n{answer}"), false);
+    }
+
+    /// What somebody said in place of a permission, with its places; the action's result has its beginning.
+    pub(super) fn permission_refused(&mut self, decision: &Decision) {
+        if let Verb::Say { items } | Verb::Changes { items } = &decision.verb
+            && !items.is_empty()
+        {
+            self.ask(feedback::render(self.fence, items));
+        }
     }
 
     pub(super) fn widened(&mut self, words: &str) {

@@ -11,6 +11,9 @@ static HEAD: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^ FAIL  (?:\|?\S+\|? +)?(\S+\.[cm]?[jt]sx?)(?: > (.+)| \[ .+ \])$"));
 static FRAME: LazyLock<Regex> = LazyLock::new(|| regex(r"^ ❯ (?:.* )?([^\s:]+):(\d+):\d+$"));
 
+/// Lines below a head that are looked at: many heads may stand above one of them.
+const MOST_BODY: usize = 200;
+
 pub(super) fn read(lines: &[&str]) -> Vec<Item> {
     let heads: Vec<usize> =
         (0..lines.len()).filter(|&at| lines[at].starts_with(" FAIL ") && HEAD.is_match(lines[at])).collect();
@@ -21,6 +24,7 @@ pub(super) fn read(lines: &[&str]) -> Vec<Item> {
         let end = heads.get(nth + 1).copied().unwrap_or(lines.len());
         let own = &lines[at + 1..end];
         if !own.is_empty() {
+            let own = &own[..own.len().min(MOST_BODY)];
             body = &own[..own.iter().position(|line| line.starts_with('⎯')).unwrap_or(own.len())];
         }
         items.extend(item(lines[at], body));
