@@ -189,6 +189,8 @@ pub enum Event {
     QuestionPosted {
         /// The forge's id of the comment, which is its number in the forge's order.
         number: i64,
+        /// Unix milliseconds at which the bot took up that it was posted.
+        at: Millis,
     },
     /// Somebody answered; the call has its result and work goes on. The count of actions stays as it is.
     QuestionAnswered {

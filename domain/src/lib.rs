@@ -65,6 +65,8 @@ pub const READ_ONLY_ACTIONS: u8 = 20;
 pub const MALFORMED_LIMIT: u8 = 5;
 /// Recalls in a row, without an action between them, that are answered.
 pub const RECALL_LIMIT: u8 = 3;
+/// Why a permission is not taken that may have been meant for another question, in [`Event::DecisionRefused`].
+pub const DOUBTFUL: &str = "it may be about what somebody else decided just before";
 /// Questions in a row, without an action between them, that are put to a person.
 pub const ASK_LIMIT: u8 = 3;
 /// Failed verifications after which a person sees the failure instead of the agent.

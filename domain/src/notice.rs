@@ -38,6 +38,13 @@ pub enum Notice {
         /// Number of the newest checkpoint.
         n: u32,
     },
+    /// An `/approve` came within a minute of a question that followed somebody else's decision: asks which is meant.
+    DoubtfulPermission {
+        /// Login of whoever approved.
+        login: String,
+        /// Number of the action that waits.
+        number: u32,
+    },
     /// An approval of the final review by comment did not name the commit.
     NameTheCommit {
         /// Login of whoever approved.

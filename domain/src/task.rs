@@ -99,6 +99,8 @@ pub struct Task {
     pub action: Option<Action>,
     /// Why that action waits for a person's permission; none where it does not.
     pub permission: Option<String>,
+    /// When the question that waits was posted, in Unix milliseconds; 0 once somebody was asked what they mean.
+    pub asked_at: Millis,
     /// A person permitted it, and it has not run yet.
     pub permitted: bool,
     /// How often it began anew because it got nowhere, since somebody asked for changes or resumed it.

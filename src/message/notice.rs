@@ -27,6 +27,7 @@ pub fn notice(notice: &Notice, about: &About<'_>) -> String {
         Notice::BudgetRefused { login, why } => budget::refused(login, why),
         Notice::BudgetNeeded { login, what } => budget::needed(login, what),
         Notice::NothingToApprove { login } => answer::nothing_to_approve(login, about),
+        Notice::DoubtfulPermission { login, number } => super::permission::doubtful(login, *number),
         Notice::InAdvance { login, next } => answer::in_advance(login, *next),
         Notice::AdvanceEnded { login, left, why } => answer::advance_ended(login, *left, why),
         Notice::NotPaused { login } => answer::not_paused(login, about),

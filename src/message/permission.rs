@@ -1,6 +1,6 @@
 //! An action that a rule puts before a person, shown as a whole: what is not shown is not permitted.
 
-use crate::text::{fence, prose};
+use crate::text::{code, fence, prose};
 use domain::{Action, Task};
 use std::fmt::Write as _;
 
@@ -81,6 +81,15 @@ pub fn permission(number: u32, what: &str, reason: &str, task: &Task, scripted: 
         fence(&wrapped(what), "text"),
         task.used,
         task.every(),
+    )
+}
+
+/// A permission that may have been meant for something else.
+pub fn doubtful(login: &str, number: u32) -> String {
+    format!(
+        "{}: somebody else decided here less than a minute before action {number} was put before you, so I can't tell what this is about. Nothing ran. \
+         If action {number} is meant, write `/approve` once more.",
+        code(login)
     )
 }
 

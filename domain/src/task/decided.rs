@@ -1,7 +1,7 @@
 //! What people's decisions make of a task: the fold's part that is about them.
 
 use super::Task;
-use crate::{Advance, Asked, Event, Grant, NO_RIGHT, State, TaskKind};
+use crate::{Advance, Asked, DOUBTFUL, Event, Grant, NO_RIGHT, State, TaskKind};
 
 impl Task {
     #[expect(clippy::wildcard_enum_match_arm)]
@@ -23,7 +23,8 @@ impl Task {
                 self.remarks.extend(items.iter().cloned());
                 self.held.retain(|source| source != from);
             }
-            Event::QuestionPosted { number: posted } => {
+            Event::QuestionPosted { number: posted, at } => {
+                self.asked_at = *at;
                 if let Some(State::Asking { number, .. }) = self.asking() {
                     *number = Some(*posted);
                 }
@@ -32,7 +33,8 @@ impl Task {
                 self.permission = Some(reason.clone());
                 self.state = State::Asking { about: Asked::Permission { number: *number }, number: None };
             }
-            Event::PermissionGiven { .. } | Event::PermissionRefused { .. } => {
+            Event::PermissionGiven { decision, .. } | Event::PermissionRefused { decision, .. } => {
+                self.last_decider = Some(decision.poster.clone());
                 self.permitted = matches!(event, Event::PermissionGiven { .. });
                 if let Some(asking) = self.asking() {
                     *asking = State::Running;
@@ -50,6 +52,9 @@ impl Task {
             Event::WidenedToFix { .. } => self.kind = TaskKind::Fix,
             Event::DecisionRefused { source, poster, reason } => {
                 self.held.retain(|s| s != source);
+                if reason == DOUBTFUL {
+                    self.asked_at = 0;
+                }
                 if reason == NO_RIGHT {
                     self.told_no_right.insert(poster.id);
                 }

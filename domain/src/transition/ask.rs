@@ -1,9 +1,12 @@
 //! What waits for a person's words between two checkpoints: a question of the agent's, or an action that a rule puts before a person. The
 //! task rests until somebody who may write answers.
 
-use super::Draft;
 use super::unrun::{answer, believe_no_end, leave};
-use crate::{ASK_LIMIT, Asked, Decision, Effect, Event, Item, Outcome, OutcomeStatus, Question, Source, State, Verb};
+use super::{DOUBT_MS, Draft};
+use crate::{
+    ASK_LIMIT, Asked, DOUBTFUL, Decision, Effect, Event, Item, Notice, Outcome, OutcomeStatus, Question, Source, State,
+    Verb,
+};
 
 const FIRST_THE_ANSWER: &str =
     "not run: the question before it waited for an answer; ask for it again if it is still wanted";
@@ -52,7 +55,7 @@ pub(super) fn stand_again(draft: &mut Draft) {
 
 pub(super) fn posted(draft: &mut Draft, asked: Asked, number: i64) {
     if matches!(draft.task.underneath(), State::Asking { about, number: None } if *about == asked) {
-        draft.emit(Event::QuestionPosted { number });
+        draft.emit(Event::QuestionPosted { number, at: draft.now });
         let sources = draft.task.held.clone();
         if !sources.is_empty() {
             draft.want(Effect::Recheck { n: draft.task.published_n, sources });
@@ -84,6 +87,11 @@ pub(super) fn permits(draft: &Draft, decision: &Decision) -> bool {
 
 pub(super) fn permitted(draft: &mut Draft, decision: &Decision) {
     let State::Asking { about: Asked::Permission { number }, .. } = *draft.task.underneath() else { return };
+    let other = draft.task.last_decider.as_ref().is_some_and(|before| before.id != decision.poster.id);
+    if other && decision.at - draft.task.asked_at < DOUBT_MS {
+        let login = decision.poster.login.clone();
+        return draft.refuse(decision, DOUBTFUL, Notice::DoubtfulPermission { login, number });
+    }
     draft.emit(Event::PermissionGiven { number, decision: Box::new(decision.clone()) });
     go_on(draft);
 }

@@ -1,12 +1,10 @@
 //! Decisions of people: who may, about which checkpoint, used once (security 17–19).
 
-use super::{Draft, advance, ask, budget, go_on, host, unrun};
+use super::{DOUBT_MS, Draft, advance, ask, budget, go_on, host, unrun};
 use crate::{
     Access, Checkpoint, Commit, Decision, Effect, End, Event, NO_RIGHT, Notice, Source, State, TaskKind, Verb,
 };
 
-/// A bare `/approve` this soon after a checkpoint that followed somebody else's decision may have meant the one before.
-const DOUBT_MS: i64 = 60_000;
 /// Fewer digits of a commit name nothing.
 const SHORTEST_COMMIT: usize = 7;
 

@@ -17,6 +17,9 @@ use crate::{
     To, plan,
 };
 
+/// A bare `/approve` this soon after what followed somebody else's decision may have meant what stood before.
+const DOUBT_MS: i64 = 60_000;
+
 /// What came of an input: events to store, then effects to carry out, in this order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Step {

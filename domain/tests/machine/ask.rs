@@ -193,3 +193,17 @@ fn a_pause_or_a_lost_sandbox_leaves_no_action_under_way() {
     let interrupted = |event: &Event| matches!(event, Event::ActionFinished { number: 1, outcome } if outcome.status == OutcomeStatus::Interrupted);
     assert!(lost.log.iter().any(interrupted));
 }
+
+#[test]
+fn a_permission_that_may_be_meant_for_what_another_just_decided_is_asked_about_once() {
+    let mut walk = permission();
+    let approves = |number, id, at| Decision { poster: person(id), at, ..says(number, Verb::approve()) };
+    walk.decide(approves(101, 7, 1_000)).feed(Input::Opened { fresh: None }).acts(1);
+    walk.feed(Input::PermissionAsked { number: 2, reason: "r".into() });
+    walk.feed(Input::QuestionPosted { about: Asked::Permission { number: 2 }, number: 110 });
+    walk.decide(approves(111, 8, 2_000));
+    assert_eq!(walk.notice(), Some(&Notice::DoubtfulPermission { login: "p8".into(), number: 2 }));
+    assert_eq!(walk.task.state.name(), "asking");
+    walk.decide(approves(112, 8, 70_000));
+    assert!(walk.task.permitted, "{:?}", walk.last);
+}
