@@ -326,6 +326,36 @@ impl Action {
         }
     }
 
+    /// The command line that it runs; none for what runs none of the agent's choosing.
+    pub fn command(&self) -> Option<&str> {
+        match self {
+            Action::Bash { command } | Action::Background { command } => Some(command),
+            Action::ReadFile { .. }
+            | Action::ReadRanges { .. }
+            | Action::WriteFile { .. }
+            | Action::WriteFiles { .. }
+            | Action::EditFile { .. }
+            | Action::EditPlaces { .. }
+            | Action::MoveFile { .. }
+            | Action::DeleteFile { .. }
+            | Action::ListFiles { .. }
+            | Action::Search { .. }
+            | Action::WebFetch { .. }
+            | Action::Try { .. } => None,
+        }
+    }
+
+    /// Every path that it changes by name: what it writes, moves and deletes.
+    pub fn changed(&self) -> Vec<&str> {
+        if let Action::MoveFile { from, to } = self {
+            vec![from, to]
+        } else if let Action::DeleteFile { path, .. } = self {
+            vec![path]
+        } else {
+            self.written()
+        }
+    }
+
     /// Paths of files in the task's own tree that it gives new texts, by name. Text of the agent.
     pub fn written(&self) -> Vec<&str> {
         match self {

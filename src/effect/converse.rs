@@ -26,6 +26,15 @@ struct Asking<'a> {
     alone: bool,
 }
 
+/// A task before its next request.
+struct Ahead {
+    task: Task,
+    /// It begins anew with the next answer, which is the planner's.
+    anew: bool,
+    /// Its log, where nothing came since it was read.
+    log: Option<Vec<Event>>,
+}
+
 /// What came of one model.
 enum Asked {
     /// The effect's end.
@@ -58,7 +67,7 @@ impl EffectRunner {
         // Nothing is paid for where its repository is not configured any more.
         self.configured(task)?;
         let style = self.style(task, &self.speaker(task).each()).await?;
-        let (mut task, anew) = match self.another_way(task, turn, style, row, feed).await? {
+        let Ahead { mut task, anew, mut log } = match self.another_way(task, turn, style, row, feed).await? {
             ControlFlow::Continue(ahead) => ahead,
             ControlFlow::Break(input) => return Ok(input),
         };
@@ -67,7 +76,7 @@ impl EffectRunner {
         if row.held && !asking.alone {
             // Charged while no other model stood in.
             match self.release(&task, speakers[0], &Asking { alone: true, ..asking }).await? {
-                Some(now) if now.state == State::Running => task = now,
+                Some(now) if now.state == State::Running => (task, log) = (now, None),
                 _ => return Ok(Input::Settled),
             }
         }
@@ -75,7 +84,7 @@ impl EffectRunner {
         let (mut later, mut failed) = (None, None);
         for at in (0..speakers.len()).map(|step| (begin + step) % speakers.len()) {
             let speaker = speakers[at];
-            let (why, trouble) = match self.ask(&task, speaker, &asking).await? {
+            let (why, trouble) = match self.ask(&task, log.take(), speaker, &asking).await? {
                 Asked::Ended(input) => return Ok(input),
                 Asked::Fell(why, trouble) => (why, trouble),
             };
@@ -92,8 +101,7 @@ impl EffectRunner {
         Err(later.or(failed).unwrap_or_else(|| Trouble::later("no model was asked")))
     }
 
-    /// Whether the work gets anywhere. Gives the task, and whether it begins anew with the next answer, which is the planner's then; or what
-    /// the effect ends with.
+    /// Whether the work gets anywhere; breaks with what the effect ends with.
     async fn another_way(
         &self,
         task: &Task,
@@ -101,12 +109,12 @@ impl EffectRunner {
         style: Style,
         row: &EffectRow,
         feed: &dyn Feed,
-    ) -> Result<ControlFlow<Input, (Task, bool)>, Trouble> {
+    ) -> Result<ControlFlow<Input, Ahead>, Trouble> {
         // There the host says what comes next.
         if style == Style::Files {
-            return Ok(ControlFlow::Continue((task.clone(), false)));
+            return Ok(ControlFlow::Continue(Ahead { task: task.clone(), anew: false, log: None }));
         }
-        let log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        let log = self.log(task).await?;
         match engine::way_out(task, &log).filter(|_| !row.held) {
             None => {
                 let anew = log.iter().rev().find_map(|event| match event {
@@ -114,17 +122,24 @@ impl EffectRunner {
                     Event::TurnCompleted { .. } => Some(false),
                     _ => None,
                 });
-                Ok(ControlFlow::Continue((task.clone(), style == Style::Tools && anew == Some(true))))
+                let anew = style == Style::Tools && anew == Some(true);
+                Ok(ControlFlow::Continue(Ahead { task: task.clone(), anew, log: Some(log) }))
             }
             Some(another @ Input::AnotherWay { .. }) => {
                 let key = format!("another:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
                 match feed.feed(task.id, &key, another).await? {
-                    Some(now) if now.state == State::Running => Ok(ControlFlow::Continue((now, style == Style::Tools))),
+                    Some(now) if now.state == State::Running => {
+                        Ok(ControlFlow::Continue(Ahead { task: now, anew: style == Style::Tools, log: None }))
+                    }
                     _ => Ok(ControlFlow::Break(Input::Settled)),
                 }
             }
             Some(pause) => Ok(ControlFlow::Break(pause)),
         }
+    }
+
+    async fn log(&self, task: &Task) -> Result<Vec<Event>, Trouble> {
+        Ok(self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect())
     }
 
     /// Takes the charge back, and has the log say who is asked from now on.
@@ -144,9 +159,19 @@ impl EffectRunner {
         Ok(asking.feed.feed(task.id, &key, Input::ModelCallRefused { turn: asking.turn, fallback }).await?)
     }
 
-    async fn ask(&self, task: &Task, speaker: &Speaker, asking: &Asking<'_>) -> Result<Asked, Trouble> {
+    /// `log` is the task's, where it was just read and nothing came since.
+    async fn ask(
+        &self,
+        task: &Task,
+        log: Option<Vec<Event>>,
+        speaker: &Speaker,
+        asking: &Asking<'_>,
+    ) -> Result<Asked, Trouble> {
         let Asking { turn, row, feed, style, .. } = *asking;
-        let mut log: Vec<Event> = self.store.log(task.id).await?.into_iter().map(|(_, event)| event).collect();
+        let mut log = match log {
+            Some(log) => log,
+            None => self.log(task).await?,
+        };
         let mut purse = task.clone();
         if style == Style::Files && task.state == State::Running {
             if let Some(answer) = settled(task, &log) {
@@ -268,10 +293,7 @@ impl EffectRunner {
     ) -> Result<Option<Vec<Event>>, Trouble> {
         let key = asking.key("compacted", task, speaker, self.epoch);
         match asking.feed.feed(task.id, &key, input).await? {
-            Some(now) if now.state == State::Running => {
-                let log = self.store.log(task.id).await?;
-                Ok(Some(log.into_iter().map(|(_, event)| event).collect()))
-            }
+            Some(now) if now.state == State::Running => Ok(Some(self.log(task).await?)),
             _ => Ok(None),
         }
     }

@@ -140,7 +140,8 @@ fn short(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::{OutcomeStatus, TaskId, Usage};
+    use crate::engine::fixtures::{acted, answer};
+    use domain::{OutcomeStatus, TaskId};
 
     fn log(done: &[(Action, &str)]) -> Vec<Event> {
         let mut log = Vec::new();
@@ -151,20 +152,9 @@ mod tests {
                 arguments: serde_json::to_value(action).unwrap(),
                 call: Call::Action { action: action.clone() },
             };
-            let code = i32::from(said.contains("FAILED"));
-            log.push(Event::TurnCompleted {
-                turn: number,
-                text: String::new(),
-                calls: vec![call],
-                usage: Usage::default(),
-                micro_usd: 0,
-                duration_ms: 0,
-                model: "m".into(),
-                vendor: None,
-            });
-            log.push(Event::ActionStarted { number, turn: number, index: 0 });
-            let outcome = Outcome::new(OutcomeStatus::Exited { code }, *said);
-            log.push(Event::ActionFinished { number, outcome });
+            let status = OutcomeStatus::Exited { code: i32::from(said.contains("FAILED")) };
+            log.push(answer(number, "", vec![call]));
+            log.extend(acted(number, number, 0, status, said));
         }
         log
     }

@@ -199,8 +199,8 @@ impl Rule {
     fn is_about(&self, action: &Action, after_web: bool) -> bool {
         match &self.about {
             About::AfterWeb => after_web && action.what().writes() && action.what() != ActionKind::Try,
-            About::Command(_) => command(action).is_some_and(|command| self.holds(command)),
-            About::Path(_) => paths(action).into_iter().any(|path| self.holds(path)),
+            About::Command(_) => action.command().is_some_and(|command| self.holds(command)),
+            About::Path(_) => action.changed().into_iter().any(|path| self.holds(path)),
         }
     }
 }
@@ -208,44 +208,6 @@ impl Rule {
 /// A pattern covers a path, and a directory with something below that it covers by a trailing `/**`.
 fn covers(pattern: &GlobMatcher, path: &str) -> bool {
     pattern.is_match(path) || pattern.is_match(format!("{path}/\u{1}"))
-}
-
-fn command(action: &Action) -> Option<&str> {
-    match action {
-        Action::Bash { command } | Action::Background { command } => Some(command),
-        Action::ReadFile { .. }
-        | Action::ReadRanges { .. }
-        | Action::WriteFile { .. }
-        | Action::WriteFiles { .. }
-        | Action::EditFile { .. }
-        | Action::EditPlaces { .. }
-        | Action::MoveFile { .. }
-        | Action::DeleteFile { .. }
-        | Action::ListFiles { .. }
-        | Action::Search { .. }
-        | Action::WebFetch { .. }
-        | Action::Try { .. } => None,
-    }
-}
-
-/// What an action changes by name.
-fn paths(action: &Action) -> Vec<&str> {
-    match action {
-        Action::WriteFile { path, .. }
-        | Action::EditFile { path, .. }
-        | Action::EditPlaces { path, .. }
-        | Action::DeleteFile { path, .. } => vec![path],
-        Action::MoveFile { from, to } => vec![from, to],
-        Action::WriteFiles { files } => files.iter().map(|file| file.path.as_str()).collect(),
-        Action::Bash { .. }
-        | Action::Background { .. }
-        | Action::ReadFile { .. }
-        | Action::ReadRanges { .. }
-        | Action::ListFiles { .. }
-        | Action::Search { .. }
-        | Action::WebFetch { .. }
-        | Action::Try { .. } => Vec::new(),
-    }
 }
 
 /// The path as a tree spells it; none for one that leaves the workspace.

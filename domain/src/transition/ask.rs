@@ -11,7 +11,7 @@ use crate::{
 const FIRST_THE_ANSWER: &str =
     "not run: the question before it waited for an answer; ask for it again if it is still wanted";
 const ENOUGH_ASKED: &str =
-    "not asked: enough was asked for now; decide by yourself, and say in your summary what you assumed";
+    "not asked: three questions in a row are enough; decide by yourself, and say in your summary what you assumed";
 const PAUSED: &str = "the task was paused before a person could be asked; ask for it again if it is still wanted";
 /// Characters of a refusal's words that the agent's result holds.
 const MOST_WORDS: usize = 300;
