@@ -21,6 +21,7 @@ pub mod input;
 pub mod look;
 pub mod loss;
 mod notice;
+pub mod outcome;
 pub mod plan;
 mod reported;
 pub mod rules;
@@ -30,8 +31,7 @@ pub mod transition;
 pub mod verdict;
 
 pub use action::{
-    Action, ActionKind, Example, IssueCheck, LineRange, MOST_EDITS, MOST_FILES, MOST_RANGES, MOST_SEEN, NewFile,
-    Outcome, OutcomeStatus, Shown, TextEdit, Usage,
+    Action, ActionKind, IssueCheck, LineRange, MOST_EDITS, MOST_FILES, MOST_RANGES, NewFile, Shown, TextEdit,
 };
 pub use advance::{Advance, Ending, Risk};
 pub use budget::{Budget, BudgetBar, Spent};
@@ -47,6 +47,7 @@ pub use input::{Envelope, Failure, Input, Order};
 pub use look::{BaseRun, Look, ShownFile};
 pub use loss::{Loss, Resource};
 pub use notice::{Notice, To};
+pub use outcome::{Example, MOST_SEEN, Outcome, OutcomeStatus, Usage};
 pub use plan::{PlanStep, StepState};
 pub use reported::{Against, Reported, Severity};
 pub use rules::{Rules, RulesFile};

@@ -27,7 +27,7 @@ struct Asking<'a> {
 }
 
 /// A task before its next request.
-struct Ahead {
+struct BeforeRequest {
     task: Task,
     /// It begins anew with the next answer, which is the planner's.
     anew: bool,
@@ -67,7 +67,7 @@ impl EffectRunner {
         // Nothing is paid for where its repository is not configured any more.
         self.configured(task)?;
         let style = self.style(task, &self.speaker(task).each()).await?;
-        let Ahead { mut task, anew, mut log } = match self.another_way(task, turn, style, row, feed).await? {
+        let BeforeRequest { mut task, anew, mut log } = match self.another_way(task, turn, style, row, feed).await? {
             ControlFlow::Continue(ahead) => ahead,
             ControlFlow::Break(input) => return Ok(input),
         };
@@ -109,10 +109,10 @@ impl EffectRunner {
         style: Style,
         row: &EffectRow,
         feed: &dyn Feed,
-    ) -> Result<ControlFlow<Input, Ahead>, Trouble> {
+    ) -> Result<ControlFlow<Input, BeforeRequest>, Trouble> {
         // There the host says what comes next.
         if style == Style::Files {
-            return Ok(ControlFlow::Continue(Ahead { task: task.clone(), anew: false, log: None }));
+            return Ok(ControlFlow::Continue(BeforeRequest { task: task.clone(), anew: false, log: None }));
         }
         let log = self.log(task).await?;
         match engine::way_out(task, &log).filter(|_| !row.held) {
@@ -123,13 +123,13 @@ impl EffectRunner {
                     _ => None,
                 });
                 let anew = style == Style::Tools && anew == Some(true);
-                Ok(ControlFlow::Continue(Ahead { task: task.clone(), anew, log: Some(log) }))
+                Ok(ControlFlow::Continue(BeforeRequest { task: task.clone(), anew, log: Some(log) }))
             }
             Some(another @ Input::AnotherWay { .. }) => {
                 let key = format!("another:{}:{turn}:{}:{}", task.id, self.epoch, row.tries);
                 match feed.feed(task.id, &key, another).await? {
                     Some(now) if now.state == State::Running => {
-                        Ok(ControlFlow::Continue(Ahead { task: now, anew: style == Style::Tools, log: None }))
+                        Ok(ControlFlow::Continue(BeforeRequest { task: now, anew: style == Style::Tools, log: None }))
                     }
                     _ => Ok(ControlFlow::Break(Input::Settled)),
                 }

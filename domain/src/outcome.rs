@@ -1,0 +1,131 @@
+//! What came of an action, and what a model call took.
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens of one model call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt that were neither read from a cache nor written to one.
+    pub input: u64,
+    /// Tokens of the answer.
+    pub output: u64,
+    /// Tokens of the prompt that the server read from its cache.
+    pub cache_read: u64,
+    /// Tokens of the prompt that the server wrote to its cache.
+    pub cache_write: u64,
+    /// Of `output`: what the model thought and did not say; 0 where the server does not tell.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Usage {
+    /// All tokens of the call; the counts do not overlap, but for `reasoning`, which is part of `output`.
+    pub fn total(&self) -> u64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+}
+
+/// How an action ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum OutcomeStatus {
+    /// Exit code 0, or the tool did what was asked.
+    Ok,
+    /// The command ended by itself with an exit code; the runner reports code 0 as [`OutcomeStatus::Ok`].
+    Exited {
+        /// Exit code of the command.
+        code: i32,
+    },
+    /// A signal ended the command.
+    Signaled {
+        /// Number of the signal.
+        signal: i32,
+    },
+    /// It ran longer than an action may, and was ended.
+    TimedOut,
+    /// The kernel killed a process of the sandbox for lack of memory while it ran.
+    OutOfMemory,
+    /// The kernel refused a new process, because the sandbox has as many as it may.
+    OutOfPids,
+    /// It failed, and no space is left in the workspace.
+    DiskFull,
+    /// It took more of the engine's disk than it may, and was ended with everything else that ran: the task waits for a person.
+    DiskSpent {
+        /// How much of what was taken, as a sentence for a person.
+        what: String,
+    },
+    /// The tool refused or could not: the reason is written for the model.
+    Failed {
+        /// What was refused or went wrong.
+        reason: String,
+    },
+    /// The sandbox went away while it ran: it may have happened, wholly or in part.
+    Interrupted,
+    /// Held back before it ran, by policy.
+    Denied {
+        /// Why it was held back, written for the model.
+        reason: String,
+    },
+}
+
+impl OutcomeStatus {
+    /// Whether the tool did what was asked, or the command ended with exit code 0.
+    pub fn succeeded(&self) -> bool {
+        matches!(self, OutcomeStatus::Ok | OutcomeStatus::Exited { code: 0 })
+    }
+}
+
+/// How an action ended and what it printed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The way it ended.
+    #[serde(flatten)]
+    pub status: OutcomeStatus,
+    /// Head and tail of what it printed. Text of the sandbox: data, never instruction.
+    pub text: String,
+    /// Bytes that the runner left out between head and tail of the output; 0 where it left nothing out.
+    pub dropped_bytes: u64,
+    /// Milliseconds that it took; 0 where nothing was measured, as for an action that did not run.
+    pub duration_ms: u64,
+    /// A sentence of the runner's about limits it hit.
+    pub note: Option<String>,
+    /// File in the sandbox, outside the workspace, that holds the whole output; none where it was short or could not be kept. Foreign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
+    /// Of a try: the parts of the issue's own check that did not hold before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<Example>,
+}
+
+impl Outcome {
+    /// One of which nothing else is known.
+    pub fn new(status: OutcomeStatus, text: impl Into<String>) -> Self {
+        Self {
+            status,
+            text: text.into(),
+            dropped_bytes: 0,
+            duration_ms: 0,
+            note: None,
+            whole: None,
+            examples: Vec::new(),
+        }
+    }
+}
+
+/// One part of an issue's own check, as it was after a candidate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// As [`IssueCheck::says`]. Foreign.
+    pub says: String,
+    /// Whether the part holds with the candidate.
+    pub holds: bool,
+    /// What came instead, at most [`MOST_SEEN`] characters on one line; empty where it could not be run. Printed by code under review.
+    pub seen: String,
+}
+
+/// Characters of [`Example::seen`].
+pub const MOST_SEEN: usize = 200;
