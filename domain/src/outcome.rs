@@ -119,7 +119,7 @@ impl Outcome {
 /// One part of an issue's own check, as it was after a candidate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
-    /// As [`IssueCheck::says`]. Foreign.
+    /// As [`crate::IssueCheck::says`]. Foreign.
     pub says: String,
     /// Whether the part holds with the candidate.
     pub holds: bool,
