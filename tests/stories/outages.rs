@@ -53,6 +53,8 @@ async fn a_forge_and_an_engine_that_are_away_add_no_row_for_each_try() {
     in_vain(&world, Queue::Work, 4).await;
     // The fourth time a person is told, once.
     world.until_said(issue, "tries again by itself").await;
+    // A reading that the outage cuts off is noted, once; here none is under way.
+    world.heard(issue).await;
     let before = rows(&world).await;
     world.forge.set_outage(Some(502));
     in_vain(&world, Queue::Work, 6).await;
